@@ -21,9 +21,7 @@ MOST = {
     "results": 434,
     "retrieval": 42,
     "scoring": 27,
-    "stats": 133,
     "tables": 130,
-    "usage": 191,
     "vectors": 112,
 }
 

@@ -131,7 +131,7 @@ class Agreement:
     def figures(self) -> dict[str, float]:
         """The values by name; the kappa of the first and the third rater is ``kappa_1_3``."""
         alphas = {
-            name: float(getattr(self, name)) for name in ("n_units", *(f"alpha_{one}" for one in get_args(Level)))
+            name: float(getattr(self, name)) for name in ("n_units", *(f"alpha_{level}" for level in get_args(Level)))
         }
         raters = list(dict.fromkeys(name for pair in self.pairs for name in (pair.first, pair.second)))
         for pair in self.pairs:
@@ -178,11 +178,11 @@ def agreement(
     if read.values is not None and len(read.values) > _MANY:
         levels = [level for level in levels if level != "ratio"]
     parts = {level: alpha_parts(read, level, confidence is not None) for level in levels}
-    known = {level: one for level, one in parts.items() if one is not None}
-    alphas = [known[level].value if level in known else math.nan for level in get_args(Level)]
+    defined = {level: part for level, part in parts.items() if part is not None}
+    alphas = [defined[level].value if level in defined else math.nan for level in get_args(Level)]
     intervals = {}
     if confidence is not None:
-        intervals = {f"alpha_{level}": one.interval(confidence) for level, one in known.items()}
+        intervals = {f"alpha_{level}": part.interval(confidence) for level, part in defined.items()}
     n_units = int((rated.sum(axis=1) >= 2).sum())
     return Agreement(n_units, pairs, alphas[0], alphas[1], alphas[2], alphas[3], intervals)
 

@@ -28,7 +28,7 @@ def kappa_interval(first: NDArray[Any], second: NDArray[Any], power: int, confid
         return NO_INTERVAL
     apart = np.abs(first - second).astype(np.float64)
     weights = (apart > 0).astype(np.float64) if power == 0 else apart**power
-    crossed = [_distances(one, other, power) for one, other in ((first, second), (second, first))]
+    crossed = [_distances(values, other, power) for values, other in ((first, second), (second, first))]
     observed, expected = float(weights.mean()), float(crossed[0].mean())
     if not expected > 0:
         return NO_INTERVAL
@@ -40,8 +40,8 @@ def kappa_interval(first: NDArray[Any], second: NDArray[Any], power: int, confid
 def _distances(values: NDArray[Any], others: NDArray[Any], power: int) -> Floats:
     """The mean distance of each value from the others."""
     if power == 2:
-        found: Floats = (values - others.mean()) ** 2 + others.var()
-        return found
+        distances: Floats = (values - others.mean()) ** 2 + others.var()
+        return distances
     ordered = np.sort(others)
     below, upto = (np.searchsorted(ordered, values, side=side) for side in ("left", "right"))
     if power == 0:
@@ -54,9 +54,9 @@ def agreement_interval(value: float, influence: Floats, worst: float, confidence
     """The interval of an agreement; ``worst`` is the greatest disagreement of a unit, divided by the expected one."""
     if value <= -1:
         return Interval(math.nan, math.nan, "none", "no interval: the agreement is −1 or less")
-    found = figure_interval(value, influence, None, confidence)
-    if found is not None:
-        return found
+    interval = figure_interval(value, influence, None, confidence)
+    if interval is not None:
+        return interval
     if value < 1:
         return Interval(math.nan, math.nan, "none", "no interval: all units agree equally")
     return worst_case(value, 1 - unseen(confidence, len(influence)) * worst)

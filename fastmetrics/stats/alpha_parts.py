@@ -90,8 +90,8 @@ def _ratio_sums(amounts: NDArray[np.float64], counts: NDArray[np.float64]) -> ND
     """The sum of the distances of each amount from all ratings."""
     both = amounts[:, None] + amounts
     apart = np.divide(amounts[:, None] - amounts, both, out=np.zeros_like(both), where=both > 0)
-    found: NDArray[np.float64] = apart**2 @ counts
-    return found
+    sums: NDArray[np.float64] = apart**2 @ counts
+    return sums
 
 
 def _ratios(groups: NDArray[np.int64], amounts: NDArray[np.float64], times: NDArray[np.float64]) -> NDArray[np.float64]:

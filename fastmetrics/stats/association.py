@@ -228,14 +228,14 @@ class _Rows:
             low, high = ((1 + bound) / 2 for bound in (scaled.low, scaled.high))
             return Estimate.of(value, replace(scaled, low=low, high=high))
         if which == PEARSON:
-            found = self._interval(value, pearson_influence(self.x, self.y, value), fitted=1)
+            interval = self._interval(value, pearson_influence(self.x, self.y, value), fitted=1)
             return Estimate.of(
-                value, found or Interval(math.nan, math.nan, "none", "no interval: all rows on one line")
+                value, interval or Interval(math.nan, math.nan, "none", "no interval: all rows on one line")
             )
-        found = self._interval(value, spearman_influence(self.x, self.y, value))
+        interval = self._interval(value, spearman_influence(self.x, self.y, value))
         tau = 1 - 2 * unseen(self.confidence, max(self.count // 2, 1))
         bound = (3 * tau - 1) / 2 if tau >= 0 else (tau * tau + 2 * tau - 1) / 2  # of Daniels, of Durbin and Stuart
-        return Estimate.of(value, found or worst_case(value, bound))
+        return Estimate.of(value, interval or worst_case(value, bound))
 
     def f1(self) -> Estimate:
         """F1 at the threshold, with its exact interval, or for clusters that of its influence."""
@@ -267,9 +267,9 @@ class _Rows:
             return UNDEFINED
         scale = math.sqrt(mean_a * mean_b)
         tau = int(c.sum()) / n / scale
-        found = self._interval(tau, 2 * c / scale - tau * (a / mean_a + b / mean_b))
+        interval = self._interval(tau, 2 * c / scale - tau * (a / mean_a + b / mean_b))
         bound = 1 - 2 * unseen(self.confidence, max(self.count // 2, 1))
-        return Estimate.of(tau, found or worst_case(tau, bound))
+        return Estimate.of(tau, interval or worst_case(tau, bound))
 
     def _interval(self, value: float, influence: NDArray[np.float64], fitted: int = 0) -> Interval | None:
         return figure_interval(value, influence, self.clusters, self.confidence, fitted=fitted)

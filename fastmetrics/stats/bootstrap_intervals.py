@@ -77,7 +77,7 @@ def shifted_tails(tails: Floats, below: float, skew: float) -> Floats:
         return tails
     bias = normal.inv_cdf(below)
     shifted = [bias + normal.inv_cdf(tail) for tail in tails]
-    return np.array([normal.cdf(bias + one / (1 - skew * one)) for one in shifted])
+    return np.array([normal.cdf(bias + z / (1 - skew * z)) for z in shifted])
 
 
 def _studentised(sample: Sample, resamples: int, seed: int, threads: int | None) -> Floats:
@@ -91,8 +91,8 @@ def _studentised(sample: Sample, resamples: int, seed: int, threads: int | None)
     rows: Ints | int = 1
     for column in columns:
         units, scale = whole(column)
-        found, rows = _resampled(units, sizes, resamples, seed, threads)
-        sums.append(found / scale)
+        totals, rows = _resampled(units, sizes, resamples, seed, threads)
+        sums.append(totals / scale)
     count = len(residuals)
     centre = sums[0] / rows
     cross, sizes_squared = (centre * count, count) if sizes is None else sums[2:]

@@ -35,21 +35,21 @@ def correlate(columns: Sequence[Floats]) -> list[Correlated]:
     >>> [(one.a, one.b, one.n, round(one.pearson, 3), round(one.spearman, 3)) for one in found]
     [(0, 1, 3, 0.99, 1.0), (0, 2, 2, -1.0, -1.0), (1, 2, 2, -1.0, -1.0)]
     """
-    known = [np.isfinite(column) for column in columns]
-    own = {np.packbits(one).tobytes() for one in known}  # sets of complete rows, often shared by several pairs
-    held: dict[tuple[int, bytes], tuple[Floats, Floats]] = {}
-    found = []
+    finite = [np.isfinite(column) for column in columns]
+    own = {np.packbits(mask).tobytes() for mask in finite}  # sets of complete rows, often shared by several pairs
+    cache: dict[tuple[int, bytes], tuple[Floats, Floats]] = {}
+    correlations = []
     for a in range(len(columns)):
         for b in range(a + 1, len(columns)):
-            both = known[a] & known[b]
+            both = finite[a] & finite[b]
             rows = np.packbits(both).tobytes()
-            made = {one: held.get((one, rows)) or _standard(columns[one][both]) for one in (a, b)}
+            pair = {index: cache.get((index, rows)) or _standard(columns[index][both]) for index in (a, b)}
             if rows in own:
-                held |= {(one, rows): standard for one, standard in made.items()}
-            (x, ranked_x), (y, ranked_y) = made[a], made[b]
-            found.append(Correlated(a, b, int(both.sum()), _product(x, y), _product(ranked_x, ranked_y)))
-        held = {key: value for key, value in held.items() if key[0] > a}
-    return found
+                cache |= {(index, rows): standard for index, standard in pair.items()}
+            (x, ranked_x), (y, ranked_y) = pair[a], pair[b]
+            correlations.append(Correlated(a, b, int(both.sum()), _product(x, y), _product(ranked_x, ranked_y)))
+        cache = {key: value for key, value in cache.items() if key[0] > a}
+    return correlations
 
 
 def _standard(values: Floats) -> tuple[Floats, Floats]:

@@ -63,8 +63,8 @@ def judge_decisions(
     called, good = _flags("shown", shown), _flags("labels", labels)
     if len(called) != len(good):
         raise InputError(f"shown has {len(called):,} rows and labels {len(good):,}")
-    known = ~np.isnan(called) & ~np.isnan(good)
-    called, good = called[known], good[known]
+    complete = ~np.isnan(called) & ~np.isnan(good)
+    called, good = called[complete], good[complete]
     tp, fp = int((called * good).sum()), int((called * (1 - good)).sum())
     fn, tn = int(((1 - called) * good).sum()), int(((1 - called) * (1 - good)).sum())
     return Decisions(
@@ -72,7 +72,7 @@ def judge_decisions(
         fp=fp,
         fn=fn,
         tn=tn,
-        n_left_out=int((~known).sum()),
+        n_left_out=int((~complete).sum()),
         accuracy=_zero_by_zero(share(tp + tn, len(called), confidence)),
         precision=_zero_by_zero(share(tp, tp + fp, confidence)),
         recall=_zero_by_zero(share(tp, tp + fn, confidence)),
@@ -82,13 +82,13 @@ def judge_decisions(
     )
 
 
-def _zero_by_zero(found: Estimate) -> Estimate:
-    return replace(found, value=0.0) if math.isnan(found.value) else found
+def _zero_by_zero(estimate: Estimate) -> Estimate:
+    return replace(estimate, value=0.0) if math.isnan(estimate.value) else estimate
 
 
-def _flags(name: str, given: Any) -> Floats:
+def _flags(name: str, data: Any) -> Floats:
     """0, 1 and NaN."""
-    values = as_numbers(given, name)
+    values = as_numbers(data, name)
     other = ~(np.isnan(values) | (values == 0) | (values == 1))
     if other.any():
         row = int(other.argmax())

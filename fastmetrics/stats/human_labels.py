@@ -20,15 +20,15 @@ from fastmetrics.errors.messages import Argument
 from fastmetrics.stats.score_sums import Scores
 
 
-def as_table(given: Any, on: str | None, wanted: Collection[str]) -> tuple[pa.Table, Sequence[str]]:
+def as_table(data: Any, on: str | None, columns: Collection[str]) -> tuple[pa.Table, Sequence[str]]:
     """A table from scores or labels in any form, and what was left out; a plain sequence becomes the column ``label``.
 
-    The table includes the pandas index if no column identifies the rows.  ``wanted`` is as in ``Scores.of``.
+    The table includes the pandas index if no column identifies the rows.  ``columns`` is as in ``Scores.of``.
     """
-    source = Scores.of({"label": as_arrow(given, "label")} if is_column(given) else given, wanted)
+    source = Scores.of({"label": as_arrow(data, "label")} if is_column(data) else data, columns)
     table = source.table()
-    by_row = hasattr(given, "iloc") and on is None and "id" not in table.column_names
-    return with_index(table, given.index) if by_row else table, source.notes
+    by_row = hasattr(data, "iloc") and on is None and "id" not in table.column_names
+    return with_index(table, data.index) if by_row else table, source.notes
 
 
 def join(left: pa.Table, right: pa.Table, on: str | None) -> tuple[NDArray[np.int64], str]:
@@ -53,7 +53,7 @@ def join(left: pa.Table, right: pa.Table, on: str | None) -> tuple[NDArray[np.in
         keys.append(key)
     rows = pc.index_in(keys[0], keys[1], skip_nulls=True)
     if rows.null_count == len(rows) > 0 and len(keys[1]):
-        first, other = (next((one for one in key.to_pylist() if one is not None), None) for key in keys)
+        first, other = (next((value for value in key.to_pylist() if value is not None), None) for key in keys)
         raise InputError(
             f"scores and labels share no {on!r}; the scores have for example {first!r}, the labels {other!r}"
         )
@@ -69,11 +69,11 @@ def _join_rows(left: pa.Table, right: pa.Table) -> tuple[NDArray[np.int64], str]
     first, second = _row_labels(left), _row_labels(right)
     if first is None or second is None or first == second:
         return np.arange(left.num_rows), "position"
-    places = {one: row for row, one in enumerate(second)}
+    places = {label: row for row, label in enumerate(second)}
     if len(places) < len(second) or set(first) != set(places):
         shared = "scores and labels have a different pandas index: set the shared column with "
         raise ColumnError(shared, Argument("on"), ", or match them by position after reset_index(drop=True)")
-    return np.array([places[one] for one in first], np.int64), "row labels"
+    return np.array([places[label] for label in first], np.int64), "row labels"
 
 
 def _row_labels(table: pa.Table) -> list[tuple[Any, ...]] | None:
@@ -84,7 +84,7 @@ def _row_labels(table: pa.Table) -> list[tuple[Any, ...]] | None:
 
 def _is_label(kind: pa.DataType) -> bool:
     types = (pa.types.is_boolean, pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal, pa.types.is_null)
-    return any(one(kind) for one in types)  # an all-null column may contain labels
+    return any(is_type(kind) for is_type in types)  # an all-null column may contain labels
 
 
 def _is_list(kind: pa.DataType) -> bool:
@@ -121,7 +121,7 @@ def _spread(name: str, column: pa.ChunkedArray) -> dict[str, pa.ChunkedArray]:
     places = np.arange(len(flat)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
     spread = np.full((int(lengths.max(initial=0)), len(lengths)), np.nan)
     spread[places, rows] = flat
-    return {f"{name}[{place}]": pa.chunked_array([pa.array(one)]) for place, one in enumerate(spread)}
+    return {f"{name}[{place}]": pa.chunked_array([pa.array(values)]) for place, values in enumerate(spread)}
 
 
 def truth_of(table: pa.Table, label: str, ratings: Mapping[str, pa.ChunkedArray]) -> NDArray[np.float64]:
@@ -139,9 +139,9 @@ def truth_of(table: pa.Table, label: str, ratings: Mapping[str, pa.ChunkedArray]
     for name, infinite in zip(columns, np.isinf(stacked), strict=True):
         if infinite.any():
             raise ColumnError(f"column {name!r} of the labels, row {int(infinite.argmax())}: expected a finite label")
-    given = ~np.isnan(stacked)
-    count = given.sum(axis=0)
-    return np.where(count > 0, np.where(given, stacked, 0.0).sum(axis=0) / np.maximum(count, 1), np.nan)
+    present = ~np.isnan(stacked)
+    count = present.sum(axis=0)
+    return np.where(count > 0, np.where(present, stacked, 0.0).sum(axis=0) / np.maximum(count, 1), np.nan)
 
 
 def same_precision(
@@ -161,8 +161,8 @@ def clusters_of(tables: Mapping[str, pa.Table], name: str | None, rows: NDArray[
         return None
     what = next((what for what, table in tables.items() if name in table.column_names), None)
     if what is None:
-        known = dict.fromkeys(column for table in tables.values() for column in table.column_names)
-        raise ColumnError(f"cluster: {UnknownNameError.of('column', name, known)}")
+        names = dict.fromkeys(column for table in tables.values() for column in table.column_names)
+        raise ColumnError(f"cluster: {UnknownNameError.of('column', name, names)}")
     column = as_array(tables[what].column(name), name)
     kind = column.type
     if not (_is_label(kind) or is_text(kind) or pa.types.is_temporal(kind)):

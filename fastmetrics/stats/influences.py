@@ -40,9 +40,9 @@ def figure_interval(
     if fitted and free > 0:
         ratio = math.sqrt((spread.freedom + 1) * spread.freedom) / free
         spread = spread.corrected(ratio, free)
-    found = spread_interval(math.atanh(value), spread, confidence)
+    interval = spread_interval(math.atanh(value), spread, confidence)
     note = level_note("skew_t", free, count, clustered=clusters is not None)
-    return Interval(math.tanh(found.low), math.tanh(found.high), "skew_t", note)
+    return Interval(math.tanh(interval.low), math.tanh(interval.high), "skew_t", note)
 
 
 def worst_case(value: float, bound: float) -> Interval:
@@ -54,9 +54,9 @@ def worst_case(value: float, bound: float) -> Interval:
 
 def pearson_influence(x: Floats, y: Floats, r: float) -> Floats:
     """ψ = a·b − r·(a² + b²)/2 of the standardised values a and b."""
-    a, b = (_centred(one) / math.sqrt(float(np.mean(_centred(one) ** 2))) for one in (x, y))
-    found: Floats = a * b - r * (a * a + b * b) / 2
-    return found
+    a, b = (_centred(values) / math.sqrt(float(np.mean(_centred(values) ** 2))) for values in (x, y))
+    influence: Floats = a * b - r * (a * a + b * b) / 2
+    return influence
 
 
 def spearman_influence(x: Floats, y: Floats, rho: float) -> Floats:
@@ -72,8 +72,8 @@ def spearman_influence(x: Floats, y: Floats, rho: float) -> Floats:
     both = _centred(u * v + above_x.sums(v) / n + above_y.sums(u) / n)
     own_u = _centred(u * u + 2 * above_x.sums(u) / n)
     own_v = _centred(v * v + 2 * above_y.sums(v) / n)
-    found: Floats = both / math.sqrt(variance_u * variance_v) - rho / 2 * (own_u / variance_u + own_v / variance_v)
-    return found
+    influence: Floats = both / math.sqrt(variance_u * variance_v) - rho / 2 * (own_u / variance_u + own_v / variance_v)
+    return influence
 
 
 def auc_influence(x: Floats, good: Flags, auc: float) -> Floats:
@@ -83,8 +83,8 @@ def auc_influence(x: Floats, good: Flags, auc: float) -> Floats:
     lower = (n - positives) - above.sums((~good).astype(np.float64))
     higher = above.sums(good.astype(np.float64))
     wins = np.where(good, lower / (n - positives), higher / positives)
-    found: Floats = 2 * (wins - auc) * np.where(good, n / positives, n / (n - positives))
-    return found
+    influence: Floats = 2 * (wins - auc) * np.where(good, n / positives, n / (n - positives))
+    return influence
 
 
 class _Above:
@@ -100,8 +100,8 @@ class _Above:
     def sums(self, weights: Floats) -> Floats:
         """The sum of the weights of the rows above each row."""
         total = np.append(0.0, np.cumsum(weights[self._order]))
-        found: Floats = total[-1] - (total[self._first] + total[self._last]) / 2
-        return found
+        sums: Floats = total[-1] - (total[self._first] + total[self._last]) / 2
+        return sums
 
 
 def _centred(values: Floats) -> Floats:

@@ -8,7 +8,7 @@ from fastmetrics.stats.mean_interval import NAMES
 
 MARK = "†"
 """The mark of an interval with a note."""
-_NAMED = 4
+_MANY = 4
 
 
 def interval_notes(intervals: Iterable[tuple[str, str, str | None]], confidence: float, of: str = "") -> list[str]:
@@ -30,5 +30,5 @@ def interval_notes(intervals: Iterable[tuple[str, str, str | None]], confidence:
 
 
 def _some(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return ", ".join(names[:_NAMED]) + more
+    more = f" and {len(names) - _MANY} more" if len(names) > _MANY else ""
+    return ", ".join(names[:_MANY]) + more

@@ -79,17 +79,17 @@ def judge_consistency(
         raise OptionError(Argument("range", range), ": expected the lowest and the highest score")
     argument("confidence", confidence, Real(0.0, 1.0, above=True, below=True))
     limit = (high - low) * _SHARE if tolerance is None else argument("tolerance", tolerance, Real(0, high - low))
-    given = as_matrix(scores, "scores")
-    known = ~np.isnan(given)
+    matrix = as_matrix(scores, "scores")
+    present = ~np.isnan(matrix)
     shares = []
-    agreed, compared = np.zeros(len(given)), np.zeros(len(given))
-    for first, second in itertools.combinations(np.arange(given.shape[1]), 2):
-        both = known[:, first] & known[:, second]
-        close = np.abs(given[both, first] - given[both, second]) <= limit + 1e-12 * (high - low)
+    agreed, compared = np.zeros(len(matrix)), np.zeros(len(matrix))
+    for first, second in itertools.combinations(np.arange(matrix.shape[1]), 2):
+        both = present[:, first] & present[:, second]
+        close = np.abs(matrix[both, first] - matrix[both, second]) <= limit + 1e-12 * (high - low)
         shares += [int(close.sum()) / len(close)] if len(close) else []
         agreed[both] += close
         compared[both] += 1
-    several = given[known.sum(axis=1) >= 2]
+    several = matrix[present.sum(axis=1) >= 2]
     return Consistency(
         share=_mean(shares),
         deviation=_mean([float(np.std(row[~np.isnan(row)], ddof=1)) for row in several]),
@@ -105,8 +105,8 @@ def _share_interval(share: float, rows: Floats, confidence: float) -> Interval:
     if math.isnan(share):
         return Interval(math.nan, math.nan, "none")
     sample = Sample.of(rows, None, (0.0, 1.0))
-    found, moved = mean_interval(sample, confidence), share - sample.mean
-    return replace(found, low=max(found.low + moved, 0.0), high=min(found.high + moved, 1.0))
+    interval, moved = mean_interval(sample, confidence), share - sample.mean
+    return replace(interval, low=max(interval.low + moved, 0.0), high=min(interval.high + moved, 1.0))
 
 
 def judge_error_rate(statuses: Any) -> float:
@@ -119,8 +119,8 @@ def judge_error_rate(statuses: Any) -> float:
 
     Raises ``ColumnError`` for a column that is not text.
     """
-    calls = [one for one in as_strings(statuses, "statuses") if one is not None and one not in _NO_CALL]
-    return sum(one != "ok" for one in calls) / len(calls) if calls else math.nan
+    calls = [status for status in as_strings(statuses, "statuses") if status is not None and status not in _NO_CALL]
+    return sum(status != "ok" for status in calls) / len(calls) if calls else math.nan
 
 
 @dataclass(frozen=True)
@@ -148,14 +148,14 @@ def judge_latency(milliseconds: Any) -> Latency:
     array = as_array(milliseconds, "milliseconds")
     values = floats_of_arrow(array.flatten() if is_list(array.type) else array, "milliseconds")
     values = values[~np.isnan(values)]
-    found = np.percentile(values, PERCENTILES).tolist() if len(values) else [math.nan] * len(PERCENTILES)
-    names = [f"p{one}" for one in PERCENTILES]
-    return Latency(len(values), _mean(values.tolist()), dict(zip(names, found, strict=True)))
+    percentiles = np.percentile(values, PERCENTILES).tolist() if len(values) else [math.nan] * len(PERCENTILES)
+    names = [f"p{percent}" for percent in PERCENTILES]
+    return Latency(len(values), _mean(values.tolist()), dict(zip(names, percentiles, strict=True)))
 
 
 def status_counts(statuses: Sequence[str | None]) -> dict[str, int]:
     """The count of each status, in alphabetical order; null is ``none``."""
-    return dict(sorted(Counter(one or "none" for one in statuses).items()))
+    return dict(sorted(Counter(status or "none" for status in statuses).items()))
 
 
 def _mean(values: Sequence[float]) -> float:

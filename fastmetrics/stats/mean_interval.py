@@ -88,14 +88,14 @@ def mean_interval(
     if sample.agree:
         return _from_bounds(sample, confidence)
     if kind in ("auto", "t"):
-        found = spread_interval(sample.mean, sample.spread, confidence, kind)
+        interval = spread_interval(sample.mean, sample.spread, confidence, kind)
     else:
         low, high = bootstrap_interval(sample, kind, confidence, resamples, seed, threads)
-        found = Interval(low, high, kind)
+        interval = Interval(low, high, kind)
     low, high = (-math.inf, math.inf) if sample.bounds is None else sample.bounds
-    note = level_note(found.kind, sample.spread.freedom, len(sample.units), clustered=sample.sizes is not None)
+    note = level_note(interval.kind, sample.spread.freedom, len(sample.units), clustered=sample.sizes is not None)
     note = _shape_note(sample) if note is None else note
-    return replace(found, low=max(found.low, low), high=min(found.high, high), note=note)
+    return replace(interval, low=max(interval.low, low), high=min(interval.high, high), note=note)
 
 
 def _shape_note(sample: Sample) -> str | None:
@@ -187,8 +187,8 @@ def spread_interval(value: float, spread: Spread, confidence: float = 0.95, kind
 
 def _untransformed(quantile: float, a: float) -> float:
     """The t for which t + a·t² + a²·t³/3 + a/2 equals the quantile."""
-    rest = quantile - a / 2
-    return rest - a * rest**2 if abs(a) < 1e-6 else (math.cbrt(1 + 3 * a * rest) - 1) / a
+    shifted = quantile - a / 2
+    return shifted - a * shifted**2 if abs(a) < 1e-6 else (math.cbrt(1 + 3 * a * shifted) - 1) / a
 
 
 def has_long_tail(interval: Interval, high: bool) -> bool:

@@ -61,5 +61,5 @@ class Claims:
     @property
     def n_rows(self) -> int | None:
         """The number of rows in the metadata; None if unknown or contradictory."""
-        said = {counts["n_rows"] for counts in self.metrics.values()}
-        return said.pop() if len(said) == 1 else None if said else self.rows
+        numbers = {counts["n_rows"] for counts in self.metrics.values()}
+        return numbers.pop() if len(numbers) == 1 else None if numbers else self.rows

@@ -22,13 +22,13 @@ def corrected(p_values: Sequence[float], correction: str) -> list[float]:
     >>> corrected([0.01, 0.04, 0.03], "bh")
     [0.03, 0.04, 0.04]
     """
-    given = np.asarray(p_values, np.float64)
-    found = given.copy()
-    known = np.flatnonzero(~np.isnan(given))
-    order = known[np.argsort(given[known], kind="stable")]
+    values = np.asarray(p_values, np.float64)
+    result = values.copy()
+    defined = np.flatnonzero(~np.isnan(values))
+    order = defined[np.argsort(values[defined], kind="stable")]
     if correction != "none" and len(order):
-        found[order] = {"holm": _holm, "bh": _benjamini_hochberg}[correction](given[order])
-    return [float(p) for p in found]
+        result[order] = {"holm": _holm, "bh": _benjamini_hochberg}[correction](values[order])
+    return [float(p) for p in result]
 
 
 def _holm(ascending: Floats) -> Floats:
@@ -54,9 +54,9 @@ def compact_letters(count: int, differ: Callable[[int, int], bool]) -> list[str]
         for b in range(a + 1, count):
             if differ(a, b):
                 cut = [part for group in groups for part in _split(group, a, b)]
-                groups = [one for at, one in enumerate(cut) if not _absorbed(at, cut)]
+                groups = [group for at, group in enumerate(cut) if not _absorbed(at, cut)]
     groups.sort(key=sorted)
-    return ["".join(_letter(at) for at, group in enumerate(groups) if one in group) for one in range(count)]
+    return ["".join(_letter(at) for at, group in enumerate(groups) if system in group) for system in range(count)]
 
 
 def _split(group: set[int], a: int, b: int) -> list[set[int]]:
@@ -65,8 +65,8 @@ def _split(group: set[int], a: int, b: int) -> list[set[int]]:
 
 def _absorbed(at: int, groups: list[set[int]]) -> bool:
     """Whether another group contains this one; of equal groups the first stays."""
-    mine = groups[at]
-    return any(mine < other or (mine == other and place < at) for place, other in enumerate(groups))
+    group = groups[at]
+    return any(group < other or (group == other and place < at) for place, other in enumerate(groups))
 
 
 def _letter(place: int) -> str:

@@ -40,6 +40,6 @@ def named_statistics(
 ) -> dict[str, float]:
     """The ``statistics`` by name, of the column accumulated in ``state``; ``batches`` returns its values."""
     shares = percentiles(statistics)
-    found = quantiles(batches, list(shares.values()), budget).tolist() if shares else []
-    values = dict(zip(shares, found, strict=True))
+    results = quantiles(batches, list(shares.values()), budget).tolist() if shares else []
+    values = dict(zip(shares, results, strict=True))
     return {name: state.sum if name == SUM else values[name] for name in statistics}

@@ -27,9 +27,9 @@ class Packed:
     @classmethod
     def of(cls, counts: Ints, bounds: Ints, signed: bool = False) -> Packed:
         """The packed columns of ``counts``, whose sums are between 0, or −``bounds`` if ``signed``, and ``bounds``."""
-        known: dict[bytes, int] = {}
-        columns = [known.setdefault(column.tobytes(), len(known)) for column in np.ascontiguousarray(counts.T)]
-        firsts = [columns.index(field) for field in range(len(known))]
+        numbers: dict[bytes, int] = {}
+        columns = [numbers.setdefault(column.tobytes(), len(numbers)) for column in np.ascontiguousarray(counts.T)]
+        firsts = [columns.index(field) for field in range(len(numbers))]
         fields: list[tuple[int, int, int]] = []
         word, begins = 0, 0
         for first in firsts:
@@ -51,10 +51,10 @@ class Packed:
         >>> packed.unpacked(packed.words.sum(axis=1, keepdims=True).T).tolist()
         [[11, 18, 33]]
         """
-        found = np.empty((len(sums), len(self.fields)), np.int64)
-        rest = sums.T.copy()
+        totals = np.empty((len(sums), len(self.fields)), np.int64)
+        words = sums.T.copy()
         for field, (word, _, bits) in enumerate(self.fields):
             spare = 64 - abs(bits)
-            found[:, field] = (rest[word] << spare) >> spare if bits < 0 else rest[word] & ((1 << bits) - 1)
-            rest[word] = (rest[word] - found[:, field]) >> abs(bits)
-        return found[:, self.columns]
+            totals[:, field] = (words[word] << spare) >> spare if bits < 0 else words[word] & ((1 << bits) - 1)
+            words[word] = (words[word] - totals[:, field]) >> abs(bits)
+        return totals[:, self.columns]

@@ -87,7 +87,7 @@ def swap_p(pair: PairedCounts, resamples: int, seed: int, threads: int | None) -
         for row in range(1, len(apart)):
             sums = np.concatenate([sums - packed.words[:, row], sums + packed.words[:, row]])
     else:
-        draws = [drawn(partial(flipped_sums, one), len(one), resamples, seed, threads) for one in packed.words]
+        draws = [drawn(partial(flipped_sums, word), len(word), resamples, seed, threads) for word in packed.words]
         sums = np.stack(draws, axis=1)
     reached = sum(_reached(pair, packed, sums[at : at + _AT_ONCE], delta) for at in range(0, len(sums), _AT_ONCE))
     return reached / len(sums) if exact else (1 + reached) / (1 + resamples)
@@ -96,8 +96,8 @@ def swap_p(pair: PairedCounts, resamples: int, seed: int, threads: int | None) -
 def _reached(pair: PairedCounts, packed: Packed, flipped: Ints, delta: float) -> int:
     """The number of patterns with an equally large difference; ``flipped`` are signed sums of the rows' differences."""
     total, flips = (pair.first + pair.second).sum(axis=0), packed.unpacked(flipped)
-    found = np.abs(pair.differences((total - flips) // 2, (total + flips) // 2))
-    return int((~(found < delta * (1 - _ROUNDING))).sum())
+    differences = np.abs(pair.differences((total - flips) // 2, (total + flips) // 2))
+    return int((~(differences < delta * (1 - _ROUNDING))).sum())
 
 
 def counts_interval(
@@ -123,11 +123,11 @@ def counts_interval(
     if np.isnan(delta) or (len(without) and np.isnan(without).any()):
         why = None if np.isnan(delta) else "no interval: the metric is undefined without one of the rows"
         return Interval(math.nan, math.nan, "none", why)
-    known = None if bounds is None else between(bounds)
-    sample = Sample.linearised(delta, without, pair.sizes if len(without) else None, known)
-    found = mean_interval(sample, confidence, kind, resamples=resamples, seed=seed, threads=threads)
-    if kind not in ("percentile", "bca") or found.kind != kind:
-        return replace(found, low=found.low + delta - sample.mean, high=found.high + delta - sample.mean)
+    limits = None if bounds is None else between(bounds)
+    sample = Sample.linearised(delta, without, pair.sizes if len(without) else None, limits)
+    interval = mean_interval(sample, confidence, kind, resamples=resamples, seed=seed, threads=threads)
+    if kind not in ("percentile", "bca") or interval.kind != kind:
+        return replace(interval, low=interval.low + delta - sample.mean, high=interval.high + delta - sample.mean)
     values = _resampled(pair, resamples, seed, threads)
     if not len(values):
         return Interval(math.nan, math.nan, "none", "no interval: the metric is undefined for resampled rows")
@@ -136,7 +136,7 @@ def counts_interval(
         below = float((values < delta).mean() + 0.5 * (values == delta).mean())
         tails = shifted_tails(tails, below, sample.spread.skew / 6)
     low, high = np.quantile(values, tails).tolist()
-    return replace(found, low=low, high=high)
+    return replace(interval, low=low, high=high)
 
 
 def value_interval(pair: PairedCounts, confidence: float, bounds: Bounds | None = None) -> Interval:
@@ -144,8 +144,8 @@ def value_interval(pair: PairedCounts, confidence: float, bounds: Bounds | None 
     sums = pair.second.sum(axis=0)
     value = pair.values[1]
     pieces = range(0, len(pair.second), _AT_ONCE)
-    found = [pair.formula(sums - pair.second[at : at + _AT_ONCE]) for at in pieces] if len(pair.second) > 1 else []
-    without = np.concatenate(found) if found else np.zeros(0)
+    parts = [pair.formula(sums - pair.second[at : at + _AT_ONCE]) for at in pieces] if len(pair.second) > 1 else []
+    without = np.concatenate(parts) if parts else np.zeros(0)
     if math.isnan(value) or np.isnan(without).any():
         return Interval(math.nan, math.nan, "none", "no interval: the metric is undefined for these rows")
     sample = Sample.linearised(value, without, pair.sizes if len(without) else None, bounds)
@@ -158,10 +158,10 @@ def _resampled(pair: PairedCounts, resamples: int, seed: int, threads: int | Non
     counts = np.concatenate([pair.first, pair.second], axis=1)
     n, least = len(counts), counts.min(axis=0)
     packed = Packed.of(counts - least, (counts.max(axis=0) - least) * n)
-    draws = [drawn(_resampler(one, pair.sizes), n, resamples, seed, threads) for one in packed.words]
+    draws = [drawn(_resampler(word, pair.sizes), n, resamples, seed, threads) for word in packed.words]
     first, second = np.split(packed.unpacked(np.stack(draws, axis=1)) + least * n, 2, axis=1)
-    found = pair.differences(first, second)
-    return found[~np.isnan(found)]
+    differences = pair.differences(first, second)
+    return differences[~np.isnan(differences)]
 
 
 def _resampler(values: Ints, sizes: Ints | None) -> Callable[[np.uint64, int, Ints], None]:

@@ -72,8 +72,8 @@ def randomisation_p(differences: Sample, resamples: int, seed: int, threads: int
         for unit in units:
             sums = np.concatenate([sums - unit, sums + unit])
         return float(np.mean(np.abs(sums) >= reached))
-    found = drawn(partial(flipped_sums, units), len(units), resamples, seed, threads)
-    return (1 + int((np.abs(found) >= reached).sum())) / (1 + resamples)
+    totals = drawn(partial(flipped_sums, units), len(units), resamples, seed, threads)
+    return (1 + int((np.abs(totals) >= reached).sum())) / (1 + resamples)
 
 
 def t_p(differences: Sample) -> float:

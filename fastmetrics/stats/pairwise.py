@@ -92,9 +92,9 @@ def pairwise(
             raise InputError(lengths, Argument(name), f" has {len(values):,}")
     worth = {a: 1.0, b: 0.0, tie: 0.5}
     for order, verdicts in (("first", first), ("second", second)):
-        for row, one in enumerate(verdicts):
-            if one is not None and one not in worth:
-                raise InputError(f"{order} order, row {row}: expected {a!r}, {b!r}, {tie!r} or null, got {one!r}")
+        for row, verdict in enumerate(verdicts):
+            if verdict is not None and verdict not in worth:
+                raise InputError(f"{order} order, row {row}: expected {a!r}, {b!r}, {tie!r} or null, got {verdict!r}")
     pairs_of_row: dict[Any, list[tuple[str | None, str | None]]] = {}
     for row, pair in zip(names, zip(first, second, strict=True), strict=True):
         pairs_of_row.setdefault(row, []).append(pair)
@@ -163,26 +163,26 @@ def bradley_terry(
     z = NormalDist().inv_cdf((1 + confidence) / 2)
     errors = np.sqrt(np.diag(np.linalg.inv(information + 1.0) - 1.0 / len(names) ** 2))
     order = sorted(range(len(names)), key=lambda i: (-strengths[i], names[i]))
-    found = {}
+    estimates = {}
     for i in order:
         value, margin = float(strengths[i]), z * float(errors[i])
         few = float((wins[i] + wins[:, i]).sum()) < _FEW
         note = f"approximate: fewer than {_FEW} contests of a system" if few else None
-        found[names[i]] = Estimate(value, value - margin, value + margin, "normal", note)
-    return found
+        estimates[names[i]] = Estimate(value, value - margin, value + margin, "normal", note)
+    return estimates
 
 
 def _wins(contests: Iterable[tuple[str, str, Any]], tie: str) -> tuple[list[str], Floats]:
     """The systems in alphabetical order, and the number of wins of each (row) against each (column)."""
     counts: dict[tuple[str, str], float] = {}
-    for row, (one, other, winner) in enumerate(contests):
+    for row, (left, right, winner) in enumerate(contests):
         if winner is None:
             continue
-        if one == other:
-            raise InputError(f"contest {row}: {one!r} is compared with itself")
-        if winner not in (one, other, tie):
-            raise InputError(f"contest {row}: expected {one!r}, {other!r}, {tie!r} or null, got {winner!r}")
-        for winning, losing in ((one, other), (other, one)):
+        if left == right:
+            raise InputError(f"contest {row}: {left!r} is compared with itself")
+        if winner not in (left, right, tie):
+            raise InputError(f"contest {row}: expected {left!r}, {right!r}, {tie!r} or null, got {winner!r}")
+        for winning, losing in ((left, right), (right, left)):
             share = 0.5 if winner == tie else float(winner == winning)
             counts[winning, losing] = counts.get((winning, losing), 0.0) + share
     names = sorted({name for pair in counts for name in pair})
@@ -209,10 +209,10 @@ def _defined(names: Sequence[str], wins: Floats) -> None:
 
 
 def _reached(steps: Any) -> Any:
-    found = steps | np.eye(len(steps), dtype=bool)
+    closure = steps | np.eye(len(steps), dtype=bool)
     for _ in range(len(steps).bit_length()):
-        found = (found.astype(np.int64) @ found.astype(np.int64)) > 0
-    return found
+        closure = (closure.astype(np.int64) @ closure.astype(np.int64)) > 0
+    return closure
 
 
 def _fitted(wins: Floats) -> tuple[Floats, Floats]:

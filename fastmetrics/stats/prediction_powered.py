@@ -60,17 +60,17 @@ class PoweredMean(Shown):
 
     def remarks(self) -> Sequence[str]:
         """The value of lambda, and the conditions of validity."""
-        named = (("prediction-powered", self.powered), ("labels alone", self.plain))
-        kinds = ((name, one.interval, one.note) for name, one in named)
-        said = [f"lambda {number(self.lam)}", *interval_notes(kinds, self.confidence)]
-        said += [f"{self.n_no_score:,} labelled rows without a score are left out"] if self.n_no_score else []
-        said += [f"{self.n_not_judged:,} labels belong to no judged row and are left out"] if self.n_not_judged else []
-        return [*said, "valid if the labelled rows are a random sample of the judged rows"]
+        estimates = (("prediction-powered", self.powered), ("labels alone", self.plain))
+        kinds = ((name, estimate.interval, estimate.note) for name, estimate in estimates)
+        notes = [f"lambda {number(self.lam)}", *interval_notes(kinds, self.confidence)]
+        notes += [f"{self.n_no_score:,} labelled rows without a score are left out"] if self.n_no_score else []
+        notes += [f"{self.n_not_judged:,} labels belong to no judged row and are left out"] if self.n_not_judged else []
+        return [*notes, "valid if the labelled rows are a random sample of the judged rows"]
 
 
-def _cells(one: Estimate) -> tuple[str, str, str]:
-    mark = "" if one.note is None else MARK
-    return number(one.value), number(one.low) + mark, number(one.high) + mark
+def _cells(estimate: Estimate) -> tuple[str, str, str]:
+    mark = "" if estimate.note is None else MARK
+    return number(estimate.value), number(estimate.low) + mark, number(estimate.high) + mark
 
 
 def powered_mean(scores: Any, labels: Any, confidence: float = 0.95, interval: str = "auto") -> PoweredMean:
@@ -101,19 +101,19 @@ def powered_mean(scores: Any, labels: Any, confidence: float = 0.95, interval: s
     """
     argument("confidence", confidence, Real(0.0, 1.0, above=True, below=True))
     argument("interval", interval, Choice("auto", "normal"))
-    given, truth = np.asarray(scores, np.float64), np.asarray(labels, np.float64)
-    if given.shape != truth.shape or given.ndim != 1:
-        raise InputError(f"expected scores and labels of equal length, got shapes {given.shape} and {truth.shape}")
-    for what, values in (("score", given), ("label", truth)):
-        if np.isinf(values).any():
-            raise InputError(f"row {int(np.isinf(values).argmax())}: expected a finite {what}")
-    judged, labelled = ~np.isnan(given), ~np.isnan(truth)
+    values, truth = np.asarray(scores, np.float64), np.asarray(labels, np.float64)
+    if values.shape != truth.shape or values.ndim != 1:
+        raise InputError(f"expected scores and labels of equal length, got shapes {values.shape} and {truth.shape}")
+    for what, numbers in (("score", values), ("label", truth)):
+        if np.isinf(numbers).any():
+            raise InputError(f"row {int(np.isinf(numbers).argmax())}: expected a finite {what}")
+    judged, labelled = ~np.isnan(values), ~np.isnan(truth)
     both = judged & labelled
     if not both.any():
         raise InputError(
             f"no row has both a score and a label: {judged.sum():,} have a score, {labelled.sum():,} a label"
         )
-    y, f, g = truth[both], given[both], given[judged & ~both]
+    y, f, g = truth[both], values[both], values[judged & ~both]
     lam = _tuned(y, f, g)
     if interval == "normal":
         error = math.sqrt(_variance(y) / len(y)) if len(y) > 1 else math.nan
@@ -130,7 +130,7 @@ def powered_mean(scores: Any, labels: Any, confidence: float = 0.95, interval: s
     return PoweredMean(
         powered=powered,
         plain=plain,
-        judge_mean=_mean(given[judged]),
+        judge_mean=_mean(values[judged]),
         lam=lam,
         lam_over_all=lam * (len(y) + len(g)) / len(g) if lam else 0.0,
         n_labelled=len(y),
@@ -179,18 +179,18 @@ def _powered(y: Floats, f: Floats, g: Floats, lam: float, plain: Estimate, confi
         squares = math.fsum((rectifier - middle) ** 2) + math.fsum((ends - middle) ** 2) / 2
         own = Spread(math.sqrt(squares * n / (n - 1)) / (n + 1), n - 1, 0.0, 3.0, n)
         spread = own.plus(judge)
-        found = spread_interval(lam * _mean(g) + middle, spread, confidence, "t")
+        interval = spread_interval(lam * _mean(g) + middle, spread, confidence, "t")
         few = min(int(y.sum()), n - int(y.sum())) < _FEW_OF_A_KIND
         note = "at least the level: few labels of 0 or few of 1" if few else level_note("adjusted", spread.freedom, n)
-        low, high = max(min(found.low, value), 0.0), min(max(found.high, value), 1.0)
+        low, high = max(min(interval.low, value), 0.0), min(max(interval.high, value), 1.0)
         return Estimate(value, low, high, "adjusted", note)
     sample = Sample.linearised(value, _without(y, f, g))
     if sample.agree:
         note = "at least the level: that of the labels alone, because no label changes the result"
         return Estimate(value, min(plain.low, value), max(plain.high, value), plain.interval, note)
     spread = sample.spread.plus(judge)
-    found = spread_interval(value, spread, confidence)
-    return Estimate.of(value, replace(found, note=level_note(found.kind, sample.spread.freedom, n)))
+    interval = spread_interval(value, spread, confidence)
+    return Estimate.of(value, replace(interval, note=level_note(interval.kind, sample.spread.freedom, n)))
 
 
 def _without(y: Floats, f: Floats, g: Floats) -> Floats:
@@ -202,5 +202,5 @@ def _without(y: Floats, f: Floats, g: Floats) -> Floats:
     squares = _variance(every) * count - from_all**2 * count / (count - 1)
     spread = np.where(squares > 1e-12 * _variance(every) * count, squares, np.inf) / max(count - 2, 1)
     lam = np.clip(together / ((1 + (n - 1) / more) * spread), 0.0, 1.0)
-    found: Floats = lam * _mean(g) + _mean(y) - own_y / (n - 1) - lam * (_mean(f) - own_f / (n - 1))
-    return found
+    means: Floats = lam * _mean(g) + _mean(y) - own_y / (n - 1) - lam * (_mean(f) - own_f / (n - 1))
+    return means

@@ -28,28 +28,28 @@ def quantiles(batches: Batches, qs: Sequence[float], budget: int = 1 << 22) -> N
 
     Raises ``OptionError`` for a quantile outside 0 to 1.
     """
-    wanted = np.asarray(qs, np.float64)
-    if not ((wanted >= 0) & (wanted <= 1)).all():
+    levels = np.asarray(qs, np.float64)
+    if not ((levels >= 0) & (levels <= 1)).all():
         raise OptionError(f"expected quantiles from 0 to 1, got {list(qs)}")
-    held: list[NDArray[np.float64]] = []
+    chunks: list[NDArray[np.float64]] = []
     n = 0
     for batch in batches():
         values = _defined(batch)
         n += len(values)
         if n <= budget:
-            held.append(values)
+            chunks.append(values)
         else:
-            held.clear()
+            chunks.clear()
     if n == 0:
-        return np.full(len(wanted), np.nan)
+        return np.full(len(levels), np.nan)
     with np.errstate(invalid="ignore"):  # NumPy gives NaN between −inf and inf
         if n <= budget:
-            return np.asarray(np.quantile(np.concatenate(held), wanted))
-        places = (n - 1) * wanted
+            return np.asarray(np.quantile(np.concatenate(chunks), levels))
+        places = (n - 1) * levels
         below = np.floor(places).astype(np.int64)
         above = np.minimum(below + 1, n - 1)
-        found = order_statistics(batches, sorted({*below.tolist(), *above.tolist()}), budget)
-        pairs = [(found[a], found[b], place - a) for a, b, place in zip(below, above, places, strict=True)]
+        ranked = order_statistics(batches, sorted({*below.tolist(), *above.tolist()}), budget)
+        pairs = [(ranked[a], ranked[b], place - a) for a, b, place in zip(below, above, places, strict=True)]
         return np.array([np.quantile([a, b], part) for a, b, part in pairs])  # uses NumPy's interpolation
 
 
@@ -83,11 +83,11 @@ def _histograms(batches: Batches, prefixes: Sequence[int], digit: int) -> dict[i
 def _sort_within(batches: Batches, inside: dict[int, tuple[int, int]], digits: int) -> dict[int, float]:
     prefixes = np.array(sorted({prefix for prefix, _ in inside.values()}), np.uint64)
     shift = np.uint64(64 - _DIGIT * digits)
-    kept = []
+    chunks = []
     for batch in batches():
         keys = _keys(_defined(batch))
-        kept.append(keys[np.isin(keys >> shift, prefixes)])
-    keys = np.sort(np.concatenate(kept))
+        chunks.append(keys[np.isin(keys >> shift, prefixes)])
+    keys = np.sort(np.concatenate(chunks))
     starts = dict(zip(prefixes.tolist(), np.searchsorted(keys >> shift, prefixes).tolist(), strict=True))
     return {
         rank: float(_values(keys[starts[p] + left : starts[p] + left + 1])[0]) for rank, (p, left) in inside.items()

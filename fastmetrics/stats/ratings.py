@@ -64,13 +64,13 @@ def read_ratings(
     kind = kinds.pop()
     flat = pa.concat_arrays([column.cast(kind) for column in columns])
     scale = _ordered(arrays) if order is None else order
-    known = _distinct(flat) if scale is None else _scale(scale, kind)
-    places = pc.index_in(flat, known, skip_nulls=True)
+    categories = _distinct(flat) if scale is None else _scale(scale, kind)
+    places = pc.index_in(flat, categories, skip_nulls=True)
     lacking = flat.filter(pc.and_(places.is_null(), flat.is_valid()))
     if len(lacking):
-        raise OptionError(Argument("order", known.to_pylist()), f": it lacks the rating {lacking[0].as_py()!r}")
+        raise OptionError(Argument("order", categories.to_pylist()), f": it lacks the rating {lacking[0].as_py()!r}")
     codes = places.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
-    values = known.to_numpy(zero_copy_only=False) if kind == pa.float64() else None
+    values = categories.to_numpy(zero_copy_only=False) if kind == pa.float64() else None
     return Ratings(list(arrays), codes.reshape(len(columns), -1).T, values, scale is not None)
 
 

@@ -96,8 +96,8 @@ def question_scores(scores: Floats, questions: Ints) -> QuestionScores:
     ω² and σ² are the estimators of a one-way analysis of variance with random effects; with unequal numbers of scores,
     every question counts once.
     """
-    known = ~np.isnan(scores)
-    scores, questions = scores[known], questions[known]
+    present = ~np.isnan(scores)
+    scores, questions = scores[present], questions[present]
     if not len(scores):
         return QuestionScores(scores, np.zeros(0, np.int64), math.nan)
     order = np.lexsort((scores, questions))

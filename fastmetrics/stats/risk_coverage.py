@@ -59,18 +59,18 @@ def risks(pairs: Pairs, budget: int = BUDGET) -> Iterator[Floats]:
     For more rows, the input is read repeatedly: once for each half a budget of rows, and at most seven more times to
     count the rows and choose the ranges.  The result does not depend on batches and their order.
     """
-    n, held = 0, list[_Rows]()
+    n, pieces = 0, list[_Rows]()
     for rows in _read(pairs):
         n += len(rows)
-        held = [*held, rows] if n <= budget else []
+        pieces = [*pieces, rows] if n <= budget else []
     curve = _Curve()
     if n <= budget:
-        yield from curve.add(_Rows.join(held))
+        yield from curve.add(_Rows.join(pieces))
         return
     parts = -(-n // max(budget // 2, 1))
     ranks = sorted({n * part // parts for part in range(1, parts)})
-    found = order_statistics(lambda: (rows.confidence for rows in _read(pairs)), ranks, budget)
-    cuts = [np.inf, *sorted({value for value in found.values() if np.isfinite(value)}, reverse=True), -np.inf]
+    ranked = order_statistics(lambda: (rows.confidence for rows in _read(pairs)), ranks, budget)
+    cuts = [np.inf, *sorted({value for value in ranked.values() if np.isfinite(value)}, reverse=True), -np.inf]
     for high, low in itertools.pairwise(cuts):
         between, level = [], _Level()
         for rows in _read(pairs):
@@ -99,8 +99,8 @@ class _Rows:
     @classmethod
     def of(cls, confidence: Floats, quality: Floats) -> _Rows:
         """The rows with both values; raises ``InputError`` for an invalid quality."""
-        there = ~(np.isnan(confidence) | np.isnan(quality))
-        confidence, quality = confidence[there] + 0.0, quality[there]  # makes −0.0 equal to 0.0 bit by bit
+        defined = ~(np.isnan(confidence) | np.isnan(quality))
+        confidence, quality = confidence[defined] + 0.0, quality[defined]  # makes −0.0 equal to 0.0 bit by bit
         outside = (quality < 0) | (quality > 1 + 1e-12)
         if outside.any():
             raise InputError(f"quality: expected numbers from 0 to 1, got {quality[outside][0]:g}")
@@ -112,7 +112,7 @@ class _Rows:
         """All rows of the pieces."""
         pieces = [cls.of(np.zeros(0), np.zeros(0)), *pieces]
         return cls(
-            *(np.concatenate([getattr(one, name) for one in pieces]) for name in ("confidence", "upper", "lower"))
+            *(np.concatenate([getattr(piece, name) for piece in pieces]) for name in ("confidence", "upper", "lower"))
         )
 
     def where(self, keep: Flags) -> _Rows:
@@ -152,7 +152,7 @@ class _Curve:
 
     def add_level(self, level: _Level) -> Iterator[Floats]:
         """The risks of further rows of equal confidence."""
-        sums = (np.array([one], np.int64) for one in (level.size, level.upper, level.lower))
+        sums = (np.array([number], np.int64) for number in (level.size, level.upper, level.lower))
         return self._extend(*sums) if level.size else iter(())
 
     def _extend(self, sizes: Ints, upper: Ints, lower: Ints) -> Iterator[Floats]:

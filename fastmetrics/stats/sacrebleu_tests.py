@@ -86,8 +86,8 @@ class Draws:
         while done < size:
             if self._at >= 2 * len(self._raw):
                 self._raw, self._at = self._refill(), 0
-            found, self._at = bounded(self._raw, self._at, n, out[done:])
-            done += found
+            count, self._at = bounded(self._raw, self._at, n, out[done:])
+            done += count
         return out
 
     def flags(self, size: int) -> Uint64s:
@@ -104,15 +104,17 @@ def paired_bootstrap(
     """``--paired-bs``: for each system, the baseline first, the score of each metric."""
     with Draws(seed) as draws:
         drawn = _resampled(systems, draws, samples, threads)
-    found = [[PairedScore(one.value, None, *_interval(x)) for one, x in zip(systems[0], drawn[0], strict=True)]]
+    results = [
+        [PairedScore(counted.value, None, *_interval(x)) for counted, x in zip(systems[0], drawn[0], strict=True)]
+    ]
     for system, scores in zip(systems[1:], drawn[1:], strict=True):
         row = []
         for first, other, x, y in zip(systems[0], system, drawn[0], scores, strict=True):
             apart = np.abs(y - x)
             p = _p(apart - apart.mean(), abs(first.value - other.value))
             row.append(PairedScore(other.value, p, *_interval(y)))
-        found.append(row)
-    return found
+        results.append(row)
+    return results
 
 
 def paired_randomisation(
@@ -120,23 +122,23 @@ def paired_randomisation(
 ) -> list[list[PairedScore]]:
     """``--paired-ar``: the same, with means and intervals of ``confidence`` resamples if it is not 0."""
     first, others = systems[0], systems[1:]
-    pairs = [(one, other) for system in others for one, other in zip(first, system, strict=True)]
+    pairs = [(base, other) for system in others for base, other in zip(first, system, strict=True)]
     with Draws(seed) as draws, Draws(seed) as anew:
         p = _swap_ps(pairs, draws, samples, threads)
-        scores_by_system = [[PairedScore(one.value) for one in first]]
-        scores_by_system += [[PairedScore(one.value, p.pop(0)) for one in system] for system in others]
+        scores_by_system = [[PairedScore(counted.value) for counted in first]]
+        scores_by_system += [[PairedScore(counted.value, p.pop(0)) for counted in system] for system in others]
         if not confidence:
             return scores_by_system
         drawn = [*_resampled([first], anew, confidence, threads), *_resampled(others, draws, confidence, threads)]
     return [
-        [PairedScore(one.score, one.p, *_interval(scores)) for one, scores in zip(row, some, strict=True)]
+        [PairedScore(result.score, result.p, *_interval(scores)) for result, scores in zip(row, some, strict=True)]
         for row, some in zip(scores_by_system, drawn, strict=True)
     ]
 
 
 def _swap_ps(pairs: Sequence[tuple[Counted, Counted]], draws: Draws, samples: int, threads: int) -> list[float]:
     """The p value of each pair from randomly swapped rows; all pairs use the same swaps."""
-    apart = np.concatenate([one.counts - other.counts for one, other in pairs], axis=1)
+    apart = np.concatenate([base.counts - other.counts for base, other in pairs], axis=1)
     packed = Packed.of(apart, np.abs(apart).sum(axis=0), signed=True)
 
     def select(words: Uint64s, n_samples: int) -> Ints:
@@ -147,28 +149,28 @@ def _swap_ps(pairs: Sequence[tuple[Counted, Counted]], draws: Draws, samples: in
 
     sizes = [min(_SAMPLES, samples - first) for first in range(0, samples, _SAMPLES)]
     flags = ((draws.flags(size * len(apart)), size) for size in sizes)
-    taken = packed.unpacked(np.concatenate(list(ordered(lambda given: select(*given), flags, threads))))
-    found = []
-    for (one, other), some in zip(
-        pairs, np.split(taken, np.cumsum([one.counts.shape[1] for one, _ in pairs])[:-1], axis=1), strict=True
+    sums = packed.unpacked(np.concatenate(list(ordered(lambda batch: select(*batch), flags, threads))))
+    p_values = []
+    for (base, other), some in zip(
+        pairs, np.split(sums, np.cumsum([base.counts.shape[1] for base, _ in pairs])[:-1], axis=1), strict=True
     ):
-        a, b = one.scores(other.counts.sum(axis=0) + some), one.scores(one.counts.sum(axis=0) - some)
-        found.append(_p(np.abs(a - b), abs(one.value - other.value)))
-    return found
+        a, b = base.scores(other.counts.sum(axis=0) + some), base.scores(base.counts.sum(axis=0) - some)
+        p_values.append(_p(np.abs(a - b), abs(base.value - other.value)))
+    return p_values
 
 
 def _resampled(
     systems: Sequence[Sequence[Counted]], draws: Draws, samples: int, threads: int
 ) -> list[list[NDArray[Any]]]:
     """The scores of each system and metric over rows drawn with replacement, the same rows for all."""
-    each = [one for system in systems for one in system]
-    counts = np.concatenate([one.counts for one in each], axis=1)
+    each = [counted for system in systems for counted in system]
+    counts = np.concatenate([counted.counts for counted in each], axis=1)
     n = len(counts)
     block = max(1, _CELLS // n)
     rows = (draws.choices(n, n * min(block, samples - first)) for first in range(0, samples, block))
     sums = np.concatenate(list(ordered(_adder(counts), rows, threads)))
-    split = np.split(sums, np.cumsum([one.counts.shape[1] for one in each])[:-1], axis=1)
-    scores = iter([one.scores(np.ascontiguousarray(some)) for one, some in zip(each, split, strict=True)])
+    split = np.split(sums, np.cumsum([counted.counts.shape[1] for counted in each])[:-1], axis=1)
+    scores = iter([counted.scores(np.ascontiguousarray(some)) for counted, some in zip(each, split, strict=True)])
     return [[next(scores) for _ in system] for system in systems]
 
 
@@ -206,5 +208,5 @@ def _interval(scores: NDArray[Any]) -> tuple[float, float]:
     return float(scores.mean()), float(0.5 * (scores[len(scores) - cut - 1] - scores[cut]))
 
 
-def _p(found: NDArray[Any], difference: float) -> float:
-    return (int(np.sum(found > difference)) + 1) / (len(found) + 1)
+def _p(resampled: NDArray[Any], difference: float) -> float:
+    return (int(np.sum(resampled > difference)) + 1) / (len(resampled) + 1)

@@ -51,10 +51,10 @@ class Spread:
         if not error > 0:
             freedom = self.freedom + other.freedom if error == 0 else math.nan
             return Spread(error, freedom, 0.0, 3.0, count)
-        mine, theirs = (one.error / error for one in (self, other))
-        freedom = 1 / (mine**4 / self.freedom + theirs**4 / other.freedom)
-        skew = self.skew * mine**3 + sign * other.skew * theirs**3
-        return Spread(error, freedom, skew, self.kurtosis * mine**2 + other.kurtosis * theirs**2, count)
+        own_share, other_share = (spread.error / error for spread in (self, other))
+        freedom = 1 / (own_share**4 / self.freedom + other_share**4 / other.freedom)
+        skew = self.skew * own_share**3 + sign * other.skew * other_share**3
+        return Spread(error, freedom, skew, self.kurtosis * own_share**2 + other.kurtosis * other_share**2, count)
 
     def corrected(self, factor: float, freedom: float) -> Spread:
         """The precision with the error times a factor and other degrees of freedom."""
@@ -188,13 +188,13 @@ class Sample:
 
 def _kind(first: Floats, second: Floats | None, bounds: Bounds | None) -> tuple[Kind, Bounds | None]:
     """The kind of values, and their bounds; scores that are all 0 or 1 are flags unless the bounds tell otherwise."""
-    known = bounds if bounds is not None and all(map(math.isfinite, bounds)) else None
+    limits = bounds if bounds is not None and all(map(math.isfinite, bounds)) else None
     both = [first] if second is None else [first, second]
-    flags = bounds in (None, _FLAGS) and all(bool(np.isin(one, _FLAGS).all()) for one in both)
-    known = _FLAGS if flags else known
+    flags = bounds in (None, _FLAGS) and all(bool(np.isin(values, _FLAGS).all()) for values in both)
+    limits = _FLAGS if flags else limits
     if second is None:
-        return "flags" if flags else "numbers", known
-    return "flag differences" if flags else "numbers", None if known is None else between(known)
+        return "flags" if flags else "numbers", limits
+    return "flag differences" if flags else "numbers", None if limits is None else between(limits)
 
 
 def between(bounds: Bounds) -> Bounds:

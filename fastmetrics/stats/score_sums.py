@@ -33,10 +33,10 @@ class Scores:
     """The columns that were left out, and why."""
 
     @classmethod
-    def of(cls, scores: Any, wanted: Collection[str] = ()) -> Scores:
+    def of(cls, scores: Any, needed: Collection[str] = ()) -> Scores:
         """The source for any input of ``summarize``; raises ``InputError`` for anything else.
 
-        A column that cannot be read, such as mixed objects, is left out unless it is ``wanted``.
+        A column that cannot be read, such as mixed objects, is left out unless it is ``needed``.
         """
         if isinstance(scores, pa.Table | pa.RecordBatch):
             return cls(lambda: _pieces([scores]), again=True)
@@ -44,23 +44,25 @@ class Scores:
             return cls(lambda: _with_schema(scores), again=False)
         if callable(scores):
             return cls(lambda: _pieces(scores()), again=True)
-        if isinstance(scores, Mapping) or any(hasattr(type(scores), one) for one in ("columns", "__arrow_c_stream__")):
-            return cls._of_frame(open_frame(scores), wanted)
+        if isinstance(scores, Mapping) or any(
+            hasattr(type(scores), attribute) for attribute in ("columns", "__arrow_c_stream__")
+        ):
+            return cls._of_frame(open_frame(scores), needed)
         if isinstance(scores, list | tuple) and scores and isinstance(scores[0], Mapping):
-            return cls._of_frame(open_frame(scores), wanted)
+            return cls._of_frame(open_frame(scores), needed)
         if isinstance(scores, Iterable) and not isinstance(scores, str | bytes):
             once = isinstance(scores, Iterator) or any(isinstance(item, pa.RecordBatchReader) for item in scores)
             return cls(lambda: _pieces(scores), again=not once)
         raise InputError(f"expected a table of scores, got {type(scores).__name__}")
 
     @classmethod
-    def _of_frame(cls, frame: Frame, wanted: Collection[str]) -> Scores:
+    def _of_frame(cls, frame: Frame, needed: Collection[str]) -> Scores:
         columns, notes = {}, []
         for name in dict.fromkeys(frame.names):
             try:
                 columns[name] = pa.concat_tables(frame.read([name])[1]).column(0)
             except ColumnError as error:
-                if name in wanted:
+                if name in needed:
                     raise
                 notes.append(f"left out: {error}")
         table = aligned_table(columns)
@@ -100,13 +102,13 @@ def score_columns(schema: pa.Schema) -> list[str]:
     if claims.rows is not None and not claims.metrics:
         return []  # the file contains corpus metrics only
     kinds = _KINDS[:1] if claims.metrics else _KINDS
-    others = [one for one in schema if not (is_id(one.name) or is_repeat(one.name) or one.name in labels)]
-    return [one.name for one in others if any(kind(one.type) for kind in kinds)]
+    others = [field for field in schema if not (is_id(field.name) or is_repeat(field.name) or field.name in labels)]
+    return [field.name for field in others if any(kind(field.type) for kind in kinds)]
 
 
 def list_columns(schema: pa.Schema) -> list[str]:
     """The names of list columns, in which a run stores data of each row for corpus metrics."""
-    return [one.name for one in schema if is_list(one.type)]
+    return [field.name for field in schema if is_list(field.type)]
 
 
 _KINDS = (pa.types.is_floating, pa.types.is_integer, pa.types.is_boolean, pa.types.is_decimal)
@@ -175,20 +177,20 @@ class Sums:
             before = self._missing_queries.get(lacking.rule, MissingQueries(0, 0, lacking.rule))
             self._missing_queries[lacking.rule] = before + lacking
         alike = [counts for options, counts in self.cautions if options == part.claims.options]
-        others = [one for one in self.cautions if one[0] != part.claims.options]
+        others = [entry for entry in self.cautions if entry[0] != part.claims.options]
         self.cautions = [*others, (part.claims.options, add_up([*alike, part.cautions]))]
 
     def _declare(self, declared: Mapping[str, Any]) -> None:
         """Add the declarations of a part; raises ``ColumnError`` if another part declares a score otherwise."""
-        for name, one in declared.items():
-            if self.declared.setdefault(name, one) != one:
-                raise ColumnError(f"the parts declare {name!r} differently: {self.declared[name]} and {one}")
+        for name, declaration in declared.items():
+            if self.declared.setdefault(name, declaration) != declaration:
+                raise ColumnError(f"the parts declare {name!r} differently: {self.declared[name]} and {declaration}")
 
     @property
     def counts(self) -> dict[str, list[int]]:
         """The summed counts of each corpus metric that every part has."""
-        known = {name: vectors for name, vectors in self._counts.items() if not self._is_torn(vectors)}
-        return {name: [sum(column) for column in zip(*vectors, strict=True)] for name, vectors in known.items()}
+        complete = {name: vectors for name, vectors in self._counts.items() if not self._is_torn(vectors)}
+        return {name: [sum(column) for column in zip(*vectors, strict=True)] for name, vectors in complete.items()}
 
     @property
     def corpus(self) -> list[str]:

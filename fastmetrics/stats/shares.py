@@ -23,6 +23,6 @@ def f1_share(hits: int, misses: int, confidence: float = 0.95) -> Estimate:
     """
     if not hits + misses:
         return UNDEFINED
-    found = exact_interval(hits, hits + misses, confidence)
-    low, high = (2 * bound / (1 + bound) for bound in (found.low, found.high))
-    return Estimate(2 * hits / (2 * hits + misses), low, high, found.kind, found.note)
+    interval = exact_interval(hits, hits + misses, confidence)
+    low, high = (2 * bound / (1 + bound) for bound in (interval.low, interval.high))
+    return Estimate(2 * hits / (2 * hits + misses), low, high, interval.kind, interval.note)

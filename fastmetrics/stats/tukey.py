@@ -34,6 +34,6 @@ def tukey_p(
     ranges = np.sort(drawn(partial(permuted_ranges, units), units.size, resamples, seed, threads))
     reached = np.abs(sums[:, None] - sums[None, :]) - len(units)
     as_large = resamples - np.searchsorted(ranges, reached)
-    found: Floats = (1 + as_large) / (1 + resamples)
-    np.fill_diagonal(found, 1.0)
-    return found
+    p_values: Floats = (1 + as_large) / (1 + resamples)
+    np.fill_diagonal(p_values, 1.0)
+    return p_values

@@ -75,5 +75,5 @@ def permutation_p(first: Sample, second: Sample, resamples: int, seed: int, thre
         sums = drawn(partial(split_sums, units, n), size, resamples, seed, threads).tolist()
     # Δ is proportional to size·sum − n·total; each value was rounded by up to half a unit
     reached = abs(size * own - n * total) - size * n
-    far = sum(abs(size * one - n * total) >= reached for one in sums)
+    far = sum(abs(size * split_sum - n * total) >= reached for split_sum in sums)
     return far / len(sums) if is_small else (1 + far) / (1 + resamples)

@@ -37,7 +37,7 @@ class Activity:
         days = dict(self.days)
         for day, n in other.days.items():
             days[day] = days.get(day, 0) + n
-        ends = [one for one in (self.first, self.last, other.first, other.last) if one is not None]
+        ends = [end for end in (self.first, self.last, other.first, other.last) if end is not None]
         return Activity(days, self.hours + other.hours, min(ends, default=None), max(ends, default=None), zones)
 
     def result_fields(self, *, has: bool) -> dict[str, Any]:
@@ -46,7 +46,7 @@ class Activity:
             return dict.fromkeys(("first", "last", "days", "hours"))
         ordered = sorted(self.days)
         days = {(_EPOCH + timedelta(days=day)).date().isoformat(): self.days[day] for day in ordered}
-        ends = [None if one is None else self._written(one) for one in (self.first, self.last)]
+        ends = [None if end is None else self._written(end) for end in (self.first, self.last)]
         return {"first": ends[0], "last": ends[1], "days": days, "hours": self.hours.tolist()}
 
     def _written(self, time: int) -> str:
@@ -63,5 +63,5 @@ def activity(column: pa.Array, first: int, present: pa.Array) -> Activity:
         return Activity()
     days, counts = np.unique(times // _DAY, return_counts=True)
     hours = np.bincount(times % _DAY // _HOUR, minlength=24)
-    found = dict(zip(days.tolist(), counts.tolist(), strict=True))
-    return Activity(found, hours, int(times.min()), int(times.max()), {str(zone): first})
+    by_day = dict(zip(days.tolist(), counts.tolist(), strict=True))
+    return Activity(by_day, hours, int(times.min()), int(times.max()), {str(zone): first})

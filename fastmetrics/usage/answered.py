@@ -16,12 +16,12 @@ _SPACE, _ASCII_END = ord(" "), 0x80
 
 def abstains(answers: pa.Array) -> Flags:
     """Which answers abstain: those with the score 1 of the metric ``abstained``."""
-    found, size = np.zeros(len(answers), np.bool_), SIZES.log_answers
+    flags, size = np.zeros(len(answers), np.bool_), SIZES.log_answers
     for start in range(0, len(answers), size):
         batch = Batch({"answer": answers.slice(start, size)})
         refusals = RefusalsIn().of(batch, "answer", {"phrases": PHRASES})
-        found[start : start + size] = abstained(refusals, phrases=PHRASES) == 1
-    return found
+        flags[start : start + size] = abstained(refusals, phrases=PHRASES) == 1
+    return flags
 
 
 def blank(texts: pa.Array) -> Flags:
@@ -30,13 +30,13 @@ def blank(texts: pa.Array) -> Flags:
     Only texts whose first byte is white space are examined completely.
     """
     text = text_of_arrow(texts, "text")
-    found = ~text.valid | (text.starts == text.stops)
-    some = np.flatnonzero(~found)
+    is_blank = ~text.valid | (text.starts == text.stops)
+    some = np.flatnonzero(~is_blank)
     head = text.data[text.starts[some]]
     doubtful = some[(head <= _SPACE) | (head >= _ASCII_END)]
     trimmed = pc.utf8_trim_whitespace(texts.take(pa.array(doubtful)))
-    found[doubtful] = np.asarray(pc.equal(pc.binary_length(trimmed), 0))
-    return found
+    is_blank[doubtful] = np.asarray(pc.equal(pc.binary_length(trimmed), 0))
+    return is_blank
 
 
 def answered(answers: pa.Array) -> Flags:

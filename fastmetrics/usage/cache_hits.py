@@ -52,12 +52,12 @@ class CacheHits(Shown):
 
     def to_dict(self) -> dict[str, object]:
         """The figures, without the rows."""
-        return {one.name: getattr(self, one.name) for one in fields(self) if one.name != "table"}
+        return {field.name: getattr(self, field.name) for field in fields(self) if field.name != "table"}
 
     def grids(self) -> list[Grid]:
         """The figures, and the curve."""
-        single = [(name, f"{one:,.4g}") for name, one in self.to_dict().items() if isinstance(one, int | float)]
-        lines = [tuple("" if one is None else f"{one:.4g}" for one in point.values()) for point in self.curve]
+        single = [(name, f"{value:,.4g}") for name, value in self.to_dict().items() if isinstance(value, int | float)]
+        lines = [tuple("" if value is None else f"{value:.4g}" for value in point.values()) for point in self.curve]
         return [Grid(("figure", "value"), single), Grid(("tau", "cache_hit_rate", "wrong_share"), lines)]
 
     def remarks(self) -> list[str]:
@@ -108,31 +108,33 @@ def cache_hit_rate(
     workers = cores(threads)
     tau = float(argument("tau", tau, Real(-1.0, 1.0)))
     needed = ["question"] if embedder is not None else []
-    wanted = ["question_embedding", "question", "answer", "rating", "timestamp"]
-    opened = open_log(log, needed, [one for one in wanted if one not in needed], (), Columns(columns, schema, format))
+    optional = ["question_embedding", "question", "answer", "rating", "timestamp"]
+    opened = open_log(
+        log, needed, [column for column in optional if column not in needed], (), Columns(columns, schema, format)
+    )
     check_vectors(opened, embedder)
     table = opened.table()
-    units, given = question_vectors(table, embedder, cache)
+    units, valid = question_vectors(table, embedder, cache)
     times = np.arange(len(table)) if "timestamp" not in opened.has else _times(table)
-    given = given & (times != MISSING)
-    stored, line = _stored(table, given, best)
-    order = np.flatnonzero(given)[np.argsort(times[given], kind="stable")]
+    valid = valid & (times != MISSING)
+    stored, line = _stored(table, valid, best)
+    order = np.flatnonzero(valid)[np.argsort(times[valid], kind="stable")]
     cosines, nearest = nearest_earlier(units[order], times[order], stored[order], workers)
     cosine, row = np.full(len(table), np.nan), np.full(len(table), -1)
     cosine[order] = cosines
     row[order] = np.where(nearest < 0, -1, order[nearest])
-    return _result(table, given, stored, line, tau, cosine, row)
+    return _result(table, valid, stored, line, tau, cosine, row)
 
 
 def _times(table: pa.Table) -> Ints:
     return times_of(table["timestamp"].combine_chunks(), "timestamp")[0]
 
 
-def _stored(table: pa.Table, given: Flags, best: float | None) -> tuple[Flags, float | None]:
+def _stored(table: pa.Table, valid: Flags, best: float | None) -> tuple[Flags, float | None]:
     """Which rows' answers are stored, and the minimum rating of stored answers."""
-    answered = given
+    answered = valid
     if "answer" in table.column_names:
-        answered = given & np.asarray(table["answer"].is_valid())
+        answered = valid & np.asarray(table["answer"].is_valid())
     if "rating" not in table.column_names:
         return answered, None
     ratings = floats_of_arrow(table["rating"].combine_chunks(), "rating")
@@ -143,16 +145,19 @@ def _stored(table: pa.Table, given: Flags, best: float | None) -> tuple[Flags, f
 
 
 def _result(
-    table: pa.Table, given: Flags, stored: Flags, line: float | None, tau: float, cosine: Floats, row: Ints
+    table: pa.Table, valid: Flags, stored: Flags, line: float | None, tau: float, cosine: Floats, row: Ints
 ) -> CacheHits:
     differs = None
     if "answer" in table.column_names:
         own = table["answer"].combine_chunks().fill_null("")
-        differs = np.asarray(pc.not_equal(own, own.take(pa.array(np.maximum(row, 0))))) if len(own) else given
+        differs = np.asarray(pc.not_equal(own, own.take(pa.array(np.maximum(row, 0))))) if len(own) else valid
     is_rated = line is None or not np.isnan(line)
-    rated = given & is_rated
-    found = [_point(one, cosine[rated], None if differs is None else differs[rated]) for one in sorted({*TAUS, tau})]
-    asked = next(point for point in found if point["tau"] == tau)
+    rated = valid & is_rated
+    curve = [
+        _point(threshold, cosine[rated], None if differs is None else differs[rated])
+        for threshold in sorted({*TAUS, tau})
+    ]
+    at_tau = next(point for point in curve if point["tau"] == tau)
     hit = np.where(np.isnan(cosine), 0.0, cosine > tau)
     rows = {
         "cache_hit": pa.array(hit, mask=~rated),
@@ -160,14 +165,14 @@ def _result(
         "stored_row": pa.array(row, mask=row < 0),
     }
     return CacheHits(
-        questions=int(given.sum()),
-        left_out=int((~given).sum()),
+        questions=int(valid.sum()),
+        left_out=int((~valid).sum()),
         stored=int(stored.sum()),
         best_rating=line,
         tau=tau,
-        cache_hit_rate=float(asked["cache_hit_rate"] or 0.0) if rated.any() else float("nan"),
-        wrong_share=asked["wrong_share"],
-        curve=found,
+        cache_hit_rate=float(at_tau["cache_hit_rate"] or 0.0) if rated.any() else float("nan"),
+        wrong_share=at_tau["wrong_share"],
+        curve=curve,
         table=pa.table(rows),
     )
 

@@ -24,7 +24,7 @@ _COLUMNS = {LANGUAGE: ("question", "answer"), NEAR: ("question",)}
 
 
 @dataclass(frozen=True)
-class Asked:
+class SampledChecks:
     """The options: candidate languages, embedder, minimum cosine of near duplicates, sample size."""
 
     languages: tuple[str, ...]
@@ -37,34 +37,34 @@ class Asked:
         """The checks that use samples."""
         return [*([LANGUAGE] if self.languages else []), *([NEAR] if self.embedder is not None else [])]
 
-    def joined(self, one: Mapping[str, pa.Table], other: Mapping[str, pa.Table]) -> dict[str, pa.Table]:
+    def joined(self, left: Mapping[str, pa.Table], right: Mapping[str, pa.Table]) -> dict[str, pa.Table]:
         """The combined samples of both parts."""
-        both = {name: [held[name] for held in (one, other) if name in held] for name in self.checks}
+        both = {name: [part[name] for part in (left, right) if name in part] for name in self.checks}
         return {name: _smallest(pa.concat_tables(tables), self.size) for name, tables in both.items() if tables}
 
 
-def sampled_rows(asked: Asked, rows: pa.RecordBatch, keys: Uint64s, first: int) -> dict[str, pa.Table]:
+def sampled_rows(options: SampledChecks, rows: pa.RecordBatch, keys: Uint64s, first: int) -> dict[str, pa.Table]:
     """The candidate rows of a part for each check's sample: the rows with the smallest keys.
 
     ``keys`` are hashes of question and answer, and ``first`` is the number of the first row.
     """
-    found = {}
-    for name in asked.checks:
+    samples = {}
+    for name in options.checks:
         if set(_COLUMNS[name]) <= set(rows.schema.names):
             texts = {column: rows.column(column).cast(pa.large_string()) for column in _COLUMNS[name]}
             if name == LANGUAGE:
                 long_enough = [
-                    pc.fill_null(pc.greater_equal(pc.utf8_length(one), _LONG), False) for one in texts.values()
+                    pc.fill_null(pc.greater_equal(pc.utf8_length(text), _LONG), False) for text in texts.values()
                 ]
-                wanted = np.asarray(pc.and_(*long_enough))
+                mask = np.asarray(pc.and_(*long_enough))
                 key = keys[:, 0]
             else:
-                wanted = np.asarray(texts["question"].is_valid())
+                mask = np.asarray(texts["question"].is_valid())
                 key = text_keys(plain(texts["question"]))[:, 0]
             numbers = np.arange(first, first + rows.num_rows)
-            table = pa.table({"key": key, "row": numbers, **texts}).filter(pa.array(wanted))
-            found[name] = _smallest(table, asked.size)
-    return found
+            table = pa.table({"key": key, "row": numbers, **texts}).filter(pa.array(mask))
+            samples[name] = _smallest(table, options.size)
+    return samples
 
 
 def _smallest(table: pa.Table, size: int) -> pa.Table:
@@ -76,35 +76,35 @@ def _smallest(table: pa.Table, size: int) -> pa.Table:
 
 
 def sampled_findings(
-    asked: Asked, samples: Mapping[str, pa.Table], has: frozenset[str], threads: int
+    options: SampledChecks, samples: Mapping[str, pa.Table], has: frozenset[str], threads: int
 ) -> tuple[list[Finding], list[str]]:
     """The findings in the samples, and the checks whose columns are missing."""
     findings, skipped = [], []
-    for name in asked.checks:
+    for name in options.checks:
         if not set(_COLUMNS[name]) <= has:
             skipped.append(f"{name} ({', '.join(_COLUMNS[name])})")
         elif name not in samples:
             findings.append(Finding(name, 0, [], 0))
         else:
             table = samples[name].sort_by("row").combine_chunks()
-            findings.append(_languages(asked, table) if name == LANGUAGE else _near(asked, table, threads))
+            findings.append(_languages(options, table) if name == LANGUAGE else _near(options, table, threads))
     return findings, skipped
 
 
-def _languages(asked: Asked, table: pa.Table) -> Finding:
+def _languages(options: SampledChecks, table: pa.Table) -> Finding:
     questions, answers = (table[name].to_pylist() for name in _COLUMNS[LANGUAGE])
-    pairs = list(zip(guessed(questions, asked.languages), guessed(answers, asked.languages), strict=True))
-    rows = [at for at, (one, other) in enumerate(pairs) if one != other]
+    pairs = list(zip(guessed(questions, options.languages), guessed(answers, options.languages), strict=True))
+    rows = [at for at, (question, answer) in enumerate(pairs) if question != answer]
     numbers = table["row"].to_pylist()
     examples = [((numbers[at],), f"{pairs[at][0]}, {pairs[at][1]}: {questions[at]}"[:200]) for at in rows[:EXAMPLES]]
     return Finding(LANGUAGE, len(rows), examples, len(pairs))
 
 
-def _near(asked: Asked, table: pa.Table, threads: int) -> Finding:
-    assert asked.embedder is not None
+def _near(options: SampledChecks, table: pa.Table, threads: int) -> Finding:
+    assert options.embedder is not None
     questions = table["question"].combine_chunks()
-    found, others, _ = near_pairs(questions, asked.embedder, asked.near, threads)
+    rows, others, _ = near_pairs(questions, options.embedder, options.near, threads)
     numbers = np.asarray(table["row"])
-    pairs = list(zip(found[:EXAMPLES].tolist(), others[:EXAMPLES].tolist(), strict=True))
+    pairs = list(zip(rows[:EXAMPLES].tolist(), others[:EXAMPLES].tolist(), strict=True))
     examples = [((int(numbers[a]), int(numbers[b])), questions[a].as_py()[:200]) for a, b in pairs]
-    return Finding(NEAR, len(found), examples, len(questions))
+    return Finding(NEAR, len(rows), examples, len(questions))

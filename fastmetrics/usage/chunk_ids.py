@@ -49,17 +49,17 @@ def with_column(chunks: Any, column: str | None, *others: str) -> list[pa.Array]
     source = open_source(chunks) if _is_path(chunks) else None
     frame = None if source is not None else open_frame(chunks)
     present = source.schema.names if source is not None else list(frame.names if frame is not None else ())
-    name = _named(present, column)
+    name = _id_column(present, column)
     for other in others:
         if other not in present:
             unknown = UnknownNameError.of("column", other, present).message
             raise ColumnError(Argument("source_column", other), ": ", unknown)
-    wanted = list(dict.fromkeys([name, *others]))
+    columns = list(dict.fromkeys([name, *others]))
     if source is not None:
-        table = whole_table(source, dict.fromkeys(wanted, "id"))
+        table = whole_table(source, dict.fromkeys(columns, "id"))
     else:
         assert frame is not None
-        table = pa.concat_tables(frame.read(wanted)[1])
+        table = pa.concat_tables(frame.read(columns)[1])
     ids = _each_once(as_ids(as_array(table[name], name), name), name)
     return [ids, *(as_ids(as_array(table[other], other), other) for other in others)]
 
@@ -83,7 +83,7 @@ def _each_once(ids: pa.Array, name: str) -> pa.Array:
     return ids
 
 
-def _named(names: Sequence[str], column: str | None) -> str:
+def _id_column(names: Sequence[str], column: str | None) -> str:
     if column is not None:
         if column not in names:
             raise ColumnError(
@@ -91,13 +91,13 @@ def _named(names: Sequence[str], column: str | None) -> str:
             )
         return column
     lowered = {name.lower(): name for name in reversed(names)}
-    found = next((lowered[name] for name in NAMES if name in lowered), names[0] if len(names) == 1 else None)
-    if found is None:
+    match = next((lowered[name] for name in NAMES if name in lowered), names[0] if len(names) == 1 else None)
+    if match is None:
         have = ", ".join(map(repr, names))
         raise ColumnError(
             f"the chunks have no column {NAMES[0]!r} or 'id', but {have}; name it with ", Argument("chunk_column")
         )
-    return found
+    return match
 
 
 def comparable(keys: pa.Array, total: pa.Array | None) -> tuple[pa.Array, pa.Array | None]:
@@ -109,8 +109,12 @@ def comparable(keys: pa.Array, total: pa.Array | None) -> tuple[pa.Array, pa.Arr
 
 def raise_unknown(keys: pa.Array, total: pa.Array) -> None:
     """Raise the error that no retrieved id is the id of a chunk."""
-    one, other = (repr(ids[0].as_py()) for ids in (keys, total)) if len(total) else (repr(keys[0].as_py()), "none")
+    retrieved_id, chunk_id = (
+        (repr(ids[0].as_py()) for ids in (keys, total)) if len(total) else (repr(keys[0].as_py()), "none")
+    )
     way = Argument("chunk_column")
     raise InputError(
-        f"no retrieved id, such as {one}, matches a chunk id, such as {other}; name the column of chunk ids with ", way
+        f"no retrieved id, such as {retrieved_id}, matches a chunk id, such as {chunk_id}; "
+        "name the column of chunk ids with ",
+        way,
     )

@@ -69,15 +69,15 @@ class ChunkUse(Shown):
 
     def to_dict(self) -> dict[str, object]:
         """All figures and lists of ids, and at most 20 ``most_used`` chunks of the table."""
-        figures = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "table"}
+        figures = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "table"}
         head = self.table.slice(0, _MOST)
         return {**figures, "most_used": [row for row in head.to_pylist() if row.get("retrieved")]}
 
     def grids(self) -> list[Grid]:
         """The figures, and the chunks used most."""
         lists = {"unused_ids", "never_cited_ids", "hubs", "unknown_ids", "most_used"}
-        figures = {name: one for name, one in self.to_dict().items() if name not in lists and one is not None}
-        rows = [(name, _written(one)) for name, one in {**figures, "hubs": len(self.hubs)}.items()]
+        figures = {name: value for name, value in self.to_dict().items() if name not in lists and value is not None}
+        rows = [(name, _written(value)) for name, value in {**figures, "hubs": len(self.hubs)}.items()]
         head = self.table.slice(0, _SHOWN)
         columns = [list(map(_written, head[name].to_pylist())) for name in head.column_names]
         return [Grid(("figure", "value"), rows), Grid(tuple(head.column_names), list(zip(*columns, strict=True)))]

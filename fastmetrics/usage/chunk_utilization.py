@@ -66,14 +66,14 @@ def chunk_utilization(
     """
     workers = cores(threads)
     k, share = argument("k", k, Rows), float(argument("share", share, Real(0.0, 1.0, above=True)))
-    named = list(dict.fromkeys(listed(scores)))
+    score_names = list(dict.fromkeys(listed(scores)))
     how = Columns(columns, schema, format)
-    wanted = ("answer", "context_ids", "relevant_ids", "relevance")
-    log = open_log(as_log(rankings), ["retrieved_ids"], wanted, named, how)
+    optional = ("answer", "context_ids", "relevant_ids", "relevance")
+    log = open_log(as_log(rankings), ["retrieved_ids"], optional, score_names, how)
     total = None if chunks is None else chunk_ids(chunks, chunk_column)
-    made = Counting(log.has, tuple(named), k)
-    counts = log.parts(made.count, made.add_up, workers)
-    return _result(counts, total, made, share)
+    counting = Counting(log.has, tuple(score_names), k)
+    counts = log.parts(counting.count, counting.add_up, workers)
+    return _result(counts, total, counting, share)
 
 
 @dataclass(frozen=True)
@@ -97,8 +97,8 @@ class Counting:
     @property
     def names(self) -> list[str]:
         """The columns of the tally."""
-        known = [name for name, column in (("cited", "answer"), ("relevant", "relevant_ids")) if column in self.has]
-        return ["retrieved", "ranks", *known, *(one for name in self.scores for one in sum_names(name))]
+        optional = [name for name, column in (("cited", "answer"), ("relevant", "relevant_ids")) if column in self.has]
+        return ["retrieved", "ranks", *optional, *(column for name in self.scores for column in sum_names(name))]
 
     def count(self, part: Part) -> Counted:
         """The counts of a part."""
@@ -107,12 +107,12 @@ class Counting:
         sizes = np.bincount(retrieved.rows, minlength=rows.num_rows)[retrieved.valid]
         tables = {"": (retrieved, self._retrieved(part, retrieved.where(retrieved.places < self.k).once()))}
         if "answer" in self.has:
-            key, held = "", retrieved
+            key, listed = "", retrieved
             if "context_ids" in self.has:
-                key, held = "context", listed_ids(rows.column("context_ids"), "context_ids", part.first)
-            cited = np.zeros(held.codes.size, np.bool_)
-            cited[cited_ids(rows.column("answer"), held)] = True
-            tables.setdefault(key, (held, {}))[1]["cited"] = held.where(cited).once().counts()
+                key, listed = "context", listed_ids(rows.column("context_ids"), "context_ids", part.first)
+            cited = np.zeros(listed.codes.size, np.bool_)
+            cited[cited_ids(rows.column("answer"), listed)] = True
+            tables.setdefault(key, (listed, {}))[1]["cited"] = listed.where(cited).once().counts()
         if "relevant_ids" in self.has:
             relevant = listed_ids(rows.column("relevant_ids"), "relevant_ids", part.first)
             tables["relevant"] = relevant, {"relevant": relevant.where(_relevant(part, relevant)).once().counts()}
@@ -120,7 +120,7 @@ class Counting:
             len(sizes),
             rows.num_rows - len(sizes),
             int((sizes < self.k).sum()),
-            [self._filled(held.words, counts) for held, counts in tables.values()],
+            [self._filled(listed.words, counts) for listed, counts in tables.values()],
         )
 
     def _retrieved(self, part: Part, top: ListedIds) -> dict[str, Any]:
@@ -150,94 +150,94 @@ def _relevant(part: Part, relevant: ListedIds) -> Flags:
         return np.ones(relevant.codes.size, np.bool_)
     grades = part.rows.column("relevance")
     sizes = np.bincount(relevant.rows, minlength=len(relevant.valid))
-    given = np.asarray(grades.is_valid()) & relevant.valid
+    graded = np.asarray(grades.is_valid()) & relevant.valid
     lengths = np.asarray(pc.fill_null(pc.list_value_length(grades), 0)) if not pa.types.is_null(grades.type) else sizes
-    wrong = np.flatnonzero(given & (sizes != lengths))
+    wrong = np.flatnonzero(graded & (sizes != lengths))
     if wrong.size:
         row = int(wrong[0])
         of = f"expected a grade for each of {sizes[row]} relevant ids, got {lengths[row]}"
         raise ColumnError(f"column 'relevance', row {part.first + row}: {of}")
-    if not given.any():
+    if not graded.any():
         return np.ones(relevant.codes.size, np.bool_)
-    kept = grades.filter(pa.array(given)).flatten()
+    flat = grades.filter(pa.array(graded)).flatten()
     values = np.ones(relevant.codes.size)
-    values[given[relevant.rows]] = np.asarray(kept.cast(pa.float64()).fill_null(0.0))
+    values[graded[relevant.rows]] = np.asarray(flat.cast(pa.float64()).fill_null(0.0))
     return values >= 1
 
 
-def _result(counted: Counted, total: pa.Array | None, made: Counting, share: float) -> ChunkUse:
+def _result(counted: Counted, total: pa.Array | None, counting: Counting, share: float) -> ChunkUse:
     [table] = counted.tables
     keys, total = comparable(table[KEY].combine_chunks(), total)
-    counts = {name: np.asarray(table[name]) for name in made.names}
+    counts = {name: np.asarray(table[name]) for name in counting.names}
     unknown = np.zeros(len(keys), np.bool_)
     if total is not None:
         places = pc.index_in(keys, total)
         unknown = np.asarray(places.is_null())
         at = np.asarray(places.fill_null(0)).astype(np.int64)
-        counts = {name: _spread(one, at, ~unknown, len(total)) for name, one in counts.items()}
+        counts = {name: _spread(values, at, ~unknown, len(total)) for name, values in counts.items()}
         if not (counts["retrieved"] > 0).any() and (np.asarray(table["retrieved"]) > 0).any():
             raise_unknown(keys, total)
     strange = np.flatnonzero(unknown & (np.asarray(table["retrieved"]) > 0))
     ids = keys if total is None else total
     order = np.lexsort((_places_in_order(ids), -counts["retrieved"]))
-    ids, counts = ids.take(pa.array(order)), {name: one[order] for name, one in counts.items()}
-    return _figures(counted, made, ids, counts, keys.take(pa.array(strange)), share, known=total is not None)
+    ids, counts = ids.take(pa.array(order)), {name: values[order] for name, values in counts.items()}
+    return _figures(counted, counting, ids, counts, keys.take(pa.array(strange)), share, has_total=total is not None)
 
 
 def _figures(
     counted: Counted,
-    made: Counting,
+    counting: Counting,
     ids: pa.Array,
     counts: Mapping[str, Ints],
     strange: pa.Array,
     share: float,
     *,
-    known: bool,
+    has_total: bool,
 ) -> ChunkUse:
     retrieved = counts["retrieved"]
     used = retrieved > 0
     pick = partial(_listed, ids)
     uncited = used & (counts["cited"] == 0) if "cited" in counts else None
     n_used = int(used.sum())
-    line = hub_line(retrieved if known else retrieved[used])
+    line = hub_line(retrieved if has_total else retrieved[used])
     return ChunkUse(
-        k=made.k,
+        k=counting.k,
         rows=counted.rows,
         missing=counted.missing,
         short=counted.short,
-        total_chunks=len(ids) if known else None,
+        total_chunks=len(ids) if has_total else None,
         used_chunks=n_used,
-        unused_chunks=len(ids) - n_used if known else None,
-        utilization_rate=n_used / len(ids) if known and len(ids) else float("nan"),
+        unused_chunks=len(ids) - n_used if has_total else None,
+        utilization_rate=n_used / len(ids) if has_total and len(ids) else float("nan"),
         share=share,
         never_cited=None if uncited is None else int(uncited.sum()),
         unknown_chunks=len(strange),
-        unused_ids=pick(~used) if known else None,
+        unused_ids=pick(~used) if has_total else None,
         never_cited_ids=None if uncited is None else pick(uncited),
         hubs=pick(retrieved > line),
         unknown_ids=strange.sort()[:_EXAMPLES].to_pylist() if len(strange) else [],
-        table=_by_use(ids, counts, made),
-        **figures(retrieved if known else retrieved[used], share),  # type: ignore[arg-type]
+        table=_by_use(ids, counts, counting),
+        **figures(retrieved if has_total else retrieved[used], share),  # type: ignore[arg-type]
     )
 
 
-def _by_use(ids: pa.Array, counts: Mapping[str, Ints], made: Counting) -> pa.Table:
+def _by_use(ids: pa.Array, counts: Mapping[str, Ints], counting: Counting) -> pa.Table:
     n = counts["retrieved"]
     ranks = np.divide(counts["ranks"], n, out=np.full(len(n), np.nan), where=n > 0)
     table = {"chunk": ids, "retrieved": n, **{name: counts[name] for name in ("cited", "relevant") if name in counts}}
-    sums = pa.table({name: pa.array(one) for name, one in counts.items()})
-    return pa.table({**table, "mean_rank": ranks, **{f"mean_{name}": mean_of(sums, name) for name in made.scores}})
+    sums = pa.table({name: pa.array(values) for name, values in counts.items()})
+    return pa.table({**table, "mean_rank": ranks, **{f"mean_{name}": mean_of(sums, name) for name in counting.scores}})
 
 
 def _listed(ids: pa.Array, which: Flags) -> list[Any]:
     return list(ids.filter(pa.array(which)).to_pylist())
 
 
-def _spread(counts: Ints, at: Ints, known: Flags, n: int) -> Ints:
+def _spread(counts: Ints, at: Ints, mask: Flags, n: int) -> Ints:
     """The counts at the positions of their chunks."""
-    found = np.zeros(n, np.int64)
-    found[at[known]] = counts[known]
-    return found
+    spread = np.zeros(n, np.int64)
+    spread[at[mask]] = counts[mask]
+    return spread
 
 
 def _places_in_order(ids: pa.Array) -> Ints:

@@ -23,12 +23,12 @@ def cited_ids(answers: pa.Array, listed: ListedIds) -> Ints:
     begins, ends, rows = _brackets(text)
     if not begins.size or not listed.codes.size:
         return np.zeros(0, np.int64)
-    said = pc.utf8_trim_whitespace(_strings(text, begins, ends))
-    named = _named(said, rows, listed)
-    numbered = _numbered(said, rows, listed)
-    found = np.where(named >= 0, named, numbered)
+    texts = pc.utf8_trim_whitespace(_strings(text, begins, ends))
+    by_id = _by_id(texts, rows, listed)
+    by_number = _by_number(texts, rows, listed)
+    places = np.where(by_id >= 0, by_id, by_number)
     cited = np.zeros(listed.codes.size, np.bool_)
-    cited[found[found >= 0]] = True
+    cited[places[places >= 0]] = True
     return np.flatnonzero(cited)
 
 
@@ -52,27 +52,27 @@ def _strings(text: Text, begins: Ints, ends: Ints) -> pa.Array:
     return pa.Array.from_buffers(pa.large_string(), len(sizes), buffers)
 
 
-def _named(said: pa.Array, rows: Ints, listed: ListedIds) -> Ints:
+def _by_id(texts: pa.Array, rows: Ints, listed: ListedIds) -> Ints:
     """The position of the first id of the row's list that equals the text, −1 without any."""
-    encoded = said.dictionary_encode()
-    known = np.asarray(pc.index_in(encoded.dictionary, as_text(listed.words)).fill_null(-1)).astype(np.int64)
-    codes = known[np.asarray(encoded.indices)]
-    found, some = np.full(len(codes), -1), np.flatnonzero(codes >= 0)
+    encoded = texts.dictionary_encode()
+    ids = np.asarray(pc.index_in(encoded.dictionary, as_text(listed.words)).fill_null(-1)).astype(np.int64)
+    codes = ids[np.asarray(encoded.indices)]
+    places, some = np.full(len(codes), -1), np.flatnonzero(codes >= 0)
     if not some.size:
-        return found
+        return places
     keys = listed.rows * len(listed.words) + listed.codes
     order = np.argsort(keys, kind="stable")
-    asked = rows[some] * len(listed.words) + codes[some]
-    at = np.minimum(np.searchsorted(keys[order], asked), len(order) - 1)
-    found[some] = np.where(keys[order[at]] == asked, order[at], -1)
-    return found
+    targets = rows[some] * len(listed.words) + codes[some]
+    at = np.minimum(np.searchsorted(keys[order], targets), len(order) - 1)
+    places[some] = np.where(keys[order[at]] == targets, order[at], -1)
+    return places
 
 
-def _numbered(said: pa.Array, rows: Ints, listed: ListedIds) -> Ints:
+def _by_number(texts: pa.Array, rows: Ints, listed: ListedIds) -> Ints:
     """The position of the id with the given number in the row's list, −1 if it is not a number or out of range."""
-    said = pc.utf8_ltrim(said, "0")
-    digits = pc.match_substring_regex(said, rf"^[0-9]{{1,{_LONGEST}}}$")
-    numbers = np.asarray(pc.if_else(digits, said, "0").cast(pa.int64()))
+    texts = pc.utf8_ltrim(texts, "0")
+    digits = pc.match_substring_regex(texts, rf"^[0-9]{{1,{_LONGEST}}}$")
+    numbers = np.asarray(pc.if_else(digits, texts, "0").cast(pa.int64()))
     starts = offsets(np.bincount(listed.rows, minlength=len(listed.valid)).astype(np.int64))
     inside = (numbers >= 1) & (numbers <= np.diff(starts)[rows])
     return np.where(inside, starts[:-1][rows] + numbers - 1, -1)

@@ -48,5 +48,5 @@ def assigned(units: Units, centres: Units, threads: int) -> Ints:
         return (units[start : start + _BLOCK] @ centres.T - halves).argmax(axis=1).astype(np.int64)
 
     with one_blas_thread():
-        found = list(ordered(block, range(0, len(units), _BLOCK), threads))
-    return np.concatenate([np.zeros(0, np.int64), *found])
+        blocks = list(ordered(block, range(0, len(units), _BLOCK), threads))
+    return np.concatenate([np.zeros(0, np.int64), *blocks])

@@ -17,7 +17,7 @@ from fastmetrics.core.name_lists import listed
 from fastmetrics.core.threads import cores
 from fastmetrics.tables.table_source import is_paths
 from fastmetrics.tables.whole_table import Piece
-from fastmetrics.usage.checked_sample import Asked, sampled_findings, sampled_rows
+from fastmetrics.usage.checked_sample import SampledChecks, sampled_findings, sampled_rows
 from fastmetrics.usage.dataset_findings import EXAMPLES, DatasetChecks, Finding
 from fastmetrics.usage.languages import check_languages
 from fastmetrics.usage.log import Columns, Log, Part, itself, open_log
@@ -25,7 +25,7 @@ from fastmetrics.usage.near_repeats import embedder_of
 from fastmetrics.usage.repeated_rows import Groups, asked_keys, id_keys, label_keys, written
 from fastmetrics.usage.row_faults import CHECKS, shown
 
-_WANTED = ("id", "question", "answer", "reference", "contexts", "answerable")
+_OPTIONAL = ("id", "question", "answer", "reference", "contexts", "answerable")
 _CONTRADICTING = "contradicting labels"
 
 
@@ -74,26 +74,29 @@ def check_dataset(
     workers = cores(threads)
     near, size = float(argument("near", near, Real(-1.0, 1.0))), argument("sample", sample, Whole(1, 10_000_000))
     check_languages(languages)
-    named = list(dict.fromkeys(listed(labels)))
-    asked = Asked(tuple(languages), None if embedder is None else embedder_of(embedder), near, size)
+    label_columns = list(dict.fromkeys(listed(labels)))
+    sampled_checks = SampledChecks(tuple(languages), None if embedder is None else embedder_of(embedder), near, size)
     how = Columns(columns, schema, format)
-    log = open_log(table, [], _WANTED, (), how, named)
+    log = open_log(table, [], _OPTIONAL, (), how, label_columns)
     if not is_paths(table):
-        log = held(log)
-    judged = {name: next((one for one, yours in log.names.items() if yours == name), name) for name in named}
+        log = in_memory(log)
+    judged = {
+        name: next((canonical for canonical, column in log.names.items() if column == name), name)
+        for name in label_columns
+    }
     judged = {**({"answerable": "answerable"} if "answerable" in log.has else {}), **judged}
-    looking = Looking(log.has, judged, asked)
+    looking = Looking(log.has, judged, sampled_checks)
     return looking.findings(log, log.parts(looking.look, looking.add_up, workers), workers)
 
 
-def held(log: Log) -> Log:
+def in_memory(log: Log) -> Log:
     """A log in memory that can be read more than once, as a reader or a generator cannot."""
     table = log.table()
-    yours = table.rename_columns(list(log.names.values()))
+    renamed = table.rename_columns(list(log.names.values()))
 
     def read(make: Callable[[pa.Schema, Iterator[Piece]], Any], _: int) -> Any:
-        batches = yours.to_batches(max_chunksize=SIZES.log_rows)
-        return make(yours.schema, (Piece(batch.num_rows, itself(batch)) for batch in batches))
+        batches = renamed.to_batches(max_chunksize=SIZES.log_rows)
+        return make(renamed.schema, (Piece(batch.num_rows, itself(batch)) for batch in batches))
 
     return Log(log.names, read)
 
@@ -106,13 +109,13 @@ class Faults(NamedTuple):
 
 
 @dataclass
-class Looked:
+class PartResults:
     """The results of a part, or of all parts."""
 
     rows: int = 0
     faults: dict[str, Faults] = field(default_factory=dict)
     ids: list[tuple[Uint64s, Flags]] = field(default_factory=list)
-    asked: list[tuple[Uint64s, Flags]] = field(default_factory=list)
+    questions: list[tuple[Uint64s, Flags]] = field(default_factory=list)
     labels: dict[str, list[Uint64s]] = field(default_factory=dict)
     samples: dict[str, pa.Table] = field(default_factory=dict)
 
@@ -123,81 +126,81 @@ class Looking:
 
     has: frozenset[str]
     judged: Mapping[str, str]
-    sampled: Asked
+    sampled: SampledChecks
 
-    def look(self, part: Part) -> Looked:
+    def look(self, part: Part) -> PartResults:
         """The results of a part."""
-        rows, found = part.rows, Looked(part.rows.num_rows)
+        rows, results = part.rows, PartResults(part.rows.num_rows)
         for name, (needed, column, check) in CHECKS.items():
             if set(needed) <= self.has:
                 places = check(rows)
                 texts = rows.column(column).take(pa.array(places[:EXAMPLES])).to_pylist() if column else [""] * EXAMPLES
                 pairs = zip(places[:EXAMPLES].tolist(), texts, strict=False)
-                found.faults[name] = Faults(len(places), [(part.first + at, shown(name, text)) for at, text in pairs])
+                results.faults[name] = Faults(len(places), [(part.first + at, shown(name, text)) for at, text in pairs])
         if "id" in self.has:
-            found.ids.append((id_keys(rows.column("id")), np.asarray(rows.column("id").is_valid())))
+            results.ids.append((id_keys(rows.column("id")), np.asarray(rows.column("id").is_valid())))
         if "question" in self.has:
             keys = asked_keys(rows)
-            found.asked.append((keys, np.asarray(rows.column("question").is_valid())))
-            found.labels = {name: [label_keys(rows.column(column))] for name, column in self.judged.items()}
-            found.samples = sampled_rows(self.sampled, rows, keys, part.first)
-        return found
+            results.questions.append((keys, np.asarray(rows.column("question").is_valid())))
+            results.labels = {name: [label_keys(rows.column(column))] for name, column in self.judged.items()}
+            results.samples = sampled_rows(self.sampled, rows, keys, part.first)
+        return results
 
-    def add_up(self, parts: Iterable[Looked]) -> Looked:
+    def add_up(self, parts: Iterable[PartResults]) -> PartResults:
         """The combined results of all parts."""
-        whole = Looked(
+        whole = PartResults(
             faults={name: Faults(0, []) for name, (needed, _, _) in CHECKS.items() if set(needed) <= self.has}
         )
         for part in parts:
             whole.rows += part.rows
             for name, faults in part.faults.items():
-                known = whole.faults[name]
-                whole.faults[name] = Faults(known.rows + faults.rows, (known.examples + faults.examples)[:EXAMPLES])
+                total = whole.faults[name]
+                whole.faults[name] = Faults(total.rows + faults.rows, (total.examples + faults.examples)[:EXAMPLES])
             whole.ids += part.ids
-            whole.asked += part.asked
+            whole.questions += part.questions
             for name, keys in part.labels.items():
                 whole.labels.setdefault(name, []).extend(keys)
             whole.samples = self.sampled.joined(whole.samples, part.samples)
         return whole
 
-    def findings(self, log: Log, known: Looked, threads: int) -> DatasetChecks:
+    def findings(self, log: Log, results: PartResults, threads: int) -> DatasetChecks:
         """The findings in order, with the texts of repeated rows, for which the log is read again."""
-        found, skipped, groups = [], [], {}
-        for name, column, keys in (("doubled id", "id", known.ids), ("duplicate", "question", known.asked)):
+        findings, skipped, groups = [], [], {}
+        for name, column, keys in (("doubled id", "id", results.ids), ("duplicate", "question", results.questions)):
             if column in self.has:
                 groups[name] = Groups(*_joined(keys))
             else:
                 skipped.append(f"{name} ({column})")
-        differing = self._differing(known, groups.get("duplicate"))
+        differing = self._differing(results, groups.get("duplicate"))
         cells = Cells.of(log, self.judged.values(), [*groups.values(), *differing.values()])
         if "doubled id" in groups:
-            found.append(_doubled(groups["doubled id"], cells))
+            findings.append(_doubled(groups["doubled id"], cells))
         if "duplicate" in groups:
-            found.append(_duplicates(groups["duplicate"], cells))
+            findings.append(_duplicates(groups["duplicate"], cells))
         for name, (needed, _, _) in CHECKS.items():
-            if name in known.faults:
-                faults = known.faults[name]
-                found.append(Finding(name, faults.rows, [((row,), text[:200]) for row, text in faults.examples]))
+            if name in results.faults:
+                faults = results.faults[name]
+                findings.append(Finding(name, faults.rows, [((row,), text[:200]) for row, text in faults.examples]))
             else:
                 skipped.append(f"{name} ({', '.join(needed)})")
         if self.judged and "question" in self.has:
-            found.append(_contradicting(differing, self.judged, cells))
+            findings.append(_contradicting(differing, self.judged, cells))
         else:
             skipped.append(f"{_CONTRADICTING} (question, answerable or labels)")
-        more, lacking = sampled_findings(self.sampled, known.samples, self.has, threads)
-        return DatasetChecks(known.rows, [*found, *more], [*skipped, *lacking])
+        more, lacking = sampled_findings(self.sampled, results.samples, self.has, threads)
+        return DatasetChecks(results.rows, [*findings, *more], [*skipped, *lacking])
 
-    def _differing(self, known: Looked, groups: Groups | None) -> dict[str, Sequence[Any]]:
+    def _differing(self, results: PartResults, groups: Groups | None) -> dict[str, Sequence[Any]]:
         """For each label the groups of equal rows with different values of the label."""
         if groups is None:
             return {}
         nothing = [np.zeros(0, np.uint64)]
-        return {name: groups.differing(np.concatenate(known.labels.get(name, nothing))) for name in self.judged}
+        return {name: groups.differing(np.concatenate(results.labels.get(name, nothing))) for name in self.judged}
 
 
 def _joined(parts: Sequence[tuple[Uint64s, Flags]]) -> tuple[Uint64s, Flags]:
     keys = np.concatenate([np.zeros((0, 2), np.uint64), *(keys for keys, _ in parts)])
-    return keys, np.concatenate([np.zeros(0, np.bool_), *(given for _, given in parts)])
+    return keys, np.concatenate([np.zeros(0, np.bool_), *(valid for _, valid in parts)])
 
 
 @dataclass(frozen=True)
@@ -209,16 +212,16 @@ class Cells:
     @classmethod
     def of(cls, log: Log, labels: Iterable[str], groups: Iterable[Iterable[Any]]) -> Cells:
         """The cells of the first groups of each kind, as needed for examples."""
-        wanted = sorted({int(row) for some in groups for one in islice(some, EXAMPLES) for row in one[:_MOST]})
-        if not wanted:
+        rows = sorted({int(row) for some in groups for group in islice(some, EXAMPLES) for row in group[:_MOST]})
+        if not rows:
             return cls({})
         columns = [name for name in dict.fromkeys(["id", "question", *labels]) if name in log.names]
-        numbers = np.array(wanted)
+        numbers = np.array(rows)
 
         def pick(part: Part) -> list[tuple[int, dict[str, Any]]]:
             here = numbers[(numbers >= part.first) & (numbers < part.first + part.rows.num_rows)]
-            taken = part.rows.select(columns).take(pa.array(here - part.first))
-            return list(zip(here.tolist(), taken.to_pylist(), strict=True))
+            table = part.rows.select(columns).take(pa.array(here - part.first))
+            return list(zip(here.tolist(), table.to_pylist(), strict=True))
 
         return cls(dict(log.parts(pick, lambda parts: [cell for part in parts for cell in part], 1)))
 
@@ -249,7 +252,7 @@ def _contradicting(differing: Mapping[str, Sequence[Any]], judged: Mapping[str, 
     for name, groups in differing.items():
         for some in groups[:EXAMPLES]:
             values = [cells.values[int(row)][judged[name]] for row in some[:_MOST]]
-            said = sorted({written(value) for value in values if value is not None})
+            texts = sorted({written(value) for value in values if value is not None})
             question = cells.values[int(some[0])]["question"]
-            examples.append((_first(some), f"{name} is {' and '.join(said)}: {question}"[:200]))
+            examples.append((_first(some), f"{name} is {' and '.join(texts)}: {question}"[:200]))
     return Finding(_CONTRADICTING, len(rows), examples[:EXAMPLES])

@@ -35,27 +35,31 @@ class DatasetChecks(Shown):
     @property
     def clean(self) -> bool:
         """Whether there are no findings."""
-        return not any(one.rows for one in self.findings)
+        return not any(finding.rows for finding in self.findings)
 
     def to_dict(self) -> dict[str, Any]:
         """All findings."""
-        found = [asdict(one) for one in self.findings]
-        return {"rows": self.rows, "clean": self.clean, "findings": found, "skipped": list(self.skipped)}
+        findings = [asdict(finding) for finding in self.findings]
+        return {"rows": self.rows, "clean": self.clean, "findings": findings, "skipped": list(self.skipped)}
 
     def grids(self) -> list[Grid]:
         """One line per check."""
-        lines = [(one.check, f"{one.rows:,}", _example(one)) for one in self.findings]
+        lines = [(finding.check, f"{finding.rows:,}", _example(finding)) for finding in self.findings]
         return [Grid(("check", "rows", "for example"), lines)]
 
     def remarks(self) -> list[str]:
         """Notes on the data behind the figures."""
         notes = [f"{self.rows:,} rows"]
-        notes += [f"{one.check}: of a sample of {one.looked:,}" for one in self.findings if one.looked is not None]
+        notes += [
+            f"{finding.check}: of a sample of {finding.looked:,}"
+            for finding in self.findings
+            if finding.looked is not None
+        ]
         return [*notes, f"skipped because columns are missing: {', '.join(self.skipped)}"] if self.skipped else notes
 
 
-def _example(one: Finding) -> str:
-    if not one.examples:
+def _example(finding: Finding) -> str:
+    if not finding.examples:
         return ""
-    rows, text = one.examples[0]
+    rows, text = finding.examples[0]
     return f"row{'s' if len(rows) > 1 else ''} {', '.join(map(str, rows))}: {text[:60]}"

@@ -72,20 +72,20 @@ def domain_analysis(
     timestamps with and without a time zone.
     """
     workers = cores(threads)
-    wanted = argument("indicators", list(indicators), Texts(what="words"))
+    words = argument("indicators", list(indicators), Texts(what="words"))
     near, size = float(argument("near", near, Real(-1.0, 1.0))), argument("sample", sample, Whole(1, 10_000_000))
     check_languages(languages)
     model = None if embedder is None else embedder_of(embedder)
     opened = open_log(log, ["question"], ["answer", "rating", "timestamp"], (), Columns(columns, schema, format))
-    lowered = tuple(dict.fromkeys(word.lower() for word in wanted))
-    asked = Asked(opened.has, lowered, size if languages or model else 0)
-    found, questions = opened.parts(asked.count, asked.add_up, workers)
+    lowered = tuple(dict.fromkeys(word.lower() for word in words))
+    counting = QuestionCounting(opened.has, lowered, size if languages or model else 0)
+    result, questions = opened.parts(counting.count, counting.add_up, workers)
     if languages:
-        found = replace(found, languages=languages_of(questions, languages), sampled=len(questions))
+        result = replace(result, languages=languages_of(questions, languages), sampled=len(questions))
     if model is not None:
         n = near_repeats(questions, model, near, workers)
-        found = replace(found, near_repeats=n, near=near, sampled=len(questions))
-    return found
+        result = replace(result, near_repeats=n, near=near, sampled=len(questions))
+    return result
 
 
 @dataclass
@@ -106,7 +106,7 @@ class Counts:
 
 
 @dataclass(frozen=True)
-class Asked:
+class QuestionCounting:
     """The counting of a log with the given columns."""
 
     has: frozenset[str]
@@ -122,7 +122,7 @@ class Asked:
         good = answered(rows.column("answer")) if "answer" in self.has else None
         lowered = plainly(questions)
         keys = text_keys(lowered)
-        held = [pc.sum(pc.match_substring(lowered, word)).as_py() or 0 for word in self.indicators]
+        matches = [pc.sum(pc.match_substring(lowered, word)).as_py() or 0 for word in self.indicators]
         return Counts(
             len(questions),
             whole.num_rows - len(questions),
@@ -130,7 +130,7 @@ class Asked:
             pc.sum(pc.utf8_length(questions)).as_py() or 0,
             _ratings(rows.column("rating")) if "rating" in self.has else {},
             word_counts(words_of(questions), good),
-            np.array(held, np.int64),
+            np.array(matches, np.int64),
             np.bincount(scripts_of(questions), minlength=len(scripts())),
             keys,
             sampled(questions, keys, self.sample),
@@ -158,13 +158,13 @@ class Asked:
         questions, missing, good, characters = map(int, sums)
         distinct = len(group_sizes(np.concatenate(keys)))
         judged = "answer" in self.has
-        found = Domain(
+        domain = Domain(
             questions=questions,
             missing=missing,
             answered=good if judged else None,
             answered_share=good / questions if judged and questions else None,
             mean_characters=characters / questions if questions else float("nan"),
-            ratings=_named(ratings) if "rating" in self.has else None,
+            ratings=_by_rating(ratings) if "rating" in self.has else None,
             **_words(tally.table(), judged=judged),
             indicators=dict(zip(self.indicators, indicators.tolist(), strict=True)),
             scripts=_by_count(by_script),
@@ -176,34 +176,36 @@ class Asked:
             sampled=None,
             **active.result_fields(has="timestamp" in self.has),
         )
-        return found, questions_of(samples)
+        return domain, questions_of(samples)
 
 
 def _ratings(column: pa.Array) -> dict[float | None, int]:
     values = floats_of_arrow(column, "rating")
-    given, counts = np.unique(values[~np.isnan(values)], return_counts=True)
-    found: dict[float | None, int] = dict(zip(given.tolist(), counts.tolist(), strict=True))
-    if len(found) > 1000:
-        raise ColumnError(f"column 'rating': {len(found):,} different values; expected the few grades users can give")
-    return {**found, None: int(np.isnan(values).sum())}
+    grades, counts = np.unique(values[~np.isnan(values)], return_counts=True)
+    by_grade: dict[float | None, int] = dict(zip(grades.tolist(), counts.tolist(), strict=True))
+    if len(by_grade) > 1000:
+        raise ColumnError(
+            f"column 'rating': {len(by_grade):,} different values; expected the few grades users can give"
+        )
+    return {**by_grade, None: int(np.isnan(values).sum())}
 
 
-def _named(ratings: Mapping[float | None, int]) -> dict[str, int]:
-    named = {f"{rating:g}": ratings[rating] for rating in sorted(one for one in ratings if one is not None)}
-    return {**named, "none": ratings.get(None, 0)}
+def _by_rating(ratings: Mapping[float | None, int]) -> dict[str, int]:
+    counts = {f"{rating:g}": ratings[rating] for rating in sorted(rating for rating in ratings if rating is not None)}
+    return {**counts, "none": ratings.get(None, 0)}
 
 
 def _by_count(counts: Ints) -> dict[str, int]:
-    order = [one for one in np.argsort(-counts, kind="stable").tolist() if counts[one]]
-    return {scripts()[one]: int(counts[one]) for one in order}
+    order = [code for code in np.argsort(-counts, kind="stable").tolist() if counts[code]]
+    return {scripts()[code]: int(counts[code]) for code in order}
 
 
 def _words(table: pa.Table, *, judged: bool) -> dict[str, Any]:
     every = np.asarray(table["all"])
-    found: dict[str, Any] = dict.fromkeys(
+    words: dict[str, Any] = dict.fromkeys(
         ("words_answered", "words_unanswered", "telling_answered", "telling_unanswered")
     )
-    found["words"] = most(table, every, ALL)
+    words["words"] = most(table, every, ALL)
     if judged:
         good = np.asarray(table["answered"])
         z = log_odds(good, every - good)
@@ -213,5 +215,5 @@ def _words(table: pa.Table, *, judged: bool) -> dict[str, Any]:
             "telling_answered": z,
             "telling_unanswered": -z,
         }
-        found |= {name: most(table, weights, GROUP) for name, weights in sides.items()}
-    return found
+        words |= {name: most(table, weights, GROUP) for name, weights in sides.items()}
+    return words

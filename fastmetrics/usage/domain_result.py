@@ -56,19 +56,19 @@ class Domain(Shown):
 
     def to_dict(self) -> dict[str, object]:
         """All figures."""
-        return {one.name: getattr(self, one.name) for one in fields(self)}
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def grids(self) -> list[Grid]:
         """The figures, then words and counts, the most frequent first."""
-        single = [(name, one) for name, one in self.to_dict().items() if isinstance(one, int | float | str)]
-        grids = [Grid(("figure", "value"), [(name, _written(one)) for name, one in single])]
-        for name, found in self.to_dict().items():
-            if isinstance(found, Mapping) and name != "days" and found:
-                ordered = list(found.items()) if name == "ratings" else sorted(found.items(), key=lambda one: -one[1])
+        single = [(name, value) for name, value in self.to_dict().items() if isinstance(value, int | float | str)]
+        grids = [Grid(("figure", "value"), [(name, _written(value)) for name, value in single])]
+        for name, value in self.to_dict().items():
+            if isinstance(value, Mapping) and name != "days" and value:
+                ordered = list(value.items()) if name == "ratings" else sorted(value.items(), key=lambda item: -item[1])
                 grids.append(Grid((name, "questions"), [(str(key), f"{n:,}") for key, n in ordered[:_SHOWN]]))
-            elif name.startswith(("words", "telling")) and isinstance(found, Sequence) and found:
+            elif name.startswith(("words", "telling")) and isinstance(value, Sequence) and value:
                 unit = "z" if name.startswith("telling") else "times"
-                grids.append(Grid((name, unit), [(word, _written(n)) for word, n in found[:_SHOWN]]))
+                grids.append(Grid((name, unit), [(word, _written(n)) for word, n in value[:_SHOWN]]))
         return grids
 
     def remarks(self) -> list[str]:

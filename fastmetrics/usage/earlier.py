@@ -16,28 +16,28 @@ def nearest_earlier(units: Units, times: Ints, stored: Flags, threads: int) -> t
 
     The rows are sorted by time.  NaN and −1 if no row was stored before.
     """
-    kept = np.flatnonzero(stored)
-    before = np.searchsorted(times[kept], times, side="left")
+    stored_rows = np.flatnonzero(stored)
+    before = np.searchsorted(times[stored_rows], times, side="left")
     size = SIZES.question_block_rows  # the same for any number of threads, so that these change no bit
 
     def block(start: int) -> tuple[Floats, Ints]:
-        return _nearest(units[start : start + size], before[start : start + size], units, kept)
+        return _nearest(units[start : start + size], before[start : start + size], units, stored_rows)
 
     with one_blas_thread():
-        found = list(ordered(block, range(0, len(units), size), threads))
+        blocks = list(ordered(block, range(0, len(units), size), threads))
     nothing = np.zeros(0), np.zeros(0, np.int64)
-    cosines, rows = (np.concatenate(one) for one in zip(nothing, *found, strict=True))
+    cosines, rows = (np.concatenate(parts) for parts in zip(nothing, *blocks, strict=True))
     return cosines, rows
 
 
-def _nearest(asked: Units, before: Ints, units: Units, kept: Ints) -> tuple[Floats, Ints]:
-    best = np.full(len(asked), -np.inf, np.float32)
-    rows = np.full(len(asked), -1)
-    every = np.arange(len(asked))
+def _nearest(queries: Units, before: Ints, units: Units, stored_rows: Ints) -> tuple[Floats, Ints]:
+    best = np.full(len(queries), -np.inf, np.float32)
+    rows = np.full(len(queries), -1)
+    every = np.arange(len(queries))
     size = SIZES.question_tile_rows
     for start in range(0, int(before.max(initial=0)), size):
-        tile = kept[start : start + size]
-        products = asked @ units[tile].T
+        tile = stored_rows[start : start + size]
+        products = queries @ units[tile].T
         late = start + np.arange(len(tile)) >= before[:, None] if before.min() < start + len(tile) else None
         if late is not None:
             products[late] = -np.inf
@@ -45,8 +45,8 @@ def _nearest(asked: Units, before: Ints, units: Units, kept: Ints) -> tuple[Floa
         greatest = products[every, place]
         better = greatest > best
         best[better], rows[better] = greatest[better], tile[place[better]]
-    cosines = np.full(len(asked), np.nan)
+    cosines = np.full(len(queries), np.nan)
     some = np.flatnonzero(rows >= 0)
-    pairs = asked[some].astype(np.float64), units[rows[some]].astype(np.float64)
+    pairs = queries[some].astype(np.float64), units[rows[some]].astype(np.float64)
     cosines[some] = np.clip(np.einsum("ij,ij->i", *pairs), -1.0, 1.0)
     return cosines, rows

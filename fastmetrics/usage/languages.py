@@ -41,10 +41,10 @@ def _identifier(languages: Sequence[str]) -> Any:
     except ImportError as error:
         raise MissingExtraError.of("py3langid", "languages") from error
     identifier = LanguageIdentifier.from_model_file(MODEL_FILE)
-    known = sorted(identifier.labels)
-    strange = [one for one in languages if one not in known]
+    labels = sorted(identifier.labels)
+    strange = [language for language in languages if language not in labels]
     if strange:
-        expected = f": unknown language {strange[0]!r}; known: {', '.join(known)}"
+        expected = f": unknown language {strange[0]!r}; known: {', '.join(labels)}"
         raise OptionError(Argument("languages", list(languages)), expected)
     identifier.set_languages(list(languages))
     return identifier

@@ -66,10 +66,10 @@ def listed_ids(column: pa.Array, name: str, first: int = 0) -> ListedIds:
         raise ColumnError(f"column {name!r}, row {first + row}: an id is null; give it, or make the whole list null")
     encoded = values.dictionary_encode()
     codes, words = np.asarray(encoded.indices).astype(np.int64), as_ids(encoded.dictionary, name)
-    found = ListedIds(codes, words, rows, places, np.asarray(column.is_valid()))
+    ids = ListedIds(codes, words, rows, places, np.asarray(column.is_valid()))
     if pa.types.is_fixed_size_list(kind) and pa.types.is_integer(words.type) and len(words):
-        return found.where(np.asarray(pc.not_equal(words, -1))[codes])
-    return found
+        return ids.where(np.asarray(pc.not_equal(words, -1))[codes])
+    return ids
 
 
 def as_ids(values: pa.Array, name: str) -> pa.Array:

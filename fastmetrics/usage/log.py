@@ -77,13 +77,14 @@ class Log:
         return self.read(make, 1)
 
     def _renamed(self, schema: pa.Schema) -> pa.Schema:
-        return pa.schema([(name, plain(schema.field(yours).type)) for name, yours in self.names.items()])
+        return pa.schema([(name, plain(schema.field(column).type)) for name, column in self.names.items()])
 
     def _part(self, first: int, piece: Piece, renamed: pa.Schema) -> Part:
         batch = piece.batch()
-        held = [batch.column(yours) for yours in self.names.values()]
+        arrays = [batch.column(column) for column in self.names.values()]
         columns = [
-            one if one.type == field.type else cast(one, field.type) for one, field in zip(held, renamed, strict=True)
+            array if array.type == field.type else cast(array, field.type)
+            for array, field in zip(arrays, renamed, strict=True)
         ]
         return Part(first, pa.RecordBatch.from_arrays(columns, schema=renamed))
 
@@ -99,12 +100,12 @@ def _numbered(pieces: Iterator[Piece]) -> Iterator[tuple[int, Piece]]:
 def open_log(
     log: Any,
     needed: Sequence[str],
-    wanted: Sequence[str] = (),
+    optional: Sequence[str] = (),
     numbers: Sequence[str] = (),
     how: Columns = PLAIN,
     labels: Sequence[str] = (),
 ) -> Log:
-    """Open a log with its ``needed`` columns, the ``wanted`` ones that exist, and ``numbers`` by their own names.
+    """Open a log with its ``needed`` columns, the ``optional`` ones that exist, and ``numbers`` by their own names.
 
     ``labels`` are also found by their own names and may have any type.
 
@@ -115,30 +116,30 @@ def open_log(
     source = open_source(log, how.format, sizes=_SIZES) if paths else None
     frame = None if paths else open_frame(log)
     present = list(source.schema.names) if source is not None else list(dict.fromkeys(frame.names if frame else ()))
-    found = resolve(present, how.columns, how.schema, {*needed, *wanted})
+    mapping = resolve(present, how.columns, how.schema, {*needed, *optional})
     for name in needed:
-        if name not in found:
+        if name not in mapping:
             raise _missing(name, present)
-    taken = {name: found[name] for name in (*needed, *wanted) if name in found}
-    for argument, asked in (("scores", numbers), ("labels", labels)):
-        for name in asked:
+    columns = {name: mapping[name] for name in (*needed, *optional) if name in mapping}
+    for argument, group in (("scores", numbers), ("labels", labels)):
+        for name in group:
             if name not in present:
                 raise ColumnError(Argument(argument, name), ": ", UnknownNameError.of("column", name, present).message)
-    names = {**taken, **{name: name for name in (*numbers, *labels) if name not in taken.values()}}
+    names = {**columns, **{name: name for name in (*numbers, *labels) if name not in columns.values()}}
     others = dict.fromkeys(labels, "any") | dict.fromkeys(numbers, "number")
-    kinds = {yours: COLUMNS[name].kind if name in taken else others[name] for name, yours in names.items()}
-    for yours, kind in kinds.items():
-        if source is not None and kind == "time" and yours in source.schema.names:
-            check("", yours, "time", source.schema.field(yours).type)
-    as_read = {yours: "any" if kind == "time" else kind for yours, kind in kinds.items()}
+    kinds = {column: COLUMNS[name].kind if name in columns else others[name] for name, column in names.items()}
+    for column, kind in kinds.items():
+        if source is not None and kind == "time" and column in source.schema.names:
+            check("", column, "time", source.schema.field(column).type)
+    as_read = {column: "any" if kind == "time" else kind for column, kind in kinds.items()}
 
     def read(make: Callable[[pa.Schema, Iterator[Piece]], R], threads: int) -> R:
         if source is not None:
             return gathered(source, as_read, make, threads)
         assert frame is not None
         schema, pieces = frame.read(list(kinds))
-        for yours, kind in kinds.items():
-            check("", yours, kind, schema.field(yours).type)
+        for column, kind in kinds.items():
+            check("", column, kind, schema.field(column).type)
         cut = (batch for piece in pieces for batch in piece.to_batches(max_chunksize=SIZES.log_rows))
         return make(schema, (Piece(batch.num_rows, itself(batch)) for batch in cut))
 

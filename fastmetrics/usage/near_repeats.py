@@ -28,9 +28,9 @@ def near_pairs(
 ) -> tuple[Ints, Ints, NDArray[np.floating[Any]]]:
     """The questions that have another one at a cosine of at least ``near``, the nearest other one, and the cosine."""
     vectors = embedder.embed(questions)
-    given = np.flatnonzero(np.isfinite(vectors).all(axis=1) & (vectors != 0).any(axis=1))
-    if len(given) < 2:
-        return given[:0], given[:0], np.zeros(0)
-    found = nearest(vectors[given], k=1, method="exact", threads=threads)
-    close = np.flatnonzero(found.scores[:, 0] >= near)
-    return given[close], given[found.ids[close, 0]], found.scores[close, 0]
+    valid = np.flatnonzero(np.isfinite(vectors).all(axis=1) & (vectors != 0).any(axis=1))
+    if len(valid) < 2:
+        return valid[:0], valid[:0], np.zeros(0)
+    neighbors = nearest(vectors[valid], k=1, method="exact", threads=threads)
+    close = np.flatnonzero(neighbors.scores[:, 0] >= near)
+    return valid[close], valid[neighbors.ids[close, 0]], neighbors.scores[close, 0]

@@ -26,7 +26,7 @@ def sampled_of(samples: Sequence[pa.Table], size: int) -> pa.Table:
 def questions_of(samples: Sequence[pa.Table]) -> pa.Array:
     """The questions of samples."""
     nothing = pa.table({_TEXT: pa.array([], pa.large_string())})
-    return pa.concat_tables([nothing, *(one.select([_TEXT]) for one in samples)])[_TEXT].combine_chunks()
+    return pa.concat_tables([nothing, *(sample.select([_TEXT]) for sample in samples)])[_TEXT].combine_chunks()
 
 
 def _smallest(table: pa.Table, size: int) -> pa.Table:

@@ -22,7 +22,7 @@ class QuestionVectors(NamedTuple):
     """One unit vector per row, in float32; rows that are not ``given`` have no question, or a zero or NaN vector."""
 
     units: Units
-    given: Flags
+    valid: Flags
 
 
 def check_vectors(log: Log, embedder: Any) -> None:
@@ -39,7 +39,7 @@ def question_vectors(table: pa.Table, embedder: Any, cache: Any = None) -> Quest
     else:
         rows = embedder_of(embedder, cache).embed(table["question"])
     norms = np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float64))
-    given = np.isfinite(norms) & (norms > 0)
+    valid = np.isfinite(norms) & (norms > 0)
     units = np.zeros(rows.shape, np.float32)
-    np.divide(rows, norms[:, None], out=units, where=given[:, None], casting="same_kind")
-    return QuestionVectors(units, given)
+    np.divide(rows, norms[:, None], out=units, where=valid[:, None], casting="same_kind")
+    return QuestionVectors(units, valid)

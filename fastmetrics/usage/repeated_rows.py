@@ -39,7 +39,9 @@ def label_keys(column: pa.Array) -> Uint64s:
     """One key per label of any type; 0 for null."""
     nested = pa.types.is_nested(column.type) or pa.types.is_binary(column.type)
     if nested:
-        column = pa.array([None if one is None else written(one) for one in column.to_pylist()], pa.large_string())
+        column = pa.array(
+            [None if value is None else written(value) for value in column.to_pylist()], pa.large_string()
+        )
     keys = text_keys(column.cast(pa.large_string()).fill_null(""))[:, 0]
     return np.where(np.asarray(column.is_valid()), np.maximum(keys, 1), np.uint64(0))
 
@@ -52,8 +54,8 @@ def written(label: Any) -> str:
 class Groups:
     """The rows whose key occurs at least twice, by group, in row order within a group."""
 
-    def __init__(self, keys: Uint64s, given: Flags) -> None:
-        rows = np.flatnonzero(given)
+    def __init__(self, keys: Uint64s, valid: Flags) -> None:
+        rows = np.flatnonzero(valid)
         codes = numbered(keys[rows])
         again = (np.bincount(codes) > 1)[codes] if len(codes) else np.zeros(0, np.bool_)
         rows, codes = rows[again], codes[again]
@@ -79,8 +81,8 @@ class Groups:
         """The groups with different labels."""
         if not len(self):
             return []
-        held, starts = labels[self.rows], self._bounds[:-1]
-        highest = np.maximum.reduceat(held, starts)
-        lowest = np.minimum.reduceat(np.where(held > 0, held, np.uint64(np.iinfo(np.uint64).max)), starts)
-        wanted = np.flatnonzero((highest > 0) & (lowest != highest))
-        return [self.rows[self._bounds[one] : self._bounds[one + 1]] for one in wanted]
+        row_labels, starts = labels[self.rows], self._bounds[:-1]
+        highest = np.maximum.reduceat(row_labels, starts)
+        lowest = np.minimum.reduceat(np.where(row_labels > 0, row_labels, np.uint64(np.iinfo(np.uint64).max)), starts)
+        groups = np.flatnonzero((highest > 0) & (lowest != highest))
+        return [self.rows[self._bounds[group] : self._bounds[group + 1]] for group in groups]

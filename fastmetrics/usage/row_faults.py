@@ -32,12 +32,12 @@ def plain(texts: pa.Array) -> pa.Array:
     simple = pc.and_not(pc.string_is_ascii(texts), pc.match_substring_regex(texts, "[\x0b\x1c-\x1f]"))
     # not ascii_lower, which reads wrong bytes of a slice (bug in PyArrow 26)
     words = pc.ascii_split_whitespace(pc.ascii_trim_whitespace(pc.utf8_lower(texts)))
-    found = pc.binary_join(words, pa.scalar(" ", pa.large_string()))
+    joined = pc.binary_join(words, pa.scalar(" ", pa.large_string()))
     others = texts.filter(pc.invert(simple))
     if not len(others):
-        return found
-    rest = [" ".join(text.lower().split()) for text in others.to_pylist()]
-    return pc.replace_with_mask(found, pc.invert(simple), pa.array(rest, pa.large_string()))
+        return joined
+    replaced = [" ".join(text.lower().split()) for text in others.to_pylist()]
+    return pc.replace_with_mask(joined, pc.invert(simple), pa.array(replaced, pa.large_string()))
 
 
 def flat(column: pa.Array) -> tuple[pa.Array, Ints]:
@@ -48,8 +48,8 @@ def flat(column: pa.Array) -> tuple[pa.Array, Ints]:
     else:
         texts, owner = column, np.arange(len(column))
     texts = texts.cast(pa.large_string())
-    given = np.asarray(texts.is_valid())
-    return texts.drop_null(), owner[given]
+    valid = np.asarray(texts.is_valid())
+    return texts.drop_null(), owner[valid]
 
 
 def _words(texts: pa.Array) -> Ints:
@@ -59,13 +59,13 @@ def _words(texts: pa.Array) -> Ints:
 
 def leaks(rows: pa.RecordBatch) -> Ints:
     """The rows with a reference of several words that occurs in the question, ignoring case."""
-    asked = plain(rows.column("question"))
+    questions = plain(rows.column("question"))
     texts, owner = flat(rows.column("reference"))
     texts = plain(texts)
-    room = np.asarray(pc.binary_length(asked))[owner]
+    room = np.asarray(pc.binary_length(questions))[owner]
     some = np.flatnonzero((_words(texts) >= LEAK) & (np.asarray(pc.binary_length(texts)) <= room))
-    pairs = zip(texts.take(pa.array(some)).to_pylist(), asked.take(pa.array(owner[some])).to_pylist(), strict=True)
-    return np.unique(owner[some][np.array([one in other for one, other in pairs], np.bool_)])
+    pairs = zip(texts.take(pa.array(some)).to_pylist(), questions.take(pa.array(owner[some])).to_pylist(), strict=True)
+    return np.unique(owner[some][np.array([reference in question for reference, question in pairs], np.bool_)])
 
 
 def copies(rows: pa.RecordBatch) -> Ints:
@@ -96,8 +96,8 @@ def cut_off(rows: pa.RecordBatch) -> Ints:
 
 def other_script(rows: pa.RecordBatch) -> Ints:
     """The rows whose question and answer are mostly in different scripts."""
-    one, other = (scripts_of(rows.column(name).cast(pa.large_string())) for name in ("question", "answer"))
-    return np.flatnonzero((one > 0) & (other > 0) & (one != other))
+    question, answer = (scripts_of(rows.column(name).cast(pa.large_string())) for name in ("question", "answer"))
+    return np.flatnonzero((question > 0) & (answer > 0) & (question != answer))
 
 
 def listed_in(column: str) -> Callable[[pa.RecordBatch], Ints]:

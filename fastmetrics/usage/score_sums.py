@@ -35,8 +35,8 @@ def summed(name: str, codes: Ints, values: Floats, keys: int) -> dict[str, Any]:
 
     A score is rounded to the nearest multiple of 2⁻³⁰, so means of scores are accurate to about 10⁻⁹.
     """
-    given = ~np.isnan(values)
-    codes, whole = codes[given], np.rint(values[given] * _SCALE).astype(np.int64)
+    present = ~np.isnan(values)
+    codes, whole = codes[present], np.rint(values[present] * _SCALE).astype(np.int64)
     # sums of fewer than 2**21 numbers below 2**32 are exact in float64
     parts = (np.ones(len(codes)), whole // _HALF, whole % _HALF)
     sums = (np.bincount(codes, part, keys) for part in parts)
@@ -45,6 +45,6 @@ def summed(name: str, codes: Ints, values: Floats, keys: int) -> dict[str, Any]:
 
 def mean_of(table: pa.Table, name: str) -> Floats:
     """The mean score of each key of a tally, NaN without scores."""
-    n, high, low = (np.asarray(table[one]) for one in sum_names(name))
+    n, high, low = (np.asarray(table[column]) for column in sum_names(name))
     total = (high * float(_HALF) + low) / _SCALE
     return np.divide(total, n, out=np.full(len(n), np.nan), where=n > 0)

@@ -30,14 +30,14 @@ def scripts() -> tuple[str, ...]:
 @functools.cache
 def _table() -> tuple[npt.NDArray[np.uint8], tuple[str, ...]]:
     """The number of the script of each code point, and their names."""
-    found, names = np.zeros(sys.maxunicode + 1, np.uint8), {NO_LETTERS: 0, "Latin": 1, "Han": 2}
+    numbers, names = np.zeros(sys.maxunicode + 1, np.uint8), {NO_LETTERS: 0, "Latin": 1, "Han": 2}
     letters = np.flatnonzero(unicode.is_letter())
     for code in letters[letters < _LAST].tolist():
         word = unicodedata.name(chr(code), "OTHER").split()[0]
         name = _CALLED.get(word, word.split("-")[0].capitalize())
-        found[code] = names.setdefault(name, min(len(names), 255))
-    found[letters[letters >= _LAST]] = names["Han"]
-    return found, tuple(names)
+        numbers[code] = names.setdefault(name, min(len(names), 255))
+    numbers[letters[letters >= _LAST]] = names["Han"]
+    return numbers, tuple(names)
 
 
 def scripts_of(texts: pa.Array) -> Ints:
@@ -48,11 +48,11 @@ def scripts_of(texts: pa.Array) -> Ints:
     """
     texts = texts.fill_null("")
     plain = np.asarray(pc.equal(pc.utf8_length(texts), pc.binary_length(texts)))
-    found = np.zeros(len(texts), np.int64)
-    found[plain] = _latin(texts.filter(pa.array(plain)))
+    numbers = np.zeros(len(texts), np.int64)
+    numbers[plain] = _latin(texts.filter(pa.array(plain)))
     if not plain.all():
-        found[~plain] = _by_most(texts.filter(pa.array(~plain)))
-    return found
+        numbers[~plain] = _by_most(texts.filter(pa.array(~plain)))
+    return numbers
 
 
 def _latin(texts: pa.Array) -> npt.NDArray[np.bool_]:

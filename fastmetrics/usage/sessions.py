@@ -38,11 +38,11 @@ class Sessions(Shown):
 
     def to_dict(self) -> dict[str, object]:
         """The figures, without the sessions."""
-        return {one.name: getattr(self, one.name) for one in fields(self) if one.name != "table"}
+        return {field.name: getattr(self, field.name) for field in fields(self) if field.name != "table"}
 
     def grids(self) -> list[Grid]:
         """The figures."""
-        return [Grid(("figure", "value"), [(name, f"{one:,.4g}") for name, one in self.to_dict().items()])]
+        return [Grid(("figure", "value"), [(name, f"{value:,.4g}") for name, value in self.to_dict().items()])]
 
     def remarks(self) -> list[str]:
         """Notes on the data behind the figures."""
@@ -74,8 +74,8 @@ def context_preservation(
     timestamps with and without a time zone.
     """
     needed = ["session_id", *(["question"] if embedder is not None else [])]
-    wanted = [one for one in ("question_embedding", "question", "turn", "timestamp") if one not in needed]
-    opened = open_log(log, needed, wanted, (), Columns(columns, schema, format))
+    optional = [column for column in ("question_embedding", "question", "turn", "timestamp") if column not in needed]
+    opened = open_log(log, needed, optional, (), Columns(columns, schema, format))
     check_vectors(opened, embedder)
     table = opened.table()
     units, has_vector = question_vectors(table, embedder, cache)
@@ -115,5 +115,5 @@ def _order(table: pa.Table) -> Ints | Any:
 
 def _first(codes: Ints, numbers: Ints) -> Ints:
     """The first row of each session."""
-    found, places = np.unique(codes, return_index=True)
-    return places[np.searchsorted(found, numbers)]
+    distinct, places = np.unique(codes, return_index=True)
+    return places[np.searchsorted(distinct, numbers)]

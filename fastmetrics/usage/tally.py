@@ -26,7 +26,7 @@ class Tally:
 
     def __init__(self, columns: Sequence[str]) -> None:
         self._columns = list(columns)
-        self._held: list[pa.Table] = []
+        self._parts: list[pa.Table] = []
         self._rows = 0
         self._most = _MANY
 
@@ -34,29 +34,29 @@ class Tally:
         """Add the counts of a part, or None."""
         if part is None or not part.num_rows:
             return
-        self._held.append(part)
+        self._parts.append(part)
         self._rows += part.num_rows
         if self._rows > self._most:
-            self._one()
+            self._merge()
             self._most = max(_MANY, 2 * self._rows)
 
     def table(self) -> pa.Table:
         """Every key once, with its counts."""
-        self._one()
-        if not self._held:
+        self._merge()
+        if not self._parts:
             return pa.table(
                 {KEY: pa.array([], pa.large_string()), **{name: pa.array([], _INT) for name in self._columns}}
             )
-        return self._held[0]
+        return self._parts[0]
 
-    def _one(self) -> None:
-        if self._held:
-            joined = pa.concat_tables(_alike(self._held), promote_options="permissive")
+    def _merge(self) -> None:
+        if self._parts:
+            joined = pa.concat_tables(_alike(self._parts), promote_options="permissive")
             encoded = joined[KEY].combine_chunks().dictionary_encode()
             codes, keys = np.asarray(encoded.indices), encoded.dictionary
             sums = {name: _summed(codes, np.asarray(joined[name]), len(keys)) for name in self._columns}
-            self._held = [pa.table({KEY: keys, **sums})]
-            self._rows = self._held[0].num_rows
+            self._parts = [pa.table({KEY: keys, **sums})]
+            self._rows = self._parts[0].num_rows
 
 
 _INT = pa.int64()
@@ -78,7 +78,9 @@ def _alike(parts: Sequence[pa.Table]) -> Sequence[pa.Table]:
 
 def counted(keys: pa.Array, counts: Mapping[str, npt.ArrayLike]) -> pa.Table:
     """A part of a tally: integers of any representation, with their keys."""
-    return pa.table({KEY: keys, **{name: pa.array(np.asarray(one).astype(np.int64)) for name, one in counts.items()}})
+    return pa.table(
+        {KEY: keys, **{name: pa.array(np.asarray(values).astype(np.int64)) for name, values in counts.items()}}
+    )
 
 
 def tallied(parts: Iterable[pa.Table | None], columns: Sequence[str]) -> pa.Table:

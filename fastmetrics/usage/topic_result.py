@@ -54,7 +54,7 @@ class Topics(Shown):
 
     def to_arrow(self) -> pa.Table:
         """One row per topic."""
-        return pa.Table.from_pylist([{**asdict(one), **asdict(one).pop("scores")} for one in self.topics])
+        return pa.Table.from_pylist([{**asdict(topic), **asdict(topic).pop("scores")} for topic in self.topics])
 
     def to_rows(self) -> pa.Table:
         """The rows of the log in order: the number of each question's ``topic``, null without one."""
@@ -63,19 +63,19 @@ class Topics(Shown):
     def to_dict(self) -> dict[str, Any]:
         """All figures, without the rows."""
         single = ("questions", "left_out", "k", "seed", "failure", "avg_chunks_per_topic")
-        found: dict[str, Any] = {name: getattr(self, name) for name in single}
-        return {**found, "topics": [asdict(one) for one in self.topics], "gaps": list(self.gaps)}
+        figures: dict[str, Any] = {name: getattr(self, name) for name in single}
+        return {**figures, "topics": [asdict(topic) for topic in self.topics], "gaps": list(self.gaps)}
 
     def grids(self) -> list[Grid]:
         """The topics, and the gaps, largest first."""
         scores = list(self.topics[0].scores) if self.topics else []
         head = ("topic", "questions", "chunks", "sources", "abstain", "unanswered", *scores, "words")
-        found = [Grid(head, [_line(one) for one in self.topics])]
-        worst = [next(one for one in self.topics if one.topic == gap) for gap in self.gaps]
+        grids = [Grid(head, [_line(topic) for topic in self.topics])]
+        worst = [next(topic for topic in self.topics if topic.topic == gap) for gap in self.gaps]
         if worst:
-            lines = [(str(one.topic), _shown(one.gap), (one.samples or [""])[0]) for one in worst]
-            found.append(Grid(("gap: topic", "failures", "for example"), lines))
-        return found
+            lines = [(str(topic.topic), _shown(topic.gap), (topic.samples or [""])[0]) for topic in worst]
+            grids.append(Grid(("gap: topic", "failures", "for example"), lines))
+        return grids
 
     def remarks(self) -> list[str]:
         """Notes on the data behind the figures."""
@@ -90,9 +90,9 @@ class Topics(Shown):
         return notes
 
 
-def _line(one: Topic) -> tuple[str, ...]:
-    figures = (one.chunks, one.sources, one.abstain_rate, one.unanswered_rate, *one.scores.values())
-    return str(one.topic), f"{one.questions:,}", *map(_shown, figures), " ".join(one.words[:_WORDS])
+def _line(topic: Topic) -> tuple[str, ...]:
+    figures = (topic.chunks, topic.sources, topic.abstain_rate, topic.unanswered_rate, *topic.scores.values())
+    return str(topic.topic), f"{topic.questions:,}", *map(_shown, figures), " ".join(topic.words[:_WORDS])
 
 
 def _shown(value: float | int | None) -> str:

@@ -21,30 +21,30 @@ def typical_words(questions: pa.Array, topic: Ints, n: int) -> list[list[str]]:
     """
     words = words_of(questions)
     stop = pa.array([*lexicon("stop_en"), *lexicon("stop_ru")], pa.large_string())
-    kept = ~np.asarray(pc.is_in(words.spelled, stop))[words.ids] & (topic[words.rows] >= 0)
-    ids, owner = words.ids[kept], topic[words.rows[kept]]
+    mask = ~np.asarray(pc.is_in(words.spelled, stop))[words.ids] & (topic[words.rows] >= 0)
+    ids, owner = words.ids[mask], topic[words.rows[mask]]
     every = np.bincount(ids, minlength=len(words.spelled))
     pairs, counts = np.unique(owner * max(len(words.spelled), 1) + ids, return_counts=True)
     owner, ids = np.divmod(pairs, max(len(words.spelled), 1))
-    weights = counts * np.log1p(len(kept[kept]) / n / every[ids]) if n else counts
-    found = []
+    weights = counts * np.log1p(len(mask[mask]) / n / every[ids]) if n else counts
+    lists = []
     for at in range(n):
         own = np.flatnonzero(owner == at)
         least = np.partition(weights[own], -WORDS)[-WORDS] if len(own) > WORDS else 0.0
         own = own[weights[own] >= least]
         spelled = words.spelled.take(pa.array(ids[own])).to_pylist()
-        found.append([word for _, word in sorted(zip((-weights[own]).tolist(), spelled, strict=True))[:WORDS]])
-    return found
+        lists.append([word for _, word in sorted(zip((-weights[own]).tolist(), spelled, strict=True))[:WORDS]])
+    return lists
 
 
 def samples(questions: pa.Array, units: Units, topic: Ints, n: int) -> list[list[str]]:
     """The 5 distinct questions of each topic nearest to its centre; ties go to the first rows."""
     codes = np.asarray(questions.dictionary_encode().indices.fill_null(-1)).astype(np.int64)
-    found = []
+    lists = []
     for at in range(n):
         rows = np.flatnonzero((topic == at) & (codes >= 0))
         near = units[rows] @ units[rows].mean(axis=0) if len(rows) else np.zeros(0)
         rows = rows[np.argsort(-near.round(6), kind="stable")]
         first = np.sort(np.unique(codes[rows], return_index=True)[1])[:SAMPLES]
-        found.append(questions.take(pa.array(rows[first])).to_pylist())
-    return found
+        lists.append(questions.take(pa.array(rows[first])).to_pylist())
+    return lists

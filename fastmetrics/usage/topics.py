@@ -73,30 +73,32 @@ def topic_coverage(
     workers = cores(threads)
     topics, k = argument("topics", topics, Whole(1, 10_000)), argument("k", k, Rows)
     seed = argument("seed", seed, Seed)
-    named = list(dict.fromkeys(listed(scores)))
+    score_names = list(dict.fromkeys(listed(scores)))
     needed = ["question"] if embedder is not None else []
-    wanted = [one for one in ("question", "question_embedding", "answer", "retrieved_ids") if one not in needed]
-    read = list(dict.fromkeys([*named, *([failure] if failure not in (None, UNANSWERED) else [])]))
-    opened = open_log(log, needed, wanted, read, Columns(columns, schema, format))
+    optional = [
+        column for column in ("question", "question_embedding", "answer", "retrieved_ids") if column not in needed
+    ]
+    read = list(dict.fromkeys([*score_names, *([failure] if failure not in (None, UNANSWERED) else [])]))
+    opened = open_log(log, needed, optional, read, Columns(columns, schema, format))
     check_vectors(opened, embedder)
     if failure == UNANSWERED and "answer" not in opened.has:
         raise ColumnError(Argument("failure", failure), ": the log has no column 'answer'")
     sources = None if chunks is None else sources_of(chunks, chunk_column, source_column)
     whole = opened.table().combine_chunks()
     vectors = question_vectors(whole, embedder, cache)
-    made = Grouped(opened, whole, vectors, *_topics(vectors, topics, seed, workers))
+    grouped = Grouped(opened, whole, vectors, *_topics(vectors, topics, seed, workers))
     fails = failure or (UNANSWERED if "answer" in opened.has else None)
-    return made.result(topics, seed, k, named, fails, sources)
+    return grouped.result(topics, seed, k, score_names, fails, sources)
 
 
 def _topics(vectors: QuestionVectors, topics: int, seed: int, threads: int) -> tuple[Ints, int]:
     """The number of each row's topic, the most frequent being 0, −1 for rows without; and how many topics there are."""
-    found, _ = clusters(vectors.units[vectors.given], topics, seed, threads)
-    used, which, sizes = np.unique(found, return_inverse=True, return_counts=True)
+    labels, _ = clusters(vectors.units[vectors.valid], topics, seed, threads)
+    used, which, sizes = np.unique(labels, return_inverse=True, return_counts=True)
     rank = np.empty(len(used), np.int64)
     rank[np.argsort(-sizes, kind="stable")] = np.arange(len(used))
-    topic = np.full(len(vectors.given), -1)
-    topic[vectors.given] = rank[which.ravel()] if len(used) else which
+    topic = np.full(len(vectors.valid), -1)
+    topic[vectors.valid] = rank[which.ravel()] if len(used) else which
     return topic, len(used)
 
 
@@ -112,7 +114,7 @@ class Grouped:
         self._n = n
 
     def result(
-        self, asked: int, seed: int, k: int, scores: Sequence[str], failure: str | None, sources: pa.Table | None
+        self, topics: int, seed: int, k: int, scores: Sequence[str], failure: str | None, sources: pa.Table | None
     ) -> Topics:
         """The figures of all topics."""
         n, sizes = self._n, np.bincount(self._topic[self._rows], minlength=self._n)
@@ -127,7 +129,7 @@ class Grouped:
             questions = samples(texts, self._vectors.units, self._topic, n)
         means = {name: self._mean(floats_of_arrow(self._column(name), name)) for name in scores}
         gap = None if fails is None else sizes * np.nan_to_num(self._mean(fails))
-        found = [
+        rows = [
             Topic(
                 topic=at,
                 questions=int(sizes[at]),
@@ -145,11 +147,11 @@ class Grouped:
         return Topics(
             questions=len(self._rows),
             left_out=len(self._topic) - len(self._rows),
-            k=asked,
+            k=topics,
             seed=seed,
             failure=failure,
             avg_chunks_per_topic=None if distinct is None or not n else float(distinct.mean()),
-            topics=found,
+            topics=rows,
             gaps=[] if gap is None else [int(at) for at in np.argsort(-gap, kind="stable") if gap[at] > 0],
             assignment=pa.table({"topic": pa.array(self._topic, mask=self._topic < 0)}),
         )
@@ -170,8 +172,8 @@ class Grouped:
         if "answer" not in self._has:
             return None
         answers = self._column("answer")
-        said = np.where(np.asarray(answers.is_valid()), abstains(answers).astype(np.float64), np.nan)
-        return self._mean(said), self._mean(self._failures(UNANSWERED))
+        flags = np.where(np.asarray(answers.is_valid()), abstains(answers).astype(np.float64), np.nan)
+        return self._mean(flags), self._mean(self._failures(UNANSWERED))
 
     def _failures(self, failure: str) -> Floats:
         if failure == UNANSWERED:
@@ -187,13 +189,13 @@ class Grouped:
         """The numbers of distinct chunks and sources in the topics' rankings."""
         if "retrieved_ids" not in self._has:
             return None, None
-        held = listed_ids(self._column("retrieved_ids"), "retrieved_ids")
-        held = held.where((held.places < k) & (self._topic[held.rows] >= 0))
-        topics = self._topic[held.rows]
-        chunks = _distinct(topics, held.codes, self._n)
+        listed = listed_ids(self._column("retrieved_ids"), "retrieved_ids")
+        listed = listed.where((listed.places < k) & (self._topic[listed.rows] >= 0))
+        topics = self._topic[listed.rows]
+        chunks = _distinct(topics, listed.codes, self._n)
         if sources is None:
             return chunks, None
-        source = sources_of_words(held.words, sources)[held.codes]
+        source = sources_of_words(listed.words, sources)[listed.codes]
         return chunks, _distinct(topics[source >= 0], source[source >= 0], self._n)
 
 

@@ -33,9 +33,9 @@ def words_of(texts: pa.Array, name: str = "question") -> Words:
     bounds = bounds if len(bounds) else np.zeros(1, np.int64)
     spelled = pa.Array.from_buffers(pa.large_string(), len(text), [None, pa.py_buffer(bounds), pa.py_buffer(text.data)])
     long = np.asarray(pc.greater_equal(pc.utf8_length(spelled), SHORTEST))
-    kept = tokens.where(long) if len(long) else tokens
-    rows = np.repeat(np.arange(len(kept)), kept.counts)
-    return Words(kept.ids.astype(np.int64), rows, spelled)
+    words = tokens.where(long) if len(long) else tokens
+    rows = np.repeat(np.arange(len(words)), words.counts)
+    return Words(words.ids.astype(np.int64), rows, spelled)
 
 
 def word_counts(words: Words, answered: Flags | None) -> pa.Table:
@@ -46,23 +46,23 @@ def word_counts(words: Words, answered: Flags | None) -> pa.Table:
         counts["all"] if answered is None else np.bincount(words.ids[answered[words.rows]], minlength=n)
     )
     present = counts["all"] > 0
-    return counted(words.spelled.filter(pa.array(present)), {name: one[present] for name, one in counts.items()})
+    return counted(words.spelled.filter(pa.array(present)), {name: values[present] for name, values in counts.items()})
 
 
-def log_odds(one: Ints, other: Ints) -> Floats:
+def log_odds(left: Ints, right: Ints) -> Floats:
     """z-scores of the log-odds ratio of each word between two groups; the prior is the words of both groups.
 
     With counts y and n = Σy of a group, counts α of both groups and α₀ = Σα: δ = ln((y₁+α)/(n₁+α₀−y₁−α)) −
     ln((y₂+α)/(n₂+α₀−y₂−α)), z = δ / √(1/(y₁+α) + 1/(y₂+α)).  A logarithm with denominator 0, for example with only
     one word, counts as 0.  Source: Monroe, Colaresi and Quinn 2008, equations 15 to 22.
     """
-    prior = (one + other).astype(np.float64)
+    prior = (left + right).astype(np.float64)
     total = prior.sum()
     delta, variance = np.zeros(len(prior)), np.zeros(len(prior))
-    for sign, counts in ((1.0, one), (-1.0, other)):
+    for sign, counts in ((1.0, left), (-1.0, right)):
         own = counts + prior
-        rest = counts.sum() + total - own
-        ratio = np.divide(own, rest, out=np.ones(len(own)), where=rest > 0)
+        others = counts.sum() + total - own
+        ratio = np.divide(own, others, out=np.ones(len(own)), where=others > 0)
         delta += sign * np.log(ratio)
         variance += 1 / own
     return delta / np.sqrt(variance)
@@ -77,7 +77,7 @@ def _ordered(table: pa.Table, weights: Ints | Floats, count: int) -> list[tuple[
     """The largest weights; among ties with the last, the first words."""
     if not len(weights):
         return []
-    held = pa.table({"weight": weights, KEY: table[KEY]})
-    first = pc.select_k_unstable(held, min(count, len(weights)), [("weight", "descending"), (KEY, "ascending")])
-    found = held.take(first).to_pydict()
-    return list(zip(found[KEY], found["weight"], strict=True))
+    weighted = pa.table({"weight": weights, KEY: table[KEY]})
+    first = pc.select_k_unstable(weighted, min(count, len(weights)), [("weight", "descending"), (KEY, "ascending")])
+    columns = weighted.take(first).to_pydict()
+    return list(zip(columns[KEY], columns["weight"], strict=True))
