@@ -16,13 +16,11 @@ MOST = {
     "cli.py": 2,
     "commands": 57,
     "derive": 203,
-    "engines": 36,
     "reporting": 204,
     "results": 434,
-    "retrieval": 42,
+    "retrieval": 4,
     "scoring": 27,
     "tables": 130,
-    "vectors": 112,
 }
 
 

@@ -33,12 +33,12 @@ class PartWriter:
     def add(self, number: int, make: Callable[[], Finished]) -> None:
         """Save a new part, completed by ``make``, and write it to the output."""
         began = time.perf_counter()
-        made = make()
+        part = make()
         self._output.work.save(
-            number, made.data, rows=made.rows, rejects=made.rejects, stop=made.stop, observed=made.observed
+            number, part.data, rows=part.rows, rejects=part.rejects, stop=part.stop, observed=part.observed
         )
         if self._encoder is not None:
-            self._encode(_read(pa.py_buffer(made.data[0])) if made.batch is None else made.batch)
+            self._encode(_read(pa.py_buffer(part.data[0])) if part.batch is None else part.batch)
         self.seconds += time.perf_counter() - began
 
     def reuse(self, data: pa.Buffer) -> None:

@@ -38,13 +38,13 @@ def plan_rows(
 
     Raises ``OptionError`` for a corpus metric that ``metrics`` names.
     """
-    found = resolve(names, columns, schema, {"id"})
-    kept = [found["id"]] if "id" in found else []
-    keep = list(dict.fromkeys([*kept, *listed(keep)]))
+    mapping = resolve(names, columns, schema, {"id"})
+    ids = [mapping["id"]] if "id" in mapping else []
+    keep = list(dict.fromkeys([*ids, *listed(keep)]))
     planned = plan(names, metrics, columns, schema, keep, suites, embedder, cache, no_relevant, lists)
-    named = {parse(spec).name for spec in listed(metrics)}
+    explicit = {parse(spec).name for spec in listed(metrics)}
     for score in planned.scores:
-        if score.metric.corpus is not None and score.name in named:
+        if score.metric.corpus is not None and score.name in explicit:
             raise OptionError(
                 f"{score.name} is one value per table and cannot be computed on a distributed table: "
                 "score files by their paths"
@@ -95,15 +95,15 @@ def _unwrapped(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
     return pa.chunked_array([as_arrow(column.to_pylist(), name)])
 
 
-def pack(tables: Iterable[pa.Table], names: Sequence[str], asked: Sequence[str]) -> Iterable[pa.RecordBatch]:
-    """The values of the columns ``asked`` for each table, then one row with the sums of ``names`` over all tables."""
+def pack(tables: Iterable[pa.Table], names: Sequence[str], columns: Sequence[str]) -> Iterable[pa.RecordBatch]:
+    """The values of the columns ``columns`` for each table, then one row with the sums of ``names`` over all tables."""
     states, rows = {name: State() for name in names}, 0
     for table in tables:
         check_table(table.select(list(names)))
         rows += table.num_rows
         for name, state in states.items():
             state.add(table[name])
-        yield _packed(None, [_bytes(table[name]) for name in asked])
+        yield _packed(None, [_bytes(table[name]) for name in columns])
     yield _packed(json.dumps([rows, [state.to_json() for state in states.values()]]), [])
 
 

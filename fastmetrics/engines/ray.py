@@ -62,9 +62,9 @@ class RayEngine:
                     began = 0.0
                 for stage, seconds in about["seconds"].items():
                     watcher.spent(stage, seconds)
-                made = _received(data, about)
-                watcher.done(about["seen"], made.stop, made.offset)
-                yield lambda made=made: made  # type: ignore[misc]
+                part = _received(data, about)
+                watcher.done(about["seen"], part.stop, part.offset)
+                yield lambda part=part: part  # type: ignore[misc]
 
 
 def _blocks(
@@ -127,10 +127,10 @@ class SpanWorker:
         began = time.time()
         try:
             for flat in rows["span"].to_pylist():
-                for made, seen, seconds in self._parts(self._begun(flat)):
+                for part, seen, seconds in self._parts(self._begun(flat)):
                     seconds["transfer"], self._waited = self._waited, 0.0
                     paused = time.perf_counter()
-                    yield _sent(made, {"began": began, "seen": seen, "seconds": seconds})
+                    yield _sent(part, {"began": began, "seen": seen, "seconds": seconds})
                     self._waited += time.perf_counter() - paused
         except Exception as error:  # noqa: BLE001 - raised again by the process that asked
             yield _table(b"", "{}", _pickled(error))
@@ -150,16 +150,16 @@ class SpanWorker:
 
         for scored in by_part(map(task.worker(), pieces(task, [span], 1, spent))):
             began = time.perf_counter()
-            made = finish(task, scored)
+            part = finish(task, scored)
             spent("finish", time.perf_counter() - began)
-            spent("score", sum(one.seconds for one in scored))
-            yield made, sum(one.rows for one in scored), seconds
+            spent("score", sum(chunk.seconds for chunk in scored))
+            yield part, sum(chunk.rows for chunk in scored), seconds
             seconds.update(dict.fromkeys(seconds, 0.0))
 
 
-def _sent(made: Finished, about: dict[str, Any]) -> pa.Table:
-    fields = {"rows": made.rows, "rejects": made.rejects, "stop": made.stop, "observed": made.observed}
-    return _table(b"".join(made.data), json.dumps({**fields, "offset": made.offset, **about}), None)
+def _sent(part: Finished, about: dict[str, Any]) -> pa.Table:
+    fields = {"rows": part.rows, "rejects": part.rejects, "stop": part.stop, "observed": part.observed}
+    return _table(b"".join(part.data), json.dumps({**fields, "offset": part.offset, **about}), None)
 
 
 def _table(data: bytes, about: str, error: bytes | None) -> pa.Table:

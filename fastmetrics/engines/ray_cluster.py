@@ -94,7 +94,9 @@ def _knock(address: str) -> None:
 @contextmanager
 def quietly() -> Iterator[None]:
     """Ray Data with console output limited to errors."""
-    handlers = [one for one in logging.getLogger("ray.data").handlers if not isinstance(one, logging.FileHandler)]
+    handlers = [
+        handler for handler in logging.getLogger("ray.data").handlers if not isinstance(handler, logging.FileHandler)
+    ]
     before = [handler.level for handler in handlers]
     for handler in handlers:
         handler.setLevel(logging.ERROR)
@@ -109,11 +111,11 @@ def quietly() -> Iterator[None]:
 def _hushed() -> Iterator[None]:
     """Close standard error for Ray's libraries, which write to it directly that they log nothing."""
     sys.stderr.flush()
-    kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    stderr, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 2)
     try:
         yield
     finally:
-        os.dup2(kept, 2)
-        os.close(kept)
+        os.dup2(stderr, 2)
+        os.close(stderr)
         os.close(nowhere)

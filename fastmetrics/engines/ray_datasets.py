@@ -56,11 +56,11 @@ def score_dataset(
 
 def _schema(dataset: Any) -> pa.Schema:
     """The columns of a Dataset, with null type for types that are not Arrow's."""
-    found = dataset.schema()
-    if found is None:
+    schema = dataset.schema()
+    if schema is None:
         raise InputError("expected a Dataset with columns; Ray reports no columns for a Dataset without rows")
-    types = [type_ if _is_arrows(type_) else pa.null() for type_ in found.types]
-    return pa.schema(list(zip(found.names, types, strict=True)))
+    types = [type_ if _is_arrows(type_) else pa.null() for type_ in schema.types]
+    return pa.schema(list(zip(schema.names, types, strict=True)))
 
 
 def _is_arrows(type_: Any) -> bool:
@@ -85,19 +85,19 @@ class BatchWorker:
         return pa.Table.from_batches(self._rows.scores([table]))
 
 
-def collect(dataset: Any, asked: Callable[[Sequence[str]], Iterable[str]]) -> Collected:
-    """The sums of a Dataset's scores, and the values of the columns in ``asked``, in one pass."""
+def collect(dataset: Any, choose: Callable[[Sequence[str]], Iterable[str]]) -> Collected:
+    """The sums of a Dataset's scores, and the values of the columns that ``choose`` returns, in one pass."""
     names = score_columns(_schema(dataset))
-    wanted = [name for name in asked(names) if name in names]
+    columns = [name for name in choose(names) if name in names]
     packed = dataset.select_columns(names).map_batches(
-        _pack, fn_args=(names, wanted), batch_size=None, batch_format="pyarrow"
+        _pack, fn_args=(names, columns), batch_size=None, batch_format="pyarrow"
     )
-    held = packed.materialize()
-    tables = partial(held.iter_batches, batch_size=None, batch_format="pyarrow")
+    stored = packed.materialize()
+    tables = partial(stored.iter_batches, batch_size=None, batch_format="pyarrow")
     texts = (text for table in tables() for text in table["sums"].drop_null().to_pylist())
 
     def values(name: str) -> Iterator[Floats]:
-        at = wanted.index(name)
+        at = columns.index(name)
         for table in tables():
             for row in table["values"]:
                 if len(row):
@@ -106,5 +106,5 @@ def collect(dataset: Any, asked: Callable[[Sequence[str]], Iterable[str]]) -> Co
     return Collected(unpack(texts, names), values)
 
 
-def _pack(table: pa.Table, names: Sequence[str], asked: Sequence[str]) -> pa.Table:
-    return pa.Table.from_batches(pack([table], names, asked))
+def _pack(table: pa.Table, names: Sequence[str], columns: Sequence[str]) -> pa.Table:
+    return pa.Table.from_batches(pack([table], names, columns))

@@ -179,8 +179,8 @@ class _Run:
 
     def _reuse(self, number: int, place: Place, writer: PartWriter, background: Background) -> tuple[int, Place]:
         """Reuse the finished parts from ``number`` on; returns the number and position of the first part to compute."""
-        while (found := self._work.read(number)) is not None and self._job.lasts(self._work.parts[number].observed):
-            part, data = self._work.parts[number], found[0]
+        while (contents := self._work.read(number)) is not None and self._job.lasts(self._work.parts[number].observed):
+            part, data = self._work.parts[number], contents[0]
             background.do(lambda data=data: writer.reuse(data))  # type: ignore[misc]
             self._resumed += part.rows
             number, place = number + 1, part.next
@@ -191,15 +191,15 @@ class _Run:
         self, number: int, place: Place, task: Task, *, writer: PartWriter, background: Background
     ) -> tuple[int, bool]:
         """Score parts from ``number`` up to the next finished one or the end; its number, and whether it exists."""
-        made = self._engine.parts(task, self._source.spans(place), self)
+        parts = self._engine.parts(task, self._source.spans(place), self)
         try:
-            for make in made:
+            for make in parts:
                 background.do(lambda number=number, make=make: writer.add(number, make))  # type: ignore[misc]
                 number += 1
                 if number in self._work.parts:
                     return number, True
         finally:
-            made.close()
+            parts.close()
         return number, False
 
     def spent(self, stage: str, seconds: float) -> None:

@@ -84,22 +84,22 @@ def _to_first_reject(chunks: Iterable[Chunk]) -> Iterator[Chunk]:
 def by_part(scored: Iterator[Scored]) -> Iterator[list[Scored]]:
     """The scored chunks, grouped by part."""
     together: list[Scored] = []
-    for one in scored:
-        if together and one.part != together[0].part:
+    for chunk in scored:
+        if together and chunk.part != together[0].part:
             yield together
             together = []
-        together.append(one)
+        together.append(chunk)
     if together:
         yield together
 
 
 def finish(task: Task, scored: list[Scored]) -> Finished:
     """The scored chunks of a part as a stored part; copied, so that its bytes do not depend on the chunks."""
-    batches = [batch for one in scored for batch in one.batches]
-    rejects = sorted((reject for one in scored for reject in one.rejects), key=lambda reject: reject.place)
-    part = _one(batches, task.schema)
-    known = add_counts(batches or [task.score(batch_of(task.selection.schema))])
-    observed = task.observe(part.replace_schema_metadata(metadata({}, *known)) if any(known) else part)
+    batches = [batch for chunk in scored for batch in chunk.batches]
+    rejects = sorted((reject for chunk in scored for reject in chunk.rejects), key=lambda reject: reject.place)
+    part = _joined(batches, task.schema)
+    stored = add_counts(batches or [task.score(batch_of(task.selection.schema))])
+    observed = task.observe(part.replace_schema_metadata(metadata({}, *stored)) if any(stored) else part)
     part = undefined_as_null(part, set(task.selection.schema.names))
     with writing("the scores"):
         data = _ipc(part) if task.signed is None else [parquet(part, task.signed)]
@@ -123,7 +123,7 @@ def parquet(part: pa.RecordBatch, signed: pa.Schema) -> pa.Buffer:
     return sink.getvalue()
 
 
-def _one(batches: list[pa.RecordBatch], schema: pa.Schema) -> pa.RecordBatch:
+def _joined(batches: list[pa.RecordBatch], schema: pa.Schema) -> pa.RecordBatch:
     table = pa.Table.from_batches(batches, schema=schema)
     arrays = [pa.concat_arrays([*column.chunks, *[pa.array([], column.type)] * 2]) for column in table.columns]
     return pa.RecordBatch.from_arrays(arrays, schema=schema)

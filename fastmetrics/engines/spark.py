@@ -54,14 +54,14 @@ def score(
     planned = plan_rows(df.columns, metrics, columns, schema, suites, keep, no_relevant=no_relevant, lists=lists)
     planned = fit(planned, lambda: _local(df, planned.inputs))
     _rows(df, planned).check()
-    made = [df.schema[name] for name in planned.keep]
-    made += [types.StructField(name, types.DoubleType()) for name in planned.names]
+    fields = [df.schema[name] for name in planned.keep]
+    fields += [types.StructField(name, types.DoubleType()) for name in planned.names]
     scores = partial(_scores, pickle.dumps(Rows(planned, {})), planned.inputs)
-    return _numbered(df, planned.inputs).mapInArrow(scores, types.StructType(made))
+    return _numbered(df, planned.inputs).mapInArrow(scores, types.StructType(fields))
 
 
-def collect(df: Any, asked: Callable[[Sequence[str]], Iterable[str]]) -> Collected:
-    """The sums of a DataFrame's scores, and the values of the columns in ``asked``, in one pass.
+def collect(df: Any, choose: Callable[[Sequence[str]], Iterable[str]]) -> Collected:
+    """The sums of a DataFrame's scores, and the values of the columns that ``choose`` returns, in one pass.
 
     Spark's workers compute exact sums, so any partitions in any order give the same bits.  The values are stored on the
     workers' disks until ``release`` is called.
@@ -70,17 +70,17 @@ def collect(df: Any, asked: Callable[[Sequence[str]], Iterable[str]]) -> Collect
     _check(df)
     kinds = types.NumericType | types.BooleanType
     names = [f.name for f in df.schema if isinstance(f.dataType, kinds) and not is_id(f.name)]
-    wanted = [name for name in asked(names) if name in names]
-    made = types.StructType(
+    columns = [name for name in choose(names) if name in names]
+    schema = types.StructType(
         [
             types.StructField("sums", types.StringType()),
             types.StructField("values", types.ArrayType(types.BinaryType())),
         ]
     )
-    packed = _numbered(df, names).mapInArrow(partial(_pack, names, wanted), made).persist(_disk())
+    packed = _numbered(df, names).mapInArrow(partial(_pack, names, columns), schema).persist(_disk())
     try:
         texts = (row["sums"] for row in packed.where("sums is not null").select("sums").toLocalIterator())
-        return Collected(unpack(texts, names), partial(_values, packed, wanted), packed.unpersist)
+        return Collected(unpack(texts, names), partial(_values, packed, columns), packed.unpersist)
     except BaseException:
         packed.unpersist()
         raise
@@ -127,17 +127,17 @@ def _tables(batches: Iterable[pa.RecordBatch], names: Sequence[str]) -> Iterator
 def _scores(rows: bytes, names: Sequence[str], batches: Iterable[pa.RecordBatch]) -> Iterable[pa.RecordBatch]:
     """On a worker: the scores of a partition's batches; Spark runs one worker per core, and each uses one core."""
     keep_to_one()
-    made: Rows = pickle.loads(rows)
-    return made.scores(_tables(batches, names))
+    scorer: Rows = pickle.loads(rows)
+    return scorer.scores(_tables(batches, names))
 
 
-def _pack(names: Sequence[str], asked: Sequence[str], batches: Iterable[pa.RecordBatch]) -> Iterable[pa.RecordBatch]:
+def _pack(names: Sequence[str], columns: Sequence[str], batches: Iterable[pa.RecordBatch]) -> Iterable[pa.RecordBatch]:
     keep_to_one()
-    return pack(_tables(batches, names), names, asked)
+    return pack(_tables(batches, names), names, columns)
 
 
-def _values(packed: Any, wanted: Sequence[str], name: str) -> Iterator[Floats]:
-    at = wanted.index(name)
+def _values(packed: Any, columns: Sequence[str], name: str) -> Iterator[Floats]:
+    at = columns.index(name)
     rows = packed.where("sums is null").selectExpr(f"values[{at}] as one")
     for row in rows.toLocalIterator(prefetchPartitions=True):
         yield np.frombuffer(row["one"], np.float64)
@@ -146,12 +146,12 @@ def _values(packed: Any, wanted: Sequence[str], name: str) -> Iterator[Floats]:
 def _local(df: Any, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
     """The rows of a DataFrame in this process, a batch at a time."""
     types = _types()
-    made = types.StructType([types.StructField("batch", types.BinaryType())])
-    for row in _numbered(df, names).mapInArrow(_ship, made).toLocalIterator(prefetchPartitions=True):
+    schema = types.StructType([types.StructField("batch", types.BinaryType())])
+    for row in _numbered(df, names).mapInArrow(_ship, schema).toLocalIterator(prefetchPartitions=True):
         for batch in pa.ipc.open_stream(pa.py_buffer(bytes(row["batch"]))):
-            named = batch.rename_columns(list(names))
-            check_table(named)
-            yield named
+            renamed = batch.rename_columns(list(names))
+            check_table(renamed)
+            yield renamed
 
 
 def _ship(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

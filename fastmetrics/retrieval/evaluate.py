@@ -25,7 +25,7 @@ from fastmetrics.kernels.ranking.ids import Ids
 from fastmetrics.retrieval.ids import frozen, offsets, spans, take_ids, text_ids
 from fastmetrics.retrieval.judgements import Judgements, judgements
 from fastmetrics.retrieval.measures import Measure
-from fastmetrics.retrieval.measures import measures as named
+from fastmetrics.retrieval.measures import measures as parse_measures
 from fastmetrics.retrieval.query_blocks import Block, grouped, regrouped
 from fastmetrics.retrieval.rank_result import RankResult, Settings, described
 from fastmetrics.retrieval.rankings import Judged, Rankings, judge
@@ -45,7 +45,7 @@ class Plan:
 
 
 @dataclass
-class _Found:
+class _Results:
     """The results so far: a value per measure and judged query."""
 
     values: Floats
@@ -68,40 +68,42 @@ def evaluated_run(
     """The result of one run in any form; ``settings`` are checked."""
     rows = Triples(run, "score")
     judged = judgements(qrels, settings.duplicates)
-    plan = Plan(judged, named(measures), settings.relevance_level, settings.duplicates, settings.depth, rows.name)
+    plan = Plan(
+        judged, parse_measures(measures), settings.relevance_level, settings.duplicates, settings.depth, rows.name
+    )
     try:
-        found = _evaluate(grouped(rows, judged), plan, threads)
+        results = _evaluate(grouped(rows, judged), plan, threads)
     except _NotGroupedError:
-        found = _evaluate(regrouped(rows, judged), plan, threads)
-    return _result(found, plan, settings)
+        results = _evaluate(regrouped(rows, judged), plan, threads)
+    return _result(results, plan, settings)
 
 
-def _evaluate(blocks: Iterable[Block], plan: Plan, workers: int) -> _Found:
+def _evaluate(blocks: Iterable[Block], plan: Plan, workers: int) -> _Results:
     """Score blocks in ``workers`` threads while the next blocks are read."""
     count = len(plan.judged)
-    found = _Found(np.full((len(plan.measures), count), np.nan), np.zeros(count, np.bool_))
+    results = _Results(np.full((len(plan.measures), count), np.nan), np.zeros(count, np.bool_))
 
     def score(block: Block) -> tuple[Ints, Floats, int]:
         return block.places, *_score(block, plan)
 
-    for places, values, repeated in ordered(score, _seen_once(blocks, found), workers):
-        _collect(found, places, values, repeated)
-    return found
+    for places, values, repeated in ordered(score, _seen_once(blocks, results), workers):
+        _collect(results, places, values, repeated)
+    return results
 
 
-def _collect(found: _Found, places: Ints, values: Floats, repeated: int) -> None:
-    found.values[:, places[places >= 0]] = values[:, places >= 0]
-    found.n_duplicates += repeated
+def _collect(results: _Results, places: Ints, values: Floats, repeated: int) -> None:
+    results.values[:, places[places >= 0]] = values[:, places >= 0]
+    results.n_duplicates += repeated
 
 
-def _seen_once(blocks: Iterable[Block], found: _Found) -> Iterator[Block]:
+def _seen_once(blocks: Iterable[Block], results: _Results) -> Iterator[Block]:
     """The blocks; raises if a query occurs in two of them."""
     for block in blocks:
-        known = block.places[block.places >= 0]
-        if found.seen[known].any() or np.unique(known).size < known.size:
+        places = block.places[block.places >= 0]
+        if results.seen[places].any() or np.unique(places).size < places.size:
             raise _NotGroupedError
-        found.seen[known] = True
-        found.unjudged.update(dict.fromkeys(block.names.filter(pa.array(block.places < 0)).to_pylist()))
+        results.seen[places] = True
+        results.unjudged.update(dict.fromkeys(block.names.filter(pa.array(block.places < 0)).to_pylist()))
         yield block
 
 
@@ -135,7 +137,7 @@ def evaluated(read: Interned, plan: Plan) -> tuple[Floats, int]:
         sizes = np.minimum(np.diff(judged.starts), plan.depth)
         top = frozen(judged.grades[spans(judged.starts[:-1], sizes)])
         judged = Judged(top, offsets(sizes), judged.ideal, judged.ideal_starts)
-    return np.array([one(judged, level=plan.level) for one in plan.measures]), repeated
+    return np.array([measure(judged, level=plan.level) for measure in plan.measures]), repeated
 
 
 def _judged(block: Block, ids: Ids, plan: Plan, *, in_order: bool) -> Judged:
@@ -155,28 +157,28 @@ def _score(block: Block, plan: Plan) -> tuple[Floats, int]:
     return evaluated(interned(block), plan)
 
 
-def _result(found: _Found, plan: Plan, settings: Settings) -> RankResult:
-    absent = np.flatnonzero(~found.seen)
+def _result(results: _Results, plan: Plan, settings: Settings) -> RankResult:
+    absent = np.flatnonzero(~results.seen)
     skip = settings.missing == "skip"
     if absent.size and not skip:
         sizes = offsets(np.zeros(absent.size, np.int64))
         names = plan.judged.queries.take(pa.array(absent))
         empty = Block(absent, pa.array([], pa.large_string()), frozen(np.zeros(0)), sizes, names)
         values, repeated = _score(empty, plan)
-        _collect(found, absent, np.nan_to_num(values), repeated)
-    scored = found.seen | (not skip)
+        _collect(results, absent, np.nan_to_num(values), repeated)
+    scored = results.seen | (not skip)
     columns: dict[str, Any] = {"query_id": plan.judged.queries.cast(pa.string())}
     mean, undefined = {}, {}
     judged = plan.judged.of_nothing(np.arange(scored.size))
-    for one, values in zip(plan.measures, found.values, strict=True):
-        defined = one.defined(judged, level=plan.level)
-        undefined[one.name] = int(np.count_nonzero(scored & ~(defined & ~np.isnan(values))))
+    for measure, values in zip(plan.measures, results.values, strict=True):
+        defined = measure.defined(judged, level=plan.level)
+        undefined[measure.name] = int(np.count_nonzero(scored & ~(defined & ~np.isnan(values))))
         if settings.no_relevant == "undefined":
             values = np.where(defined, values, np.nan)
-        columns[one.name] = pa.array(values, mask=~scored)
-        mean[one.name] = one.over(values[scored & ~np.isnan(values)])
+        columns[measure.name] = pa.array(values, mask=~scored)
+        mean[measure.name] = measure.over(values[scored & ~np.isnan(values)])
     names = plan.judged.queries.take(pa.array(absent)).to_pylist()
     missing = MissingQueries(len(names), scored.size, settings.missing)
     per_query = described(pa.table(columns), plan.measures, missing, settings)
-    counts = undefined, found.n_duplicates
-    return RankResult(per_query, mean, names, list(found.unjudged), *counts, settings, plan.measures)
+    counts = undefined, results.n_duplicates
+    return RankResult(per_query, mean, names, list(results.unjudged), *counts, settings, plan.measures)

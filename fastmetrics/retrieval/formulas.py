@@ -178,9 +178,9 @@ def ndcg(judged: Judged, *, k: Cutoff = None, gain: Gain = "linear", gains: Gain
 
 def bpref(judged: Judged, *, level: Level = 1.0) -> Floats:
     """Share of judged non-relevant documents ranked below the relevant ones, ignoring unjudged documents."""
-    wanted = relevant(judged, level)
-    nonrelevant = kernels.hits(judged.ideal, judged.ideal_starts, cuts(judged, None), 0.0) - wanted
-    return ratio(kernels.preference_sum(judged.grades, judged.starts, level, wanted, nonrelevant), wanted)
+    n_relevant = relevant(judged, level)
+    nonrelevant = kernels.hits(judged.ideal, judged.ideal_starts, cuts(judged, None), 0.0) - n_relevant
+    return ratio(kernels.preference_sum(judged.grades, judged.starts, level, n_relevant, nonrelevant), n_relevant)
 
 
 def inferred_ap(judged: Judged, *, level: Level = 1.0) -> Floats:
@@ -197,8 +197,8 @@ def interpolated_precision(
     ``recall`` times the number of relevant documents is rounded as in trec_eval 10; version 9 and pytrec_eval add 0.9
     and truncate.
     """
-    wanted = np.floor(recall * relevant(judged, level) + 0.5).astype(np.int64)
-    return kernels.interpolated_precision(judged.grades, judged.starts, level, wanted, _hits(judged, None, level))
+    needed = np.floor(recall * relevant(judged, level) + 0.5).astype(np.int64)
+    return kernels.interpolated_precision(judged.grades, judged.starts, level, needed, _hits(judged, None, level))
 
 
 def judged_share(judged: Judged, *, k: Cutoff = None) -> Floats:
@@ -269,17 +269,17 @@ def num_nonrelevant_retrieved(judged: Judged, *, level: Level = 1.0) -> Floats:
 
 def gained(grades: Floats, gain: str, gains: Gains) -> Floats:
     """The gain of each grade: the grade or 2^grade - 1, unless ``gains`` sets another."""
-    found = np.exp2(grades) - 1.0 if gain == "exponential" else grades
+    amounts = np.exp2(grades) - 1.0 if gain == "exponential" else grades
     for grade, value in (gains or {}).items():
-        found = np.where(grades == grade, float(value), found)
-    return frozen(found)
+        amounts = np.where(grades == grade, float(value), amounts)
+    return frozen(amounts)
 
 
 def ratio(over: NDArray[Any], under: NDArray[Any] | float) -> Floats:
     """``over`` / ``under``, and 0 where ``under`` is 0."""
     bottom = np.broadcast_to(np.asarray(under, np.float64), over.shape)
-    found: Floats = np.divide(over, bottom, out=np.zeros(over.shape), where=bottom != 0)
-    return found
+    quotient: Floats = np.divide(over, bottom, out=np.zeros(over.shape), where=bottom != 0)
+    return quotient
 
 
 def logs(starts: Ints) -> Floats:
@@ -287,8 +287,8 @@ def logs(starts: Ints) -> Floats:
     return frozen(np.log2(np.arange(2, int(np.diff(starts).max(initial=0)) + 3)))
 
 
-def _discounted(found: Floats, starts: Ints, depth: Ints) -> Floats:
-    return kernels.discounted_gain(found, starts, depth, logs(starts))
+def _discounted(gains: Floats, starts: Ints, depth: Ints) -> Floats:
+    return kernels.discounted_gain(gains, starts, depth, logs(starts))
 
 
 def _hits(judged: Judged, k: int | None, level: float) -> Ints:

@@ -38,8 +38,8 @@ class Judgements:
         """The position of each query among the judged ones, -1 for an unknown query."""
         encoded = queries if pa.types.is_dictionary(queries.type) else queries.dictionary_encode()
         names = _plain(encoded.dictionary).to_pylist()
-        known = np.fromiter((self.place.get(name, -1) for name in names), np.int64, len(names))
-        places: Ints = known[encoded.indices.to_numpy()]
+        codes = np.fromiter((self.place.get(name, -1) for name in names), np.int64, len(names))
+        places: Ints = codes[encoded.indices.to_numpy()]
         return places
 
     def of(self, places: Ints) -> tuple[Rankings, Floats]:
@@ -56,13 +56,13 @@ class Judgements:
         some = slice(int(starts[0]), int(starts[-1]))
         ids = self.documents.ids
         part = fixed_ids(ids.keys[some], ids.data, ids.starts[some], ids.stops[some])
-        known = Rankings(part, frozen(starts - starts[0]), self.documents.valid[first:last], self.documents.kind)
-        return known, frozen(self.grades[some])
+        rankings = Rankings(part, frozen(starts - starts[0]), self.documents.valid[first:last], self.documents.kind)
+        return rankings, frozen(self.grades[some])
 
     def of_nothing(self, places: Ints) -> Judged:
         """Empty rankings of the queries at ``places``."""
-        known, grades = self.of(places)
-        return Judged(frozen(np.zeros(0)), offsets(0 * places), descending(grades, known.starts), known.starts)
+        rankings, grades = self.of(places)
+        return Judged(frozen(np.zeros(0)), offsets(0 * places), descending(grades, rankings.starts), rankings.starts)
 
 
 def judgements(source: Any, duplicates: str = "error") -> Judgements:

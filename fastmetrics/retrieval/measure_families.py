@@ -39,8 +39,8 @@ class Family:
     @cached_property
     def options(self) -> dict[str, Any]:
         """The user options, with their defaults."""
-        given = inspect.signature(self.formula).parameters.values()
-        return {p.name: p.default for p in given if p.kind is p.KEYWORD_ONLY and p.name not in self.fixed}
+        parameters = inspect.signature(self.formula).parameters.values()
+        return {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY and p.name not in self.fixed}
 
     @cached_property
     def allowed(self) -> dict[str, Allowed]:

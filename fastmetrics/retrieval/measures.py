@@ -127,20 +127,20 @@ def measures(texts: str | Sequence[str]) -> list[Measure]:
     ['ndcg@10', 'mrr', 'RBP(p=0.8)']
     """
     names = re.split(r",(?![^(]*\))", texts) if isinstance(texts, str) else list(texts)
-    found = [measure(name.strip()) for name in names]
-    if not found:
+    parsed = [measure(name.strip()) for name in names]
+    if not parsed:
         raise OptionError("expected at least one measure")
-    for place, one in enumerate(found):
-        if one.name in [other.name for other in found[:place]]:
-            raise OptionError(f"measure {one.name!r} is requested twice")
-    return found
+    for place, item in enumerate(parsed):
+        if item.name in [other.name for other in parsed[:place]]:
+            raise OptionError(f"measure {item.name!r} is requested twice")
+    return parsed
 
 
 def only_judged(judged: Judged) -> Judged:
     """The rankings without documents that have no judgement or a negative one."""
-    kept = judged.grades >= 0.0
-    before = offsets(kept.astype(np.int64))
-    return Judged(frozen(judged.grades[kept]), frozen(before[judged.starts]), judged.ideal, judged.ideal_starts)
+    mask = judged.grades >= 0.0
+    before = offsets(mask.astype(np.int64))
+    return Judged(frozen(judged.grades[mask]), frozen(before[judged.starts]), judged.ideal, judged.ideal_starts)
 
 
 def _unknown(name: str) -> UnknownNameError:

@@ -31,7 +31,7 @@ def compatibility(
     ones are first, in the order of the ranking.  ``normalize`` divides by the overlap of the ideal ranking with itself,
     which is below 1 if it is shorter than the ranking.
     """
-    found, best, weights = kernels.overlap_with_ideal(
+    overlap, best, weights = kernels.overlap_with_ideal(
         judged.grades, judged.starts, judged.ideal, judged.ideal_starts, p
     )
-    return ratio(found, best if normalize else weights)
+    return ratio(overlap, best if normalize else weights)

@@ -28,24 +28,24 @@ class Block(NamedTuple):
 
 def grouped(rows: Triples, judged: Judgements) -> Iterator[Block]:
     """Blocks of whole queries of a run whose rows are grouped by query."""
-    held: list[pa.RecordBatch] = []
+    pending: list[pa.RecordBatch] = []
     for batch in rows.batches():
         query = batch["query"]
-        if held and str(held[-1]["query"][-1]) != str(query[0]):
-            yield _block(held, offsets(np.array([sum(part.num_rows for part in held)])), judged)
-            held = []
+        if pending and str(pending[-1]["query"][-1]) != str(query[0]):
+            yield _block(pending, offsets(np.array([sum(part.num_rows for part in pending)])), judged)
+            pending = []
         edges = _edges(query)
         if edges.size:
             first, last = int(edges[0]), int(edges[-1])
-            held.append(batch.slice(0, first))
-            yield _block(held, offsets(np.array([sum(part.num_rows for part in held)])), judged)
+            pending.append(batch.slice(0, first))
+            yield _block(pending, offsets(np.array([sum(part.num_rows for part in pending)])), judged)
             if last > first:
                 yield _block([batch.slice(first, last - first)], frozen(edges - first), judged)
-            held = [batch.slice(last)]
+            pending = [batch.slice(last)]
         else:
-            held.append(batch)
-    if held:
-        yield _block(held, offsets(np.array([sum(part.num_rows for part in held)])), judged)
+            pending.append(batch)
+    if pending:
+        yield _block(pending, offsets(np.array([sum(part.num_rows for part in pending)])), judged)
 
 
 def _edges(query: pa.Array) -> Ints:
@@ -86,10 +86,10 @@ def _gathered(rows: Triples, judged: Judgements, counts: Ints, first: int, last:
     scores: list[Floats] = []
     for batch in rows.batches():
         places = judged.places(batch["query"])
-        kept = np.flatnonzero((places >= first) & (places < last))
-        codes.append((places[kept] - first).astype(np.int32))
-        docs.append(batch["doc"].take(pa.array(kept)).cast(pa.large_string()))
-        scores.append(batch["value"].to_numpy()[kept])
+        selected = np.flatnonzero((places >= first) & (places < last))
+        codes.append((places[selected] - first).astype(np.int32))
+        docs.append(batch["doc"].take(pa.array(selected)).cast(pa.large_string()))
+        scores.append(batch["value"].to_numpy()[selected])
     order = np.argsort(np.concatenate(codes), kind="stable")
     every_doc, every_score = pa.concat_arrays(docs), np.concatenate(scores)
     del codes, docs, scores

@@ -86,10 +86,10 @@ def rankings(column: Any, name: str = "ids") -> Rankings:
         row = int(np.searchsorted(offsets(sizes), np.flatnonzero(_nulls(values))[0], side="right")) - 1
         raise ColumnError(f"column {name!r}, row {row}: an id is null")
     ids, kind = ids_of(values, name)
-    there = _there(array)
-    if not there.all():
-        ids = take_ids(ids, np.flatnonzero(there))
-        sizes = np.diff(offsets(there.astype(np.int64))[offsets(sizes)])
+    present = _valid_ids(array)
+    if not present.all():
+        ids = take_ids(ids, np.flatnonzero(present))
+        sizes = np.diff(offsets(present.astype(np.int64))[offsets(sizes)])
     return Rankings(ids, offsets(sizes), ~_nulls(array), kind)
 
 
@@ -103,21 +103,21 @@ def grades_of(column: Any, relevant: Any, name: str = "relevance") -> Floats:
     fastmetrics.errors.ColumnError: column 'relevance', row 0: expected a grade for each of 2 relevant ids, got 1
     """
     array, ids = _lists(column, name), _lists(relevant, "relevant_ids")
-    sizes, wanted = _sizes(array), _sizes(ids)
-    given = ~_nulls(array) & ~_nulls(ids)
-    wrong = np.flatnonzero(given & (sizes != wanted))
+    sizes, n_relevant = _sizes(array), _sizes(ids)
+    graded = ~_nulls(array) & ~_nulls(ids)
+    wrong = np.flatnonzero(graded & (sizes != n_relevant))
     if wrong.size:
         row = int(wrong[0])
         raise ColumnError(
-            f"column {name!r}, row {row}: expected a grade for each of {wanted[row]} relevant ids, got {sizes[row]}"
+            f"column {name!r}, row {row}: expected a grade for each of {n_relevant[row]} relevant ids, got {sizes[row]}"
         )
-    values = floats_of_arrow(array.flatten(), name)[np.repeat(given, sizes)]
+    values = floats_of_arrow(array.flatten(), name)[np.repeat(graded, sizes)]
     if np.isnan(values).any():
-        row = int(np.repeat(np.arange(given.size), sizes * given)[np.isnan(values)][0])
+        row = int(np.repeat(np.arange(graded.size), sizes * graded)[np.isnan(values)][0])
         raise ColumnError(f"column {name!r}, row {row}: a grade is not a number")
-    grades = np.ones(int(wanted.sum()))
-    grades[np.repeat(given, wanted)] = values
-    return frozen(grades[_there(ids)])
+    grades = np.ones(int(n_relevant.sum()))
+    grades[np.repeat(graded, n_relevant)] = values
+    return frozen(grades[_valid_ids(ids)])
 
 
 def judge(retrieved: Rankings, relevant: Rankings, grades: Floats | None = None) -> Judged:
@@ -126,8 +126,8 @@ def judge(retrieved: Rankings, relevant: Rankings, grades: Floats | None = None)
     An id retrieved twice counts at its first position, and the later position has no grade; an id judged twice counts
     once, with its first grade.  The result is cached, so several measures need one lookup.
     """
-    for known, marks, judged in retrieved.memory:
-        if known is relevant and marks is grades:
+    for earlier, marks, judged in retrieved.memory:
+        if earlier is relevant and marks is grades:
             return judged
     if len(retrieved) != len(relevant):
         raise ColumnError(f"column 'retrieved_ids' has {len(retrieved)} rows, column 'relevant_ids' {len(relevant)}")
@@ -136,7 +136,7 @@ def judge(retrieved: Rankings, relevant: Rankings, grades: Floats | None = None)
             f"column 'retrieved_ids' holds {retrieved.kind} ids, column 'relevant_ids' {relevant.kind} ids"
         )
     marks = frozen(np.ones(relevant.ids.keys.size) if grades is None else grades)
-    found, repeated = kernels.judge(retrieved.ids, retrieved.starts, relevant.ids, relevant.starts, marks)
+    doc_grades, repeated = kernels.judge(retrieved.ids, retrieved.starts, relevant.ids, relevant.starts, marks)
     ideal, ideal_starts = marks, relevant.starts
     if repeated:
         first = ~id_kernels.repeats(relevant.ids, relevant.starts)
@@ -144,7 +144,7 @@ def judge(retrieved: Rankings, relevant: Rankings, grades: Floats | None = None)
         ideal, ideal_starts = marks[first], counted[relevant.starts]
     if grades is not None:
         ideal = descending(ideal, ideal_starts)
-    judged = Judged(frozen(found), retrieved.starts, frozen(ideal), frozen(ideal_starts))
+    judged = Judged(frozen(doc_grades), retrieved.starts, frozen(ideal), frozen(ideal_starts))
     retrieved.memory[:] = [(relevant, grades, judged)]
     return judged
 
@@ -169,7 +169,7 @@ def _sizes(array: pa.Array) -> Ints:
     return pc.fill_null(pc.list_value_length(array), 0).to_numpy(zero_copy_only=False).astype(np.int64)
 
 
-def _there(array: pa.Array) -> Flags:
+def _valid_ids(array: pa.Array) -> Flags:
     """The valid ids: all except the -1 that pads the rows of a two-dimensional integer array."""
     kind = array.type
     if not (pa.types.is_fixed_size_list(kind) and pa.types.is_signed_integer(kind.value_type)):

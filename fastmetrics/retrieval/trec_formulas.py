@@ -34,8 +34,8 @@ def utility(
     missed: Annotated[Number, "the utility of a relevant document that is not retrieved"] = 0.0,
 ) -> Floats:
     """Utility of the retrieved documents: ``hit`` per relevant, ``junk`` per other, ``missed`` per missed document."""
-    found = ranked.hits(judged, level=level)
-    return hit * found + junk * (ranked.sizes(judged) - found) + missed * (ranked.relevant(judged, level) - found)
+    hits = ranked.hits(judged, level=level)
+    return hit * hits + junk * (ranked.sizes(judged) - hits) + missed * (ranked.relevant(judged, level) - hits)
 
 
 def eleven_point_average(judged: Judged, *, level: Level = 1.0) -> Floats:
@@ -51,9 +51,9 @@ def binary_g(judged: Judged, *, level: Level = 1.0) -> Floats:
 
 def g(judged: Judged) -> Floats:
     """Gain discounted by the gain missed so far, divided by the total gain."""
-    found = kernels.cost_discounted_gain(judged.grades, judged.starts, judged.ideal, judged.ideal_starts)
-    owners = np.repeat(np.arange(found.size), np.diff(judged.ideal_starts))
-    return ratio(found, np.bincount(owners, np.maximum(judged.ideal, 0.0), found.size))
+    gain = kernels.cost_discounted_gain(judged.grades, judged.starts, judged.ideal, judged.ideal_starts)
+    owners = np.repeat(np.arange(gain.size), np.diff(judged.ideal_starts))
+    return ratio(gain, np.bincount(owners, np.maximum(judged.ideal, 0.0), gain.size))
 
 
 def ndcg_relevant(judged: Judged) -> Floats:
@@ -63,5 +63,5 @@ def ndcg_relevant(judged: Judged) -> Floats:
 
 def ndcg_levels(judged: Judged, *, level: Level = 1.0) -> Floats:
     """NDCG averaged over the ranks where the ideal gain decreases; 0 if no grade reaches ``level``."""
-    found = kernels.ndcg_at_levels(judged.grades, judged.starts, judged.ideal, judged.ideal_starts)
-    return np.where(ranked.relevant(judged, level) > 0, found, 0.0)
+    scores = kernels.ndcg_at_levels(judged.grades, judged.starts, judged.ideal, judged.ideal_starts)
+    return np.where(ranked.relevant(judged, level) > 0, scores, 0.0)

@@ -87,9 +87,9 @@ class Vectors:
             cls([array], array.shape[1]) if isinstance(array, FileRows) else cls.of_array(array, read.name)
             for array in read.arrays
         ]
-        for one in each:
-            check_same_width(each[0], one, read.name)
-        return cls([part for one in each for part in one._parts], each[0].dim)
+        for vectors in each:
+            check_same_width(each[0], vectors, read.name)
+        return cls([part for vectors in each for part in vectors._parts], each[0].dim)
 
     @classmethod
     def of_array(cls, source: Any, name: str = "vectors") -> Vectors:
@@ -139,13 +139,13 @@ class Vectors:
 
     def take(self, rows: npt.ArrayLike) -> Block:
         """The given rows, in the order given, as a new array."""
-        wanted = np.asarray(rows, np.int64)
-        taken = np.empty((len(wanted), self.dim), self.dtype)
-        parts = np.searchsorted(self._starts, wanted, "right") - 1
+        numbers = np.asarray(rows, np.int64)
+        block = np.empty((len(numbers), self.dim), self.dtype)
+        parts = np.searchsorted(self._starts, numbers, "right") - 1
         for number in np.unique(parts):
             here = parts == number
-            taken[here] = self._parts[number][wanted[here] - self._starts[number]]
-        return self._frozen(taken)
+            block[here] = self._parts[number][numbers[here] - self._starts[number]]
+        return self._frozen(block)
 
     @property
     def single(self) -> bool:
@@ -203,10 +203,10 @@ def _numbers(values: pa.Array) -> npt.NDArray[Any]:
     return array if array.dtype.kind == "f" else array.astype(np.float64)
 
 
-def check_same_width(one: Vectors, other: Vectors, what: str) -> None:
+def check_same_width(left: Vectors, right: Vectors, what: str) -> None:
     """Raise ``InputError`` unless both hold vectors of the same length."""
-    if one.dim != other.dim:
-        raise InputError(f"{what}: vectors of {one.dim} and {other.dim} numbers cannot be compared")
+    if left.dim != right.dim:
+        raise InputError(f"{what}: vectors of {left.dim} and {right.dim} numbers cannot be compared")
 
 
 @contextmanager

@@ -25,7 +25,7 @@ _LEAST = 128  # minimum rows per cell; smaller blocks are slow to compare
 _MOST_VISITED = 8  # visiting more than an eighth of the cells is no faster than the exact search
 
 
-class Wanted(NamedTuple):
+class RecallTarget(NamedTuple):
     """The requested recall, measured on a sample of rows drawn with ``seed``."""
 
     recall: float
@@ -33,7 +33,7 @@ class Wanted(NamedTuple):
     seed: int
 
 
-class Found(NamedTuple):
+class NearRows(NamedTuple):
     """Ids and half squared distances of each row's neighbours, and the recall on a sample."""
 
     ids: Ids
@@ -68,14 +68,14 @@ class Cells:
     @cached_property
     def cell(self) -> Ids:
         """The cell of each row of the cloud."""
-        found = np.empty(len(self.cloud), np.int64)
-        found[self.points.ids] = np.repeat(np.arange(len(self.centres.ids)), np.diff(self.bounds))
-        return found
+        cells = np.empty(len(self.cloud), np.int64)
+        cells[self.points.ids] = np.repeat(np.arange(len(self.centres.ids)), np.diff(self.bounds))
+        return cells
 
-    def enough(self, asked: Ids, truth: Ids, target: float) -> int:
+    def enough(self, sample: Ids, truth: Ids, target: float) -> int:
         """Number of cells to visit around a row to reach the recall ``target``."""
-        ranks = np.empty((len(asked), len(self.centres.ids)), np.int64)
-        order = nearest_centres(self.cloud.points_of(asked), self.centres, len(self.centres.ids))
+        ranks = np.empty((len(sample), len(self.centres.ids)), np.int64)
+        order = nearest_centres(self.cloud.points_of(sample), self.centres, len(self.centres.ids))
         np.put_along_axis(ranks, order, np.arange(order.shape[1])[None], axis=1)
         needed = np.take_along_axis(ranks, self.cell[truth], axis=1) + 1
         for visited in np.unique(needed).tolist():
@@ -86,17 +86,17 @@ class Cells:
 
     def neighbours(self, k: int, visited: int, threads: int) -> Ids:
         """The k + SPARE nearest of each row in the cells around it, filled up with ``NOTHING``."""
-        kept, size = min(k + SPARE, len(self.cloud) - 1), SIZES.vector_tile_rows
+        width, size = min(k + SPARE, len(self.cloud) - 1), SIZES.vector_tile_rows
         blocks = [
             (start, min(start + size, stop))
             for first, stop in zip(self.bounds[:-1].tolist(), self.bounds[1:].tolist(), strict=True)
             for start in range(first, stop, size)
         ]
-        ids = np.empty((len(self.cloud), kept), np.int64)
+        ids = np.empty((len(self.cloud), width), np.int64)
 
         def work(block: tuple[int, int]) -> None:
             down = _part(self.points, slice(*block))
-            near = nothing(len(down.ids), kept)
+            near = nothing(len(down.ids), width)
             cells = nearest_centres(down, self.centres, visited)
             rows, flat = np.divmod(np.argsort(cells, axis=None, kind="stable"), visited)[0], np.sort(cells, axis=None)
             edges = np.flatnonzero(np.diff(flat, prepend=-1, append=len(self.centres.ids)))
@@ -110,11 +110,11 @@ class Cells:
 
     def _compare(self, down: Points, cell: int, near: Nearest, rows: Ids) -> None:
         """Add the rows of a cell to the neighbour lists of some rows."""
-        found, size = Nearest(near.halves[rows], near.ids[rows]), SIZES.vector_tile_rows
+        nearest, size = Nearest(near.halves[rows], near.ids[rows]), SIZES.vector_tile_rows
         for start in range(self.bounds[cell], self.bounds[cell + 1], size):
             across = _part(self.points, slice(start, min(start + size, self.bounds[cell + 1])))
-            _offer(down, across, found)
-        near.halves[rows], near.ids[rows] = found
+            _offer(down, across, nearest)
+        near.halves[rows], near.ids[rows] = nearest
 
 
 def _centres(cloud: Cloud, k: int, seed: int) -> Points:
@@ -131,9 +131,9 @@ def _centres(cloud: Cloud, k: int, seed: int) -> Points:
     return Points(rows, halves.astype(np.float32), count + np.arange(number))  # ids beyond those of the rows
 
 
-def nearest_centres(down: Points, centres: Points, wanted: int) -> Ids:
+def nearest_centres(down: Points, centres: Points, count: int) -> Ids:
     """The nearest centres of each row, (n, wanted), nearest first."""
-    near = nothing(len(down.ids), wanted)
+    near = nothing(len(down.ids), count)
     _offer(down, centres, near)
     return near.ids - centres.ids[0]
 
@@ -147,17 +147,17 @@ def _part(points: Points, which: slice | Ids) -> Points:
     return Points(points.rows[which], points.halves[which], points.ids[which])
 
 
-def near_by_cells(cloud: Cloud, k: int, wanted: Wanted, threads: int) -> Found | None:
+def near_by_cells(cloud: Cloud, k: int, target: RecallTarget, threads: int) -> NearRows | None:
     """The k nearest rows of every row with the requested recall; None if the exact search is as fast.
 
     A true neighbour is found if and only if its cell is visited, so a sample of rows with their true neighbours
     determines the number of cells before the search.
     """
-    rng = np.random.default_rng(wanted.seed)
-    asked = np.sort(rng.choice(len(cloud), min(wanted.sample, len(cloud)), replace=False))
-    truth = scan(cloud, asked, k, threads)
-    cells = Cells.of(cloud, k, wanted.seed, threads)
-    visited = cells.enough(asked, truth.ids, wanted.recall)
+    rng = np.random.default_rng(target.seed)
+    sample = np.sort(rng.choice(len(cloud), min(target.sample, len(cloud)), replace=False))
+    truth = scan(cloud, sample, k, threads)
+    cells = Cells.of(cloud, k, target.seed, threads)
+    visited = cells.enough(sample, truth.ids, target.recall)
     if visited * _MOST_VISITED > len(cells.centres.ids):
         return None
     candidates = cells.neighbours(k, visited, threads)
@@ -166,15 +166,15 @@ def near_by_cells(cloud: Cloud, k: int, wanted: Wanted, threads: int) -> Found |
         rows = short[start : start + BLOCK]
         candidates[rows, :k] = scan(cloud, rows, k, threads).ids
     ids, halves = rank(cloud, np.arange(len(cloud)), np.where(candidates == NOTHING, -1, candidates), k, threads)
-    found = float(share_found(halves[asked], truth.halves).mean())
+    recall = float(share_found(halves[sample], truth.halves).mean())
     # the recall after ranking is lower: float32 cannot separate rows much nearer to each other than to the centre
-    return Found(ids, halves, found, len(asked)) if found >= wanted.recall else None
+    return NearRows(ids, halves, recall, len(sample)) if recall >= target.recall else None
 
 
-def share_found(found: Floats, truth: Floats) -> npt.NDArray[np.float64]:
+def share_found(distances: Floats, truth: Floats) -> npt.NDArray[np.float64]:
     """Recall per query; rows at equal distance are interchangeable."""
-    known = np.isfinite(truth)
-    last = np.max(np.where(known, truth, -np.inf), axis=1, keepdims=True, initial=-np.inf)
-    last = np.where(known.any(axis=1, keepdims=True), last, 0.0)
-    hits = np.sum(found <= last + 1e-12 * np.abs(last), axis=1)
-    return np.divide(hits, known.sum(axis=1), out=np.ones(len(found)), where=known.any(axis=1))
+    finite = np.isfinite(truth)
+    last = np.max(np.where(finite, truth, -np.inf), axis=1, keepdims=True, initial=-np.inf)
+    last = np.where(finite.any(axis=1, keepdims=True), last, 0.0)
+    hits = np.sum(distances <= last + 1e-12 * np.abs(last), axis=1)
+    return np.divide(hits, finite.sum(axis=1), out=np.ones(len(distances)), where=finite.any(axis=1))

@@ -68,13 +68,13 @@ class Cloud:
     A zero vector has no direction: its cosine distance to every other row is 1.
     """
 
-    def __init__(self, vectors: Vectors, found: Survey, metric: Metric) -> None:
+    def __init__(self, vectors: Vectors, overview: Survey, metric: Metric) -> None:
         self.vectors = vectors
         self.metric = metric
-        self.rows: Ids = np.flatnonzero(found.finite)
+        self.rows: Ids = np.flatnonzero(overview.finite)
         self.whole = len(self.rows) == vectors.rows
-        self.mean = found.unit_mean if metric == "cosine" else found.mean
-        norms = found.norms[self.rows]
+        self.mean = overview.unit_mean if metric == "cosine" else overview.mean
+        norms = overview.norms[self.rows]
         self.zero = norms == 0 if metric == "cosine" else np.zeros(len(norms), np.bool_)
         self.scales: Floats = np.ones(len(norms))
         if metric == "cosine":
@@ -146,21 +146,21 @@ class Cloud:
             rows = np.arange(start, min(start + BLOCK, len(self)))
             yield rows, self.directions(rows)
 
-    def pair_halves(self, one: Ids, other: Ids) -> Floats:
+    def pair_halves(self, left: Ids, right: Ids) -> Floats:
         """Half the squared distance of each pair of different rows of the cloud, in float64."""
-        halves = np.empty(len(one))
-        for start in range(0, len(one), 1 << 16):
+        halves = np.empty(len(left))
+        for start in range(0, len(left), 1 << 16):
             here = slice(start, start + (1 << 16))
-            i, j = one[here], other[here]
+            i, j = left[here], right[here]
             scales = self.scales[i], self.scales[j]
             if self.vectors.single:
                 matrix = self.vectors.all()
                 pair_halves(matrix, matrix, self.rows[i], self.rows[j], *scales, halves[here])
             else:
                 index = np.arange(len(i))
-                taken = self.vectors.take(self.rows[i]), self.vectors.take(self.rows[j])
-                pair_halves(*taken, index, index, *scales, halves[here])
-        halves[self.zero[one] | self.zero[other]] = 1.0
+                pair = self.vectors.take(self.rows[i]), self.vectors.take(self.rows[j])
+                pair_halves(*pair, index, index, *scales, halves[here])
+        halves[self.zero[left] | self.zero[right]] = 1.0
         return halves
 
     def distance(self, halves: Floats) -> Floats:

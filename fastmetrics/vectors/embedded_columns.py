@@ -30,9 +30,9 @@ def embedded(texts: pa.Array | pa.ChunkedArray, embedder: Embedder, *, progress:
     if not is_list(column.type):
         return _vectors(column, embedder, progress)
     items, rows = column.flatten(), np.asarray(pc.list_parent_indices(column))
-    there = np.asarray(items.is_valid())
-    ends = np.concatenate([[0], np.cumsum(np.bincount(rows[there], minlength=len(column)))])
-    vectors = _vectors(items.filter(pa.array(there)), embedder, progress)
+    present = np.asarray(items.is_valid())
+    ends = np.concatenate([[0], np.cumsum(np.bincount(rows[present], minlength=len(column)))])
+    vectors = _vectors(items.filter(pa.array(present)), embedder, progress)
     return pa.ListArray.from_arrays(pa.array(ends, pa.int32()), vectors, mask=column.is_null())
 
 

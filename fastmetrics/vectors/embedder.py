@@ -52,7 +52,7 @@ class Embedder:
         if cache is not None and callable(model) and revision is None:
             raise InputError("a function's vectors are cached under its revision: give ", Argument("revision", ...))
         place = None if cache is None else local_path(cache, "cache").absolute()
-        self._asked = (model, None if place is None else str(place), revision, download)
+        self._arguments = (model, None if place is None else str(place), revision, download)
         self.model = load(model, download=download, revision=revision)
         self._cache: VectorCache | None = None
         self._lock = threading.Lock()
@@ -62,7 +62,7 @@ class Embedder:
 
     def __reduce__(self) -> tuple[Callable[..., Embedder], tuple[Any, ...]]:
         """Pickling: another process loads the model again and uses the same cache folder."""
-        return _loaded, self._asked
+        return _loaded, self._arguments
 
     @property
     def signature(self) -> str:
@@ -114,8 +114,8 @@ class Embedder:
         if self._cache is not None:
             self._cache.refresh()
             places = self._cache.find(as_keys(keys))
-            held, missing = np.flatnonzero(places >= 0), np.flatnonzero(places < 0)
-            vectors[held] = self._cache.take(places[held])
+            cached, missing = np.flatnonzero(places >= 0), np.flatnonzero(places < 0)
+            vectors[cached] = self._cache.take(places[cached])
         lengths = pc.utf8_length(texts).to_numpy()
         missing = missing[np.argsort(-lengths[missing], kind="stable")]
         with _Bar(progress, len(missing), len(texts)) as bar:
@@ -153,8 +153,8 @@ class _Bar:
             from rich.console import Console
             from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-            held = f" ({total - missing:,} cached)" if missing < total else ""
-            parts = (TextColumn("embedding" + held), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+            cached = f" ({total - missing:,} cached)" if missing < total else ""
+            parts = (TextColumn("embedding" + cached), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
             self._progress = Progress(*parts, console=Console(stderr=True), transient=True)
             self._task = self._progress.add_task("", total=missing)
 

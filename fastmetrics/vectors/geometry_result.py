@@ -48,7 +48,7 @@ class Geometry(Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """Every value under its name; ``estimates`` as a dictionary of dictionaries without unknown parts."""
-        plain = {one.name: getattr(self, one.name) for one in fields(self)}
+        plain = {field.name: getattr(self, field.name) for field in fields(self)}
         plain["estimates"] = {
             name: {key: value for key, value in asdict(estimate).items() if value is not None}
             for name, estimate in self.estimates.items()
@@ -58,7 +58,7 @@ class Geometry(Shown):
     @property
     def figures(self) -> dict[str, float]:
         """The values by name."""
-        selected = [one.name for one in fields(self) if one.name not in ("metric", "k", "estimates")]
+        selected = [field.name for field in fields(self) if field.name not in ("metric", "k", "estimates")]
         return {name: float(getattr(self, name)) for name in selected}
 
     def grids(self) -> list[Grid]:

@@ -28,7 +28,7 @@ from fastmetrics.vectors.arrays import (
     check_same_width,
     one_blas_thread,
 )
-from fastmetrics.vectors.cell_neighbors import Found, Wanted, near_by_cells
+from fastmetrics.vectors.cell_neighbors import NearRows, RecallTarget, near_by_cells
 from fastmetrics.vectors.centred import Cloud, Floats, survey
 from fastmetrics.vectors.faiss_index import faiss_threads, filled, read_index, write_index
 from fastmetrics.vectors.faiss_search import EXACT, Seeker, Tuned
@@ -103,44 +103,44 @@ def nearest(
     argument("exact_work", exact_work, ExactWork)
     workers = cores(threads)
     vectors = Vectors.of(corpus)
-    asked = vectors if queries is None else Vectors.of(queries)
-    work = float(asked.rows) * vectors.rows * vectors.dim
+    query_vectors = vectors if queries is None else Vectors.of(queries)
+    work = float(query_vectors.rows) * vectors.rows * vectors.dim
     alone = queries is None and metric != "dot"
     chosen = method or ("exact" if work <= exact_work else "ivf" if alone else "pq")
     if alone and chosen in ("exact", "ivf"):
         _check(metric, chosen, k, recall, recall_sample, seed)
-        wanted = None if chosen == "exact" else Wanted(recall, recall_sample, seed)
+        target = None if chosen == "exact" else RecallTarget(recall, recall_sample, seed)
         too_many = method is None and work > 10 * exact_work
-        found = _self_join(vectors, k, metric, wanted, too_many, workers)
-        if found is not None:
-            return found
+        neighbors = _self_join(vectors, k, metric, target, too_many, workers)
+        if neighbors is not None:
+            return neighbors
         chosen = "pq"
     index = Index.build(vectors, metric=metric, method=chosen, seed=seed, threads=workers)
-    own = np.arange(asked.rows) if queries is None else None
-    return index.search(asked, k=k, exclude=own, recall=recall, recall_sample=recall_sample, threads=workers)
+    own = np.arange(query_vectors.rows) if queries is None else None
+    return index.search(query_vectors, k=k, exclude=own, recall=recall, recall_sample=recall_sample, threads=workers)
 
 
 def _self_join(
-    vectors: Vectors, k: int, metric: str, wanted: Wanted | None, too_many: bool, threads: int
+    vectors: Vectors, k: int, metric: str, target: RecallTarget | None, too_many: bool, threads: int
 ) -> Neighbors | None:
     """Each row's neighbours, by cells if they help, else from each pair once; None if there are too many pairs."""
     with one_blas_thread():
         if vectors.rows and not vectors.dim:
             raise InputError(f"nearest: none of the {vectors.rows} rows contains a number")
-        found = survey(vectors, threads)
-        check_finite(found.norms, "row")
-        cloud = Cloud(vectors, found, "cosine" if metric == "cosine" else "euclidean")
+        overview = survey(vectors, threads)
+        check_finite(overview.norms, "row")
+        cloud = Cloud(vectors, overview, "cosine" if metric == "cosine" else "euclidean")
         if len(cloud) < 2:
             ids, distances = np.empty((len(cloud), 0), np.int64), np.empty((len(cloud), 0))
             return Neighbors(*padded(ids, distances, k), "exact", metric, 1.0, vectors.rows)
         most = min(k, len(cloud) - 1)
-        near = near_by_cells(cloud, most, wanted, threads) if wanted else None
+        near = near_by_cells(cloud, most, target, threads) if target else None
         method = "ivf" if near else "exact"
         if near is None and too_many:
             return None
         if near is None:
             joined = join(cloud, most, threads)
-            near = Found(joined.ids, joined.halves, 1.0, vectors.rows)
+            near = NearRows(joined.ids, joined.halves, 1.0, vectors.rows)
         distances = cloud.distance(near.halves)
     return Neighbors(*padded(near.ids, distances, k), method, metric, near.recall, near.sample)
 
@@ -153,9 +153,9 @@ class Index:
     [[3.0, 4.0]]
     """
 
-    def __init__(self, space: Space, faiss_index: Any, kept: Ids, settings: dict[str, Any], names: pa.Array) -> None:
+    def __init__(self, space: Space, faiss_index: Any, rows: Ids, settings: dict[str, Any], names: pa.Array) -> None:
         self._space = space
-        self._seeker = Seeker(space, faiss_index, kept, str(settings["method"]), np.flatnonzero(space.zero))
+        self._seeker = Seeker(space, faiss_index, rows, str(settings["method"]), np.flatnonzero(space.zero))
         self._settings = settings
         self.names = names
         """The names of the rows: the ids given to :meth:`build`, or row numbers."""
@@ -200,11 +200,11 @@ class Index:
         if len(ids) != vectors.rows:
             raise InputError(f"index: {len(ids)} names for {vectors.rows} rows")
         space = Space.of(vectors, metric, workers)
-        kept = np.flatnonzero(np.isfinite(space.norms) & ~space.zero)
+        rows = np.flatnonzero(np.isfinite(space.norms) & ~space.zero)
         settings = {"metric": metric, "method": method, "seed": seed, "factor": space.factor}
         with faiss_threads(workers, build_alone=method == "hnsw"):
-            index = filled(space, kept, settings)
-        return cls(space, index, kept, settings, ids)
+            index = filled(space, rows, settings)
+        return cls(space, index, rows, settings, ids)
 
     def search(
         self,
@@ -223,21 +223,21 @@ class Index:
         """
         workers = cores(threads)
         _check(self.metric, self.method, k, recall, recall_sample)
-        asked = Vectors.of(queries)
-        check_same_width(asked, self._space.vectors, "search")
+        query_vectors = Vectors.of(queries)
+        check_same_width(query_vectors, self._space.vectors, "search")
         own = None if exclude is None else np.asarray(exclude, np.int64)
-        if own is not None and len(own) != asked.rows:
-            raise InputError(f"exclude: {len(own)} rows for {asked.rows} queries")
-        rows = np.arange(asked.rows)
+        if own is not None and len(own) != query_vectors.rows:
+            raise InputError(f"exclude: {len(own)} rows for {query_vectors.rows} queries")
+        rows = np.arange(query_vectors.rows)
         with faiss_threads(workers):
-            found = Tuned(EXACT, 1.0)
-            if self.method != "exact" and asked.rows:
+            tuned = Tuned(EXACT, 1.0)
+            if self.method != "exact" and query_vectors.rows:
                 rng = np.random.default_rng(int(self._settings["seed"]))
-                rows = np.sort(rng.choice(asked.rows, min(recall_sample, asked.rows), replace=False))
-                sample = Vectors.of(asked.take(rows))
-                found = self._seeker.tuned(sample, None if own is None else own[rows], k, recall, workers)
-            ids, distances = self._seeker.search(asked, own, k, found.effort, workers)
-        return Neighbors(ids, distances, self.method, self.metric, found.recall, len(rows))
+                rows = np.sort(rng.choice(query_vectors.rows, min(recall_sample, query_vectors.rows), replace=False))
+                sample = Vectors.of(query_vectors.take(rows))
+                tuned = self._seeker.tuned(sample, None if own is None else own[rows], k, recall, workers)
+            ids, distances = self._seeker.search(query_vectors, own, k, tuned.effort, workers)
+        return Neighbors(ids, distances, self.method, self.metric, tuned.recall, len(rows))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the index to a new folder, all of it or nothing."""
@@ -275,10 +275,10 @@ class Index:
             raise FileFormatError(f"{folder}: not an index written by fastmetrics: {error}") from error
         space = Space.of(vectors, settings["metric"], workers)
         space = replace(space, factor=factor)
-        kept = np.flatnonzero(np.isfinite(space.norms) & ~space.zero)
-        if (index.ntotal, index.d, len(names)) != (len(kept), vectors.dim, vectors.rows):
+        rows = np.flatnonzero(np.isfinite(space.norms) & ~space.zero)
+        if (index.ntotal, index.d, len(names)) != (len(rows), vectors.dim, vectors.rows):
             raise FileFormatError(f"{folder}: not an index written by fastmetrics: its files do not fit together")
-        return cls(space, index, kept, settings, names)
+        return cls(space, index, rows, settings, names)
 
 
 def check_absent(path: str | os.PathLike[str]) -> Path:

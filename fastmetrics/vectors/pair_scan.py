@@ -44,11 +44,11 @@ def join(cloud: Cloud, k: int, threads: int, centre_at: float | None = None) -> 
     count, size = len(cloud), SIZES.vector_tile_rows
     points = [cloud.points(start, min(start + size, count)) for start in range(0, count, size)]
     tiles = [(i, j) for i in range(len(points)) for j in range(i, len(points))]
-    kept = min(k + SPARE, count - 1)
+    width = min(k + SPARE, count - 1)
 
     def work(worker: int) -> tuple[Nearest, list[_Tile]]:
-        near = nothing(count, kept)
-        met = []
+        near = nothing(count, width)
+        scanned = []
         for number in range(worker, len(tiles), threads):
             i, j = tiles[number]
             down, across = points[i], points[j]
@@ -60,43 +60,48 @@ def join(cloud: Cloud, k: int, threads: int, centre_at: float | None = None) -> 
             sums = (np.nan, np.nan)
             if centre_at is not None:
                 sums = distance_sums(tile, down, across, centre_at * cloud.factor, i == j)
-            met.append(_Tile(number, far, sums))
-        return near, met
+            scanned.append(_Tile(number, far, sums))
+        return near, scanned
 
     done = list(ordered(work, range(threads), threads))
-    met = sorted((one for _, mets in done for one in mets), key=lambda one: one.number)
+    scanned = sorted((tile for _, mets in done for tile in mets), key=lambda tile: tile.number)
     ids, halves = winners(
-        cloud, np.arange(count), np.concatenate([one.halves for one in points]), [near for near, _ in done], k, threads
+        cloud,
+        np.arange(count),
+        np.concatenate([block.halves for block in points]),
+        [near for near, _ in done],
+        k,
+        threads,
     )
-    first = float(np.sum([one.sums[0] for one in met])) / cloud.factor
-    second = float(np.sum([one.sums[1] for one in met])) / cloud.factor**2
-    return Join(ids, halves, _farthest_of(met), (first, second))
+    first = float(np.sum([tile.sums[0] for tile in scanned])) / cloud.factor
+    second = float(np.sum([tile.sums[1] for tile in scanned])) / cloud.factor**2
+    return Join(ids, halves, _farthest_of(scanned), (first, second))
 
 
 def scan(cloud: Cloud, queries: Ids, k: int, threads: int) -> Join:
     """Exact: the k nearest other rows of the given rows of the cloud, in one pass over all rows."""
     count, size = len(cloud), SIZES.vector_tile_rows
-    kept = min(k + SPARE, count - 1)
+    width = min(k + SPARE, count - 1)
     down = cloud.points_of(queries)
 
     def work(worker: int) -> tuple[Nearest, list[_Tile]]:
-        near = nothing(len(queries), kept)
-        met = []
+        near = nothing(len(queries), width)
+        scanned = []
         for start in range(worker * size, count, threads * size):
             across = cloud.points(start, min(start + size, count))
             far = np.full(3, -np.inf)
             scan_tile(down.rows @ across.rows.T, down, across, near, nothing(len(across.ids), 0), far)
-            met.append(_Tile(start, far))
-        return near, met
+            scanned.append(_Tile(start, far))
+        return near, scanned
 
     done = list(ordered(work, range(threads), threads))
-    met = sorted((one for _, mets in done for one in mets), key=lambda one: one.number)
+    scanned = sorted((tile for _, mets in done for tile in mets), key=lambda tile: tile.number)
     ids, halves = winners(cloud, queries, down.halves, [near for near, _ in done], k, threads)
-    return Join(ids, halves, _farthest_of(met))
+    return Join(ids, halves, _farthest_of(scanned))
 
 
 def _farthest_of(tiles: Sequence[_Tile]) -> tuple[int, int]:
-    best = max(tiles, key=lambda one: float(one.far[0])).far
+    best = max(tiles, key=lambda tile: float(tile.far[0])).far
     return int(best[1]), int(best[2])
 
 

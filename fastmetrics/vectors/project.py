@@ -60,19 +60,20 @@ class Points(Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """The figures."""
-        named = ("method", "dims", "rows", "sampled", "placed", "left_out", "explained", "trustworthiness")
-        return {name: getattr(self, name) for name in named}
+        names = ("method", "dims", "rows", "sampled", "placed", "left_out", "explained", "trustworthiness")
+        return {name: getattr(self, name) for name in names}
 
     def grids(self) -> list[Grid]:
         """The figures."""
-        known = {name: value for name, value in self.to_dict().items() if value is not None}
+        figures = {name: value for name, value in self.to_dict().items() if value is not None}
         shown = {
-            name: ", ".join(map(number, value)) if isinstance(value, tuple) else value for name, value in known.items()
+            name: ", ".join(map(number, value)) if isinstance(value, tuple) else value
+            for name, value in figures.items()
         }
         return [
             Grid(
                 ("figure", "value"),
-                [(name, one if isinstance(one, str) else number(one)) for name, one in shown.items()],
+                [(name, value if isinstance(value, str) else number(value)) for name, value in shown.items()],
             )
         ]
 
@@ -122,28 +123,28 @@ def project(
     sample, seed = argument("sample", sample, Whole(10, 1_000_000)), argument("seed", seed, Seed)
     workers = cores(threads)
     check_installed(method)
-    held, ids = _read(vectors, column)
-    units, given = _units(held)
-    usable = np.flatnonzero(given)
+    matrix, ids = _vectors_and_ids(vectors, column)
+    units, valid = _units(matrix)
+    usable = np.flatnonzero(valid)
     if not len(usable):
-        raise InputError(f"none of the {held.rows} rows is a vector that can be placed")
+        raise InputError(f"none of the {matrix.rows} rows is a vector that can be placed")
     rng = np.random.default_rng(seed)
     drawn = usable if len(usable) <= sample else np.sort(rng.choice(usable, sample, replace=False))
-    points, explained = np.full((held.rows, dims), np.nan), None
-    in_sample = np.zeros(held.rows, np.bool_)
+    points, explained = np.full((matrix.rows, dims), np.nan), None
+    in_sample = np.zeros(matrix.rows, np.bool_)
     in_sample[drawn] = True
     if method == "pca":
-        found = pca(held, dims, threads=workers)
-        points, explained = found.points, tuple(found.explained.tolist())
+        projection = pca(matrix, dims, threads=workers)
+        points, explained = projection.points, tuple(projection.explained.tolist())
         placed = 0
     else:
         points[drawn] = layout(method, units[drawn], dims, NEIGHBOURS, seed, workers)
-        others = np.flatnonzero(given & ~in_sample)
+        others = np.flatnonzero(valid & ~in_sample)
         points[others] = beside(units[drawn], points[drawn], units[others], workers)
         placed = len(others)
     trusted = trustworthiness(units[drawn], points[drawn], NEIGHBOURS, workers)
     left_out = int(np.isnan(points[:, 0]).sum())
-    return Points(method, dims, held.rows, len(drawn), placed, left_out, explained, trusted, points, in_sample, ids)
+    return Points(method, dims, matrix.rows, len(drawn), placed, left_out, explained, trusted, points, in_sample, ids)
 
 
 def beside(sample: npt.NDArray[np.float32], places: Floats, rows: npt.NDArray[np.float32], threads: int) -> Floats:
@@ -156,21 +157,21 @@ def beside(sample: npt.NDArray[np.float32], places: Floats, rows: npt.NDArray[np
     return np.einsum("ij,ijd->id", weights, places[near.ids])
 
 
-def _read(vectors: VectorsLike, column: str | None) -> tuple[Vectors, pa.Array]:
+def _vectors_and_ids(vectors: VectorsLike, column: str | None) -> tuple[Vectors, pa.Array]:
     """The vectors and their ids."""
     if isinstance(vectors, str | os.PathLike):
         read = read_vectors(vectors, column)
-        held = Vectors.of_files(read)
-        return held, pa.array(np.arange(held.rows)) if read.ids is None else read.ids
-    held = Vectors.of(vectors, column)
-    return held, pa.array(np.arange(held.rows))
+        matrix = Vectors.of_files(read)
+        return matrix, pa.array(np.arange(matrix.rows)) if read.ids is None else read.ids
+    matrix = Vectors.of(vectors, column)
+    return matrix, pa.array(np.arange(matrix.rows))
 
 
-def _units(held: Vectors) -> tuple[npt.NDArray[np.float32], Flags]:
+def _units(matrix: Vectors) -> tuple[npt.NDArray[np.float32], Flags]:
     """The rows scaled to length 1 in float32, and which rows have a direction."""
-    rows = held.all().astype(np.float32)
+    rows = matrix.all().astype(np.float32)
     norms = np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float64))
-    given = np.isfinite(norms) & (norms > 0)
+    valid = np.isfinite(norms) & (norms > 0)
     units = np.zeros(rows.shape, np.float32)
-    np.divide(rows, norms[:, None], out=units, where=given[:, None], casting="same_kind")
-    return units, given
+    np.divide(rows, norms[:, None], out=units, where=valid[:, None], casting="same_kind")
+    return units, valid

@@ -51,22 +51,22 @@ def pca(vectors: VectorsLike, dims: int = 2, *, column: str | None = None, threa
     """
     dims = argument("dims", dims, Whole(1, 1000))
     workers = cores(threads)
-    held = Vectors.of(vectors, column)
+    matrix = Vectors.of(vectors, column)
     with one_blas_thread():
-        found = survey(held, workers)
-        if not found.finite.any() or not held.dim:
-            raise InputError(f"none of the {held.rows} rows is a finite vector to project")
-        cloud = Cloud(held, found, "euclidean")
+        overview = survey(matrix, workers)
+        if not overview.finite.any() or not matrix.dim:
+            raise InputError(f"none of the {matrix.rows} rows is a finite vector to project")
+        cloud = Cloud(matrix, overview, "euclidean")
         scatter = Moments(cloud, workers).scatter
         values, directions = np.linalg.eigh(scatter)
-        kept = min(dims, held.dim)
-        components, explained = np.zeros((dims, held.dim)), np.zeros(dims)
-        components[:kept] = _signed(directions[:, ::-1][:, :kept].T)
+        n_axes = min(dims, matrix.dim)
+        components, explained = np.zeros((dims, matrix.dim)), np.zeros(dims)
+        components[:n_axes] = _signed(directions[:, ::-1][:, :n_axes].T)
         total = float(np.trace(scatter))
         if total > 0:
-            explained[:kept] = np.clip(values[::-1][:kept], 0.0, None) / total
+            explained[:n_axes] = np.clip(values[::-1][:n_axes], 0.0, None) / total
         explained[explained < LEAST_SHARE] = 0.0
-        points = np.full((held.rows, dims), np.nan)
+        points = np.full((matrix.rows, dims), np.nan)
         axes = (components * (explained > 0)[:, None]).T
 
         def part(start: int) -> tuple[int, Floats]:

@@ -49,7 +49,7 @@ def build_index(
     ``vectors`` is a file, folder, glob, address or ``-`` (standard input), of tables of any format or ``.npy`` arrays.
     """
     workers = cores(threads)
-    source, ids = _read(vectors, column)
+    source, ids = _query_vectors(vectors, column)
     return Index.build(source, metric=metric, method=method, names=ids, threads=workers)
 
 
@@ -67,12 +67,12 @@ def search_run(
     An approximate index is searched with enough effort for the given ``recall``.
     """
     workers = cores(threads)
-    asked, ids = _read(queries, column)
-    found = index.search(asked, k=k, recall=recall, threads=workers)
-    kept = found.ids >= 0
-    offsets = pa.array(np.concatenate([[0], np.cumsum(kept.sum(axis=1))]), pa.int64())
-    names = index.names.take(pa.array(found.ids[kept]))
-    scores = pa.array(found.scores[kept])
+    query_vectors, ids = _query_vectors(queries, column)
+    neighbors = index.search(query_vectors, k=k, recall=recall, threads=workers)
+    valid = neighbors.ids >= 0
+    offsets = pa.array(np.concatenate([[0], np.cumsum(valid.sum(axis=1))]), pa.int64())
+    names = index.names.take(pa.array(neighbors.ids[valid]))
+    scores = pa.array(neighbors.scores[valid])
     table = pa.table(
         {
             "id": ids,
@@ -80,10 +80,10 @@ def search_run(
             "retrieved_scores": pa.LargeListArray.from_arrays(offsets, scores),
         }
     )
-    return Run(table, found.method, found.metric, found.recall, found.recall_sample)
+    return Run(table, neighbors.method, neighbors.metric, neighbors.recall, neighbors.recall_sample)
 
 
-def _read(path: str | Path, column: str | None) -> tuple[Vectors, pa.Array]:
+def _query_vectors(path: str | Path, column: str | None) -> tuple[Vectors, pa.Array]:
     """The vectors of files and their ids, or row numbers if the files have no ids."""
     read = read_vectors(path, column)
     vectors = Vectors.of_files(read)

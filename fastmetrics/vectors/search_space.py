@@ -27,13 +27,13 @@ class Space:
 
     @classmethod
     def of(cls, vectors: Vectors, metric: str, threads: int) -> Space:
-        found = survey(vectors, threads)
+        overview = survey(vectors, threads)
         single = vectors if vectors.single else Vectors.of(np.array(vectors.all()))
         if metric != "dot":
-            cloud = Cloud(vectors, found, "cosine" if metric == "cosine" else "euclidean")
-            return cls(single, metric, found.norms, cloud.mean, cloud.factor)
-        largest = float(np.max(found.norms[found.finite], initial=0.0))
-        return cls(single, metric, found.norms, np.zeros(vectors.dim), 1.0 / largest if largest > 0 else 1.0)
+            cloud = Cloud(vectors, overview, "cosine" if metric == "cosine" else "euclidean")
+            return cls(single, metric, overview.norms, cloud.mean, cloud.factor)
+        largest = float(np.max(overview.norms[overview.finite], initial=0.0))
+        return cls(single, metric, overview.norms, np.zeros(vectors.dim), 1.0 / largest if largest > 0 else 1.0)
 
     @property
     def zero(self) -> npt.NDArray[np.bool_]:
@@ -102,17 +102,17 @@ class Space:
         halves = np.zeros(len(rows)) if self.metric == "dot" else 0.5 * np.einsum("ij,ij->i", rows, rows)
         return Points(rows, halves, ids)
 
-    def distances(self, block: Block, norms: Floats, one: Ids, other: Ids) -> Floats:
+    def distances(self, block: Block, norms: Floats, left: Ids, right: Ids) -> Floats:
         """Distances in float64 between rows of the block, with these norms, and rows of the corpus."""
         corpus = self.vectors.all()
-        distances = np.empty(len(one))
+        distances = np.empty(len(left))
         if self.metric == "dot":
-            pair_products(block, corpus, one, other, distances)
+            pair_products(block, corpus, left, right, distances)
             return np.negative(distances, out=distances)
-        scales = self.scales(norms[one]), self.scales(self.norms[other])
-        pair_halves(block, corpus, one, other, *scales, distances)
+        scales = self.scales(norms[left]), self.scales(self.norms[right])
+        pair_halves(block, corpus, left, right, *scales, distances)
         if self.metric == "cosine":
-            distances[(norms[one] == 0) | (self.norms[other] == 0)] = 1.0
+            distances[(norms[left] == 0) | (self.norms[right] == 0)] = 1.0
             return distances
         return np.sqrt(2.0 * distances, out=distances)
 
@@ -136,8 +136,8 @@ class Space:
     def rank(self, block: Block, candidates: Ids, k: int) -> tuple[Ids, Floats]:
         """The k nearest of each row's candidates (−1 = none), by distances computed in float64."""
         norms = self.norms_of(block)
-        one = np.repeat(np.arange(len(candidates)), candidates.shape[1])
-        distances = self.distances(block, norms, one, np.maximum(candidates.ravel(), 0))
+        left = np.repeat(np.arange(len(candidates)), candidates.shape[1])
+        distances = self.distances(block, norms, left, np.maximum(candidates.ravel(), 0))
         distances[candidates.ravel() < 0] = np.inf
         table = distances.reshape(candidates.shape)
         ordered = np.lexsort((candidates, table), axis=1)[:, :k]

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from fastmetrics.core.threads import ordered
 from fastmetrics.vectors.centred import BLOCK, Cloud
 
-_HELD = 0.95
+_SHARE = 0.95
 _DOUBLE_WORK = 2e10  # up to this many multiplications, second moments are computed in float64
 
 
@@ -44,10 +44,10 @@ class Moments:
     def dimensionality(self) -> int:
         """Smallest number of eigenvalues with 95 % of the variance; 0 if all rows are equal."""
         values = np.clip(np.linalg.eigvalsh(self.scatter)[::-1], 0.0, None)
-        held = np.cumsum(values)
-        if held[-1] <= 0:
+        cumulative = np.cumsum(values)
+        if cumulative[-1] <= 0:
             return 0
-        return int(np.searchsorted(held, _HELD * held[-1]) + 1)
+        return int(np.searchsorted(cumulative, _SHARE * cumulative[-1]) + 1)
 
     def of_halves(self) -> tuple[float, float]:
         """Exact mean and variance of the half squared distances of all pairs."""

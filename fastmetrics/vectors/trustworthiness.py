@@ -40,8 +40,8 @@ def trustworthiness(
         near = np.argpartition(shown, k, axis=1)[:, :k]
         distances = 1.0 - rows[start:stop] @ rows.T
         distances[own] = np.inf
-        asked = np.take_along_axis(distances, near, axis=1)
-        ranks = [1 + np.count_nonzero(distances < one[:, None], axis=1) for one in asked.T]
+        limits = np.take_along_axis(distances, near, axis=1)
+        ranks = [1 + np.count_nonzero(distances < limit[:, None], axis=1) for limit in limits.T]
         return int(np.maximum(np.array(ranks) - k, 0).sum())
 
     with one_blas_thread():

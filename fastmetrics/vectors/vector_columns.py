@@ -26,6 +26,6 @@ def vector_column(schema: pa.Schema, column: str | None, option: str = "column")
         return column
     fitting = [field.name for field in schema if holds_vectors(field.type)]
     if len(fitting) != 1:
-        found = ", ".join(map(repr, fitting)) or "none"
-        raise ColumnError(f"expected one column of lists of numbers, found {found}; name one with ", Argument(option))
+        names = ", ".join(map(repr, fitting)) or "none"
+        raise ColumnError(f"expected one column of lists of numbers, found {names}; name one with ", Argument(option))
     return str(fitting[0])

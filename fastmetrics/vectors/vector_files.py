@@ -60,10 +60,10 @@ def read_vectors(path: str | os.PathLike[str], column: str | None = None, option
         chosen = vector_column(_as_it_looks(source), column, option)
     except (ColumnError, UnknownNameError) as error:
         raise type(error)(f"{name}: ", error.message) from error
-    named = resolve(source.schema.names, needed={"id"}).get("id")
-    kinds = {**({} if named is None else {named: "any"}), chosen: "vector"}
+    id_column = resolve(source.schema.names, needed={"id"}).get("id")
+    kinds = {**({} if id_column is None else {id_column: "any"}), chosen: "vector"}
     table = whole_table(source, kinds)
-    ids = None if named is None else table[named].combine_chunks()
+    ids = None if id_column is None else table[id_column].combine_chunks()
     return VectorFiles(f"{name}: column {chosen!r}", [], table[chosen], ids)
 
 
