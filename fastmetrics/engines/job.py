@@ -80,8 +80,10 @@ _IN_MEMORY = ("limits", "progress")
 def check_without_output(options: RunOptions, **others: Any) -> None:
     """Raise ``OptionError`` for an option of files of results; ``others`` are further ones, None where not given."""
     defaults = RunOptions()
-    given = {one.name: getattr(options, one.name) for one in fields(options)}
-    set_ = {name: value for name, value in given.items() if value != getattr(defaults, name) and name not in _IN_MEMORY}
+    values = {field.name: getattr(options, field.name) for field in fields(options)}
+    set_ = {
+        name: value for name, value in values.items() if value != getattr(defaults, name) and name not in _IN_MEMORY
+    }
     for name, value in {**set_, **{name: value for name, value in others.items() if value is not None}}.items():
         raise OptionError(
             Argument(name, value), ": applies to results in a file; name the file with ", Argument("output")
