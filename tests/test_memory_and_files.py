@@ -19,9 +19,11 @@ import pytest
 import fastmetrics as fm
 from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.engines.job import RunOptions
-from fastmetrics.errors import ColumnError, InputError, OptionError, OutputError
-from fastmetrics.tables import read_metadata
+from fastmetrics.errors import ColumnError, FileFormatError, InputError, OptionError, OutputError
+from fastmetrics.tables import Limits, read_metadata
 from fastmetrics.tables.frame_source import FrameSource
+from fastmetrics.tables.good_rows import good_batches
+from fastmetrics.tables.table_source import open_table
 from tests.judge_server import judge_server
 
 ROWS = {
@@ -340,3 +342,16 @@ def test_several_runs_are_ranked_alike_in_memory_and_in_files(tmp_path: Path) ->
     assert mixed.to_arrow().equals(report.to_arrow())
     assert fm.rank(tables, qrels, "mrr", missing="skip").to_arrow()["mrr"].to_pylist() == [1.0, 0.5]
     assert fm.rank(runs["b"], qrels, "mrr").mean == {"mrr": 0.5}
+
+
+def test_finished_batches_leave_bad_rows_out_or_end_with_the_first(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_text('{"n": "a"}\n{"n": \n{"n": "' + "b" * 99 + '"}\n{"n": "c"}\n')
+    for source in (open_table(path, None, 60), open_table({"n": ["a", "b" * 99, "c"]}, None, 60)):
+        selection = source.select({"n": "text"})
+        with pytest.raises(FileFormatError, match=r"line 2|row 1"):
+            list(good_batches(source, selection))
+        for rows in (1, 100):
+            batches = list(good_batches(source, selection, limits=Limits(batch_rows=rows), skip=True))
+            assert [value for batch in batches for value in batch["n"].to_pylist()] == ["a", "c"]
+            assert all(batch.schema.equals(selection.schema) for batch in batches)

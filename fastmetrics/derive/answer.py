@@ -34,7 +34,8 @@ from fastmetrics.engines.run import run_on
 from fastmetrics.errors import OptionError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.faq.bot import StrictMatchBot
-from fastmetrics.tables.chunks import Limits, cut
+from fastmetrics.tables.chunks import Limits
+from fastmetrics.tables.good_rows import good_batches
 from fastmetrics.tables.table_source import TableSource, open_table
 
 
@@ -151,9 +152,7 @@ def _conclude(parts: list[Any], rejected: int) -> Mapping[str, Any]:
 def _columns_read(source: TableSource, plan: AnswerPlan) -> Iterator[pa.RecordBatch]:
     """The columns that the bot reads, batch by batch; the run itself reports bad rows."""
     selection = source.select({yours: plan.kinds[yours] for yours in plan.reads.values()})
-    for _, chunk in cut(source.chunks(selection), Limits(batch_rows=SIZES.asked_rows)):
-        if len(chunk.rows):
-            yield source.conform(chunk, selection)
+    return good_batches(source, selection, limits=Limits(batch_rows=SIZES.asked_rows), skip=True)
 
 
 def bot_of(bot: Any) -> Bot:

@@ -9,10 +9,9 @@ import pyarrow as pa
 
 from fastmetrics.core.arrays import Flags, Ints
 from fastmetrics.derive.judge_maker import ASKED
-from fastmetrics.errors import FileFormatError
-from fastmetrics.tables.chunks import Chunk, Place, Reject, long_rows, too_long
+from fastmetrics.tables.chunks import Chunk
 from fastmetrics.tables.column_types import Selection, Widened
-from fastmetrics.tables.invalid_utf8 import bad_text
+from fastmetrics.tables.good_rows import GoodRows, good_rows
 from fastmetrics.tables.table_source import NarrowedSource, TableSource
 
 
@@ -31,37 +30,25 @@ class RowsByNumber:
         """Read all rows once; if a later row needs a wider column type, again with that type."""
         while True:
             try:
-                self.places = [(chunk.file, rows) for chunk, _, rows in self._chunks()]
+                self.places = [(file, good.rows) for file, good in self._good() if len(good.rows)]
                 return
             except Widened as wider:
                 self._selection = self._selection.widen(wider.name, wider.type)
 
-    def _chunks(self) -> Iterator[tuple[Chunk, pa.RecordBatch, Ints]]:
-        """Each chunk with its good rows and their numbers in the file; bad rows are left out or end the run."""
+    def _good(self) -> Iterator[tuple[int, GoodRows]]:
+        """The good rows of each chunk with the number of its file; bad rows are left out or end the run."""
         for chunk in self._source.chunks(self._selection):
-            if chunk.rejects and not self._skip:
-                raise FileFormatError(str(chunk.rejects[0]))
-            if not len(chunk.rows):
-                continue
-            batch = self._source.conform(chunk, self._selection)
-            most = self._source.max_row_bytes
-            bad = {**bad_text(batch), **dict.fromkeys(long_rows(batch, most), (None, too_long(most)))}
-            if bad and not self._skip:
-                at = min(bad)
-                place = Place(chunk.file, int(chunk.rows[at]))
-                raise FileFormatError(str(Reject(place, *self._source.where(place), *bad[at], "")))
-            good = np.ones(len(chunk.rows), np.bool_)
-            good[list(bad)] = False
-            yield chunk, batch.filter(pa.array(good)) if bad else batch, chunk.rows[good]
+            if len(chunk.rows) or chunk.rejects:
+                yield chunk.file, good_rows(self._source, self._selection, chunk, skip=self._skip)
 
     def take(self, numbers: Ints) -> pa.Table:
         """The rows with these ascending numbers."""
         found, seen = [self._selection.schema.empty_table()], 0
-        for _, batch, rows in self._chunks():
-            first, last = np.searchsorted(numbers, (seen, seen + len(rows)))
+        for _, good in self._good():
+            first, last = np.searchsorted(numbers, (seen, seen + len(good.rows)))
             if first < last:
-                found.append(pa.Table.from_batches([batch.take(pa.array(numbers[first:last] - seen))]))
-            seen += len(rows)
+                found.append(pa.Table.from_batches([good.batch.take(pa.array(numbers[first:last] - seen))]))
+            seen += len(good.rows)
         return pa.concat_tables(found)
 
 

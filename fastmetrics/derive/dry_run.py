@@ -21,8 +21,9 @@ from fastmetrics.derive.judge_plan import plan_judging
 from fastmetrics.derive.judge_settings import JudgeSettings
 from fastmetrics.derive.prompt_bot import PromptBot
 from fastmetrics.derive.row_sample import described, sampled
-from fastmetrics.errors import FileFormatError, OptionError
-from fastmetrics.tables.chunks import Limits, cut
+from fastmetrics.errors import OptionError
+from fastmetrics.tables.chunks import Limits
+from fastmetrics.tables.good_rows import good_batches
 from fastmetrics.tables.table_source import TableSource, open_table
 
 
@@ -156,12 +157,9 @@ def _estimated(
     with CallStore(settings.store_path) as store:
         calls = _CallsToMake(store)
         make = maker(calls)
-        for _, chunk in cut(source.chunks(selection), Limits(batch_rows=SIZES.asked_rows)):
-            if chunk.rejects:
-                raise FileFormatError(str(chunk.rejects[0]))
-            if len(chunk.rows):
-                rows += len(chunk.rows)
-                make(source.conform(chunk, selection))
+        for batch in good_batches(source, selection, limits=Limits(batch_rows=SIZES.asked_rows)):
+            rows += batch.num_rows
+            make(batch)
     read = sum(calls.missing.values())
     written = len(calls.missing) * REPLY_TOKENS
     cost = None if settings.price is None else settings.price.cost(read, written)

@@ -6,13 +6,13 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import numpy as np
 import pyarrow as pa
 
-from fastmetrics.errors import FastmetricsError, FileFormatError, InputError
-from fastmetrics.tables.chunks import Chunk, Place, Reject, Rows, long_rows, too_long
+from fastmetrics.errors import FastmetricsError, InputError
+from fastmetrics.tables.chunks import Chunk, Place, Reject, Rows
 from fastmetrics.tables.column_types import Selection
-from fastmetrics.tables.invalid_utf8 import bad_text, raw_text
+from fastmetrics.tables.good_rows import good_rows
+from fastmetrics.tables.invalid_utf8 import raw_text
 from fastmetrics.tables.table_source import TableSource
 
 Score = Callable[[pa.RecordBatch], pa.RecordBatch]
@@ -57,35 +57,17 @@ class Worker:
     def __call__(self, item: tuple[int, Chunk]) -> Scored:
         part, chunk = item
         began = time.perf_counter()
-        rejects = list(chunk.rejects)
-        if rejects and not self._skip:
-            raise FileFormatError(str(rejects[0]))
+        good = good_rows(self._source, self._selection, chunk, skip=self._skip)
+        rejects = good.rejects
         batches: list[pa.RecordBatch] = []
-        places = [reject.place for reject in rejects]
+        places = [reject.place for reject in chunk.rejects]
         if len(chunk.rows):
             places.append(Place(chunk.file, int(chunk.rows[-1])))
-            batches = self._score_good(chunk, rejects)
+            batches = self._by_halves(chunk.file, good.rows, good.batch, rejects)
         last = max(places)
         seconds = time.perf_counter() - began
         stop = Place(last.file, last.row + 1)
         return Scored(part, batches, rejects, stop, len(chunk.rows) + len(chunk.rejects), chunk.offset, seconds)
-
-    def _score_good(self, chunk: Chunk, rejects: list[Reject]) -> list[pa.RecordBatch]:
-        batch = self._source.conform(chunk, self._selection)
-        rows = chunk.rows
-        long = dict.fromkeys(long_rows(batch, self._source.max_row_bytes), (None, too_long(self._source.max_row_bytes)))
-        bad = {**bad_text(batch), **long}
-        if bad:
-            for index in sorted(bad):
-                column, reason = bad[index]
-                raw = "" if index in long else raw_text(batch, index)
-                rejects.append(self._reject(Place(chunk.file, int(rows[index])), column, reason, raw))
-            if not self._skip:
-                raise FileFormatError(str(rejects[0]))
-            good = np.ones(len(rows), dtype=bool)
-            good[list(bad)] = False
-            batch, rows = batch.filter(pa.array(good)), rows[good]
-        return self._by_halves(chunk.file, rows, batch, rejects)
 
     def _by_halves(self, file: int, rows: Rows, batch: pa.RecordBatch, rejects: list[Reject]) -> list[pa.RecordBatch]:
         """The scores of all valid rows: a batch that fails is split in halves repeatedly, down to single rows."""

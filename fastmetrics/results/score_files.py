@@ -19,6 +19,7 @@ from fastmetrics.results.declared_metrics import declared_specs, stored_declarat
 from fastmetrics.stats.metadata_claims import Claims
 from fastmetrics.stats.score_sums import score_columns
 from fastmetrics.tables import Source, open_source
+from fastmetrics.tables.good_rows import good_batches
 from fastmetrics.tables.output.output import find_metadata
 from fastmetrics.tables.output.recorded import recorded_schema
 from fastmetrics.tables.remote.addresses import as_local, shown
@@ -76,10 +77,8 @@ class ScoreFile:
         selection = self.source.select(kinds or dict.fromkeys(self._counts[:1], "any"))
         borne = {METADATA: json.dumps(self.metadata or {}).encode()}
         yield pa.RecordBatch.from_pylist([], selection.schema).replace_schema_metadata(borne)
-        for chunk in self.source.chunks(selection):
-            if chunk.rejects:
-                raise FileFormatError(str(chunk.rejects[0]))
-            yield self.source.conform(chunk, selection).replace_schema_metadata(borne)
+        for batch in good_batches(self.source, selection, any_length=True):
+            yield batch.replace_schema_metadata(borne)
 
     @property
     def _counts(self) -> list[str]:

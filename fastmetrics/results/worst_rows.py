@@ -16,7 +16,7 @@ from fastmetrics.core.arrays import Flags, Floats, Ints
 from fastmetrics.core.frames import open_frame
 from fastmetrics.core.input_columns import COLUMNS, resolve
 from fastmetrics.core.name_lists import listed
-from fastmetrics.errors import ColumnError, FileFormatError, InputError, OptionError, UnknownNameError
+from fastmetrics.errors import ColumnError, InputError, OptionError, UnknownNameError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.results.declared_metrics import direction_of
 from fastmetrics.results.pairing import check_settings, pair_runs
@@ -25,6 +25,7 @@ from fastmetrics.results.score_runs import open_run, open_runs, two_runs
 from fastmetrics.results.segments import segments_of
 from fastmetrics.results.shared_metrics import first_declared, shared_metrics
 from fastmetrics.tables import open_source
+from fastmetrics.tables.good_rows import good_batches
 
 TEXTS = ("question", "reference", "answer", "contexts")
 
@@ -219,13 +220,8 @@ def _file_pieces(
     kinds = {yours: COLUMNS[name].kind if name in COLUMNS else "any" for name, yours in columns.items()}
     selection = source.select(kinds)
 
-    def pieces() -> Iterator[pa.Table]:
-        for chunk in source.chunks(selection):
-            if chunk.rejects:
-                raise FileFormatError(str(chunk.rejects[0]))
-            yield pa.Table.from_batches([source.conform(chunk, selection)])
-
-    return columns, pieces()
+    batches = good_batches(source, selection, any_length=True)
+    return columns, (pa.Table.from_batches([batch]) for batch in batches)
 
 
 def _table_pieces(table: Any, system: str | None, texts: Sequence[str]) -> tuple[dict[str, str], Iterator[pa.Table]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -11,7 +11,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from fastmetrics.core.corpus_counts import KINDS, add_counts, add_up
@@ -34,10 +33,9 @@ from fastmetrics.results.summary import MetricSummary, Summary
 from fastmetrics.stats.fingerprint import fingerprint_text
 from fastmetrics.stats.moments import State
 from fastmetrics.stats.named_statistics import named_statistics
-from fastmetrics.tables import Output, Selection
-from fastmetrics.tables.chunks import long_rows
+from fastmetrics.tables import Output
 from fastmetrics.tables.column_types import Widened
-from fastmetrics.tables.invalid_utf8 import bad_text
+from fastmetrics.tables.good_rows import good_batches
 from fastmetrics.tables.table_source import TableSource
 
 
@@ -111,18 +109,9 @@ def fitted(planned: Plan, source: TableSource) -> Plan:
     selection = source.select(planned.kinds)
     while True:
         try:
-            return fit(planned, partial(_readable, source, selection))
+            return fit(planned, partial(good_batches, source, selection, skip=True))  # scoring reports bad rows
         except Widened as wider:  # a later row has another type, as in scoring
             selection = selection.widen(wider.name, wider.type)
-
-
-def _readable(source: TableSource, selection: Selection) -> Iterator[pa.RecordBatch]:
-    """All rows except those that are too long or invalid, which scoring will report."""
-    for chunk in source.chunks(selection):
-        if len(chunk.rows):
-            batch = source.conform(chunk, selection)
-            bad = np.isin(np.arange(batch.num_rows), [*bad_text(batch), *long_rows(batch, source.max_row_bytes)])
-            yield batch.filter(pa.array(~bad)) if bad.any() else batch
 
 
 def identity(planned: Plan, *, named: bool) -> dict[str, str]:

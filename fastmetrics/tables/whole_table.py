@@ -10,9 +10,9 @@ from typing import TypeVar
 import pyarrow as pa
 
 from fastmetrics.errors import FileFormatError
-from fastmetrics.tables.chunks import Chunk, Place
+from fastmetrics.tables.chunks import Chunk
 from fastmetrics.tables.column_types import Selection, Widened
-from fastmetrics.tables.invalid_utf8 import bad_text
+from fastmetrics.tables.good_rows import good_rows
 from fastmetrics.tables.table_source import TableSource
 
 T = TypeVar("T")
@@ -78,12 +78,8 @@ def _pieces(source: TableSource, selection: Selection, threads: int) -> Iterator
     for chunk in source.chunks(selection, threads=threads):
         if chunk.rejects:
             raise FileFormatError(str(chunk.rejects[0]))
-        yield Piece(chunk.batch.num_rows, partial(_checked, source, selection, chunk))
+        yield Piece(chunk.batch.num_rows, partial(_finished, source, selection, chunk))
 
 
-def _checked(source: TableSource, selection: Selection, chunk: Chunk) -> pa.RecordBatch:
-    batch = source.conform(chunk, selection)
-    for row, (column, reason) in sorted(bad_text(batch).items()):
-        path, where = source.where(Place(chunk.file, int(chunk.rows[row])))
-        raise FileFormatError(f"{path}, {where}, column {column!r}: {reason}")
-    return batch
+def _finished(source: TableSource, selection: Selection, chunk: Chunk) -> pa.RecordBatch:
+    return good_rows(source, selection, chunk, any_length=True).batch
