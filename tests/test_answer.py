@@ -16,6 +16,7 @@ import fastmetrics as fm
 from fastmetrics.derive.full_context_bot import TEMPLATE, read_knowledge
 from fastmetrics.derive.prompt import mark
 from fastmetrics.errors import ColumnError, FileFormatError, InputError, OptionError, ServiceError
+from fastmetrics.faq.bot import Reply
 from tests.judge_server import completion, judge_server, user_message
 from tests.program import jsonl, program
 
@@ -278,3 +279,25 @@ def test_interrupted_answering_resumes(tmp_path):
         assert (judge.count - before, done.spending.found, done.statuses) == (20, 40, {"ok": 60})
     rows = [json.loads(line) for line in (tmp_path / "o.jsonl").read_text().splitlines()]
     assert [row["answer"] for row in rows] == [f"about {n}?" for n in range(60)]
+
+
+class EchoBot:
+    """A bot of one's own: a class with the attributes and methods of a direct bot."""
+
+    name, reads, returns, settings = "echo", ("question",), (), {"bot": "echo"}
+
+    def use_of(self, column):
+        return f"the column {column} of the echo"
+
+    def answer(self, question):
+        return Reply(f"{question}!", 1.0, 0, 0.5)
+
+
+def test_class_with_the_methods_of_a_bot_is_a_bot(tmp_path):
+    table = {"id": [1, 2], "question": ["a", None]}
+    made = fm.answer(table, EchoBot())
+    assert made.select(["system", "answer", "answer_status", "latency_ms"]).to_pylist() == [
+        {"system": "echo", "answer": "a!", "answer_status": "ok", "latency_ms": 0.5},
+        {"system": "echo", "answer": None, "answer_status": "missing", "latency_ms": None},
+    ]
+    assert json.loads(made.schema.metadata[b"fastmetrics"])["answers"] == {"bot": "echo"}

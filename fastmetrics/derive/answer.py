@@ -16,7 +16,8 @@ from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.core.corpus_counts import METADATA
 from fastmetrics.core.frames import with_index
 from fastmetrics.core.name_lists import listed
-from fastmetrics.derive.answer_maker import AnswerMaker, AnswerPlan, Bot, added, lasts, observe, plan_answering
+from fastmetrics.derive.answer_maker import AnswerMaker, AnswerPlan, added, lasts, observe, plan_answering
+from fastmetrics.derive.bot import Bot, CallBot, DirectBot
 from fastmetrics.derive.budget import Spending
 from fastmetrics.derive.call_store import CallStore
 from fastmetrics.derive.finished_output import open_calls_output
@@ -24,7 +25,6 @@ from fastmetrics.derive.function_bot import FunctionBot
 from fastmetrics.derive.judge_maker import BEHIND
 from fastmetrics.derive.judge_settings import ASKABLE_AGAIN
 from fastmetrics.derive.judged_columns import failed_calls
-from fastmetrics.derive.prompt_bot import PromptBot
 from fastmetrics.derive.row_sample import described, sampled
 from fastmetrics.derive.store_file import check_apart
 from fastmetrics.engines.in_memory import results_of
@@ -33,7 +33,6 @@ from fastmetrics.engines.local import Threads
 from fastmetrics.engines.run import run_on
 from fastmetrics.errors import OptionError
 from fastmetrics.errors.messages import Argument
-from fastmetrics.faq.bot import StrictMatchBot
 from fastmetrics.tables.chunks import Limits
 from fastmetrics.tables.good_rows import good_batches
 from fastmetrics.tables.table_source import TableSource, open_table
@@ -122,7 +121,7 @@ def answer(
     options = RunOptions(on_error, resume, overwrite, work, guard, progress, limits=limits)
     if output is None:
         check_without_output(options)
-    elif not isinstance(chosen, StrictMatchBot):
+    elif isinstance(chosen, CallBot):
         check_apart(chosen.store_path, output)
     opened = open_table(table, format, max_row_bytes)
     target = None if output is None else open_calls_output(output, opened, options)
@@ -157,7 +156,7 @@ def _columns_read(source: TableSource, plan: AnswerPlan) -> Iterator[pa.RecordBa
 
 def bot_of(bot: Any) -> Bot:
     """A bot, or a function wrapped as one; raises ``OptionError`` for anything else."""
-    if isinstance(bot, PromptBot | FunctionBot | StrictMatchBot):
+    if isinstance(bot, CallBot | DirectBot):
         return bot
     if callable(bot):
         return FunctionBot(bot)
@@ -188,7 +187,7 @@ def planned(
 
 def check_prompts(plan: AnswerPlan, batches: Iterable[pa.RecordBatch]) -> None:
     """Raise ``InputError`` if a prompt is too long for the model; other bots need no check."""
-    if not isinstance(plan.bot, PromptBot):
+    if not (isinstance(plan.bot, CallBot) and plan.bot.asks_model):
         return
     maker = AnswerMaker(plan)
     for batch in batches:
@@ -199,7 +198,7 @@ def check_prompts(plan: AnswerPlan, batches: Iterable[pa.RecordBatch]) -> None:
 def asking(plan: AnswerPlan) -> Iterator[tuple[AnswerMaker, Spending]]:
     """A maker of answers, with its store and window if it needs them, and the spending record."""
     bot = plan.bot
-    if isinstance(bot, StrictMatchBot):
+    if not isinstance(bot, CallBot):
         yield AnswerMaker(plan), Spending()
         return
     budget = bot.budget()

@@ -7,29 +7,23 @@ import threading
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
 from fastmetrics.core.input_columns import COLUMNS, resolve
 from fastmetrics.core.version import __version__
+from fastmetrics.derive.bot import Bot, CallBot, DirectBot
 from fastmetrics.derive.call import REPLY, Answer, Call
 from fastmetrics.derive.completion import completion
-from fastmetrics.derive.function_bot import RETURNED, FunctionBot
+from fastmetrics.derive.function_bot import RETURNED
 from fastmetrics.derive.judged_columns import MISSING, UNSETTLED
-from fastmetrics.derive.prompt_bot import PromptBot
 from fastmetrics.derive.reply_parsing import OK, REFUSED, TRUNCATED, UNPARSED
 from fastmetrics.derive.template import columns_of, kind_of, values_of
 from fastmetrics.derive.window import ModelCalls
 from fastmetrics.errors import ColumnError, UnknownNameError
 from fastmetrics.errors.messages import Argument, quoted
-from fastmetrics.faq.bot import StrictMatchBot
-
-CallBot: TypeAlias = PromptBot | FunctionBot
-"""A bot that makes calls through a window and a store."""
-
-Bot: TypeAlias = CallBot | StrictMatchBot
 
 REPEAT = "repeat"
 """The output column with the number of the repeat, from 1, if there are several."""
@@ -70,18 +64,17 @@ class AnswerPlan:
     @property
     def made(self) -> dict[str, pa.DataType]:
         """The output columns and their types."""
-        returned = self.bot.returns if isinstance(self.bot, FunctionBot) else ()
+        returned = self.bot.returns
         number = {REPEAT: pa.int64()} if self.repeats > 1 else {}
         return {**number, **MADE, **{name: RETURNED[name] for name in returned}}
 
     @property
     def signature(self) -> dict[str, Any]:
         """All settings that affect the answers."""
-        settings = {"bot": "strict match"} if isinstance(self.bot, StrictMatchBot) else self.bot.settings
         return {
             "fastmetrics": __version__,
             "system": self.system,
-            "answers": settings,
+            "answers": dict(self.bot.settings),
             "columns": {"question": self.question, **self.reads},
             "keep": list(self.keep),
             **({"repeats": self.repeats} if self.repeats > 1 else {}),
@@ -105,19 +98,18 @@ def plan_answering(
     Raises ``ColumnError`` without a question column, for an unknown column that the bot reads or that is kept, and for
     a kept column with the name of an output column.
     """
-    reads = ["question"] if isinstance(bot, StrictMatchBot) else list(bot.reads)
+    reads = list(bot.reads)
     resolved = resolve(names, columns, needed={"question", *(name for name in reads if name in COLUMNS)})
     if "question" not in resolved:
         raise ColumnError(f"answering needs the column 'question'; the table has: {quoted(names)}")
     used = columns_of(reads, resolved, names)
     for name in reads:
-        if name not in used and not isinstance(bot, StrictMatchBot):
+        if name not in used:
             raise ColumnError(f"{bot.use_of(name)} is no column; the table has: {quoted(names)}")
     ids = [yours for one, yours in resolve(names, None, needed={"id"}).items() if one == "id"]
     kept = list(names) if keep is None else list(dict.fromkeys([*ids, resolved["question"], *keep]))
-    own_name = "strict match" if isinstance(bot, StrictMatchBot) else bot.name
     sampled = dict(sample or {})
-    plan = AnswerPlan(bot, system or own_name, resolved["question"], kept, used, repeats, tuple(retry), sampled)
+    plan = AnswerPlan(bot, system or bot.name, resolved["question"], kept, used, repeats, tuple(retry), sampled)
     for name in kept:
         if name not in names:
             raise ColumnError(str(UnknownNameError.of("column", name, names)))
@@ -153,10 +145,10 @@ class AnswerMaker:
     def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """The kept columns and the output columns: each row once for each repeat."""
         plan, bot = self._plan, self._plan.bot
-        if isinstance(bot, StrictMatchBot):
-            answers = self._matched(bot, batch.column(plan.question))
-        else:
+        if isinstance(bot, CallBot):
             answers = self._called(bot, batch)
+        else:
+            answers = self._matched(bot, batch.column(plan.question))
         columns: dict[str, Any] = {REPEAT: list(range(1, plan.repeats + 1)) * batch.num_rows}
         columns["system"] = [plan.system] * len(answers)
         columns |= {name: [answer[place] for answer in answers] for place, name in enumerate(list(MADE)[1:])}
@@ -173,7 +165,7 @@ class AnswerMaker:
     def check(self, batch: pa.RecordBatch) -> None:
         """Raise ``InputError`` if a prompt is too long; rows are counted from the first checked batch."""
         bot = self._plan.bot
-        if isinstance(bot, PromptBot):
+        if isinstance(bot, CallBot) and bot.asks_model:
             for row, values in enumerate(self._values(batch), self._checked + 1):
                 if None not in values:
                     bot.check(values, row)
@@ -183,7 +175,7 @@ class AnswerMaker:
         """The values of the columns that the bot reads, row by row; None for a missing one."""
         return list(zip(*(values_of(batch.column(yours)) for yours in self._plan.reads.values()), strict=True))
 
-    def _matched(self, bot: StrictMatchBot, questions: pa.Array) -> list[Answered]:
+    def _matched(self, bot: DirectBot, questions: pa.Array) -> list[Answered]:
         """The answers of the FAQ, one question at a time, so that each latency is that of its question alone."""
         repeated = [question for question in questions.to_pylist() for _ in range(self._plan.repeats)]
         with self._turn:

@@ -11,7 +11,8 @@ import pyarrow as pa
 
 from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.core.prices import REPLY_TOKENS
-from fastmetrics.derive.answer_maker import AnswerMaker, Bot, plan_answering
+from fastmetrics.derive.answer_maker import AnswerMaker, plan_answering
+from fastmetrics.derive.bot import Bot
 from fastmetrics.derive.budget import tokens_of
 from fastmetrics.derive.call import BUDGET, REPLY, Answer, Call
 from fastmetrics.derive.call_settings import CallSettings
@@ -19,7 +20,6 @@ from fastmetrics.derive.call_store import CallStore
 from fastmetrics.derive.judge_maker import JudgeMaker
 from fastmetrics.derive.judge_plan import plan_judging
 from fastmetrics.derive.judge_settings import JudgeSettings
-from fastmetrics.derive.prompt_bot import PromptBot
 from fastmetrics.derive.row_sample import described, sampled
 from fastmetrics.errors import OptionError
 from fastmetrics.tables.chunks import Limits
@@ -103,7 +103,7 @@ def estimate_answering(
 
     Raises ``OptionError`` for a bot without a model, and ``InputError`` for a prompt that is too long for the model.
     """
-    if not isinstance(bot, PromptBot):
+    if not isinstance(bot, CallSettings):
         raise OptionError("only the calls of a model can be estimated: this bot has none")
     source = open_table(table, format, max_row_bytes)
     statuses = (retry,) if isinstance(retry, str) else tuple(retry)

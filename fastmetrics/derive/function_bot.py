@@ -73,6 +73,8 @@ class FunctionBot:
     timeout: float = 3_600.0
     store: str | os.PathLike[str] | None = None
 
+    asks_model = False
+
     def __post_init__(self) -> None:
         """Check all settings; the default name is the function's."""
         own = getattr(self.function, "__name__", type(self.function).__name__)

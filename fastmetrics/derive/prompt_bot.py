@@ -65,6 +65,8 @@ class PromptBot(CallSettings):
 
     kind = ""
     """The name of this kind of bot."""
+    returns = ()
+    asks_model = True
 
     def __post_init__(self) -> None:
         """Check all settings."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import pyarrow as pa
@@ -40,6 +41,11 @@ class StrictMatchBot:
     Raises ``ColumnError`` if a column is missing, ``InputError`` for an empty FAQ.  Source: S0, strict semantic match.
     """
 
+    name = "strict match"
+    reads = ("question",)
+    returns = ()
+    settings: Mapping[str, Any] = MappingProxyType({"bot": "strict match"})
+
     def __init__(self, faq: Any, *, columns: Mapping[str, str] | None = None) -> None:
         if not hasattr(faq, "keys") and not hasattr(faq, "columns"):
             raise ColumnError(f"faq: expected a table, got {type(faq).__name__}")
@@ -57,6 +63,10 @@ class StrictMatchBot:
         self._matcher = Matcher(questions)
         self._matcher.match([""], threads=1)  # compiles the kernels, whose time would count as the first latency
         self._answers = answers
+
+    def use_of(self, column: str) -> str:
+        """Where a column is named, for messages."""
+        return f"the column {column!r} of the bot {self.name!r}"
 
     def answer(self, question: str | None) -> Reply:
         """The answer for one question, none (``index`` −1) for None; ``latency_ms`` is the time of this call."""
