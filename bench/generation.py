@@ -110,7 +110,7 @@ def seconds(function: Callable[[], Any]) -> float:
 
 def check(answers: Strings, references: Strings) -> None:
     """Ours and the packages' numbers on a few rows."""
-    rouge = fm.rouge(answers, references, ["rougeLsum"], stemmer=True)["rougeLsum_f1"]
+    rouge = fm.rouge(answers, references, types=["rougeLsum"], stemmer=True)["rougeLsum_f1"]
     scorer = RougeScorer(["rougeLsum"], use_stemmer=True)
     assert rouge.tolist() == [
         scorer.score(r, a)["rougeLsum"].fmeasure for a, r in zip(answers, references, strict=True)
@@ -125,7 +125,7 @@ def long_pair(texts: tuple[Strings, Strings], repeats: int) -> dict[str, Any]:
     """One pair of 10,000 words a side, in milliseconds."""
     answers, references = ([" ".join(" ".join(column).split()[:10_000])] for column in texts)
     types = ["rouge1", "rouge2", "rougeL", "rougeLsum"]
-    times = [seconds(lambda: fm.rouge(answers, references, types, threads=1)) for _ in range(repeats + 1)][1:]
+    times = [seconds(lambda: fm.rouge(answers, references, types=types, threads=1)) for _ in range(repeats + 1)][1:]
     return {"words": 10_000, "milliseconds": round(1000 * statistics.median(times), 2), "target": 60}
 
 

@@ -20,6 +20,7 @@ import pyarrow.parquet as pq
 import fastmetrics as fm
 from bench import data
 from fastmetrics import text
+from fastmetrics.scoring.calls import callable_of
 
 Bench = Callable[["Rows"], Any]
 
@@ -46,7 +47,7 @@ class Rows:
 
     def __call__(self, metric: str, *columns: str, **options: Any) -> Any:
         """A metric of columns, on one thread."""
-        return getattr(fm, metric)(*map(self.__getitem__, columns), threads=1, **options)
+        return callable_of(metric)(*map(self.__getitem__, columns), threads=1, **options)
 
     def lines(self, name: str) -> Any:
         """A column with each sentence on a line of its own."""
@@ -144,7 +145,7 @@ def _validate(rows: Rows) -> Any:
 
 def _alpha(rows: Rows) -> Any:
     ratings = np.round(10 * np.column_stack([rows.runs[name]["token_f1"] for name in "abc"]))
-    return fm.krippendorff_alpha(ratings.tolist(), "ratio")
+    return fm.krippendorff_alpha(ratings.tolist(), level="ratio")
 
 
 def _embed(rows: Rows) -> Any:
@@ -166,7 +167,7 @@ BENCHES: dict[str, dict[str, Bench]] = {
     "pairs": {
         **{name: _two(name) for name in ("exact_match", "token_f1", "squad_f1", "squad_em", "jaccard")},
         **{name: _two(name) for name in ("rouge2_f1", "rougeL_f1", "tfidf_cosine")},
-        "rougeLsum_f1": lambda rows: fm.rougeLsum_f1(*map(rows.lines, ("answer", "reference")), threads=1),
+        "rougeLsum_f1": lambda rows: fm.rouge(*map(rows.lines, ("answer", "reference")), types="rougeLsum", threads=1),
         "match_faq": lambda rows: fm.match_faq(rows["question"], rows["question"].slice(0, 500), 3, threads=1),
     },
     "facts": {

@@ -44,7 +44,7 @@ def paired(metric: str, test: str, rows: int, threads: int, repeats: int) -> dic
         }
 
     def ours(runs: dict[str, Any]) -> Any:
-        return fm.sacrebleu_paired(runs, test, metrics=name, threads=threads)
+        return fm.sacrebleu_paired(runs, test=test, metrics=name, threads=threads)
 
     held, counted, texts = scored(), _peer(metric, references, remembering=True), _peer(metric, references)
     seconds = _timed(

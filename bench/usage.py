@@ -26,8 +26,8 @@ from bench.compare import RESULTS
 from bench.machine import machine
 
 OURS = {
-    "usage": ("-m", "fastmetrics", "usage", "{log}", "--chunks", "{chunks}", "--json"),
-    "domain": ("-m", "fastmetrics", "domain", "{log}", "--json"),
+    "usage": ("-m", "fastmetrics", "chunk-utilization", "{log}", "--chunks", "{chunks}", "--json"),
+    "domain": ("-m", "fastmetrics", "domain-analysis", "{log}", "--json"),
 }
 PEERS = {
     "usage": ("-m", "bench.usage_peers", "usage", "{log}", "{chunks}"),

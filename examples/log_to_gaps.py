@@ -39,7 +39,7 @@ def main(path: str) -> None:
 
     rows = pa.Table.from_pylist([json.loads(line) for line in Path(path).read_text(encoding="utf-8").splitlines()])
     log = rows.append_column("token_f1", fm.score(rows, metrics="token_f1")["token_f1"])
-    found = fm.topic_coverage(log, 12, embedder=trigrams, scores="token_f1", failure="token_f1")
+    found = fm.topic_coverage(log, topics=12, embedder=trigrams, scores="token_f1", failure="token_f1")
     print("\nthe widest gaps: questions lost, of how many, with how many chunks")
     for number in found.gaps[:5]:
         topic = found.topics[number]

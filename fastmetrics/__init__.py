@@ -27,7 +27,7 @@ HOMES = {
     "correlations": "results.correlations",
     "histograms": "results.histograms",
     "trend": "results.trend",
-    "list_runs": "results.run_list",
+    "list_runs": "results.list_runs",
     "validate": "results.validation",
     "estimate": "results.estimate",
     "judge_report": "results.judge_report",
@@ -68,6 +68,7 @@ HOMES = {
     "model_client": "derive.model_client",
     "ModelRequest": "derive.model_client",
     "ModelReply": "derive.completion",
+    "stored_calls": "derive.call_store_overview",
     "JudgeSettings": "derive.judge_settings",
     "match": "faq.match",
     "match_faq": "faq.matcher",
@@ -76,11 +77,11 @@ HOMES = {
     "tokens_by_id": "metrics.operations",
     "risk_coverage": "stats.risk_coverage",
     "chunk_utilization": "usage.chunk_utilization",
-    "domain_analysis": "usage.domain",
-    "check_dataset": "usage.dataset_checks",
-    "topic_coverage": "usage.topics",
-    "cache_hit_rate": "usage.cache_hits",
-    "context_preservation": "usage.sessions",
+    "domain_analysis": "usage.domain_analysis",
+    "check_dataset": "usage.check_dataset",
+    "topic_coverage": "usage.topic_coverage",
+    "cache_hit_rate": "usage.cache_hit_rate",
+    "context_preservation": "usage.context_preservation",
 }
 """The module of each public function that is not a metric; metrics are found in the registry."""
 
@@ -111,7 +112,12 @@ def __getattr__(name: str) -> Any:
     if name.startswith("_") or _is_package(name):
         raise AttributeError(f"module 'fastmetrics' has no attribute {name!r}")
     metrics = importlib.import_module("fastmetrics.metrics")
-    if name in metrics.SPELLINGS:
+    function = metrics.function_of(metrics.SPELLINGS[name]) if name in metrics.SPELLINGS else None
+    if function != metrics.SPELLINGS.get(name):
+        raise AttributeError(
+            f"module 'fastmetrics' has no attribute {name!r}: it is a name of a metric; fm.{function} computes it"
+        )
+    if function is not None:
         return importlib.import_module("fastmetrics.scoring.calls").callable_of(metrics.SPELLINGS[name])
     raise AttributeError(f"module 'fastmetrics' has no attribute {name!r}{_instead(name, metrics)}")
 
@@ -125,14 +131,18 @@ def _instead(name: str, metrics: Any) -> str:
     """The public names to suggest for the unknown ``name``."""
     from fastmetrics.errors.spelling import either, nearest
 
-    near = nearest(name, public_names(), metrics.meant(name), metrics.SPELLINGS)
+    meant = [metrics.function_of(metric) for metric in metrics.meant(name)]
+    near = nearest(name, public_names(), dict.fromkeys(meant), metrics.SPELLINGS)
+    near = list(
+        dict.fromkeys(metrics.function_of(spelling) if spelling in metrics.REGISTRY else spelling for spelling in near)
+    )
     return f"; did you mean {either(near)}?{metrics.difference(name)}" if near else ""
 
 
 def public_names() -> list[str]:
-    """Every public name: functions, classes, and one function for each metric whose name is a Python identifier."""
+    """Every public name: functions, classes, exceptions, and one function for each metric or numbered family."""
     metrics = importlib.import_module("fastmetrics.metrics")
-    return sorted(["__version__", *HOMES, *EXCEPTIONS, *filter(str.isidentifier, metrics.REGISTRY)])
+    return sorted(["__version__", *HOMES, *EXCEPTIONS, *metrics.functions()])
 
 
 __dir__ = public_names

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from fastmetrics.declaration.metric import metric as metric
 from fastmetrics.declaration.plugins import load_plugin as load_plugin
 from fastmetrics.derive.answer import answer as answer
+from fastmetrics.derive.call_store_overview import stored_calls as stored_calls
 from fastmetrics.derive.completion import ModelReply as ModelReply
 from fastmetrics.derive.embed import embed as embed
 from fastmetrics.derive.full_context_bot import FullContextBot as FullContextBot
@@ -52,11 +53,11 @@ from fastmetrics.results.gate import gate as gate
 from fastmetrics.results.histograms import histograms as histograms
 from fastmetrics.results.interval_summary import summarize_by as summarize_by
 from fastmetrics.results.judge_report import judge_report as judge_report
+from fastmetrics.results.list_runs import list_runs as list_runs
 from fastmetrics.results.power import power as power
 from fastmetrics.results.primary_table import primary_table as primary_table
 from fastmetrics.results.ranking_comparison import compare_rankings as compare_rankings
 from fastmetrics.results.repeats import repeats as repeats
-from fastmetrics.results.run_list import list_runs as list_runs
 from fastmetrics.results.sacrebleu_paired import sacrebleu_paired as sacrebleu_paired
 from fastmetrics.results.sample_rows import sample_rows as sample_rows
 from fastmetrics.results.side_by_side import side_by_side as side_by_side
@@ -84,12 +85,12 @@ from fastmetrics.stats.pairwise import pairwise as pairwise
 from fastmetrics.stats.repeats import pass_at_k as pass_at_k
 from fastmetrics.stats.repeats import pass_hat_k as pass_hat_k
 from fastmetrics.stats.risk_coverage import risk_coverage as risk_coverage
-from fastmetrics.usage.cache_hits import cache_hit_rate as cache_hit_rate
+from fastmetrics.usage.cache_hit_rate import cache_hit_rate as cache_hit_rate
+from fastmetrics.usage.check_dataset import check_dataset as check_dataset
 from fastmetrics.usage.chunk_utilization import chunk_utilization as chunk_utilization
-from fastmetrics.usage.dataset_checks import check_dataset as check_dataset
-from fastmetrics.usage.domain import domain_analysis as domain_analysis
-from fastmetrics.usage.sessions import context_preservation as context_preservation
-from fastmetrics.usage.topics import topic_coverage as topic_coverage
+from fastmetrics.usage.context_preservation import context_preservation as context_preservation
+from fastmetrics.usage.domain_analysis import domain_analysis as domain_analysis
+from fastmetrics.usage.topic_coverage import topic_coverage as topic_coverage
 from fastmetrics.vectors.embedder import Embedder as Embedder
 from fastmetrics.vectors.geometry import geometry as geometry
 from fastmetrics.vectors.geometry_result import Geometry
@@ -231,39 +232,6 @@ __all__ = [
     "retrieval_recall",
     "risk_coverage",
     "rouge",
-    "rouge1_f1",
-    "rouge1_precision",
-    "rouge1_recall",
-    "rouge2_f1",
-    "rouge2_precision",
-    "rouge2_recall",
-    "rouge3_f1",
-    "rouge3_precision",
-    "rouge3_recall",
-    "rouge4_f1",
-    "rouge4_precision",
-    "rouge4_recall",
-    "rouge5_f1",
-    "rouge5_precision",
-    "rouge5_recall",
-    "rouge6_f1",
-    "rouge6_precision",
-    "rouge6_recall",
-    "rouge7_f1",
-    "rouge7_precision",
-    "rouge7_recall",
-    "rouge8_f1",
-    "rouge8_precision",
-    "rouge8_recall",
-    "rouge9_f1",
-    "rouge9_precision",
-    "rouge9_recall",
-    "rougeL_f1",
-    "rougeL_precision",
-    "rougeL_recall",
-    "rougeLsum_f1",
-    "rougeLsum_precision",
-    "rougeLsum_recall",
     "sacrebleu_paired",
     "sample_rows",
     "score",
@@ -272,6 +240,7 @@ __all__ = [
     "sophistication_score",
     "squad_em",
     "squad_f1",
+    "stored_calls",
     "structure_score",
     "summarize",
     "summarize_by",
@@ -381,105 +350,6 @@ def citation_precision(answer: Column, contexts: Column, context_ids: Column = N
 
 def citation_recall(answer: Column, contexts: Column, context_ids: Column = None, *, threshold: float = 0.65, phrases: Sequence[str] = ..., pattern: str = '\\[([0-9]+)\\]', embedder: Any = None, cache: str | None = None, threads: int | None = None) -> NDArray[np.float64]:
     """Share of the answer's statements that a cited context supports."""
-
-def rouge1_precision(answer: Column, reference: Column, *, stemmer: bool = False, tokenizer: Literal['rouge', 'unicode'] = 'rouge', threads: int | None = None) -> NDArray[np.float64]:
-    """Share of the answer's words that also occur in the reference."""
-
-def rouge1_recall(answer: Column, reference: Column, *, stemmer: bool = False, tokenizer: Literal['rouge', 'unicode'] = 'rouge', threads: int | None = None) -> NDArray[np.float64]:
-    """Share of the reference's words that also occur in the answer."""
-
-def rouge1_f1(answer: Column, reference: Column, *, stemmer: bool = False, tokenizer: Literal['rouge', 'unicode'] = 'rouge', threads: int | None = None) -> NDArray[np.float64]:
-    """Harmonic mean of ROUGE-1 precision and recall, over words."""
-
-def rouge2_precision(answer: Column, reference: Column, *, stemmer: bool = False, tokenizer: Literal['rouge', 'unicode'] = 'rouge', threads: int | None = None) -> NDArray[np.float64]:
-    """Share of the answer's 2-grams that also occur in the reference."""
-
-def rouge2_recall(answer: Column, reference: Column, *, stemmer: bool = False, tokenizer: Literal['rouge', 'unicode'] = 'rouge', threads: int | None = None) -> NDArray[np.float64]:
-    """Share of the reference's 2-grams that also occur in the answer."""
-
-def rouge2_f1(answer: Column, reference: Column, *, stemmer: bool = False, tokenizer: Literal['rouge', 'unicode'] = 'rouge', threads: int | None = None) -> NDArray[np.float64]:
-    """Harmonic mean of ROUGE-2 precision and recall, over 2-grams."""
-
-def rouge3_precision(answer: Column, reference: Column, *, stemmer: bool = False, tokenizer: Literal['rouge', 'unicode'] = 'rouge', threads: int | None = None) -> NDArray[np.float64]:
-    """Share of the answer's 3-grams that also occur in the reference."""
-
-def rouge3_recall(answer: Column, reference: Column, *, stemmer: bool = False, tokenizer: Literal['rouge', 'unicode'] = 'rouge', threads: int | None = None) -> NDArray[np.float64]:
-    """Share of the reference's 3-grams that also occur in the answer."""
-
-def rouge3_f1(answer: Column, reference: Column, *, stemmer: bool = False, tokenizer: Literal['rouge', 'unicode'] = 'rouge', threads: int | None = None) -> NDArray[np.float64]:
-    """Harmonic mean of ROUGE-3 precision and recall, over 3-grams."""
-
-def rouge4_precision(answer: Column, reference: Column, *, stemmer: bool = False, tokenizer: Literal['rouge', 'unicode'] = 'rouge', threads: int | None = None) -> NDArray[np.float64]:
-    """Share of the answer's 4-grams that also occur in the reference."""
-
-def rouge4_recall(answer: Column, reference: Column, *, stemmer: bool = False, tokenizer: Literal['rouge', 'unicode'] = 'rouge', threads: int | None = None) -> NDArray[np.float64]:
-    """Share of the reference's 4-grams that also occur in the answer."""
-
-def rouge4_f1(answer: Column, reference: Column, *, stemmer: bool = False, tokenizer: Literal['rouge', 'unicode'] = 'rouge', threads: int | None = None) -> NDArray[np.float64]:
-    """Harmonic mean of ROUGE-4 precision and recall, over 4-grams."""
-
-def rouge5_precision(answer: Column, reference: Column, *, stemmer: bool = False, tokenizer: Literal['rouge', 'unicode'] = 'rouge', threads: int | None = None) -> NDArray[np.float64]:
-    """Share of the answer's 5-grams that also occur in the reference."""
-
-def rouge5_recall(answer: Column, reference: Column, *, stemmer: bool = False, tokenizer: Literal['rouge', 'unicode'] = 'rouge', threads: int | None = None) -> NDArray[np.float64]:
-    """Share of the reference's 5-grams that also occur in the answer."""
-
-def rouge5_f1(answer: Column, reference: Column, *, stemmer: bool = False, tokenizer: Literal['rouge', 'unicode'] = 'rouge', threads: int | None = None) -> NDArray[np.float64]:
-    """Harmonic mean of ROUGE-5 precision and recall, over 5-grams."""
-
-def rouge6_precision(answer: Column, reference: Column, *, stemmer: bool = False, tokenizer: Literal['rouge', 'unicode'] = 'rouge', threads: int | None = None) -> NDArray[np.float64]:
-    """Share of the answer's 6-grams that also occur in the reference."""
-
-def rouge6_recall(answer: Column, reference: Column, *, stemmer: bool = False, tokenizer: Literal['rouge', 'unicode'] = 'rouge', threads: int | None = None) -> NDArray[np.float64]:
-    """Share of the reference's 6-grams that also occur in the answer."""
-
-def rouge6_f1(answer: Column, reference: Column, *, stemmer: bool = False, tokenizer: Literal['rouge', 'unicode'] = 'rouge', threads: int | None = None) -> NDArray[np.float64]:
-    """Harmonic mean of ROUGE-6 precision and recall, over 6-grams."""
-
-def rouge7_precision(answer: Column, reference: Column, *, stemmer: bool = False, tokenizer: Literal['rouge', 'unicode'] = 'rouge', threads: int | None = None) -> NDArray[np.float64]:
-    """Share of the answer's 7-grams that also occur in the reference."""
-
-def rouge7_recall(answer: Column, reference: Column, *, stemmer: bool = False, tokenizer: Literal['rouge', 'unicode'] = 'rouge', threads: int | None = None) -> NDArray[np.float64]:
-    """Share of the reference's 7-grams that also occur in the answer."""
-
-def rouge7_f1(answer: Column, reference: Column, *, stemmer: bool = False, tokenizer: Literal['rouge', 'unicode'] = 'rouge', threads: int | None = None) -> NDArray[np.float64]:
-    """Harmonic mean of ROUGE-7 precision and recall, over 7-grams."""
-
-def rouge8_precision(answer: Column, reference: Column, *, stemmer: bool = False, tokenizer: Literal['rouge', 'unicode'] = 'rouge', threads: int | None = None) -> NDArray[np.float64]:
-    """Share of the answer's 8-grams that also occur in the reference."""
-
-def rouge8_recall(answer: Column, reference: Column, *, stemmer: bool = False, tokenizer: Literal['rouge', 'unicode'] = 'rouge', threads: int | None = None) -> NDArray[np.float64]:
-    """Share of the reference's 8-grams that also occur in the answer."""
-
-def rouge8_f1(answer: Column, reference: Column, *, stemmer: bool = False, tokenizer: Literal['rouge', 'unicode'] = 'rouge', threads: int | None = None) -> NDArray[np.float64]:
-    """Harmonic mean of ROUGE-8 precision and recall, over 8-grams."""
-
-def rouge9_precision(answer: Column, reference: Column, *, stemmer: bool = False, tokenizer: Literal['rouge', 'unicode'] = 'rouge', threads: int | None = None) -> NDArray[np.float64]:
-    """Share of the answer's 9-grams that also occur in the reference."""
-
-def rouge9_recall(answer: Column, reference: Column, *, stemmer: bool = False, tokenizer: Literal['rouge', 'unicode'] = 'rouge', threads: int | None = None) -> NDArray[np.float64]:
-    """Share of the reference's 9-grams that also occur in the answer."""
-
-def rouge9_f1(answer: Column, reference: Column, *, stemmer: bool = False, tokenizer: Literal['rouge', 'unicode'] = 'rouge', threads: int | None = None) -> NDArray[np.float64]:
-    """Harmonic mean of ROUGE-9 precision and recall, over 9-grams."""
-
-def rougeL_precision(answer: Column, reference: Column, *, stemmer: bool = False, tokenizer: Literal['rouge', 'unicode'] = 'rouge', threads: int | None = None) -> NDArray[np.float64]:
-    """Share of the answer's words in common order that also occur in the reference."""
-
-def rougeL_recall(answer: Column, reference: Column, *, stemmer: bool = False, tokenizer: Literal['rouge', 'unicode'] = 'rouge', threads: int | None = None) -> NDArray[np.float64]:
-    """Share of the reference's words in common order that also occur in the answer."""
-
-def rougeL_f1(answer: Column, reference: Column, *, stemmer: bool = False, tokenizer: Literal['rouge', 'unicode'] = 'rouge', threads: int | None = None) -> NDArray[np.float64]:
-    """Harmonic mean of ROUGE-L precision and recall, over words in common order."""
-
-def rougeLsum_precision(answer: Column, reference: Column, *, stemmer: bool = False, tokenizer: Literal['rouge', 'unicode'] = 'rouge', threads: int | None = None) -> NDArray[np.float64]:
-    """Share of the answer's words in common order that also occur in the reference."""
-
-def rougeLsum_recall(answer: Column, reference: Column, *, stemmer: bool = False, tokenizer: Literal['rouge', 'unicode'] = 'rouge', threads: int | None = None) -> NDArray[np.float64]:
-    """Share of the reference's words in common order that also occur in the answer."""
-
-def rougeLsum_f1(answer: Column, reference: Column, *, stemmer: bool = False, tokenizer: Literal['rouge', 'unicode'] = 'rouge', threads: int | None = None) -> NDArray[np.float64]:
-    """Harmonic mean of ROUGE-Lsum precision and recall, over words in common order."""
 
 def bleu(answer: Column, reference: Column, *, tokenizer: Literal['13a', 'zh', 'intl', 'char', 'none', 'ja-mecab', 'ko-mecab', 'spm', 'flores101', 'flores200', 'spBLEU-1K'] = '13a', lowercase: bool = False, smooth_method: Literal['exp', 'floor', 'add-k', 'none'] = 'exp', smooth_value: float | None = None, max_ngram_order: int = 4, effective_order: bool = True, threads: int | None = None) -> NDArray[np.float64]:
     """BLEU of each answer against all its references, from 0 to 100: sacreBLEU's ``sentence_bleu``."""

@@ -139,7 +139,8 @@ def metrics_page() -> str:
     ]
     parts = [
         f"# Metrics\n\n{NOTE}",
-        "Each metric is a function of columns, `fm.<name>(...)`, and a name for `fm.score(table, metrics=[...])` and "
+        "Each metric is a function of columns, `fm.<name>(...)` (`fm.rouge` for all of ROUGE), and a name for "
+        "`fm.score(table, metrics=[...])` and "
         '`fastmetrics score -m`. Options go in brackets: `"squad_f1(version=2)"`. A score is null where an input is '
         "missing and NaN where the metric is undefined.",
         table(("metric", "columns", "range", "better", "source", "what it says"), rows),
@@ -265,7 +266,18 @@ def functions_page() -> str:
     for name in fm.HOMES:
         function = getattr(fm, name)
         parts += [f"## {name}", f"```python\n{_signature(name, function)}\n```", markdown(function.__doc__)]
+        parts += _methods(name, function)
     return "\n\n".join([*parts, "## Errors", markdown(errors.__doc__)]) + "\n"
+
+
+def _methods(name: str, kind: Any) -> Iterator[str]:
+    """The methods of a class that users call: those with an example."""
+    for method in vars(kind) if inspect.isclass(kind) else ():
+        call = getattr(kind, method)
+        if not method.startswith("_") and callable(call) and ">>> " in (inspect.getdoc(call) or ""):
+            yield f"### {name}.{method}"
+            yield f"```python\n{_signature(f'{name}.{method}', call)}\n```"
+            yield markdown(call.__doc__)
 
 
 _STARS: dict[Any, str] = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}
@@ -274,6 +286,8 @@ _STARS: dict[Any, str] = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Paramet
 def _signature(name: str, function: Callable[..., Any]) -> str:
     pieces, starred = [], False
     for parameter in inspect.signature(function).parameters.values():
+        if parameter.name == "self":
+            continue
         if parameter.kind is inspect.Parameter.KEYWORD_ONLY and not starred:
             pieces.append("*")
             starred = True

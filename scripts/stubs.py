@@ -11,7 +11,7 @@ import fastmetrics as fm
 from fastmetrics.core.allowed_values import Choice
 from fastmetrics.declaration.formula import Formula
 from fastmetrics.declaration.metric import Metric
-from fastmetrics.metrics import REGISTRY
+from fastmetrics.metrics import REGISTRY, functions
 
 HEADER = '''"""Public names of fastmetrics.  Written by scripts/docs.py from the declarations; edit those."""
 
@@ -36,7 +36,7 @@ Column: TypeAlias = Any
 
 def stub() -> str:
     """The text of ``fastmetrics/__init__.pyi``."""
-    metrics = [metric for metric in REGISTRY.values() if metric.name.isidentifier()]
+    metrics = [REGISTRY[name] for name in functions()]
     imports = [f"from fastmetrics.{home} import {name} as {name}" for name, home in fm.HOMES.items()]
     imports += [f"from fastmetrics.errors import {name} as {name}" for name in fm.EXCEPTIONS]
     finishes = [_one(metric.corpus.finish) for metric in metrics if metric.corpus is not None]

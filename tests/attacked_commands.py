@@ -15,14 +15,14 @@ from tests.program import Done, jsonl
 
 METRICS = ("-m", "token_f1,exact_match")
 CALLS = ("--model", "m", "--base-url", "{server}", "--endpoint", "local", "--store", "stores/calls.sqlite")
-COMPARE = ("compare", "scores.parquet", "other.parquet", "--rows", "worst=20", "--of", "token_f1")
+COMPARE = ("worst-rows", "other.parquet", "token_f1", "--baseline", "scores.parquet")
 WRITERS: Mapping[str, tuple[str, ...]] = {
     "score parquet": ("score", "rows.jsonl", "-o", "{out}/o.parquet", *METRICS),
     "score csv": ("score", "rows.jsonl", "-o", "{out}/o.csv", *METRICS),
     "score folder": ("score", "rows.jsonl", "-o", "{out}/o/", *METRICS),
     "score zst": ("score", "rows.jsonl", "-o", "{out}/o.jsonl.zst", *METRICS),
-    "judge": ("judge", "few.jsonl", "-o", "{out}/o.csv", "--rubric", "safety", *CALLS),
-    "judge folder": ("judge", "few.jsonl", "-o", "{out}/o/", "--rubric", "safety", "--keep-replies", *CALLS),
+    "judge": ("judge", "few.jsonl", "-o", "{out}/o.csv", "--rubrics", "safety", *CALLS),
+    "judge folder": ("judge", "few.jsonl", "-o", "{out}/o/", "--rubrics", "safety", "--keep-replies", *CALLS),
     "answer": (
         "answer",
         "few.jsonl",
@@ -37,11 +37,11 @@ WRITERS: Mapping[str, tuple[str, ...]] = {
         *CALLS,
     ),
     "embed": ("embed", "rows.jsonl", "-o", "{out}/o.parquet", "--of", "answer", "--cache", "stores/vectors"),
-    "cache": ("cache", "calls.sqlite", "-o", "{out}/o.csv"),
+    "cache": ("stored-calls", "calls.sqlite", "-o", "{out}/o.csv"),
     "match": ("match", "few.jsonl", "few.jsonl", "-o", "{out}/o.csv"),
-    "sample": ("sample", "judged.jsonl", "-o", "{out}/o.csv", "-n", "50", "--texts", "rows.jsonl"),
-    "rows": ("rows", "scores.parquet", "rows.jsonl", "--worst", "token_f1", "-o", "{out}/o.csv"),
-    "compare rows": (*COMPARE, "--texts", "rows.jsonl", "-o", "{out}/o.csv"),
+    "sample": ("sample-rows", "judged.jsonl", "-o", "{out}/o.csv", "-n", "50", "--texts", "rows.jsonl"),
+    "rows": ("worst-rows", "scores.parquet", "token_f1", "--answers", "rows.jsonl", "-o", "{out}/o.csv"),
+    "worst-rows baseline": (*COMPARE, "--answers", "rows.jsonl", "-o", "{out}/o.csv"),
     "plot svg": ("plot", "histograms", "scores.parquet", "-o", "{out}/o.svg"),
     "plot png": ("plot", "comparison", "scores.parquet", "other.parquet", "-o", "{out}/o.png"),
     "rank": ("rank", "run.txt", "qrels.txt", "-o", "{out}/o.parquet"),
@@ -50,11 +50,12 @@ WRITERS: Mapping[str, tuple[str, ...]] = {
     "project": ("project", "vectors.npy", "-o", "{out}/o.csv"),
     "index": ("index", "vectors.npy", "-o", "{out}/o"),
     "search": ("search", "index", "vectors.npy", "-o", "{out}/o.jsonl"),
-    "usage": ("usage", "log.jsonl", "-o", "{out}/o.json", "--table", "{out}/t.csv"),
-    "domain": ("domain", "log.jsonl", "-o", "{out}/o.json"),
-    "topics": ("topics", "log.jsonl", "-o", "{out}/o.json", "--topics", "4", "--embedder", "wordllama"),
-    "ux": ("ux", "log.jsonl", "-o", "{out}/o.json", "--embedder", "wordllama"),
-    "check": ("check", "few.jsonl", "-o", "{out}/o.json"),
+    "usage": ("chunk-utilization", "log.jsonl", "-o", "{out}/o.json", "--table", "{out}/t.csv"),
+    "domain": ("domain-analysis", "log.jsonl", "-o", "{out}/o.json"),
+    "topics": ("topic-coverage", "log.jsonl", "-o", "{out}/o.json", "--topics", "4", "--embedder", "wordllama"),
+    "ux": ("cache-hit-rate", "log.jsonl", "-o", "{out}/o.json", "--embedder", "wordllama"),
+    "sessions": ("context-preservation", "log.jsonl", "-o", "{out}/o.json", "--embedder", "wordllama"),
+    "check": ("check-dataset", "few.jsonl", "-o", "{out}/o.json"),
     "gate": ("gate", "scores.parquet", "-r", "token_f1.mean >= 0", "--junit", "{out}/o.xml"),
 }
 """Commands that write into the folder ``{out}``, and with calls of the model server at ``{server}``, by name."""
@@ -90,7 +91,7 @@ def make_inputs(folder: Path, n: int, run: Callable[[tuple[str, ...]], Done]) ->
         ("score", "rows.jsonl", "-o", "scores.parquet", *METRICS),
         ("score", "changed.jsonl", "-o", "other.parquet", *METRICS),
         ("index", "vectors.npy", "-o", "index"),
-        ("judge", "few.jsonl", "-o", "calls.csv", "--rubric", "safety", *CALLS[:-1], "calls.sqlite"),
+        ("judge", "few.jsonl", "-o", "calls.csv", "--rubrics", "safety", *CALLS[:-1], "calls.sqlite"),
     ):
         done = run(words)
         if done.code:

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any
 
-import fastmetrics as fm
 from fastmetrics.metrics import REGISTRY
 from fastmetrics.metrics.abstention import PHRASES
+from fastmetrics.scoring.calls import callable_of
 from fastmetrics.text.lexicons import lexicon
 from tests.edge_tokens import EDGE_TOKENS
 from tests.reference import answerability, claims, lexical, operations, packages, retrieval, writing
@@ -288,4 +288,4 @@ def tables(rows: int, names: tuple[str, ...]) -> dict[str, dict[str, list[Any]]]
 def bits(rows: int, names: Iterable[str] = ()) -> dict[str, list[str]]:
     """The scores of the named metrics, or of all, on made rows, to the last bit."""
     made = tables(rows, tuple(names) or tuple(CASES))
-    return {name: [score.hex() for score in getattr(fm, name)(**given).tolist()] for name, given in made.items()}
+    return {name: [score.hex() for score in callable_of(name)(**given).tolist()] for name, given in made.items()}

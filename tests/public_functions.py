@@ -13,6 +13,7 @@ import pyarrow as pa
 
 import fastmetrics as fm
 from fastmetrics.core.frames import index_columns
+from fastmetrics.metrics import functions
 from tests import every_metric
 
 Columns = dict[str, list[Any]]
@@ -101,7 +102,7 @@ def indexed(vectors: Any, names: Any) -> Any:
 
 
 METRICS: dict[str, Call] = {
-    **{name: metric(name) for name in every_metric.CASES if name.isidentifier()},
+    **{name: metric(name) for name in every_metric.CASES if name in functions()},
     **{name: embedded(name) for name in sorted(every_metric.EXEMPT)},
     "abstention_f1": Call(fm.abstention_f1, {"answer": ANSWERS, "answerable": FLAGS}),
     "aurc": Call(fm.aurc, {"confidence": SCORES, "answerable": FLAGS, "reference": QUESTIONS, "answer": ANSWERS}),
@@ -180,7 +181,7 @@ OF_TABLES: dict[str, Call] = {
         lambda table: fm.compare({"a": OTHER, "b": table}, metrics="jaccard", cluster="language"), SCORED
     ),
     "chunk_utilization of chunks": of_table(
-        lambda table: fm.chunk_utilization(RANKINGS, table, k=2), {"id": list("abcdefgh")}
+        lambda table: fm.chunk_utilization(RANKINGS, chunks=table, k=2), {"id": list("abcdefgh")}
     ),
     "score": of_table(
         lambda table: fm.score(table, "token_f1,ndcg,latency_ms", columns={"latency_ms": "rating"}),
@@ -188,9 +189,9 @@ OF_TABLES: dict[str, Call] = {
     ),
     "profile": of_table(lambda table: list(fm.profile(table, "latency_ms").metrics), {"id": IDS, "latency_ms": COUNTS}),
     "summarize": of_table(fm.summarize, SCORED),
-    "summarize_by": of_table(lambda table: fm.summarize_by(table, "language"), SCORED),
+    "summarize_by": of_table(lambda table: fm.summarize_by(table, by="language"), SCORED),
     "compare": of_table(lambda table: fm.compare({"a": OTHER, "b": table}, metrics="token_f1,jaccard"), SCORED),
-    "power": of_table(lambda table: fm.power({"a": OTHER, "b": table}, "token_f1", delta=0.1), SCORED),
+    "power": of_table(lambda table: fm.power({"a": OTHER, "b": table}, metrics="token_f1", delta=0.1), SCORED),
     "gate": of_table(lambda table: fm.gate(table, ["token_f1 >= 0.1", "jaccard.delta >= -1"], baseline=OTHER), SCORED),
     "assert_scores": of_table(lambda table: fm.assert_scores(table, "token_f1 >= 0.1"), SCORED),
     "worst_rows": of_table(lambda table: fm.worst_rows(table, "token_f1", n=4), SCORED),
@@ -214,7 +215,7 @@ OF_TABLES: dict[str, Call] = {
         },
     ),
     "sample_rows": of_table(
-        lambda table: fm.sample_rows(table, 4), {"id": IDS, "question": QUESTIONS, "judge_x": GRADES}
+        lambda table: fm.sample_rows(table, n=4), {"id": IDS, "question": QUESTIONS, "judge_x": GRADES}
     ),
     "check_dataset": of_table(
         lambda table: fm.check_dataset(table, labels="language"),
@@ -222,7 +223,7 @@ OF_TABLES: dict[str, Call] = {
     ),
     "chunk_utilization": of_table(lambda table: fm.chunk_utilization(table, k=2), LOG),
     "domain_analysis": of_table(lambda table: fm.domain_analysis(table, indicators=["pay"]), LOG),
-    "topic_coverage": of_table(lambda table: fm.topic_coverage(table, 2), LOG),
+    "topic_coverage": of_table(lambda table: fm.topic_coverage(table, topics=2), LOG),
     "cache_hit_rate": of_table(fm.cache_hit_rate, LOG),
     "context_preservation": of_table(fm.context_preservation, LOG),
     "rank": of_table(lambda table: rank_result(fm.rank(table, QRELS, "ndcg,mrr")), RUN),

@@ -15,8 +15,9 @@ import fastmetrics as fm
 from fastmetrics import metrics as families
 from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.core.input_columns import COLUMNS
-from fastmetrics.metrics import REGISTRY
+from fastmetrics.metrics import REGISTRY, function_of
 from fastmetrics.plan import plan as planning
+from fastmetrics.scoring.calls import callable_of
 from tests.every_metric import CASES, EXEMPT, columns
 
 pytestmark = pytest.mark.slow
@@ -25,7 +26,7 @@ EVERY = pytest.mark.parametrize("name", sorted(CASES))
 
 
 def call(name, given, **named):
-    return getattr(fm, name)(**given, **named)
+    return callable_of(name)(**given, **named)
 
 
 def same_bits(one, other):
@@ -54,14 +55,14 @@ def test_declaration_is_complete(name):
     first, _, rest = metric.function.__doc__.strip().partition("\n")
     assert first.endswith(".")
     assert ">>> import fastmetrics as fm" in rest
-    called = rf"fm\.{name}\(" if name.isidentifier() else rf'"{re.escape(name)}"'
+    called = rf"fm\.{function_of(name)}\(" if name.isidentifier() else rf'"{re.escape(name)}"'
     assert re.search(called, rest), "the example calls the metric"
     assert metric.source
     assert metric.level in ("row", "corpus")
     assert metric.bounds[0] < metric.bounds[1]
     assert set(metric.needs) <= set(COLUMNS)
     assert metric.required or metric.rows.either
-    assert getattr(fm, name).__doc__ == metric.function.__doc__
+    assert callable_of(name).__doc__ == metric.function.__doc__
 
 
 @pytest.mark.parametrize("name", sorted(REGISTRY))
@@ -168,9 +169,9 @@ def test_invalid_calls_raise(name):
     with pytest.raises(ValueError, match=r"threads"):
         call(name, given, threads=0)
     with pytest.raises(TypeError, match=r"needs the columns|takes"):
-        getattr(fm, name)()
+        callable_of(name)()
     with pytest.raises(TypeError, match=r"takes \d columns"):
-        getattr(fm, name)(*given.values(), *[["x"] * 3] * 9)
+        callable_of(name)(*given.values(), *[["x"] * 3] * 9)
     if len(given) > 1:
         first = next(iter(given))
         with pytest.raises(ValueError, match=r"length"):

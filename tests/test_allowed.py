@@ -34,6 +34,7 @@ from fastmetrics.plan.plan import parse
 from fastmetrics.retrieval.formulas import Gains
 from fastmetrics.retrieval.measure_families import FAMILIES
 from fastmetrics.retrieval.measures import measure
+from fastmetrics.scoring.calls import callable_of
 from fastmetrics.stats.association import associate
 from fastmetrics.text.phrases import compile_phrases
 from tests.every_metric import CASES, columns
@@ -102,7 +103,7 @@ def scored(name, options):
         return
     given_ = columns(name, 12)
     try:
-        scores = getattr(fm, name)(**given_, **options)
+        scores = callable_of(name)(**given_, **options)
     except FastmetricsError:
         return
     low, high = metric.bounds

@@ -171,7 +171,7 @@ def test_report_of_repeats():
     assert metric.n_answers == 120
     assert metric.standard_error == pytest.approx(np.std(correct / 4, ddof=1) / math.sqrt(30))
     assert not report["m"].passes
-    assert fm.repeats(table, "m", threshold=0.5)["m"].passes
+    assert fm.repeats(table, metrics="m", threshold=0.5)["m"].passes
     assert report.to_arrow().num_rows == 5
     with pytest.raises(InputError, match="has one answer to each question"):
         fm.repeats(means(table))
@@ -208,7 +208,7 @@ def test_command_equals_function(tmp_path):
     path = str(tmp_path / "scores.parquet")
     pq.write_table(repeated(4), path)
     printed = json.loads(program("repeats", path, "-m", "exact_match", "-k", "2", "-k", "3", "--json").out)
-    assert printed == json.loads(fm.repeats(path, "exact_match", k=(2, 3)).to_json())
+    assert printed == json.loads(fm.repeats(path, metrics="exact_match", k=(2, 3)).to_json())
     shown = program("repeats", path).out
     assert "pass^k" in shown
     assert max(map(len, shown.splitlines())) <= 80

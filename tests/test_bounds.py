@@ -18,6 +18,7 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics.core.batch_sizes import SIZES
+from fastmetrics.scoring.calls import callable_of
 from tests.reference import claims
 from tests.test_rouge import check
 
@@ -138,6 +139,6 @@ def test_many_references_are_each_matched_by_themselves() -> None:
         "chrf",
         "squad_f1",
     ):
-        score = getattr(fm, name)
+        score = callable_of(name)
         alone = [score(answers, [row[n] for row in references]) for n in range(6)]
         assert score(answers, references).tolist() == np.max(alone, axis=0).tolist()

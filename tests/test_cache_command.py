@@ -34,12 +34,12 @@ def filled(tmp_path):
 
 def left(path):
     """How many calls are in the store, by model and outcome."""
-    counts = json.loads(program("cache", path, "--json").out)["calls"]
+    counts = json.loads(program("stored-calls", path, "--json").out)["calls"]
     return {(one["model"], one["outcome"]): one["calls"] for one in counts}
 
 
 def test_cache_show(filled):
-    done = program("cache", filled)
+    done = program("stored-calls", filled)
     assert done.code == 0
     assert done.out.splitlines()[0].split() == [
         "model",
@@ -57,14 +57,14 @@ def test_cache_show(filled):
 
 
 def test_all_calls_are_exported_in_any_format(filled, tmp_path):
-    done = program("cache", filled, "-o", tmp_path / "calls.parquet")
+    done = program("stored-calls", filled, "-o", tmp_path / "calls.parquet")
     assert (done.code, done.out) == (0, f"5,005 calls written: {tmp_path / 'calls.parquet'}\n")
     table = pq.read_table(tmp_path / "calls.parquet")
     assert (table.num_rows, len(set(table["key"].to_pylist())), table["body"][0].as_py()) == (5005, 5005, "=1")
     assert table["outcome"].to_pylist().count("http") == 2
-    assert program("cache", filled, "-o", tmp_path / "calls.parquet").code == 4
-    assert program("cache", filled, "-o", tmp_path / "calls.parquet", "--overwrite").code == 0
-    csv = program("cache", filled, "-o", tmp_path / "calls.csv")
+    assert program("stored-calls", filled, "-o", tmp_path / "calls.parquet").code == 4
+    assert program("stored-calls", filled, "-o", tmp_path / "calls.parquet", "--overwrite").code == 0
+    csv = program("stored-calls", filled, "-o", tmp_path / "calls.csv")
     assert (csv.code, "3 cells that a spreadsheet would run" in csv.out) == (0, True)
 
 
@@ -82,7 +82,7 @@ def test_all_calls_are_exported_in_any_format(filled, tmp_path):
 )
 def test_calls_are_pruned_by_conditions_that_all_hold(filled, conditions, deleted):
     before = filled.stat().st_size
-    done = program("cache", filled, "--prune", conditions)
+    done = program("stored-calls", filled, "--prune", conditions)
     assert (done.code, done.out) == (0, f"{deleted:,} calls deleted from {filled}\n")
     assert sum(left(filled).values()) == 5005 - deleted
     assert filled.stat().st_size < (before / 4 if deleted > 1000 else before + 1)
@@ -90,18 +90,18 @@ def test_calls_are_pruned_by_conditions_that_all_hold(filled, conditions, delete
 
 def test_invalid_prune_conditions_and_stores_raise(filled, tmp_path):
     for conditions in ("all", "model=", "days=x", "days=-1"):
-        done = program("cache", filled, "--prune", conditions)
+        done = program("stored-calls", filled, "--prune", conditions)
         assert (done.code, done.err.startswith(f"error: --prune {conditions}: expected failures,")) == (2, True), (
             done.err
         )
     assert len(left(filled)) == 3
-    done = program("cache", tmp_path / "none.sqlite")
+    done = program("stored-calls", tmp_path / "none.sqlite")
     assert (done.code, "no such store of calls" in done.err) == (4, True)
     assert not (tmp_path / "none.sqlite").exists()
 
 
 def test_an_empty_store(tmp_path):
     CallStore(tmp_path / "calls.sqlite").close()
-    assert "0 calls in " in program("cache", tmp_path / "calls.sqlite").out
-    assert program("cache", tmp_path / "calls.sqlite", "-o", tmp_path / "c.parquet").code == 0
+    assert "0 calls in " in program("stored-calls", tmp_path / "calls.sqlite").out
+    assert program("stored-calls", tmp_path / "calls.sqlite", "-o", tmp_path / "c.parquet").code == 0
     assert pq.read_table(tmp_path / "c.parquet").num_rows == 0

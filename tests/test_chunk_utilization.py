@@ -49,9 +49,9 @@ def test_every_figure_is_the_definition(rows, chunks, k, share, step):
     seen = {one for row in rows for one in (row["retrieved_ids"] or [])[:k]}
     if seen and not seen & chunks:
         with pytest.raises(InputError, match=r"^no retrieved id, such as"):
-            fm.chunk_utilization(pieces, sorted(chunks), k, scores="score", share=share)
+            fm.chunk_utilization(pieces, chunks=sorted(chunks), k=k, scores="score", share=share)
         return
-    found = fm.chunk_utilization(pieces, sorted(chunks), k, scores="score", share=share, threads=1)
+    found = fm.chunk_utilization(pieces, chunks=sorted(chunks), k=k, scores="score", share=share, threads=1)
     for name, value in expected.items():
         assert getattr(found, name) == pytest.approx(value, rel=1e-12, nan_ok=True), name
     assert set(found.unused_ids) == {one for one, use in by.items() if not use["retrieved"]}
@@ -69,7 +69,7 @@ def test_every_figure_is_the_definition(rows, chunks, k, share, step):
 def test_hand_case():
     """Ten chunks, of which two fill all but one place."""
     rankings = [["a", "b"]] * 9 + [["a", "c"]]
-    use = fm.chunk_utilization(rankings, list("abcdefghij"), share=0.9)
+    use = fm.chunk_utilization(rankings, chunks=list("abcdefghij"), share=0.9)
     assert (use.total_chunks, use.used_chunks, use.unused_chunks, use.utilization_rate) == (10, 3, 7, 0.3)
     assert (use.places, use.chunks_filling_share, use.short) == (20, 2, 10)
     assert use.gini == pytest.approx((2 * (8 * 1 + 9 * 9 + 10 * 10) - 11 * 20) / (10 * 20))
@@ -87,9 +87,9 @@ def test_counts_do_not_depend_on_files_threads_or_order(tmp_path):
     pq.write_table(turned.slice(0, 1000), tmp_path / "x1.parquet")
     pq.write_table(turned.slice(1000), tmp_path / "x2.parquet")
     chunks = pa.array(np.arange(1, 6001))
-    whole = fm.chunk_utilization(tmp_path / "whole.parquet", chunks, 3, scores=["s"], threads=1)
+    whole = fm.chunk_utilization(tmp_path / "whole.parquet", chunks=chunks, k=3, scores=["s"], threads=1)
     for given_log, threads in ((str(tmp_path / "x*.parquet"), 2), (table, 3), (turned.to_batches(777), 1)):
-        other = fm.chunk_utilization(given_log, chunks, 3, scores=["s"], threads=threads)
+        other = fm.chunk_utilization(given_log, chunks=chunks, k=3, scores=["s"], threads=threads)
         assert str(other.to_arrow().to_pydict()) == str(whole.to_arrow().to_pydict())  # as strings, NaN equals NaN
         assert other.to_json() == whole.to_json()
     first, n_first = np.unique(lists[:, :3], return_counts=True)
@@ -117,7 +117,7 @@ def test_context_ids_are_what_numbers_mean_where_there_are_any():
     ],
 )
 def test_ids_of_every_type_and_container(rankings, ids):
-    use = fm.chunk_utilization(rankings, ids)
+    use = fm.chunk_utilization(rankings, chunks=ids)
     assert (use.used_chunks, use.total_chunks, use.places) == (2, 3, 3)
     assert list(map(str, use.unused_ids)) == ["3"]
 
@@ -126,14 +126,14 @@ def test_relevance_grades_and_empty_logs():
     log = {"retrieved_ids": [["a"], ["a"]], "relevant_ids": [["a", "b"], None], "relevance": [[0.5, 2], None]}
     rows = {row["chunk"]: row["relevant"] for row in fm.chunk_utilization(log).to_arrow().to_pylist()}
     assert rows == {"a": 0, "b": 1}
-    use = fm.chunk_utilization([None, []], ["a", "b"])
+    use = fm.chunk_utilization([None, []], chunks=["a", "b"])
     assert (use.rows, use.missing, use.short, use.used_chunks, use.utilization_rate) == (1, 1, 1, 0, 0.0)
     assert math.isnan(use.gini)
-    assert fm.chunk_utilization([], ["a"]).unused_ids == ["a"]
+    assert fm.chunk_utilization([], chunks=["a"]).unused_ids == ["a"]
 
 
 def test_unknown_chunks_are_counted_in_a_note():
-    use = fm.chunk_utilization([["a", "z"], ["y"]], ["a", "b"])
+    use = fm.chunk_utilization([["a", "z"], ["y"]], chunks=["a", "b"])
     assert (use.unknown_chunks, list(use.unknown_ids), use.used_chunks, use.places) == (2, ["y", "z"], 1, 1)
     assert "2 retrieved ids are not in the table of chunks" in str(use)
 
@@ -158,8 +158,9 @@ def test_unknown_chunks_are_counted_in_a_note():
     ],
 )
 def test_bad_input_is_named(arguments, kind, message):
+    options = dict(zip(("log", "chunks", "k"), arguments, strict=False))
     with pytest.raises(kind, match=message):
-        fm.chunk_utilization(*arguments)
+        fm.chunk_utilization(**options)
 
 
 def test_scores_that_are_absent_or_too_large_are_named():
@@ -173,7 +174,7 @@ def test_the_command_writes_figures_and_table(tmp_path):
     log = jsonl(tmp_path / "log.jsonl", {"hits": ["a", "b"]}, {"hits": [7]}, {"hits": None})
     (tmp_path / "chunks.csv").write_text("chunk_id,text\na,x\n7,y\nc,z\n")
     out, table = tmp_path / "usage.json", tmp_path / "by.csv"
-    words = ("usage", log, "--chunks", tmp_path / "chunks.csv", "-k", 1, "-o", out, "--table", table)
+    words = ("chunk-utilization", log, "--chunks", tmp_path / "chunks.csv", "-k", 1, "-o", out, "--table", table)
     done = program(*words, "--columns", "retrieved_ids=hits")
     assert (done.code, done.err) == (0, "")
     made = json.loads(out.read_text())
@@ -182,9 +183,9 @@ def test_the_command_writes_figures_and_table(tmp_path):
     assert table.read_text().splitlines()[:2] == ['"chunk","retrieved","mean_rank"', '"7",1,1']
     again = program(*words, "--columns", "retrieved_ids=hits")
     assert (again.code, again.err) == (4, f"error: {out} exists; choose --overwrite to replace it\n")
-    done = program("usage", log, "--chunks", tmp_path / "chunks.csv", "--chunk-column", "no")
+    done = program("chunk-utilization", log, "--chunks", tmp_path / "chunks.csv", "--chunk-column", "no")
     assert (done.code, "--columns retrieved_ids=..." in done.err) == (3, True)
-    done = program("usage", log, "--columns", "retrieved_ids=hits", "--json")
+    done = program("chunk-utilization", log, "--columns", "retrieved_ids=hits", "--json")
     assert json.loads(done.out)["total_chunks"] is None
 
 

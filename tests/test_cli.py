@@ -105,17 +105,17 @@ def usual(*suites):
 
 
 def test_suites(tmp_path):
-    assert named() == named("--suite", "core") == usual("core")
-    assert named("--suite", "generation,writing", "--suite", "lexical") == usual("generation", "writing", "lexical")
-    assert named("--suite", "operations", "-m", "jaccard") == ["jaccard", "latency_ms"]
-    everything = named("--suite", "all")
+    assert named() == named("--suites", "core") == usual("core")
+    assert named("--suites", "generation,writing", "--suites", "lexical") == usual("generation", "writing", "lexical")
+    assert named("--suites", "operations", "-m", "jaccard") == ["jaccard", "latency_ms"]
+    everything = named("--suites", "all")
     assert everything == usual("all")
     assert {"token_f1", "bleu", "answer_relevance", "overall_quality", "latency_ms"} <= set(everything)
 
 
 @pytest.mark.parametrize("suite", ["retrieval", "semantic"])
 def test_a_suite_without_its_columns_ends_with_code_3(suite):
-    done = program("score", "t.jsonl", "-o", "o.parquet", "--suite", suite)
+    done = program("score", "t.jsonl", "-o", "o.parquet", "--suites", suite)
     assert (done.code, done.out) == (3, "")
     assert done.err.startswith(f"error: no metric of the suite '{suite}' can be computed from the columns 'id', ")
 
@@ -210,7 +210,7 @@ WRONG = [
     (["--columns", "anwser=answer"], "unknown column 'anwser'; did you mean 'answer'?"),
     (["--columns", "answer"], "--columns 'answer': expected canonical=yours"),
     (["--columns", "answer=answer,answer=question"], "--columns names 'answer' twice"),
-    (["--suite", "lexicl"], "unknown suite 'lexicl'; did you mean 'lexical'?"),
+    (["--suites", "lexicl"], "unknown suite 'lexicl'; did you mean 'lexical'?"),
     (["--keep", "anser"], "unknown column 'anser'; did you mean 'answer'?"),
     (
         ["--keep", "latency_ms", "-m", "latency_ms"],
@@ -235,7 +235,7 @@ def test_wrong_options_end_with_code_2(tmp_path, options, message):
         (["score", "t.jsonl", "-o", "o.parquet", "--thread", "2"], "--threads"),
         (["score", "t.jsonl", "-o", "o.parquet", "--threads", "0"], "--threads"),
         (["score", "t.jsonl", "-o", "o.parquet", "--batch-rows", "x"], "--batch-rows"),
-        (["score", "t.jsonl"], "--out"),
+        (["score", "t.jsonl"], "--output"),
         (["scor", "t.jsonl"], "Did you mean 'score'?"),
     ],
 )

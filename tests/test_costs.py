@@ -36,9 +36,9 @@ def reply(body):
 def costs_of(folder, out):
     """The cost in the report on judges, and that in the overview of the store, as printed and as computed."""
     report = fm.judge_report(out, prices=PRICES)
-    printed = program("judges", out, "--prices", folder / "prices.json").out
+    printed = program("judge-report", out, "--prices", folder / "prices.json").out
     shown = sum(float(cost) for cost in re.findall(r"cost ([0-9.e-]+)", printed))
-    store = program("cache", folder / "s.sqlite", "--prices", folder / "prices.json", "--json")
+    store = program("stored-calls", folder / "s.sqlite", "--prices", folder / "prices.json", "--json")
     stored = json.loads(store.out)["calls"]
     assert shown == pytest.approx(sum(axis.cost for axis in report.axes), rel=1e-3)
     return sum(axis.cost for axis in report.axes), sum(one["cost"] or 0 for one in stored)
@@ -80,7 +80,7 @@ def test_run_report_store_and_dry_run_state_one_cost(tmp_path):
 def test_command_states_the_cost_once(tmp_path):
     path = jsonl(tmp_path / "rows.jsonl", *({"question": "q", "answer": "a"} for _ in range(30)))
     with judge_server() as judge:
-        options = ["--model", "m", "--base-url", judge.url, "--rubric", "safety", "--store", tmp_path / "s.sqlite"]
+        options = ["--model", "m", "--base-url", judge.url, "--rubrics", "safety", "--store", tmp_path / "s.sqlite"]
         command = ["judge", path, "-o", tmp_path / "o.parquet", *options, "--prices", tmp_path / "prices.json"]
         first, second = program(*command), program(*command, "--overwrite")
     assert re.findall(r"cost [0-9.e-]+", first.out) == ["cost 0.0003"]
@@ -95,7 +95,7 @@ def test_rows_of_one_call_have_its_id(tmp_path):
     first, other, same, missing = made["judge_safety_call"].to_pylist()
     assert (first == same, first != other, missing) == (True, True, None)
     exported = tmp_path / "calls.parquet"
-    assert program("cache", tmp_path / "s.sqlite", "-o", exported).code == 0
+    assert program("stored-calls", tmp_path / "s.sqlite", "-o", exported).code == 0
     calls = pq.read_table(exported)
     keys = {
         key for key, repeat in zip(calls["key"].to_pylist(), calls["repeat"].to_pylist(), strict=True) if not repeat
@@ -116,7 +116,7 @@ def test_answers_state_one_cost(tmp_path):
         assert (judge.count, run.spending.cost) == (6, pytest.approx(3 * ONE))
     answers = pq.read_table(tmp_path / "o.parquet")
     assert len(set(answers["answer_call"].to_pylist())) == 3
-    counts = json.loads(program("cache", store, "--prices", tmp_path / "prices.json", "--json").out)["calls"]
+    counts = json.loads(program("stored-calls", store, "--prices", tmp_path / "prices.json", "--json").out)["calls"]
     assert [one["cost"] for one in counts] == [pytest.approx(6 * ONE)]
 
 
@@ -126,7 +126,7 @@ def test_store_overview_prices_the_models_it_can(tmp_path):
         for model in ("m", "other"):
             settings = fm.JudgeSettings("safety", model, base_url=judge.url, store=tmp_path / "s.sqlite")
             fm.judge(path, settings, output=tmp_path / f"{model}.parquet")
-    table = program("cache", tmp_path / "s.sqlite", "--prices", tmp_path / "prices.json").out.splitlines()
+    table = program("stored-calls", tmp_path / "s.sqlite", "--prices", tmp_path / "prices.json").out.splitlines()
     assert table[0].split() == ["model", "endpoint", "outcome", "calls", "read", "written", "cost", "first", "last"]
     assert [line.split()[6] for line in table[1:3]] == ["0.0003", "–"]
-    assert "cost" not in program("cache", tmp_path / "s.sqlite").out.splitlines()[0].split()
+    assert "cost" not in program("stored-calls", tmp_path / "s.sqlite").out.splitlines()[0].split()

@@ -95,8 +95,8 @@ def test_a_deep_line_is_found_in_any_block(tmp_path, monkeypatch, place):
     assert (done.code, pq.read_table("o.parquet")["id"].to_pylist()) == (0, [n for n in range(100) if n != place])
 
 
-COMMANDS = ("score", "summarize", "validate", "match", "rank", "answer", "judges", "sample")
-LOGS = ("usage", "domain", "topics", "ux", "check")
+COMMANDS = ("score", "summarize", "validate", "match", "rank", "answer", "judge-report", "sample-rows")
+LOGS = ("chunk-utilization", "domain-analysis", "topic-coverage", "cache-hit-rate", "check-dataset")
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,7 @@ def test_every_command_that_reads_json_refuses_it(tmp_path, command, suffix):
     )
     out = ["-o", tmp_path / "o.parquet"]
     more = {"score": out, "match": [bad, *out], "answer": [*out, "--bot", "faq", "--faq", bad]}
-    more |= {"judges": [], "sample": ["-n", "1", *out]}
+    more |= {"judge-report": [], "sample-rows": ["-n", "1", *out]}
     done = alone(command, bad, *more.get(command, [bad] if command in ("validate", "rank") else []))
     assert done.code == 3
     assert str(bad) in done.err

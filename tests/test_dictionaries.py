@@ -15,6 +15,7 @@ import fastmetrics as fm
 from fastmetrics.core.input_columns import COLUMNS
 from fastmetrics.errors import ColumnError
 from fastmetrics.metrics.grounding import grounding_evidence
+from fastmetrics.scoring.calls import callable_of
 from fastmetrics.stats.human_labels import clusters_of
 from fastmetrics.vectors.embedder import Embedder
 from tests.every_metric import CASES, columns
@@ -48,18 +49,18 @@ def made(seed=0):
 @pytest.mark.parametrize("name", sorted(CASES))
 def test_dictionary_columns_score_as_their_values(name):
     given = {column: pa.array(values) for column, values in columns(name, ROWS).items()}
-    expected = getattr(fm, name)(**given)
+    expected = callable_of(name)(**given)
     scored = repr(fm.score(given, [name])[name].to_pylist())
     forms = {column: disguised(values) for column, values in given.items()}
     for kind in KINDS:
         alike = {column: form[kind] for column, form in forms.items()}
-        assert getattr(fm, name)(**alike).tobytes() == expected.tobytes(), kind
+        assert callable_of(name)(**alike).tobytes() == expected.tobytes(), kind
         assert repr(fm.score(alike, [name])[name].to_pylist()) == scored, kind
     for column, form in forms.items():
         kinds = KINDS if COLUMNS[column].kind == "vector" else form
         for kind in kinds:
             values = form[kind]
-            assert getattr(fm, name)(**{**given, column: values}).tobytes() == expected.tobytes(), (column, kind)
+            assert callable_of(name)(**{**given, column: values}).tobytes() == expected.tobytes(), (column, kind)
 
 
 @pytest.mark.parametrize("name", ["grounding_overlap", "overlap_faithfulness"])
@@ -67,11 +68,11 @@ def test_contexts_cited_by_number(name):
     answers, single, lists = made()
     embedder = Embedder(letters)
     for contexts in (single, lists):
-        expected = getattr(fm, name)(answers, contexts, embedder=embedder)
+        expected = callable_of(name)(answers, contexts, embedder=embedder)
         assert 0 < np.nanmean(expected) < 1
         evidence = grounding_evidence(answers, contexts, embedder=embedder)
         for (kind, one), other in zip(disguised(contexts).items(), [*disguised(answers).values()] * 2, strict=False):
-            assert getattr(fm, name)(other, one, embedder=embedder).tobytes() == expected.tobytes(), kind
+            assert callable_of(name)(other, one, embedder=embedder).tobytes() == expected.tobytes(), kind
             assert grounding_evidence(other, one, embedder=embedder).equals(evidence), kind
 
 

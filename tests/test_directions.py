@@ -5,6 +5,7 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics.metrics import REGISTRY
+from fastmetrics.scoring.calls import callable_of
 
 GOOD = (
     "Solar panels turn sunlight into power. They were invented in 1954 by engineers. However, they cost 900 dollars, "
@@ -68,12 +69,12 @@ def test_the_good_answer_scores_better(name):
     metric, rows = REGISTRY[name], ROWS | OTHERS.get(name, {})
     if (metric.keeps or "").startswith("repeats."):
         good, bad = (
-            getattr(fm, name)(*(REPEATED[column][place] for column in metric.required)).score for place in (0, 1)
+            callable_of(name)(*(REPEATED[column][place] for column in metric.required)).score for place in (0, 1)
         )
     elif metric.level == "corpus":
-        good, bad = (getattr(fm, name)(*([rows[column][place]] for column in metric.needs)).score for place in (0, 1))
+        good, bad = (callable_of(name)(*([rows[column][place]] for column in metric.needs)).score for place in (0, 1))
     else:
-        good, bad = getattr(fm, name)(**{column: rows[column] for column in metric.needs})
+        good, bad = callable_of(name)(**{column: rows[column] for column in metric.needs})
     assert metric.better in ("higher", "lower")
     assert good > bad if metric.better == "higher" else good < bad, (good, bad)
 

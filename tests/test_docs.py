@@ -60,6 +60,7 @@ def folder(tmp_path: Path) -> Path:
 def test_every_name_is_documented() -> None:
     assert set(REGISTRY) <= headings("docs/metrics.md")
     assert set(fm.HOMES) <= headings("docs/functions.md")
+    assert {f"Index.{method}" for method in ("build", "search", "save", "load")} <= headings("docs/functions.md")
     assert set(all_commands()) <= headings("docs/cli.md")
     columns = read("docs/columns.md")
     assert [name for name in [*COLUMNS, *SCHEMAS] if f"| `{name}` |" not in columns] == []

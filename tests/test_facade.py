@@ -12,6 +12,11 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics import errors
+from fastmetrics.core.input_columns import COLUMNS
+from fastmetrics.metrics import REGISTRY
+
+IN_MOTION = (*("score", "profile", "validate", "rank", "answer", "embed", "judge", "match", "metric", "JudgeSettings"),)
+"""Functions that describe their parameters in prose."""
 
 
 def test_dir_is_all() -> None:
@@ -69,3 +74,58 @@ def test_an_exception_is_caught_by_its_public_name() -> None:
         fm.score({"text": ["a"]}, metrics="token_f1")
     with pytest.raises(fm.FastmetricsError):
         fm.score({"answer": ["a"]}, metrics="token_f2")
+
+
+def test_a_numbered_family_is_one_function() -> None:
+    """Names of ROUGE are for ``metrics=``; an attribute of such a name says which function computes it."""
+    family = [name for name in REGISTRY if name.startswith("rouge")]
+    assert len(family) == 33
+    assert [name for name in fm.__all__ if name.startswith("rouge")] == ["rouge"]
+    scores = fm.rouge(
+        ["the cat sat"], ["the cat"], types=list(dict.fromkeys(name.partition("_")[0] for name in family))
+    )
+    assert set(scores) == set(family) == set(fm.score({"answer": ["a b"], "reference": ["b"]}, family).column_names)
+    with pytest.raises(
+        AttributeError, match=r"no attribute 'rouge2_f1': it is a name of a metric; fm\.rouge computes it$"
+    ):
+        _ = fm.rouge2_f1  # type: ignore[attr-defined]
+
+
+FUNCTIONS = [name for name in fm.__all__ if callable(getattr(fm, name)) and name not in fm.EXCEPTIONS]
+DATA = (
+    "table scores runs judged labels log folder vectors queries chunks pilot ratings first second questions "
+    "faq faq_questions contests qrels inputs paths output run result path store knowledge function statuses "
+    "milliseconds shown id n c k confidence quality"
+)
+"""Names of parameters that are data: rows, columns, files and where to write."""
+ASKED = "metric metrics measures rubrics bot embedder model require types of settings rules"
+"""Names of parameters for what is asked of the data, which follow them."""
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_options_are_keyword_only(name: str) -> None:
+    """Positional are the data, and what is asked of them: columns by their names, or names that stand for one thing."""
+    data = {*DATA.split(), *COLUMNS}
+    positional = [
+        parameter
+        for parameter in inspect.signature(getattr(fm, name)).parameters.values()
+        if parameter.kind is parameter.POSITIONAL_OR_KEYWORD
+    ]
+    if name in ("Index", "match", "model_client", "ModelReply", "ModelRequest"):  # what a client of a model is given
+        return
+    names = [parameter.name for parameter in positional]
+    assert set(names) <= {*data, *ASKED.split()}
+    assert names == [one for one in names if one in data] + [one for one in names if one not in data]
+    assert sum(one not in data for one in names) <= 1 + (name in ("JudgeSettings", "embed"))
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_many_parameters_are_listed(name: str) -> None:
+    """More than six parameters have a list in the docstring, in the order of the signature."""
+    function = getattr(fm, name)
+    parameters = list(inspect.signature(function).parameters)
+    listed = re.findall(r"^- ``(\w+)``: ", (inspect.getdoc(function) or "").partition("Parameters:\n")[2], re.MULTILINE)
+    if len(parameters) > 6 and name not in REGISTRY and name not in IN_MOTION:
+        assert listed == parameters
+    else:
+        assert listed in ([], parameters)

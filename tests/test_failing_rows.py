@@ -157,7 +157,7 @@ def test_failing_rows_have_an_exit_code_of_their_own(tmp_path):
         common = ["--model", "m", "--base-url", server.url, "--store", tmp_path / "s.sqlite", "--tries", 1]
         (tmp_path / "t.txt").write_text("{question}")
         for command in (
-            ["judge", runs.path, "-o", tmp_path / "a.jsonl", "--rubric", "safety", *common],
+            ["judge", runs.path, "-o", tmp_path / "a.jsonl", "--rubrics", "safety", *common],
             ["answer", runs.path, "-o", tmp_path / "b.jsonl", "--keep", "id", "--bot", "given-contexts", "--template",
              tmp_path / "t.txt", *common],
         ):  # fmt: skip

@@ -34,20 +34,20 @@ def commands(folder, name):
     yield "score", bad, "-o", folder / "o.csv"
     yield "summarize", bad
     yield "profile", bad
-    yield "usage", bad
-    yield "domain", bad
-    yield "ux", bad
-    yield "topics", bad
-    yield "check", bad
+    yield "chunk-utilization", bad
+    yield "domain-analysis", bad
+    yield "cache-hit-rate", bad
+    yield "topic-coverage", bad
+    yield "check-dataset", bad
     yield "validate", bad, good
     yield "validate", good, bad
     yield "match", bad, good, "-o", folder / "o.csv"
     yield "match", good, bad, "-o", folder / "o.csv"
     yield "answer", bad, "-o", folder / "o.csv", "--bot", "faq", "--faq", good
     yield "answer", good, "-o", folder / "o.csv", "--bot", "faq", "--faq", bad
-    yield "judge", bad, "-o", folder / "o.csv", "--model", "m", "--rubric", "safety"
-    yield "judges", bad
-    yield "sample", bad, "-n", 1, "-o", folder / "o.csv"
+    yield "judge", bad, "-o", folder / "o.csv", "--model", "m", "--rubrics", "safety"
+    yield "judge-report", bad
+    yield "sample-rows", bad, "-n", 1, "-o", folder / "o.csv"
     yield "compare", bad, good
     yield "gate", bad, "--require", "token_f1 > 0"
     yield "report", bad, "-o", folder / "o.html"
@@ -70,7 +70,7 @@ def test_outputs(odd, suffix):
         ("score", good),
         ("match", good, good),
         ("answer", good, "--bot", "faq", "--faq", good),
-        ("judge", good, "--model", "m", "--rubric", "safety", "--max-calls", 0),
+        ("judge", good, "--model", "m", "--rubrics", "safety", "--max-calls", 0),
         ("rank", odd / "run", odd / "qrels"),
     ):
         done = program(*arguments, "-o", out)
@@ -97,7 +97,19 @@ def test_vectors(odd):
 
 @pytest.mark.parametrize(
     "command",
-    ["score", "profile", "summarize", "match", "validate", "rank", "usage", "domain", "topics", "ux", "check"],
+    [
+        "score",
+        "profile",
+        "summarize",
+        "match",
+        "validate",
+        "rank",
+        "chunk-utilization",
+        "domain-analysis",
+        "topic-coverage",
+        "cache-hit-rate",
+        "check-dataset",
+    ],
 )
 def test_a_json_key_that_is_not_utf8_is_named_by_its_line_or_left_out(odd, command):
     row = b'"question": "q", "answer": "a", "reference": "a", "retrieved_ids": ["a"], "question_embedding": [1.0]'

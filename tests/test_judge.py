@@ -162,7 +162,7 @@ def test_a_file_is_judged_as_a_table_is_and_read_by_the_other_commands(tmp_path)
     path = lines(tmp_path / "rows.jsonl", rows(30))
     store, out = tmp_path / "s.sqlite", tmp_path / "judged.parquet"
     with judge_server() as judge:
-        common = ["--model", "m", "--base-url", judge.url, "--store", store, "--rubric", "correctness,safety"]
+        common = ["--model", "m", "--base-url", judge.url, "--store", store, "--rubrics", "correctness,safety"]
         done = program("judge", path, "-o", out, *common)
         assert (done.code, done.err) == (0, "")
         assert "60 requests, 60 replies, 0 from the store, 6,000 + 1,200 tokens" in done.out
@@ -206,7 +206,7 @@ def test_api_key_appears_only_in_requests(tmp_path):
     folder = tmp_path / "work"
     folder.mkdir()
     with judge_server(reply=lambda body: reply, faults=["500", "close"]) as judge:
-        arguments = ["--model", "m", "--base-url", judge.url, "--rubric", "safety", "--keep-replies"]
+        arguments = ["--model", "m", "--base-url", judge.url, "--rubrics", "safety", "--keep-replies"]
         done = alone(
             "judge",
             path,
@@ -229,7 +229,7 @@ def test_api_key_appears_only_in_requests(tmp_path):
             "m",
             "--base-url",
             judge.url,
-            "--rubric",
+            "--rubrics",
             "safety",
             "--store",
             folder / "s.sqlite",
@@ -307,10 +307,10 @@ def test_command_line_messages_name_options(tmp_path):
         (["--parameters", "x"], "--parameters 'x': expected name=value"),
         (["--sample", "0"], "--sample 0: expected"),
     ):
-        done = program("judge", path, "-o", tmp_path / "o.csv", "--model", "m", "--rubric", "safety", *arguments)
+        done = program("judge", path, "-o", tmp_path / "o.csv", "--model", "m", "--rubrics", "safety", *arguments)
         assert (done.code, message in done.err) == (2, True), done.err
-    done = program("judge", path, "--model", "m", "--rubric", "safety")
-    assert (done.code, done.err.startswith("error: --out is missing")) == (2, True)
+    done = program("judge", path, "--model", "m", "--rubrics", "safety")
+    assert (done.code, done.err.startswith("error: --output is missing")) == (2, True)
 
 
 def test_duplicate_or_missing_columns_raise(tmp_path):

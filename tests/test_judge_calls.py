@@ -148,7 +148,7 @@ def test_refusals_for_too_many_requests_are_no_failures(tmp_path, kind):
 def test_run_with_failures_only_exits_with_code_7(tmp_path, fault, message, most):
     path = written(tmp_path / "rows.jsonl", 500)
     with judge_server(draw=lambda body, seen: fault) as judge:
-        settings = ["--model", "m", "--base-url", judge.url, "--rubric", "safety", "--store", tmp_path / "s.sqlite"]
+        settings = ["--model", "m", "--base-url", judge.url, "--rubrics", "safety", "--store", tmp_path / "s.sqlite"]
         done = program("judge", path, "-o", tmp_path / "o.parquet", *settings, "--concurrency", 8, "--timeout", 5)
         assert (done.code, done.out, message in done.err) == (7, "", True), done.err
         assert judge.count <= most
@@ -185,7 +185,7 @@ PROSE = "I think this answer is quite good."
 def test_judge_stops_if_no_first_reply_has_a_score(tmp_path):
     path = written(tmp_path / "rows.jsonl", 300)
     with judge_server(reply=lambda body: PROSE) as judge:
-        options = ["--model", "m", "--base-url", judge.url, "--rubric", "safety", "--store", tmp_path / "s.sqlite"]
+        options = ["--model", "m", "--base-url", judge.url, "--rubrics", "safety", "--store", tmp_path / "s.sqlite"]
         command = ["judge", path, "-o", tmp_path / "o.jsonl", *options]
         done = program(*command)
         assert (done.code, done.out, judge.count) == (7, "", 20)
@@ -210,7 +210,7 @@ def test_limit_of_replies_without_score_can_be_set_or_removed(tmp_path):
         with pytest.raises(ServiceError, match="none of the first 6 replies"):
             judged(tmp_path, judge, path, max_unparsed=6)
         assert judge.count == 6
-        options = ["--model", "m", "--base-url", judge.url, "--rubric", "safety", "--store", tmp_path / "s.sqlite"]
+        options = ["--model", "m", "--base-url", judge.url, "--rubrics", "safety", "--store", tmp_path / "s.sqlite"]
         done = program("judge", path, "-o", tmp_path / "o.jsonl", *options, "--max-unparsed", 0)
         assert (done.code, judge.count) == (0, 120)
         rows = [json.loads(line) for line in (tmp_path / "o.jsonl").read_text().splitlines()]
@@ -331,7 +331,7 @@ def test_limit_below_the_cost_of_one_call_is_refused_with_the_limits_that_work(t
     path = written(tmp_path / "rows.jsonl", 3)
     (tmp_path / "prices.json").write_text(json.dumps(PER_REPLY))
     with judge_server() as judge:
-        options = ["--model", "m", "--base-url", judge.url, "--rubric", "safety", "--store", tmp_path / "s.sqlite"]
+        options = ["--model", "m", "--base-url", judge.url, "--rubrics", "safety", "--store", tmp_path / "s.sqlite"]
         command = ["judge", path, "-o", tmp_path / "o.jsonl", *options, "--max-cost", 4]
         done = program(*command, "--prices", tmp_path / "prices.json")
         assert (done.code, judge.count, (tmp_path / "o.jsonl").exists()) == (2, 0, False)
@@ -364,7 +364,7 @@ def test_dry_run_predicts_the_run(tmp_path):
     path = written(tmp_path / "rows.jsonl", 12)
     (tmp_path / "prices.toml").write_text("[m]\ninput = 1.0\noutput = 2.0\n")
     with judge_server() as judge:
-        common = ["--model", "m", "--base-url", judge.url, "--rubric", "safety", "--store", tmp_path / "s.sqlite"]
+        common = ["--model", "m", "--base-url", judge.url, "--rubrics", "safety", "--store", tmp_path / "s.sqlite"]
         dry = ["judge", path, *common, "--dry-run", "--repeats", 2]
         done = program(*dry)
         assert (done.code, judge.count) == (0, 0)
@@ -391,6 +391,6 @@ def test_dry_run_predicts_the_run(tmp_path):
 def test_invalid_price_tables_raise(tmp_path, text, message):
     path = written(tmp_path / "rows.jsonl", 1)
     (tmp_path / "p.toml").write_text(text)
-    arguments = ["--model", "m", "--rubric", "safety", "--dry-run", "--prices", tmp_path / "p.toml"]
+    arguments = ["--model", "m", "--rubrics", "safety", "--dry-run", "--prices", tmp_path / "p.toml"]
     done = program("judge", path, *arguments)
     assert (done.code in (2, 3), message in done.err) == (True, True), done.err

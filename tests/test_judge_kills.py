@@ -95,7 +95,7 @@ def test_twenty_kills_lose_the_calls_under_way_and_nothing_else(tmp_path, nurser
         tmp_path / "rows.jsonl", *({"id": i, "question": f"q {n}", "answer": "a"} for i, n in enumerate(questions))
     )
     with judge_server(delay=0.01) as judge:
-        common = ["--model", "m", "--base-url", judge.url, "--rubric", "safety", "--concurrency", CONCURRENCY]
+        common = ["--model", "m", "--base-url", judge.url, "--rubrics", "safety", "--concurrency", CONCURRENCY]
         for kill in range(kills):
             before = judge.count
             store, out = ["--store", tmp_path / "killed.sqlite"], ["-o", tmp_path / "killed.parquet", "--resume"]
@@ -121,7 +121,7 @@ def test_twenty_kills_lose_the_calls_under_way_and_nothing_else(tmp_path, nurser
 def test_an_interrupt_ends_a_run_at_once_and_cleanly(tmp_path, nursery):
     path = jsonl(tmp_path / "rows.jsonl", *({"id": n, "question": f"q {n}", "answer": "a"} for n in range(200)))
     with judge_server(delay=0.02, limit=60) as judge:
-        common = ["--model", "m", "--base-url", judge.url, "--rubric", "safety", "--store", tmp_path / "s.sqlite"]
+        common = ["--model", "m", "--base-url", judge.url, "--rubrics", "safety", "--store", tmp_path / "s.sqlite"]
         child = nursery.start("judge", path, *common, "-o", tmp_path / "o.parquet", "--concurrency", CONCURRENCY)
         wait_until(lambda: judge.count > 60)
         os.kill(child, signal.SIGINT)
@@ -135,7 +135,7 @@ def test_an_interrupt_ends_a_run_at_once_and_cleanly(tmp_path, nursery):
 def test_two_runs_that_share_a_store_pay_for_each_question_once(tmp_path, nursery):
     path = jsonl(tmp_path / "rows.jsonl", *({"id": n, "question": f"q {n}", "answer": "a"} for n in range(150)))
     with judge_server(delay=0.005) as judge:
-        common = ["--model", "m", "--base-url", judge.url, "--rubric", "safety", "--store", tmp_path / "s.sqlite"]
+        common = ["--model", "m", "--base-url", judge.url, "--rubrics", "safety", "--store", tmp_path / "s.sqlite"]
         nursery.start("judge", path, *common, "-o", tmp_path / "one.parquet")
         done = program("judge", path, *common, "-o", tmp_path / "two.parquet")
         assert (nursery.code(), done.code) == (0, 0)

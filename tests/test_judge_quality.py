@@ -35,7 +35,7 @@ def test_consistency_is_the_share_of_close_pairs_on_any_range(repeats, span):
     several = [row[~np.isnan(row)] for row in steps if (~np.isnan(row)).sum() >= 2]
     deviation = np.mean([row.std(ddof=1) for row in several]) * (span[1] - span[0])
     assert (found.n, found.deviation) == (len(several), pytest.approx(deviation))
-    assert found.alpha == pytest.approx(fm.krippendorff_alpha(steps.T, "interval"))
+    assert found.alpha == pytest.approx(fm.krippendorff_alpha(steps.T, level="interval"))
 
 
 def test_consistency_at_the_tolerance_counts_though_decimals_round():

@@ -135,7 +135,7 @@ def test_a_change_against_a_baseline_ends_judging(tmp_path):
             "m",
             "--base-url",
             judge.url,
-            "--rubric",
+            "--rubrics",
             "safety",
         ]
         command += [

@@ -157,7 +157,7 @@ def test_client_of_a_plugin_file_works_on_the_command_line(clients, tmp_path):
     options = ["--plugin", tmp_path / "plugin.py", "--base-url", "grader://here", "--model", "m"]
     options += ["--store", tmp_path / "calls.sqlite", "--prices", tmp_path / "prices.json"]
     (tmp_path / "prices.json").write_text('{"m": {"input": 1e6, "output": 1e6}}')
-    done = program("judge", rows, "-o", tmp_path / "j.jsonl", "--rubric", "safety", *options)
+    done = program("judge", rows, "-o", tmp_path / "j.jsonl", "--rubrics", "safety", *options)
     assert (done.code, "cost 10" in done.out) == (0, True), done.err
     assert json.loads((tmp_path / "j.jsonl").read_text())["judge_safety"] == 4
     options += ["--bot", "given-contexts", "--template", tmp_path / "template.txt", "--keep", "id"]

@@ -34,51 +34,43 @@ NUMBER, SHARE = 17, 0.731
 PAIRS = {"columns": "question=v_columns", "better": "v_better=lower", "ranges": "v_ranges=2:9", "parameters": "p=0.25"}
 REQUIRED: dict[str, dict[str, Any]] = {
     "compare": {"runs": ["a", "b"]},
-    "sacrebleu": {"runs": ["a", "b"]},
+    "sacrebleu-paired": {"runs": ["a", "b"]},
+    "compare-rankings": {"runs": ["a", "b", "qrels"]},
     "gate": {"require": ["token_f1 >= 0"]},
-    "rows": {"worst": "token_f1"},
     "plot": {"kind": "comparison"},
-    "answer": {"bot": "given-contexts", "model": "m", "out": "o.csv"},
-    "judge": {"out": "o.csv"},
-    "index": {"out": "absent_index"},
+    "answer": {"bot": "given-contexts", "model": "m", "output": "o.csv"},
+    "judge": {"output": "o.csv"},
+    "index": {"output": "absent_index"},
 }
 """What a command needs besides the option under test."""
 
-ROWS = {"rows": "worst=3", "of": "token_f1", "out": "o.csv"}
 FULL = {"bot": "full-context", "knowledge": ["k.txt"]}
 NEEDS: dict[tuple[str, str], dict[str, Any]] = {
-    **{("compare", name): ROWS for name in ("texts", "other", "overwrite", "of", "rows", "out", "segment")},
     ("compare", "system"): {"runs": ["a"]},
     ("answer", "bot"): {"faq": "other.csv"},
     ("answer", "faq"): {"bot": "faq", "faq": "other.csv"},
     ("answer", "knowledge"): FULL,
     ("gate", "rules"): {"rules": "other.toml", "require": None},
-    ("rows", "best"): {"worst": None, "best": "jaccard"},
     ("plot", "bins"): {"kind": "histograms"},
     ("plot", "embedder"): {"kind": "cache"},
     **{("plot", name): {"kind": "projection"} for name in ("method", "dims", "column", "color")},
-    ("summarize", "interval"): {"ci": True},
-    **{("rank", name): {"compare": True} for name in ("baseline", "tests", "seed", "as_markdown", "as_latex")},
 }
 """Options that count only with others."""
 
 VALUES: dict[tuple[str, str], Any] = {
     ("metrics", "name"): "token_f1",
     ("compare", "names"): ["v_names,other"],
-    ("compare", "rows"): "best=17",
-    ("sacrebleu", "names"): ["v_names,other"],
+    ("sacrebleu-paired", "names"): ["v_names,other"],
     ("rank", "runs"): ["v_runs", "v_qrels"],
+    ("compare-rankings", "runs"): ["v_runs", "other", "v_qrels"],
     ("answer", "bot"): "faq",
 }
 """Values of options that take only some."""
 
 EXPECTED: dict[tuple[str, str], str] = {
-    ("summarize", "ci"): "summarize_by",
     ("compare", "names"): "{'v_names': 'a', 'other': 'b'}",
-    ("compare", "rows"): "'n': 17",
-    ("sacrebleu", "names"): "{'v_names': 'a', 'other': 'b'}",
+    ("sacrebleu-paired", "names"): "{'v_names': 'a', 'other': 'b'}",
     ("plot", "color"): "{'v_color': 'any'}",
-    ("rows", "best"): "'best': True",
     ("validate", "scores"): "'path': 'v_scores'",
     ("validate", "labels"): "'path': 'v_labels'",
     ("search", "index"): "'path': PosixPath('v_index')",
@@ -86,9 +78,9 @@ EXPECTED: dict[tuple[str, str], str] = {
     ("answer", "bot"): "read_faq",
     ("answer", "knowledge"): "'paths': ['v_knowledge']",
     ("answer", "template"): "'paths': ['v_template']",
-    ("judges", "ranges"): "{'v_ranges': (2.0, 9.0)}",
-    ("usage", "table"): "'path': 'v_table'",
-    ("cache", "store"): "'path': PosixPath('v_store')",
+    ("judge-report", "ranges"): "{'v_ranges': (2.0, 9.0)}",
+    ("chunk-utilization", "table"): "'path': 'v_table'",
+    ("stored-calls", "store"): "PosixPath('v_store')",
 }
 """What arrives of options that are converted, or that have another name in the function behind."""
 
@@ -98,21 +90,18 @@ SETTINGS = (
 )
 PROJECTION = {"kind": "projection"}
 MODES: list[tuple[str, dict[str, Any], str]] = [
-    ("rank", {"compare": True}, "runs measures relevance_level missing no_relevant duplicates depth threads"),
-    ("compare", ROWS, "runs baseline better on by allow_differences plugin"),
-    ("judge", {"dry_run": True}, "inputs columns schema lists sample seed format max_row_bytes store"),
-    ("answer", {"dry_run": True}, "inputs columns repeats retry sample seed format max_row_bytes store"),
+    ("judge", {"dry_run": True}, "table columns schema lists sample seed format max_row_bytes store"),
+    ("answer", {"dry_run": True}, "table columns repeats retry sample seed format max_row_bytes store"),
     ("answer", FULL, SETTINGS),
-    ("answer", {"bot": "faq", "faq": "faq.csv"}, "columns out system keep repeats retry sample seed"),
-    ("summarize", {"by": ["topic"]}, "scores cluster"),
+    ("answer", {"bot": "faq", "faq": "faq.csv"}, "columns output system keep repeats retry sample seed"),
     ("plot", {"kind": "histograms"}, "inputs metrics"),
     ("plot", {"kind": "means", "metrics": ["jaccard"]}, "inputs metrics by threads"),
     ("plot", {"kind": "trend", "metrics": ["jaccard"]}, "inputs metrics threads"),
     ("plot", {"kind": "cache"}, "inputs threads"),
     ("plot", PROJECTION, "inputs threads"),
     ("gate", {"junit": "o.xml"}, "scores rules baseline"),
-    ("cache", {"out": "o.csv"}, "store"),
-    ("cache", {"prune": ["failures"]}, "store"),
+    ("stored-calls", {"output": "o.csv"}, "store"),
+    ("stored-calls", {"prune": ["failures"]}, "store"),
 ]
 """Other ways of commands that call functions of their own, with the options that these take."""
 
@@ -306,7 +295,7 @@ OTHER_CASES = [(command, name, mode) for command, mode, names in MODES for name 
 def test_an_option_arrives(events: list[Any], command: str, name: str, mode: dict[str, Any]) -> None:
     """What arrives differs from what arrives by default, and holds the value."""
     parameters = inspect.signature(load(command)).parameters
-    writes = {"out": "o.csv"} if name in ("overwrite", "guard") and "out" in parameters else {}
+    writes = {"output": "o.csv"} if name in ("overwrite", "guard") and "output" in parameters else {}
     needed = {**REQUIRED.get(command, {}), **writes, **mode, **({} if mode else NEEDS.get((command, name), {}))}
     plain = run(command, events, needed)
     value = value_of(command, name)

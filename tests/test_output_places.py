@@ -43,11 +43,11 @@ WRITERS = {
     "embed": ("embed", "in.jsonl", "-o", "in.jsonl", "--of", "answer"),
     "match questions": ("match", "in.jsonl", "faq.jsonl", "-o", "in.jsonl"),
     "match faq": ("match", "faq.jsonl", "in.jsonl", "-o", "in.jsonl"),
-    "sample": ("sample", "in.jsonl", "-o", "in.jsonl", "--score", "judge_safety"),
-    "sample texts": ("sample", "faq.jsonl", "--texts", "in.jsonl", "-o", "in.jsonl"),
-    "rows": ("rows", "in.jsonl", "--worst", "token_f1", "-o", "in.jsonl"),
-    "rows answers": ("rows", "faq.jsonl", "in.jsonl", "--worst", "token_f1", "-o", "in.jsonl"),
-    "compare": ("compare", "in.jsonl", "faq.jsonl", "--rows", "worst=2", "--of", "token_f1", "-o", "in.jsonl"),
+    "sample": ("sample-rows", "in.jsonl", "-o", "in.jsonl", "--score", "judge_safety"),
+    "sample texts": ("sample-rows", "faq.jsonl", "--texts", "in.jsonl", "-o", "in.jsonl"),
+    "rows": ("worst-rows", "in.jsonl", "token_f1", "-o", "in.jsonl"),
+    "rows answers": ("worst-rows", "faq.jsonl", "token_f1", "--answers", "in.jsonl", "-o", "in.jsonl"),
+    "worst-rows baseline": ("worst-rows", "faq.jsonl", "token_f1", "--baseline", "in.jsonl", "-o", "in.jsonl"),
     "rank run": ("rank", "in.jsonl", "faq.jsonl", "-o", "in.jsonl"),
     "rank judgements": ("rank", "faq.jsonl", "in.jsonl", "-o", "in.jsonl"),
     "report": ("report", "in.jsonl", "-o", "in.jsonl"),
@@ -56,13 +56,14 @@ WRITERS = {
     "plot": ("plot", "histograms", "in.svg", "-o", "in.svg"),
     "project": ("project", "in.jsonl", "-o", "in.jsonl"),
     "search": ("search", "faq.jsonl", "in.jsonl", "-o", "in.jsonl"),
-    "usage": ("usage", "in.jsonl", "-o", "in.jsonl"),
-    "usage table": ("usage", "in.jsonl", "--table", "in.jsonl"),
-    "usage chunks": ("usage", "faq.jsonl", "--chunks", "in.jsonl", "-o", "in.jsonl"),
-    "domain": ("domain", "in.jsonl", "-o", "in.jsonl"),
-    "topics": ("topics", "in.jsonl", "-o", "in.jsonl"),
-    "ux": ("ux", "in.jsonl", "-o", "in.jsonl"),
-    "check": ("check", "in.jsonl", "-o", "in.jsonl"),
+    "usage": ("chunk-utilization", "in.jsonl", "-o", "in.jsonl"),
+    "usage table": ("chunk-utilization", "in.jsonl", "--table", "in.jsonl"),
+    "usage chunks": ("chunk-utilization", "faq.jsonl", "--chunks", "in.jsonl", "-o", "in.jsonl"),
+    "domain": ("domain-analysis", "in.jsonl", "-o", "in.jsonl"),
+    "topics": ("topic-coverage", "in.jsonl", "-o", "in.jsonl"),
+    "cache hits": ("cache-hit-rate", "in.jsonl", "-o", "in.jsonl"),
+    "sessions": ("context-preservation", "in.jsonl", "-o", "in.jsonl"),
+    "check": ("check-dataset", "in.jsonl", "-o", "in.jsonl"),
     "gate": ("gate", "in.jsonl", "-r", "token_f1.mean >= 0", "--junit", "in.jsonl"),
     "gate rules": ("gate", "faq.jsonl", "--rules", "in.jsonl", "--junit", "in.jsonl"),
     "answer": ("answer", "in.jsonl", "-o", "in.jsonl", "--bot", "faq", "--faq", "faq.jsonl", "--keep", "id"),
@@ -74,18 +75,18 @@ WRITERS = {
         "in.jsonl",
         "--model",
         "m",
-        "--rubric",
+        "--rubrics",
         "safety",
         "--base-url",
         "http://[::1]:1/v1",
     ),
-    "cache": ("cache", "in.jsonl", "-o", "in.jsonl"),
+    "cache": ("stored-calls", "in.jsonl", "-o", "in.jsonl"),
 }
 
 
 def test_every_command_that_writes_is_tried() -> None:
     """Those with an option for a file that they replace; index makes new folders only, calls are in a store."""
-    writing = {name for name, function in all_commands().items() if {"out", "junit"} & set(function.__annotations__)}
+    writing = {name for name, function in all_commands().items() if {"output", "junit"} & set(function.__annotations__)}
     assert {words[0] for words in WRITERS.values()} == writing - {"index"}
 
 
@@ -96,7 +97,7 @@ def test_no_command_replaces_its_input(words: tuple[str, ...]) -> None:
     rows("in.svg")
     before = {path.name: path.read_bytes() for path in Path().iterdir()}
     done = program(*words, *(() if "--junit" in words else ("--overwrite",)))
-    if words[0] != "cache":  # a store that is no database is another error
+    if words[0] != "stored-calls":  # a store that is no database is another error
         assert done.code == 4, done.err
         assert "input; write to another name" in done.err
     assert {path.name: path.read_bytes() for path in Path().iterdir() if path.is_file()} == before
@@ -188,7 +189,7 @@ def test_devices_stay(device: str) -> None:
     mode = os.stat("/dev/null").st_mode
     done = alone("score", "in.jsonl", "-o", device, "-m", "token_f1", "--overwrite")
     assert (done.code, "Traceback" in done.err) == (4, False), done.err
-    done = alone("usage", "in.jsonl", "-o", device, "--columns", "chunks=answer")
+    done = alone("chunk-utilization", "in.jsonl", "-o", device, "--columns", "chunks=answer")
     assert "Traceback" not in done.err
     assert os.stat("/dev/null").st_mode == mode
     assert stat.S_ISCHR(mode)

@@ -40,7 +40,7 @@ def results():
         ["language=ru", "language=$x_1$", "token_f1", "hallucination"],
     )
     yield "means", fm.summarize_by(SCORES), ["token_f1, n = 60"]
-    yield "segments", fm.summarize_by(SCORES, "language"), ["language=en", "token_f1"]
+    yield "segments", fm.summarize_by(SCORES, by="language"), ["language=en", "token_f1"]
     yield "cache", fm.cache_hit_rate(LOG), ["hit rate", "wrong share of hits"]
     yield "points", fm.project(RNG.random((40, 5))), ["pca of 40 of 40 rows"]
     yield "space", fm.project(RNG.random((40, 5)), dims=3), ["trustworthiness"]
@@ -141,7 +141,7 @@ def test_hostile_labels_are_escaped(tmp_path):
     ]
     table = {"token_f1": [0.1, 0.9] * 7, "kind": [name for name in names for _ in range(2)]}
     for suffix in ("svg", "png"):
-        fm.plot(fm.summarize_by(table, "kind"), tmp_path / f"a.{suffix}")
+        fm.plot(fm.summarize_by(table, by="kind"), tmp_path / f"a.{suffix}")
     shown = texts(tmp_path / "a.svg")
     assert "</svg><script>alert(1)</script>"[:20] in shown
     assert "x" * 100 not in shown

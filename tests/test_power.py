@@ -82,9 +82,9 @@ def test_pilot_of_one_run_assumes_uncorrelated_systems():
     a = pilot(500)
     expected = 2 * np.var(a["m"].to_numpy(), ddof=1)
     for runs in (a, [a], {"id": a["id"].to_pylist(), "m": a["m"].to_pylist()}):
-        plan = fm.power(runs, "m", n=100)[0]
+        plan = fm.power(runs, metrics="m", n=100)[0]
         assert plan.between == pytest.approx(expected, rel=1e-12)
-    assert fm.power(a, "m", n=100, correlation=0.75)[0].between == pytest.approx(expected / 4, rel=1e-12)
+    assert fm.power(a, metrics="m", n=100, correlation=0.75)[0].between == pytest.approx(expected / 4, rel=1e-12)
 
 
 def test_small_pilot_has_a_high_bound():
@@ -128,9 +128,9 @@ def test_invalid_options_raise(options, message):
 
 def test_pilot_without_two_scores_raises():
     with pytest.raises(InputError, match="m: the pilot has 1 questions with scores"):
-        fm.power({"id": [1, 2], "m": [1.0, None]}, "m", delta=0.1)
+        fm.power({"id": [1, 2], "m": [1.0, None]}, metrics="m", delta=0.1)
     with pytest.raises(OptionError, match="variance within questions is unknown"):
-        fm.power(pilot(), "m", delta=0.1, repeats=3)
+        fm.power(pilot(), metrics="m", delta=0.1, repeats=3)
 
 
 def test_command_equals_function(tmp_path):
@@ -139,7 +139,7 @@ def test_command_equals_function(tmp_path):
         pq.write_table(pilot(seed=seed), path)
     options = ["--delta", "0.1", "--cluster", "group", "--power", "0.9", "--json", "-m", "m"]
     printed = json.loads(program("power", *paths, *options).out)
-    report = fm.power(paths, "m", delta=0.1, cluster="group", power=0.9)
+    report = fm.power(paths, metrics="m", delta=0.1, cluster="group", power=0.9)
     assert printed == json.loads(report.to_json())
     shown = program("power", "--between", "0.25", "-n", "787").out
     assert "0.0500" in shown

@@ -31,7 +31,7 @@ def test_equal_ratings_of_a_narrower_type_agree():
     narrow = exact.astype(np.float32)
     assert fm.cohen_kappa(narrow, exact) == fm.cohen_kappa(exact, narrow) == 1.0
     for level in ("nominal", "ordinal", "interval", "ratio"):
-        assert fm.krippendorff_alpha({"a": narrow, "b": exact}, level) == 1.0
+        assert fm.krippendorff_alpha({"a": narrow, "b": exact}, level=level) == 1.0
     assert fm.validate({"m": narrow}, {"label": exact})["m"].agreement.pairs[0].kappa == 1.0
 
 
@@ -116,13 +116,13 @@ def test_summaries_do_not_depend_on_the_order_of_rows(interval):
     turned = table.take(RNG.permutation(60))
     for cluster in (None, "session"):
         how = {"metrics": "m", "cluster": cluster, "interval": interval}
-        one, other = (fm.summarize_by(some, "language", **how) for some in (table, turned))
+        one, other = (fm.summarize_by(some, by="language", **how) for some in (table, turned))
         assert [repr(row) for row in one] == [repr(row) for row in other]
 
 
 def test_null_and_the_text_null_are_two_segments():
     values = {"id": [1, 2, 3, 4], "m": [0.1, 0.2, 0.3, 0.4], "language": [None, "null", "null", "en"]}
-    found = fm.summarize_by(values, "language", metrics="m")
+    found = fm.summarize_by(values, by="language", metrics="m")
     assert [(one.segment, one.n) for one in found[1:]] == [
         ("language=en", 1),
         ('language="null"', 2),

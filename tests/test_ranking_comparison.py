@@ -1,4 +1,4 @@
-"""Search runs compared query by query: in Python and by ``rank --compare``."""
+"""Search runs compared query by query: in Python and by ``compare-rankings``."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_invalid_comparisons_raise(runs, options, error, message):
 def test_command_compares_runs(files):
     expected = fm.compare_rankings(files[:-1], files[-1], MEASURES)
     assert [one.baseline for one in expected][:2] == ["poor.txt", "poor.txt"]
-    arguments = ("rank", *files, "-m", ",".join(MEASURES), "--compare")
+    arguments = ("compare-rankings", *files, "-m", ",".join(MEASURES))
     done = program(*arguments)
     assert (done.code, done.out) == (0, f"{expected}\n")
     assert json.loads(program(*arguments, "--json").out) == json.loads(expected.to_json())
@@ -110,19 +110,16 @@ def test_files_with_equal_names_are_labelled_by_path(files, tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--compare", "-o", "x.csv"), "--compare writes no file"),
-        (("--latex",), "need --compare"),
-        (("--baseline", "good.txt"), "need --compare"),
-        (("--tests", "t"), "need --compare"),
-        (("--compare", "--json", "--latex"), "choose one of --json, --markdown and --latex"),
+        (("--json", "--latex"), "choose one of --json, --markdown and --latex"),
+        (("--baseline", "no.txt"), "no.txt"),
     ],
 )
 def test_conflicting_options_raise(files, options, message):
-    done = program("rank", *files, *options)
+    done = program("compare-rankings", *files, *options)
     assert done.code == 2
     assert message in done.err
 
 
 def test_comparing_a_single_run_raises(files):
-    done = program("rank", "good.txt", "qrels.txt", "--compare")
+    done = program("compare-rankings", "good.txt", "qrels.txt")
     assert (done.code, done.err) == (3, "error: a comparison needs at least two runs, got one\n")

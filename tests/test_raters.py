@@ -32,8 +32,8 @@ PUBLISHED = [  # four observers, twelve units: Krippendorff 2011, section D
     ("level", "published"), [("nominal", 0.743), ("ordinal", 0.815), ("interval", 0.849), ("ratio", 0.797)]
 )
 def test_published_alpha_value(level: str, published: float) -> None:
-    assert round(krippendorff_alpha(PUBLISHED, level), 3) == published
-    assert krippendorff_alpha(PUBLISHED, level) == pytest.approx(plain(PUBLISHED, level), rel=1e-12)
+    assert round(krippendorff_alpha(PUBLISHED, level=level), 3) == published
+    assert krippendorff_alpha(PUBLISHED, level=level) == pytest.approx(plain(PUBLISHED, level), rel=1e-12)
 
 
 RATINGS = st.integers(1, 4).flatmap(
@@ -50,7 +50,7 @@ def test_alpha_equals_the_coincidence_matrix_definition(ratings: list[list[float
     if level == "ratio":
         ratings = [[None if value is None else abs(value) for value in column] for column in ratings]
     expected = plain(ratings, level)
-    assert krippendorff_alpha(ratings, level) == pytest.approx(expected, abs=1e-9, nan_ok=True)
+    assert krippendorff_alpha(ratings, level=level) == pytest.approx(expected, abs=1e-9, nan_ok=True)
     assert getattr(agreement(dict(enumerate(ratings))), f"alpha_{level}") == pytest.approx(
         expected, abs=1e-9, nan_ok=True
     )
@@ -61,7 +61,7 @@ def test_alpha_equals_the_coincidence_matrix_definition(ratings: list[list[float
 @pytest.mark.parametrize("weights", ["none", "linear", "quadratic"])
 def test_kappa_equals_scikit_learn(weights: str, pairs: list[tuple[int, int]]) -> None:
     first, second = [a for a, _ in pairs], [b for _, b in pairs]
-    found = cohen_kappa(first, second, weights)
+    found = cohen_kappa(first, second, weights=weights)
     if len(set(first + second)) < 2:
         assert math.isnan(found)
         return
@@ -78,7 +78,9 @@ def test_kappa_uses_units_rated_by_both() -> None:
 
 
 def test_categories_only_one_rater_skipped_do_not_widen_the_scale() -> None:
-    assert cohen_kappa([1, 9, 3, 1], [1, None, 1, 3], "linear") == cohen_kappa([1, 3, 1], [1, 1, 3], "linear")
+    assert cohen_kappa([1, 9, 3, 1], [1, None, 1, 3], weights="linear") == cohen_kappa(
+        [1, 3, 1], [1, 1, 3], weights="linear"
+    )
 
 
 @pytest.mark.parametrize(
@@ -101,22 +103,24 @@ def test_agreement_of_three_raters() -> None:
     found = agreement({"a": [1, 2, 3, None], "b": [1, 2, 2, 3], "c": [None, None, None, 1]})
     assert [(pair.first, pair.second, pair.n) for pair in found.pairs] == [("a", "b", 3), ("a", "c", 0), ("b", "c", 1)]
     assert found.n_units == 4
-    assert found.pairs[0].kappa_linear == cohen_kappa([1, 2, 3], [1, 2, 2], "linear")
-    assert found.alpha_ordinal == krippendorff_alpha([[1, 2, 3, None], [1, 2, 2, 3], [None, None, None, 1]], "ordinal")
+    assert found.pairs[0].kappa_linear == cohen_kappa([1, 2, 3], [1, 2, 2], weights="linear")
+    assert found.alpha_ordinal == krippendorff_alpha(
+        [[1, 2, 3, None], [1, 2, 2, 3], [None, None, None, 1]], level="ordinal"
+    )
 
 
 def test_invalid_ratings_raise() -> None:
     with pytest.raises(OptionError, match="weights='cubic'"):
-        cohen_kappa([1], [1], "cubic")  # type: ignore[arg-type]
+        cohen_kappa([1], [1], weights="cubic")  # type: ignore[arg-type]
     with pytest.raises(OptionError, match="level='rank'"):
-        krippendorff_alpha([[1], [1]], "rank")  # type: ignore[arg-type]
+        krippendorff_alpha([[1], [1]], level="rank")  # type: ignore[arg-type]
     for level in ("ordinal", "interval", "ratio"):
         with pytest.raises(
             OptionError, match=f"level='{level}': words need the nominal level, or the ordinal level with order="
         ):
-            krippendorff_alpha([["a"], ["b"]], level)
+            krippendorff_alpha([["a"], ["b"]], level=level)
     with pytest.raises(OptionError, match="level='ratio': expected amounts of 0 or more, got -2"):
-        krippendorff_alpha([[1, 3], [-2, 3]], "ratio")
+        krippendorff_alpha([[1, 3], [-2, 3]], level="ratio")
     with pytest.raises(InputError, match="lengths are 1, 2"):
         cohen_kappa([1], [1, 2])
     with pytest.raises(InputError, match="one column for each rater"):

@@ -25,15 +25,20 @@ from tests.program import Done, jsonl, program
 pytestmark = pytest.mark.slow
 
 NEVER = (
-    "metrics suite embedder columns schema keep format on_error engine address name by cluster tests names system on "
-    "better of segment other rows require title vectors_column method column color worst best lists label raters "
+    "metrics suites embedder columns schema keep format on_error engine address name by cluster tests names system on "
+    "better of segment other require title vectors_column method column color lists label raters "
     "measures metric bot model base_url endpoint parameters retry language ranges strategy score languages indicators "
-    "chunk_column source_column failure prune until"
+    "chunk_column source_column failure prune until thresholds"
 )
 """Parameters that are no paths in any command."""
 IN_SOME = [
-    *(("compare", "baseline"), ("sacrebleu", "baseline"), ("power", "baseline"), ("rank", "baseline")),
-    *(("metrics", "name"), ("check", "labels"), ("usage", "scores"), ("topics", "scores")),
+    *(
+        ("compare", "baseline"),
+        ("sacrebleu-paired", "baseline"),
+        ("power", "baseline"),
+        ("compare-rankings", "baseline"),
+    ),
+    *(("metrics", "name"), ("check-dataset", "labels"), ("chunk-utilization", "scores"), ("topic-coverage", "scores")),
 ]
 """Parameters that are no paths in these commands."""
 
@@ -64,8 +69,8 @@ MADE: dict[str, Any] = {"plugin": Here("plugin.py")}
 CALLS: dict[str, Any] = {"model": "m", "base_url": "URL", "store": Here("calls.sqlite"), "prices": In("prices.toml")}
 CASES: dict[str, dict[str, Any]] = {
     "score": {
-        "inputs": [ROWS],
-        "out": Out("s.csv"),
+        "table": [ROWS],
+        "output": Out("s.csv"),
         "metrics": "token_f1",
         "work": Here("work"),
         "cache": Here("cache"),
@@ -74,20 +79,19 @@ CASES: dict[str, dict[str, Any]] = {
     "metrics": {"name": "token_f1", **MADE},
     "summarize": {"scores": [OLD, NEW], **MADE},
     "compare": {"runs": [OLD, NEW], "metrics": "token_f1", "by": "kind", "segments": In("segments.csv"), **MADE},
-    "compare rows": {
-        "runs": [OLD, NEW],
-        "rows": "worst=3",
-        "of": "token_f1",
-        "texts": ROWS,
-        "out": Out("worst.jsonl"),
-    },
-    "sacrebleu": {"runs": [OLD, NEW], "metrics": "corpus_bleu", "test": "bs"},
+    "summarize-by": {"scores": OLD, "metrics": "token_f1", **MADE},
+    "side-by-side": {"runs": [OLD, NEW], **MADE},
+    "primary-table": {"runs": [OLD, NEW], **MADE},
+    "correlations": {"scores": OLD, **MADE},
+    "histograms": {"scores": OLD, **MADE},
+    "compare-rankings": {"runs": [In("run.txt"), In("other.txt"), In("qrels.txt")], "measures": "mrr"},
+    "sacrebleu-paired": {"runs": [OLD, NEW], "metrics": "corpus_bleu", "test": "bs"},
     "power": {"pilot": [OLD, NEW], "metrics": "token_f1", "n": 100, **MADE},
     "repeats": {"scores": In("repeated.parquet"), "metrics": "token_f1", **MADE},
     "gate": {"scores": NEW, "baseline": OLD, "rules": In("rules.toml"), "junit": Out("junit.xml"), **MADE},
     "report": {
         "scores": [NEW],
-        "out": Out("report.html"),
+        "output": Out("report.html"),
         "texts": ROWS,
         "baseline": OLD,
         "baseline_texts": ROWS,
@@ -97,32 +101,39 @@ CASES: dict[str, dict[str, Any]] = {
         "runs": In("runs"),
         **MADE,
     },
-    "report all": {"scores": [NEW], "out": Out("report"), "rows": "all"},
-    "plot": {"kind": "trend", "inputs": [In("runs")], "metrics": "token_f1", "out": Out("trend.svg"), **MADE},
-    "plot histograms": {"kind": "histograms", "inputs": [NEW], "metrics": "token_f1", "out": Out("h.svg")},
-    "plot projection": {"kind": "projection", "inputs": [VECTORS], "out": Out("p.svg")},
-    "rows": {"scores": NEW, "worst": "token_f1", "answers": ROWS, "baseline": OLD, "out": Out("w.csv"), **MADE},
-    "runs": {"folder": In("runs")},
+    "report all": {"scores": [NEW], "output": Out("report"), "rows": "all"},
+    "plot": {"kind": "trend", "inputs": [In("runs")], "metrics": "token_f1", "output": Out("trend.svg"), **MADE},
+    "plot histograms": {"kind": "histograms", "inputs": [NEW], "metrics": "token_f1", "output": Out("h.svg")},
+    "plot projection": {"kind": "projection", "inputs": [VECTORS], "output": Out("p.svg")},
+    "worst-rows": {
+        "scores": NEW,
+        "metric": "token_f1",
+        "answers": ROWS,
+        "baseline": OLD,
+        "output": Out("w.csv"),
+        **MADE,
+    },
+    "list-runs": {"folder": In("runs")},
     "trend": {"folder": In("runs"), "metric": "token_f1", **MADE},
-    "profile": {"inputs": [ROWS], "metrics": "token_f1", **MADE},
+    "profile": {"table": [ROWS], "metrics": "token_f1", **MADE},
     "validate": {"scores": OLD, "labels": In("labels.csv"), **MADE},
-    "rank": {"runs": [In("run.txt"), In("qrels.txt")], "measures": "mrr", "out": Out("q.csv")},
+    "rank": {"runs": [In("run.txt"), In("qrels.txt")], "measures": "mrr", "output": Out("q.csv")},
     "geometry": {"vectors": VECTORS},
-    "project": {"vectors": VECTORS, "out": Out("points.csv")},
-    "index": {"vectors": VECTORS, "out": Here("index"), "method": "exact"},
-    "search": {"index": Here("made_index"), "queries": In("queries.npy"), "out": Out("found.csv")},
-    "match": {"questions": ROWS, "faq": In("faq.csv"), "out": Out("matched.csv")},
+    "project": {"vectors": VECTORS, "output": Out("points.csv")},
+    "index": {"vectors": VECTORS, "output": Here("index"), "method": "exact"},
+    "search": {"index": Here("made_index"), "queries": In("queries.npy"), "output": Out("found.csv")},
+    "match": {"questions": ROWS, "faq": In("faq.csv"), "output": Out("matched.csv")},
     "embed": {
-        "inputs": [ROWS],
-        "out": Out("e.csv"),
+        "table": [ROWS],
+        "output": Out("e.csv"),
         "of": "question",
         "keep": "id",
         "cache": Here("cache"),
         "work": Here("work"),
     },
     "answer": {
-        "inputs": [ROWS],
-        "out": Out("answers.jsonl"),
+        "table": [ROWS],
+        "output": Out("answers.jsonl"),
         "bot": "full-context",
         "knowledge": [In("knowledge.txt")],
         "template": In("template.txt"),
@@ -130,40 +141,52 @@ CASES: dict[str, dict[str, Any]] = {
         "work": Here("work"),
         **CALLS,
     },
-    "answer faq": {"inputs": [ROWS], "out": Out("answers.csv"), "bot": "faq", "faq": In("faq.csv"), "keep": "id"},
+    "answer faq": {"table": [ROWS], "output": Out("answers.csv"), "bot": "faq", "faq": In("faq.csv"), "keep": "id"},
     "judge": {
-        "inputs": [ROWS],
-        "out": Out("judged.csv"),
-        "rubric": [In("rubric.toml")],
+        "table": [ROWS],
+        "output": Out("judged.csv"),
+        "rubrics": [In("rubric.toml")],
         "sample": 3,
         "work": Here("work"),
         **CALLS,
     },
     "judge until": {
-        "inputs": [ROWS],
-        "out": Out("judged.csv"),
-        "rubric": "correctness",
+        "table": [ROWS],
+        "output": Out("judged.csv"),
+        "rubrics": "correctness",
         "until": "correctness.delta.width < 9",
         "baseline": In("judged.parquet"),
         **CALLS,
     },
-    "judges": {"judged": [In("judged.parquet")], "labels": In("labels.csv"), "prices": In("prices.toml")},
-    "sample": {"judged": [In("judged.parquet")], "n": 2, "texts": ROWS, "out": Out("sheet.csv")},
-    "check": {"inputs": [ROWS], "out": Out("check.json")},
-    "usage": {"inputs": [ROWS], "chunks": In("chunks.csv"), "out": Out("u.json"), "table": Out("u.csv")},
-    "domain": {"inputs": [ROWS], "out": Out("d.json")},
-    "topics": {
-        "inputs": [ROWS],
+    "judge-report": {"judged": [In("judged.parquet")], "labels": In("labels.csv"), "prices": In("prices.toml")},
+    "sample-rows": {"judged": [In("judged.parquet")], "n": 2, "texts": ROWS, "output": Out("sheet.csv")},
+    "check-dataset": {"table": [ROWS], "output": Out("check.json")},
+    "chunk-utilization": {"log": [ROWS], "chunks": In("chunks.csv"), "output": Out("u.json"), "table": Out("u.csv")},
+    "domain-analysis": {"log": [ROWS], "output": Out("d.json")},
+    "topic-coverage": {
+        "log": [ROWS],
         "k": 2,
         "embedder": "wordllama",
         "cache": Here("cache"),
         "chunks": In("chunks.csv"),
-        "out": Out("t.json"),
+        "output": Out("t.json"),
     },
-    "ux": {"inputs": [ROWS], "embedder": "wordllama", "cache": Here("cache"), "out": Out("x.json")},
-    "cache": {"store": Here("made.sqlite"), "out": Out("calls.csv"), "prices": In("prices.toml")},
+    "cache-hit-rate": {
+        "log": [ROWS],
+        "embedder": "wordllama",
+        "cache": Here("cache"),
+        "output": Out("x.json"),
+    },
+    "context-preservation": {
+        "log": [ROWS],
+        "embedder": "wordllama",
+        "cache": Here("cache"),
+        "output": Out("y.json"),
+    },
+    "stored-calls": {"store": Here("made.sqlite"), "output": Out("calls.csv"), "prices": In("prices.toml")},
 }
-NEEDS = {"topics": "wordllama", "ux": "wordllama", "embed": "wordllama", "index": "faiss", "search": "faiss"}
+NEEDS = dict.fromkeys(("topic-coverage", "cache-hit-rate", "context-preservation"), "wordllama")
+NEEDS |= {"embed": "wordllama", "index": "faiss", "search": "faiss"}
 NEEDS |= dict.fromkeys(("report", "report all"), "plotly")
 NEEDS |= dict.fromkeys(("plot", "plot histograms", "plot projection"), "matplotlib")
 NEEDS |= dict.fromkeys(("answer", "judge", "judge until"), "openai")
@@ -226,6 +249,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory, judge: Judge) -> Path:
         "knowledge.txt": "Numbers are numbers.\n",
         "template.txt": "Read: {knowledge}\nAnswer: {question}\n",
         "run.txt": "".join(f"q{n} Q0 d{m} {m} {9 - m} me\n" for n in range(4) for m in range(3)),
+        "other.txt": "".join(f"q{n} Q0 d{m} {m} {m} you\n" for n in range(4) for m in range(3)),
         "qrels.txt": "".join(f"q{n} 0 d{n} 1\n" for n in range(3)),
         "plugin.py": "import fastmetrics as fm\n\n\n@fm.metric(bounds=(0, 1), better='higher')\n"
         "def ends_well(answer: str) -> float:\n    return float(answer.endswith('.'))\n",
@@ -246,9 +270,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory, judge: Judge) -> Path:
         *(("rows", "runs/a.parquet"), ("brief", "runs/b.csv"), ("brief", "runs/c/")),
     ):
         assert program("score", made / f"{source}.jsonl", "-o", f"{made}/{out}", *asked).code == 0
-    assert program("usage", made / "rows.jsonl", "-o", made / "usage.json").code == 0
+    assert program("chunk-utilization", made / "rows.jsonl", "-o", made / "usage.json").code == 0
     calls = ["--model", "m", "--base-url", judge.url, "--store", made / "made.sqlite"]
-    judging = ["-o", made / "judged.parquet", "--rubric", "correctness", *calls]
+    judging = ["-o", made / "judged.parquet", "--rubrics", "correctness", *calls]
     assert program("judge", made / "rows.jsonl", *judging).code == 0
     return made
 
@@ -309,7 +333,7 @@ def _run(case: str, judge: Judge, folder: Path, outputs: Path, name: str = "", a
         return str(outputs / value.name)
 
     arguments = _arguments(case, judge, place)
-    if "--work" in arguments and not (name == "out" and address):
+    if "--work" in arguments and not (name == "output" and address):
         at = arguments.index("--work")
         del arguments[at : at + 2]
     return program(*arguments)

@@ -35,9 +35,9 @@ def log():
 def results(log):
     chunks = [f"d{at}" for at in range(150)]
     return [
-        fm.chunk_utilization(log, chunks),
+        fm.chunk_utilization(log, chunks=chunks),
         fm.chunk_utilization(log["retrieved_ids"]),
-        fm.topic_coverage(log, 3),
+        fm.topic_coverage(log, topics=3),
         fm.cache_hit_rate(log),
         fm.context_preservation(log),
         fm.domain_analysis(log),
@@ -62,9 +62,10 @@ def test_usage_files_are_shown_like_their_results(tmp_path, results):
 
 def test_usage_page_holds_chunks_gaps_and_the_curve(tmp_path, results):
     use, _, topics, cache, sessions, domain = results
-    both = {"cache": json.loads(cache.to_json()), "sessions": json.loads(sessions.to_json())}
-    (tmp_path / "ux.json").write_text(json.dumps(both))
-    fm.report(made(5), tmp_path / "r.html", usage=[use, topics, tmp_path / "ux.json", domain], language="ru")
+    (tmp_path / "cache.json").write_text(cache.to_json())
+    fm.report(
+        made(5), tmp_path / "r.html", usage=[use, topics, tmp_path / "cache.json", sessions, domain], language="ru"
+    )
     page, reader, data = read(tmp_path / "r.html")
     section = page[page.index('<section id="usage"') : page.index('<section id="data"')]
     assert re.findall(r"<h2>(.*?) <small>", section) == [
@@ -90,25 +91,24 @@ def test_report_command_reads_usage_output_of_commands(tmp_path, log):
     rows = [dict(zip(log, row, strict=True)) for row in zip(*log.values(), strict=True)]
     (tmp_path / "log.jsonl").write_text("\n".join(map(json.dumps, rows)))
     options = []
-    for name in ("usage", "topics", "ux", "domain"):
+    for name in ("chunk-utilization", "topic-coverage", "cache-hit-rate", "context-preservation", "domain-analysis"):
         assert program(name, tmp_path / "log.jsonl", "-o", tmp_path / f"{name}.json").code == 0
         options += ["--usage", tmp_path / f"{name}.json"]
     (tmp_path / "scores.jsonl").write_text('{"id": 1, "token_f1": 0.5}\n')
     done = program("report", tmp_path / "scores.jsonl", "-o", tmp_path / "r.html", *options)
     assert (done.code, done.err) == (0, "")
     page = read(tmp_path / "r.html")[0]
-    assert page.count("<small><bdi>ux.json</bdi></small>") == 2
-    assert page.index("usage.json") < page.index("topics.json") < page.index("domain.json")
+    assert page.index("chunk-utilization.json") < page.index("topic-coverage.json") < page.index("domain-analysis.json")
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("{", "expected JSON as usage, topics, ux or domain write it"),
-        ("[1, 2]", "holds no figures of usage, topics, ux or domain"),
+        ("{", "expected JSON as chunk-utilization, topic-coverage"),
+        ("[1, 2]", "holds no figures of chunk-utilization, topic-coverage"),
         ('{"token_f1": 1}', "holds no figures"),
         ('{"cache": {"a": 1}}', "holds no figures"),
-        ('{"topics": [{"a": 1}], "gaps": []}', "not the figures that usage, topics, ux or domain write"),
+        ('{"topics": [{"a": 1}], "gaps": []}', "not the figures that chunk-utilization, topic-coverage"),
         ('{"topics": 3, "gaps": []}', "not the figures that"),
         ('{"tau": 1, "curve": 7}', "not the figures that"),
         ('{"used_chunks": "many", "places": 1, "hubs": [[]]}', "not the figures that"),

@@ -82,7 +82,7 @@ def compared(references, answers, test, options, n=60, confidence=-1, threads=1)
         for name, one in zip(names, answers, strict=True)
     }
     how = {"samples": n, "confidence_samples": max(confidence, 0), "threads": threads}
-    ours = fm.sacrebleu_paired(runs, test, metrics=asked, **how)
+    ours = fm.sacrebleu_paired(runs, test=test, metrics=asked, **how)
     figures = [[(one.score, one.p, one.mean, one.ci) for one in row] for row in ours.results]
     wanted = [[(r.score, r.p_value, r.mean, r.ci) for r in theirs[name]] for name in list(theirs)[1:]]
     told = (figures, list(ours.names), list(ours.signatures))
@@ -113,7 +113,7 @@ def test_default_numbers_of_samples(test, monkeypatch):
     assert ours == theirs
     rows = [{"id": range(200), "answer": one, "reference": references} for one in answers]
     runs = [fm.score(one, "bleu,corpus_bleu,corpus_chrf", keep_counts=True) for one in rows]
-    found = fm.sacrebleu_paired(runs, test)
+    found = fm.sacrebleu_paired(runs, test=test)
     assert [[(r.score, r.p, r.mean, r.ci) for r in row] for row in found.results] == theirs[0]
     assert list(found.signatures) == theirs[2]
 
@@ -229,8 +229,8 @@ def runs_of(tmp_path, rows=30):
 
 def test_sacrebleu_command(tmp_path):
     paths = runs_of(tmp_path)
-    found = fm.sacrebleu_paired(paths, "ar", samples=90, confidence_samples=40)
-    asked = ["sacrebleu", *paths, "--paired", "ar", "-n", "90", "--confidence-samples", "40"]
+    found = fm.sacrebleu_paired(paths, test="ar", samples=90, confidence_samples=40)
+    asked = ["sacrebleu-paired", *paths, "--test", "ar", "-n", "90", "--confidence-samples", "40"]
     done = program(*asked)
     assert (done.code, done.err) == (0, "")
     assert done.out == f"{found}\n"
@@ -259,9 +259,9 @@ def test_unsupported_sacrebleu_tests_raise(tmp_path):
     with pytest.raises(OptionError, match="confidence_samples=9 goes with test='ar'"):
         fm.sacrebleu_paired([whole, whole], confidence_samples=9)
     with pytest.raises(OptionError, match="test"):
-        fm.sacrebleu_paired([whole, whole], "paired")
-    done = program("sacrebleu", *runs_of(tmp_path), "--paired", "bs", "--confidence-samples", "9")
+        fm.sacrebleu_paired([whole, whole], test="paired")
+    done = program("sacrebleu-paired", *runs_of(tmp_path), "--test", "bs", "--confidence-samples", "9")
     assert done.code == 2
-    assert "--confidence-samples 9 goes with --paired ar" in done.err
+    assert "--confidence-samples 9 goes with --test ar" in done.err
     one = fm.sacrebleu_paired([whole.slice(0, 1)] * 2)
     assert [row[1].p for row in one.results] == [1 / 1001]

@@ -29,39 +29,39 @@ JUDGED = pa.table(
 
 @pytest.mark.parametrize("strategy", ["random", "stratified", "disagreement"])
 def test_seed_determines_the_sample(strategy):
-    found = fm.sample_rows(JUDGED, 30, strategy=strategy, seed=5)
+    found = fm.sample_rows(JUDGED, n=30, strategy=strategy, seed=5)
     assert found.column_names == ["id", "question", "answer", "human"]
     assert (found.num_rows, found["human"].null_count, len(set(found["id"].to_pylist()))) == (30, 30, 30)
     assert all(f"Question {int(row['id'][1:])}?" == row["question"] for row in found.to_pylist())
     shuffled = JUDGED.take(np.random.default_rng(0).permutation(N))
-    assert fm.sample_rows(shuffled, 30, strategy=strategy, seed=5).equals(found)
-    assert fm.sample_rows(JUDGED, 1000, strategy=strategy).num_rows == N
-    other = fm.sample_rows(JUDGED, 30, strategy=strategy, seed=6)
+    assert fm.sample_rows(shuffled, n=30, strategy=strategy, seed=5).equals(found)
+    assert fm.sample_rows(JUDGED, n=1000, strategy=strategy).num_rows == N
+    other = fm.sample_rows(JUDGED, n=30, strategy=strategy, seed=6)
     assert other.equals(found) == (strategy == "disagreement")
 
 
 def test_stratified_sample_has_expected_counts():
-    found = fm.sample_rows(JUDGED, 40, strategy="stratified")
+    found = fm.sample_rows(JUDGED, n=40, strategy="stratified")
     scores = dict(zip(JUDGED["id"].to_pylist(), SCORES, strict=True))
     drawn = [scores[one] for one in found["id"].to_pylist()]
     assert {one: drawn.count(one) for one in (1.0, 2.0, 3.0, 4.0, None)} == {1: 8, 2: 10, 3: 10, 4: 10, None: 2}
 
 
 def test_disagreement_selects_rows_with_the_largest_difference():
-    found = fm.sample_rows(JUDGED, 5, strategy="disagreement")
+    found = fm.sample_rows(JUDGED, n=5, strategy="disagreement")
     assert found["id"].to_pylist() == ["q092", "q094", "q095", "q097", "q098"]
     once = JUDGED.drop_columns(["judge_x_scores"])
     with pytest.raises(InputError, match="give several judged files"):
-        fm.sample_rows(once, 5, strategy="disagreement")
+        fm.sample_rows(once, n=5, strategy="disagreement")
     other = once.set_column(3, "judge_x", pa.array([5.0 if n == 41 else SCORES[n] for n in range(N)], pa.float64()))
-    assert fm.sample_rows([once, other], 1, strategy="disagreement")["id"].to_pylist() == ["q041"]
+    assert fm.sample_rows([once, other], n=1, strategy="disagreement")["id"].to_pylist() == ["q041"]
 
 
 def test_missing_texts_are_taken_from_the_answers():
     bare = JUDGED.drop_columns(["question", "answer"])
     with pytest.raises(ColumnError, match="neither question nor answer; give the judged file with texts="):
-        fm.sample_rows(bare, 5)
-    found, kept = fm.sample_rows(bare, 5, texts=JUDGED), fm.sample_rows(JUDGED, 5)
+        fm.sample_rows(bare, n=5)
+    found, kept = fm.sample_rows(bare, n=5, texts=JUDGED), fm.sample_rows(JUDGED, n=5)
     assert (found.column_names, found.to_pylist()) == (kept.column_names, kept.to_pylist())
 
 
@@ -76,9 +76,9 @@ def test_invalid_samples_raise():
 def test_labelling_sheet_round_trip(tmp_path):
     judged, sheet = tmp_path / "judged.parquet", tmp_path / "to_label.csv"
     pq.write_table(JUDGED, judged)
-    done = program("sample", judged, "-n", "20", "--strategy", "stratified", "-o", sheet)
+    done = program("sample-rows", judged, "-n", "20", "--strategy", "stratified", "-o", sheet)
     assert (done.code, done.err, done.out) == (0, "", f"20 rows: {sheet}\n")
-    assert program("sample", judged, "-o", sheet).code == 4
+    assert program("sample-rows", judged, "-o", sheet).code == 4
     with sheet.open(newline="") as file:
         rows = list(csv.DictReader(file))
     for place, row in enumerate(rows):
@@ -90,6 +90,6 @@ def test_labelling_sheet_round_trip(tmp_path):
     told = program("validate", judged, sheet, "-m", "judge_x", "--resamples", "20")
     assert (told.code, told.err) == (0, "")
     assert "label 'human'" in told.out
-    told = program("judges", judged, "--labels", sheet)
+    told = program("judge-report", judged, "--labels", sheet)
     assert (told.code, told.err) == (0, "")
     assert fm.estimate(judged, sheet).n_labelled in (18, 19)

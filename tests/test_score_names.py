@@ -109,7 +109,7 @@ def test_own_names_are_read_as_their_metrics(own):
     assert fm.worst_rows(path, "ms", n=1)["ms"].to_pylist() == [139.0]
     assert [one.met for one in fm.gate(path, ["f1 >= 0", "ms.p95 < 1000", "corpus > 0"])] == [True, True, True]
     assert fm.histograms(path, metrics="f1")["f1"].edges[0] == 0.0
-    assert fm.summarize_by(path, "language", metrics=["ms"]).better == {"ms": "lower"}
+    assert fm.summarize_by(path, by="language", metrics=["ms"]).better == {"ms": "lower"}
     assert {one.a for one in fm.correlations(path)} == {"f1", "exact_match", "B"}
 
 

@@ -105,14 +105,14 @@ def test_half_a_surrogate_pair_passes_through_all_commands(tmp_path):
         with rogue_server(mode, second) as server:
             common = ["--model", "m", "--base-url", server.url, "--store", store, "--tries", 1, "--overwrite"]
             for out in ("o.parquet", "o.csv", "o.jsonl"):
-                done = program("judge", path, "-o", tmp_path / out, "--rubric", "safety", "--keep-replies", *common)
+                done = program("judge", path, "-o", tmp_path / out, "--rubrics", "safety", "--keep-replies", *common)
                 assert (done.code in (0, 9), "Traceback" in done.err) == (True, False), done.err
             bot = ["--bot", "given-contexts", "--template", tmp_path / "t.txt"]
             done = program("answer", path, "-o", tmp_path / "a.parquet", "--keep", "id", *bot, *common)
             assert done.code in (0, 9), done.err
         for more in (["-o", tmp_path / "all.csv", "--overwrite"], ["--prune", "failures"], ["--prune", "model=m"]):
-            assert program("cache", store, *more).code == 0
-    assert "0 calls" in program("cache", store).out
+            assert program("stored-calls", store, *more).code == 0
+    assert "0 calls" in program("stored-calls", store).out
     bot = fm.FunctionBot(lambda question: {"answer": "\ud800", "contexts": ["\udfff"]}, returns=["contexts"], name="b")
     made = fm.answer({"question": ["why?"]}, bot).to_pylist()[0]
     assert (made["answer"], made["contexts"]) == ("\ufffd", ["\ufffd"])
@@ -159,7 +159,7 @@ def test_limit_of_a_reply_is_an_option_of_functions_and_commands(tmp_path):
             assert program("answer", path, "-o", out, *bot, *limited).code == (0 if status == "ok" else 9)
             assert pq.read_table(out)["answer_status"].to_pylist() == [status]
             count = server.count
-            judging = ["--rubric", "safety", "--structured"]
+            judging = ["--rubrics", "safety", "--structured"]
             done = program("judge", path, "-o", out, *judging, *limited)
             assert done.code == (0 if status == "ok" else 9), done.err
             assert server.count - count == (2 if status == "ok" else 1), "a reply that is too long is asked for once"
@@ -170,7 +170,7 @@ def test_limit_of_a_reply_is_an_option_of_functions_and_commands(tmp_path):
         bot = fm.GivenContextsBot(template="{question}", **{**asked, "store": tmp_path / "t"})
         assert fm.answer(ROWS, bot, keep=[])["answer_status"].to_pylist() == ["http"] * 3
     done = program(
-        "judge", path, "-o", tmp_path / "x.csv", "--rubric", "safety", "--model", "m", "--max-reply-bytes", 0
+        "judge", path, "-o", tmp_path / "x.csv", "--rubrics", "safety", "--model", "m", "--max-reply-bytes", 0
     )
     assert (done.code, "--max-reply-bytes 0: expected a whole number from 1" in done.err) == (2, True)
 
@@ -211,7 +211,7 @@ def test_long_waits_are_announced_and_end(tmp_path, monkeypatch, mode):
 
     with rogue_server(mode) as server:
         server.concerns = lambda prompt: server.count == 1
-        common = ["--model", "m", "--base-url", server.url, "--rubric", "safety", "--store", tmp_path / "s.sqlite"]
+        common = ["--model", "m", "--base-url", server.url, "--rubrics", "safety", "--store", tmp_path / "s.sqlite"]
         done = program("judge", path, "-o", tmp_path / "o.jsonl", *common)
         assert (done.code, server.count) == (0, 2), done.err
     assert done.err == "the server asks to wait 5 s; waiting\n"
@@ -231,7 +231,7 @@ ADDRESSES = [
 @pytest.mark.parametrize("address", ADDRESSES)
 def test_addresses_with_a_user_are_refused_and_shown_without(tmp_path, monkeypatch, address):
     path = jsonl(tmp_path / "rows.jsonl", {"id": 1, "question": "q", "answer": "a"})
-    command = ["judge", path, "-o", tmp_path / "o.csv", "--model", "m", "--rubric", "safety"]
+    command = ["judge", path, "-o", tmp_path / "o.csv", "--model", "m", "--rubrics", "safety"]
     done = program(*command, "--base-url", address)
     monkeypatch.setenv("OPENAI_BASE_URL", address)
     for ended in (done, program(*command)):
@@ -248,7 +248,7 @@ def test_keys_that_no_request_can_carry_are_an_error(tmp_path, monkeypatch, key)
     path = jsonl(tmp_path / "rows.jsonl", {"id": 1, "question": "q", "answer": "a"})
     monkeypatch.setenv("OPENAI_API_KEY", key)
     with judge_server() as server:
-        common = ["--model", "m", "--rubric", "safety", "--base-url", server.url, "--store", tmp_path / "s.sqlite"]
+        common = ["--model", "m", "--rubrics", "safety", "--base-url", server.url, "--store", tmp_path / "s.sqlite"]
         done = program("judge", path, "-o", tmp_path / "o.csv", *common)
         assert (done.code, server.count, done.err.count("\n")) == (2, 0, 1), done.err
     assert "the API key in OPENAI_API_KEY contains" in done.err
@@ -286,11 +286,11 @@ def test_key_appears_in_no_message_file_or_store(tmp_path):
     printed = ""
     for mode in modes:
         with rogue_server(mode) as server:
-            common = ["--model", "m", "--base-url", server.url, "--rubric", "safety", "--tries", 1, "--keep-replies"]
+            common = ["--model", "m", "--base-url", server.url, "--rubrics", "safety", "--tries", 1, "--keep-replies"]
             out = ["-o", tmp_path / f"{mode}.jsonl", "--store", tmp_path / f"{mode}.sqlite"]
             done = program("judge", path, *out, *common)
             printed += done.out + done.err
-            program("cache", tmp_path / f"{mode}.sqlite", "-o", tmp_path / f"{mode}.csv")
+            program("stored-calls", tmp_path / f"{mode}.sqlite", "-o", tmp_path / f"{mode}.csv")
     files = [one.read_bytes().decode("latin-1") for one in tmp_path.rglob("*") if one.is_file()]
     assert len(modes) == 9
     for text in [*files, printed]:
@@ -304,7 +304,7 @@ def test_resume_of_a_finished_output_says_how_to_ask_again(tmp_path):
         common = ["--model", "m", "--base-url", server.url, "--store", tmp_path / "s.sqlite", "--tries", 1]
         (tmp_path / "t.txt").write_text("{question}")
         for command in (
-            ["judge", path, "-o", tmp_path / "o.jsonl", "--rubric", "safety", *common],
+            ["judge", path, "-o", tmp_path / "o.jsonl", "--rubrics", "safety", *common],
             ["answer", path, "-o", tmp_path / "a.parquet", "--keep", "id", "--bot", "given-contexts", "--template",
              tmp_path / "t.txt", *common],
         ):  # fmt: skip
@@ -325,6 +325,6 @@ def test_refused_connection_is_no_missing_file(tmp_path):
     done = program("summarize", "http://127.0.0.1:1/rows.csv")
     assert (done.code, "the server is not reachable" in done.err, "no such file" in done.err) == (3, True, False)
     path = jsonl(tmp_path / "rows.jsonl", {"id": 1, "question": "q", "answer": "a"})
-    common = ["--model", "m", "--rubric", "safety", "--base-url", "http://127.0.0.1:1/v1", "--tries", 1]
+    common = ["--model", "m", "--rubrics", "safety", "--base-url", "http://127.0.0.1:1/v1", "--tries", 1]
     done = program("judge", path, "-o", tmp_path / "o.csv", *common, "--store", tmp_path / "s.sqlite")
     assert (done.code, "Cannot connect to host 127.0.0.1:1" in done.err) == (7, True)

@@ -223,7 +223,7 @@ def test_a_full_disk_loses_no_reply_if_space_returns(tmp_path, disk):
             (disk / "ballast").unlink()
 
         helper = threading.Thread(target=free)
-        options = ["--model", "m", "--base-url", judge.url, "--rubric", "safety", "--concurrency", 4]
+        options = ["--model", "m", "--base-url", judge.url, "--rubrics", "safety", "--concurrency", 4]
         helper.start()
         done = program("judge", path, *options, "-o", tmp_path / "o.parquet", "--store", disk / "s.sqlite")
         helper.join()
@@ -281,7 +281,7 @@ def check_read_only(tmp_path, path, judge, store):
     ):
         fm.judge(more, settings(tmp_path, judge, store=store), output=tmp_path / "more.parquet")
     assert judge.count == 10
-    assert "10 calls in" in program("cache", store).out
+    assert "10 calls in" in program("stored-calls", store).out
     assert {one.name: one.read_bytes() for one in store.parent.iterdir()} == before
 
 
@@ -344,7 +344,7 @@ def test_an_output_must_not_be_the_store(tmp_path, monkeypatch, command):
     (tmp_path / "link.jsonl").symlink_to(store)
     os.link(store, tmp_path / "hard.jsonl")
     before = store.read_bytes()
-    options = ["--model", "m", *(["--rubric", "safety"] if command == "judge" else ["--bot", "given-contexts"])]
+    options = ["--model", "m", *(["--rubrics", "safety"] if command == "judge" else ["--bot", "given-contexts"])]
     first = [command, store] if command == "cache" else [command, rows, *options, "--store", store]
     for out in ("store.jsonl", "./store.jsonl", "link.jsonl", "hard.jsonl"):
         done = program(*first, "-o", out, "--overwrite")

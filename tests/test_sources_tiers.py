@@ -240,7 +240,7 @@ def test_figures_of_generation_and_end_to_end_tiers(tmp_path):
         figures = dict(fm.summarize(fm.score(table, suites=tier)).figures)
         assert {name: figures[name] for name in expected} == pytest.approx(expected)
         path = tmp_path / f"{tier}.parquet"
-        done = program("score", source, "-o", path, "--suite", tier)
+        done = program("score", source, "-o", path, "--suites", tier)
         assert done.code == 0, done.err
         figures = json.loads(program("summarize", path, "--json").out)["figures"]
         assert {name: figures[name] for name in expected} == pytest.approx(expected)

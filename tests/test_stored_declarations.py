@@ -103,7 +103,7 @@ def test_rows_summaries_histograms_and_correlations_know_the_declaration(folder)
     values = errors_of(new)
     worst = fm.worst_rows(new, "own_errors", n=3)
     assert worst["own_errors"].to_pylist() == sorted(values, reverse=True)[:3]
-    done = program("rows", new, "--worst", "own_errors", "-n", "1")
+    done = program("worst-rows", new, "own_errors", "-n", "1")
     assert f"own_errors {values.max():.4f}" in done.out
     for suffix in (".parquet", ".csv", ".jsonl"):
         summary = fm.summarize(folder / f"new{suffix}")
@@ -113,7 +113,7 @@ def test_rows_summaries_histograms_and_correlations_know_the_declaration(folder)
     assert fm.summarize(pq.read_table(new))["own_errors"].extra == fm.summarize(new)["own_errors"].extra
     reader = pq.read_table(new).to_reader()
     assert fm.summarize(reader)["own_errors"].extra == fm.summarize(new)["own_errors"].extra
-    by = fm.summarize_by(new, "language", metrics="own_errors")
+    by = fm.summarize_by(new, by="language", metrics="own_errors")
     assert by.better == {"own_errors": "lower"}
     assert fm.histograms(new, metrics="own_errors")["own_errors"].edges[-1] == 10.0
     (pair,) = fm.correlations(new, metrics="own_errors,token_f1")

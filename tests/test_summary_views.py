@@ -307,34 +307,22 @@ def test_missing_file_is_named(view, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("option", "function"),
+    ("command", "function"),
     [
-        ("--each", lambda path: fm.side_by_side([path])),
-        ("--primary", fm.primary_table),
-        ("--correlations", fm.correlations),
-        ("--histograms", fm.histograms),
+        ("side-by-side", lambda path: fm.side_by_side([path])),
+        ("primary-table", fm.primary_table),
+        ("correlations", fm.correlations),
+        ("histograms", fm.histograms),
     ],
 )
-def test_program_prints_each_view_and_its_json(option, function, tmp_path, monkeypatch):
+def test_program_prints_each_view_and_its_json(command, function, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     path = scored(tmp_path, "scores.parquet").name
-    shown = program("summarize", path, option)
+    shown = program(command, path)
     assert (shown.code, shown.out) == (0, f"{function(path)}\n")
     assert max(map(len, shown.out.splitlines())) <= 80
-    told = program("summarize", path, option, "--json")
+    told = program(command, path, "--json")
     assert json.loads(told.out) == json.loads(function(path).to_json())
-
-
-def test_views_are_exclusive_and_some_need_one_file(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    path = scored(tmp_path, "scores.parquet").name
-    both = program("summarize", path, "--each", "--primary")
-    assert (both.code, both.err) == (
-        2,
-        "error: --each and --primary print different tables; use one at a time\n",
-    )
-    two = program("summarize", path, path, "--histograms")
-    assert (two.code, two.err) == (2, "error: --histograms: expected one file of scores, got 2\n")
 
 
 def test_primary_table_marks_figures_over_some_rows():

@@ -193,7 +193,7 @@ def test_judge_notes_and_parses_lists_too(tmp_path: Path, monkeypatch: pytest.Mo
             tmp_path / "b.csv",
             "--model",
             "m",
-            "--rubric",
+            "--rubrics",
             "correctness",
             "--base-url",
             judge.url,

@@ -53,7 +53,7 @@ def test_threads_accept_integers_of_any_type():
     assert fm.rank({"q": {"a": 1}}, {"q": {"a": 1}}, "mrr", threads=np.int8(2)).mean == {"mrr": 1.0}
 
 
-IN = {"rank": 2, "match": 2, "search": 2, "validate": 2, "compare": 2, "sacrebleu": 2}
+IN = {"rank": 2, "match": 2, "search": 2, "validate": 2, "compare": 2, "sacrebleu-paired": 2, "compare-rankings": 3}
 
 
 COMMANDS = [
@@ -65,8 +65,7 @@ COMMANDS = [
 @pytest.mark.parametrize("threads", ["-1", "0", "1025"])
 def test_commands_accept_the_same_thread_counts(command, threads):
     more = {
-        "trend": ["-m", "token_f1"],
-        "sacrebleu": ["--paired", "bs"],
+        "trend": ["token_f1"],
         "report": ["-o", "out.html"],
         "plot": ["-o", "out.svg"],
     } | {name: ["-o", "out.parquet"] for name in ("score", "index", "search", "match", "project")}

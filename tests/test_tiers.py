@@ -15,6 +15,7 @@ import fastmetrics as fm
 from fastmetrics.errors import ColumnError, InputError, OptionError, UnknownNameError
 from fastmetrics.metrics import REGISTRY, SUITES, TIERS, suite
 from fastmetrics.plan.plan import parse, plan
+from fastmetrics.scoring.calls import callable_of
 from tests.program import jsonl, program
 
 TIER0 = ["total_samples", "avg_nn_distance", "std_nn_distance", "density_score", "avg_spread", "max_spread"]
@@ -137,7 +138,7 @@ def test_tiers_from_files_equal_those_in_memory(tmp_path, rows):
 def test_metrics_without_their_columns_are_left_out_and_named(tmp_path):
     few = [{name: TABLE[name][at] for name in ("id", "question", "answer", "reference")} for at in range(5)]
     path = jsonl(tmp_path / "t.jsonl", *few)
-    done = program("score", path, "-o", tmp_path / "o.parquet", "--suite", "tier2")
+    done = program("score", path, "-o", tmp_path / "o.parquet", "--suites", "tier2")
     assert (done.code, done.err) == (0, "")
     said = " ".join(done.out.split())
     assert (
@@ -184,7 +185,7 @@ def test_scores_of_a_judge_are_metrics(name):
     values = JUDGED[name]
     metric = REGISTRY[name]
     assert (metric.better, metric.usual, metric.required) == ("higher", False, (name,))
-    np.testing.assert_array_equal(getattr(fm, name)(values), np.array(values, float))
+    np.testing.assert_array_equal(callable_of(name)(values), np.array(values, float))
     made = fm.score({name: values}, [name])
     assert made[name].to_pylist() == values
     beyond = metric.bounds[1] + 0.5
@@ -201,7 +202,7 @@ def test_summaries_of_judged_files_have_the_labels_of_the_source():
 def test_scores_of_a_judge_are_in_no_other_suite(tmp_path):
     assert not set(JUDGED) & {one.name for name in (*SUITES, "core", "all") for one in suite(name)}
     path = jsonl(tmp_path / "t.jsonl", *pa.table(TABLE).to_pylist())
-    done = program("score", path, "-o", tmp_path / "o.parquet", "--suite", "lexical,generation", "--keep", "judge_e2e")
+    done = program("score", path, "-o", tmp_path / "o.parquet", "--suites", "lexical,generation", "--keep", "judge_e2e")
     assert done.code == 0
     assert pq.read_table(tmp_path / "o.parquet")["judge_e2e"].to_pylist() == JUDGED["judge_e2e"]
 

@@ -51,7 +51,7 @@ def test_figures_of_known_topics(rows):
     vectors = pa.array([CORNERS[row[0]].tolist() for row in rows], pa.list_(pa.float64()))
     log = table.append_column("question_embedding", vectors)
     chunks = {"id": list("abcde"), "source": ["x", "x", "y", None, "y"]}
-    found = fm.topic_coverage(log, 4, k=2, chunks=chunks, scores="f1")
+    found = fm.topic_coverage(log, topics=4, k=2, chunks=chunks, scores="f1")
     source = dict(zip(*chunks.values(), strict=True))
     number = found.to_rows()["topic"].to_pylist()
     groups = defaultdict(list)
@@ -78,7 +78,7 @@ def test_figures_of_known_topics(rows):
     assert sizes == sorted(sizes, reverse=True)
     gaps = [found.topics[at].gap for at in found.gaps]
     assert gaps == sorted((topic.gap for topic in found.topics if topic.gap), reverse=True)
-    by_score = fm.topic_coverage(log, 4, failure="f1")
+    by_score = fm.topic_coverage(log, topics=4, failure="f1")
     lost = sum(topic.gap for topic in by_score.topics)
     losses = [len(own) * mean([1 - row[4] for row in own if row[4] is not None]) for own in groups.values()]
     assert lost == pytest.approx(sum(one for one in losses if not math.isnan(one)))
@@ -88,9 +88,9 @@ def test_seed_and_threads_reproduce_topics():
     rng = np.random.default_rng(0)
     rows = (CORNERS[rng.integers(0, 4, 20_000)] + 0.4 * rng.standard_normal((20_000, 4))).astype(np.float32)
     log = {"question_embedding": pa.array(rows.tolist(), pa.list_(pa.float32()))}
-    one, other = (fm.topic_coverage(log, 7, threads=n).to_rows() for n in (1, 3))
+    one, other = (fm.topic_coverage(log, topics=7, threads=n).to_rows() for n in (1, 3))
     assert one.equals(other)
-    assert fm.topic_coverage(log, 7, seed=1).to_rows().num_rows == 20_000
+    assert fm.topic_coverage(log, topics=7, seed=1).to_rows().num_rows == 20_000
 
 
 def test_rows_outside_the_sample_get_the_nearest_topic():
@@ -106,16 +106,16 @@ def test_rows_outside_the_sample_get_the_nearest_topic():
 
 def test_topics_of_few_or_equal_questions():
     same = {"question": ["a card"] * 9, "question_embedding": [[1.0, 0.0]] * 9}
-    found = fm.topic_coverage(same, 3)
+    found = fm.topic_coverage(same, topics=3)
     assert [topic.questions for topic in found.topics] == [9]
     assert list(found.topics[0].samples) == ["a card"]
     assert (found.failure, list(found.gaps)) == (None, [])
     assert "fewer than 3 distinct questions" in str(found)
     two = {"question": ["a", "b", None], "question_embedding": [[1.0, 0.0], [0.0, 1.0], None]}
-    found = fm.topic_coverage(two, 20)
+    found = fm.topic_coverage(two, topics=20)
     assert (len(found.topics), found.left_out) == (2, 1)
     assert found.to_rows()["topic"].to_pylist()[2] is None
-    assert len(fm.topic_coverage(two, 1).topics) == 1
+    assert len(fm.topic_coverage(two, topics=1).topics) == 1
     nothing = {"question": pa.array([], pa.string()), "question_embedding": pa.array([], pa.list_(pa.float32()))}
     assert list(fm.topic_coverage(nothing).topics) == []
 
@@ -149,7 +149,7 @@ def test_invalid_topic_input_raises(log, options, kind, message):
 def test_topics_command(tmp_path):
     rows = [{"question": text, "question_embedding": [1.0, at], "answer": ""} for at, text in enumerate(TEXTS[:3])]
     log = jsonl(tmp_path / "log.jsonl", *map(json.dumps, rows))
-    done = program("topics", log, "--topics", 2, "-o", tmp_path / "topics.json")
+    done = program("topic-coverage", log, "--topics", 2, "-o", tmp_path / "topics.json")
     assert (done.code, done.err) == (0, "")
     made = json.loads((tmp_path / "topics.json").read_text())
     assert sum(one["questions"] for one in made["topics"]) == 3

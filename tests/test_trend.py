@@ -38,7 +38,7 @@ def test_runs_are_ordered_by_start_time_with_means(folder):
 
 
 def test_program_draws_intervals_to_scale(folder):
-    done = program("trend", str(folder), "-m", "token_f1")
+    done = program("trend", str(folder), "token_f1")
     assert "means from the first run to the last: ▁▄██\n" in done.out
     lines = done.out.splitlines()
     assert (done.code, len(lines)) == (0, 10)
@@ -47,11 +47,11 @@ def test_program_draws_intervals_to_scale(folder):
     assert len({*points}) > 2
     assert all(len(line) <= 80 for line in lines)
     assert lines[4].startswith("fewer*")
-    told = json.loads(program("trend", str(folder), "-m", "token_f1", "--json").out)
+    told = json.loads(program("trend", str(folder), "token_f1", "--json").out)
     assert told == json.loads(fm.trend(folder, "token_f1").to_json())
 
 
 def test_metric_missing_from_all_runs_is_named(folder):
     with pytest.raises(UnknownNameError, match="no run has it: unknown metric 'token_f2'; did you mean 'token_f1'"):
         fm.trend(folder, "token_f2")
-    assert program("trend", str(folder), "-m", "token_f2").code == 2
+    assert program("trend", str(folder), "token_f2").code == 2

@@ -39,7 +39,7 @@ def test_cache_hit_rate_equals_the_definition(rows, tau, sizes):
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(SIZES, "question_block_rows", sizes[0])
         patched.setattr(SIZES, "question_tile_rows", sizes[1])
-        found = fm.cache_hit_rate(log, tau, threads=1)
+        found = fm.cache_hit_rate(log, tau=tau, threads=1)
     table = found.to_arrow().to_pylist()
     for row, near in zip(table, expected, strict=True):
         assert row["cosine"] == (None if near is None else pytest.approx(near[0], abs=1e-6))
@@ -163,21 +163,25 @@ def test_invalid_logs_raise(call, log, message):
 
 def test_tau_must_be_a_cosine():
     with pytest.raises(OptionError, match=r"^tau=2: expected a number from -1 to 1"):
-        fm.cache_hit_rate({"question_embedding": [[1.0]]}, 2)
+        fm.cache_hit_rate({"question_embedding": [[1.0]]}, tau=2)
 
 
-def test_ux_command(tmp_path):
+def test_programs_print_and_write_the_figures(tmp_path):
     rows = ({"question_embedding": [1.0, 0.0], "session": 1, "answer": "a"} for _ in range(2))
     log = jsonl(tmp_path / "log.jsonl", *rows)
-    done = program("ux", log, "-o", tmp_path / "ux.json", "--tau", 0.9)
-    assert (done.code, done.err) == (0, "")
-    made = json.loads((tmp_path / "ux.json").read_text())
-    assert (made["cache"]["cache_hit_rate"], made["sessions"]["context_preservation"]) == (0.5, 1.0)
-    done = program("ux", "-", "--format", "jsonl", "--json", stdin=log.read_bytes())
-    assert json.loads(done.out) == made | {"cache": {**json.loads(done.out)["cache"]}}
-    bare = jsonl(tmp_path / "bare.jsonl", {"question": "a"})
-    done = program("ux", bare)
-    assert (done.code, "--embedder wordllama" in done.err) == (3, True)
+    bare = jsonl(tmp_path / "bare.jsonl", {"question": "a", "session": 1})
+    for command, figure, value in (
+        ("cache-hit-rate", "cache_hit_rate", 0.5),
+        ("context-preservation", "context_preservation", 1.0),
+    ):
+        done = program(command, log, "-o", tmp_path / f"{command}.json")
+        assert (done.code, done.err) == (0, "")
+        figures = json.loads((tmp_path / f"{command}.json").read_text())
+        assert figures[figure] == value
+        streamed = program(command, "-", "--format", "jsonl", "--json", stdin=log.read_bytes())
+        assert json.loads(streamed.out) == figures
+        without = program(command, bare)
+        assert (without.code, "--embedder wordllama" in without.err) == (3, True)
 
 
 @pytest.mark.parametrize("best", [None, 5])

@@ -176,7 +176,7 @@ def test_lists_of_any_length_in_slices_and_chunks() -> None:
     assert (found["f1"].n, found.n_no_label) == (3, 2)
     assert found["f1"].pearson.value == pytest.approx(np.corrcoef([0.3, 0.4, 0.9], [1, 3, 5.5])[0, 1])
     assert found.raters is not None
-    assert found.raters.alpha_interval == krippendorff_alpha([[2, 5], [None, 6], [4, None]], "interval")
+    assert found.raters.alpha_interval == krippendorff_alpha([[2, 5], [None, 6], [4, None]], level="interval")
     mixed = validate(scores, pa.table({"flags": flags}).slice(1), positive=0.5, resamples=5)
     assert (mixed["f1"].n, mixed.n_no_label) == (4, 1)
     assert mixed["f1"].decision.threshold == 0.3

@@ -87,7 +87,7 @@ def test_several_raters_in_columns_or_lists() -> None:
         assert found["f1"].n == 3
         assert found["f1"].pearson.value == pytest.approx(np.corrcoef([0.1, 0.2, 0.9], [1.5, 2, 3.5])[0, 1])
         assert found.raters is not None
-        assert found.raters.alpha_interval == krippendorff_alpha([first, second], "interval")
+        assert found.raters.alpha_interval == krippendorff_alpha([first, second], level="interval")
         assert found.positive is None
         assert "graded" in str(found)
     assert "grades[0] × grades[1]" in str(lists)

@@ -116,7 +116,7 @@ def files(tmp_path, monkeypatch):
 
 
 def test_program_prints_worst_rows(files):
-    done = program("rows", "scores.parquet", "answers.jsonl", "--worst", "token_f1", "-n", "3")
+    done = program("worst-rows", "scores.parquet", "token_f1", "--answers", "answers.jsonl", "-n", "3")
     blocks = done.out.split("\n\n")
     assert (done.code, len(blocks)) == (0, 3)
     assert all(len(line) <= 80 for line in done.out.splitlines())
@@ -130,7 +130,15 @@ def test_program_prints_worst_rows(files):
 
 
 def test_program_writes_worst_rows(files):
-    arguments = ("rows", "other.parquet", "answers.jsonl", "--worst", "token_f1", "--baseline", "scores.parquet")
+    arguments = (
+        "worst-rows",
+        "other.parquet",
+        "token_f1",
+        "--answers",
+        "answers.jsonl",
+        "--baseline",
+        "scores.parquet",
+    )
     assert program(*arguments, "-o", "rows.parquet", "-n", "5").out == "5 rows: rows.parquet\n"
     written = pq.read_table("rows.parquet")
     assert written.column_names[:4] == ["id", "baseline", "score", "change"]
@@ -139,19 +147,10 @@ def test_program_writes_worst_rows(files):
     )
     again = program(*arguments, "-o", "rows.parquet")
     assert (again.code, "--overwrite" in again.err) == (4, True)
-    neither = program("rows", "scores.parquet")
-    assert (neither.code, "--best METRIC" in neither.err) == (2, True)
-
-
-def test_compare_writes_the_rows_that_changed_most(files):
-    arguments = ("compare", "scores.parquet", "other.parquet", "--of", "token_f1", "--texts", "answers.jsonl")
-    assert program(*arguments, "--rows", "worst=6", "-o", "rows.csv").out == "6 rows: rows.csv\n"
     expected = fm.worst_rows("other.parquet", "token_f1", n=6, baseline="scores.parquet")
-    assert pa.csv.read_csv("rows.csv")["id"].to_pylist() == expected["id"].to_pylist()
-    assert program(*arguments, "--rows", "best=6", "-o", "best.parquet").code == 0
+    assert program(*arguments, "--best", "-n", "6", "-o", "best.parquet").code == 0
     assert pq.read_table("best.parquet")["change"].to_pylist() > expected["change"].to_pylist()
-    for wrong in (("--rows", "last=6", "-o", "x.csv"), ("--rows", "worst=6"), ("--rows", "worst=0", "-o", "x.csv")):
-        assert program(*arguments, *wrong).code == 2
+    assert program(*arguments, "-n", "0").code == 2
 
 
 LANGUAGE = ["en" if n % 3 else "ru" for n in range(N)]
@@ -183,13 +182,13 @@ def test_unknown_segment_raises(asked, error, message):
         fm.worst_rows(cut, "token_f1", **asked)
 
 
-def test_compare_writes_rows_of_two_systems_in_one_segment(files):
+def test_program_writes_rows_of_two_systems_in_one_segment(files):
     three = [
         table.append_column("system", pa.array([name] * N)).append_column("language", pa.array(LANGUAGE))
         for name, table in (("old", SCORES), ("new", OTHER), ("newest", SCORES))
     ]
     pq.write_table(pa.concat_tables(three, promote_options="permissive"), "all.parquet")
-    rows = ("compare", "all.parquet", "--system", "system", "--of", "token_f1", "--rows", "worst=7", "-o", "w.parquet")
+    rows = ("worst-rows", "all.parquet", "token_f1", "--system", "system", "-n", "7", "-o", "w.parquet")
     vague = program(*rows)
     assert vague.code == 2
     assert "there are 3 runs; choose two of them with --baseline and --other: old, new, newest" in vague.err
@@ -198,7 +197,7 @@ def test_compare_writes_rows_of_two_systems_in_one_segment(files):
     unknown = program(*rows, "--baseline", "old", "--other", "nex")
     assert (unknown.code, "did you mean" in unknown.err or "new" in unknown.err) == (2, True)
     named = (*rows, "--baseline", "old", "--other", "new", "--by", "language", "--segment", "language=ru")
-    assert program(*named, "--texts", "answers.jsonl").out == "7 rows: w.parquet\n"
+    assert program(*named, "--answers", "answers.jsonl").out == "7 rows: w.parquet\n"
     cut = [table.append_column("language", pa.array(LANGUAGE)) for table in (SCORES, OTHER)]
     expected = fm.worst_rows(cut[1], "token_f1", n=7, baseline=cut[0], by="language", segment="language=ru")
     found = pq.read_table("w.parquet")
@@ -208,7 +207,7 @@ def test_compare_writes_rows_of_two_systems_in_one_segment(files):
         table.append_column("answer", pa.array([name] * N)) for name, table in zip(("old", "new"), three, strict=False)
     ]
     pq.write_table(pa.concat_tables(answers, promote_options="permissive"), "both.parquet")
-    assert program(*named, "--texts", "both.parquet", "--overwrite").code == 0
+    assert program(*named, "--answers", "both.parquet", "--overwrite").code == 0
     assert set(pq.read_table("w.parquet")["answer"].to_pylist()) == {"new"}
     with pytest.raises(InputError, match=r"answers contain the id 'q[0-9]+' in 2 rows; give the answers of one run"):
         fm.worst_rows(OTHER, "token_f1", answers="both.parquet")
@@ -222,26 +221,16 @@ def test_worst_and_best_refuse_a_metric_without_a_direction(tmp_path, monkeypatc
     for metric in ("my_score", "answer_length"):
         with pytest.raises(OptionError, match=rf"{metric!r} declares no direction; state it with better="):
             fm.worst_rows(scores, metric)
-        for option in ("--worst", "--best"):
-            done = program("rows", "scores.parquet", option, metric)
+        for option in ((), ("--best",)):
+            done = program("worst-rows", "scores.parquet", metric, *option)
             assert (done.code, f"state it with --better {metric}=lower" in done.err) == (2, True)
     assert fm.worst_rows(scores, "my_score", better={"my_score": "lower"}, n=1)["id"].to_pylist() == ["b"]
     assert fm.worst_rows(scores, "my_score", better={"my_score": "higher"}, n=1)["id"].to_pylist() == ["a"]
-    done = program("rows", "scores.parquet", "--worst", "my_score", "--better", "my_score=lower", "-n", "1")
+    done = program("worst-rows", "scores.parquet", "my_score", "--better", "my_score=lower", "-n", "1")
     assert (done.code, done.out) == (0, "b  my_score 0.9000\n")
-    compare = (
-        "compare",
-        "scores.parquet",
-        "other.parquet",
-        "--of",
-        "my_score",
-        "--rows",
-        "worst=1",
-        "-o",
-        "rows.jsonl",
-    )
-    assert program(*compare).code == 2
-    assert program(*compare, "--better", "my_score=lower").code == 0
+    changes = ("worst-rows", "other.parquet", "my_score", "--baseline", "scores.parquet", "-n", "1", "-o", "rows.jsonl")
+    assert program(*changes).code == 2
+    assert program(*changes, "--better", "my_score=lower").code == 0
     assert json.loads((tmp_path / "rows.jsonl").read_text())["id"] == "c"
     with pytest.raises(OptionError, match="expected higher or lower"):
         fm.worst_rows(scores, "my_score", better={"my_score": "lowr"})

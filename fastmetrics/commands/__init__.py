@@ -10,19 +10,25 @@ COMMANDS = (
     "score",
     "metrics",
     "summarize",
+    "summarize-by",
+    "side-by-side",
+    "primary-table",
+    "correlations",
+    "histograms",
     "compare",
-    "sacrebleu",
+    "sacrebleu-paired",
     "power",
     "repeats",
     "gate",
     "report",
     "plot",
-    "rows",
-    "runs",
+    "worst-rows",
+    "list-runs",
     "trend",
     "profile",
     "validate",
     "rank",
+    "compare-rankings",
     "geometry",
     "project",
     "index",
@@ -31,21 +37,23 @@ COMMANDS = (
     "embed",
     "answer",
     "judge",
-    "judges",
-    "sample",
-    "check",
-    "usage",
-    "domain",
-    "topics",
-    "ux",
-    "cache",
+    "judge-report",
+    "sample-rows",
+    "check-dataset",
+    "chunk-utilization",
+    "domain-analysis",
+    "topic-coverage",
+    "cache-hit-rate",
+    "context-preservation",
+    "stored-calls",
 )
-"""The names of the commands, in the order of the help page."""
+"""The names of the commands, in the order of the help page: those of the functions behind them, with hyphens."""
 
 
 def load(name: str) -> Callable[..., None]:
     """The function of a command, imported from the module that has its name."""
-    function: Callable[..., None] = getattr(importlib.import_module(f"fastmetrics.commands.{name}"), name)
+    own = name.replace("-", "_")
+    function: Callable[..., None] = getattr(importlib.import_module(f"fastmetrics.commands.{own}"), own)
     return function
 
 

@@ -21,17 +21,20 @@ _BOTS = ("full-context", "given-contexts", "faq")
 
 
 def answer(
-    inputs: Annotated[
+    table: Annotated[
         list[str],
         typer.Argument(
             help="Files of questions (any input of score), or - for standard input.", metavar="QUESTIONS..."
         ),
     ],
     *,
-    out: Annotated[
+    output: Annotated[
         str | None,
         typer.Option(
-            "--out", "-o", help="The output: a file, with the format given by its suffix, or a folder.", metavar="PATH"
+            "--output",
+            "-o",
+            help="The output: a file, with the format given by its suffix, or a folder.",
+            metavar="PATH",
         ),
     ] = None,
     bot: Annotated[
@@ -166,20 +169,20 @@ def answer(
     if dry_run:
         from fastmetrics.derive.dry_run import estimate_answering
 
-        typer.echo(str(estimate_answering(inputs, asked, **reading, retry=split(retry))))
+        typer.echo(str(estimate_answering(table, asked, **reading, retry=split(retry))))
         return
-    if out is None:
-        raise OptionError("--out is missing: name the file of answers, or add --dry-run")
+    if output is None:
+        raise OptionError("--output is missing: name the file of answers, or add --dry-run")
     from fastmetrics.derive.answer import answer as answer_table
     from fastmetrics.tables.output.replaceable import check_not_read
 
-    check_not_read(str(out), [faq, knowledge])
+    check_not_read(str(output), [faq, knowledge])
 
     with progress_of_calls(quiet, "answering") as shown:
         done = answer_table(
-            inputs,
+            table,
             asked,
-            output=out,
+            output=output,
             **reading,
             system=system,
             keep=None if keep is None else names(keep, "--keep"),

@@ -2,20 +2,33 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from fastmetrics.commands.options import Interval, IntervalKind, Plugins, Threads
-
-
-class Correction(StrEnum):
-    """Corrections for multiple comparisons."""
-
-    holm = "holm"
-    bh = "bh"
-    none = "none"
+from fastmetrics.commands.options import (
+    AllowDifferences,
+    AsJson,
+    AsMarkdown,
+    BaselineName,
+    Better,
+    Bootstrap,
+    ByPosition,
+    Cluster,
+    Confidence,
+    Corrected,
+    Correction,
+    Interval,
+    IntervalKind,
+    Names,
+    On,
+    OnlyMetrics,
+    Plugins,
+    Resamples,
+    Seed,
+    System,
+    Threads,
+)
 
 
 def compare(
@@ -26,18 +39,13 @@ def compare(
         ),
     ],
     *,
-    metrics: Annotated[
-        list[str] | None, typer.Option("--metrics", "-m", help="Compare only these metrics: token_f1,mrr.")
-    ] = None,
+    metrics: OnlyMetrics = None,
     by: Annotated[
         list[str] | None,
         typer.Option(help="Columns whose values define segments; repeat for another division: --by a,b --by c."),
     ] = None,
     segments: Annotated[str | None, typer.Option(help="A file with ids and the columns of --by.")] = None,
-    cluster: Annotated[
-        str | None,
-        typer.Option(help="The column whose equal values mark dependent rows: document, session or question."),
-    ] = None,
+    cluster: Cluster = None,
     tests: Annotated[
         list[str] | None,
         typer.Option(
@@ -45,20 +53,16 @@ def compare(
             help="fisher (the default), t, mcnemar, wilcoxon, sequential; for --unpaired permutation, welch.",
         ),
     ] = None,
-    correction: Annotated[
-        Correction, typer.Option(help="Correction of p for the number of comparisons.")
-    ] = Correction.holm,
-    resamples: Annotated[int, typer.Option(min=1, help="Random sign patterns for each p.")] = 10_000,
-    bootstrap: Annotated[int, typer.Option(min=1, help="Samples for each bootstrap interval.")] = 2_000,
-    confidence: Annotated[float, typer.Option(help="Confidence level of the intervals.")] = 0.95,
+    correction: Corrected = Correction.holm,
+    resamples: Resamples = 10_000,
+    bootstrap: Bootstrap = 2_000,
+    confidence: Confidence = 0.95,
     interval: Interval = IntervalKind.auto,
-    names: Annotated[list[str] | None, typer.Option("--names", help="Names of the runs, in order: old,new.")] = None,
-    baseline: Annotated[str | None, typer.Option(help="The name of the baseline run.")] = None,
-    system: Annotated[str | None, typer.Option(help="The column of one file that names the systems.")] = None,
-    on: Annotated[str | None, typer.Option(help="The column that pairs the rows; by default the id.")] = None,
-    by_position: Annotated[
-        bool, typer.Option("--by-position", help="Pair rows by position: row i of each run is the same question.")
-    ] = False,
+    names: Names = None,
+    baseline: BaselineName = None,
+    system: System = None,
+    on: On = None,
+    by_position: ByPosition = False,
     unpaired: Annotated[
         bool, typer.Option("--unpaired", help="Compare runs that share no rows, as independent samples.")
     ] = False,
@@ -68,26 +72,13 @@ def compare(
     margin: Annotated[
         float | None, typer.Option(help="A difference that does not matter: tests equivalence within it.")
     ] = None,
-    better: Annotated[list[str] | None, typer.Option(help="Which direction is better: my_score=lower.")] = None,
-    allow_differences: Annotated[
-        bool, typer.Option("--allow-differences", help="Compare runs even if their options or versions differ.")
-    ] = False,
-    seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
+    better: Better = None,
+    allow_differences: AllowDifferences = False,
+    seed: Seed = 0,
     threads: Threads = None,
-    rows: Annotated[
-        str | None, typer.Option(help="Write the rows with the largest changes to --out instead: worst=20 or best=20.")
-    ] = None,
-    of: Annotated[str | None, typer.Option("--of", help="The metric of --rows.", metavar="METRIC")] = None,
-    segment: Annotated[str | None, typer.Option(help="Restrict --rows to this segment of --by: language=ru.")] = None,
-    other: Annotated[
-        str | None, typer.Option(help="The name of the run that --rows compares with --baseline, if there are several.")
-    ] = None,
-    texts: Annotated[str | None, typer.Option(help="The answers of the other run, for the texts of --rows.")] = None,
-    out: Annotated[str | None, typer.Option("--out", "-o", help="The file for --rows.", metavar="PATH")] = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file if it exists.")] = False,
     plugin: Plugins = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
-    as_markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown.")] = False,
+    as_json: AsJson = False,
+    as_markdown: AsMarkdown = False,
     as_latex: Annotated[bool, typer.Option("--latex", help="Print a table of systems and metrics in LaTeX.")] = False,
 ) -> None:
     """Compare systems with a baseline on the same rows.
@@ -98,9 +89,6 @@ def compare(
     from fastmetrics.commands.terminal import print_lines, print_pieces
     from fastmetrics.errors import OptionError
     from fastmetrics.results.comparison import compare as compared
-    from fastmetrics.results.score_runs import open_runs, two_runs
-    from fastmetrics.results.worst_rows import worst_rows
-    from fastmetrics.tables.output.write_table import table_place, write_whole
 
     if as_json + as_markdown + as_latex > 1:
         raise OptionError("choose one of --json, --markdown and --latex")
@@ -110,28 +98,7 @@ def compare(
     if system is not None and len(runs) > 1:
         raise OptionError("--system needs exactly one file, which contains all systems")
     load_plugins(plugin)
-    ways = pairs(better, "--better", "NAME=lower or NAME=higher")
     given = runs[0] if system is not None else dict(zip(called, runs, strict=True)) if called else runs
-    if rows is not None or out is not None:
-        place = table_place(str(out), [runs, baseline, texts], overwrite=overwrite)
-        first, second = (baseline, runs[0]) if system else two_runs(open_runs(given), baseline, other)
-        found_rows = worst_rows(
-            second,
-            of or "",
-            **_which(rows, of, out),
-            answers=texts,
-            baseline=first,
-            on=on,
-            by=columns(by, "--by"),
-            segment=segment,
-            system=system,
-            other=other if system else None,
-            better=ways,
-            allow_differences=allow_differences,
-        )
-        write_whole(found_rows, place, {"rows": of}, {"id"})
-        typer.echo(f"{found_rows.num_rows:,} rows: {out}")
-        return
     found = compared(
         given,
         baseline=baseline,
@@ -151,7 +118,7 @@ def compare(
         unpaired=unpaired,
         sequential=sequential,
         margin=margin,
-        better=ways,
+        better=pairs(better, "--better", "NAME=lower or NAME=higher"),
         allow_differences=allow_differences,
         seed=seed,
         threads=threads,
@@ -162,15 +129,3 @@ def compare(
         typer.echo(found.to_latex(), nl=False)
     else:
         print_lines(found.markdown_lines() if as_markdown else found.lines())
-
-
-def _which(rows: str | None, metric: str | None, out: str | None) -> dict[str, Any]:
-    """Parse ``--rows``: the number of rows, and worst or best."""
-    from fastmetrics.errors import OptionError
-
-    which, _, count = (rows or "worst=20").partition("=")
-    if which not in ("worst", "best") or not count.isdecimal() or int(count) == 0:
-        raise OptionError(f"--rows {rows}: expected worst or best, followed by = and a number of rows")
-    if metric is None or out is None:
-        raise OptionError("--rows needs a metric (--of token_f1) and an output file (--out rows.parquet)")
-    return {"n": int(count), "best": which == "best"}

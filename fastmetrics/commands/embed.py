@@ -9,15 +9,18 @@ import typer
 
 
 def embed(
-    inputs: Annotated[
+    table: Annotated[
         list[str],
         typer.Argument(help="Files of text (any input of score), or - for standard input.", metavar="INPUT..."),
     ],
     *,
-    out: Annotated[
+    output: Annotated[
         str,
         typer.Option(
-            "--out", "-o", metavar="PATH", help="The output: a file, with the format given by its suffix, or a folder."
+            "--output",
+            "-o",
+            metavar="PATH",
+            help="The output: a file, with the format given by its suffix, or a folder.",
         ),
     ],
     of: Annotated[
@@ -54,10 +57,10 @@ def embed(
 
     reading: dict[str, Any] = {"columns": pairs(columns), "format": format, "max_row_bytes": max_row_bytes}
     done = embed_table(
-        inputs,
+        table,
         Embedder(embedder, cache=cache),
         names(of, "--of"),
-        output=out,
+        output=output,
         **reading,
         keep=None if keep is None else names(keep, "--keep"),
         on_error=on_error,

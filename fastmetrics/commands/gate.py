@@ -7,7 +7,20 @@ from typing import Annotated
 
 import typer
 
-from fastmetrics.commands.options import Plugins, Threads
+from fastmetrics.commands.options import (
+    AllowDifferences,
+    AsJson,
+    AsMarkdown,
+    Better,
+    ByPosition,
+    Cluster,
+    Confidence,
+    On,
+    Plugins,
+    Scores,
+    Seed,
+    Threads,
+)
 
 
 class Unpaired(StrEnum):
@@ -25,7 +38,7 @@ class Correction(StrEnum):
 
 
 def gate(
-    scores: Annotated[str, typer.Argument(help="The score file, folder or address.", show_default=False)],
+    scores: Scores,
     *,
     require: Annotated[
         list[str] | None, typer.Option("--require", "-r", help="A rule, repeatable: 'token_f1.mean >= 0.6'.")
@@ -42,35 +55,28 @@ def gate(
             "--min-n", help="Rows with a score that a rule needs; by default 5, or 20 if it reads an interval."
         ),
     ] = None,
-    better: Annotated[list[str] | None, typer.Option(help="Which direction is better: my_score=lower.")] = None,
-    cluster: Annotated[
-        str | None,
-        typer.Option(help="The column whose equal values mark dependent rows: document, session or question."),
-    ] = None,
-    confidence: Annotated[float, typer.Option(help="Confidence level of the intervals.")] = 0.95,
+    better: Better = None,
+    cluster: Cluster = None,
+    confidence: Confidence = 0.95,
     correction: Annotated[
         Correction, typer.Option(help="Correction of the intervals for the number of rules that read one.")
     ] = Correction.none,
     sequential: Annotated[
         bool, typer.Option("--sequential", help="Bounds that hold at every look while rows are appended.")
     ] = False,
-    on: Annotated[str | None, typer.Option(help="The column that pairs the rows; by default the id.")] = None,
-    by_position: Annotated[
-        bool, typer.Option("--by-position", help="Pair rows by position: row i of both is the same question.")
-    ] = False,
-    allow_differences: Annotated[
-        bool, typer.Option("--allow-differences", help="Compare runs even if their options or versions differ.")
-    ] = False,
-    seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = 0,
+    on: On = None,
+    by_position: ByPosition = False,
+    allow_differences: AllowDifferences = False,
+    seed: Seed = 0,
     threads: Threads = None,
     junit: Annotated[str | None, typer.Option(help="Also write JUnit XML to this file.", metavar="FILE")] = None,
     plugin: Plugins = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
-    as_markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown for a pull request.")] = False,
+    as_json: AsJson = False,
+    as_markdown: AsMarkdown = False,
 ) -> None:
-    """Check scores against rules; exit code 1 if one is broken.
+    """Check scores against rules, by the exit code.
 
-    The exit code is 0 if all rules are met.
+    The exit code is 0 if all rules are met, and 1 if one is broken.
     """
     from fastmetrics.commands.options import load_plugins, pairs
     from fastmetrics.commands.terminal import print_lines, print_pieces

@@ -6,28 +6,33 @@ from typing import Annotated, Any
 
 import typer
 
-from fastmetrics.commands.options import VECTORS, Threads
+from fastmetrics.commands.options import AsJson, Seed, Threads, VectorColumn, VectorFiles
 
 
 def geometry(
-    vectors: Annotated[str, typer.Argument(help=VECTORS, show_default=False)],
+    vectors: VectorFiles,
     *,
     metric: Annotated[str, typer.Option(help="Distance: cosine or euclidean.")] = "cosine",
     k: Annotated[int, typer.Option("-k", help="Number of neighbours of each row.")] = 10,
-    column: Annotated[str | None, typer.Option(help="The column of vectors; by default the only one.")] = None,
+    column: VectorColumn = None,
     sample: Annotated[
         int, typer.Option(help="Size of the sample of rows for neighbours, if there are more rows.")
     ] = 4096,
-    seed: Annotated[int, typer.Option(help="Seed of the samples.")] = 0,
+    pair_sample: Annotated[int, typer.Option(help="Number of random pairs of rows.")] = 200_000,
+    exact_work: Annotated[
+        float, typer.Option(help="Multiplications up to which all pairs of rows are compared.")
+    ] = 5e11,
+    seed: Seed = 0,
     threads: Threads = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    as_json: AsJson = False,
 ) -> None:
-    """Measure spread, dimensionality and distances of embeddings.
+    """Measure spread and distances of embeddings.
 
     Distances are those to the nearest neighbour and between pairs.
     """
     from fastmetrics.vectors.geometry import geometry as measure
 
     options: dict[str, Any] = {"metric": metric, "k": k, "column": column, "sample": sample, "seed": seed}
+    options |= {"pair_sample": pair_sample, "exact_work": exact_work}
     result = measure(vectors, **options, threads=threads)
     typer.echo(result.to_json() if as_json else str(result))

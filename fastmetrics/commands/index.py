@@ -13,7 +13,7 @@ from fastmetrics.commands.options import VECTORS, Threads
 def index(
     vectors: Annotated[str, typer.Argument(help=VECTORS, show_default=False)],
     *,
-    out: Annotated[Path, typer.Option("--out", "-o", help="The folder of the index.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The folder of the index.")],
     metric: Annotated[str, typer.Option(help="Distance: cosine, euclidean or dot.")] = "cosine",
     method: Annotated[
         str | None, typer.Option(help="Method: exact, ivf, hnsw or pq; by default chosen by size.")
@@ -26,8 +26,8 @@ def index(
     from fastmetrics.vectors.neighbors import check_absent
     from fastmetrics.vectors.search_files import build_index
 
-    check_absent(local_path(out, "out"))
+    check_absent(local_path(output, "output"))
     options: dict[str, Any] = {"metric": metric, "method": method, "column": column}
     made = build_index(vectors, **options, threads=threads)
-    made.save(out)
-    typer.echo(f"{made.rows:,} rows indexed ({made.method}, {made.metric}): {out}")
+    made.save(output)
+    typer.echo(f"{made.rows:,} rows indexed ({made.method}, {made.metric}): {output}")

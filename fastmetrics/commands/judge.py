@@ -19,22 +19,22 @@ from fastmetrics.errors import OptionError
 
 
 def judge(
-    inputs: Annotated[
+    table: Annotated[
         list[str],
         typer.Argument(help="Files of answers (any input of score), or - for standard input.", metavar="INPUT..."),
     ],
     *,
-    out: Annotated[
+    output: Annotated[
         str | None,
         typer.Option(
-            "--out",
+            "--output",
             "-o",
             help="The output: a file, with the format given by its suffix, or a folder of parts.",
             metavar="PATH",
         ),
     ] = None,
     model: Annotated[str, typer.Option(help="The judge's model, by the server's name.")],
-    rubric: Annotated[
+    rubrics: Annotated[
         list[str],
         typer.Option(
             help="Rubrics: relevance, faithfulness, safety, robustness, correctness (1 to 5), answer_relevance, "
@@ -142,7 +142,7 @@ def judge(
 
     load_plugins(plugin)
     settings = JudgeSettings(
-        rubrics=names(rubric, "--rubric"),
+        rubrics=names(rubrics, "--rubrics"),
         model=model,
         base_url=base_url,
         endpoint=endpoint,
@@ -177,19 +177,19 @@ def judge(
     if dry_run:
         from fastmetrics.derive.dry_run import estimate_judging
 
-        typer.echo(str(estimate_judging(inputs, settings, **reading)))
+        typer.echo(str(estimate_judging(table, settings, **reading)))
         if until is not None:
             typer.echo("these are the calls for all rows; --until may end before")
         return
-    if out is None:
-        raise OptionError("--out is missing: name the file of judgements, or add --dry-run")
+    if output is None:
+        raise OptionError("--output is missing: name the file of judgements, or add --dry-run")
     from fastmetrics.derive.judge import judge as judge_table
 
     with progress_of_calls(quiet, "judging") as shown:
         judged = judge_table(
-            inputs,
+            table,
             settings,
-            output=out,
+            output=output,
             **reading,
             until=until,
             baseline=baseline,

@@ -13,7 +13,7 @@ def match(
     questions: Annotated[str, typer.Argument(help="A file with a question column.", show_default=False)],
     faq: Annotated[str, typer.Argument(help="A file with question and answer columns.", show_default=False)],
     *,
-    out: Annotated[str, typer.Option("--out", "-o", help="The file of answers.", metavar="PATH")],
+    output: Annotated[str, typer.Option("--output", "-o", help="The file of answers.", metavar="PATH")],
     columns: Annotated[
         list[str] | None, typer.Option(help="Your column names in both files: question=text,answer=reply.")
     ] = None,
@@ -29,8 +29,8 @@ def match(
     from fastmetrics.faq.match import match as match_tables
 
     matched = match_tables(
-        questions, faq, output=out, columns=pairs(columns), threads=threads, overwrite=overwrite, guard=guard
+        questions, faq, output=output, columns=pairs(columns), threads=threads, overwrite=overwrite, guard=guard
     )
-    typer.echo(f"{matched.rows:,} questions answered: {out}")
+    typer.echo(f"{matched.rows:,} questions answered: {output}")
     if matched.guarded:
         typer.echo(guarded(matched.guarded))

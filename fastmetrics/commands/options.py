@@ -37,6 +37,27 @@ Interval = Annotated[
 ]
 
 
+class Correction(StrEnum):
+    """Corrections for multiple comparisons."""
+
+    holm = "holm"
+    bh = "bh"
+    none = "none"
+
+
+Corrected = Annotated[Correction, typer.Option("--correction", help="Correction of p for the number of comparisons.")]
+Resamples = Annotated[int, typer.Option("--resamples", min=1, help="Random sign patterns for each p.")]
+Bootstrap = Annotated[int, typer.Option("--bootstrap", min=1, help="Samples for each bootstrap interval.")]
+Confidence = Annotated[float, typer.Option("--confidence", help="Confidence level of the intervals.")]
+Seed = Annotated[int, typer.Option("--seed", help="Random seed.")]
+Scores = Annotated[str, typer.Argument(help="The score file, folder or address.", show_default=False)]
+Runs = Annotated[list[str], typer.Argument(help="Score files, folders or addresses.", metavar="RUN...")]
+OnlyMetrics = Annotated[
+    list[str] | None, typer.Option("--metrics", "-m", help="Only these metrics: token_f1,mrr.", metavar="METRIC")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
+
+
 class NoRelevant(StrEnum):
     """Scores of a query without relevant documents."""
 
@@ -59,6 +80,35 @@ TextLists = Annotated[
 
 VECTORS = "Vectors: a file, folder, glob or address of tables in any format or of .npy arrays, or -."
 GUARD = "Write a leading quote in CSV before text that a spreadsheet would run as a formula (=, +, -, @ and others)."
+
+AsMarkdown = Annotated[bool, typer.Option("--markdown", help="Print Markdown.")]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the output if it exists.")]
+Guard = Annotated[bool, typer.Option("--guard/--no-guard", help=GUARD)]
+On = Annotated[str | None, typer.Option("--on", help="The column that pairs the rows; by default the id.")]
+By = Annotated[list[str] | None, typer.Option("--by", help="Columns whose values define segments: language,topic.")]
+ByPosition = Annotated[
+    bool, typer.Option("--by-position", help="Pair rows by position: row i of each run is the same question.")
+]
+Cluster = Annotated[
+    str | None,
+    typer.Option("--cluster", help="The column whose equal values mark dependent rows: document, session or question."),
+]
+Better = Annotated[list[str] | None, typer.Option("--better", help="Which direction is better: my_score=lower.")]
+AllowDifferences = Annotated[
+    bool, typer.Option("--allow-differences", help="Compare runs even if their options or versions differ.")
+]
+Names = Annotated[list[str] | None, typer.Option("--names", help="Names of the runs, in order: old,new.")]
+BaselineName = Annotated[
+    str | None, typer.Option("--baseline", help="The name of the baseline run; by default the first.")
+]
+System = Annotated[str | None, typer.Option("--system", help="The column of one file that names the systems.")]
+Folder = Annotated[
+    str, typer.Argument(help="A folder of outputs of score, or its address.", metavar="FOLDER", show_default=False)
+]
+Judged = Annotated[list[str], typer.Argument(help="Files written by judge.", metavar="JUDGED...", show_default=False)]
+Prices = Annotated[str | None, typer.Option("--prices", help="A TOML or JSON file of model prices, as for judge.")]
+VectorFiles = Annotated[str, typer.Argument(help=VECTORS, show_default=False)]
+VectorColumn = Annotated[str | None, typer.Option("--column", help="The column of vectors; by default the only one.")]
 
 
 def guarded(cells: int) -> str:

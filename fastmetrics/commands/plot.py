@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from fastmetrics.commands.options import Plugins, Threads
+from fastmetrics.commands.options import OnlyMetrics, Overwrite, Plugins, Threads, VectorColumn
 
 
 class Kind(StrEnum):
@@ -32,18 +32,18 @@ def plot(
     ],
     inputs: Annotated[list[str], typer.Argument(help="What to draw.", metavar="INPUT...", show_default=False)],
     *,
-    out: Annotated[str, typer.Option("--out", "-o", help="The .svg or .png file.", metavar="PATH")],
-    metrics: Annotated[list[str] | None, typer.Option("--metrics", "-m", help="Only these: token_f1,mrr.")] = None,
+    output: Annotated[str, typer.Option("--output", "-o", help="The .svg or .png file.", metavar="PATH")],
+    metrics: OnlyMetrics = None,
     by: Annotated[
         list[str] | None, typer.Option(help="Columns whose values divide the rows into the segments of a heat map.")
     ] = None,
     bins: Annotated[int, typer.Option(help="Bins of a histogram.")] = 20,
     method: Annotated[str, typer.Option(help="Of a projection: pca, pacmap or umap.")] = "pca",
     dims: Annotated[int, typer.Option(help="Dimensions of a projection: 2 or 3.")] = 2,
-    column: Annotated[str | None, typer.Option(help="Column of vectors; by default the only one.")] = None,
+    column: VectorColumn = None,
     color: Annotated[str | None, typer.Option(help="Column that colours the points of a projection.")] = None,
     embedder: Annotated[str | None, typer.Option(help="Embedding model, for a cache.")] = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output if it exists.")] = False,
+    overwrite: Overwrite = False,
     threads: Threads = None,
     plugin: Plugins = None,
 ) -> None:
@@ -61,7 +61,7 @@ def plot(
     if embedder is not None:
         check_name(embedder)
     options: dict[str, Any] = {"threads": cores(threads)}
-    place = picture_place(out, inputs, overwrite)
+    place = picture_place(output, inputs, overwrite)
     chosen, cut = names(metrics, "--metrics"), names(by, "--by")
     colors = None
     if kind is Kind.comparison:
@@ -69,7 +69,7 @@ def plot(
 
         found: Any = compare(inputs, metrics=chosen, by=cut, **options)
     elif kind is Kind.cache:
-        from fastmetrics.usage.cache_hits import cache_hit_rate
+        from fastmetrics.usage.cache_hit_rate import cache_hit_rate
 
         found = cache_hit_rate(inputs, embedder=embedder, **options)
     else:
@@ -81,7 +81,7 @@ def plot(
         elif kind is Kind.means:
             from fastmetrics.results.interval_summary import summarize_by
 
-            found = summarize_by(given, cut, metrics=chosen, **options)
+            found = summarize_by(given, by=cut, metrics=chosen, **options)
         elif kind is Kind.trend:
             from fastmetrics.results.trend import trend
 
@@ -95,7 +95,7 @@ def plot(
                 colors = whole_table(open_source(given), {color: "any"})[color].to_pylist()
             found = project(given, method=method, dims=dims, column=column, **options)
     draw_into(place, found, colors)
-    typer.echo(f"{kind.value}: {out}")
+    typer.echo(f"{kind.value}: {output}")
 
 
 def _single(given: list[str], kind: Kind) -> list[str]:

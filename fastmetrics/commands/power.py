@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from fastmetrics.commands.options import Plugins
+from fastmetrics.commands.options import AsJson, BaselineName, Cluster, On, OnlyMetrics, Plugins, System
 
 
 def power(
@@ -15,7 +15,7 @@ def power(
         typer.Argument(help="Score files of a pilot: one system, or the baseline and the other.", metavar="[PILOT...]"),
     ] = None,
     *,
-    metrics: Annotated[list[str] | None, typer.Option("--metrics", "-m", help="Only these metrics.")] = None,
+    metrics: OnlyMetrics = None,
     delta: Annotated[float | None, typer.Option(help="The difference to detect; prints the questions needed.")] = None,
     n: Annotated[int | None, typer.Option("-n", "--n", help="Questions; prints the difference they detect.")] = None,
     between: Annotated[
@@ -28,15 +28,13 @@ def power(
     repeats: Annotated[int, typer.Option(help="Answers of each system to each question.")] = 1,
     power: Annotated[float, typer.Option(help="Probability of detecting the difference.")] = 0.8,
     confidence: Annotated[float, typer.Option(help="1 minus the level of the two-sided test.")] = 0.95,
-    cluster: Annotated[
-        str | None, typer.Option(help="The pilot's column whose equal values mark dependent rows.")
-    ] = None,
-    baseline: Annotated[str | None, typer.Option(help="The name of the baseline run.")] = None,
+    cluster: Cluster = None,
+    baseline: BaselineName = None,
     other: Annotated[str | None, typer.Option(help="The name of the other run.")] = None,
-    on: Annotated[str | None, typer.Option(help="The column that pairs the rows; by default the id.")] = None,
-    system: Annotated[str | None, typer.Option(help="The column of one file that names the systems.")] = None,
+    on: On = None,
+    system: System = None,
     plugin: Plugins = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Plan how many questions a comparison needs.
 
@@ -48,7 +46,7 @@ def power(
     load_plugins(plugin)
     report = planned(
         (pilot[0] if system is not None else pilot) if pilot else None,
-        split(metrics) or None,
+        metrics=split(metrics) or None,
         delta=delta,
         n=n,
         between=between,

@@ -10,10 +10,10 @@ from fastmetrics.commands.options import NoRelevantRows, Plugins, TextLists
 
 
 def profile(
-    inputs: Annotated[list[str], typer.Argument(help="Files, folders, globs, or -.", metavar="INPUT...")],
+    table: Annotated[list[str], typer.Argument(help="Files, folders, globs, or -.", metavar="INPUT...")],
     *,
     metrics: Annotated[list[str] | None, typer.Option("--metrics", "-m", help="Metrics: token_f1,jaccard,...")] = None,
-    suite: Annotated[list[str] | None, typer.Option(help="Suites of metrics: lexical,generation,...")] = None,
+    suites: Annotated[list[str] | None, typer.Option(help="Suites of metrics: lexical,generation,...")] = None,
     no_relevant: NoRelevantRows = None,
     lists: TextLists = None,
     columns: Annotated[list[str] | None, typer.Option(help="Your column names: answer=text,...")] = None,
@@ -33,11 +33,11 @@ def profile(
 
     load_plugins(plugin)
     found = profile_table(
-        inputs,
+        table,
         split(metrics) or None,
         columns=pairs(columns),
         schema=schema,
-        suites=split(suite),
+        suites=split(suites),
         no_relevant=None if no_relevant is None else no_relevant.value,
         lists=names(lists, "--lists"),
         format=format,

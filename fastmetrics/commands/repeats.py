@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from fastmetrics.commands.options import Plugins
+from fastmetrics.commands.options import AsJson, Confidence, OnlyMetrics, Plugins
 
 
 def repeats(
@@ -14,17 +14,17 @@ def repeats(
         str, typer.Argument(help="A score file, folder or address with several answers to each question.")
     ],
     *,
-    metrics: Annotated[list[str] | None, typer.Option("--metrics", "-m", help="Only these metrics.")] = None,
+    metrics: OnlyMetrics = None,
     k: Annotated[
         list[int] | None, typer.Option("-k", "--k", help="Numbers of answers for pass@k and pass^k; repeatable.")
     ] = None,
     threshold: Annotated[float | None, typer.Option(help="Scores of at least this value are correct.")] = None,
     on: Annotated[str | None, typer.Option(help="The column that names the question; by default the id.")] = None,
-    confidence: Annotated[float, typer.Option(help="Confidence level of the intervals.")] = 0.95,
+    confidence: Confidence = 0.95,
     plugin: Plugins = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
+    as_json: AsJson = False,
 ) -> None:
-    """Measure how much repeated answers to a question vary.
+    """Measure how much repeated answers vary.
 
     Print the variance between and within questions, pass@k and pass^k.
     """
@@ -33,6 +33,6 @@ def repeats(
 
     load_plugins(plugin)
     report = over_repeats(
-        scores, split(metrics) or None, k=k or (1, 2, 3, 5), threshold=threshold, on=on, confidence=confidence
+        scores, metrics=split(metrics) or None, k=k or (1, 2, 3, 5), threshold=threshold, on=on, confidence=confidence
     )
     typer.echo(report.to_json() if as_json else str(report))

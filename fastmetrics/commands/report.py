@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from fastmetrics.commands.options import Plugins, Threads
+from fastmetrics.commands.options import AllowDifferences, By, Overwrite, Plugins, Seed, Threads
 
 
 class Language(StrEnum):
@@ -30,10 +30,10 @@ def report(
         typer.Argument(help="Score files, folders or addresses; rows are shown of the first."),
     ],
     *,
-    out: Annotated[
+    output: Annotated[
         str,
         typer.Option(
-            "--out", "-o", help="Output page, such as report.html; with --rows all, a folder.", metavar="PATH"
+            "--output", "-o", help="Output page, such as report.html; with --rows all, a folder.", metavar="PATH"
         ),
     ],
     texts: Annotated[str | None, typer.Option(help="File that was scored, with the texts of the rows.")] = None,
@@ -42,7 +42,10 @@ def report(
     judged: Annotated[str | None, typer.Option(help="Output of judge, for a page on the judges.")] = None,
     usage: Annotated[
         list[str] | None,
-        typer.Option(help="Output of usage, topics, ux or domain, for a page on logs; may be repeated."),
+        typer.Option(
+            help="Output of the commands that read logs (chunk-utilization, topic-coverage, …), for a page on them; "
+            "may be repeated."
+        ),
     ] = None,
     vectors: Annotated[
         str | None, typer.Option(help="Vectors of the rows with their ids, for a page with their projection.")
@@ -54,20 +57,16 @@ def report(
     rows: Annotated[
         Rows, typer.Option(help="Rows to show: a sample, or all, in files that the page loads.")
     ] = Rows.sample,
-    by: Annotated[
-        list[str] | None, typer.Option(help="Kept columns whose values divide the rows into segments.")
-    ] = None,
+    by: By = None,
     title: Annotated[str | None, typer.Option(help="The title of the page; by default the run's name.")] = None,
     language: Annotated[Language, typer.Option(help="The language of labels.")] = Language.en,
-    allow_differences: Annotated[
-        bool, typer.Option("--allow-differences", help="Compare runs scored with other options or versions.")
-    ] = False,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the page if it exists.")] = False,
-    seed: Annotated[int, typer.Option(help="Seed of all draws.")] = 0,
+    allow_differences: AllowDifferences = False,
+    overwrite: Overwrite = False,
+    seed: Seed = 0,
     threads: Threads = None,
     plugin: Plugins = None,
 ) -> None:
-    """Write a page of charts and rows that opens from a file.
+    """Write a page of charts and rows.
 
     It shows means, distributions, a comparison, and the rows behind them.
     """
@@ -77,7 +76,7 @@ def report(
     load_plugins(plugin)
     made = make(
         scores,
-        out,
+        output,
         texts=texts,
         baseline=baseline,
         baseline_texts=baseline_texts,

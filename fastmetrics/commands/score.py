@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def score(
-    inputs: Annotated[
+    table: Annotated[
         list[str],
         typer.Argument(
             help="Parquet, JSONL, CSV, TSV, Arrow files, folders, globs, addresses; - is standard input.",
@@ -25,10 +25,10 @@ def score(
         ),
     ],
     *,
-    out: Annotated[
+    output: Annotated[
         str,
         typer.Option(
-            "--out",
+            "--output",
             "-o",
             help="The output: a file, with the format given by its suffix, a folder of parts, or an address.",
             metavar="PATH",
@@ -38,7 +38,7 @@ def score(
         list[str] | None,
         typer.Option("--metrics", "-m", help="Metrics: token_f1,squad_f1(version=2). Default: the suite core."),
     ] = None,
-    suite: Annotated[
+    suites: Annotated[
         list[str] | None,
         typer.Option(
             help="Suites, as far as the columns allow: lexical, answerability, grounding, generation, verdict, "
@@ -102,7 +102,7 @@ def score(
     plugin: Plugins = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
 ) -> None:
-    """Score every row of a table of answers, and print a summary."""
+    """Score every row of a table, and print a summary."""
     from fastmetrics.commands.options import columns as names
     from fastmetrics.commands.options import load_plugins, pairs, split
     from fastmetrics.scoring.score import score as score_table
@@ -110,12 +110,12 @@ def score(
     load_plugins(plugin)
     with _bar(quiet) as progress:
         scored = score_table(
-            inputs,
+            table,
             split(metrics) or None,
-            output=out,
+            output=output,
             columns=pairs(columns),
             schema=schema,
-            suites=split(suite),
+            suites=split(suites),
             embedder=embedder,
             cache=cache,
             no_relevant=None if no_relevant is None else no_relevant.value,

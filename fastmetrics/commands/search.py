@@ -15,7 +15,7 @@ def search(
     index: Annotated[Path, typer.Argument(help="An index folder, written by the index command.", show_default=False)],
     queries: Annotated[str, typer.Argument(help=VECTORS, show_default=False)],
     *,
-    out: Annotated[str, typer.Option("--out", "-o", help="The file of rankings.", metavar="PATH")],
+    output: Annotated[str, typer.Option("--output", "-o", help="The file of rankings.", metavar="PATH")],
     k: Annotated[int, typer.Option("-k", help="Rows per query.")] = 10,
     column: Annotated[str | None, typer.Option(help="The column of query vectors; by default the only one.")] = None,
     recall: Annotated[
@@ -34,12 +34,12 @@ def search(
     from fastmetrics.vectors.neighbors import Index
     from fastmetrics.vectors.search_files import search_run
 
-    place = table_place(out, [index, queries], overwrite=overwrite)
+    place = table_place(output, [index, queries], overwrite=overwrite)
     vectors = Index.load(local_path(index, "index"), threads=threads)
     run = search_run(vectors, queries, k=k, column=column, recall=recall, threads=threads)
     quoted = write_whole(run.table, place, run.settings, set(run.table.column_names), guard=guard)
     measured = f"recall@{k} {run.recall:.4f} on {run.recall_sample:,} queries"
-    typer.echo(f"{run.table.num_rows:,} queries ({run.method}, {run.metric}; {measured}): {out}")
+    typer.echo(f"{run.table.num_rows:,} queries ({run.method}, {run.metric}; {measured}): {output}")
     if quoted:
         typer.echo(guarded(quoted))
     if run.recall < recall:

@@ -17,9 +17,6 @@ import typer.models
 from fastmetrics.errors import FastmetricsError
 from fastmetrics.errors.messages import Argument, shown
 
-_OTHERWISE = {"suites": "suite", "output": "out", "rubrics": "rubric"}
-"""Arguments of functions that commands have under another name."""
-
 _AT_ONCE = 1 << 20
 """Number of characters to print at once."""
 
@@ -143,7 +140,7 @@ def message_with_options(error: FastmetricsError, command: Callable[..., Any]) -
 
 def _option(argument: Argument, options: Mapping[str, str]) -> str:
     """An argument as an option: ``--threads 0``, ``--columns answer=...``, ``--overwrite``."""
-    option = options.get(_OTHERWISE.get(argument.name, argument.name))
+    option = options.get(argument.name)
     if option is None:
         return str(argument)
     if not argument.has_value or argument.value is True:

@@ -6,21 +6,30 @@ from typing import Annotated
 
 import typer
 
-from fastmetrics.commands.options import Interval, IntervalKind, Plugins, Threads
+from fastmetrics.commands.options import (
+    AsJson,
+    Bootstrap,
+    Confidence,
+    Folder,
+    Interval,
+    IntervalKind,
+    Plugins,
+    Seed,
+    Threads,
+)
 
 
 def trend(
-    folder: Annotated[
-        str, typer.Argument(help="A folder of outputs of score, or its address.", metavar="FOLDER", show_default=False)
-    ],
+    folder: Folder,
+    metric: Annotated[str, typer.Argument(help="The metric to show.", show_default=False)],
     *,
-    metric: Annotated[str, typer.Option("--metric", "-m", help="The metric to show.", metavar="METRIC")],
-    confidence: Annotated[float, typer.Option(help="Confidence level of the intervals.")] = 0.95,
+    confidence: Confidence = 0.95,
     interval: Interval = IntervalKind.auto,
-    seed: Annotated[int, typer.Option(help="Seed of bootstrap intervals.")] = 0,
+    bootstrap: Bootstrap = 2_000,
+    seed: Seed = 0,
     threads: Threads = None,
     plugin: Plugins = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Show the mean of a metric in each run of a folder.
 
@@ -30,5 +39,13 @@ def trend(
     from fastmetrics.results.trend import trend as over_runs
 
     load_plugins(plugin)
-    found = over_runs(folder, metric, confidence=confidence, interval=interval.value, seed=seed, threads=threads)
-    typer.echo(found.to_json() if as_json else str(found))
+    points = over_runs(
+        folder,
+        metric,
+        confidence=confidence,
+        interval=interval.value,
+        bootstrap=bootstrap,
+        seed=seed,
+        threads=threads,
+    )
+    typer.echo(points.to_json() if as_json else str(points))

@@ -30,6 +30,9 @@ def validate(
         list[str] | None, typer.Option("--metrics", "-m", help="Only these metrics: token_f1,jaccard.")
     ] = None,
     positive: Annotated[float | None, typer.Option(help="Labels of at least this value are positive.")] = None,
+    thresholds: Annotated[
+        list[str] | None, typer.Option(help="Thresholds of metrics, instead of the best: token_f1=0.5.")
+    ] = None,
     interval: Annotated[
         AssociationInterval, typer.Option(help="Kind of the intervals; percentile is that of the bootstrap.")
     ] = AssociationInterval.auto,
@@ -67,6 +70,7 @@ def validate(
         on=on,
         metrics=split(metrics) or None,
         positive=positive,
+        thresholds=_numbers(pairs(thresholds, "--thresholds", "METRIC=NUMBER")) or None,
         interval=interval.value,
         resamples=resamples,
         confidence=confidence,
@@ -82,3 +86,13 @@ def validate(
         console.print(found)
     else:
         typer.echo(str(found))
+
+
+def _numbers(texts: dict[str, str]) -> dict[str, float]:
+    """The thresholds as numbers."""
+    from fastmetrics.errors import OptionError
+
+    try:
+        return {metric: float(text) for metric, text in texts.items()}
+    except ValueError as error:
+        raise OptionError(f"--thresholds: expected METRIC=NUMBER: {error}") from None

@@ -87,6 +87,24 @@ def _day(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d")
 
 
+def stored_calls(store: str | Path, *, prices: Prices | None = None) -> StoredCalls:
+    """The number of calls in a store, by model, server and outcome, with the tokens of their replies.
+
+    ``store`` is the file of a store, as in :func:`judge` and the bots.  ``prices``, a table or a file as in
+    :func:`judge`, adds the cost of all replies.
+
+    >>> import pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "calls.sqlite"
+    >>> CallStore(path).close()
+    >>> stored_calls(path).counts
+    []
+
+    Raises ``OutputError`` if there is no store of calls, or the file is none.
+    """
+    with CallStore(Path(store), create=False) as calls:
+        return overview(calls, prices)
+
+
 def overview(store: CallStore, prices: Prices | None = None) -> StoredCalls:
     """The contents of a store, with costs by a table of ``prices``, as in :func:`price_of`, for the models in it."""
     table = {} if prices is None else price_table(prices)

@@ -34,6 +34,29 @@ class FullContextBot(PromptBot):
     tokens than the ``context_window`` (estimated at four bytes each), is an error before the first call, because no
     part of the knowledge may be dropped silently.  The other settings are as in :func:`judge`.
 
+    Parameters:
+
+    - ``knowledge``: the text that the model reads
+    - ``model``: the model, by the server's name
+    - ``name``: the name of the bot
+    - ``template``: the prompt, with columns in braces
+    - ``context_window``: the maximum tokens of a prompt
+    - ``base_url``: the server's address
+    - ``endpoint``: the name of the server in the store
+    - ``parameters``: the parameters of each call
+    - ``max_chars``: the maximum characters of a prompt
+    - ``store``: the file that stores all calls
+    - ``concurrency``: the maximum number of concurrent calls
+    - ``rpm``: the maximum requests per minute
+    - ``tpm``: the maximum tokens per minute
+    - ``timeout``: the timeout of a call, in seconds
+    - ``tries``: the maximum attempts of a call
+    - ``max_reply_bytes``: the maximum bytes of a reply
+    - ``max_calls``: the maximum requests of the run
+    - ``max_cost``: the maximum cost of the run, by ``prices``
+    - ``prices``: the prices of models, a table or a file
+    - ``pause``: the seconds before the second attempt of a call
+
     >>> bot = FullContextBot("Paris is the capital of France.", "m", base_url="http://localhost:8000/v1")
     >>> print(bot.prompt(question="Which city is the capital?").splitlines()[-3])
     Which city is the capital?

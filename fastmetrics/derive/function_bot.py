@@ -7,7 +7,7 @@ import json
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -59,6 +59,16 @@ class FunctionBot:
     With a ``store``, an SQLite file, answers are stored under ``name`` and the values that the function receives, and
     reused: give a changed function another name, or another store.
 
+    Parameters:
+
+    - ``function``: the function of a row
+    - ``name``: the name of the bot
+    - ``returns``: further columns that the function returns
+    - ``reads``: the columns that it receives
+    - ``concurrency``: the questions at the same time
+    - ``timeout``: the seconds of a call
+    - ``store``: the file that stores answers
+
     >>> bot = FunctionBot(lambda question: question.upper(), name="loud")
     >>> import fastmetrics as fm
     >>> fm.answer({"question": ["why?"]}, bot)["answer"].to_pylist()
@@ -66,6 +76,7 @@ class FunctionBot:
     """
 
     function: Callable[..., Any]
+    _: KW_ONLY
     name: str = ""
     returns: Sequence[str] = ()
     reads: Sequence[str] = ()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -38,6 +38,7 @@ class JudgeSettings(CallSettings):
 
     rubrics: str | Path | Rubric | Sequence[str | Path | Rubric]
     model: str
+    _: KW_ONLY
     base_url: str | None = None
     endpoint: str | None = None
     language: str = "en"

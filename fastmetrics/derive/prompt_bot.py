@@ -161,6 +161,28 @@ class GivenContextsBot(PromptBot):
     A row in which one of the columns is null, or an empty list, has no answer and the status ``missing``.  Limits are
     as in :class:`FullContextBot`, the other settings as in :func:`judge`.
 
+    Parameters:
+
+    - ``model``: the model, by the server's name
+    - ``name``: the name of the bot
+    - ``template``: the prompt, with columns in braces
+    - ``context_window``: the maximum tokens of a prompt
+    - ``base_url``: the server's address
+    - ``endpoint``: the name of the server in the store
+    - ``parameters``: the parameters of each call
+    - ``max_chars``: the maximum characters of a prompt
+    - ``store``: the file that stores all calls
+    - ``concurrency``: the maximum number of concurrent calls
+    - ``rpm``: the maximum requests per minute
+    - ``tpm``: the maximum tokens per minute
+    - ``timeout``: the timeout of a call, in seconds
+    - ``tries``: the maximum attempts of a call
+    - ``max_reply_bytes``: the maximum bytes of a reply
+    - ``max_calls``: the maximum requests of the run
+    - ``max_cost``: the maximum cost of the run, by ``prices``
+    - ``prices``: the prices of models, a table or a file
+    - ``pause``: the seconds before the second attempt of a call
+
     >>> bot = GivenContextsBot("m", base_url="http://localhost:8000/v1", template="{contexts} {question}")
     >>> bot.prompt(contexts=["Paris is the capital."], question="Which city is it?")
     'Paris is the capital. Which city is it?'

@@ -11,7 +11,20 @@ from fastmetrics.declaration.plugins import load_entry_points
 from fastmetrics.errors import UnknownNameError
 from fastmetrics.errors.spelling import fold
 
-__all__ = ["CORE", "FAMILIES", "REGISTRY", "SPELLINGS", "SUITES", "TIERS", "find", "lookup", "meant", "suite"]
+__all__ = [
+    "CORE",
+    "FAMILIES",
+    "REGISTRY",
+    "SPELLINGS",
+    "SUITES",
+    "TIERS",
+    "find",
+    "function_of",
+    "functions",
+    "lookup",
+    "meant",
+    "suite",
+]
 
 SUITES: Mapping[str, tuple[str, ...]] = {
     "lexical": ("lexical", "squad", "abstention"),
@@ -55,9 +68,26 @@ TIERS: Mapping[str, tuple[str, ...]] = {
 FAMILIES = (*dict.fromkeys(family for families in SUITES.values() for family in families), "judge_scores")
 """The modules that declare metrics, in the order of lists."""
 
+ONE_FUNCTION = {"rouge": "rouge"}
+"""Families of metrics that differ by a number or a part, with the public function that computes them all."""
+
 for _family in FAMILIES:
     importlib.import_module(f"fastmetrics.metrics.{_family}")
 load_entry_points()
+
+
+def function_of(name: str) -> str:
+    """The public function that computes the metric ``name``.
+
+    >>> function_of("rouge2_f1"), function_of("jaccard")
+    ('rouge', 'jaccard')
+    """
+    return ONE_FUNCTION.get(REGISTRY[name].function.__module__.rpartition(".")[2], name)
+
+
+def functions() -> list[str]:
+    """The metrics that are public functions: those whose name is a Python identifier, without numbered families."""
+    return [name for name in REGISTRY if name.isidentifier() and function_of(name) == name]
 
 
 def lookup(name: str, cut: bool = False) -> Metric | None:

@@ -253,7 +253,7 @@ def overlap_faithfulness(
 
 
 def grounding_evidence(
-    answers: Any,
+    answer: Any,
     contexts: Any,
     *,
     threshold: Cosine = TAU_SIM,
@@ -269,12 +269,22 @@ def grounding_evidence(
     ``reason`` (supported, no citation, several citations, citation out of range, says it does not know, below
     threshold).  Options as in ``grounding_overlap``.
 
+    Parameters:
+
+    - ``answer``: the answers
+    - ``contexts``: the contexts of each answer
+    - ``threshold``: the minimum cosine of support
+    - ``phrases``: the phrases of abstention
+    - ``pattern``: the regular expression of a citation
+    - ``embedder``: the embedding model of texts without vectors
+    - ``cache``: the folder that stores the embeddings
+
     >>> grounding_evidence(["Paris is in France [1]. I like it."], [["Paris lies in France."]])["reason"].to_pylist()
     ['supported', 'no citation']
     """
     options = {"threshold": threshold, "phrases": phrases, "pattern": pattern, "embedder": embedder, "cache": cache}
     options = REGISTRY["grounding_overlap"].options(options)
-    table = {"answer": as_array(answers, "answer"), "contexts": as_array(contexts, "contexts")}
+    table = {"answer": as_array(answer, "answer"), "contexts": as_array(contexts, "contexts")}
     if len(table["answer"]) != len(table["contexts"]):
         raise ColumnError(
             f"columns differ in length: {len(table['answer'])} answers, {len(table['contexts'])} contexts"

@@ -184,7 +184,7 @@ def _document(kind: str, part: str) -> str:
     highest F1 counts.  Raises ``OptionError`` for another tokenizer.{bound}
 
     >>> import fastmetrics as fm
-    >>> fm.rouge{kind}_{part}(["the cat sat on it"], ["The cat sat."]).round(3)
+    >>> fm.rouge(["the cat sat on it"], ["The cat sat."], types="rouge{kind}")["rouge{kind}_{part}"].round(3)
     {value!r}
     """
 

@@ -51,7 +51,7 @@ class RowFiles:
             "each": wide,
         }
         self._write_texts(asked, seen, wide)
-        (folder / MARK).write_text(json.dumps({"report": "fastmetrics", "rows": rows.n}) + "\n", encoding="utf-8")
+        (folder / MARK).write_text(json.dumps({"report": "fastmetrics", "worst-rows": rows.n}) + "\n", encoding="utf-8")
 
     def _column(self, name: str, values: Floats) -> str:
         """Write a column of scores; return the type of its numbers."""

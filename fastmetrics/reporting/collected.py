@@ -201,7 +201,7 @@ def _spread(run: ScoreRun, names: Sequence[str]) -> pa.Table:
 
 def _means(run: ScoreRun, names: Sequence[str], asked: Asked) -> Any:
     few: dict[str, Any] = {"bootstrap": 200, "seed": asked.seed, "threads": asked.threads}
-    found = [summarize_by(run, name, metrics=names, **few) for name in asked.by]
+    found = [summarize_by(run, by=name, metrics=names, **few) for name in asked.by]
     means = (one for place, part in enumerate(found) for one in part if place == 0 or one.segment is not None)
     return replace(found[0], means=Records.of(MeanInterval, means))
 

@@ -22,7 +22,7 @@ from fastmetrics.results.interval_summary import IntervalSummary
 from fastmetrics.results.trend import Trend
 from fastmetrics.tables.output.place import Place
 from fastmetrics.tables.output.write_table import page_place, write_page
-from fastmetrics.usage.cache_hits import CacheHits
+from fastmetrics.usage.cache_hit_rate import CacheHits
 from fastmetrics.vectors.project import AXES, Points
 
 FORMATS = ("svg", "png")
@@ -55,10 +55,10 @@ _SETTINGS = {
 }
 
 
-def plot(found: Any, path: str | Path, *, color: Any = None, overwrite: bool = False) -> None:
-    """Draw a result as a chart into ``path``, an SVG or PNG file by its suffix.
+def plot(result: Any, output: str | Path, *, color: Any = None, overwrite: bool = False) -> None:
+    """Draw a result as a chart into ``output``, an SVG or PNG file by its suffix.
 
-    ``found`` is what one of these returns:
+    ``result`` is what one of these returns:
 
     - ``histograms``: a histogram a metric;
     - ``compare``: the differences from the baseline with their intervals, or, with segments, a heat map of them;
@@ -81,7 +81,7 @@ def plot(found: Any, path: str | Path, *, color: Any = None, overwrite: bool = F
     not one a row, ``OutputError`` if the file exists, unless ``overwrite``, and ``MissingExtraError`` without
     matplotlib.
     """
-    draw_into(picture_place(path, (), overwrite), found, color)
+    draw_into(picture_place(output, (), overwrite), result, color)
 
 
 def draw_into(place: Place, found: Any, color: Any = None) -> None:

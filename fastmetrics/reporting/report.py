@@ -74,7 +74,8 @@ def report(
     answers.  ``by`` names kept columns whose values divide the rows into segments.
 
     Optional pages: ``judged`` (output of ``judge``) adds the judges; ``runs`` (a folder of outputs) adds the first
-    metrics over these runs; ``usage`` (results of ``usage``, ``topics``, ``ux`` and ``domain``, or the JSON that these
+    metrics over these runs; ``usage`` (results of ``chunk_utilization``, ``topic_coverage``, ``cache_hit_rate``,
+    ``context_preservation`` and ``domain_analysis``, or the JSON that these
     commands write, one or several) adds log analysis; ``vectors`` (a file or table of vectors with ids, or one vector
     per row) adds their first two principal components; ``vectors_column`` names the column where a table has several.
 
@@ -83,6 +84,27 @@ def report(
     size of each sample.  The page is self-contained, sends no request and opens from a file.  With ``rows="all"`` the
     output is a folder with ``report.html`` and files of all rows, which the page loads when needed to sort and filter
     by any score.  From 100,000 rows on, p values are those of the paired t-test.
+
+    Parameters:
+
+    - ``scores``: one or several runs of scores
+    - ``output``: the page, or the folder of all rows
+    - ``texts``: the table that was scored
+    - ``baseline``: the run that others are compared with
+    - ``baseline_texts``: the baseline's answers
+    - ``judged``: the output of ``judge``
+    - ``usage``: results of log analysis
+    - ``vectors``: the vectors of the rows
+    - ``vectors_column``: the column of vectors
+    - ``runs``: a folder of outputs
+    - ``rows``: ``sample`` or ``all``
+    - ``by``: the columns whose values define segments
+    - ``title``: the title of the page
+    - ``language``: the language of labels: en or ru
+    - ``allow_differences``: compare runs even if their options or versions differ
+    - ``overwrite``: replace the output if it exists
+    - ``seed``: the seed of all draws
+    - ``threads``: the number of threads; by default one for each core
 
     >>> import fastmetrics as fm
     >>> import tempfile, pathlib

@@ -7,8 +7,8 @@ from typing import Any
 from fastmetrics.reporting.line_chart import LineChart
 from fastmetrics.reporting.plain_text import visible
 from fastmetrics.reporting.section import Section, SectionInput
+from fastmetrics.results.list_runs import list_runs
 from fastmetrics.results.primary_table import PRIMARY
-from fastmetrics.results.run_list import list_runs
 from fastmetrics.results.trend import trend
 
 _TRENDS = 8

@@ -20,10 +20,10 @@ from fastmetrics.reporting.section import Section
 from fastmetrics.tables.input_files import reading
 from fastmetrics.tables.remote.addresses import as_local, last_name, shown
 from fastmetrics.tables.remote.small_files import read_small
-from fastmetrics.usage.cache_hits import CacheHits
+from fastmetrics.usage.cache_hit_rate import CacheHits
 from fastmetrics.usage.chunk_use import ChunkUse
+from fastmetrics.usage.context_preservation import Sessions
 from fastmetrics.usage.domain_result import Domain
-from fastmetrics.usage.sessions import Sessions
 from fastmetrics.usage.topic_result import Topic, Topics
 
 T = TypeVar("T")
@@ -32,7 +32,7 @@ _LISTED = 100
 """Maximum number of displayed ids of a list."""
 _NO_ROWS = pa.schema([]).empty_table()
 _LISTS = ("unused_ids", "never_cited_ids", "hubs", "unknown_ids")
-_COMMANDS = "usage, topics, ux or domain"
+_COMMANDS = "chunk-utilization, topic-coverage, cache-hit-rate, context-preservation or domain-analysis"
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class UsagePart:
 
 
 def usage_parts(usage: Any, charts: Charts) -> list[UsagePart]:
-    """The parts of the page: from files of ``usage``, ``topics``, ``ux`` and ``domain``, or from their results."""
+    """The parts of the page: from files of the commands that read logs, or from their results."""
     several = isinstance(usage, Sequence) and not isinstance(usage, str)
     return [
         _part(found, name, charts)
@@ -88,11 +88,9 @@ def _results(value: Any, name: str) -> list[tuple[Shown, str]]:
     """The results in a value: the value itself, or results restored from figures."""
     if isinstance(value, ChunkUse | Topics | CacheHits | Sessions | Domain):
         value = json.loads(value.to_json())
-    made = []
+    made: list[Shown] = []
     if isinstance(value, Mapping):
-        inner = [one for key in ("cache", "sessions") if isinstance(one := value.get(key), Mapping)]
-        for one in inner or [value]:
-            made += [restored(one, name) for keys, restored in _KINDS.items() if set(keys) <= set(one)]
+        made = [restored(value, name) for keys, restored in _KINDS.items() if set(keys) <= set(value)]
     if not made:
         raise FileFormatError(f"{name}: holds no figures of {_COMMANDS}; write them with -o")
     return [(one, name) for one in made]

@@ -118,6 +118,32 @@ def compare(
 
     The same ``seed`` gives the same bits for any order of the rows and any number of ``threads``.
 
+    Parameters:
+
+    - ``runs``: the runs, in a list or by name in a dict
+    - ``baseline``: the name of the baseline run; by default the first
+    - ``metrics``: only these metrics
+    - ``by``: the columns whose values define segments
+    - ``cluster``: the column whose equal values mark dependent rows
+    - ``tests``: the tests: fisher (the default), t, mcnemar, wilcoxon, sequential; permutation and welch of
+      unpaired runs
+    - ``correction``: the correction of p for the number of comparisons
+    - ``resamples``: the random sign patterns for each p
+    - ``bootstrap``: the samples of each bootstrap interval
+    - ``confidence``: the level of the intervals
+    - ``interval``: the kind of the intervals; ``auto`` chooses the one that fits the data
+    - ``system``: the column of one table that names the systems
+    - ``on``: the column that pairs the rows; by default the id
+    - ``by_position``: pair rows by position
+    - ``unpaired``: compare runs that share no rows
+    - ``sequential``: interval and p that hold at every look
+    - ``margin``: a difference that does not matter
+    - ``segments``: a table with ids and the columns of ``by``
+    - ``better``: the direction of metrics that declare none: ``{"my_score": "lower"}``
+    - ``allow_differences``: compare runs even if their options or versions differ
+    - ``seed``: the seed of all draws
+    - ``threads``: the number of threads; by default one for each core
+
     >>> import fastmetrics as fm
     >>> a = {"id": range(8), "token_f1": [0.1, 0.4, 0.5, 0.3, 0.2, 0.6, 0.4, 0.0]}
     >>> b = {"id": range(8), "token_f1": [0.3, 0.6, 0.5, 0.4, 0.5, 0.7, 0.6, 0.2]}

@@ -46,6 +46,16 @@ def estimate(
     :func:`fastmetrics.stats.prediction_powered.powered_mean`.  The labelled rows must be a random sample of the judged
     rows.
 
+    Parameters:
+
+    - ``judged``: judged files or tables
+    - ``labels``: a file or table of human labels
+    - ``score``: the column of scores; by default the only judged column
+    - ``label``: the column of labels; by default the only numeric column
+    - ``on``: the column that pairs the rows; by default the id
+    - ``confidence``: the level of the intervals
+    - ``interval``: the kind of the intervals; ``auto`` chooses the one that fits the data
+
     >>> found = estimate([1, 2, 3, 4, 5, 5, 4, 5], [1, 2, 3, 5, None, None, None, None])
     >>> print(found)
     mean                 value       low     high  rows

@@ -57,7 +57,7 @@ def gate(
     """Check scores against rules; ``passed`` of the result is True if all rules are met.
 
     ``scores`` is a score file, a folder, an address or a table of scores; of a folder with several runs, ``latest``
-    takes the last one in the order of :func:`fastmetrics.results.run_list.list_runs`.  ``require`` contains rules as
+    takes the last one in the order of :func:`fastmetrics.results.list_runs.list_runs`.  ``require`` contains rules as
     text, ``rules`` is a TOML file of rules (:func:`fastmetrics.results.gate_rules.read_rules`).
 
     A rule is a metric, what it reads, a comparison and a number.  Every reading has a name:
@@ -99,6 +99,26 @@ def gate(
     this call read hold together.  ``better={"my_score": "lower"}`` states the direction of scores that declare none,
     which ``drop`` needs.  ``cluster``, ``on``, ``by_position``, ``allow_differences`` and ``seed`` are as in
     :func:`fastmetrics.results.comparison.compare`.
+
+    Parameters:
+
+    - ``scores``: a score file, folder, address or table
+    - ``require``: the rules
+    - ``rules``: a TOML file of rules
+    - ``baseline``: the scores that rules on changes read
+    - ``latest``: take the last run of a folder
+    - ``unpaired``: how rows without a score count
+    - ``min_n``: the rows with a score that a rule needs
+    - ``better``: the direction of metrics that declare none: ``{"my_score": "lower"}``
+    - ``cluster``: the column whose equal values mark dependent rows
+    - ``confidence``: the level of the intervals
+    - ``correction``: the correction of intervals for the number of rules
+    - ``sequential``: bounds that hold at every look
+    - ``on``: the column that pairs the rows; by default the id
+    - ``by_position``: pair rows by position
+    - ``allow_differences``: compare runs even if their options or versions differ
+    - ``seed``: the seed of all draws
+    - ``threads``: the number of threads; by default one for each core
 
     >>> import fastmetrics as fm
     >>> found = fm.gate({"token_f1": [0.5, 1.0, 0.9, 0.7, 0.8]}, ["token_f1 >= 0.6", "token_f1.min > 0.5"])

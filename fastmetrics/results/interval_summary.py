@@ -120,8 +120,8 @@ def _cells(one: MeanInterval) -> tuple[str, str, str, str]:
 
 def summarize_by(
     scores: Any,
-    by: Sequence[str] | str | None = None,
     *,
+    by: Sequence[str] | str | None = None,
     metrics: Sequence[str] | str | None = None,
     cluster: str | None = None,
     confidence: float = 0.95,
@@ -137,9 +137,21 @@ def summarize_by(
     undefined or infinite are counted.  ``cluster``, ``confidence``, ``interval``, ``bootstrap``, ``seed`` and
     ``threads`` are as in :func:`fastmetrics.results.comparison.compare`.
 
+    Parameters:
+
+    - ``scores``: a score file, folder, address or table
+    - ``by``: the columns whose values define segments
+    - ``metrics``: only these metrics
+    - ``cluster``: the column whose equal values mark dependent rows
+    - ``confidence``: the level of the intervals
+    - ``interval``: the kind of the intervals; ``auto`` chooses the one that fits the data
+    - ``bootstrap``: the samples of each bootstrap interval
+    - ``seed``: the seed of all draws
+    - ``threads``: the number of threads; by default one for each core
+
     >>> import fastmetrics as fm
     >>> scores = {"token_f1": [0.2, 0.4, 0.9, 0.7], "language": ["ru", "ru", "en", "en"]}
-    >>> [(one.segment, round(one.mean, 3), one.n) for one in fm.summarize_by(scores, "language")]
+    >>> [(one.segment, round(one.mean, 3), one.n) for one in fm.summarize_by(scores, by="language")]
     [(None, 0.55, 4), ('language=en', 0.8, 2), ('language=ru', 0.3, 2)]
 
     Raises ``UnknownNameError`` for an unknown metric, ``ColumnError`` for a missing column.

@@ -58,6 +58,18 @@ def judge_report(
     preference, as in :func:`pairwise`), and columns of decisions (confusion table, as in :func:`judge_decisions`, if
     the labels are 0 and 1).  ``prices``, a table or a file as in :func:`judge`, gives the cost of the tokens.
 
+    Parameters:
+
+    - ``judged``: judged files or tables
+    - ``labels``: a file or table of human labels
+    - ``label``: the column of labels; by default the only numeric column
+    - ``by``: the columns whose values define segments
+    - ``on``: the column that pairs the rows; by default the id
+    - ``positive``: the value from which scores and labels are positive
+    - ``ranges``: the ranges of scores without a known rubric
+    - ``prices``: the prices of models, a table or a file
+    - ``confidence``: the level of the intervals
+
     >>> judged = {"id": [1, 2, 3], "judge_x": [1.0, 4.0, None], "judge_x_status": ["ok", "ok", "timeout"]}
     >>> found = judge_report(judged, {"id": [1, 2], "human": [2, 4]})
     >>> found.axes[0].statuses, found.axes[0].people.n, found.axes[0].people.spearman

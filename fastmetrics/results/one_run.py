@@ -6,7 +6,7 @@ from pathlib import Path
 
 from fastmetrics.errors import OptionError
 from fastmetrics.errors.messages import Argument
-from fastmetrics.results.run_list import list_runs
+from fastmetrics.results.list_runs import list_runs
 from fastmetrics.results.score_files import ScoreFile
 
 _NAMED = 5

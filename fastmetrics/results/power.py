@@ -100,8 +100,8 @@ class PowerReport(Shown, Sequence[PowerPlan]):
 
 def power(
     pilot: Any = None,
-    metrics: Sequence[str] | str | None = None,
     *,
+    metrics: Sequence[str] | str | None = None,
     delta: float | None = None,
     n: int | None = None,
     between: float | None = None,
@@ -133,6 +133,24 @@ def power(
 
     ``n_high`` is the number of questions if the variance is at the upper confidence bound that the pilot's size allows:
     small pilots say little.
+
+    Parameters:
+
+    - ``pilot``: score files or tables of one or two systems
+    - ``metrics``: only these metrics
+    - ``delta``: the difference to detect
+    - ``n``: the number of questions
+    - ``between``: the variance between questions
+    - ``within``: the variance of one answer within a question
+    - ``correlation``: the correlation of two systems, for a pilot of one
+    - ``repeats``: the answers of each system to each question
+    - ``power``: the probability of detecting the difference
+    - ``confidence``: 1 minus the level of the test
+    - ``cluster``: the column whose equal values mark dependent rows
+    - ``baseline``: the name of the baseline run; by default the first
+    - ``other``: the name of the other run
+    - ``on``: the column that pairs the rows; by default the id
+    - ``system``: the column of one table that names the systems
 
     >>> import fastmetrics as fm
     >>> fm.power(between=0.25, delta=0.05)[0].n

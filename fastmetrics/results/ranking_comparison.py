@@ -47,6 +47,26 @@ def compare_rankings(
     runs or more, each measure also has a ranking by Tukey's test, and ``to_latex`` gives the table of runs × measures
     with the letters of the runs that each run beats.
 
+    Parameters:
+
+    - ``runs``: the runs, in a list or by name in a dict
+    - ``qrels``: the judgements
+    - ``measures``: the measures
+    - ``baseline``: the name of the baseline run; by default the first
+    - ``tests``: the tests: fisher, t, mcnemar, wilcoxon
+    - ``correction``: the correction of p for the number of comparisons
+    - ``resamples``: the random sign patterns for each p
+    - ``bootstrap``: the samples of each bootstrap interval
+    - ``confidence``: the level of the intervals
+    - ``interval``: the kind of the intervals; ``auto`` chooses the one that fits the data
+    - ``relevance_level``: the lowest grade that counts as relevant
+    - ``missing``: the rule for judged queries that a run lacks
+    - ``no_relevant``: the score of a query without relevant documents
+    - ``duplicates``: the rule for documents listed twice
+    - ``depth``: use only this many documents of each query
+    - ``seed``: the seed of all draws
+    - ``threads``: the number of threads; by default one for each core
+
     >>> import fastmetrics as fm
     >>> good = {f"q{n}": {"a": 2.0, "b": 1.0} for n in range(8)}
     >>> bad = {f"q{n}": {"a": 1.0, "b": 2.0} for n in range(8)}

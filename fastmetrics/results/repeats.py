@@ -151,8 +151,8 @@ class RepeatReport(Shown, Sequence[RepeatedMetric]):
 
 def repeats(
     scores: Any,
-    metrics: Sequence[str] | str | None = None,
     *,
+    metrics: Sequence[str] | str | None = None,
     k: Sequence[int] | int = (1, 2, 3, 5),
     threshold: float | None = None,
     on: str | None = None,

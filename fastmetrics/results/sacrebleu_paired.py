@@ -94,8 +94,8 @@ def _cells(one: PairedScore) -> tuple[str, str]:
 
 def sacrebleu_paired(
     runs: Any,
-    test: str = "bs",
     *,
+    test: str = "bs",
     baseline: str | None = None,
     metrics: Sequence[str] | str | None = None,
     samples: int | None = None,
@@ -120,6 +120,21 @@ def sacrebleu_paired(
     (1 + #{d* > d})/(1 + n), with d* from randomly swapped rows.  Quote these numbers for comparison with sacreBLEU.
     The p values of ``compare`` are two-sided, exact for few rows, corrected for multiple comparisons, and independent
     of the order of rows.
+
+    Parameters:
+
+    - ``runs``: the runs, in a list or by name in a dict
+    - ``test``: ``bs`` or ``ar``
+    - ``baseline``: the name of the baseline run; by default the first
+    - ``metrics``: only these metrics
+    - ``samples``: the number of resamples (bs) or trials (ar)
+    - ``confidence_samples``: the resamples for the intervals of ``ar``
+    - ``seed``: sacreBLEU's seed; by default SACREBLEU_SEED or 12345
+    - ``system``: the column of one table that names the systems
+    - ``on``: the column that pairs the rows; by default the id
+    - ``by_position``: pair rows by position
+    - ``allow_differences``: compare runs even if their options or versions differ
+    - ``threads``: the number of threads; by default one for each core
 
     >>> import fastmetrics as fm
     >>> references = ["the cat sat on the mat", "it rains in Spain today", "no way out of here"] * 9

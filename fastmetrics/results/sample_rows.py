@@ -26,8 +26,8 @@ _TEXTS = ("question", "reference", "answer")
 
 def sample_rows(
     judged: Any,
-    n: int = 200,
     *,
+    n: int = 200,
     strategy: Strategy = "random",
     seed: int = 1,
     score: str | None = None,
@@ -45,8 +45,19 @@ def sample_rows(
     rows.  Question, reference and answer come from the first judged file if it kept them, otherwise from ``texts``, a
     file or table of answers with the same ids.  The sheet omits the scores, because they would influence people.
 
+    Parameters:
+
+    - ``judged``: judged files or tables
+    - ``n``: the number of rows
+    - ``strategy``: ``random``, ``stratified`` or ``disagreement``
+    - ``seed``: the seed of all draws
+    - ``score``: the column of scores; by default the only judged column
+    - ``label``: the name of the empty column for labels
+    - ``texts``: the table that was judged, for its texts
+    - ``on``: the column that pairs the rows; by default the id
+
     >>> judged = {"id": [1, 2, 3], "answer": ["a", "b", "c"], "judge_x": [1.0, 4.0, 5.0], "judge_x_status": ["ok"] * 3}
-    >>> sheet = sample_rows(judged, 2)
+    >>> sheet = sample_rows(judged, n=2)
     >>> sheet.column_names, sheet.num_rows
     (['id', 'answer', 'human'], 2)
 

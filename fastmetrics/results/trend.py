@@ -13,8 +13,8 @@ import pyarrow as pa
 from fastmetrics.core.display import Grid, Shown, number, sparkline
 from fastmetrics.errors import UnknownNameError
 from fastmetrics.results.interval_summary import summarize_by
+from fastmetrics.results.list_runs import list_runs
 from fastmetrics.results.metric_columns import column_named
-from fastmetrics.results.run_list import list_runs
 from fastmetrics.stats.interval_notes import MARK, interval_notes
 from fastmetrics.tables.remote.addresses import shown, within
 
@@ -127,6 +127,16 @@ def trend(
     """The mean of a metric with its interval for each run in a folder, or at an address, in ``fm.list_runs``'s order.
 
     Runs without the metric are omitted.  Runs without times (``score --times``) come last, sorted by name.
+
+    Parameters:
+
+    - ``folder``: a folder of outputs, or its address
+    - ``metric``: the metric
+    - ``confidence``: the level of the intervals
+    - ``interval``: the kind of the intervals; ``auto`` chooses the one that fits the data
+    - ``bootstrap``: the samples of each bootstrap interval
+    - ``seed``: the seed of all draws
+    - ``threads``: the number of threads; by default one for each core
 
     >>> import fastmetrics as fm
     >>> import tempfile, pathlib

@@ -59,6 +59,22 @@ def worst_rows(
     ``baseline`` and ``other`` are two of those names; if the answers have this column too, only those of ``other`` are
     used.  ``allow_differences`` is as in ``compare``.
 
+    Parameters:
+
+    - ``scores``: a score file, folder, address or table
+    - ``metric``: the metric
+    - ``n``: the number of rows
+    - ``answers``: the file or table that was scored, for its texts
+    - ``baseline``: the scores of another run, or with ``system`` its name
+    - ``best``: the best rows instead, or the largest gains
+    - ``on``: the column that pairs the rows; by default the id
+    - ``by``: the columns whose values define segments
+    - ``segment``: the segment of ``by`` to select from
+    - ``system``: the column of one table that names the systems
+    - ``other``: the system that is compared, with ``system``
+    - ``better``: the direction of metrics that declare none: ``{"my_score": "lower"}``
+    - ``allow_differences``: compare runs even if their options or versions differ
+
     >>> import fastmetrics as fm
     >>> scores = {"id": ["a", "b", "c"], "token_f1": [0.9, 0.1, None]}
     >>> answers = {"id": ["c", "b", "a"], "question": ["Who?", "Where?", "When?"], "answer": ["Ann", "here", "now"]}

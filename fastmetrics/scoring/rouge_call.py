@@ -15,17 +15,17 @@ from fastmetrics.scoring.calls import score_together
 
 
 def rouge(
-    answers: Any,
-    references: Any,
-    types: Sequence[str] | str = ("rouge1", "rouge2", "rougeL"),
+    answer: Any,
+    reference: Any,
     *,
+    types: Sequence[str] | str = ("rouge1", "rouge2", "rougeL"),
     stemmer: bool = False,
     tokenizer: str = "rouge",
     threads: int | None = None,
 ) -> dict[str, Floats]:
     """ROUGE of every answer: precision, recall and F1 for each of ``types``, equal to rouge-score 0.1.2.
 
-    ``types`` are among rouge1 … rouge9, rougeL and rougeLsum.  ``references`` contains one text or a list of texts per
+    ``types`` are among rouge1 … rouge9, rougeL and rougeLsum.  ``reference`` contains one text or a list of texts per
     row; for each type, the reference with the highest F1 counts.  The arrays have the names of the row metrics, and are
     NaN where an input is missing.
 
@@ -45,5 +45,5 @@ def rouge(
     options = REGISTRY["rouge1_f1"].options({"stemmer": stemmer, "tokenizer": tokenizer})
     # longer n-grams first: counting them also counts the shorter ones
     scores = [Score(name, REGISTRY[name], options, name) for name in sorted(names, reverse=True)]
-    found = score_together(scores, {"answer": answers, "reference": references}, threads)
+    found = score_together(scores, {"answer": answer, "reference": reference}, threads)
     return {name: found[name] for name in names}

@@ -26,7 +26,7 @@ _MANY = 20_000  # number of distinct amounts whose pairs take less than a second
 _ORDER = Argument("order"), "[lowest, ..., highest]"
 
 
-def cohen_kappa(first: Any, second: Any, weights: Weights = "none", *, order: Sequence[Any] | None = None) -> float:
+def cohen_kappa(first: Any, second: Any, *, weights: Weights = "none", order: Sequence[Any] | None = None) -> float:
     """Cohen's kappa of two raters: κ = 1 − Σ w·observed / Σ w·expected over the pairs of categories.
 
     A disagreement between the i-th and the j-th category in use, in ascending order, weighs 1, ``linear`` |i − j| or
@@ -38,7 +38,7 @@ def cohen_kappa(first: Any, second: Any, weights: Weights = "none", *, order: Se
     >>> cohen_kappa([1, 1, 0, 0], [1, 0, 0, 0])
     0.5
     >>> scale = ["bad", "fair", "good"]
-    >>> round(cohen_kappa(["bad", "good", "fair"], ["fair", "good", "fair"], "linear", order=scale), 3)
+    >>> round(cohen_kappa(["bad", "good", "fair"], ["fair", "good", "fair"], weights="linear", order=scale), 3)
     0.571
 
     Raises ``OptionError`` for unknown weights, weights of words without an order, and an order that lacks a rating,
@@ -55,8 +55,8 @@ def cohen_kappa(first: Any, second: Any, weights: Weights = "none", *, order: Se
 
 def krippendorff_alpha(
     ratings: Any,
-    level: Level = "nominal",
     *,
+    level: Level = "nominal",
     order: Sequence[Any] | None = None,
     raters: Sequence[str] | str | None = None,
 ) -> float:
@@ -75,7 +75,7 @@ def krippendorff_alpha(
 
     >>> krippendorff_alpha([[1, 2, 3, None], [1, 2, 2, 3]])
     0.5454545454545454
-    >>> round(krippendorff_alpha({"id": [7, 8, 9], "ann": [1, 2, 8], "bob": [1, 2, 9]}, "ratio"), 4)
+    >>> round(krippendorff_alpha({"id": [7, 8, 9], "ann": [1, 2, 8], "bob": [1, 2, 9]}, level="ratio"), 4)
     0.9961
 
     Raises ``OptionError`` for an unknown level, a level that these ratings do not support, and an order that lacks a

@@ -93,7 +93,7 @@ def judge_consistency(
     return Consistency(
         share=_mean(shares),
         deviation=_mean([float(np.std(row[~np.isnan(row)], ddof=1)) for row in several]),
-        alpha=krippendorff_alpha(several.T, "interval") if len(several) else math.nan,
+        alpha=krippendorff_alpha(several.T, level="interval") if len(several) else math.nan,
         n=len(several),
         tolerance=float(limit),
         interval=_share_interval(_mean(shares), agreed[compared > 0] / compared[compared > 0], confidence),

@@ -70,6 +70,17 @@ def pairwise(
     call (status ``identical``).  They count in the win rate, but not in the flips and the first-position preference,
     which describe the judge.
 
+    Parameters:
+
+    - ``first``: the verdicts with a first
+    - ``second``: the verdicts with b first
+    - ``a``: the name of one system
+    - ``b``: the name of the other system
+    - ``tie``: the verdict of a tie
+    - ``rows``: the row of each pair of verdicts
+    - ``identical``: whether the answers of a row are identical
+    - ``confidence``: the level of the intervals
+
     >>> found = pairwise(["A", "A", "tie", "B"], ["A", "B", "B", None])
     >>> round(found.win_rate.value, 3), round(found.flips.value, 3), round(found.first_place.value, 3), found.n
     (0.583, 0.667, 0.667, 3)

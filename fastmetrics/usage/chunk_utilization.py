@@ -28,10 +28,10 @@ _EXAMPLES = 100
 
 
 def chunk_utilization(
-    rankings: Any,
+    log: Any,
+    *,
     chunks: Any = None,
     k: int = 10,
-    *,
     scores: Sequence[str] | str = (),
     share: float = 0.8,
     chunk_column: str | None = None,
@@ -42,7 +42,7 @@ def chunk_utilization(
 ) -> ChunkUse:
     """How much of a knowledge base the rankings of a log use: chunks in the first ``k`` positions of any row / all.
 
-    ``rankings`` is a column of lists of ids, or a log: a table or paths, as for ``score``,
+    ``log`` is a column of lists of ids, or a log: a table or paths, as for ``score``,
     with a column ``retrieved_ids``.  The optional columns ``answer``, ``context_ids``, ``relevant_ids`` and
     ``relevance`` of a log are read too, and so are the columns that ``scores`` names: the score of a row counts for
     every chunk in its first ``k`` positions.  An answer cites what is in square brackets: an id, or a number that
@@ -55,7 +55,20 @@ def chunk_utilization(
 
     Returns a ``ChunkUse``, which prints the figures; its ``to_arrow()`` has a row per chunk.  Source: S2.
 
-    >>> use = chunk_utilization([["a", "b"], ["a", "c"], None], ["a", "b", "c", "d"], k=1)
+    Parameters:
+
+    - ``log``: a table or files of a log
+    - ``chunks``: the table of all chunks
+    - ``k``: the positions of each ranking to count
+    - ``scores``: the numeric columns to average
+    - ``share``: the share of all positions to fill
+    - ``chunk_column``: the column of chunk ids in ``chunks``; by default chunk_id or id
+    - ``columns``: your names of columns, by canonical name
+    - ``schema``: a preset of column names
+    - ``format``: the format of the files, if their names do not tell
+    - ``threads``: the number of threads; by default one for each core
+
+    >>> use = chunk_utilization([["a", "b"], ["a", "c"], None], chunks=["a", "b", "c", "d"], k=1)
     >>> use.used_chunks, use.total_chunks, use.utilization_rate, use.unused_ids
     (1, 4, 0.25, ['b', 'c', 'd'])
     >>> use.to_arrow().slice(0, 2).to_pylist()
@@ -69,7 +82,7 @@ def chunk_utilization(
     score_names = list(dict.fromkeys(listed(scores)))
     how = Columns(columns, schema, format)
     optional = ("answer", "context_ids", "relevant_ids", "relevance")
-    log = open_log(as_log(rankings), ["retrieved_ids"], optional, score_names, how)
+    log = open_log(as_log(log), ["retrieved_ids"], optional, score_names, how)
     total = None if chunks is None else chunk_ids(chunks, chunk_column)
     counting = Counting(log.has, tuple(score_names), k)
     counts = log.parts(counting.count, counting.add_up, workers)

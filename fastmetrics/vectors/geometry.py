@@ -40,7 +40,7 @@ class _Samples(NamedTuple):
 
 
 def geometry(
-    matrix: VectorsLike,
+    vectors: VectorsLike,
     *,
     metric: Metric = "cosine",
     k: int = 10,
@@ -68,9 +68,21 @@ def geometry(
     control variates, and the smallest and largest distance are an upper and a lower bound; ``estimates`` in the result
     lists these figures.
 
-    ``matrix`` is a 2-D array of float16, float32 or float64, a table or column of lists, or a path: a file,
+    ``vectors`` is a 2-D array of float16, float32 or float64, a table or column of lists, or a path: a file,
     folder, glob or address of tables in any format that ``score`` reads, or of .npy arrays; ``column`` names the column
     of vectors of a table.
+
+    Parameters:
+
+    - ``vectors``: an array, table, column or file of vectors
+    - ``metric``: ``cosine`` or ``euclidean``
+    - ``k``: the number of neighbours of each row
+    - ``column``: the column of vectors; by default the only one
+    - ``exact_work``: the multiplications up to which the result is exact
+    - ``sample``: the rows of the sample for neighbours
+    - ``pair_sample``: the random pairs of rows
+    - ``seed``: the seed of all draws
+    - ``threads``: the number of threads; by default one for each core
 
     >>> result = geometry([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0]], k=1)
     >>> round(result.avg_pairwise_distance, 6), result.max_pairwise_distance, result.effective_dimensionality
@@ -87,7 +99,7 @@ def geometry(
     argument("seed", seed, Seed)
     argument("exact_work", exact_work, ExactWork)
     workers = cores(threads)
-    vectors = Vectors.of(matrix, column)
+    vectors = Vectors.of(vectors, column)
     with one_blas_thread():
         overview = survey(vectors, workers)
         if not overview.finite.any() or not vectors.dim:

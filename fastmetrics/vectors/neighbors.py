@@ -69,7 +69,7 @@ class Neighbors(NamedTuple):
 
 
 def nearest(
-    corpus: VectorsLike,
+    vectors: VectorsLike,
     queries: VectorsLike | None = None,
     *,
     k: int = 10,
@@ -81,28 +81,41 @@ def nearest(
     seed: int = 0,
     threads: int | None = None,
 ) -> Neighbors:
-    """The ``k`` nearest rows of ``corpus`` for each query, or for each corpus row, excluding itself.
+    """The ``k`` nearest rows of ``vectors`` for each query, or of each row, without itself.
 
     ``method`` is exact, ivf (inverted lists of half-precision rows), hnsw (a navigable graph) or pq (inverted lists of
     4-bit codes; the best candidates are compared exactly).  The default is exact while queries · rows · D ≤
-    ``exact_work``; beyond, pq, or for neighbours within a corpus ivf, whose lists are compared list by list.  If the
+    ``exact_work``; beyond, pq, or without ``queries`` ivf, whose lists are compared list by list.  If the
     rows are too spread out for that, each pair is compared once, up to 10 · ``exact_work`` multiplications or if ivf
     was requested (``method`` of the result is then exact); otherwise pq is used.  An approximate search increases its
     effort until it finds the share ``recall`` of the true neighbours of ``recall_sample`` queries, and reports the
     share found.  Distances of the returned rows are computed in float64.  The same call gives the same rows for any
     number of threads.
 
+    Parameters:
+
+    - ``vectors``: an array, table, column or file of vectors
+    - ``queries``: the vectors to search for; by default the rows themselves
+    - ``k``: the number of neighbours of each row
+    - ``metric``: ``cosine``, ``euclidean`` or ``dot``
+    - ``method``: ``exact``, ``ivf``, ``hnsw`` or ``pq``; by default chosen by size
+    - ``exact_work``: the multiplications up to which the result is exact
+    - ``recall``: the share of the true neighbours to find
+    - ``recall_sample``: the queries on which the recall is measured
+    - ``seed``: the seed of all draws
+    - ``threads``: the number of threads; by default one for each core
+
     >>> found = nearest([[1.0, 0.0], [0.0, 1.0], [0.8, 0.6]], k=1)
     >>> found.ids.ravel().tolist(), found.distances.round(6).ravel().tolist(), found.recall
     ([2, 2, 0], [0.2, 0.4, 0.2], 1.0)
 
-    Corpus rows that are not finite are never returned; a query that is not finite raises ``InputError``.  Raises
-    ``UnknownNameError`` for an unknown metric or method, ``OptionError`` for a k below 1, a recall outside 0 to 1 or a
-    negative ``exact_work``.
+    Rows of ``vectors`` that are not finite are never returned; a query that is not finite raises ``InputError``.
+    Raises ``UnknownNameError`` for an unknown metric or method, ``OptionError`` for a k below 1, a recall outside 0 to
+    1 or a negative ``exact_work``.
     """
     argument("exact_work", exact_work, ExactWork)
     workers = cores(threads)
-    vectors = Vectors.of(corpus)
+    vectors = Vectors.of(vectors)
     query_vectors = vectors if queries is None else Vectors.of(queries)
     work = float(query_vectors.rows) * vectors.rows * vectors.dim
     alone = queries is None and metric != "dot"
@@ -178,7 +191,7 @@ class Index:
     @classmethod
     def build(
         cls,
-        corpus: VectorsLike,
+        vectors: VectorsLike,
         *,
         metric: Distance = "cosine",
         method: str | None = None,
@@ -186,12 +199,19 @@ class Index:
         names: Any = None,
         threads: int | None = None,
     ) -> Index:
-        """An index of ``corpus``; ``names`` is the column of its ids (row numbers, by default).
+        """An index of ``vectors``, an array, table, column or file as in :func:`geometry`.
 
-        Without a ``method``, exact up to 50,000 rows and pq beyond.
+        ``names`` is the column of its ids (row numbers, by default).  ``metric`` is ``cosine``, ``euclidean`` or
+        ``dot``, ``method`` ``exact``, ``ivf``, ``hnsw`` or ``pq``; by default exact up to 50,000 rows and pq beyond.
+
+        >>> index = Index.build([[1.0, 0.0], [0.0, 1.0]], names=["east", "north"])
+        >>> index.rows, index.method, index.names.to_pylist()
+        (2, 'exact', ['east', 'north'])
+
+        Raises ``InputError`` for names of another number, ``UnknownNameError`` for an unknown metric or method.
         """
         workers = cores(threads)
-        vectors = Vectors.of(corpus)
+        vectors = Vectors.of(vectors)
         method = method or ("exact" if vectors.rows <= 50_000 else "pq")
         _check(metric, method, 1, seed=seed)
         if vectors.rows and not vectors.dim:
@@ -219,7 +239,14 @@ class Index:
         """The ``k`` nearest rows of each query, batch by batch.
 
         ``exclude`` names one row per query that it must not find (its own, where the queries are the rows).
-        ``recall`` and ``recall_sample`` as in :func:`nearest`.
+        ``recall`` and ``recall_sample`` as in :func:`nearest`.  The result has ``ids`` (row numbers; ``names`` of the
+        index names them), ``distances``, ``scores``, and the ``recall`` that was measured.
+
+        >>> index = Index.build([[1.0, 0.0], [0.0, 1.0]], names=["east", "north"])
+        >>> index.search([[0.6, 0.8]], k=1).ids.tolist()
+        [[1]]
+
+        Raises ``InputError`` for queries of another length or that are not finite, ``OptionError`` for a ``k`` below 1.
         """
         workers = cores(threads)
         _check(self.metric, self.method, k, recall, recall_sample)
@@ -240,7 +267,16 @@ class Index:
         return Neighbors(ids, distances, self.method, self.metric, tuned.recall, len(rows))
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the index to a new folder, all of it or nothing."""
+        """Write the index to a new folder, all of it or nothing.
+
+        >>> import pathlib, tempfile
+        >>> path = pathlib.Path(tempfile.mkdtemp()) / "index"
+        >>> Index.build([[1.0, 0.0], [0.0, 1.0]]).save(path)
+        >>> sorted(file.name for file in path.iterdir())
+        ['index.faiss', 'names.arrow', 'settings.json', 'vectors.npy']
+
+        Raises ``OutputError`` if the folder exists or cannot be written.
+        """
         target = check_absent(path)
         try:
             with writing(target):
@@ -262,7 +298,16 @@ class Index:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, threads: int | None = None) -> Index:
-        """Open an index written by :meth:`save`."""
+        """Open an index written by :meth:`save`.
+
+        >>> import pathlib, tempfile
+        >>> path = pathlib.Path(tempfile.mkdtemp()) / "index"
+        >>> Index.build([[1.0, 0.0], [0.0, 1.0]]).save(path)
+        >>> Index.load(path).search([[0.6, 0.8]], k=1).ids.tolist()
+        [[1]]
+
+        Raises ``FileFormatError`` for a folder that is no index.
+        """
         workers, folder = cores(threads), local_path(path, "path")
         try:
             settings = json.loads((folder / "settings.json").read_text("utf-8"))

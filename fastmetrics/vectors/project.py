@@ -111,6 +111,16 @@ def project(
     ``vectors`` is what ``geometry`` takes; the rows of tables in files are called by their ``id``, others by their
     numbers.  The same input and seed give the same points for any number of threads.
 
+    Parameters:
+
+    - ``vectors``: an array, table, column or file of vectors
+    - ``method``: ``pca``, ``pacmap`` or ``umap``
+    - ``dims``: 2 or 3
+    - ``sample``: the rows that the method is fitted on
+    - ``seed``: the seed of all draws
+    - ``column``: the column of vectors; by default the only one
+    - ``threads``: the number of threads; by default one for each core
+
     >>> found = project([[0.0, 0.0], [2.0, 2.0], [4.0, 4.0]])
     >>> found.points[:, 0].round(4).tolist(), [round(share, 6) for share in found.explained]
     ([-2.8284, 0.0, 2.8284], [1.0, 0.0])

@@ -1,4 +1,4 @@
-"""``fastmetrics sacrebleu``: sacreBLEU's paired tests on score files with counts."""
+"""``fastmetrics sacrebleu-paired``: sacreBLEU's paired tests on score files with counts."""
 
 from __future__ import annotations
 
@@ -7,7 +7,18 @@ from typing import Annotated
 
 import typer
 
-from fastmetrics.commands.options import Threads
+from fastmetrics.commands.options import (
+    AllowDifferences,
+    AsJson,
+    AsMarkdown,
+    BaselineName,
+    ByPosition,
+    Names,
+    On,
+    OnlyMetrics,
+    System,
+    Threads,
+)
 
 
 class Test(StrEnum):
@@ -17,7 +28,7 @@ class Test(StrEnum):
     ar = "ar"
 
 
-def sacrebleu(
+def sacrebleu_paired(
     runs: Annotated[
         list[str],
         typer.Argument(
@@ -25,10 +36,8 @@ def sacrebleu(
         ),
     ],
     *,
-    test: Annotated[Test, typer.Option("--paired", help="The test: --paired-bs or --paired-ar of sacreBLEU.")],
-    metrics: Annotated[
-        list[str] | None, typer.Option("--metrics", "-m", help="Compare only these metrics: corpus_bleu,corpus_chrf.")
-    ] = None,
+    test: Annotated[Test, typer.Option(help="The test: --paired-bs or --paired-ar of sacreBLEU.")] = Test.bs,
+    metrics: OnlyMetrics = None,
     samples: Annotated[
         int | None,
         typer.Option("--samples", "-n", help="Number of resamples (default 1000) or trials (default 10000)."),
@@ -39,20 +48,17 @@ def sacrebleu(
     seed: Annotated[
         int | None, typer.Option(help="Random seed; by default the variable SACREBLEU_SEED, otherwise 12345.")
     ] = None,
-    names: Annotated[list[str] | None, typer.Option("--names", help="Names of the runs, in order: old,new.")] = None,
-    baseline: Annotated[str | None, typer.Option(help="The name of the baseline run.")] = None,
-    on: Annotated[str | None, typer.Option(help="The column that pairs the rows; by default the id.")] = None,
-    by_position: Annotated[
-        bool, typer.Option("--by-position", help="Pair rows by position: row i of each run is the same sentence.")
-    ] = False,
-    allow_differences: Annotated[
-        bool, typer.Option("--allow-differences", help="Compare runs even if their options or versions differ.")
-    ] = False,
+    names: Names = None,
+    baseline: BaselineName = None,
+    system: System = None,
+    on: On = None,
+    by_position: ByPosition = False,
+    allow_differences: AllowDifferences = False,
     threads: Threads = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
-    as_markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown.")] = False,
+    as_json: AsJson = False,
+    as_markdown: AsMarkdown = False,
 ) -> None:
-    """Print the numbers of sacreBLEU's paired tests, faster.
+    """Print the numbers of sacreBLEU's paired tests.
 
     The numbers of --paired-bs and --paired-ar are the same, bit by bit.
     """
@@ -65,14 +71,17 @@ def sacrebleu(
     called = columns(names, "--names")
     if called and len(called) != len(runs):
         raise OptionError(f"--names has {len(called)} names for {len(runs)} runs")
+    if system is not None and len(runs) > 1:
+        raise OptionError("--system needs exactly one file, which contains all systems")
     found = sacrebleu_paired(
-        dict(zip(called, runs, strict=True)) if called else runs,
-        test.value,
+        runs[0] if system is not None else dict(zip(called, runs, strict=True)) if called else runs,
+        test=test.value,
         baseline=baseline,
         metrics=split(metrics) or None,
         samples=samples,
         confidence_samples=confidence_samples,
         seed=seed,
+        system=system,
         on=on,
         by_position=by_position,
         allow_differences=allow_differences,

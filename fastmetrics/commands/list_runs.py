@@ -1,26 +1,25 @@
-"""``fastmetrics runs``: list the runs in a folder."""
+"""``fastmetrics list-runs``: list the runs in a folder."""
 
 from __future__ import annotations
 
 import json
-from typing import Annotated
 
 import typer
 
+from fastmetrics.commands.options import AsJson, Folder
 
-def runs(
-    folder: Annotated[
-        str, typer.Argument(help="A folder of outputs of score, or its address.", metavar="FOLDER", show_default=False)
-    ],
+
+def list_runs(
+    folder: Folder,
     *,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """List the runs in a folder.
 
     Print names, times (if stored), rows, fingerprints and inputs.
     """
     from fastmetrics.core.display import Grid
-    from fastmetrics.results.run_list import list_runs
+    from fastmetrics.results.list_runs import list_runs
 
     found = list_runs(folder).to_pylist()
     if as_json:

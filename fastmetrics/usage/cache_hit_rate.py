@@ -74,8 +74,8 @@ class CacheHits(Shown):
 
 def cache_hit_rate(
     log: Any,
-    tau: float = 0.85,
     *,
+    tau: float = 0.85,
     best: float | None = None,
     embedder: Any = None,
     cache: Any = None,
@@ -96,6 +96,18 @@ def cache_hit_rate(
     It takes at most questions · stored · dimensions multiplications, half of that if stored questions are spread evenly
     over time.  Memory is that of the vectors (1 GB for 10⁶ vectors of 256 dimensions) and 64 MB per thread.  The number
     of threads does not change the result.  Source: S2.
+
+    Parameters:
+
+    - ``log``: a table or files of a log
+    - ``tau``: the cosine above which an earlier question counts as the same
+    - ``best``: the minimum rating of stored answers
+    - ``embedder``: the embedding model of texts without vectors
+    - ``cache``: the folder that stores the embeddings
+    - ``columns``: your names of columns, by canonical name
+    - ``schema``: a preset of column names
+    - ``format``: the format of the files, if their names do not tell
+    - ``threads``: the number of threads; by default one for each core
 
     >>> log = {"question_embedding": [[1.0, 0.0], [0.9, 0.1], [0.0, 1.0]], "answer": ["a", "a", "b"]}
     >>> found = cache_hit_rate(log)

@@ -1,4 +1,4 @@
-"""``fastmetrics judges``: evaluate judges from their output files and human labels."""
+"""``fastmetrics judge-report``: evaluate judges from their output files and human labels."""
 
 from __future__ import annotations
 
@@ -6,25 +6,25 @@ from typing import Annotated
 
 import typer
 
+from fastmetrics.commands.options import AsJson, By, Confidence, Judged, On, Prices
 
-def judges(
-    judged: Annotated[
-        list[str], typer.Argument(help="Files written by judge.", metavar="JUDGED...", show_default=False)
-    ],
+
+def judge_report(
+    judged: Judged,
     *,
     labels: Annotated[str | None, typer.Option(help="The file of human labels.", metavar="FILE")] = None,
     label: Annotated[str | None, typer.Option(help="The column of labels; by default the only numeric column.")] = None,
-    by: Annotated[list[str] | None, typer.Option(help="Columns whose values define segments: language,topic.")] = None,
-    on: Annotated[str | None, typer.Option(help="The column that pairs the rows; by default the id.")] = None,
+    by: By = None,
+    on: On = None,
     positive: Annotated[
         float | None, typer.Option(help="Scores and labels of at least this value are positive.")
     ] = None,
     ranges: Annotated[
         list[str] | None, typer.Option(help="Ranges of scores without a known rubric: judge_style=0:10,judge_tone=0:1.")
     ] = None,
-    prices: Annotated[str | None, typer.Option(help="A TOML or JSON file of model prices, as for judge.")] = None,
-    confidence: Annotated[float, typer.Option(help="Confidence level of the intervals.")] = 0.95,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
+    prices: Prices = None,
+    confidence: Confidence = 0.95,
+    as_json: AsJson = False,
 ) -> None:
     """Report how far judges can be trusted.
 

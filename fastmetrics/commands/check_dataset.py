@@ -1,4 +1,4 @@
-"""``fastmetrics check``: what is wrong with a data set."""
+"""``fastmetrics check-dataset``: what is wrong with a data set."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from typing import Annotated
 
 import typer
 
-from fastmetrics.commands import log_options as log
+from fastmetrics.commands import log_options
 from fastmetrics.commands.options import Threads
 
 
-def check(
-    inputs: Annotated[
+def check_dataset(
+    table: Annotated[
         list[str], typer.Argument(help="Files, folders or globs.", metavar="INPUT...", show_default=False)
     ],
     *,
@@ -21,17 +21,17 @@ def check(
     languages: Annotated[
         list[str] | None, typer.Option(help="Compare the languages of question and answer, among these: en,ru.")
     ] = None,
-    embedder: log.Embedder = None,
+    embedder: log_options.Embedder = None,
     near: Annotated[float, typer.Option(help="Minimum cosine of near duplicates.")] = 0.9,
     sample: Annotated[int, typer.Option(help="Rows sampled for languages and near duplicates.")] = 10_000,
     strict: Annotated[bool, typer.Option("--strict", help="Exit with code 1 if anything is found.")] = False,
-    columns: log.ColumnNames = None,
-    schema: log.Schema = None,
-    format: log.Format = None,
-    out: log.Out = None,
-    overwrite: log.Overwrite = False,
+    columns: log_options.ColumnNames = None,
+    schema: log_options.Schema = None,
+    format: log_options.Format = None,
+    output: log_options.Output = None,
+    overwrite: log_options.Overwrite = False,
     threads: Threads = None,
-    as_json: log.AsJson = False,
+    as_json: log_options.AsJson = False,
 ) -> None:
     """Look for faults of a dataset.
 
@@ -39,11 +39,11 @@ def check(
     """
     from fastmetrics.commands.options import columns as names
     from fastmetrics.commands.options import pairs
-    from fastmetrics.usage.dataset_checks import check_dataset
+    from fastmetrics.usage.check_dataset import check_dataset
 
-    place = log.out_place(out, inputs, overwrite=overwrite)
+    place = log_options.output_place(output, table, overwrite=overwrite)
     found = check_dataset(
-        inputs,
+        table,
         labels=names(labels, "--labels"),
         languages=names(languages, "--languages"),
         embedder=embedder,
@@ -54,6 +54,6 @@ def check(
         format=format,
         threads=threads,
     )
-    log.show(found, place, as_json)
+    log_options.show(found, place, as_json)
     if strict and not found.clean:
         raise typer.Exit(1)

@@ -1,4 +1,4 @@
-"""``fastmetrics cache``: show, export and prune a store of calls."""
+"""``fastmetrics stored-calls``: show, export and prune a store of calls."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from typing import Annotated
 
 import typer
 
-from fastmetrics.commands.options import GUARD, guarded
+from fastmetrics.commands.options import AsJson, Guard, Overwrite, Prices, guarded
 
 
-def cache(
+def stored_calls(
     store: Annotated[Path, typer.Argument(help="The store of calls, as in judge --store.", show_default=False)],
     *,
-    out: Annotated[
+    output: Annotated[
         str | None,
         typer.Option(
-            "--out",
+            "--output",
             "-o",
             help="Write all calls to this file, one row per call; the suffix sets the format.",
             metavar="PATH",
@@ -29,28 +29,26 @@ def cache(
             "A call is deleted if it matches all conditions."
         ),
     ] = None,
-    prices: Annotated[
-        str | None,
-        typer.Option(help="A TOML or JSON file of model prices, as for judge: adds the cost of all replies."),
-    ] = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output if it exists.")] = False,
-    guard: Annotated[bool, typer.Option("--guard/--no-guard", help=GUARD)] = True,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    prices: Prices = None,
+    overwrite: Overwrite = False,
+    guard: Guard = True,
+    as_json: AsJson = False,
 ) -> None:
     """Show, export or prune the store of model calls."""
     from fastmetrics.commands.options import columns
     from fastmetrics.derive.call_store import CallStore
-    from fastmetrics.derive.call_store_overview import export, overview, prune_calls
+    from fastmetrics.derive.call_store_overview import export, prune_calls, stored_calls
 
+    if output is None and not prune:
+        stored = stored_calls(store, prices=prices)
+        typer.echo(stored.to_json() if as_json else str(stored))
+        return
     with CallStore(store, create=False) as calls:
         if prune:
             deleted = prune_calls(calls, columns(prune, "--prune"))
             typer.echo(f"{deleted:,} calls deleted from {store}")
-        if out is not None:
-            rows, quoted = export(calls, out, overwrite=overwrite, guard=guard)
-            typer.echo(f"{rows:,} calls written: {out}")
+        if output is not None:
+            rows, quoted = export(calls, output, overwrite=overwrite, guard=guard)
+            typer.echo(f"{rows:,} calls written: {output}")
             if quoted:
                 typer.echo(guarded(quoted))
-        if out is None and not prune:
-            stored = overview(calls, prices)
-            typer.echo(stored.to_json() if json else str(stored))

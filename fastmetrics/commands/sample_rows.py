@@ -1,4 +1,4 @@
-"""``fastmetrics sample``: a sheet of judged rows for people to label."""
+"""``fastmetrics sample-rows``: a sheet of judged rows for people to label."""
 
 from __future__ import annotations
 
@@ -6,26 +6,25 @@ from typing import Annotated, Any
 
 import typer
 
-from fastmetrics.commands.options import GUARD, guarded
+from fastmetrics.commands.options import Guard, Judged, On, Overwrite, Seed, guarded
 
 
-def sample(
-    judged: Annotated[
-        list[str], typer.Argument(help="Files written by judge.", metavar="JUDGED...", show_default=False)
-    ],
+def sample_rows(
+    judged: Judged,
     *,
-    out: Annotated[
-        str, typer.Option("--out", "-o", help="The sheet: a file, with the format given by its suffix.", metavar="PATH")
+    output: Annotated[
+        str,
+        typer.Option("--output", "-o", help="The sheet: a file, with the format given by its suffix.", metavar="PATH"),
     ],
     n: Annotated[int, typer.Option("-n", help="Number of rows.")] = 200,
     strategy: Annotated[str, typer.Option(help="Strategy: random, stratified (by score) or disagreement.")] = "random",
-    seed: Annotated[int, typer.Option(help="Seed of the sample.")] = 1,
+    seed: Seed = 1,
     score: Annotated[str | None, typer.Option(help="The column of scores; by default the only judged column.")] = None,
     label: Annotated[str, typer.Option(help="The name of the empty column for labels.")] = "human",
     texts: Annotated[str | None, typer.Option(help="The file that was judged, for its texts.", metavar="FILE")] = None,
-    on: Annotated[str | None, typer.Option(help="The column that pairs the rows; by default the id.")] = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output if it exists.")] = False,
-    guard: Annotated[bool, typer.Option("--guard/--no-guard", help=GUARD)] = True,
+    on: On = None,
+    overwrite: Overwrite = False,
+    guard: Guard = True,
 ) -> None:
     """Write a sheet of judged rows for people to label.
 
@@ -35,10 +34,10 @@ def sample(
     from fastmetrics.tables.output.write_table import table_place, write_whole
 
     how: dict[str, Any] = {"strategy": strategy, "seed": seed, "score": score, "label": label, "texts": texts, "on": on}
-    place = table_place(out, [judged, texts], overwrite=overwrite)
-    found = sample_rows(judged, n, **how)
+    place = table_place(output, [judged, texts], overwrite=overwrite)
+    found = sample_rows(judged, n=n, **how)
     quoted = write_whole(found, place, {"sample": strategy}, {"id"}, guard=guard)
-    typer.echo(f"{found.num_rows:,} rows: {out}")
+    typer.echo(f"{found.num_rows:,} rows: {output}")
     if strategy == "disagreement":
         typer.echo("these rows were selected as difficult: their mean label does not represent the other rows")
     if quoted:

@@ -1,4 +1,4 @@
-"""``fastmetrics domain``: what the users of a log ask."""
+"""``fastmetrics domain-analysis``: what the users of a log ask."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from typing import Annotated
 
 import typer
 
-from fastmetrics.commands import log_options as log
+from fastmetrics.commands import log_options
 from fastmetrics.commands.options import Threads
 
 
-def domain(
-    inputs: log.Logs,
+def domain_analysis(
+    log: log_options.Logs,
     *,
     indicators: Annotated[
         list[str] | None,
@@ -20,16 +20,16 @@ def domain(
     languages: Annotated[
         list[str] | None, typer.Option(help="Detect the languages of a sample, among these: en,ru,de.")
     ] = None,
-    embedder: log.Embedder = None,
+    embedder: log_options.Embedder = None,
     near: Annotated[float, typer.Option(help="Minimum cosine of near repeats.")] = 0.7,
     sample: Annotated[int, typer.Option(help="Distinct questions sampled for languages and near repeats.")] = 10_000,
-    columns: log.ColumnNames = None,
-    schema: log.Schema = None,
-    format: log.Format = None,
-    out: log.Out = None,
-    overwrite: log.Overwrite = False,
+    columns: log_options.ColumnNames = None,
+    schema: log_options.Schema = None,
+    format: log_options.Format = None,
+    output: log_options.Output = None,
+    overwrite: log_options.Overwrite = False,
     threads: Threads = None,
-    as_json: log.AsJson = False,
+    as_json: log_options.AsJson = False,
 ) -> None:
     """Describe the questions of a log.
 
@@ -37,11 +37,11 @@ def domain(
     """
     from fastmetrics.commands.options import columns as names
     from fastmetrics.commands.options import pairs
-    from fastmetrics.usage.domain import domain_analysis
+    from fastmetrics.usage.domain_analysis import domain_analysis
 
-    place = log.out_place(out, inputs, overwrite=overwrite)
+    place = log_options.output_place(output, log, overwrite=overwrite)
     found = domain_analysis(
-        inputs,
+        log,
         indicators=names(indicators, "--indicators"),
         languages=names(languages, "--languages"),
         embedder=embedder,
@@ -52,4 +52,4 @@ def domain(
         format=format,
         threads=threads,
     )
-    log.show(found, place, as_json)
+    log_options.show(found, place, as_json)

@@ -28,8 +28,8 @@ UNANSWERED = "unanswered"
 
 def topic_coverage(
     log: Any,
-    topics: int = 20,
     *,
+    topics: int = 20,
     k: int = 5,
     seed: int = 42,
     embedder: Any = None,
@@ -61,9 +61,27 @@ def topic_coverage(
     unanswered, else 0; or 1 − the score that ``failure`` names, which must be from 0 to 1.  Source: S2; Grootendorst
     2022 (class-based TF-IDF).
 
+    Parameters:
+
+    - ``log``: a table or files of a log
+    - ``topics``: the number of topics
+    - ``k``: the positions of each ranking to count
+    - ``seed``: the seed of all draws
+    - ``embedder``: the embedding model of texts without vectors
+    - ``cache``: the folder that stores the embeddings
+    - ``chunks``: the table of all chunks
+    - ``chunk_column``: the column of chunk ids in ``chunks``; by default chunk_id or id
+    - ``source_column``: the column of sources in ``chunks``
+    - ``scores``: the numeric columns to average
+    - ``failure``: the score whose complement is failure
+    - ``columns``: your names of columns, by canonical name
+    - ``schema``: a preset of column names
+    - ``format``: the format of the files, if their names do not tell
+    - ``threads``: the number of threads; by default one for each core
+
     >>> vectors = [[1.0, 0.0], [0.9, 0.1], [0.0, 1.0]]
     >>> log = {"question": ["lost card", "card lost", "pay rent"], "answer": ["", "", "ok"]}
-    >>> found = topic_coverage(log | {"question_embedding": vectors}, 2)
+    >>> found = topic_coverage(log | {"question_embedding": vectors}, topics=2)
     >>> [(one.questions, one.words, one.gap) for one in found.topics], found.gaps
     ([(2, ['card', 'lost'], 2.0), (1, ['pay', 'rent'], 0.0)], [0])
 

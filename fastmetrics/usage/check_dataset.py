@@ -65,6 +65,19 @@ def check_dataset(
 
     Rows are read in parts.  Memory grows by 16 bytes per row for ids, 16 for questions and 8 for each label.
 
+    Parameters:
+
+    - ``table``: a table of rows, or files
+    - ``labels``: the columns in which equal rows must agree
+    - ``languages``: the languages to detect
+    - ``embedder``: the embedding model of texts without vectors
+    - ``near``: the cosine of near duplicates
+    - ``sample``: the size of the sample of slow checks
+    - ``columns``: your names of columns, by canonical name
+    - ``schema``: a preset of column names
+    - ``format``: the format of the files, if their names do not tell
+    - ``threads``: the number of threads; by default one for each core
+
     >>> found = check_dataset({"id": [1, 1], "question": ["Who?", "who? "], "answerable": [True, False]})
     >>> [(one.check, one.rows) for one in found.findings]
     [('doubled id', 2), ('duplicate', 1), ('contradicting labels', 2)]

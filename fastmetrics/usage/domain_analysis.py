@@ -61,6 +61,19 @@ def domain_analysis(
     All counts are integers, so threads, files and the order of rows cannot change them.  Memory grows with the number
     of distinct words, and by 16 bytes per question to find repeats.  Source: S2.
 
+    Parameters:
+
+    - ``log``: a table or files of a log
+    - ``indicators``: words or parts of words to count
+    - ``languages``: the languages to detect
+    - ``embedder``: the embedding model of texts without vectors
+    - ``near``: the cosine of near duplicates
+    - ``sample``: the size of the sample of slow checks
+    - ``columns``: your names of columns, by canonical name
+    - ``schema``: a preset of column names
+    - ``format``: the format of the files, if their names do not tell
+    - ``threads``: the number of threads; by default one for each core
+
     >>> log = {"question": ["How do I pay?", "how do i pay? ", "Где карта"], "answer": ["Online.", None, ""]}
     >>> found = domain_analysis(log, indicators=["pay"])
     >>> found.questions, found.answered, found.distinct, dict(found.scripts), dict(found.indicators)

@@ -1,0 +1,20 @@
+"""``fastmetrics primary-table``: the primary figures of runs."""
+
+from __future__ import annotations
+
+import typer
+
+from fastmetrics.commands.options import AsJson, Plugins, Runs
+
+
+def primary_table(runs: Runs, *, plugin: Plugins = None, as_json: AsJson = False) -> None:
+    """Show the primary figures of each run.
+
+    They are N, Faithfulness, Overlap, F1, Tokens, Latency, Abstain Rate and Avg EM.
+    """
+    from fastmetrics.commands.options import load_plugins
+    from fastmetrics.results.primary_table import primary_table
+
+    load_plugins(plugin)
+    table = primary_table(runs)
+    typer.echo(table.to_json() if as_json else str(table))

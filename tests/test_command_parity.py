@@ -1,0 +1,157 @@
+"""A command is its function: the same name, the same parameters, the same defaults."""
+
+from __future__ import annotations
+
+import ast
+import collections
+import enum
+import inspect
+import typing
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import fastmetrics as fm
+import fastmetrics.commands
+from fastmetrics.commands import COMMANDS, load
+
+NO_FUNCTION = {
+    "metrics": "lists the metrics, as fm.__all__ and their docstrings do",
+    "index": "is Index.build and Index.save",
+    "search": "is Index.load and Index.search",
+}
+"""Commands without a function of their name, and why."""
+
+TERMINAL = {
+    "plugin": "loads metrics for one run, as fm.load_plugin does for a session",
+    "as_json": "prints what to_json returns",
+    "as_markdown": "prints what to_markdown returns",
+    "as_latex": "prints what to_latex returns",
+    "quiet": "prints less",
+}
+"""Options about what a program loads and prints."""
+
+WRITES = {
+    "output": "writes what the function returns",
+    "overwrite": "belongs to --output",
+    "guard": "belongs to --output",
+}
+"""Options about files, of commands whose functions return a table."""
+
+
+def _all(names: str, reason: str) -> dict[str, str]:
+    """One reason for several names."""
+    return dict.fromkeys(names.split(), reason)
+
+
+ONLY_COMMAND = {
+    "rank": {"runs": "the files, of which the last has the judgements"},
+    "compare": {"names": "the names that the function takes as keys of a dict"},
+    "sacrebleu-paired": {"names": "the names that the function takes as keys of a dict"},
+    "gate": {"junit": "writes what to_junit returns"},
+    "check-dataset": {"strict": "an exit code"},
+    "chunk-utilization": {"table": "writes what to_arrow returns"},
+    "stored-calls": {"prune": "deletes calls"},
+    "plot": _all(
+        "kind inputs metrics by bins method dims column embedder threads", "make the result that the function draws"
+    ),
+    "answer": _all(
+        "knowledge template faq model base_url endpoint parameters max_chars context_window store concurrency rpm tpm "
+        "timeout tries max_reply_bytes max_calls max_cost prices dry_run",
+        "make the bot that the function takes, or estimate its cost",
+    ),
+    "judge": {"dry_run": "estimates the cost"},
+    "embed": {"cache": "of the embedder that the function takes"},
+}
+"""Options that no function has."""
+
+ONLY_FUNCTION = {
+    "summarize": _all("statistics labels finish budget", "of scores in memory, whose metadata are gone"),
+    "plot": {"result": "the result that the command makes"},
+    "rank": _all("run qrels", "the files, of which the last has the judgements"),
+    "compare-rankings": {"qrels": "the last of the files"},
+}
+"""Parameters that no option has."""
+
+CALLBACKS = {"progress", "watch"}
+"""Functions, which a command line cannot give."""
+
+DEFAULTS = {("embed", "embedder"): "wordllama"}
+"""Defaults of options whose parameter is required."""
+
+
+def behind(command: str) -> Callable[..., Any]:
+    """The function of a command."""
+    name = command.replace("-", "_")
+    function: Callable[..., Any] = getattr(fm, name)
+    return function
+
+
+def parameters(command: str) -> dict[str, inspect.Parameter]:
+    """The parameters of the function of a command; settings in one object are counted one by one."""
+    found = dict(inspect.signature(behind(command)).parameters)
+    if command == "judge":
+        del found["settings"]
+        found |= {name: one for name, one in inspect.signature(fm.JudgeSettings).parameters.items() if name != "pause"}
+    return found
+
+
+WITH_FUNCTION = [command for command in COMMANDS if command not in NO_FUNCTION]
+
+
+def test_every_command_has_the_name_of_its_function() -> None:
+    assert {command for command in COMMANDS if command.replace("-", "_") in dir(fm)} >= {
+        command for command in WITH_FUNCTION if behind(command).__name__ == command.replace("-", "_")
+    }
+    assert not [command for command in NO_FUNCTION if command in fm.HOMES]
+
+
+@pytest.mark.parametrize("command", WITH_FUNCTION)
+def test_options_are_the_parameters_of_the_function(command: str) -> None:
+    of_function = parameters(command)
+    options = inspect.signature(load(command)).parameters
+    writes = set() if "output" in of_function else set(WRITES)
+    only_command = {*TERMINAL, *writes, *ONLY_COMMAND.get(command, {})} & set(options)
+    only_function = {*CALLBACKS, *ONLY_FUNCTION.get(command, {})} & set(of_function)
+    assert set(options) - only_command == set(of_function) - only_function
+    assert set(ONLY_COMMAND.get(command, {})) <= set(options) - set(of_function)
+    assert set(ONLY_FUNCTION.get(command, {})) <= set(of_function) - set(options)
+
+
+@pytest.mark.parametrize("command", WITH_FUNCTION)
+def test_options_have_the_defaults_of_the_function(command: str) -> None:
+    of_function = parameters(command)
+    hints = typing.get_type_hints(load(command))
+    for name, option in inspect.signature(load(command)).parameters.items():
+        if name not in of_function:
+            continue
+        default = option.default.value if isinstance(option.default, enum.Enum) else option.default
+        expected = of_function[name].default
+        if (command, name) in DEFAULTS:
+            assert (default, expected) == (DEFAULTS[command, name], inspect.Parameter.empty)
+        elif "list[" in str(hints[name]) and default is None:
+            # a repeatable option that is absent leaves the default to the function
+            assert expected is not inspect.Parameter.empty or ONLY_FUNCTION.get(command), name
+        elif default is inspect.Parameter.empty or expected is inspect.Parameter.empty:
+            assert expected in (inspect.Parameter.empty, None) or name == "output", name
+        else:
+            assert default == expected, name
+
+
+SOURCES = sorted(Path(fastmetrics.commands.__path__[0]).glob("*.py"))
+ELSEWHERE = {"score", "judge", "answer", "embed", "match", "validate", "profile", "index", "search"}
+"""Commands whose options are still spelled out."""
+
+
+def test_an_option_of_several_commands_is_declared_once() -> None:
+    """No annotation of a parameter stands in two modules of commands."""
+    places = collections.defaultdict(set)
+    for path in SOURCES:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FunctionDef) and node.name == path.stem and path.stem not in ELSEWHERE:
+                for argument in [*node.args.args, *node.args.kwonlyargs]:
+                    if isinstance(argument.annotation, ast.Subscript):
+                        places[argument.arg, ast.unparse(argument.annotation)].add(path.stem)
+    assert {key: stems for key, stems in places.items() if len(stems) > 1} == {}
