@@ -17,7 +17,10 @@ _STATUS, _REASON = "_status", "_reason"
 
 
 class JudgedRows:
-    """The judgements of a file or table of ``judge``, by id: for each axis its score, status and reason."""
+    """The judgements of a file or table of ``judge``, by id: for each axis its score, status and reason.
+
+    Ids may repeat if the rows of the report have the same ids in the same order; then row n meets row n.
+    """
 
     def __init__(self, judged: Any) -> None:
         run = open_run(judged)
@@ -27,15 +30,21 @@ class JudgedRows:
         if run.id_column is not None and self.axes:
             wanted = [f"{axis}{ending}" for axis in self.axes for ending in ("", _STATUS, _REASON)]
             held = run.held([run.id_column, *wanted])
-            self.ids = held.column(run.id_column, "").cast(pa.large_string())
+            self.ids = held.texts(run.id_column)
+            self.id_column = run.id_column
             self.run: ScoreRun = held
+            self.by_position: bool | None = None
 
     def of(self, ids: pa.Array | None, rows: Sequence[int]) -> list[list[Any]]:
-        """For each of the rows a list of [axis, score or None, status or None, reason or None]."""
+        """For each of the rows a list of [axis, score or None, status or None, reason or None].
+
+        ``ids`` are those of all rows of the report.  Raises ``InputError`` for a duplicate id of the judgements.
+        """
         if self.ids is None or ids is None or not len(rows):
             return [[] for _ in rows]
-        wanted = ids.take(pa.array(rows, pa.int64())).cast(pa.large_string())
-        places = pc.index_in(wanted, value_set=self.ids)
+        places = pa.array(rows, pa.int64())
+        if not self._are_by_position(ids):
+            places = pc.index_in(ids.take(places).cast(pa.large_string()), value_set=self.ids)
         cells: list[list[Any]] = [[] for _ in rows]
         for axis in self.axes:
             columns = [self._column(f"{axis}{ending}", places) for ending in ("", _STATUS, _REASON)]
@@ -44,6 +53,14 @@ class JudgedRows:
                     shown = None if score is None or score != score else score  # noqa: PLR0124
                     row.append([visible(axis), shown, _text(status), _text(reason)])
         return cells
+
+    def _are_by_position(self, ids: pa.Array) -> bool:
+        """Whether the judgements have the report's ids in the same order; else their ids must be unique."""
+        if self.by_position is None:
+            self.by_position = ids.cast(pa.large_string()).equals(self.ids)
+            if not self.by_position:
+                self.run.check_distinct(self.id_column)
+        return self.by_position
 
     def _column(self, name: str, places: pa.Array) -> list[Any]:
         if name not in self.run.columns:

@@ -22,6 +22,7 @@ from fastmetrics.reporting.paired_rows import PairedRows
 from fastmetrics.reporting.plain_text import visible
 from fastmetrics.reporting.row_texts import row_texts
 from fastmetrics.reporting.section import Section
+from fastmetrics.results.sorted_ids import SortedIds
 from fastmetrics.vectors.arrays import Vectors
 from fastmetrics.vectors.projection import pca
 from fastmetrics.vectors.vector_columns import vector_column
@@ -97,6 +98,12 @@ def _places(rows: PairedRows, held: VectorFiles) -> Ints:
     n = len(held.column) if held.column is not None else sum(map(len, held.arrays))
     if held.ids is not None and rows.labels is not None:
         own, theirs = (_as_text(one) for one in (rows.labels, held.ids))
+        if own.equals(theirs):
+            return np.arange(n)
+        for name, count in SortedIds.of(theirs).duplicates():
+            raise InputError(
+                f"{visible(held.name)}: the id {name!r} occurs in {count:,} rows; give each row one vector"
+            )
         found = np.asarray(pc.index_in(own, value_set=theirs).fill_null(-1)).astype(np.int64)
         if rows.n and not (found >= 0).any():
             raise InputError(f"{visible(held.name)} has none of the ids of the scores, such as {own[0].as_py()!r}")

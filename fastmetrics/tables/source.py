@@ -240,7 +240,8 @@ def open_source(
 
     Formats go by suffix, then by the first bytes: Parquet, JSON lines, CSV and TSV (with a header), Arrow IPC files
     and streams; text may be compressed (.gz, .zst, .bz2, .xz).  A folder gives its files in order of path, with the
-    keys of hive folders (``lang=de/``) as columns.  In text formats ids that mix numbers and strings become strings in
+    keys of hive folders (``lang=de/``) as columns: of integers if all values of a key are whole numbers, otherwise of
+    text.  In text formats ids that mix numbers and strings become strings in
     the whole column.  A row of more than ``max_row_bytes`` bytes, by default 64 MiB, is a bad row.  ``sizes``
     say how much is read at a time.  Raises ``FileFormatError`` for a file that is missing, empty, truncated, damaged or
     of an unknown format.
