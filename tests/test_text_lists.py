@@ -19,7 +19,7 @@ from fastmetrics.core.text_lists import as_text_lists, look_like_lists, text_lis
 from fastmetrics.errors import InputError, OptionError, UnknownNameError
 from fastmetrics.tables import read_metadata
 from tests.judge_server import judge_server
-from tests.program import program
+from tests.program import program, unfolded
 from tests.strategies import texts
 from tests.table_files import FORMATS, write
 
@@ -59,7 +59,7 @@ def test_texts_that_are_lists_are_noted_and_parsed_on_request(tmp_path: Path, na
     assert scored.summary.notes == [NOTE]
     assert fm.summarize(tmp_path / "a.parquet").notes == [NOTE]
     done = program("score", path, "-o", tmp_path / "b.parquet", "-m", "token_f1", "--columns", "reference=gold")
-    assert NOTE in done.out
+    assert NOTE in unfolded(done.out)
     scored = fm.score(
         path, output=tmp_path / "c.parquet", metrics="token_f1", columns=columns, lists="gold", keep="gold"
     )
@@ -207,7 +207,7 @@ def test_judge_notes_and_parses_lists_too(tmp_path: Path, monkeypatch: pytest.Mo
         asked = "\n".join(judge.questions)
     for notes in (fm.summarize(made).notes, judged.summary.notes, fm.summarize(tmp_path / "b.csv").notes):
         assert (NOTE in notes) != parsed
-    assert (NOTE in done.out) != parsed
+    assert (NOTE in unfolded(done.out)) != parsed
     assert ('["Rome"]' in asked) != parsed
     assert ("[2] Paris, France" in asked) == parsed
 
