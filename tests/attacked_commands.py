@@ -59,7 +59,7 @@ WRITERS: Mapping[str, tuple[str, ...]] = {
     "gate": ("gate", "scores.parquet", "-r", "token_f1.mean >= 0", "--junit", "{out}/o.xml"),
 }
 """Commands that write into the folder ``{out}``, and with calls of the model server at ``{server}``, by name."""
-OUTPUTS = {"out": "-o", "table": "--table", "junit": "--junit"}
+OUTPUTS = {"output": "-o", "table": "--table", "junit": "--junit"}
 """The options that name an output, by their arguments."""
 RESUMABLE = ("score", "judge", "answer", "embed")
 ALWAYS = ("gate",)

@@ -153,7 +153,7 @@ def test_the_command_prints_tables_of_80_columns_and_json(tmp_path):
     pq.write_table(PEOPLE, tmp_path / "people.parquet")
     paths = sorted(tmp_path.glob("a_*.parquet"))
     asked = [
-        "judges",
+        "judge-report",
         *paths,
         "--labels",
         tmp_path / "people.parquet",

@@ -154,7 +154,7 @@ def test_a_closed_pipe_is_quiet_and_keeps_the_exit_code(tmp_path, rule, code, li
 def test_a_pipe_closed_in_the_middle_of_a_long_output_is_quiet(tmp_path):
     scores = tmp_path / "s.parquet"
     pq.write_table(pa.table({"id": [f"q{row}" for row in range(20_000)], "token_f1": [0.5] * 20_000}), scores)
-    first, code, complaints = head("rows", scores, "--worst", "token_f1", "-n", 20_000, lines=1)
+    first, code, complaints = head("worst-rows", scores, "token_f1", "-n", 20_000, lines=1)
     assert (code, complaints) == (0, "")
     assert first == ["q0  token_f1 0.5000\n"]
 
