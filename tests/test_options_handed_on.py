@@ -31,7 +31,13 @@ REAL = (
 """Packages of functions that stay: they check and convert options, or format results."""
 
 NUMBER, SHARE = 17, 0.731
-PAIRS = {"columns": "question=v_columns", "better": "v_better=lower", "ranges": "v_ranges=2:9", "parameters": "p=0.25"}
+PAIRS = {
+    "columns": "question=v_columns",
+    "better": "v_better=lower",
+    "ranges": "v_ranges=2:9",
+    "parameters": "p=0.25",
+    "thresholds": "v_thresholds=0.731",
+}
 REQUIRED: dict[str, dict[str, Any]] = {
     "compare": {"runs": ["a", "b"]},
     "sacrebleu-paired": {"runs": ["a", "b"]},
@@ -47,6 +53,7 @@ REQUIRED: dict[str, dict[str, Any]] = {
 FULL = {"bot": "full-context", "knowledge": ["k.txt"]}
 NEEDS: dict[tuple[str, str], dict[str, Any]] = {
     ("compare", "system"): {"runs": ["a"]},
+    ("sacrebleu-paired", "system"): {"runs": ["a"]},
     ("answer", "bot"): {"faq": "other.csv"},
     ("answer", "faq"): {"bot": "faq", "faq": "other.csv"},
     ("answer", "knowledge"): FULL,
@@ -71,8 +78,6 @@ EXPECTED: dict[tuple[str, str], str] = {
     ("compare", "names"): "{'v_names': 'a', 'other': 'b'}",
     ("sacrebleu-paired", "names"): "{'v_names': 'a', 'other': 'b'}",
     ("plot", "color"): "{'v_color': 'any'}",
-    ("validate", "scores"): "'path': 'v_scores'",
-    ("validate", "labels"): "'path': 'v_labels'",
     ("search", "index"): "'path': PosixPath('v_index')",
     ("embed", "embedder"): "'model': 'v_embedder'",
     ("answer", "bot"): "read_faq",
@@ -120,12 +125,16 @@ class Result:
             raise AttributeError(name)
         if name in ("clean", "failed"):
             return False
+        if name == "notes":
+            return []
         return Result(self._events, f"{self._name}.{name}")
 
     def __call__(self, *arguments: Any, **more: Any) -> Any:
         self._events.append((self._name, dict(enumerate(arguments)) | more))
         if self._name.endswith("to_pylist"):
             return []
+        if self._name.endswith(("lines", "json_pieces")):
+            return ["text"]
         return "{}" if self._name.endswith(("to_json", "to_markdown", "to_latex")) else self
 
     def __iter__(self) -> Iterator[Any]:
