@@ -50,3 +50,5 @@ def test_program_errors_name_the_next_step(files):
     refused = program("compare", "old.parquet", "noid.parquet")
     assert (refused.code, "pair rows with --by-position" in refused.err) == (3, True)
     assert program("compare", "old.parquet", "new.parquet", "-m", "token_f2").code == 2
+    short = program("compare", "old.parquet", "new.parquet", "--names", "old")
+    assert (short.code, short.err) == (2, "error: --names has 1 names for 2 runs\n")
