@@ -83,7 +83,7 @@ def test_a_table_lists_segments_from_the_worst_and_equal_ones_by_name() -> None:
         "topic": [f"t{row % 20}" for row in range(n)],
     }
     means = {f"topic=t{topic}": (topic % 5) / 4 for topic in range(20)}
-    table = fm.summarize_by(scores, "topic").grids()[1]
+    table = fm.summarize_by(scores, by="topic").grids()[1]
     assert [row[0] for row in table.rows] == sorted(means, key=lambda name: (means[name], name))
     other = {**scores, "token_f1": [1.0 - score for score in scores["token_f1"]]}
     found = fm.compare({"a": scores, "b": other}, by="topic", tests="t", interval="t")
@@ -118,7 +118,7 @@ def made(n):
     old, new = (pa.table({"id": ids, "token_f1": some, "topic": topics}) for some in (scores, scores[::-1]))
     return {
         "compare": lambda: fm.compare({"old": old, "new": new}, by="topic", tests="t"),
-        "summarize": lambda: fm.summarize_by(old, "topic"),
+        "summarize": lambda: fm.summarize_by(old, by="topic"),
         "gate": lambda: fm.gate(old, "token_f1 >= 0.5 where topic=* with n >= 1"),
     }[sys.argv[1]]
 def bytes_of(make):

@@ -33,7 +33,7 @@ def test_names_apply_to_both_tables(
     pq.write_table(stored, tmp_path / "faq.parquet")
     out = tmp_path / "out.parquet"
     named = [f"{canonical}={yours}" for canonical, yours in columns.items()]
-    match(str(tmp_path / "asked.parquet"), str(tmp_path / "faq.parquet"), out=str(out), columns=named)
+    match(str(tmp_path / "asked.parquet"), str(tmp_path / "faq.parquet"), output=str(out), columns=named)
     assert pq.read_table(out)["answer"].to_pylist() == TEXTS
 
 

@@ -140,6 +140,7 @@ CASES: dict[str, dict[str, Any]] = {
         "keep": "id",
         "work": Here("work"),
         **CALLS,
+        **MADE,
     },
     "answer faq": {"table": [ROWS], "output": Out("answers.csv"), "bot": "faq", "faq": In("faq.csv"), "keep": "id"},
     "judge": {
@@ -149,6 +150,7 @@ CASES: dict[str, dict[str, Any]] = {
         "sample": 3,
         "work": Here("work"),
         **CALLS,
+        **MADE,
     },
     "judge until": {
         "table": [ROWS],
@@ -262,7 +264,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory, judge: Judge) -> Path:
     np.save(made / "queries.npy", points[:3])
     rubric = Path(inspect.getfile(all_commands()["judge"])).parents[1] / "derive" / "rubrics" / "safety.en.toml"
     shutil.copy(rubric, made / "rubric.toml")
-    asked = ["-m", "token_f1,corpus_bleu", "--keep-counts", "--keep", "question"]
+    asked = ["-m", "token_f1,jaccard,corpus_bleu", "--keep-counts", "--keep", "question"]
     (made / "runs" / "c").mkdir(parents=True)
     (made / "runs" / "c").rmdir()
     for source, out in (
@@ -313,7 +315,8 @@ def _plain(done: Done, *places: object) -> tuple[int, str, str]:
         texts = [text.replace(f"{place}/", "") for text in texts]
     times = re.compile(r"\d[\d.,]* (s|rows/s|MB/s|%)\b|[\d.,]+ +[\d.]+ ?%|\d[\d.,]*")
     profile = [times.sub("N", text) if "rows/s" in text else re.sub(r" in [\d.]+ s", "", text) for text in texts]
-    return done.code, *(re.sub(r" +", " ", text) for text in profile)  # type: ignore[return-value]
+    # notes are folded, at other places if the address of a file is longer than its path
+    return done.code, *(re.sub(r"\s+", " ", text) for text in profile)  # type: ignore[return-value]
 
 
 def _run(case: str, judge: Judge, folder: Path, outputs: Path, name: str = "", address: str = "") -> Done:

@@ -122,17 +122,17 @@ def test_human_labels_name_the_id(write, repeated):
 
 def test_a_sheet_for_labels_names_the_id(write):
     with pytest.raises(InputError, match=NAMED):
-        fm.sample_rows(write("judged", judgements(REPEATED)), 6)
+        fm.sample_rows(write("judged", judgements(REPEATED)), n=6)
     bare = write("bare", [{"id": row["id"], "judge_x": 1.0, "judge_x_status": "ok"} for row in judgements(IDS)])
     with pytest.raises(InputError, match=NAMED):
-        fm.sample_rows(bare, 6, texts=write("texts", texts(REPEATED)))
+        fm.sample_rows(bare, n=6, texts=write("texts", texts(REPEATED)))
     with pytest.raises(InputError, match=NAMED):
-        fm.sample_rows([write("one", judgements(IDS)), write("two", judgements(REPEATED))], 6)
+        fm.sample_rows([write("one", judgements(IDS)), write("two", judgements(REPEATED))], n=6)
 
 
 def test_the_texts_of_rows_name_the_id(write, tmp_path):
     scored, answers = write("scored", scores(IDS)), write("texts", texts(REPEATED))
-    done = program("rows", scored, answers, "--worst", "m", "--better", "m=higher", "-o", tmp_path / "rows.csv")
+    done = program("worst-rows", scored, "m", "--answers", answers, "--better", "m=higher", "-o", tmp_path / "rows.csv")
     assert done.code != 0
     assert "the id 'b' in 2 rows" in done.err
     for rows in ("sample", "all"):
@@ -175,7 +175,7 @@ def test_chunks_name_the_id(write):
 
 
 def test_a_check_counts_the_rows_of_the_id(write, tmp_path):
-    done = program("check", write("asked", texts(REPEATED)), "--json")
+    done = program("check-dataset", write("asked", texts(REPEATED)), "--json")
     assert "doubled id" in done.out + done.err, done
 
 

@@ -10,9 +10,6 @@ import fastmetrics as fm
 from fastmetrics.reporting.section import Section
 from fastmetrics.reporting.sections import SECTIONS
 
-pytest.importorskip("jinja2")
-pytest.importorskip("plotly")
-
 SCORES = {"id": ["a", "b", "c"], "token_f1": [0.5, 1.0, 0.25]}
 
 

@@ -5,20 +5,24 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import fields
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
+from dataclasses import Field, fields
+from typing import Any, ClassVar, Generic, Protocol, TypeVar, overload
 
 import numpy as np
 import pyarrow as pa
 
 from fastmetrics.core.arrays import Flags, Ints
 
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
+
+class Dataclass(Protocol):
+    """An instance of any dataclass."""
+
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
+
 
 T = TypeVar("T")
 U = TypeVar("U")
-R = TypeVar("R", bound="DataclassInstance")
+R = TypeVar("R", bound=Dataclass)
 
 _BLOCK = 1_024
 """Number of instances to make at once."""
