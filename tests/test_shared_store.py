@@ -334,7 +334,7 @@ def test_clocks_that_step_back_neither_call_twice_nor_void_retry(tmp_path, monke
         assert judge.count == 18
 
 
-@pytest.mark.parametrize("command", ["judge", "answer", "cache"])
+@pytest.mark.parametrize("command", ["judge", "answer", "stored-calls"])
 def test_an_output_must_not_be_the_store(tmp_path, monkeypatch, command):
     rows = written(tmp_path / "rows.jsonl", 2)
     monkeypatch.chdir(tmp_path)
@@ -345,14 +345,14 @@ def test_an_output_must_not_be_the_store(tmp_path, monkeypatch, command):
     os.link(store, tmp_path / "hard.jsonl")
     before = store.read_bytes()
     options = ["--model", "m", *(["--rubrics", "safety"] if command == "judge" else ["--bot", "given-contexts"])]
-    first = [command, store] if command == "cache" else [command, rows, *options, "--store", store]
+    first = [command, store] if command == "stored-calls" else [command, rows, *options, "--store", store]
     for out in ("store.jsonl", "./store.jsonl", "link.jsonl", "hard.jsonl"):
         done = program(*first, "-o", out, "--overwrite")
-        reason = {"cache": "is an input|is a link"}.get(command, "is the store of calls")
+        reason = {"stored-calls": "is an input|is a link"}.get(command, "is the store of calls")
         assert (done.code, bool(re.search(reason, done.err))) == (4, True), done.err
         assert (store.read_bytes(), store.is_file()) == (before, True)
     inside = [("new/s.sqlite", "new/"), ("o.jsonl.meta.json", "o.jsonl"), ("p.csv.partial/s", "p.csv")]
-    for path, out in inside if command != "cache" else ():
+    for path, out in inside if command != "stored-calls" else ():
         done = program(command, rows, *options, "--store", path, "-o", out)
         assert (done.code, "is the store of calls" in done.err) == (4, True), (out, done.err)
         assert not (tmp_path / path).exists()
