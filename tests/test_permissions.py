@@ -50,7 +50,10 @@ def test_replies_are_private_and_outputs_follow_the_umask(tmp_path, monkeypatch,
         assert {left["a"], left["a/b"], left[work]} == {0o700}
         in_stores = {mode for file, mode in left.items() if ".sqlite" in file}
         private = {
-            mode for file, mode in left.items() if file.endswith(("journal.jsonl", "run.json", ".arrow", ".tmp"))
+            mode
+            for file, mode in left.items()
+            # the parts of a folder are outputs, also while they are written as part-000001.parquet.tmp
+            if file.endswith(("journal.jsonl", "run.json", ".arrow", ".arrow.tmp"))
         }
         assert (in_stores, private) == ({0o600}, {0o600})
         path.write_text(path.read_text().removesuffix("{\n"))
