@@ -1,11 +1,11 @@
 """The ``fastmetrics`` program.  The commands are in ``fastmetrics.commands``; errors become messages and exit codes.
 
-Exit codes: 0 success; 1 a rule of ``gate`` is not met, or ``check --strict`` found a fault; 2 wrong usage, an unknown
-name or option; 3 the input cannot be scored; 4 the output cannot be written; 5 an optional dependency is missing; 6 the
-workers of a cluster failed; 7 a model server refuses calls or fails repeatedly; 8 an unexpected error, a fault of the
-program, with its traceback on standard error, or too little memory; 9 the output of ``judge`` or ``answer`` is
-complete, but rows in it have no reply, since their calls failed; 130 interrupted, 143 terminated (SIGTERM), 129 the
-terminal was closed (SIGHUP).
+Exit codes: 0 success; 1 a rule of ``gate`` is not met, or ``check-dataset --strict`` found a fault; 2 wrong usage, an
+unknown name or option; 3 the input cannot be scored; 4 the output cannot be written; 5 an optional dependency is
+missing; 6 the workers of a cluster failed; 7 a model server refuses calls or fails repeatedly; 8 an unexpected error,
+a fault of the program, with its traceback on standard error, or too little memory; 9 the output of ``judge`` or
+``answer`` is complete, but rows in it have no reply, since their calls failed; 130 interrupted, 143 terminated
+(SIGTERM), 129 the terminal was closed (SIGHUP).
 
 If standard output is full, the exit code is 4; output files are still complete.  If standard output or standard error
 is closed (``>&-``, ``2>&-``), or its reader was closed, nothing is printed there and the exit code does not change.
