@@ -120,7 +120,7 @@ def child(rows: str, store: str, out: str, url: str, profiled: str) -> None:
 @contextmanager
 def server() -> Iterator[str]:
     """The judge in a process of its own."""
-    process = subprocess.Popen([sys.executable, "-m", "tests.judge_server"], stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen([sys.executable, "-m", "tests.support.judge_server"], stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     try:
         yield process.stdout.readline().strip()

@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 
 import fastmetrics as fm
-from tests.browser import browser, width
+from tests.support.browser import browser, width
 
 ROOT = Path(__file__).parent.parent
 PICTURES = {

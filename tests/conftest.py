@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, settings
 from fastmetrics.declaration.metric import REGISTRY
 from fastmetrics.declaration.plugin_files import LOADED
 from fastmetrics.declaration.plugins import forget
-from tests.loopback import Server, s3_server
-from tests.optional_parts import ALLOWED, DATA, NEEDS
+from tests.support.loopback import Server, s3_server
+from tests.support.optional_parts import ALLOWED, DATA, NEEDS
 
 # Hypothesis uses the same examples in every run; examples found by random runs are added with @example
 settings.register_profile(

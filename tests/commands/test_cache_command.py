@@ -1,0 +1,107 @@
+"""``fastmetrics cache``: a store of calls shown, exported and pruned."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import pyarrow.parquet as pq
+import pytest
+
+from fastmetrics.derive.call import Answer, CallMaker, Message, Model
+from fastmetrics.derive.call_store import CallStore
+from tests.support.program import program
+
+DAY = 86_400
+
+
+@pytest.fixture
+def filled(tmp_path):
+    """A store of 5,000 replies of one model, 3 of another that are a week old, and 2 failures."""
+    path = tmp_path / "calls.sqlite"
+    now = time.time()
+    with CallStore(path) as store:
+        for model, count, answer in (
+            (Model("big", "here"), 5_000, Answer("reply", "{}", 10, 2, 1.5, now, 1)),
+            (Model("small", "there"), 3, Answer("reply", "=1", 1, 1, 1.5, now - 7 * DAY, 1)),
+            (Model("small", "here"), 2, Answer("http", "500: no", time=now, attempt=4)),
+        ):
+            maker = CallMaker(model, None)
+            for number in range(count):
+                store.put(maker.call([Message("user", str(number))]), model, answer)
+    return path
+
+
+def left(path):
+    """How many calls are in the store, by model and outcome."""
+    counts = json.loads(program("stored-calls", path, "--json").out)["calls"]
+    return {(one["model"], one["outcome"]): one["calls"] for one in counts}
+
+
+def test_cache_show(filled):
+    done = program("stored-calls", filled)
+    assert done.code == 0
+    assert done.out.splitlines()[0].split() == [
+        "model",
+        "endpoint",
+        "outcome",
+        "calls",
+        "read",
+        "written",
+        "first",
+        "last",
+    ]
+    assert done.out.splitlines()[1].split()[:6] == ["big", "here", "reply", "5,000", "50,000", "10,000"]
+    assert "5,005 calls in " in done.out
+    assert left(filled) == {("big", "reply"): 5000, ("small", "reply"): 3, ("small", "http"): 2}
+
+
+def test_all_calls_are_exported_in_any_format(filled, tmp_path):
+    done = program("stored-calls", filled, "-o", tmp_path / "calls.parquet")
+    assert (done.code, done.out) == (0, f"5,005 calls written: {tmp_path / 'calls.parquet'}\n")
+    table = pq.read_table(tmp_path / "calls.parquet")
+    assert (table.num_rows, len(set(table["key"].to_pylist())), table["body"][0].as_py()) == (5005, 5005, "=1")
+    assert table["outcome"].to_pylist().count("http") == 2
+    assert program("stored-calls", filled, "-o", tmp_path / "calls.parquet").code == 4
+    assert program("stored-calls", filled, "-o", tmp_path / "calls.parquet", "--overwrite").code == 0
+    csv = program("stored-calls", filled, "-o", tmp_path / "calls.csv")
+    assert (csv.code, "3 cells that a spreadsheet would run" in csv.out) == (0, True)
+
+
+@pytest.mark.parametrize(
+    ("conditions", "deleted"),
+    [
+        ("failures", 2),
+        ("model=small", 5),
+        ("model=small,endpoint=there", 3),
+        ("days=3", 3),
+        ("days=30", 0),
+        ("failures,model=big", 0),
+        ("endpoint=here", 5002),
+    ],
+)
+def test_calls_are_pruned_by_conditions_that_all_hold(filled, conditions, deleted):
+    before = filled.stat().st_size
+    done = program("stored-calls", filled, "--prune", conditions)
+    assert (done.code, done.out) == (0, f"{deleted:,} calls deleted from {filled}\n")
+    assert sum(left(filled).values()) == 5005 - deleted
+    assert filled.stat().st_size < (before / 4 if deleted > 1000 else before + 1)
+
+
+def test_invalid_prune_conditions_and_stores_raise(filled, tmp_path):
+    for conditions in ("all", "model=", "days=x", "days=-1"):
+        done = program("stored-calls", filled, "--prune", conditions)
+        assert (done.code, done.err.startswith(f"error: --prune {conditions}: expected failures,")) == (2, True), (
+            done.err
+        )
+    assert len(left(filled)) == 3
+    done = program("stored-calls", tmp_path / "none.sqlite")
+    assert (done.code, "no such store of calls" in done.err) == (4, True)
+    assert not (tmp_path / "none.sqlite").exists()
+
+
+def test_an_empty_store(tmp_path):
+    CallStore(tmp_path / "calls.sqlite").close()
+    assert "0 calls in " in program("stored-calls", tmp_path / "calls.sqlite").out
+    assert program("stored-calls", tmp_path / "calls.sqlite", "-o", tmp_path / "c.parquet").code == 0
+    assert pq.read_table(tmp_path / "c.parquet").num_rows == 0

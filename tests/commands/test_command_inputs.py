@@ -1,0 +1,256 @@
+"""Every command that reads tables takes what ``score`` takes: any format, here or in a store, one file or many."""
+
+from __future__ import annotations
+
+import bz2
+import json
+import lzma
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import fastmetrics as fm
+from fastmetrics.errors import ColumnError
+from tests.support.loopback import Server
+from tests.support.program import program
+from tests.support.table_files import FORMATS, write
+
+POINTS = [[1.0, 0.0, 0.5], [0.25, 1.0, 0.0], [-1.0, 0.5, 0.25], [0.0, -1.0, 2.0]]
+TABLES = {
+    "vectors": pa.table({"id": ["007", "008", "b", "c"], "embedding": POINTS}),
+    "questions": pa.table({"id": ["007", "1889", "x"], "question": ["my card?", "how to pay", "1889"]}),
+    "faq": pa.table({"question": ["lost card", "pay online", "in 1889"], "answer": ["ask", "007", "2024-01-05"]}),
+    "run": pa.table({"qid": ["007", "007", "q"], "docid": ["a", "1e3", "b"], "score": [0.5, 1.5, 2.0]}),
+    "qrels": pa.table({"qid": ["007", "q", "q"], "docid": ["a", "b", "c"], "relevance": [1, 2, 1]}),
+    "scores": pa.table({"id": ["007", "8", "c"], "token_f1": [0.5, 0.25, 1.0]}),
+    "labels": pa.table({"id": ["c", "007", "8"], "label": [1, 1, 0]}),
+}
+
+
+def written(name: str, path: Path) -> Path:
+    """A table in the format of the path's suffix; lists are JSON in CSV, and a lone array in ``.npy``."""
+    table = TABLES[name]
+    if path.suffix == ".npy":
+        np.save(path, np.array(POINTS))
+        return path
+    if ".csv" in path.name or ".tsv" in path.name:
+        for at, field in enumerate(table.schema):
+            if pa.types.is_list(field.type):
+                table = table.set_column(at, field.name, pa.array(map(json.dumps, table[field.name].to_pylist())))
+    return write(table, path)
+
+
+def rows_of(folder: Path, *arguments: object, stdin: bytes) -> object:
+    """What a command wrote to its output, but for the times."""
+    done = program(*arguments, "-o", folder / "out.jsonl", "--overwrite", stdin=stdin)
+    assert done.code == 0, done.err
+    rows = [json.loads(line) for line in (folder / "out.jsonl").read_text().splitlines()]
+    return [{name: value for name, value in row.items() if name != "latency_ms"} for row in rows]
+
+
+def printed(*arguments: object, stdin: bytes) -> object:
+    """The JSON that a command printed."""
+    done = program(*arguments, "--json", stdin=stdin)
+    assert done.code == 0, done.err
+    return json.loads(done.out)
+
+
+def indexed(folder: Path, given: object, stdin: bytes) -> object:
+    """What a search finds in an index of the vectors."""
+    index = folder / f"index-{len(list(folder.iterdir()))}"
+    done = program("index", given, "-o", index, stdin=stdin)
+    assert done.code == 0, done.err
+    return rows_of(folder, "search", index, written("vectors", folder / "asked.parquet"), "-k", 2, stdin=b"")
+
+
+def searched(folder: Path, given: object, stdin: bytes) -> object:
+    index = folder / f"index-{len(list(folder.iterdir()))}"
+    assert program("index", written("vectors", folder / "kept.parquet"), "-o", index).code == 0
+    return rows_of(folder, "search", index, given, "-k", 2, stdin=stdin)
+
+
+def ranked(run: object, qrels: object, stdin: bytes) -> object:
+    return list(printed("rank", run, qrels, "-m", "mrr,ndcg@10,P@1", stdin=stdin).values())
+
+
+def validated(scores: object, labels: object, stdin: bytes) -> object:
+    return printed("validate", scores, labels, "--resamples", 2, stdin=stdin)
+
+
+def other(folder: Path, name: str) -> Path:
+    return written(name, folder / f"{name}.parquet")
+
+
+ROLES: dict[str, tuple[str, Callable[[Path, object, bytes], object]]] = {
+    "geometry": ("vectors", lambda folder, given, stdin: printed("geometry", given, "-k", 1, stdin=stdin)),
+    "index": ("vectors", indexed),
+    "search": ("vectors", searched),
+    "match questions": ("questions", lambda f, given, stdin: rows_of(f, "match", given, other(f, "faq"), stdin=stdin)),
+    "match faq": ("faq", lambda f, given, stdin: rows_of(f, "match", other(f, "questions"), given, stdin=stdin)),
+    "rank run": ("run", lambda f, given, stdin: ranked(given, other(f, "qrels"), stdin)),
+    "rank qrels": ("qrels", lambda f, given, stdin: ranked(other(f, "run"), given, stdin)),
+    "validate scores": ("scores", lambda f, given, stdin: validated(given, other(f, "labels"), stdin)),
+    "validate labels": ("labels", lambda f, given, stdin: validated(other(f, "scores"), given, stdin)),
+}
+"""What each command makes of one of its inputs, the others being Parquet files."""
+
+
+def result(role: str, folder: Path, given: object, stdin: bytes = b"") -> object:
+    folder.mkdir(exist_ok=True)
+    return ROLES[role][1](folder, given, stdin)
+
+
+def expected(role: str, folder: Path) -> object:
+    name = ROLES[role][0]
+    folder.mkdir(exist_ok=True)
+    return result(role, folder, written(name, folder / "given.parquet"))
+
+
+@pytest.mark.parametrize("role", ROLES)
+@pytest.mark.parametrize("name", [*FORMATS, "t.csv.bz2", "t.jsonl.xz"])
+def test_every_format_is_read(tmp_path: Path, role: str, name: str) -> None:
+    packed = {".bz2": bz2.compress, ".xz": lzma.compress}
+    suffix = Path(name).suffix
+    path = written(ROLES[role][0], tmp_path / (name.removesuffix(suffix) if suffix in packed else name))
+    if suffix in packed:
+        (tmp_path / name).write_bytes(packed[suffix](path.read_bytes()))
+    assert result(role, tmp_path / "work", tmp_path / name) == expected(role, tmp_path / "base")
+
+
+@pytest.mark.parametrize("role", ROLES)
+@pytest.mark.parametrize("name", ["t.parquet", "t.arrow", "t.jsonl", "t.csv.gz", "t.tsv"])
+def test_files_are_read_from_every_location(tmp_path: Path, s3: Server, role: str, name: str) -> None:
+    wanted = expected(role, tmp_path / "base")
+    folder = tmp_path / "folder=1"
+    folder.mkdir()
+    path = written(ROLES[role][0], folder / name)
+    (folder / "_SUCCESS").touch()
+    address = s3.put(folder, f"{role.replace(' ', '-')}/{name}")
+    ways: dict[str, tuple[object, bytes]] = {
+        "folder": (folder, b""),
+        "glob": (tmp_path / "*" / name, b""),
+        "file address": (path.as_uri(), b""),
+        "address": (f"{address}/{name}", b""),
+        "folder in a store": (f"{address}/", b""),
+        "glob in a store": (f"{address}/*{name[1:]}", b""),
+        "standard input": ("-", path.read_bytes()),
+    }
+    for way, (given, stdin) in ways.items():
+        assert result(role, tmp_path / "work", given, stdin) == wanted, way
+
+
+@pytest.mark.parametrize("role", ROLES)
+@pytest.mark.parametrize("name", ["{}.parquet", "{}.jsonl", "{}.csv"])
+def test_a_folder_of_parts_is_one_table(tmp_path: Path, role: str, name: str) -> None:
+    table = ROLES[role][0]
+    (tmp_path / "parts").mkdir()
+    whole = TABLES[table]
+    for part in range(len(whole)):
+        TABLES["part"] = whole.slice(part, 1)
+        written("part", tmp_path / "parts" / name.format(part))
+    del TABLES["part"]
+    assert result(role, tmp_path / "work", tmp_path / "parts") == expected(role, tmp_path / "base")
+
+
+@pytest.mark.parametrize("role", [role for role, (name, _) in ROLES.items() if name == "vectors"])
+def test_arrays_are_read_from_every_location(tmp_path: Path, s3: Server, role: str) -> None:
+    folder = tmp_path / "arrays"
+    folder.mkdir()
+    path = written("vectors", folder / "v.npy")
+    wanted = result(role, tmp_path / "base", path)
+    np.save(tmp_path / "1.npy", np.array(POINTS[:3]))
+    np.save(tmp_path / "2.npy", np.array(POINTS[3:]))
+    address = s3.put(path, f"{role}/v.npy")
+    ways = [(folder, b""), (tmp_path / "[12].npy", b""), (path.as_uri(), b""), (address, b"")]
+    for given, stdin in [*ways, ("-", path.read_bytes())]:
+        assert result(role, tmp_path / "work", given, stdin) == wanted, given
+
+
+def test_arrays_and_tables_are_not_mixed_and_have_one_width(tmp_path: Path) -> None:
+    written("vectors", tmp_path / "v.npy")
+    written("vectors", tmp_path / "v.parquet")
+    done = program("geometry", tmp_path)
+    assert (done.code, done.err) == (
+        3,
+        f"error: {tmp_path}: expected .npy files or tables, got both, such as {tmp_path}/v.npy\n",
+    )
+    np.save(tmp_path / "w.npy", np.eye(2))
+    done = program("geometry", tmp_path / "*.npy")
+    assert (done.code, done.err) == (
+        3,
+        f"error: {tmp_path}/*.npy: vectors of 3 and 2 numbers cannot be compared\n",
+    )
+
+
+BAD = {
+    "geometry": ("embedding", "lists of numbers"),
+    "index": ("embedding", "lists of numbers"),
+    "match questions": ("question", "text"),
+    "match faq": ("question", "text"),
+}
+
+
+@pytest.mark.parametrize("role", BAD)
+def test_a_wrong_type_in_a_file_and_in_memory_gives_one_message(tmp_path: Path, role: str) -> None:
+    column, wanted = BAD[role]
+    table = TABLES[ROLES[role][0]]
+    wrong = table.set_column(table.schema.get_field_index(column), column, pa.array([True] * len(table)))
+    pq.write_table(wrong, tmp_path / "t.parquet")
+    memory: dict[str, Callable[[], object]] = {
+        "geometry": lambda: fm.geometry(wrong, column=column),
+        "index": lambda: fm.geometry(wrong, column=column),
+        "match questions": lambda: fm.StrictMatchBot(wrong.append_column("answer", wrong[column])),
+        "match faq": lambda: fm.StrictMatchBot(wrong),
+    }
+    message = f"column '{column}': expected {wanted}, got bool"
+    with pytest.raises(ColumnError) as caught:
+        memory[role]()
+    assert str(caught.value) == message
+    given = {
+        "match questions": [tmp_path / "t.parquet", other(tmp_path, "faq")],
+        "match faq": [other(tmp_path, "questions"), tmp_path / "t.parquet"],
+    }.get(role, [tmp_path / "t.parquet"])
+    extra = ["--column", column] if wanted != "text" else []
+    out = [] if role == "geometry" else ["-o", tmp_path / ("index" if role == "index" else "out.jsonl")]
+    done = program(role.split(maxsplit=1)[0], *given, *extra, *out)
+    assert (done.code, done.err) == (3, f"error: {tmp_path}/t.parquet: {message}\n")
+
+
+SCORED = {
+    "answer": ("token_f1", [5, 6], "text", "int64"),
+    "reference": ("token_f1", [1.5, 2.5], "text or lists of it", "double"),
+    "retrieved_ids": ("mrr", ["a", "b"], "lists of strings or of whole numbers", "string"),
+    "latency_ms": ("latency_ms", ["fast", "slow"], "numbers", "string"),
+    "answer_embedding": ("dot_similarity", ["a", "b"], "lists of numbers", "string"),
+}
+
+
+@pytest.mark.parametrize("column", SCORED)
+def test_scores_of_a_wrong_type_give_one_message(tmp_path: Path, column: str) -> None:
+    metric, values, wanted, got = SCORED[column]
+    rows = {
+        "answer": ["a", "b"],
+        "reference": ["a", "b"],
+        "retrieved_ids": [["a"], ["b"]],
+        "relevant_ids": [["a"], ["b"]],
+        "answer_embedding": [[1.0], [2.0]],
+        "reference_embedding": [[1.0], [2.0]],
+        "latency_ms": [1.0, 2.0],
+    }
+    yours = {f"my_{name}": values if name == column else cells for name, cells in rows.items()}
+    columns = {name: f"my_{name}" for name in rows}
+    message = f"column 'my_{column}': expected {wanted}, got {got}"
+    pq.write_table(pa.table(yours), tmp_path / "t.parquet")
+    write(pa.table(yours), tmp_path / "t.arrow")
+    for name in ("t.parquet", "t.arrow"):
+        with pytest.raises(ColumnError) as caught:
+            fm.score(tmp_path / name, output=tmp_path / "o.parquet", metrics=metric, columns=columns)
+        assert str(caught.value) == f"{tmp_path}/{name}: {message}"
+    for given in (pa.table(yours), yours):
+        with pytest.raises(ColumnError) as caught:
+            fm.score(given, metric, columns=columns)
+        assert str(caught.value) == message

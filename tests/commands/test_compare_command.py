@@ -1,0 +1,54 @@
+"""The command ``compare``: the tables and formats that it prints, and its errors."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+import fastmetrics as fm
+from tests.results.test_comparison import NEW, OLD, SMALL
+from tests.support.program import program
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    pq.write_table(OLD, "old.parquet")
+    pq.write_table(NEW, "new.parquet")
+
+
+def test_the_program_prints_tables_json_markdown_and_latex(files):
+    arguments = ("compare", "old.parquet", "new.parquet", "--by", "language", "--names", "old,new")
+    text = program(*arguments)
+    assert text.code == 0
+    assert all(len(line) <= 80 for line in text.out.split("rows paired")[0].splitlines())
+    assert text.out == str(fm.compare({"old": OLD, "new": NEW}, by="language")) + "\n"
+    told = json.loads(program(*arguments, "--json", "--threads", "1").out)
+    assert told == json.loads(fm.compare({"old": OLD, "new": NEW}, by="language").to_json())
+    assert program(*arguments, "--markdown").out.startswith(
+        "| metric | old | new | Δ | interval | p | verdict |\n| --- |"
+    )
+    assert program(*arguments, "--latex").out.startswith("\\begin{tabular}{llr}")
+
+
+def test_runs_with_equal_names_are_shown_by_path(files):
+    for folder in ("a", "b"):
+        Path(folder).mkdir()
+        pq.write_table(NEW, f"{folder}/scores.parquet")
+    found = fm.compare(["a/scores.parquet", "b/scores.parquet", "old.parquet", "old.parquet"], **SMALL)
+    assert list(found.systems) == ["a/scores.parquet", "b/scores.parquet", "old.parquet", "old.parquet (2)"]
+
+
+def test_program_errors_name_the_next_step(files):
+    assert "choose one of --json" in program("compare", "old.parquet", "new.parquet", "--json", "--latex").err
+    lonely = program("compare", "old.parquet")
+    assert (lonely.code, "a comparison needs at least two runs" in lonely.err) == (3, True)
+    pq.write_table(NEW.drop(["id"]), "noid.parquet")
+    refused = program("compare", "old.parquet", "noid.parquet")
+    assert (refused.code, "pair rows with --by-position" in refused.err) == (3, True)
+    assert program("compare", "old.parquet", "new.parquet", "-m", "token_f2").code == 2
+    short = program("compare", "old.parquet", "new.parquet", "--names", "old")
+    assert (short.code, short.err) == (2, "error: --names has 1 names for 2 runs\n")

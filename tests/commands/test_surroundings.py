@@ -1,0 +1,160 @@
+"""Surroundings in which libraries fail: no folder, little memory, odd variables, long names; and other signals."""
+
+from __future__ import annotations
+
+import os
+import pty
+import resource
+import signal
+import subprocess
+import time
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from fastmetrics.commands.compiling import NOTE
+from tests.support.program import ENVIRONMENT, alone, command, jsonl, program
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    jsonl(Path("in.jsonl"), *({"id": n, "answer": "a b", "reference": "b"} for n in range(20)))
+
+
+def test_deleted_working_folder_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "gone").mkdir()
+    run = f'cd "{tmp_path}/gone" && rmdir "{tmp_path}/gone" && exec "$@"'
+    words = command("score", tmp_path / "in.jsonl", "-o", tmp_path / "o.parquet", "-m", "token_f1")
+    done = subprocess.run(["sh", "-c", run, "sh", *words], env=ENVIRONMENT, capture_output=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr.decode().endswith(
+        "error: the working folder was deleted; change to another one, for example: cd ~\n"
+    )
+    assert b"Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("threads", ["0", "-3", "00"])
+def test_variable_that_numba_refuses_is_an_error(threads: str) -> None:
+    done = alone("score", "in.jsonl", "-o", "o.csv", env={**ENVIRONMENT, "NUMBA_NUM_THREADS": threads})
+    expected = f"error: the variable NUMBA_NUM_THREADS is {threads}; unset it, or set a number from 1 on\n"
+    assert (done.code, done.err) == (2, expected)
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".csv", ".jsonl.gz"])
+def test_long_names(suffix: str) -> None:
+    written = 0
+    for length in (200, 237, 240, 244, 250, 255, 256, 300):
+        name = "n" * (length - len(suffix)) + suffix
+        done = program("score", "in.jsonl", "-o", name, "-m", "token_f1")
+        assert done.code in (0, 4), done.err
+        if done.code:
+            assert done.err == f"error: cannot write {Path(name).absolute()}: File name too long\n"
+        written += not done.code
+    assert written >= 2
+    assert not [path for path in Path().iterdir() if path.name.startswith(".") or path.name.endswith(".partial")]
+
+
+def test_pages_may_have_the_longest_names() -> None:
+    jsonl(Path("s.jsonl"), *({"id": n, "token_f1": n / 20} for n in range(20)))
+    for length, code in ((240, 0), (255, 0), (256, 4)):
+        done = program("gate", "s.jsonl", "-r", "token_f1.mean >= 0", "--junit", "n" * (length - 4) + ".xml")
+        assert (done.code, "Traceback" in done.err) == (code, False), done.err
+
+
+def test_stream_without_a_temporary_folder_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", None)
+    monkeypatch.setattr("tempfile._candidate_tempdir_list", lambda: ["/nonexistent"])
+    done = program("score", "-", "-o", "o.csv", stdin=Path("in.jsonl").read_bytes())
+    assert (done.code, "set TMPDIR to a folder that can be written" in done.err) == (3, True), done.err
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("megabytes", [450, 600, 800, 1000])
+def test_little_memory_is_no_traceback(megabytes: int) -> None:
+    limit = partial(resource.setrlimit, resource.RLIMIT_AS, (megabytes << 20, megabytes << 20))
+    environment = {**ENVIRONMENT, **dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"), "1")}
+    words = ("score", "in.jsonl", "-o", "o.csv", "-m", "token_f1", "--threads", "1")
+    done = alone(*words, env=environment, preexec_fn=limit)  # 127: the linker itself, before Python
+    assert done.code in (0, 3, 8, 127, 130), done.err
+    assert "Traceback" not in done.err
+    assert Path("o.csv").exists() == (done.code == 0)
+
+
+@pytest.mark.parametrize("shape", ["(-3, 2)", "(3, -2)", "(10**15, 2)", "(2**62, 2**62)", "(" * 5000])
+@pytest.mark.parametrize("packed", [False, True])
+def test_odd_shapes_of_arrays_are_errors(shape: str, packed: bool) -> None:
+    import gzip
+
+    shape = shape.replace("10**15", str(10**15)).replace("2**62", str(2**62))
+    header = f"{{'descr': '<f4', 'fortran_order': False, 'shape': {shape}, }}".encode().ljust(117) + b"\n"
+    data = b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header + np.zeros(6, "<f4").tobytes()
+    name = "odd.npy.gz" if packed else "odd.npy"
+    Path(name).write_bytes(gzip.compress(data) if packed else data)
+    done = program("geometry", name)
+    assert (done.code, f"error: {name}: cannot be read" in done.err) == (3, True), done.err
+
+
+@pytest.mark.parametrize(
+    "text", ["a = " + "[" * 100_000, "[" * 100_000, "a = " + "{a = " * 50_000, "a" + ".a" * 100_000]
+)
+def test_deep_rules_are_errors(text: str) -> None:
+    jsonl(Path("s.jsonl"), {"id": 1, "token_f1": 0.5})
+    Path("rules.toml").write_text(text)
+    done = program("gate", "s.jsonl", "--rules", "rules.toml")
+    assert (done.code, "error: rules.toml: " in done.err) == (3, True), done.err[-500:]
+
+
+@pytest.mark.parametrize(
+    ("number", "code", "word"), [("SIGTERM", 143, "terminated"), ("SIGHUP", 129, "terminal closed")]
+)
+def test_signals_clean_up_and_say_so(number: str, code: int, word: str) -> None:
+    """A run that reads a pipe waits for its end, which does not come before the signal."""
+    os.mkfifo("pipe")
+    words = command("score", "pipe", "--format", "jsonl", "-o", "o.csv", "-m", "token_f1")
+    run = subprocess.Popen(words, env=ENVIRONMENT, stderr=subprocess.PIPE)
+    with open("pipe", "wb") as pipe:
+        pipe.write(Path("in.jsonl").read_bytes())
+        pipe.flush()
+        time.sleep(0.5)
+        run.send_signal(getattr(signal, number))
+        _, err = run.communicate(timeout=300)
+    assert (run.returncode, err.decode()) == (code, f"{word}; run again with --resume to continue\n")
+    assert sorted(path.name for path in Path().iterdir()) == ["in.jsonl", "pipe"]
+
+
+def test_ignored_hangup_stays_ignored() -> None:
+    """As under nohup."""
+    os.mkfifo("pipe")
+    ignore = partial(signal.signal, signal.SIGHUP, signal.SIG_IGN)
+    words = command("score", "pipe", "--format", "jsonl", "-o", "o.csv", "-m", "token_f1")
+    run = subprocess.Popen(words, env=ENVIRONMENT, preexec_fn=ignore, stdout=subprocess.DEVNULL)  # noqa: PLW1509
+    with open("pipe", "wb") as pipe:
+        pipe.write(Path("in.jsonl").read_bytes())
+        pipe.flush()
+        time.sleep(0.5)
+        run.send_signal(signal.SIGHUP)
+    assert run.wait(300) == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("option", "says"), [((), True), (("--quiet",), False)])
+def test_first_use_says_that_it_compiles(tmp_path: Path, option: tuple[str, ...], says: bool) -> None:
+    """On a terminal, before the kernels; the second use is silent."""
+    environment = {**ENVIRONMENT, "NUMBA_CACHE_DIR": str(tmp_path / "kernels"), "TERM": "dumb"}
+    for first in (True, False):
+        ours, theirs = pty.openpty()
+        words = command("score", "in.jsonl", "-o", "o.csv", "-m", "exact_match", "--overwrite", *option)
+        run = subprocess.Popen(words, env=environment, stderr=theirs, stdout=subprocess.DEVNULL)
+        os.close(theirs)
+        text = b""
+        try:
+            while block := os.read(ours, 4096):
+                text += block
+        except OSError:  # the terminal is closed
+            pass
+        os.close(ours)
+        assert run.wait(300) == 0
+        assert (NOTE in text.decode()) == (says and first), text

@@ -1,0 +1,72 @@
+"""Columns of every kind of container give the same result in every public function."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import pytest
+
+import fastmetrics as fm
+from fastmetrics.errors import FastmetricsError
+from tests.support.column_kinds import TABLES, kinds
+from tests.support.public_functions import CALLS, EXCEPTIONS, Call, told
+
+TYPED = ("Polars", "pandas nullable", "pandas Arrow")
+"""Kinds besides those of Arrow that have a type even without rows."""
+
+
+def test_every_public_name_is_called_or_excepted():
+    called = {name.partition(" ")[0] for name in CALLS}
+    assert set(fm.__all__) == {*called, *EXCEPTIONS}
+    assert not called & set(EXCEPTIONS)
+
+
+def result(one: Call, columns: dict[str, Any]) -> Any:
+    """What the function returns, or the text of its error."""
+    try:
+        return told(one.call(columns) if one.tables else one.call(**columns))
+    except (FastmetricsError, AssertionError) as error:
+        return str(error)
+
+
+@functools.cache
+def expected(name: str) -> Any:
+    one = CALLS[name]
+    return told(one.call(one.columns) if one.tables else one.call(**one.columns))
+
+
+@pytest.mark.parametrize("name", sorted(CALLS))
+def test_columns_of_every_kind_give_the_same_result(name):
+    one = CALLS[name]
+    forms = {column: kinds(values, seed) for seed, (column, values) in enumerate(one.columns.items())}
+    for kind in dict.fromkeys(kind for form in forms.values() for kind in form):
+        columns = {column: form.get(kind, form["list"]) for column, form in forms.items()}
+        assert result(one, columns) == expected(name), kind
+
+
+@pytest.mark.parametrize("name", sorted(CALLS))
+def test_columns_of_few_rows_give_the_same_result_or_error(name):
+    one = CALLS[name]
+    forms = {column: kinds(values, seed) for seed, (column, values) in enumerate(one.columns.items())}
+    names = dict.fromkeys(kind for form in forms.values() for kind in form)
+    for n in (0, 1, 2, 5):
+        first = result(one, {column: form["Arrow"][:n] for column, form in forms.items()})
+        for kind in names if n else [kind for kind in names if kind in TYPED or kind.startswith("Arrow")]:
+            columns = {column: form.get(kind, form["Arrow"])[:n] for column, form in forms.items()}
+            assert result(one, columns) == first, (kind, n)
+
+
+@pytest.mark.parametrize("table", TABLES)
+@pytest.mark.parametrize("name", sorted(name for name in CALLS if CALLS[name].tables))
+def test_tables_of_every_kind_give_the_same_result(name, table):
+    assert result(CALLS[name], TABLES[table](CALLS[name].columns)) == expected(name)
+
+
+def test_null_text_has_no_characters_whatever_lies_beneath():
+    """The introduction of an answer without a question is judged by the answer's own words."""
+    answers, questions = ["The tower was built. In conclusion, the tower."] * 2, ["machine learning", None]
+    coded = kinds(questions)
+    plain = fm.introduction_score(answers, questions)
+    for kind in ("Arrow dictionary", "pandas categories", "Polars categories"):
+        assert fm.introduction_score(answers, coded[kind]).tolist() == plain.tolist(), kind

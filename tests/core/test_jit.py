@@ -1,0 +1,54 @@
+"""Kernels with a Numba whose private classes are not known: the same bits, and a cache on disk, by public options."""
+
+import pytest
+
+from fastmetrics.kernels.jit import tried
+from tests.scoring.test_processes import FEW, ROWS, SCORES, USED, copied, said, start
+from tests.support.every_metric import bits
+
+UNKNOWN = {
+    "newer": "import numba; numba.__version__ = '9.1.0'\n",
+    "without a class": "import numba.core.ccallback, numba.core.caching as caching; del caching.FunctionCache\n",
+}
+OWN = "\nimport fastmetrics.kernels.jit as jit; assert jit._checked_cache() is None\n"
+
+
+@pytest.mark.parametrize("numba", UNKNOWN)
+def test_a_numba_that_was_not_tried_caches_by_itself(tmp_path, numba):
+    expected = bits(ROWS, FEW)
+    code = UNKNOWN[numba] + USED.format(rows=ROWS, few=FEW) + OWN
+    made, _, misses = said(start(code, NUMBA_CACHE_DIR=tmp_path))
+    assert made == expected
+    assert misses >= 2
+    made, hits, misses = said(start(code, NUMBA_CACHE_DIR=tmp_path))
+    assert (made, misses) == (expected, 0)
+    assert hits >= 2
+
+
+def test_a_change_in_any_kernel_makes_its_cache_stale_too(tmp_path):
+    install = copied(tmp_path)
+    caches = {"NUMBA_CACHE_DIR": tmp_path / "cache"}
+    code = UNKNOWN["newer"] + USED.format(rows=5, few=("answer_length",))
+    said(start(code, **install, **caches))
+    assert said(start(code, **install, **caches))[2] == 0
+    other = tmp_path / "fastmetrics" / "kernels" / "stats" / "exact_sums.py"
+    other.write_text(other.read_text() + "\n# changed\n")
+    assert said(start(code, **install, **caches))[2] > 0
+
+
+def test_without_a_folder_for_the_cache_it_compiles_in_each_process(tmp_path):
+    install = copied(tmp_path)
+    nowhere = tmp_path / "fastmetrics" / "cli.py" / "cache"
+    lost = {"HOME": nowhere, "XDG_CACHE_HOME": nowhere, "NUMBA_CACHE_DIR": nowhere}
+    assert said(start(UNKNOWN["newer"] + SCORES + OWN, **install, **lost)) == bits(ROWS, FEW)
+
+
+@pytest.mark.parametrize(
+    ("version", "known"),
+    [
+        *(("0.60.9", False), ("0.61.0", True), ("0.68.1", True), ("0.68.0rc1", True), ("0.69.0", False)),
+        *(("0.100.0", False), ("1.0.0", False), ("1.62.0", False), ("0+unknown", False), ("", False)),
+    ],
+)
+def test_versions_are_compared_as_numbers(version, known):
+    assert tried(version) is known

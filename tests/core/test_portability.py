@@ -1,0 +1,113 @@
+"""Where the calls of POSIX are missing, as on Windows, there is another path to the same result."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from fastmetrics.commands.interrupts import _interrupt
+from fastmetrics.core.threads import cores
+from fastmetrics.tables import input_streams
+from fastmetrics.tables.output.targets import sync
+from tests.support.program import ENVIRONMENT, program
+
+WITHOUT = """
+import os, signal, subprocess, sys, tempfile, warnings
+for module in ("fcntl", "grp", "pty", "pwd", "resource", "termios", "tty"):
+    sys.modules[module] = None
+warnings.filterwarnings("ignore", message="only soft file lock is available")
+for name in ("fork", "forkpty", "getuid", "kill", "killpg", "mkfifo", "pread", "pwrite", "sched_getaffinity",
+             "O_DIRECTORY"):
+    delattr(os, name)
+for name in ("pthread_kill", "pthread_sigmask", "SIGKILL", "SIGHUP"):
+    delattr(signal, name)
+from fastmetrics.cli import main
+sys.exit(main())
+"""
+
+
+def test_program_runs_without_posix_calls(tmp_path: Path) -> None:
+    """Files in and out, parts, the lock, standard input; and another run's lock is seen."""
+    rows = "".join(json.dumps({"answer": f"in Paris {n}", "reference": f"Paris {n % 7}"}) + "\n" for n in range(3000))
+    (tmp_path / "in.jsonl").write_text(rows)
+    for name, given in (("a.csv", str(tmp_path / "in.jsonl")), ("b.csv", "-")):
+        options = ["score", given, "-m", "token_f1", "-q", "--format", "jsonl"]
+        done = subprocess.run(
+            [sys.executable, "-P", "-c", WITHOUT, *options, "-o", str(tmp_path / name)],
+            env=ENVIRONMENT,
+            input=rows,
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+        assert (done.returncode, done.stderr) == (0, "")
+    assert program("score", tmp_path / "in.jsonl", "-m", "token_f1", "-q", "-o", tmp_path / "c.csv").code == 0
+    assert (tmp_path / "a.csv").read_bytes() == (tmp_path / "b.csv").read_bytes() == (tmp_path / "c.csv").read_bytes()
+    assert not list(tmp_path.glob("*.partial"))
+
+
+def test_processor_count_without_cpu_affinity(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(os, "sched_getaffinity", raising=False)
+    for count, expected in ((7, 7), (None, 1)):
+        monkeypatch.setattr(os, "cpu_count", lambda count=count: count)
+        assert cores() == expected
+
+
+def test_stream_is_copied_if_descriptors_have_no_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    content = b"answer\n" + b"in Paris\n" * 1000
+    found = {}
+    for kind in ("descriptor", "named"):
+        if kind == "named":
+            monkeypatch.setattr(os.path, "exists", lambda path: False)
+        (tmp_path / "in.csv").write_bytes(content)
+        with open(tmp_path / "in.csv", "rb") as stream:
+            path, checksum = input_streams.spool(stream, "standard input", stream.read(10))
+        assert path.startswith("/proc/self/fd/") == (kind == "descriptor")
+        found[kind] = Path(path).read_bytes(), checksum
+    assert found["descriptor"] == found["named"]
+    assert found["named"][0] == content
+
+
+def test_folders_that_cannot_be_opened_are_not_fsynced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The files in them are, and are opened for writing, as Windows asks."""
+    (tmp_path / "parts").mkdir()
+    (tmp_path / "parts" / "one").write_text("1")
+    opened, plainly = [], os.open
+
+    def opening(path: Path, flags: int, *more: int) -> int:
+        if path.is_dir():
+            raise PermissionError(13, "Permission denied")
+        opened.append((path.name, flags & os.O_ACCMODE))
+        return plainly(path, flags, *more)
+
+    monkeypatch.delattr(os, "O_DIRECTORY")
+    monkeypatch.setattr(os, "open", opening)
+    sync(tmp_path / "parts")
+    assert opened == [("one", os.O_RDWR)]
+
+
+@pytest.mark.usefixtures("hears_interrupts")
+@pytest.mark.parametrize("absent", [False, True])
+def test_thread_can_interrupt_the_main_thread(monkeypatch: pytest.MonkeyPatch, absent: bool) -> None:
+    if absent:
+        monkeypatch.delattr(signal, "pthread_kill")
+    again = threading.Timer(0.1, _interrupt, [signal.SIGINT])
+    again.start()
+    with pytest.raises(KeyboardInterrupt):
+        _wait(60)
+    again.join()
+
+
+def _wait(seconds: float) -> None:
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        time.sleep(0.01)

@@ -1,0 +1,294 @@
+"""Metrics of one's own: declared in Python, in a file, in an installed package; by row and by array."""
+
+import os
+import pickle
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import fastmetrics as fm
+from fastmetrics.declaration.metric import REGISTRY, SPELLINGS
+from fastmetrics.errors import OptionError, PluginError, UnknownNameError
+from fastmetrics.plan.plan import parse
+from fastmetrics.plan.signature import code_of
+from tests.support.program import ENVIRONMENT, ROOT, program
+
+OWN = """
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import fastmetrics as fm
+
+@fm.metric(bounds=(0, 1), better="higher", source="ours", labels={"mean": "own_mean"})
+def own_overlap(answer: str, reference: str, *, lower: bool = True) -> float | None:
+    \"\"\"Share of the reference's words that the answer holds.\"\"\"
+    if lower:
+        answer, reference = answer.lower(), reference.lower()
+    words = reference.split()
+    return sum(word in answer.split() for word in words) / len(words) if words else None
+
+@fm.metric(bounds=(0, np.inf), better=None)
+def own_letters(answer: pa.StringArray, reference: pa.StringArray):
+    \"\"\"How much longer the answer is.\"\"\"
+    difference = pc.subtract(pc.utf8_length(answer), pc.utf8_length(reference))
+    return np.abs(difference.fill_null(0).to_numpy(zero_copy_only=False)).astype(float)
+
+@fm.metric(bounds=(0, 100), better="higher")
+def own_references(reference: list[str], answer: str, latency_ms: float | None = None, *, add: int = 0) -> float:
+    \"\"\"How many references there are, and whether a time is given.\"\"\"
+    return len(reference) + (latency_ms is not None) / 2 + add
+"""
+
+ANSWERS = ["a b", "A", None, "", "c d e", "x"] * 400
+REFERENCES = [["a", "a b c"], ["b a", None], ["a"], ["  "], None, []] * 400
+TABLE = pa.table({"id": range(2400), "answer": ANSWERS, "reference": REFERENCES})
+
+
+def expected_overlap(answer, references):
+    """The definition, of the reference where it is highest."""
+    if answer is None or not references or not any(one is not None for one in references):
+        return None
+    found = [one.split() for one in references if one is not None]
+    shares = [sum(word in answer.lower().split() for word in words) / len(words) for words in found if words]
+    return max(shares) if shares else float("nan")
+
+
+def differences_of(answer, references):
+    """How much longer or shorter the answer is than each reference."""
+    return [abs(len(answer) - len(one)) for one in references or () if one is not None and answer is not None]
+
+
+@pytest.fixture
+def own(tmp_path):
+    """A file of metrics."""
+    file = tmp_path / "mine.py"
+    file.write_text(OWN)
+    return file
+
+
+def same(scores, expected):
+    assert [score.as_py() for score in scores] == pytest.approx(expected, nan_ok=True, abs=0)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_metric_from_row_function(own, threads):
+    assert fm.load_plugin(own) == ["own_overlap", "own_letters", "own_references"]
+    scores = fm.score(TABLE, "own_overlap,token_f1", threads=threads)
+    same(scores["own_overlap"], list(map(expected_overlap, ANSWERS, REFERENCES)))
+    assert np.isnan(fm.own_overlap(["a"], [" "])).all()
+    assert fm.own_overlap(["A"], ["A"], lower=False).tolist() == [1.0]
+    assert fm.own_overlap(pa.chunked_array([["x"], pa.array(["a b", "a"]).slice(1)]), ["a", "a"]).tolist() == [0.0, 1.0]
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_metric_from_array_function(own, threads):
+    fm.load_plugin(own)
+    encoded = TABLE.set_column(1, "answer", TABLE["answer"].dictionary_encode())
+    for table in (TABLE, encoded):
+        scores = fm.score(table, "own_letters", threads=threads)["own_letters"]
+        lengths = [
+            None
+            if a is None or not [one for one in r or () if one is not None]
+            else [abs(len(a) - len(one)) for one in r if one is not None]
+            for a, r in zip(ANSWERS, REFERENCES, strict=True)
+        ]
+        same(scores, [None if found is None else max(found) for found in lengths])
+
+
+def test_custom_metric_with_references_optional_columns_and_options(own):
+    fm.load_plugin(own)
+    assert fm.own_references([["a", "b"], ["a"]], ["x", "y"]).tolist() == [2.0, 1.0]
+    assert fm.own_references([["a", "b"], ["a"]], ["x", "y"], [1.0, None]).tolist() == [2.5, 1.0]
+    assert fm.score(TABLE.slice(0, 1), "own_references(add=40)")["own_references(add=40)"].to_pylist() == [42.0]
+    with pytest.raises(OptionError, match="option 'add' expects a whole number"):
+        parse("own_references(add=1.5)")
+
+
+def test_custom_metrics_in_files_summaries_and_validation(own, tmp_path):
+    source, out = tmp_path / "in.parquet", tmp_path / "out.parquet"
+    pq.write_table(TABLE, source)
+    done = program("score", source, "-o", out, "-m", "own_overlap,token_f1", "--plugin", own, "--threads", 2)
+    assert (done.code, done.err) == (0, "")
+    scores = pq.read_table(out)["own_overlap"]
+    wanted = [None if one != one else one for one in map(expected_overlap, ANSWERS, REFERENCES)]  # noqa: PLR0124
+    same(scores, wanted)
+    assert "own_mean" in program("summarize", out, "--plugin", own, "--json").out
+    assert program("metrics", "--plugin", own, "own_overlap").out.startswith(
+        "own_overlap: row metric, 0 to 1; source: ours"
+    )
+    listed = program("metrics", "--plugin", own).out
+    assert "own_references" in listed
+    profile = program("profile", source, "-m", "own_overlap", "--plugin", own)
+    assert "own_overlap" in profile.out
+
+
+def test_changed_code_prevents_resuming(own, tmp_path):
+    fm.load_plugin(own)
+    before = code_of(parse("own_overlap").metric)
+    assert before == code_of(parse("own_overlap").metric) != code_of(parse("own_references").metric)
+    assert code_of(parse("token_f1").metric) is None
+    own.write_text(OWN.replace("/ len(words)", "/ (1 + len(words))"))
+    assert fm.load_plugin(own)[0] == "own_overlap"
+    assert fm.own_overlap(["a"], ["a"]).tolist() == [0.5], "the file is run again"
+    assert code_of(parse("own_overlap").metric) != before
+    own.write_text(OWN.replace("own_overlap", "own_other"))
+    assert fm.load_plugin(own)[0] == "own_other"
+    assert "own_overlap" not in REGISTRY, "what the file no longer declares is gone"
+    assert SPELLINGS["own_mean"] == "own_other"
+    own.write_text(OWN)
+    assert fm.load_plugin(own)[0] == "own_overlap", "the first text again"
+    assert code_of(parse("own_overlap").metric) == before
+
+
+def test_custom_metric_works_in_another_process_without_file(own, tmp_path):
+    fm.load_plugin(own)
+    kept = tmp_path / "metric.pickle"
+    kept.write_bytes(pickle.dumps(REGISTRY["own_overlap"]))
+    own.unlink()
+    load = f"metric = pickle.load(open({str(kept)!r}, 'rb'))"
+    code = f"import pickle, fastmetrics as fm; {load}; print(metric.name, fm.own_overlap(['a'], ['a b']))"
+    run = subprocess.run([sys.executable, "-c", code], env=ENVIRONMENT, capture_output=True, text=True, check=False)
+    assert (run.returncode, run.stdout) == (0, "own_overlap [0.5]\n"), run.stderr
+
+
+def test_installed_package_provides_metrics(tmp_path):
+    (tmp_path / "theirs.py").write_text(OWN.replace("own_", "their_"))
+    info = tmp_path / "theirs-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: theirs\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[fastmetrics.metrics]\ntheirs = theirs\n")
+    environment = {**ENVIRONMENT, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)])}
+    code = "import fastmetrics as fm; print(fm.their_overlap(['a'], ['a']), 'their_letters' in dir(fm))"
+    run = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
+    assert (run.returncode, run.stdout) == (0, "[1.] True\n"), run.stderr
+    (tmp_path / "theirs.py").write_text("1 / 0")
+    broken = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
+    assert "package theirs: its metrics (theirs) cannot be loaded: ZeroDivisionError" in broken.stderr
+
+
+PLAIN = "@fm.metric(bounds=(0, 1), better=None)\n"
+FILES = [
+    ("1 / 0", "ZeroDivisionError: division by zero"),
+    ("def f(:", "SyntaxError"),
+    ("x = 1", "nothing; expected a function decorated with @fastmetrics.metric"),
+    (
+        f"{PLAIN}def token_f1(answer: str): ...",
+        "'token_f1' is already used by the metric 'token_f1'",
+    ),
+    ("@fm.metric(bounds=(0, 1), better=None, aliases=['mrr'])\ndef f(answer: str): ...", "'mrr' is already used by"),
+    (
+        f"{PLAIN}def f(anser: str): ...",
+        "unknown column 'anser'; did you mean 'answer'?",
+    ),
+    (f"{PLAIN}def f(answer): ...", "the parameter 'answer' has no annotation"),
+    (f"{PLAIN}def f(answer: dict): ...", "expected str, float, int, bool, list or"),
+    (
+        f"{PLAIN}def f(contexts: str): ...",
+        "does not match the column, which holds a list",
+    ),
+    (f"{PLAIN}def f(answer: list[str]): ...", "which holds one value a row"),
+    (
+        f"{PLAIN}def f(answer: str, *, k: object = 1): ...",
+        "must declare its allowed values",
+    ),
+    (
+        "@fm.metric(bounds=(0, 1), better='lowr')\ndef f(answer: str): ...",
+        "better='lowr': expected 'higher', 'lower' or None; did you mean 'lower'?",
+    ),
+    (
+        "@fm.metric(bounds=(0, 1), better=True)\ndef f(answer: str): ...",
+        "better=True: expected 'higher', 'lower' or None",
+    ),
+    ("@fm.metric(bounds=(1, 0), better=None)\ndef f(answer: str): ...", "bounds=(1, 0): expected the smallest and"),
+    ("@fm.metric(bounds=1, better=None)\ndef f(answer: str): ...", "bounds=1: expected the smallest and"),
+    (
+        "@fm.metric(bounds=(0, 1), better='lower', reading=(0.9, 0.5))\ndef f(answer: str): ...",
+        "reading=(0.9, 0.5): lower is better, but the poor mean is better",
+    ),
+    (
+        "@fm.metric(bounds=(0, 1), better=None, reading=(0.9, 0.5))\ndef f(answer: str): ...",
+        "of a metric with a direction",
+    ),
+    (f"{PLAIN}def f(answer: str, *, name: str = ''): ...", "an option cannot be called 'name'"),
+    (f"{PLAIN}def f(*, k: int = 1): ...", "expected a positional parameter that names a column"),
+    (
+        f"import pyarrow as pa\n{PLAIN}def f(answer: str, reference: pa.Array): ...",
+        "expected all columns in one form",
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "says"), FILES)
+def test_files_without_valid_metrics_raise(own, text, says):
+    known = dict(REGISTRY)
+    own.write_text(f"import fastmetrics as fm\n{text}\n")
+    with pytest.raises(PluginError) as caught:
+        fm.load_plugin(own)
+    assert says in str(caught.value)
+    assert known == REGISTRY
+    done = program("metrics", "--plugin", own)
+    assert (done.code, done.out) == (2, "")
+    assert says in done.err
+
+
+def test_unreadable_metric_files_raise(own, tmp_path):
+    for path in (tmp_path / "absent.py", tmp_path):
+        with pytest.raises(PluginError, match="cannot be read"):
+            fm.load_plugin(path)
+    own.write_bytes(b"\xff")
+    with pytest.raises(PluginError, match="cannot be read"):
+        fm.load_plugin(own)
+
+
+RETURNED = [
+    ("str", "'x'", "f of answer='b': expected a number or None, got 'x'"),
+    ("str", "2", "the score 2 is outside its bounds, 0 to 1, of answer='b'"),
+    ("str", "{}['key']", "f of answer='b': KeyError: 'key'"),
+    ("pa.Array", "[0.5]", "expected 2 scores, got an array of (1,)"),
+    ("pa.Array", "['x', 'y']", "expected one number per row, got ['x', 'y']"),
+    ("pa.Array", "[0.5, -1]", "the score -1 is outside its bounds, 0 to 1"),
+]
+
+
+@pytest.mark.parametrize(("annotation", "returned", "says"), RETURNED)
+def test_invalid_scores_raise(own, annotation, returned, says):
+    code = f"def f(answer: {annotation}):\n    return {returned}\n"
+    own.write_text(f"import pyarrow as pa\nimport fastmetrics as fm\n@fm.metric(bounds=(0, 1), better=None)\n{code}")
+    fm.load_plugin(own)
+    with pytest.raises(PluginError) as caught:
+        fm.score({"answer": ["b", "c"]}, "f")
+    assert says in str(caught.value)
+
+
+def test_metric_of_main_module_cannot_be_pickled():
+    code = textwrap.dedent("""
+        import pickle
+        import fastmetrics as fm
+
+        for _ in range(2):
+            @fm.metric(bounds=(0, 1), better="higher")
+            def mine(answer: str) -> float:
+                return len(answer) / 4
+
+        print(fm.mine(["ab"]), fm.score({"answer": ["abc"]}, "mine")["mine"])
+        try:
+            pickle.dumps(__import__("fastmetrics.metrics").metrics.REGISTRY["mine"])
+        except fm.errors.PluginError as error:
+            print(error)
+    """)
+    run = subprocess.run([sys.executable, "-c", code], env=ENVIRONMENT, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+    assert "[0.5]" in run.stdout
+    assert "0.75" in run.stdout
+    assert "metric 'mine' is declared in the main program, which workers cannot import: move it to a file" in run.stdout
+
+
+def test_unknown_names_suggest_custom_metrics(own):
+    fm.load_plugin(own)
+    with pytest.raises(UnknownNameError, match="did you mean 'own_overlap'"):
+        parse("own_overlp")

@@ -1,0 +1,228 @@
+"""Rows whose calls always fail end with a status, and only a server that does not answer ends a run."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+import fastmetrics as fm
+from fastmetrics.errors import ServiceError
+from tests.support.judge_server import judge_server, user_message
+from tests.support.program import jsonl, program
+
+
+@pytest.fixture(autouse=True)
+def _environment(monkeypatch, tmp_path):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+
+def number_in(body):
+    """The number of the question in a request; -1 in a check of the server."""
+    return int((re.findall(r"question (\d+)[?]", user_message(body)) or [-1])[0])
+
+
+def failing(fault, rows):
+    """A draw of faults: every request for one of these rows has the fault."""
+    return lambda body, seen: fault if number_in(body) in rows else None
+
+
+class Runs:
+    """Runs of a judge and of a bot over the same questions."""
+
+    def __init__(self, folder, server, kind, count):
+        self.server, self.kind, self.out = server, kind, folder / "o.jsonl"
+        questions = ({"id": n, "question": f"question {n}?", "answer": f"answer {n}"} for n in range(count))
+        self.path = jsonl(folder / "rows.jsonl", *questions)
+        self.settings = {"base_url": server.url, "store": folder / "s.sqlite", "timeout": 0.5, "pause": 0.001}
+
+    def run(self, **more):
+        """The status and reason of each row, and the number of requests."""
+        before = self.server.count
+        output = {name: more.pop(name) for name in ("resume", "overwrite") if name in more}
+        settings = {**self.settings, "tries": 2, **more}
+        if self.kind == "judge":
+            made = fm.judge(self.path, fm.JudgeSettings("safety", "m", **settings), output=self.out, **output)
+        else:
+            bot = fm.GivenContextsBot("m", template="{question}", **settings)
+            made = fm.answer(self.path, bot, output=self.out, keep=["id"], **output)
+        names = (
+            ("judge_safety_status", "judge_safety_reason")
+            if self.kind == "judge"
+            else ("answer_status", "answer_reason")
+        )
+        rows = [json.loads(line) for line in self.out.read_text().splitlines()]
+        assert [row["id"] for row in rows] == list(range(len(rows)))
+        return [tuple(row.get(name) for name in names) for row in rows], self.server.count - before, made
+
+
+def expected(count, rows, status, reason):
+    """Which rows are expected to fail, and why."""
+    return [(status, reason) if n in rows else "ok" for n in range(count)]
+
+
+def short(rows):
+    """Statuses and reasons of the failed rows."""
+    return ["ok" if status == "ok" else (status, reason) for status, reason in rows]
+
+
+FAULTS = [
+    ("500", "http", "500: out of order"),
+    ("400", "http", "400: maximum context length is 10 tokens"),
+    ("hang", "timeout", "no reply within 0.5 seconds"),
+    ("401", "http", "401: wrong key"),
+]
+BOTH = pytest.mark.parametrize("kind", ["judge", "answer"])
+
+
+@BOTH
+@pytest.mark.parametrize(("fault", "status", "reason"), FAULTS)
+def test_one_row_that_always_fails_ends_no_later_run(tmp_path, kind, fault, status, reason):
+    with judge_server(draw=failing(fault, {3})) as server:
+        runs = Runs(tmp_path, server, kind, 6)
+        whole = expected(6, {3}, status, reason)
+        rows, _, made = runs.run(concurrency=1)
+        assert (short(rows), dict(made.failed)) == (whole, {status: 1})
+        rows, requests, made = runs.run(overwrite=True)  # only this row is left to ask
+        assert (short(rows), dict(made.failed)) == (whole, {status: 1})
+        assert requests <= 2 + 1, "the attempts for this row, and a check of the server"
+        server.draw = lambda body, seen: None
+        rows, requests, made = runs.run(overwrite=True)
+        assert (short(rows), requests, dict(made.failed)) == (["ok"] * 6, 1, {})
+
+
+@BOTH
+@pytest.mark.parametrize(("fault", "status", "reason"), FAULTS[:3])
+def test_failing_first_rows_of_a_first_run_do_not_end_it(tmp_path, kind, fault, status, reason):
+    failed = 25 if fault == "hang" else 45
+    with judge_server(draw=failing(fault, range(failed))) as server:
+        runs = Runs(tmp_path, server, kind, 60)
+        rows, _, _ = runs.run(concurrency=8)
+        assert short(rows) == expected(60, range(failed), status, reason)
+        rows, requests, _ = runs.run(overwrite=True, concurrency=8)
+        assert short(rows) == expected(60, range(failed), status, reason)
+        assert failed <= requests <= 2 * failed + 4
+        server.draw = lambda body, seen: None
+        rows, requests, _ = runs.run(overwrite=True)
+        assert (short(rows), requests) == (["ok"] * 60, failed)
+
+
+@BOTH
+@pytest.mark.parametrize("fault", ["500", "400"])
+def test_run_of_failing_rows_only_is_whole_if_the_server_answers_a_check(tmp_path, kind, fault):
+    with judge_server(draw=failing(fault, range(100))) as server:
+        runs = Runs(tmp_path, server, kind, 100)
+        rows, requests, made = runs.run(concurrency=4)
+        assert dict(made.failed) == {"http": 100}
+        assert all("out of order" in reason or "context length" in reason for _, reason in rows)
+        assert requests <= 200 + 8
+        assert server.questions.count("Reply with the word: ready") == requests - 100 * (2 if fault == "500" else 1)
+
+
+@BOTH
+@pytest.mark.parametrize("fault", ["500", "close", "hang"])
+def test_server_that_is_down_from_the_start_ends_the_run(tmp_path, kind, fault):
+    with judge_server(draw=lambda body, seen: fault) as server:
+        runs = Runs(tmp_path, server, kind, 300)
+        for more in ({}, {"resume": True}):
+            with pytest.raises(ServiceError, match=r"no reply to [0-9]+ requests"):
+                runs.run(**more)
+            assert not runs.out.exists()
+        assert server.count <= 120
+        server.draw = lambda body, seen: None
+        rows, requests, _ = runs.run(resume=True)
+        assert (short(rows), requests) == (["ok"] * 300, 300)
+
+
+@BOTH
+@pytest.mark.parametrize("fault", ["500", "close"])
+def test_server_that_fails_in_mid_run_ends_it_and_the_next_run_pays_for_the_rest(tmp_path, kind, fault):
+    with judge_server() as server:
+        server.draw = lambda body, seen: fault if server.count > 100 else None
+        runs = Runs(tmp_path, server, kind, 300)
+        with pytest.raises(ServiceError, match="20 consecutive calls failed"):
+            runs.run(concurrency=8)
+        with pytest.raises(ServiceError):
+            runs.run(concurrency=8, resume=True)
+        server.draw = lambda body, seen: None
+        rows, requests, made = runs.run(resume=True)
+        assert (short(rows), requests, made.spending.found) == (["ok"] * 300, 200, 100)
+
+
+def test_failing_rows_have_an_exit_code_of_their_own(tmp_path):
+    with judge_server(draw=failing("500", {1, 2})) as server:
+        runs = Runs(tmp_path, server, "judge", 5)
+        common = ["--model", "m", "--base-url", server.url, "--store", tmp_path / "s.sqlite", "--tries", 1]
+        (tmp_path / "t.txt").write_text("{question}")
+        for command in (
+            ["judge", runs.path, "-o", tmp_path / "a.jsonl", "--rubrics", "safety", *common],
+            ["answer", runs.path, "-o", tmp_path / "b.jsonl", "--keep", "id", "--bot", "given-contexts", "--template",
+             tmp_path / "t.txt", *common],
+        ):  # fmt: skip
+            for more in ([], ["--overwrite"], ["--overwrite", "--quiet"]):
+                done = program(*command, *more)
+                assert (done.code, command[3].exists()) == (9, True), done.err
+                assert "2 rows without a reply, since their calls failed (2 http)" in done.err
+                assert "--overwrite" in done.err
+                assert ("2 http" in done.out) == (more[1:] == [])
+
+
+def broken(numbers, seen):
+    """A bot that raises an exception for these questions."""
+
+    def bot(question):
+        seen.append(question)
+        if int(question) in numbers:
+            raise KeyError(question)
+        return question
+
+    return bot
+
+
+@pytest.mark.parametrize("store", [True, False])
+def test_rows_for_which_a_function_raises_do_not_end_a_run(tmp_path, store):
+    seen = []
+    for numbers in (range(30), range(35, 60), range(0, 60, 2), [59]):
+        name = f"{numbers}.sqlite"
+        bot = fm.FunctionBot(broken(numbers, seen), name="b", store=tmp_path / name if store else None)
+        table = {"question": [str(n) for n in range(60)]}
+        expected = ["error" if n in numbers else "ok" for n in range(60)]
+        for _ in range(2):
+            seen.clear()
+            assert fm.answer(table, bot)["answer_status"].to_pylist() == expected
+            assert {int(question) for question in seen} >= set(numbers)
+            assert len(seen) <= 62
+        assert not store or len(seen) <= len(numbers) + 2
+
+
+def test_function_that_raises_for_few_rows_only_is_whole():
+    table = {"question": [str(n) for n in range(20)]}
+    assert set(fm.answer(table, broken(range(20), []))["answer_status"].to_pylist()) == {"error"}
+    with pytest.raises(ServiceError, match="20 consecutive calls failed: KeyError"):
+        fm.answer({"question": [str(n) for n in range(40)]}, broken(range(40), []))
+
+
+def test_embedder_that_fails_keeps_its_vectors_for_the_next_run(tmp_path):
+    path = jsonl(tmp_path / "rows.jsonl", *({"id": n, "answer": f"answer {n}"} for n in range(40)))
+    state = {"down": True, "texts": []}
+
+    def encode(texts):
+        state["texts"] += [text for text in texts if text != "a"]
+        if state["down"] and "answer 39" in texts:
+            raise ConnectionError("no route")
+        return [[float(len(text)), 1.0] for text in texts]
+
+    def embedder():
+        one = fm.Embedder(encode, cache=tmp_path / "cache", revision="1")
+        object.__setattr__(one.model, "batch", 4)
+        return one
+
+    with pytest.raises(ConnectionError):
+        fm.embed(path, embedder(), output=tmp_path / "e.parquet")
+    assert not (tmp_path / "e.parquet").exists()
+    first = set(state["texts"]) - {"answer 39"}
+    state.update(down=False, texts=[])
+    fm.embed(path, embedder(), output=tmp_path / "e.parquet", resume=True)
+    assert len(set(state["texts"]) & first) <= 3, "at most the other texts of the failed batch"

@@ -1,0 +1,195 @@
+"""A model client is one function: judges and bots call it through the store, the limits and the budget of any model."""
+
+import asyncio
+import json
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+import fastmetrics as fm
+from fastmetrics.declaration.plugins import load_plugin
+from fastmetrics.derive.call import CallMaker, Message
+from fastmetrics.derive.completion import completion, usage
+from fastmetrics.derive.model_client import MODEL_CLIENTS
+from fastmetrics.errors import ModelCallError, OptionError, PluginError, ServiceError
+from tests.support.program import jsonl, program
+
+TABLE = {"id": [1, 2, 3], "question": ["a", "b", "c"], "answer": ["x", "y", "z"]}
+GRADE = '{"reason": "so", "score": 4}'
+PLUGIN = """
+import fastmetrics as fm
+
+@fm.model_client("grader")
+def grade(request):
+    assert request.address == "grader://here" and request.model == "m"
+    return fm.ModelReply('{"reason": "so", "score": 4}', prompt_tokens=7, completion_tokens=3)
+"""
+
+
+@pytest.fixture
+def clients(monkeypatch):
+    """The registry, without the clients of a test afterwards."""
+    before = dict(MODEL_CLIENTS)
+    yield MODEL_CLIENTS
+    MODEL_CLIENTS.clear()
+    MODEL_CLIENTS.update(before)
+
+
+def judged(tmp_path, **options):
+    return fm.judge(TABLE, "safety", model="m", base_url="mine:", store=tmp_path / "calls.sqlite", **options)
+
+
+def test_client_judges_through_the_store(clients, tmp_path):
+    requests = []
+
+    @fm.model_client("mine")
+    def mine(request):
+        requests.append(request)
+        return fm.ModelReply(GRADE, prompt_tokens=10, completion_tokens=5, reasoning="hm")
+
+    for _ in range(2):  # the second run finds every reply in the store
+        made = judged(tmp_path, parameters={"temperature": 0.5}, keep_replies=True)
+        assert made["judge_safety"].to_pylist() == [4.0] * 3
+        assert made["judge_safety_prompt_tokens"].to_pylist() == [10] * 3
+        assert made["judge_safety_completion_tokens"].to_pylist() == [5] * 3
+        assert made["judge_safety_trace"].to_pylist() == ["hm"] * 3
+    assert len(requests) == 3
+    assert (requests[0].model, requests[0].parameters, requests[0].address) == ("m", {"temperature": 0.5}, "mine:")
+    assert [message.role for message in requests[0].messages] == ["system", "user"]
+    assert requests[0].schema["required"] == ["reason", "score"]
+    assert judged(tmp_path, endpoint="elsewhere", max_calls=0)["judge_safety_status"].to_pylist() == ["budget"] * 3
+
+
+def test_text_alone_and_coroutines_are_replies(clients, tmp_path):
+    @fm.model_client("mine")
+    async def mine(request):
+        await asyncio.sleep(0)
+        return GRADE
+
+    assert judged(tmp_path)["judge_safety"].to_pylist() == [4.0] * 3
+    assert judged(tmp_path)["judge_safety_prompt_tokens"].to_pylist() == [None] * 3
+
+
+def test_client_answers_the_questions_of_bots(clients, tmp_path):
+    endings = {"a": None, "b": "length", "c": "content_filter"}
+
+    @fm.model_client("mine")
+    def mine(request):
+        question = request.messages[-1].content.strip()
+        return fm.ModelReply(question.upper(), finish_reason=endings[question])
+
+    bot = fm.GivenContextsBot("m", base_url="mine:", template="{question}", store=tmp_path / "calls.sqlite")
+    made = fm.answer({"question": TABLE["question"]}, bot)
+    assert made["answer"].to_pylist() == ["A", "B", None]
+    assert made["answer_status"].to_pylist() == ["ok", "truncated", "refused"]
+
+
+def test_failed_calls_are_repeated_unless_final(clients, tmp_path):
+    tries = []
+
+    @fm.model_client("mine")
+    def mine(request):
+        text = request.messages[-1].content
+        tries.append(text)
+        if "x" in text and tries.count(text) < 3:
+            raise ModelCallError("busy", retry_after=0, limited=True)
+        if ">\ny\n<" in text or "\ny" in text:
+            raise ModelCallError("the prompt is refused", final=True)
+        if "z" in text and tries.count(text) < 2:
+            raise ConnectionError("lost")
+        return GRADE
+
+    made = judged(tmp_path, concurrency=1)
+    statuses = dict(zip(TABLE["answer"], made["judge_safety_status"].to_pylist(), strict=True))
+    reasons = dict(zip(TABLE["answer"], made["judge_safety_reason"].to_pylist(), strict=True))
+    assert statuses == {"x": "ok", "y": "http", "z": "ok"}
+    assert "the prompt is refused" in reasons["y"]
+
+
+def test_fatal_failure_ends_the_run(clients, tmp_path):
+    @fm.model_client("mine")
+    def mine(request):
+        raise ModelCallError("no such model", fatal=True)
+
+    with pytest.raises(ServiceError, match="no such model"):
+        judged(tmp_path)
+
+
+def test_limits_of_time_size_calls_and_concurrency_hold(clients, tmp_path):
+    at_once, most, lock = 0, 0, threading.Lock()
+
+    @fm.model_client("mine")
+    def mine(request):
+        nonlocal at_once, most
+        with lock:
+            at_once += 1
+            most = max(most, at_once)
+        time.sleep(0.05)
+        with lock:
+            at_once -= 1
+        return GRADE
+
+    assert judged(tmp_path, concurrency=2, repeats=3)["judge_safety"].to_pylist() == [4.0] * 3
+    assert most == 2
+    few = judged(tmp_path, max_calls=1, endpoint="second")["judge_safety_status"].to_pylist()
+    assert sorted(few) == ["budget", "budget", "ok"]
+    small = judged(tmp_path, max_reply_bytes=20, endpoint="third", max_unparsed=0)
+    assert small["judge_safety_status"].to_pylist() == ["http"] * 3
+    assert "max_reply_bytes of 20" in small["judge_safety_reason"].to_pylist()[0]
+
+
+def test_wrong_return_values_and_names_are_errors(clients, tmp_path):
+    fm.model_client("mine")(lambda request: {"choices": []})
+    with pytest.raises(PluginError, match="the model client 'mine' returned dict: expected a text or a ModelReply"):
+        judged(tmp_path)
+    for name in ("https", "Mine", "my client", ""):
+        with pytest.raises(OptionError, match="expected lowercase letters"):
+            fm.model_client(name)
+    with pytest.raises(OptionError, match=r"expected an address such as https://host/v1, or mine:$"):
+        fm.judge(TABLE, "safety", model="m", base_url="other:", store=tmp_path / "calls.sqlite")
+
+
+def test_client_of_a_plugin_file_works_on_the_command_line(clients, tmp_path):
+    (tmp_path / "plugin.py").write_text(PLUGIN)
+    rows = jsonl(tmp_path / "rows.jsonl", {"id": 1, "question": "a", "answer": "x"})
+    options = ["--plugin", tmp_path / "plugin.py", "--base-url", "grader://here", "--model", "m"]
+    options += ["--store", tmp_path / "calls.sqlite", "--prices", tmp_path / "prices.json"]
+    (tmp_path / "prices.json").write_text('{"m": {"input": 1e6, "output": 1e6}}')
+    done = program("judge", rows, "-o", tmp_path / "j.jsonl", "--rubrics", "safety", *options)
+    assert (done.code, "cost 10" in done.out) == (0, True), done.err
+    assert json.loads((tmp_path / "j.jsonl").read_text())["judge_safety"] == 4
+    options += ["--bot", "given-contexts", "--template", tmp_path / "template.txt", "--keep", "id"]
+    (tmp_path / "template.txt").write_text("{question}")
+    answers = program("answer", rows, "-o", tmp_path / "a.jsonl", *options)
+    assert answers.code == 0, answers.err
+    assert json.loads((tmp_path / "a.jsonl").read_text())["answer"] == GRADE
+
+
+def test_changed_plugin_replaces_its_client_and_failed_one_leaves_none(clients, tmp_path):
+    path = Path(tmp_path, "plugin.py")
+    path.write_text(PLUGIN)
+    assert load_plugin(path) == ["grader"]
+    path.write_text(PLUGIN.replace('"grader"', '"marker"'))
+    assert load_plugin(path) == ["marker"]
+    assert "grader" not in clients
+    path.write_text(PLUGIN.replace('"grader"', '"broken"') + "raise ValueError\n")
+    with pytest.raises(PluginError, match="ValueError"):
+        load_plugin(path)
+    assert ("broken" in clients, "marker" in clients) == (False, True)
+    (tmp_path / "second.py").write_text(PLUGIN.replace('"grader"', '"marker"'))
+    with pytest.raises(PluginError, match="has registered a client of this name"):
+        load_plugin(tmp_path / "second.py")
+
+
+def test_body_of_a_reply_is_what_the_parser_reads():
+    body = fm.ModelReply("yes", 3, 1, "length", "no", "hm").body()
+    assert completion(body) == ("yes", "no", True, "hm", None)
+    assert usage(body) == (3, 1)
+
+
+def test_keys_of_servers_stay_as_before(tmp_path):
+    settings = fm.JudgeSettings("safety", "m", base_url="http://localhost:1/v1", store=tmp_path / "calls.sqlite")
+    made = CallMaker(settings.asked_model, {"type": "object"}, [Message("system", "s")]).call([Message("user", "u")])
+    assert made.key.hex() == "bf727467b0a7e9caee10261f4f9ebeb07c3772c19d7713d44c5d04a0829d031b"

@@ -1,0 +1,159 @@
+"""What calls cost while they are in flight and after they failed, whose tokens are which, and how long a run waits."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import fastmetrics as fm
+from fastmetrics.core.prices import Price
+from fastmetrics.derive.budget import Budget
+from fastmetrics.derive.call import Answer, CallMaker, Message, Model
+from fastmetrics.derive.rate_limits import RateLimits
+from fastmetrics.errors import OptionError
+from tests.support.judge_server import completion, grade, judge_server, user_message
+
+CALL = CallMaker(Model("m", "here"), None).call([Message("user", "four")])
+PER_REPLY = Price(0.0, 1e6)
+"""One for each token of a reply, and nothing for those of a prompt."""
+
+
+@pytest.fixture(autouse=True)
+def _environment(monkeypatch, tmp_path):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+
+def reply(prompt, written):
+    """An answer with so many tokens."""
+    return Answer("reply", "{}", prompt, written)
+
+
+def judged_files(table, settings, folder):
+    """A judge's run over a table in a file."""
+    pq.write_table(pa.table(table), folder / "rows.parquet")
+    return fm.judge(folder / "rows.parquet", settings, output=folder / "o.parquet")
+
+
+def test_calls_in_flight_are_reserved_until_they_return():
+    async def run():
+        budget = Budget(None, 25.0, PER_REPLY, 10)
+        assert [await budget.take(CALL) for _ in range(2)] == [True, True]
+        third = asyncio.ensure_future(budget.take(CALL))
+        await asyncio.sleep(0.01)
+        assert not third.done(), "10 + 10 + 10 might exceed 25"
+        budget.back(CALL, reply(7, 2))
+        assert await third, "2 + 10 + 10 cannot"
+        budget.back(CALL, reply(7, 10))
+        budget.back(CALL, reply(7, 10))
+        assert (budget.spending.cost, budget.spending.requests) == (22.0, 3)
+        assert not await budget.take(CALL)
+        assert "one more call may cost 10" in budget.spending.refusal
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("uncounted", [Answer("reply", "{}"), Answer("reply", "{}", 7), Answer("reply", "{}", None, 0)])
+def test_failed_calls_release_what_they_reserved(uncounted):
+    async def run():
+        budget = Budget(None, 10.0, PER_REPLY, 10)
+        for _ in range(50):
+            assert await budget.take(CALL)
+            waiting = asyncio.ensure_future(budget.take(CALL))
+            await asyncio.sleep(0)
+            assert not waiting.done()
+            budget.back(CALL, None)
+            assert await waiting
+            budget.back(CALL, None)
+        assert await budget.take(CALL)
+        budget.back(CALL, uncounted)  # a reply without counts may have cost as much as reserved
+        assert not await budget.take(CALL)
+        assert (budget.spending.cost, budget.spending.uncounted) == (0.0, 1)
+
+    asyncio.run(run())
+
+
+def test_the_schema_of_a_reply_counts_among_the_tokens_of_the_prompt():
+    schema = {"type": "object", "description": "x" * 1000}
+    call = CallMaker(Model("m", "here"), schema).call([Message("user", "four")])
+
+    async def run():
+        per_token = Price(1e6, 0.0)
+        assert await Budget(None, 1000.0, per_token, 10).take(CALL)
+        with pytest.raises(OptionError, match="may cost"):
+            await Budget(None, 1000.0, per_token, 10).take(call)
+
+    asyncio.run(run())
+
+
+def test_runs_whose_calls_fail_at_first_use_the_whole_budget(tmp_path):
+    table = {"question": [f"q{n}" for n in range(6)], "answer": ["a"] * 6}
+    options = {"max_cost": 2.0, "prices": {"m": {"input": 0.0, "output": 1000.0}}, "parameters": {"max_tokens": 1000}}
+    with judge_server(draw=lambda body, seen: "500" if seen < 2 else None) as server:
+        settings = fm.JudgeSettings(
+            "safety", "m", base_url=server.url, store=tmp_path / "s.sqlite", pause=0.001, concurrency=2, **options
+        )
+        made = judged_files(table, settings, tmp_path)
+        assert made.spending.cost == pytest.approx(0.12)
+        assert (made.spending.replies, made.spending.ended, dict(made.failed)) == (6, False, {})
+
+
+def swapped(body):
+    """A reply whose numbers of tokens depend on the prompt and differ."""
+    number = int(re.findall(r"question (\d+)[?]", user_message(body))[0])
+    asked_again = len(body["messages"]) > 2
+    text = grade(body) if asked_again or number < 2 else "I cannot say."
+    usage = {"prompt_tokens": 1000 + number + 500 * asked_again, "completion_tokens": 30 + number + 5 * asked_again}
+    return completion(text) | {"usage": usage}
+
+
+def test_tokens_are_those_of_prompts_and_replies_with_the_follow_up_calls(tmp_path):
+    table = {"id": [0, 1, 2, 3], "question": [f"question {n}?" for n in range(4)], "answer": ["a"] * 4}
+    prices = {"m": {"input": 1.0, "output": 1000.0}}
+    read = [1000, 1001, 1002 + 1502, 1003 + 1503]
+    written = [30, 31, 32 + 37, 33 + 38]
+    with judge_server(reply=swapped) as server:
+        settings = {"base_url": server.url, "store": tmp_path / "s.sqlite", "prices": prices}
+        made = judged_files(table, fm.JudgeSettings("safety", "m", **settings), tmp_path)
+    rows = fm.judge(table, "safety", model="m", **settings).to_pylist()
+    assert [row["judge_safety_prompt_tokens"] for row in rows] == read
+    assert [row["judge_safety_completion_tokens"] for row in rows] == written
+    spent = made.spending
+    assert (spent.prompt_tokens, spent.completion_tokens, spent.requests) == (sum(read), sum(written), 6)
+    assert spent.cost == pytest.approx((sum(read) + 1000 * sum(written)) / 1e6)
+    report = fm.judge_report(tmp_path / "o.parquet", prices=prices)
+    assert report.axes[0].cost == pytest.approx(spent.cost)
+
+
+def test_bots_answers_have_the_tokens_of_prompt_and_reply(tmp_path):
+    usage = {"prompt_tokens": 70, "completion_tokens": 3}
+    with judge_server(reply=lambda body: completion("x") | {"usage": usage}) as server:
+        bot = fm.GivenContextsBot("m", template="{question}", base_url=server.url, store=tmp_path / "s.sqlite")
+        made = fm.answer({"question": ["q"]}, bot).to_pylist()[0]
+    assert (made["prompt_tokens"], made["completion_tokens"]) == (70, 3)
+    function = fm.FunctionBot(lambda question: {"answer": "x", **usage}, name="f")
+    made = fm.answer({"question": ["q"]}, function).to_pylist()[0]
+    assert (made["prompt_tokens"], made["completion_tokens"]) == (70, 3)
+    assert Price(2.0, 50.0).cost(1_000_000, 0) == 2.0
+    assert Price(2.0, 50.0).cost(0, 1_000_000) == 50.0
+
+
+def test_a_requested_wait_holds_back_every_call_and_no_longer():
+    async def run():
+        now = [0.0]
+
+        async def sleep(seconds):
+            now[0] += seconds
+
+        limits = RateLimits(4, clock=lambda: now[0], sleep=sleep)
+        limits.limited(0.25)
+        for _ in range(3):
+            await limits.enter(1)
+            limits.leave()
+        return now[0]
+
+    assert asyncio.run(run()) == 0.25

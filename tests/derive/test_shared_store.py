@@ -1,0 +1,358 @@
+"""Stores that several runs share, that are full, that can only be read, and that an output must not replace."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+import fastmetrics as fm
+from fastmetrics.core.batch_sizes import SIZES
+from fastmetrics.derive import call_claims, shared_store
+from fastmetrics.derive.call import Answer, CallMaker, Message, Model
+from fastmetrics.derive.call_claims import CallClaims
+from fastmetrics.derive.call_store import CallStore
+from fastmetrics.errors import OutputError
+from tests.support.judge_server import completion, judge_server
+from tests.support.optional_parts import NO_MOUNT
+from tests.support.program import ENVIRONMENT, jsonl, program
+
+MODEL = Model("m", "here")
+
+
+@pytest.fixture(autouse=True)
+def _environment(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+
+
+def written(path, count):
+    """So many questions with answers."""
+    return jsonl(path, *({"id": n, "question": f"q {n}", "answer": f"a {n}"} for n in range(count)))
+
+
+def settings(folder, judge, **more):
+    """A judge with short pauses."""
+    usual = {"store": folder / "s.sqlite", "base_url": judge.url, "pause": 0.01, "concurrency": 4, **more}
+    return fm.JudgeSettings("safety", "m", **usual)
+
+
+def stored(path):
+    """The number of calls in a store."""
+    with CallStore(path) as store:
+        return sum(one["calls"] for one in store.counts())
+
+
+def test_two_windows_of_one_process_send_each_call_once(tmp_path):
+    path = written(tmp_path / "rows.jsonl", 60)
+    with judge_server(delay=0.02) as judge:
+        names = ["a", "b", "c"]
+        runs = [
+            threading.Thread(
+                target=fm.judge,
+                args=(path, settings(tmp_path, judge)),
+                kwargs={"output": tmp_path / f"{name}.parquet"},
+            )
+            for name in names
+        ]
+        for run in runs:
+            run.start()
+        for run in runs:
+            run.join()
+        assert judge.count == 60
+    outputs = {(tmp_path / f"{name}.parquet").read_bytes() for name in names}
+    assert len(outputs) == 1
+    with CallStore(tmp_path / "s.sqlite") as store:
+        assert store.select("select * from claims") == store.select("select * from claimants") == []
+
+
+def test_two_runs_that_retry_the_same_replies_pay_once(tmp_path):
+    path = written(tmp_path / "rows.jsonl", 20)
+    with judge_server(reply=lambda body: completion(None, refusal="no")) as judge:
+        fm.judge(path, settings(tmp_path, judge), output=tmp_path / "o.parquet")
+        judge.reply, judge.delay, judge.count = (lambda body: '{"reason": "", "score": 3}'), 0.02, 0
+        asked = settings(tmp_path, judge, retry="refused")
+        runs = [
+            threading.Thread(target=fm.judge, args=(path, asked), kwargs={"output": tmp_path / f"{name}.parquet"})
+            for name in "ab"
+        ]
+        for run in runs:
+            run.start()
+        for run in runs:
+            run.join()
+        assert judge.count == 20
+
+
+CLAIMANT = """
+import sys, time
+from fastmetrics.derive.call_claims import CallClaims
+from fastmetrics.derive.call_store import CallStore
+store = CallStore(sys.argv[1])
+assert CallClaims(store).take(b"key")
+print("taken", flush=True)
+time.sleep(600)
+"""
+
+
+def test_the_claims_of_a_killed_run_are_free_at_once(tmp_path):
+    path = tmp_path / "s.sqlite"
+    process = subprocess.Popen(
+        [sys.executable, "-c", CLAIMANT, str(path)], stdout=subprocess.PIPE, env=ENVIRONMENT, text=True
+    )
+    assert process.stdout.readline() == "taken\n"
+    with CallStore(path) as store:
+        claims = CallClaims(store)
+        assert not claims.take(b"key")
+        assert claims.free([b"key", b"other"]) == [b"other"]
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        process.stdout.close()
+        assert claims.free([b"key"]) == [b"key"]
+        assert claims.take(b"key")
+
+
+def test_a_run_without_signs_of_life_loses_its_claims(tmp_path, monkeypatch):
+    with CallStore(tmp_path / "s.sqlite") as store:
+        silent, other = CallClaims(store), CallClaims(store)
+        assert silent.take(b"key")
+        now = time.monotonic()
+        for seconds, free in ((0, []), (50, []), (109, []), (111, [b"key"])):
+            monkeypatch.setattr(call_claims.time, "monotonic", lambda seconds=seconds: now + seconds)
+            if seconds == 50:
+                silent.beat()
+            assert other.free([b"key"]) == free, seconds
+        assert other.take(b"key")
+
+
+def test_claims_of_another_machine_need_signs_of_life_only(tmp_path):
+    with CallStore(tmp_path / "s.sqlite") as store:
+        store.change("insert into claimants values ('far', 'elsewhere', 1, 0)", ())
+        store.change("insert into claims values (?, 'far')", (b"key",))
+        assert CallClaims(store).free([b"key"]) == []
+
+
+def full(store, seconds=None):
+    """Let the connection of a store refuse to write, for some seconds from now on."""
+    real = store._connection
+    until = None if seconds is None else time.monotonic() + seconds
+
+    class Full:
+        def __getattr__(self, name):
+            return getattr(real, name)
+
+        def execute(self, statement, *values):
+            writes = statement.split()[0] in ("insert", "update", "delete")
+            if writes and (until is None or time.monotonic() < until):
+                raise sqlite3.OperationalError("database or disk is full")
+            return real.execute(statement, *values)
+
+    store._connection = Full()
+
+
+@pytest.fixture
+def disk(tmp_path):
+    """A disk of 400 KB."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    done = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=400k", "tmpfs", folder], check=False, capture_output=True
+    )
+    if done.returncode:
+        pytest.skip(NO_MOUNT)
+    yield folder
+    subprocess.run(["umount", "-l", folder], check=True)
+
+
+@pytest.mark.parametrize("seconds", [1.5, None])
+def test_replies_that_meet_a_full_store_are_kept(tmp_path, monkeypatch, seconds):
+    monkeypatch.setattr(shared_store, "_SPACE", 60.0 if seconds else 0.2)
+    path = written(tmp_path / "rows.jsonl", 100)
+    with judge_server(delay=0.05) as judge:
+        opened = []
+        real = CallStore.__init__
+
+        def opens(self, *arguments, **more):
+            real(self, *arguments, **more)
+            opened.append(self)
+
+        monkeypatch.setattr(CallStore, "__init__", opens)
+
+        def reply(body):
+            if judge.count == 10:
+                full(opened[0], seconds)
+            return '{"reason": "", "score": 3}'
+
+        judge.reply = reply
+        with pytest.raises(OutputError, match=r"disk is full.*no further calls were made") as raised:
+            fm.judge(path, settings(tmp_path, judge), output=tmp_path / "o.parquet")
+        assert judge.count <= 14
+        paid = judge.count
+        kept = stored(tmp_path / "s.sqlite")
+        if seconds:
+            assert (kept, "are stored now" in str(raised.value)) == (paid, True)
+        else:
+            assert (kept < paid, f"{paid - kept} results that were paid for" in str(raised.value)) == (True, True)
+        assert not (tmp_path / "o.parquet").exists()
+        with CallStore(tmp_path / "s.sqlite") as store:
+            store.change("delete from claims", ())  # as after the end of the process, which could not write
+        fm.judge(path, settings(tmp_path, judge), output=tmp_path / "o.parquet", resume=True)
+        assert judge.count == 100 + paid - kept
+
+
+def test_a_full_disk_loses_no_reply_if_space_returns(tmp_path, disk):
+    path = written(tmp_path / "rows.jsonl", 100)
+    (disk / "ballast").write_bytes(bytes(200_000))
+    with judge_server(delay=0.02) as judge:
+        judge.reply = lambda body: json.dumps({"reason": "r" * 9_000, "score": 3})
+
+        def free():
+            end = time.monotonic() + 60
+            while time.monotonic() < end and (
+                judge.under_way or judge.count < 4 or shutil.disk_usage(disk).free > 9_000
+            ):
+                time.sleep(0.05)
+            time.sleep(1.0)
+            (disk / "ballast").unlink()
+
+        helper = threading.Thread(target=free)
+        options = ["--model", "m", "--base-url", judge.url, "--rubrics", "safety", "--concurrency", 4]
+        helper.start()
+        done = program("judge", path, *options, "-o", tmp_path / "o.parquet", "--store", disk / "s.sqlite")
+        helper.join()
+        assert (done.code, "no further calls were made" in done.err, "are stored now" in done.err) == (4, True, True), (
+            done.err
+        )
+        assert stored(disk / "s.sqlite") == judge.count < 100
+        assert shutil.disk_usage(disk).total < 500_000
+
+
+def test_calls_in_progress_are_stored_when_the_output_cannot_be_written(tmp_path, monkeypatch):
+    path = written(tmp_path / "rows.jsonl", 600)
+    with judge_server(delay=0.02) as judge:
+
+        def broken(*arguments, **more):
+            judge.delay = 0.5
+            time.sleep(0.1)  # until further calls are in progress
+            raise OutputError("cannot write o.parquet: No space left on device")
+
+        monkeypatch.setattr("fastmetrics.engines.finished_parts.PartWriter.add", broken)
+        monkeypatch.setattr(SIZES, "asked_rows", 20)
+        monkeypatch.setattr(SIZES, "answered_part_rows", 40)
+        with pytest.raises(OutputError, match="No space left"):
+            fm.judge(path, settings(tmp_path, judge), output=tmp_path / "o.parquet")
+        assert stored(tmp_path / "s.sqlite") == judge.count < 600
+
+
+def no_writes(monkeypatch, *folders):
+    """Let files in these folders look as they do on a read-only disk, whoever runs the tests."""
+    real = os.access
+    inside = lambda path: any(str(path).startswith(str(folder)) for folder in folders)  # noqa: E731
+    monkeypatch.setattr(
+        os, "access", lambda path, mode, **more: not (mode & os.W_OK and inside(path)) and real(path, mode, **more)
+    )
+
+
+@pytest.fixture
+def filled(tmp_path):
+    """A folder with the replies to ten rows, and the rows."""
+    (tmp_path / "kept").mkdir()
+    path = written(tmp_path / "rows.jsonl", 10)
+    with judge_server() as judge:
+        fm.judge(path, settings(tmp_path / "kept", judge), output=tmp_path / "first.parquet")
+        yield path, judge
+
+
+def check_read_only(tmp_path, path, judge, store):
+    """A run that finds all replies works, another one pays nothing."""
+    before = {one.name: one.read_bytes() for one in store.parent.iterdir()}
+    fm.judge(path, settings(tmp_path, judge, store=store), output=tmp_path / "o.parquet")
+    assert (tmp_path / "o.parquet").read_bytes() == (tmp_path / "first.parquet").read_bytes()
+    more = written(tmp_path / "more.jsonl", 13)
+    with pytest.raises(
+        OutputError, match=r"can only be read, and [1-3] calls are not in it; no call was made; .*store"
+    ):
+        fm.judge(more, settings(tmp_path, judge, store=store), output=tmp_path / "more.parquet")
+    assert judge.count == 10
+    assert "10 calls in" in program("stored-calls", store).out
+    assert {one.name: one.read_bytes() for one in store.parent.iterdir()} == before
+
+
+def test_a_read_only_store_is_read_and_a_run_that_needs_more_pays_nothing(tmp_path, filled, monkeypatch):
+    path, judge = filled
+    no_writes(monkeypatch, tmp_path / "kept")
+    check_read_only(tmp_path, path, judge, tmp_path / "kept" / "s.sqlite")
+
+
+@pytest.mark.parametrize("log", [False, True])
+def test_a_store_on_a_read_only_disk_is_read(tmp_path, filled, log):
+    path, judge = filled
+    folder = tmp_path / "kept"
+    if log:  # as a killed run leaves it: the replies are in a log of changes, without shared memory
+        whole = tmp_path / "kept" / "s.sqlite"
+        (folder := tmp_path / "left").mkdir()
+        with CallStore(folder / "s.sqlite") as store:
+            store.change("attach ? as whole", (str(whole),))
+            store.change("insert into calls select * from whole.calls", ())
+            for name in ("copy", "copy-wal"):
+                shutil.copy(folder / name.replace("copy", "s.sqlite"), folder / name)
+        for name in ("copy", "copy-wal"):
+            (folder / name).replace(folder / name.replace("copy", "s.sqlite"))
+        assert (folder / "s.sqlite-wal").stat().st_size > 10_000
+    if subprocess.run(["mount", "--bind", folder, folder], check=False, capture_output=True).returncode:
+        pytest.skip(NO_MOUNT)
+    try:
+        subprocess.run(["mount", "-o", "remount,ro,bind", folder], check=True)
+        check_read_only(tmp_path, path, judge, folder / "s.sqlite")
+    finally:
+        subprocess.run(["umount", "-l", folder], check=True)
+
+
+def test_clocks_that_step_back_neither_call_twice_nor_void_retry(tmp_path, monkeypatch):
+    path = written(tmp_path / "rows.jsonl", 6)
+    jsonl(path, *path.read_text().splitlines(), *path.read_text().splitlines())  # each prompt twice
+    reply = lambda body: completion(None, refusal="no")  # noqa: E731
+    with judge_server(reply=reply) as judge:
+        now = time.time()
+        monkeypatch.setattr("fastmetrics.derive.window.time.time", lambda: now + 1_000_000)
+        fm.judge(path, settings(tmp_path, judge), output=tmp_path / "o.parquet")
+        assert judge.count == 6
+        monkeypatch.setattr("fastmetrics.derive.window.time.time", lambda: now)
+        asked = settings(tmp_path, judge, retry="refused")
+        fm.judge(path, asked, output=tmp_path / "o.parquet", overwrite=True)
+        assert judge.count == 12
+        steps = iter(range(1_000))
+        monkeypatch.setattr("fastmetrics.derive.window.time.time", lambda: now - 60 * next(steps))
+        fm.judge(path, asked, output=tmp_path / "o.parquet", overwrite=True)
+        assert judge.count == 18
+
+
+@pytest.mark.parametrize("command", ["judge", "answer", "stored-calls"])
+def test_an_output_must_not_be_the_store(tmp_path, monkeypatch, command):
+    rows = written(tmp_path / "rows.jsonl", 2)
+    monkeypatch.chdir(tmp_path)
+    store = tmp_path / "store.jsonl"
+    with CallStore(store) as made:
+        made.put(CallMaker(MODEL, None).call([Message("user", "a")]), MODEL, Answer("reply", "{}"))
+    (tmp_path / "link.jsonl").symlink_to(store)
+    os.link(store, tmp_path / "hard.jsonl")
+    before = store.read_bytes()
+    options = ["--model", "m", *(["--rubrics", "safety"] if command == "judge" else ["--bot", "given-contexts"])]
+    first = [command, store] if command == "stored-calls" else [command, rows, *options, "--store", store]
+    for out in ("store.jsonl", "./store.jsonl", "link.jsonl", "hard.jsonl"):
+        done = program(*first, "-o", out, "--overwrite")
+        reason = {"stored-calls": "is an input|is a link"}.get(command, "is the store of calls")
+        assert (done.code, bool(re.search(reason, done.err))) == (4, True), done.err
+        assert (store.read_bytes(), store.is_file()) == (before, True)
+    inside = [("new/s.sqlite", "new/"), ("o.jsonl.meta.json", "o.jsonl"), ("p.csv.partial/s", "p.csv")]
+    for path, out in inside if command != "stored-calls" else ():
+        done = program(command, rows, *options, "--store", path, "-o", out)
+        assert (done.code, "is the store of calls" in done.err) == (4, True), (out, done.err)
+        assert not (tmp_path / path).exists()

@@ -1,0 +1,273 @@
+"""The local engine: order, bad rows, progress, threads."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.csv as pacsv
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fastmetrics.core.batch_sizes import SIZES
+from fastmetrics.core.threads import ordered
+from fastmetrics.engines.local import Job, run
+from fastmetrics.errors import FileFormatError, InputError, OptionError
+from fastmetrics.tables import Limits, open_source
+from tests.support.toy_scores import JOB, KINDS, choosy, names, score, table
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    path = tmp_path / "in.parquet"
+    pq.write_table(table(1000), path)
+    return path
+
+
+@settings(max_examples=12, deadline=None)
+@given(
+    batch=st.integers(1, 400), size=st.integers(10, 4000), threads=st.integers(1, 3), suffix=st.sampled_from([0, 1, 2])
+)
+def test_any_batches_and_threads_give_the_same_bytes(tmp_path_factory, batch, size, threads, suffix):
+    folder = tmp_path_factory.mktemp("same")
+    pq.write_table(table(500), folder / "in.parquet")
+    name = ["out.parquet", "out.arrow", "out.jsonl.zst"][suffix]
+    limits = Limits(part_rows=90)
+    run(open_source(folder / "in.parquet"), JOB, folder / f"a.{name}", limits=limits)
+    limits = Limits(batch, size, 90)
+    run(open_source(folder / "in.parquet"), JOB, folder / f"b.{name}", limits=limits, threads=threads)
+    assert (folder / f"a.{name}").read_bytes() == (folder / f"b.{name}").read_bytes()
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_bad_rows_stop_the_run_or_are_rejected(tmp_path, threads):
+    lines = [json.dumps({"id": n, "answer": "fine"}) for n in range(60)]
+    lines[7] = '{"id": 7, "answer": '
+    lines[20] = '{"id": 20, "answer": 5}'
+    lines[33] = '{"id": 33, "answer": "bad"}'
+    lines[59] = "[]"
+    path = tmp_path / "in.jsonl"
+    path.write_text("\n".join(lines))
+    job = Job(choosy, KINDS)
+    limits = Limits(batch_rows=8, part_rows=16)
+    with pytest.raises(FileFormatError) as caught:
+        run(open_source(path), job, tmp_path / "o.parquet", threads=threads, limits=limits)
+    assert str(caught.value) == f"{path}, line 8: malformed JSON: Expecting value at character 21"
+    assert names(tmp_path) == ["in.jsonl"]
+    result = run(open_source(path), job, tmp_path / "o.parquet", threads=threads, limits=limits, on_error="skip")
+    assert (result.rows, result.rejected) == (56, 4)
+    assert pq.read_table(result.output)["id"].to_pylist() == [n for n in range(60) if n not in (7, 20, 33, 59)]
+    rejects = [json.loads(line) for line in result.rejects.read_text().splitlines()]
+    assert [(one["line"], one["column"], one["reason"]) for one in rejects] == [
+        (8, None, "malformed JSON: Expecting value at character 21"),
+        (21, "answer", "expected a string, got the number 5"),
+        (34, None, "column 'answer': expected a good one"),
+        (60, None, "expected a JSON object, got a list"),
+    ]
+    assert rejects[0] | {"raw": lines[7], "file": str(path)} == rejects[0]
+    assert result.rejects == tmp_path / "o.parquet.rejects.jsonl"
+
+
+def test_a_row_that_cannot_be_scored_is_named(tmp_path):
+    pq.write_table(pa.table({"id": range(9000), "answer": ["ok"] * 8999 + ["bad"]}), tmp_path / "in.parquet")
+    with pytest.raises(InputError) as caught:
+        run(open_source(tmp_path / "in.parquet"), Job(choosy, KINDS), tmp_path / "o.parquet", threads=2)
+    assert str(caught.value) == f"{tmp_path}/in.parquet, row 8999: column 'answer': expected a good one"
+
+
+def test_invalid_utf8_stops_the_run_or_is_rejected(tmp_path):
+    answers = pa.array([b"fine", b"caf\xe9", b"also"], pa.binary()).view(pa.string())
+    pq.write_table(pa.table({"id": [1, 2, 3], "answer": answers}), tmp_path / "in.parquet")
+    reason = "invalid UTF-8: byte 0xe9 at byte 3"
+    with pytest.raises(FileFormatError) as caught:
+        run(open_source(tmp_path / "in.parquet"), JOB, tmp_path / "o.parquet")
+    assert str(caught.value) == f"{tmp_path}/in.parquet, row 1, column 'answer': {reason}"
+    result = run(open_source(tmp_path / "in.parquet"), JOB, tmp_path / "o.parquet", on_error="skip")
+    assert pq.read_table(result.output)["id"].to_pylist() == [1, 3]
+    reject = json.loads(result.rejects.read_text())
+    assert reject == {
+        "file": str(tmp_path / "in.parquet"),
+        "row": 1,
+        "column": "answer",
+        "reason": reason,
+        "raw": "id: 2; answer: caf\ufffd",
+    }
+
+
+def test_nulls_duplicate_ids_and_a_very_long_row_pass_through(tmp_path):
+    rows = {"id": ["a", "a", None, "b"], "answer": [None, "word " * 100_000, "", None]}
+    pq.write_table(pa.table(rows), tmp_path / "in.parquet")
+    run(open_source(tmp_path / "in.parquet"), JOB, tmp_path / "o.parquet", threads=2)
+    made = pq.read_table(tmp_path / "o.parquet")
+    assert made["id"].to_pylist() == rows["id"]
+    assert made["length"].to_pylist() == [None, 500_000.0, 0.0, None]
+
+
+def test_program_bugs_are_not_bad_rows(tmp_path, source):
+    def broken(batch: pa.RecordBatch) -> pa.RecordBatch:
+        if batch.num_rows:
+            raise OptionError("no such thing")
+        return score(batch)
+
+    for on_error in ("fail", "skip"):
+        with pytest.raises(OptionError, match=r"^no such thing$"):
+            run(open_source(source), Job(broken, KINDS), tmp_path / "o.parquet", threads=2, on_error=on_error)
+    assert names(tmp_path) == ["in.parquet"]
+
+
+def test_late_string_ids_make_all_ids_strings(tmp_path, monkeypatch):
+    monkeypatch.setattr(SIZES, "line_block_bytes", 256)
+    rows = [{"id": n, "answer": "x"} for n in range(50)] + [
+        {"id": "late", "answer": "y"},
+        {"id": "late", "answer": "y"},
+    ]
+    (tmp_path / "in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    limits = Limits(batch_rows=8, part_rows=16)
+    for threads in (1, 2):
+        name = tmp_path / f"{threads}.parquet"
+        result = run(open_source(tmp_path / "in.jsonl"), JOB, name, threads=threads, limits=limits)
+        assert pq.read_table(name)["id"].to_pylist() == [*map(str, range(50)), "late", "late"]
+        assert result.rows == 52
+
+
+@pytest.mark.parametrize("name", ["in.parquet", "in.jsonl", "in.csv.gz", "in.arrow"])
+def test_progress_reaches_the_total(tmp_path, name):
+    if name.endswith("parquet"):
+        pq.write_table(table(1000), tmp_path / name)
+    elif name.endswith("jsonl"):
+        (tmp_path / name).write_text("".join(json.dumps(row) + "\n" for row in table(1000).to_pylist()))
+    elif name.endswith("arrow"):
+        with pa.ipc.new_file(tmp_path / name, table(1).schema) as writer:
+            writer.write_table(table(1000), max_chunksize=300)
+    else:
+        with gzip.open(tmp_path / name, "wb") as stream:
+            pacsv.write_csv(table(1000), stream)
+    seen = []
+    run(open_source(tmp_path / name), JOB, tmp_path / "o.parquet", progress=seen.append, limits=Limits(batch_rows=100))
+    assert [one.rows for one in seen] == sorted(one.rows for one in seen)
+    assert seen[-1].rows == 1000
+    assert seen[-1].total_rows == (1000 if name.endswith("parquet") else None)
+    if not name.endswith("parquet"):
+        assert seen[-1].nbytes == seen[-1].total_bytes == (tmp_path / name).stat().st_size
+
+
+def test_ordered_keeps_order_with_few_pending():
+    lock, begun = threading.Lock(), []
+
+    def items():
+        for n in range(50):
+            with lock:
+                begun.append(n)
+            yield n
+
+    results = ordered(lambda n: n * n, items(), threads=2)
+    assert next(results) == 0
+    assert len(begun) <= 4
+    assert list(results) == [n * n for n in range(1, 50)]
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_an_error_of_the_items_comes_after_the_results_before_it(threads):
+    def items():
+        yield 1
+        yield 2
+        raise FileFormatError("the end is missing")
+
+    before = set(threading.enumerate())
+    results, seen = ordered(lambda n: n, items(), threads=threads), []
+    with pytest.raises(FileFormatError, match=r"^the end is missing$"):
+        seen.extend(results)
+    done = ordered(lambda n: n, items(), threads=threads)
+    assert [next(done), next(done)] == [1, 2]
+    done.close()
+    assert set(threading.enumerate()) <= before  # threads of earlier tests may end meanwhile
+
+
+@pytest.mark.usefixtures("hears_interrupts")
+@pytest.mark.parametrize("threads", [1, 2])
+def test_early_exit_does_not_wait_for_work(threads):
+    """Work that never ends of itself would hold up the end of an interrupt."""
+    released = threading.Event()
+
+    def work(n):
+        return n if n == 0 else released.wait()
+
+    results = ordered(work, range(9), threads=threads)
+    assert next(results) == 0
+    if threads == 1:
+        main = threading.main_thread().ident
+        threading.Timer(0.2, signal.pthread_kill, (main, signal.SIGINT)).start()
+        with pytest.raises(KeyboardInterrupt):
+            next(results)
+    results.close()
+    released.set()
+
+
+def test_an_interrupt_ends_the_threads(tmp_path, source):
+    calls = []
+
+    def interrupted(progress: object) -> None:
+        calls.append(progress)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+
+    before = set(threading.enumerate())
+    with pytest.raises(KeyboardInterrupt):
+        run(
+            open_source(source),
+            JOB,
+            tmp_path / "o.parquet",
+            threads=2,
+            limits=Limits(50, 1 << 20, 50),
+            progress=interrupted,
+        )
+    assert set(threading.enumerate()) <= before
+    assert names(tmp_path) == ["in.parquet", "o.parquet.partial"]
+
+
+NO_POOL = {"OPENBLAS_NUM_THREADS": "1"}
+"""SciPy, which Numba loads with the first kernel, starts a thread for each further processor, whoever asks."""
+
+ONE_THREAD = """
+import os, sys
+import pyarrow as pa
+from fastmetrics.engines.local import Job, run
+from fastmetrics.tables import open_source
+before, count = len(os.listdir("/proc/self/task")), pa.cpu_count()
+most = 0
+def score(batch):
+    global most
+    most = max(most, len(os.listdir("/proc/self/task")))
+    return batch
+run(open_source(sys.argv[1]), Job(score, {"id": "id", "answer": "text"}), sys.argv[2], threads=1)
+print(most - before, pa.cpu_count() == count)
+"""
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/task"), reason="counts threads through /proc")
+@pytest.mark.parametrize("name", ["in.parquet", "in.jsonl"])
+def test_one_thread_is_one_thread(tmp_path, name):
+    made = table(20_000)
+    if name.endswith("parquet"):
+        pq.write_table(made, tmp_path / name)
+    else:
+        run_table = tmp_path / "t.parquet"
+        pq.write_table(made, run_table)
+        run(open_source(run_table), Job(lambda batch: batch, KINDS), tmp_path / name)
+    done = subprocess.run(
+        [sys.executable, "-c", ONE_THREAD, str(tmp_path / name), str(tmp_path / "o.parquet")],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), **NO_POOL},
+    )
+    assert done.stdout == "1 True\n", "one that scores, while its caller listens for interrupts"

@@ -1,0 +1,173 @@
+"""Spans: an input in pieces that can be scored apart, and that do not show in the scores."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fastmetrics.core.batch_sizes import SIZES
+from fastmetrics.engines.local import Job, run
+from fastmetrics.tables import Limits, Place, Span, cut, open_source
+from tests.support.table_files import FORMATS, write
+from tests.support.toy_scores import JOB, KINDS, choosy
+
+LIMITS = Limits(batch_rows=7, part_rows=10)
+
+
+@pytest.fixture
+def small_spans(monkeypatch):
+    """Spans of 25 rows, or of a file of text."""
+    monkeypatch.setattr(SIZES, "parquet_span_rows", 25)
+    monkeypatch.setattr(SIZES, "span_bytes", 100)
+
+
+def parquet(path: Path, first: int, groups: list[int]) -> Path:
+    """Rows numbered from ``first`` in row groups of those sizes."""
+    schema = pa.schema({"id": pa.string(), "answer": pa.string()})
+    with pq.ParquetWriter(path, schema) as file:
+        for rows in groups:
+            ids = [f"q{n}" for n in range(first, first + rows)]
+            file.write_table(pa.table({"id": ids, "answer": ["x" * len(one) for one in ids]}, schema=schema))
+            first += rows
+    return path
+
+
+def expected_spans(files: list[list[int]]) -> list[Span]:
+    """The definition: a new span begins at the row group after the one that fills the last."""
+    starts, rows = [Place(0, 0)], 0
+    for number, groups in enumerate(files):
+        row = 0
+        for group in groups:
+            if rows >= 25:
+                starts.append(Place(number, row))
+                rows = 0
+            rows += group
+            row += group
+    return [Span(start, stop) for start, stop in zip(starts, [*starts[1:], None], strict=True)]
+
+
+def rows_of(source, span):
+    """The places of the rows in a span."""
+    chunks = source.chunks(source.select({"answer": "text"}), span.start, stop=span.stop)
+    return [Place(chunk.file, row) for chunk in chunks for row in chunk.rows.tolist()]
+
+
+@settings(max_examples=40)
+@given(
+    files=st.lists(st.lists(st.integers(0, 40), max_size=5), min_size=1, max_size=4),
+    start=st.tuples(st.integers(0, 3), st.integers(0, 60)),
+)
+def test_spans_hold_every_row_once(tmp_path_factory, files, start):
+    folder = tmp_path_factory.mktemp("spans")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(SIZES, "parquet_span_rows", 25)
+        paths = [parquet(folder / f"{n}.parquet", 0, groups) for n, groups in enumerate(files)]
+        source = open_source(paths)
+        assert source.spans() == expected_spans(files)
+        every = [Place(n, row) for n, groups in enumerate(files) for row in range(sum(groups))]
+        assert [place for span in source.spans() for place in rows_of(source, span)] == every
+        for span in source.spans():
+            assert rows_of(source, span) == [p for p in every if span.start <= p and (not span.stop or p < span.stop)]
+        left = source.spans(Place(*start))
+        assert [place for span in left for place in rows_of(source, span)] == [p for p in every if p >= start]
+
+
+def test_row_groups_of_long_rows_make_shorter_spans(tmp_path, monkeypatch):
+    monkeypatch.setattr(SIZES, "parquet_span_bytes", 2500)
+    rows = pa.table({"answer": pa.array([f"{n:0400d}" for n in range(10)])})
+    pq.write_table(rows, tmp_path / "t.parquet", row_group_size=2, compression="none", use_dictionary=False)
+    spans = open_source(tmp_path / "t.parquet").spans()
+    assert [span.start.row for span in spans] == [0, 4, 8]
+
+
+@pytest.mark.parametrize("name", [name for name in FORMATS if "parquet" not in name])
+def test_files_of_other_formats_are_not_split_into_spans(tmp_path, name, monkeypatch):
+    paths = [write(pa.table({"answer": [f"row {n}"] * 3}), tmp_path / f"{n}.{name}") for n in range(5)]
+    monkeypatch.setattr(SIZES, "span_bytes", sum(path.stat().st_size for path in paths[:2]))
+    source = open_source(paths)
+    assert source.spans() == [
+        Span(Place(0, 0), Place(2, 0)),
+        Span(Place(2, 0), Place(4, 0)),
+        Span(Place(4, 0), None),
+    ]
+    assert [rows_of(source, span) for span in source.spans(Place(1, 2))] == [
+        [Place(1, 2)],
+        [Place(file, row) for file in (2, 3) for row in range(3)],
+        [Place(4, row) for row in range(3)],
+    ]
+
+
+def test_spans_can_hold_files_of_several_formats(tmp_path, small_spans):
+    table = pa.table({"answer": ["some words"] * 20})
+    paths = [write(table, tmp_path / name) for name in ("a.parquet", "b.parquet", "c.jsonl", "d.csv", "e.parquet")]
+    assert [span.start.file for span in open_source(paths).spans()] == [0, 2, 3, 4]
+
+
+def test_parts_end_with_each_span_and_are_numbered_consecutively(tmp_path, small_spans):
+    source = open_source(parquet(tmp_path / "t.parquet", 0, [32, 13, 12, 5]))
+    selection = source.select({"answer": "text"})
+    assert [span.start.row for span in source.spans()] == [0, 32, 57]
+    result = run(source, JOB, tmp_path / "o.parquet", limits=LIMITS)
+    made = pq.ParquetFile(result.output).metadata
+    assert [made.row_group(n).num_rows for n in range(made.num_row_groups)] == [10, 10, 10, 2, 10, 10, 5, 5]
+    alone = [
+        sorted({part for part, _ in cut(source.chunks(selection, span.start, stop=span.stop), LIMITS)})
+        for span in source.spans()
+    ]
+    assert alone == [[0, 1, 2, 3], [0, 1, 2], [0]]
+
+
+class StopError(Exception):
+    """What ends a run early here."""
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("name", ["o.parquet", "o/"])
+def test_run_resumes_within_and_between_spans(tmp_path, small_spans, name, threads):
+    paths = [parquet(tmp_path / "a.parquet", 0, [32, 13]), parquet(tmp_path / "b.parquet", 45, [12, 5, 40, 1])]
+    (tmp_path / "whole").mkdir()
+    whole = run(open_source(paths), JOB, f"{tmp_path}/whole/{name}", limits=LIMITS)
+
+    def until(row):
+        def score(batch):
+            if f"q{row}" in batch["id"].to_pylist():
+                raise StopError
+            return JOB.score(batch)
+
+        return Job(score, KINDS, JOB.signature)
+
+    for row in (15, 31, 32, 33, 44, 45, 57, 101, 102):
+        with pytest.raises(StopError):
+            run(open_source(paths), until(row), f"{tmp_path}/{name}", limits=LIMITS, threads=threads, resume=True)
+    result = run(open_source(paths), JOB, f"{tmp_path}/{name}", limits=LIMITS, threads=threads, resume=True)
+    assert result.resumed_rows > 0
+    made, expected = ([p] if p.is_file() else sorted(p.iterdir()) for p in (result.output, whole.output))
+    assert [path.read_bytes() for path in made] == [path.read_bytes() for path in expected]
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_spans_without_rows_or_with_only_bad_rows(tmp_path, small_spans, threads):
+    texts = [
+        ['{"id": "a", "answer": "x"}', "broken"],
+        ['{"id": 1, "answer": 3}', "no"],
+        ["", ""],
+        ['{"id": "b", "answer": "bad"}'],
+        ['{"id": "c", "answer": "y"}'],
+    ]
+    paths = []
+    for number, lines in enumerate(texts):
+        paths.append(tmp_path / f"{number}.jsonl")
+        paths[-1].write_text("\n".join([*lines, " " * 100]))
+    source = open_source(paths)
+    assert len(source.spans()) == len(source.files)
+    result = run(source, Job(choosy, KINDS), tmp_path / "o.jsonl", on_error="skip", threads=threads)
+    assert [json.loads(line)["id"] for line in result.output.read_text().splitlines()] == ["a", "c"]
+    assert result.rejected == 4
+    rejects = [json.loads(line) for line in result.rejects.read_text().splitlines()]
+    assert [(Path(one["file"]).stem, one["line"]) for one in rejects] == [("0", 2), ("1", 1), ("1", 2), ("3", 1)]

@@ -1,0 +1,150 @@
+"""Which words an answer's claims are made of and what makes a context support them, rule by rule (S3)."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fastmetrics as fm
+from fastmetrics.text.tokenize import Wordbook
+from fastmetrics.text.word_roles import Senses
+from tests.reference import claims
+from tests.support import made_claims
+
+
+def anchors(answer: str, contexts: list[str], **options: Any) -> dict[str, bool]:
+    """The anchors by their text, and whether they are supported."""
+    found = fm.anchors([answer], [contexts], **{"claims": "words", **options})["anchors"][0].as_py()
+    return {anchor["text"]: anchor["supported"] for anchor in found}
+
+
+@pytest.mark.parametrize("form", ["triples", "words"])
+@pytest.mark.parametrize("window", [0, 1, 2, 5])
+def test_made_answers_have_the_anchors_of_the_plain_definition(window: int, form: str) -> None:
+    table = made_claims.rows(700, seed=window)
+    answers, contexts = (list(column) for column in zip(*table, strict=True))
+    found = fm.anchors(answers, contexts, window=window, claims=form)["anchors"].to_pylist()
+    for (answer, given), ours in zip(table, found, strict=True):
+        got = sorted((one["kind"], one["start"], one["stop"], one["supported"]) for one in ours)
+        assert got == sorted(claims.anchors(answer, given, window, form)), (answer, given)
+    assert sum(one["supported"] for row in found for one in row) > 200
+
+
+@pytest.mark.parametrize("answer", ["Perhaps Paris.", "Paris, perhaps", "Paris, Rome: maybe not.", "Возможно, Париж."])
+def test_a_sentence_without_a_verb_that_is_a_guess_claims_nothing(answer: str) -> None:
+    assert anchors(answer, ["Rome"]) == {}
+
+
+@pytest.mark.parametrize("window", [0, 1, 2, 30])
+def test_the_window_reaches_as_many_words_as_it_says_and_no_further(window: int) -> None:
+    """Before the subject and behind it: 1 is the next word."""
+    for distance in range(max(1, window - 1), window + 3):
+        between = " y" * (distance - 1)
+        for context in (f"the tower{between} Eiffel", f"Eiffel{between} tower", f"z z Eiffel{between} tower z"):
+            held = anchors("The tower is Eiffel.", [context], window=window)
+            assert held == dict.fromkeys(("tower", "Eiffel"), distance <= window), (context, window)
+
+
+@pytest.mark.parametrize("window", [0, 1, 2, 30])
+def test_words_of_two_contexts_are_near_each_other_in_neither(window: int) -> None:
+    for contexts in (["the tower", "Eiffel"], ["Eiffel", "tower"], ["z tower", "", "Eiffel z"]):
+        assert anchors("The tower is Eiffel.", contexts, window=window) == {"tower": False, "Eiffel": False}
+    assert anchors("The tower is Eiffel.", ["tower", "Eiffel", "tower Eiffel"], window=1) == {
+        "tower": True,
+        "Eiffel": True,
+    }
+
+
+def test_rows_do_not_share_contexts_or_subjects() -> None:
+    same = "The tower is Eiffel."
+    rows = [
+        (same, ["the tower is Eiffel"]),
+        (same, ["Paris"]),
+        ("So the Louvre is old.", ["x"]),
+        ("It is Rome.", ["it is Rome"]),
+    ]
+    answers, contexts = (list(column) for column in zip(*rows * 3, strict=True))
+    assert fm.hallucination(answers, contexts).tolist() == [0.0, 1.0, 1.0, 0.0] * 3
+
+
+def test_pairs_of_words_are_looked_up_row_by_row() -> None:
+    """Many rows of one length and of others, whose pairs share a table."""
+    rng = np.random.default_rng(0)
+    words = [f"w{number}" for number in range(40)]
+    answers = [" ".join(rng.choice(words, size)) for size in rng.integers(0, 12, 400)]
+    contexts = [
+        [" ".join(rng.choice(words, 60)), answer[: len(answer) // 3]] for answer in np.roll(answers, 1).tolist()
+    ]
+    expected = [claims.drift(*row) for row in zip(answers, contexts, strict=True)]
+    assert set(expected) == {0.0, 0.2}
+    assert fm.drift(answers, contexts).tolist() == expected
+
+
+def test_a_fifth_of_the_pairs_is_enough_not_to_drift() -> None:
+    answer = "a b c d e f"  # five pairs
+    assert fm.drift([answer] * 3, [["a b"], ["a c e"], ["f a b"]]).tolist() == [0.0, 0.2, 0.0]
+    assert fm.drift([f"{answer} g"], [["a b"]]).tolist() == [0.2]
+    assert fm.drift(["a", "", "a b"], [["x"]] * 3).tolist() == [0.0, 0.0, 0.2]
+    assert fm.drift(["a b"], [["a", "b"]]).tolist() == [0.2], "of two contexts"
+
+
+ROOTS = [
+    "plan",
+    "fall",
+    "agre",
+    "glass",
+    "pla",
+    "bo",
+    "see",
+    "add",
+    "egg",
+    "tie",
+    "ya",
+    "need",
+    "буд",
+    "книг",
+    "ель",
+    "ёл",
+]
+ENDINGS = [
+    "",
+    "s",
+    "es",
+    "ed",
+    "ing",
+    "ied",
+    "ies",
+    "ly",
+    "e",
+    "y",
+    "ss",
+    "sses",
+    "а",
+    "ами",
+    "ов",
+    "иями",
+    "ё",
+    "ая",
+    "z",
+]
+
+
+def test_words_share_a_stem_as_the_plain_definition_says() -> None:
+    """An ending comes off, and then one of two equal letters, so that "planned" and "plans" meet."""
+    doubled = [root + root[-1] for root in ROOTS]
+    words = [root + ending for root in ROOTS + doubled for ending in ENDINGS]
+    words += [root + one + other for root in ROOTS for one, other in itertools.product("аеёиымхв", repeat=2)]
+    words = list(dict.fromkeys([*words, "naïves", "x_ed", "éed", "planед", "a1ed", "zz", "zzzz", "wwzz"]))
+    vocabulary = Wordbook().vocabulary("words")
+    senses = Senses(vocabulary)
+    ids = vocabulary.ids_of(words)
+    stems = senses.catch_up().stems[ids].tolist()
+    expected = [claims.stem(word) for word in words]
+    assert expected[words.index("planned")] == expected[words.index("plans")] == "plan"
+    by_stem: dict[int, str] = {}
+    for word, number, stem in zip(words, stems, expected, strict=True):
+        assert by_stem.setdefault(number, stem) == stem, word
+    assert len(by_stem) == len(set(expected))

@@ -1,0 +1,200 @@
+"""The options of the writing scores (S4): each equals its plain definition, and the defaults are the source's."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.json
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+import fastmetrics as fm
+from fastmetrics.errors import OptionError, UnknownNameError
+from fastmetrics.metrics import REGISTRY
+from tests.metrics.test_writing import texts
+from tests.reference import writing
+from tests.support import made_prose
+from tests.support.program import jsonl, program
+
+NUMBERS = {
+    "connector_share": st.sampled_from([0.3, 0.5, 1, 0.05]),
+    "topic_threshold": st.sampled_from([0.0, 0.2, 0.5, 1]),
+    "length_ratio": st.sampled_from([2.5, 1, 7.25]),
+    "paragraph_words": st.sampled_from([100, 1, 7]),
+    "sophisticated_letters": st.sampled_from([6, 0, 3, 9]),
+}
+OPTIONS = st.fixed_dictionaries({}, optional={**NUMBERS, "tokenizer": st.sampled_from(["words", "ascii_words"])})
+OF = {
+    "coherence": ("connector_share", "topic_threshold"),
+    "connector_score": ("connector_share",),
+    "topic_score": ("topic_threshold",),
+    "writing_completeness": ("length_ratio",),
+    "keyword_coverage": ("length_ratio",),
+    "length_score": ("length_ratio",),
+    "structure_score": ("paragraph_words",),
+    "paragraph_score": ("paragraph_words",),
+    "vocabulary_score": ("sophisticated_letters",),
+    "sophistication_score": ("sophisticated_letters",),
+    "overall_quality": tuple(NUMBERS),
+}
+WRITING = [name for name, metric in REGISTRY.items() if "lexicons" in metric.defaults]
+
+
+def definitions(how: writing.How) -> dict[str, Any]:
+    """The plain definition of every writing score, as a function of question and answer."""
+
+    def named(names: list[str], function: Any) -> dict[str, Any]:
+        return {name: lambda q, a, at=at: function(q, a)[at] for at, name in enumerate(names)}
+
+    return {
+        "coherence": lambda q, a: writing.coherence(a, how=how),
+        "writing_completeness": lambda q, a: writing.writing_completeness(q, a, how=how),
+        "length_score": lambda q, a: writing.length_score(q, a, how),
+        "structure_score": lambda q, a: writing.structure(q, a, how=how),
+        "vocabulary_score": lambda q, a: writing.vocabulary(a, how=how),
+        "overall_quality": lambda q, a: writing.overall_quality(q, a, how=how),
+        **named(["connector_score", "pronoun_score", "topic_score"], lambda q, a: writing.ties(a, how=how)),
+        **named(["keyword_coverage", "question_score", "task_score"], lambda q, a: writing.fulfilment(q, a, how=how)),
+        **named(
+            ["paragraph_score", "introduction_score", "conclusion_score"], lambda q, a: writing.parts(q, a, how=how)
+        ),
+        **named(
+            ["diversity_score", "sophistication_score", "repetition_score"], lambda q, a: writing.kinds(a, how=how)
+        ),
+    }
+
+
+def check_scores(rows: list[tuple[str, str]], options: dict[str, Any]) -> None:
+    """Every writing score with its options, computed together, equals its definition."""
+    how = writing.How(**options)
+    specs = {}
+    for name in WRITING:
+        own = {option: value for option, value in options.items() if option in REGISTRY[name].defaults}
+        specs[name] = f"{name}({', '.join(f'{option}={value!r}' for option, value in own.items())})"
+    questions, answers = (list(column) for column in zip(*rows, strict=True))
+    scores = fm.score({"question": questions, "answer": answers}, list(specs.values()))
+    for name, definition in definitions(how).items():
+        expected = [definition(q, a) for q, a in rows]
+        found = scores[list(specs).index(name)].to_numpy()
+        np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12, err_msg=specs[name])
+
+
+def test_every_writing_score_has_a_definition_and_the_options_of_its_parts() -> None:
+    assert set(definitions(writing.SOURCE)) == set(WRITING)
+    for name in WRITING:
+        assert set(REGISTRY[name].defaults) - {"weights", "tokenizer", "language", "lexicons"} == set(OF.get(name, ()))
+        assert REGISTRY[name].defaults["tokenizer"] == "words"
+        for option in OF.get(name, ()):
+            assert REGISTRY[name].defaults[option] == getattr(writing.SOURCE, option)
+            assert inspect.signature(getattr(fm, name)).parameters[option].default == getattr(writing.SOURCE, option)
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.lists(st.tuples(texts, texts), min_size=1, max_size=3), OPTIONS)
+@example([("", "")], {"tokenizer": "ascii_words", "topic_threshold": 1})
+def test_options_equal_the_definitions(rows: list[tuple[str, str]], options: dict[str, Any]) -> None:
+    check_scores(rows, options)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"tokenizer": "ascii_words"},
+        {"topic_threshold": 0.2, "connector_share": 0.5},
+        {"length_ratio": 4, "paragraph_words": 5, "sophisticated_letters": 4, "tokenizer": "ascii_words"},
+    ],
+    ids=str,
+)
+def test_options_on_generated_prose_equal_the_definitions(options: dict[str, Any]) -> None:
+    check_scores(made_prose.rows(400, seed=11), options)
+
+
+def test_scores_with_different_options_do_not_share_counts() -> None:
+    question, answer = ["What is it?"], ["Remarkable cats. Ёжик и кошка. Remarkable cats, naïve."]
+    specs = [
+        *("vocabulary_score", "vocabulary_score(sophisticated_letters=9)", "vocabulary_score(tokenizer='ascii_words')"),
+        *("coherence", "coherence(topic_threshold=0.5)", "coherence(tokenizer='ascii_words',language='en')"),
+        *("overall_quality(sophisticated_letters=3)", "overall_quality", "length_score(tokenizer='ascii_words')"),
+    ]
+    table = {"question": question, "answer": answer}
+    together = fm.score(table, specs)
+    for place, spec in enumerate(specs):
+        assert together[place].equals(fm.score(table, [spec])[0]), spec
+
+
+def test_topic_threshold_of_the_source_leaves_few_shifts_free() -> None:
+    calm = "Cats purr. The cats sleep. Cats eat. Cats jump. Cats run."  # one shift of five: the first sentence
+    busy = "Cats purr. Dogs bark. Cats eat. The cats jump. Cats run."
+    assert fm.topic_score([calm, busy]).tolist() == pytest.approx([0.8, 0.4])
+    assert fm.topic_score([calm, busy], topic_threshold=0.2).tolist() == pytest.approx([1.0, 0.4])
+    assert fm.topic_score([calm, busy], topic_threshold=0.19).tolist() == pytest.approx([0.8, 0.4])
+
+
+def test_the_cases_of_the_source_hold_with_its_threshold_and_tokenizer() -> None:
+    told = ["The weather is nice. However, it might rain. Therefore, bring an umbrella."]
+    unrelated = ["Cats are animals. Pizza is food. Cars are vehicles."]
+    how = {"topic_threshold": 0.2, "tokenizer": "ascii_words"}
+    for text, expected in ((told, 0.8), (unrelated, 0.3)):
+        assert abs(fm.coherence(text, **how)[0] - expected) <= 0.15
+
+
+def test_ascii_words_score_text_in_other_letters_as_empty_and_note_it() -> None:
+    assert fm.coherence(["Кошка спит. Однако она ест."], tokenizer="ascii_words").tolist() == [0.0]
+    assert fm.diversity_score(["naïve кошка", "Ünder_score 1-2"], tokenizer="ascii_words").tolist() == [1.0, 1.0]
+    rows = {"question": ["Кто?"] * 3, "answer": ["Кошка спит."] * 3}
+    (note,) = fm.summarize(fm.score(rows, "coherence(tokenizer='ascii_words'),length_score")).notes
+    assert note.startswith("coherence(tokenizer='ascii_words'): 3 of 3 scored rows (100 %) are in a script other than")
+    assert note.endswith("; tokenizer='words' keeps them")
+
+
+def test_word_lists_note_answers_in_other_scripts(tmp_path: Any) -> None:
+    rows = {"question": ["谁?"] * 2, "answer": ["猫在睡觉。", "Cats sleep."]}
+    (note,) = fm.summarize(fm.score(rows, suites="writing")).notes
+    assert note.startswith("coherence, writing_completeness, structure_score, vocabulary_score, overall_quality: ")
+    assert "and the word lists are English and Russian; lexicons='folder' reads those of other languages" in note
+    own = f"coherence(lexicons={str(tmp_path)!r})"
+    assert list(fm.summarize(fm.score(rows, [own])).notes) == []
+    (note,) = fm.summarize(fm.score({"answer": ["Кошка спит."]}, "coherence(language='en')")).notes
+    assert "a script other than Latin, and the word lists are English;" in note
+
+
+@pytest.mark.parametrize("rows", [0, 1, 2, 5])
+def test_options_work_from_files_and_the_program(tmp_path: Any, rows: int) -> None:
+    made = made_prose.rows(5, seed=2)[:rows]
+    table = pa.table(
+        {"question": pa.array([q for q, _ in made], pa.string()), "answer": pa.array([a for _, a in made], pa.string())}
+    )
+    spec = "overall_quality(topic_threshold=0.2,length_ratio=3,tokenizer='ascii_words')"
+    expected = fm.score(table, [spec])[0].to_pylist()
+    path = jsonl(tmp_path / "t.jsonl", *table.to_pylist())
+    done = program("score", path, "-o", tmp_path / "o.jsonl", "-m", spec)
+    if rows:
+        assert (done.code, done.err) == (0, "")
+        found = pa.json.read_json(tmp_path / "o.jsonl")[-1].to_pylist()
+        assert found == expected
+
+
+BAD = [
+    ("length_score(length_ratio=0)", "expects a number from 0.001 to 1,000, got 0"),
+    ("coherence(connector_share=-1)", "expects a number from 0.001 to 1,000, got -1"),
+    ("topic_score(topic_threshold=1.5)", "expects a number from 0 to 1, got 1.5"),
+    ("structure_score(paragraph_words=0)", "expects a whole number from 1 to 1,000,000,000, got 0"),
+    ("vocabulary_score(sophisticated_letters=2.5)", "expects a whole number from 0 to 1,000, got 2.5"),
+    ("coherence(tokenizer='ascii')", "expects 'words' or 'ascii_words', got 'ascii'"),
+]
+
+
+@pytest.mark.parametrize(("spec", "says"), BAD)
+def test_invalid_options_raise(spec: str, says: str) -> None:
+    with pytest.raises(OptionError, match=says):
+        fm.score({"question": ["a"], "answer": ["a"]}, [spec])
+
+
+def test_a_score_has_only_the_options_of_its_parts() -> None:
+    with pytest.raises(UnknownNameError, match="unknown option of pronoun_score 'topic_threshold'"):
+        fm.pronoun_score(["a"], topic_threshold=0.2)

@@ -1,0 +1,286 @@
+"""Names as users type them: synonyms work wherever a metric is asked for, others lead to the right one."""
+
+import itertools
+import random
+import string
+
+import pytest
+
+import fastmetrics as fm
+from fastmetrics import metrics as families
+from fastmetrics.declaration import spec as specs
+from fastmetrics.errors import ColumnError, OptionError, UnknownNameError
+from fastmetrics.errors.spelling import FEW, fold, nearest, suggestion
+from fastmetrics.metrics import REGISTRY, SPELLINGS
+from fastmetrics.plan.plan import parse, plan
+from fastmetrics.retrieval.measure_families import FAMILIES
+from fastmetrics.retrieval.measures import measure
+from tests.support.program import jsonl, program
+
+SAME = [
+    ("mrr", "reciprocal_rank", None),
+    ("relevance", "answer_relevance", None),
+    ("structure", "structure_score", None),
+    ("MRR@10", "reciprocal_rank", 10),
+    ("map", "average_precision", None),
+    ("MAP", "average_precision", None),
+    ("P@5", "retrieval_precision", 5),
+    ("precision@5", "retrieval_precision", 5),
+    ("P_5", "retrieval_precision", 5),
+    ("recall@5", "retrieval_recall", 5),
+    ("recall_at_k", "retrieval_recall", None),
+    ("recall_at_5", "retrieval_recall", 5),
+    ("hit@5", "hit_rate", 5),
+    ("success@1", "hit_rate", 1),
+    ("success_1", "hit_rate", 1),
+    ("nDCG@10", "ndcg", 10),
+    ("ndcg_cut_10", "ndcg", 10),
+    ("ndcg_cut.10", "ndcg", 10),
+    ("Hit-Rate@3", "hit_rate", 3),
+    ("f1@5", "retrieval_f1", 5),
+    ("bleu4", "bleu", None),
+    ("BLEU-4", "bleu", None),
+    ("bleu_4", "bleu", None),
+    ("chrf_plus_plus", "chrf++", None),
+    ("chrF++", "chrf++", None),
+    ("exact-match", "exact_match", None),
+    ("ROUGE-L-F1", "rougeL_f1", None),
+    ("rouge_1_f1", "rouge1_f1", None),
+    ("abstain_rate", "abstained", None),
+    ("final_f", "overlap_faithfulness", None),
+    ("latency", "latency_ms", None),
+]
+MEANT = [
+    ("f1", ["token_f1", "squad_f1", "retrieval_f1"]),
+    ("f1_score", ["token_f1", "squad_f1", "retrieval_f1"]),
+    ("recall", ["token_recall", "retrieval_recall", "citation_recall"]),
+    ("precision", ["token_precision", "retrieval_precision", "average_precision"]),
+    ("em", ["exact_match", "squad_em"]),
+    ("EM", ["exact_match", "squad_em"]),
+    ("rouge1", ["rouge1_f1"]),
+    ("rouge-2", ["rouge2_f1"]),
+    ("rougeL", ["rougeL_f1"]),
+    ("rougeLsum", ["rougeLsum_f1"]),
+    ("rouge", ["rouge1_f1", "rouge2_f1", "rougeL_f1"]),
+    ("bert_score", ["semantic_similarity"]),
+    ("BERTScore", ["semantic_similarity"]),
+    ("faithfulness", ["overlap_faithfulness", "hallucination"]),
+    ("token_fl", ["token_f1"]),
+    ("jacard", ["jaccard"]),
+    ("rouge1fl", ["rouge1_f1"]),
+]
+RANKED = {"retrieved_ids": [["a", "b"]], "relevant_ids": [["b"]]}
+TEXTS = {"answer": ["a b"], "reference": ["a"]}
+
+
+@pytest.mark.parametrize(("typed", "name", "k"), SAME)
+def test_synonym_resolves_to_the_metric(typed, name, k):
+    score = parse(typed)
+    assert (score.name, score.metric.name) == (name + ("" if k is None else f"@{k}"), name)
+    assert score.options == REGISTRY[name].defaults | ({} if k is None else {"k": k})
+
+
+@pytest.mark.parametrize("name", sorted(REGISTRY))
+def test_every_spelling_of_every_name_resolves(name):
+    for spelling in (name, *REGISTRY[name].others):
+        for written in (spelling, spelling.upper(), spelling.replace("_", "-"), spelling.replace("_", "")):
+            assert parse(written.replace("@k", "@5").replace("@K", "@5")).metric.name == name
+
+
+def test_spellings_are_unique_and_distinct_from_cues():
+    owners = {}
+    for spelling, name in SPELLINGS.items():
+        assert owners.setdefault(fold(spelling), name) == name, spelling
+    cues = {fold(cue) for metric in REGISTRY.values() for cue in metric.cues}
+    assert not cues & set(owners)
+
+
+@pytest.mark.parametrize(("typed", "first"), MEANT)
+def test_related_name_suggests_the_metric(typed, first):
+    with pytest.raises(UnknownNameError) as caught:
+        parse(typed)
+    said = str(caught.value)
+    suggested = said.partition("did you mean ")[2].partition("?")[0].replace(" or ", ", ").split(", ")
+    assert suggested[: len(first)] == [repr(name) for name in first]
+    assert len(suggested) <= 3
+
+
+DIFFERENT = [
+    (
+        "answer_relevancy",
+        "'answer_relevance'? The answer_relevancy of ragas has a model write questions from the answer",
+    ),
+    (
+        "Answer-Relevancy",
+        "'answer_relevance'? The answer_relevancy of ragas has a model write questions from the answer",
+    ),
+    ("bert_score", "'semantic_similarity'? BERTScore compares the embeddings of words"),
+    ("context_recall", "'retrieval_recall'? The context_precision and context_recall of ragas let a model judge texts"),
+    ("faithfulness", "'judge_answer_faithfulness'? The faithfulness of ragas and of a judge is a model's reading"),
+]
+
+
+@pytest.mark.parametrize(("typed", "says"), DIFFERENT)
+def test_a_name_of_another_number_is_no_alias_and_the_error_says_the_difference(typed, says):
+    for refused in (lambda: parse(typed), lambda: fm.score({"question": ["a"], "answer": ["a"]}, typed)):
+        with pytest.raises(UnknownNameError) as caught:
+            refused()
+        assert says in str(caught.value)
+        assert str(caught.value).endswith(".")
+    if typed.isidentifier():
+        with pytest.raises(AttributeError) as caught:
+            getattr(fm, typed)
+        assert says.partition("? ")[2] in str(caught.value)
+    done = program("metrics", typed)
+    assert done.code == 2
+    assert says in " ".join(done.err.split())
+
+
+@pytest.mark.parametrize("typed", ["zzz", "meteor", "x" * 10_000, "q", "日本語", "_", "foo_f1", "-"])
+def test_unrelated_name_error_points_to_the_metric_list(typed):
+    with pytest.raises(UnknownNameError) as caught:
+        parse(typed)
+    assert str(caught.value).endswith(f"; `fastmetrics metrics` lists all {len(REGISTRY)}")
+    assert len(str(caught.value)) < 250
+
+
+def test_at_most_three_names_are_suggested():
+    chance = random.Random(5)
+    for name, _ in itertools.product(sorted(REGISTRY), range(3)):
+        letters = list(name)
+        letters[chance.randrange(len(letters))] = chance.choice(string.ascii_lowercase)
+        assert len(nearest("".join(letters), REGISTRY, (), SPELLINGS)) <= 3
+        assert nearest(name, REGISTRY, (), SPELLINGS)[0] == name
+
+
+@pytest.mark.parametrize("typed", ["mrr", "MRR@10", "P@5", "recall_at_5", "hit@5", "nDCG@10", "map", "f1@5"])
+def test_score_and_rank_accept_the_same_names(tmp_path, typed):
+    scores = fm.score(RANKED, metrics=[typed])
+    name = parse(typed).name
+    assert scores.column_names == [name]
+    found = fm.rank({"q": {"a": 2, "b": 1}}, {"q": {"b": 1}}, typed)
+    assert found.mean[typed] == scores[name][0].as_py()
+    table = jsonl(tmp_path / "t.jsonl", {name: column[0] for name, column in RANKED.items()})
+    done = program("score", table, "-o", tmp_path / "o.parquet", "-m", typed)
+    assert (done.code, done.err) == (0, "")
+    assert done.out.splitlines()[1].split()[0] == name
+    assert program("summarize", tmp_path / "o.parquet").out.strip() in done.out
+    assert program("metrics", typed).out.split(":")[0] == parse(typed).metric.name
+
+
+def metric_names(metric):
+    return [one.replace("@k", "@5") for one in (metric.name, *metric.others)]
+
+
+def test_rank_accepts_every_name_of_retrieval_metrics():
+    names = {fold(name): family.names[0] for family in FAMILIES for name in family.names}
+    for metric in families.suite("retrieval"):
+        if metric.name != "repeated_ids" and metric.level == "row":
+            assert {measure(one).family.names[0] for one in metric_names(metric)} == {names[fold(metric.name)]}
+
+
+@pytest.mark.parametrize("columns", [[*RANKED, *TEXTS], TEXTS, RANKED, ["answer"]])
+def test_bare_f1_raises(columns):
+    """With a cut-off it can only be that of retrieval."""
+    message = r"^unknown metric 'f1'; did you mean 'token_f1', 'squad_f1' or 'retrieval_f1'\?$"
+    with pytest.raises(UnknownNameError, match=message):
+        plan(columns, "f1")
+    assert plan([*RANKED, *TEXTS], "f1@5").scores[0].options["k"] == 5
+    assert "retrieval_f1" in plan([*RANKED, *TEXTS], suites="retrieval").names
+
+
+@pytest.mark.parametrize("typed", ["mrr", "recall_at_k", "relevance", "structure"])
+def test_spellings_are_package_attributes(typed):
+    assert getattr(fm, typed) is getattr(fm, SPELLINGS[typed])
+    assert typed not in fm.__all__
+
+
+ATTRIBUTES = [("token_fl", "token_f1"), ("f1", "token_f1"), ("rouge1", "rouge"), ("ROUGE", "rouge")]
+
+
+@pytest.mark.parametrize(("typed", "first"), [*ATTRIBUTES, ("summarise", "summarize"), ("bert_score", "semantic_si")])
+def test_missing_attribute_suggests_the_nearest(typed, first):
+    with pytest.raises(
+        AttributeError, match=rf"^module 'fastmetrics' has no attribute '{typed}'; did you mean '{first}"
+    ):
+        getattr(fm, typed)
+    assert not hasattr(fm, typed)
+
+
+def test_missing_embeddings_error_suggests_an_embedder(tmp_path):
+    with pytest.raises(ColumnError, match=r"or compute it from the text with embedder='wordllama'$"):
+        fm.score(TEXTS, metrics=["semantic_similarity"])
+    table = jsonl(tmp_path / "t.jsonl", {"answer": "a", "reference": "b"})
+    done = program("score", table, "-o", tmp_path / "o.parquet", "-m", "semantic_similarity")
+    assert done.code == 3
+    assert done.err.endswith(
+        "set its name with --columns answer_embedding=..., or compute it from the text with --embedder wordllama\n"
+    )
+    with pytest.raises(ColumnError, match=r"columns=\{'answer_embedding': ...\}$"):
+        fm.score({"answer": ["a"]}, metrics=["semantic_similarity"])
+
+
+@pytest.mark.parametrize("names", [{f"c{k}": [1] for k in range(500)}, {}])
+def test_error_for_wide_table_lists_few_columns(names):
+    with pytest.raises(ColumnError) as caught:
+        fm.score({**names, "answer": ["a"]}, metrics=["token_f1"])
+    assert len(str(caught.value)) < 600
+
+
+SPECS = [
+    ("ndcg(" + "-" * 50_000 + "1)", "cannot read its options"),
+    ("ndcg(k=" + "(" * 50_000, "expected name, name@k"),
+    ("ndcg(k=" + "[" * 30_000 + "]" * 30_000 + ")", "cannot read its options"),
+    ("ndcg(k={[]: 1})", "k expects a number"),
+    ("ndcg(k=9**9**9)", "k expects a number"),
+    ("ndcg(k=" + "9" * 5_000 + ")", "cannot read its options"),
+    ("ndcg(k='\0')", "cannot read its options"),
+    ("ndcg@" + "9" * 5_000, "the cut-off has 5,000 digits"),
+    ("ndcg@²", "expected name, name@k"),
+    ("ndcg@5@6", "expected name, name@k"),
+    ("ndcg@", "expected name, name@k"),
+    ("@5", "expected name, name@k"),
+    ("", "expected name, name@k"),
+    ("x" * 200_000, "expected name, name@k"),
+    ("_1" * 49_000 + "(", "expected name, name@k"),
+    ("1" * 99_000 + "@", "expected name, name@k"),
+    ("token_f1@3", "token_f1 takes no cut-off '3'"),
+    ("ndcg@2.5", "ndcg takes no cut-off '2.5'"),
+]
+
+
+@pytest.mark.parametrize(("spec", "says"), SPECS, ids=[spec[:20] for spec, _ in SPECS])
+def test_invalid_specs_raise(spec, says):
+    with pytest.raises(OptionError) as caught:
+        parse(spec)
+    assert says in str(caught.value)
+    assert len(str(caught.value)) < 400
+    with pytest.raises((OptionError, UnknownNameError)) as caught:
+        measure(spec)
+    assert len(str(caught.value)) < 400
+
+
+def test_options_with_backslashes_give_no_warning():
+    assert parse(r"idk_citations(pattern='\[\d+\]')").options["pattern"] == r"\[\d+\]"
+
+
+@pytest.mark.parametrize(
+    ("spec", "name", "at", "options"),
+    [
+        ("AP(rel=2)@100", "AP", "100", {"rel": 2}),
+        ("ndcg@10(gain='linear')", "ndcg", "10", {"gain": "linear"}),
+        ("iprec_at_recall_0.20", "iprec_at_recall", "0.20", {}),
+        ("11pt_avg", "11pt_avg", "", {}),
+    ],
+)
+def test_specs_are_parsed_into_name_and_options(spec, name, at, options):
+    known = {"ap", "ndcg", "iprec_at_recall", "11pt_avg"}
+    read = specs.read(spec, lambda one: one.lower() in known)
+    assert (read.name, read.at, read.options) == (name, at, options)
+
+
+@pytest.mark.parametrize("count", [0, 1, FEW - 1, FEW, FEW + 1, 3 * FEW])
+def test_suggestion_lists_first_names_and_count_of_others(count):
+    names = [f"n{place:03}" for place in range(count)]
+    shown = ", ".join(names[:FEW]) or "none"
+    assert suggestion("x", reversed(names)) == f"known: {shown}" + f" and {count - FEW} more" * (count > FEW)

@@ -1,0 +1,130 @@
+"""Figures and marks in the cells of a report, as a browser shows them, beside the functions' results."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from selenium.webdriver.common.by import By
+from selenium.webdriver.support.ui import Select
+
+import fastmetrics as fm
+from fastmetrics.core.display import number
+from tests.support.browser import browser, complaints
+
+ROWS = 40
+ANSWER = "😀👩‍👩‍👧 It opened in 1889 [1], not in 1770."
+OTHER = "𝒜 It closed in 1889."
+
+
+def run(seed: int) -> pa.Table:
+    """Scores of which each metric misses other rows, so that every figure has an n of its own."""
+    random = np.random.default_rng(seed)
+    missing = {"token_f1": seed, "rougeL_f1": 5 + seed, "chrf": 9}
+    columns = {
+        name: pa.array(random.random(ROWS).round(3), mask=np.arange(ROWS) < count) for name, count in missing.items()
+    }
+    return pa.table({"id": [f"q{at:02}" for at in range(ROWS)], **columns})
+
+
+OLD, NEW = run(1), run(2)
+
+
+def texts(answer: str) -> pa.Table:
+    columns = {"answer": [answer] * ROWS, "contexts": [["𝒜 The tower opened in 1889."]] * ROWS}
+    return pa.table({"id": NEW["id"], "question": ["When?"] * ROWS, **columns})
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("values") / "report.html"
+    fm.report({"new": NEW}, out, baseline=OLD, texts=texts(ANSWER), baseline_texts=texts(OTHER))
+    return out
+
+
+@pytest.fixture(scope="module")
+def driver() -> Iterator[object]:
+    with browser() as window:
+        yield window
+
+
+def test_cells_of_the_comparison_are_those_of_compare(driver, page):
+    driver.get(f"{page.as_uri()}#page=comparison")
+    compared = fm.compare({"old": OLD, "new": NEW}, tests="fisher")
+    assert all(one.p < one.p_corrected for one in compared if one.p_corrected < 1)
+    assert any(one.p < one.p_corrected for one in compared)
+    lines = driver.find_elements(By.CSS_SELECTOR, "#differences tbody tr")
+    cells = {line.find_element(By.TAG_NAME, "th").text: line.find_elements(By.TAG_NAME, "td") for line in lines}
+    for one in compared:
+        shown = [cell.text for cell in cells[one.metric]]
+        assert shown[:2] == [number(one.mean_baseline), number(one.mean_other)]
+        assert shown[6:10] == [
+            number(n) for n in (one.p_corrected, one.n_paired, one.n_only_baseline, one.n_only_other)
+        ]
+    assert len({one.n_paired for one in compared}) == 3
+
+
+def test_rows_show_the_score_and_what_it_was(driver, page):
+    driver.get("about:blank")
+    driver.get(f"{page.as_uri()}#page=rows&row=30")
+    Select(driver.find_element(By.ID, "row-metric")).select_by_visible_text("token_f1")
+    old, new = (dict(zip(table["id"].to_pylist(), table["token_f1"].to_pylist(), strict=True)) for table in (OLD, NEW))
+    lines = [line.text.split("\n") for line in driver.find_elements(By.CSS_SELECTOR, "#row-table .lines [role=row]")]
+    assert len(lines) > 10
+    for name, _, score, baseline, *_ in lines:
+        figures = ["–" if one[name] is None else one[name] for one in (new, old)]
+        assert [cell if cell == "–" else float(cell) for cell in (score, baseline)] == figures
+    driver.get("about:blank")
+    driver.get(f"{page.as_uri()}#page=rows&row=30")
+    detail = driver.find_element(By.ID, "row-detail")
+    name = driver.find_element(By.CSS_SELECTOR, "#row-table [aria-selected=true]").text.split("\n")[0]
+    terms, values = (
+        [one.text for one in detail.find_elements(By.CSS_SELECTOR, f".figures {tag}")] for tag in ("dt", "dd")
+    )
+    for metric, value in zip(terms, values, strict=True):
+        place = NEW["id"].to_pylist().index(name)
+        score, was = re.fullmatch(r"(\S+) \((\S+)\)", value).groups()
+        assert [float(score), float(was)] == [table[metric][place].as_py() for table in (NEW, OLD)]
+
+
+def test_marks_after_an_emoji_are_at_their_words(driver, page):
+    driver.get("about:blank")
+    driver.get(f"{page.as_uri()}#page=rows&row=30")
+    marks = driver.find_elements(By.CSS_SELECTOR, "#row-detail .text mark")
+    shown = {(mark.get_attribute("class") or "").split(" ")[0]: [] for mark in marks}
+    for mark in marks:
+        shown[(mark.get_attribute("class") or "").split(" ")[0]].append(mark.text)
+    assert "1889" in shown["supported"]
+    assert shown["unsupported"] == ["1770"]
+    assert shown["cite"] == ["[1]"]
+    assert {"It", "in", "1889"} <= set(shown[""])
+    assert not {"opened", "closed"} & set(shown[""])
+
+
+def test_a_plain_page_runs_its_own_scripts_and_no_files(driver, page):
+    driver.get("about:blank")
+    text = page.read_text(encoding="utf-8")
+    policy = re.search(r'Content-Security-Policy" content="([^"]+)"', text).group(1).replace("&#39;", "'")
+    rules = dict(rule.strip().split(" ", 1) for rule in policy.split(";"))
+    assert rules["default-src"] == "'none'"
+    scripts = [body.encode() for body in re.findall(r"<script[^>]*>(.*?)</script>", text, re.S)]
+    digests = {f"'sha256-{base64.b64encode(hashlib.sha256(body).digest()).decode()}'" for body in scripts}
+    allowed = rules["script-src"].split()
+    assert len(allowed) == 2
+    assert all(one.startswith("'sha256-") for one in allowed)
+    assert set(allowed) & digests
+    (page.parent / "other.js").write_text("document.title = 'owned'")
+    driver.get(page.as_uri())
+    title = driver.title
+    loaded = driver.execute_async_script(
+        "const [done] = arguments; const made = document.createElement('script'); made.src = 'other.js';"
+        "made.onload = () => done('ran'); made.onerror = () => done('stopped'); document.body.append(made);"
+    )
+    assert (loaded, driver.title) == ("stopped", title)
+    assert any("Content Security Policy" in one for one in complaints(driver))

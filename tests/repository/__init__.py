@@ -1,0 +1,1 @@
+"""Tests of the repository: imports, names, docs, benches and scripts."""

@@ -1,0 +1,94 @@
+"""The benchmarks' own honesty: the same rows for a seed, and peers that give the definitions' numbers."""
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from bench import compare, data, peers
+from tests.reference import lexical
+from tests.support.program import ROOT
+
+
+def test_rows_depend_on_the_seed_alone(tmp_path: Path) -> None:
+    one, two = str(tmp_path / "one.parquet"), str(tmp_path / "two.parquet")
+    data.write(one, 2000, seed=3)
+    data.write(two, 2000, seed=3)
+    assert Path(one).read_bytes() == Path(two).read_bytes()
+    assert pq.read_table(one).equals(data.table(2000, seed=3))
+    assert not data.table(2000, seed=4)["answer"].equals(data.table(2000, seed=3)["answer"])
+
+
+@pytest.mark.parametrize("path", sorted(compare.RESULTS.iterdir()), ids=lambda path: path.name)
+def test_committed_results_contain_no_local_paths(path: Path) -> None:
+    assert re.findall(r'(?<![\w.])/\w+/[^"]*', path.read_text(encoding="utf-8")) == []
+
+
+def test_process_labels_do_not_depend_on_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compare, "run", lambda command: (1.0, 2.0))
+    made = compare.processes("name", ["-m", "ours", "score"], ["-m", "theirs", str(tmp_path / "rows")], (1, 1), 1)
+    assert (made["ours"]["label"], made["peer"]["label"]) == ("-m ours score", "-m theirs rows")
+
+
+def test_shape_of_the_rows() -> None:
+    table = data.table(2000, contexts=True)
+    for name, length in (("question", 10), ("answer", 60), ("reference", 60)):
+        texts = [re.sub(r" \[\d+\]", "", text) for text in table[name].to_pylist()]
+        assert {len(text.split()) for text in texts} == {length}
+    assert sum(re.search("[а-я]", text) is not None for text in table["answer"].to_pylist()) == 100
+    assert all(re.search(r"\[[1-3]\]\.", text) for text in table["answer"].to_pylist())
+    assert {len(passages) for passages in table["contexts"].to_pylist()} == {data.PASSAGES}
+    row = table.slice(0, 1).to_pylist()[0]
+    assert row["total_tokens"] == row["prompt_tokens"] + row["completion_tokens"]
+
+
+@pytest.mark.parametrize("name", [name for name in peers.METRICS if hasattr(lexical, name)])
+def test_peers_equal_the_definitions(name: str) -> None:
+    table = data.table(300, seed=8)
+    odd = ["", "The the", "...", "Please, don't. I don't know [1]."]
+    questions, answers, references = (
+        [*table[column].to_pylist(), *extra]
+        for column, extra in (("question", odd), ("answer", odd[::-1]), ("reference", odd[1:] + odd[:1]))
+    )
+    if name == "jaccard":
+        columns = [questions, answers]
+    else:
+        columns = [answers] if name.startswith("answer_") or name == "politeness" else [answers, references]
+    slow = [getattr(lexical, name)(*row) for row in zip(*columns, strict=True)]
+    assert peers.every_metric(questions, answers, references)[name] == pytest.approx(slow, rel=1e-15, nan_ok=True)
+    if name in peers.PEERS:
+        assert peers.PEERS[name](*columns) == pytest.approx(slow, rel=1e-15, nan_ok=True)
+
+
+def test_peers_score_a_file_and_copy_it(tmp_path: Path) -> None:
+    source, scores, copied = (str(tmp_path / name) for name in ("rows.parquet", "scores.parquet", "copied.parquet"))
+    data.write(source, 500)
+    peers.score_file(source, scores)
+    peers.copy_file(source, copied)
+    for path in (scores, copied):
+        assert pq.read_metadata(path).num_rows == 500
+        assert pq.read_schema(path).names == list(peers.METRICS)
+
+
+def test_the_example_files_are_what_their_script_writes(tmp_path: Path) -> None:
+    folder = Path(__file__).parents[2] / "examples"
+    script = shutil.copy(folder / "make_answers.py", tmp_path)
+    subprocess.run([sys.executable, script], check=True)
+    for name in ("answers.jsonl", "brief_answers.jsonl"):
+        assert (tmp_path / name).read_bytes() == (folder / name).read_bytes()
+
+
+PEERS = ("bleuscore", "rouge_score_rs", "bm25s", "ranx", "ir_measures")
+"""Packages that the extra ``test`` does not install."""
+
+
+def test_benchmarks_are_collected_without_their_peers() -> None:
+    names = [f"bench.{path.stem}" for path in (ROOT / "bench").glob("*.py")]
+    code = f"import importlib, sys; sys.modules.update(dict.fromkeys({PEERS}))\n"
+    code += f"for name in {names}: importlib.import_module(name)"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

@@ -1,0 +1,260 @@
+"""The docs name everything there is, their examples run, and their links lead somewhere."""
+
+import inspect
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import fastmetrics as fm
+from fastmetrics import errors
+from fastmetrics.commands import all_commands
+from fastmetrics.core.input_columns import COLUMNS, SCHEMAS
+from fastmetrics.metrics import REGISTRY, lexical
+from scripts import docs, throughput
+from tests.support.program import program
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
+
+
+def read(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+def headings(name: str) -> set[str]:
+    return set(re.findall(r"^#+ (.+)$", read(name), re.MULTILINE))
+
+
+def anchors(name: str) -> dict[str, str]:
+    """The headings of a page by the anchors that GitHub gives them."""
+    found: dict[str, str] = {}
+    for heading in re.findall(r"^#+ (.+)$", read(name), re.MULTILINE):
+        bare = re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
+        number = sum(re.fullmatch(rf"{re.escape(bare)}(-\d+)?", anchor) is not None for anchor in found)
+        found[f"{bare}-{number}" if number else bare] = heading
+    return found
+
+
+def blocks(name: str, language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", read(name), re.MULTILINE | re.DOTALL)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A working folder with the example rows in it, as a clone has them."""
+    (tmp_path / "examples").mkdir()
+    for name in ("answers.jsonl", "brief_answers.jsonl"):
+        shutil.copy(ROOT / "examples" / name, tmp_path / "examples")
+    return tmp_path
+
+
+def test_every_name_is_documented() -> None:
+    assert set(REGISTRY) <= headings("docs/metrics.md")
+    assert set(fm.HOMES) <= headings("docs/functions.md")
+    assert {f"Index.{method}" for method in ("build", "search", "save", "load")} <= headings("docs/functions.md")
+    assert set(all_commands()) <= headings("docs/cli.md")
+    columns = read("docs/columns.md")
+    assert [name for name in [*COLUMNS, *SCHEMAS] if f"| `{name}` |" not in columns] == []
+    raised = [name for name, kind in vars(errors).items() if isinstance(kind, type) and issubclass(kind, Exception)]
+    assert [name for name in raised if name not in read("docs/functions.md")] == []
+
+
+def test_commands_are_those_of_the_program() -> None:
+    help_ = subprocess.run(
+        [sys.executable, "-m", "fastmetrics", "--help"],
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    assert re.findall(r"^  (\w[\w-]*)  ", help_.partition("Commands:")[2], re.MULTILINE) == list(all_commands())
+    assert "..." not in help_.partition("Commands:")[2], "a command's first sentence does not fit 80 columns"
+
+
+def test_every_parameter_of_a_command_has_a_line() -> None:
+    for name, call in all_commands().items():
+        section = read("docs/cli.md").partition(f"\n## {name}\n")[2].partition("\n## ")[0]
+        lines = [line for line in section.splitlines() if line.startswith("| `")]
+        assert len(lines) == len(inspect.signature(call).parameters), name
+        assert all(len(line.split(" | ")[1]) > 5 for line in lines), name
+
+
+def test_first_python_of_the_readme_runs(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = blocks("README.md", "python")[0]
+    assert len([line for line in first.splitlines() if line]) <= 8
+    monkeypatch.chdir(folder)
+    names: dict[str, object] = {}
+    exec(first, names)
+    assert names["worst"]["token_f1"].to_pylist() == [0.0] * 5  # type: ignore[index]
+
+
+def test_shell_lines_of_the_readme_run(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = [line for block in blocks("README.md", "sh") for line in block.splitlines()]
+    lines = [line for line in lines if line.startswith("fastmetrics ")]
+    assert [line.split()[1] for line in lines] == ["score", "score", "report", "compare", "gate"]
+    monkeypatch.chdir(folder)
+    for line in lines:
+        done = program(*shlex.split(line, comments=True)[1:])
+        assert (done.code, done.err) == (int("exit code 1" in line), ""), line
+        assert done.out
+    assert "keyword_recall.drop <= 0.02  0.0746 [0.0444, 0.1092]†    skew_t  292         0  FAILED" in done.out
+    assert "token_f1: 8 rows that the run failed to score count as 0" in done.out
+
+
+def test_the_first_steps_run(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+    names: dict[str, object] = {}
+    for language, block in re.findall(r"^```(python|sh)\n(.*?)^```$", read("docs/first_steps.md"), re.M | re.S):
+        if language == "python":
+            exec(block, names)
+            continue
+        for line in block.splitlines():
+            done = program(*shlex.split(line)[1:])
+            assert (done.code, done.err) == (0, ""), line
+
+
+def test_the_first_commands_of_pages_run_after_those_of_the_readme(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder)
+    for line in blocks("README.md", "sh")[1].splitlines()[:2]:
+        assert program(*shlex.split(line)[1:], "-m", "token_f1,keyword_recall").code == 0
+    first = "".join(blocks(f"docs/{name}.md", "sh")[0] for name in ("report", "comparing"))
+    lines = first.replace("\\\n", " ").splitlines()
+    lines += blocks("docs/report.md", "sh")[1].splitlines()[:2]
+    for line in lines:
+        done = program(*shlex.split(line)[1:])
+        assert (done.code, done.err) == (int("gate" in line), ""), line
+    exec(blocks("docs/usage.md", "python")[0], {})
+
+
+def test_the_page_on_comparing_runs() -> None:
+    exec(blocks("docs/comparing.md", "python")[0], {})
+    rules = blocks("docs/comparing.md", "toml")[0]
+    assert len(tomllib.loads(rules)["require"]) == 4
+
+
+def test_the_bot_on_the_page_of_judges_answers(capsys: pytest.CaptureFixture) -> None:
+    exec(blocks("docs/judging.md", "python")[0], {})
+    assert "token_f1  1.0000" in capsys.readouterr().out
+
+
+def test_the_metric_that_the_design_adds_works() -> None:
+    exec(blocks("docs/design.md", "python")[0], {**vars(lexical), "__name__": "overlaps"})
+    scores = fm.overlap_coefficient(["in Paris", "", None], ["Paris", "Rome", "Oslo"])
+    np.testing.assert_array_equal(scores, [1.0, 0.0, np.nan])
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_have_targets(page: Path) -> None:
+    links = re.findall(r"\]\(([^)\s]+)\)", page.read_text(encoding="utf-8"))
+    for link in links:
+        target, _, anchor = link.partition("#")
+        if target.startswith("https:"):
+            continue
+        file = page.parent / target if target else page
+        assert file.exists(), link
+        if anchor:
+            assert anchor in anchors(str(file.relative_to(ROOT))), link
+
+
+def test_links_to_metrics_lead_to_them() -> None:
+    lines = re.findall(r"^\| \[`(.+?)`\]\(#(.+?)\)", read("docs/metrics.md"), re.MULTILINE)
+    places = anchors("docs/metrics.md")
+    assert {name: places[anchor] for name, anchor in lines} == {name: name for name in REGISTRY}
+
+
+def test_markdown_of_a_docstring() -> None:
+    made = docs.markdown("One ``two`` of :func:`three`.\n\n::\n\n    tree\n      leaf\n\n>>> 1 + 1\n2\n\nEnd.")
+    assert made == ("One `two` of `three`.\n\n```text\ntree\n  leaf\n```\n\n```python\n>>> 1 + 1\n2\n```\n\nEnd.")
+
+
+def test_stale_pages_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture) -> None:
+    shutil.copy(ROOT / "README.md", tmp_path)
+    (tmp_path / "docs").mkdir()
+    for name in ("ranking.md", "scaling.md"):
+        shutil.copy(ROOT / "docs" / name, tmp_path / "docs")
+    monkeypatch.setattr(docs, "ROOT", tmp_path)
+    assert _main(monkeypatch, "--check") == 1
+    assert "docs/metrics.md: out of date" in capsys.readouterr().out
+    assert sorted(path.name for path in (tmp_path / "docs").iterdir()) == ["ranking.md", "scaling.md"]
+    assert _main(monkeypatch) == 0
+    assert _main(monkeypatch, "--check") == 0
+    (tmp_path / "docs" / "cli.md").write_text("old")
+    assert _main(monkeypatch, "--check") == 1
+
+
+def _main(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
+    monkeypatch.setattr(sys, "argv", ["docs", *arguments])
+    with pytest.raises(SystemExit) as ended:
+        docs.main()
+    return int(ended.value.code or 0)
+
+
+def contest(name: str, ours: int, peer: int) -> dict:
+    sides = {
+        side: {"label": side, "rows": 1000, "rows_per_second": speed, "peak_mb": None}
+        for side, speed in (("ours", ours), ("peer", peer))
+    }
+    return {"name": name, **sides, "ratio": round(ours / peer, 2)}
+
+
+def test_throughput_of_several_files(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    many = [contest(name, 1_000_000 * (i + 1), 10_000) for i, name in enumerate(("other", "squad_f1", "token_f1"))]
+    for name, results in (("score", [contest("score against pyarrow alone", 300_000, 10_000)]), ("a_text", many)):
+        machine = {"processor": "A chip", "cores": 2, "python": "3.12.1", "commit": "abc1234"}
+        (tmp_path / f"{name}.json").write_text(json.dumps({"name": name, "machine": machine, "results": results}))
+    (tmp_path / "other.json").write_text('{"results": [{"seconds": 3}]}')
+    (tmp_path / "list.json").write_text("[]")
+    reports = throughput.read(tmp_path)
+    assert "other.json: contains no benchmarks" in capsys.readouterr().out
+    assert [report.name for report in reports] == ["score", "a_text"]
+    lines = throughput.headline(reports).splitlines()
+    assert lines[2:5] == [
+        "| score against pyarrow alone | 300,000 | 10,000 | 30.00× |",
+        "| token_f1 | 3,000,000 | 10,000 | 300.00× |",
+        "| squad_f1 | 2,000,000 | 10,000 | 200.00× |",
+    ]
+    assert "measured on A chip, 2 cores, Python 3.12.1, commit abc1234" in lines[-1]
+    assert all(f"| {one['name']} |" in throughput.page(reports) for one in many)
+
+
+def test_throughput_without_peers(tmp_path: Path) -> None:
+    results = [
+        contest("squad_f1", 10, 2),
+        {"name": "quick", "seconds": 1.25, "rows": 5000},
+        {"name": "slow", "seconds": [4.5, 4], "mb": 1e6},
+    ]
+    (tmp_path / "one.json").write_text(json.dumps({"name": "one", "results": results}))
+    table = [line for line in throughput.page(throughput.read(tmp_path)).splitlines() if line.startswith("|")][3:]
+    assert table == [
+        "| name | seconds | rows | mb |",
+        "| --- | ---: | ---: | ---: |",
+        "| quick | 1.25 | 5,000 |  |",
+        "| slow | 4.5, 4 |  | 1,000,000 |",
+    ]
+
+
+def test_throughput_without_results(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    assert throughput.headline(throughput.read(tmp_path)) == throughput.NOTHING
+    assert "no results yet" in capsys.readouterr().out
+    text = f"before\n{throughput.BEGIN}\nold\n{throughput.END}\nafter\n"
+    assert throughput.between_markers(text, "new") == text.replace("old", "new")
+    with pytest.raises(ValueError, match="expected one"):
+        throughput.between_markers("no markers", "new")
+
+
+def test_first_screen_installs_what_its_commands_need() -> None:
+    """In a clone: nothing is released, and ``report`` is the only extra that a command there needs."""
+    install, commands = blocks("README.md", "sh")[:2]
+    assert shlex.split(install, comments=True) == ["pip", "install", ".[report]"]
+    assert {line.split()[1] for line in commands.splitlines()} & {"report", "judge", "plot", "project"} == {"report"}

@@ -1,0 +1,89 @@
+"""The worked examples run as they stand, and say what they promise."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+import fastmetrics as fm
+
+pytestmark = pytest.mark.slow
+
+FOLDER = Path(__file__).parents[2] / "examples"
+
+
+def run(script: str, *arguments: str | Path) -> str:
+    """What the script prints; a warning in it is an error, as in the tests."""
+    environment = os.environ | {"PYTHONPATH": str(FOLDER.parent)}
+    command = [sys.executable, "-W", "error", str(FOLDER / script), *map(str, arguments)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_worst_rows_are_those_whose_scores_are_printed() -> None:
+    printed = run("worst_rows.py", FOLDER / "answers.jsonl")
+    rows = {row["id"]: row for row in map(json.loads, (FOLDER / "answers.jsonl").read_text().splitlines())}
+    shown = re.findall(r"^(\S+)  token_f1=([\d.]+)\n    (.*)\n    (.*)$", printed, re.MULTILINE)
+    assert len(shown) == 5
+    for name, score, question, answer in shown:
+        row = rows[name]
+        assert (row["question"], row["answer"], bool(row["contexts"])) == (question, answer, True)
+        assert f"{fm.token_f1([answer], [row['reference']])[0]:.2f}" == score
+    unscored = sum(row["answer"] is None or not row["reference"] for row in rows.values() if row["contexts"])
+    assert f"\n{unscored} of {sum(bool(row['contexts']) for row in rows.values())} rows have no token_f1" in printed
+
+
+def test_big_parquet_makes_its_own_rows() -> None:
+    assert "30,000 rows, 0 of them scored earlier, 0 rejected" in run("big_parquet.py")
+
+
+def test_big_parquet_scores_a_file(tmp_path: Path) -> None:
+    source, target = tmp_path / "rows.parquet", tmp_path / "scores.parquet"
+    printed = run("big_parquet.py", _example_rows(source), target)
+    assert f"300 rows, 0 of them scored earlier, 0 rejected: {target}" in printed
+    scores = pq.read_table(target)
+    assert scores.column_names == [
+        "id",
+        "question",
+        "token_f1",
+        "keyword_recall",
+        "squad_f1(version=2)",
+        "answer_words",
+    ]
+    assert scores.num_rows == 300
+
+
+def test_two_systems() -> None:
+    lines = run("two_systems.py", FOLDER / "answers.jsonl", FOLDER / "brief_answers.jsonl").splitlines()
+    verdicts = {line.split()[0]: line.split()[-1] for line in lines[1:5]}
+    assert list(verdicts) == ["token_f1", "token_precision", "token_recall", "answer_words"]
+    assert verdicts["answer_words"] == "better"
+    changes = [abs(float(line.split()[1])) for line in lines[-5:]]
+    assert changes == sorted(changes, reverse=True)
+
+
+def _example_rows(path: Path) -> Path:
+    from pyarrow import json
+
+    pq.write_table(json.read_json(FOLDER / "answers.jsonl"), path)
+    return path
+
+
+def test_a_log_becomes_a_list_of_gaps() -> None:
+    printed = run("log_to_gaps.py", FOLDER / "answers.jsonl")
+    rows = [json.loads(line) for line in (FOLDER / "answers.jsonl").read_text().splitlines()]
+    assert f"300 questions, {len({row['question'].lower().strip() for row in rows})} distinct" in printed
+    gaps = re.findall(r"^ +([\d.]+) of +(\d+) +(\d+) chunks  (.*)$", printed, re.MULTILINE)
+    assert len(gaps) == 5
+    lost = [float(gap) for gap, _, _, _ in gaps]
+    assert lost == sorted(lost, reverse=True)
+    assert all(0 < float(gap) <= int(questions) for gap, questions, _, _ in gaps)
+    assert {sample for _, _, _, sample in gaps} <= {row["question"] for row in rows}
+    first = {row["retrieved_ids"][0] for row in rows if row["retrieved_ids"]}
+    assert f"\n{len(first)} chunks came first; " in printed

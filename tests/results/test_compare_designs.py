@@ -1,0 +1,162 @@
+"""Comparisons beyond one look at paired rows: sequences of looks, independent runs, margins of equivalence."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from scipy import stats
+
+import fastmetrics as fm
+from fastmetrics.errors import InputError, OptionError
+from fastmetrics.stats.confidence_sequences import confidence_sequence
+from tests.support.program import program
+
+N = 120
+
+
+def run(seed, shift=0.0, first_id=0, n=N):
+    rng = np.random.default_rng(seed)
+    base = np.random.default_rng(9).random(n)
+    scores = np.clip(base * 0.8 + shift + rng.normal(0, 0.05, n), 0, 1)
+    return pa.table(
+        {
+            "id": np.arange(first_id, first_id + n),
+            "token_f1": scores,
+            "latency_ms": rng.exponential(size=n),
+            "language": ["ru", "en", "en"] * (n // 3),
+            "document": [f"d{row // 4}" for row in range(n)],
+        }
+    )
+
+
+def test_sequential_comparison_is_the_sequence_of_differences_in_order_of_arrival():
+    a, b = run(1), run(2, 0.1)
+    order = np.random.default_rng(4).permutation(N)
+    compared = fm.compare([a.take(order), b.take(order)], metrics="token_f1", sequential=True)["token_f1"]
+    differences = (b["token_f1"].to_numpy() - a["token_f1"].to_numpy())[order]
+    estimate = confidence_sequence(differences, (-1, 1))
+    assert (compared.low, compared.high) == (estimate.low, estimate.high)
+    assert (compared.interval, compared.test) == ("sequential", "sequential")
+    assert (compared.p <= 0.05) == (compared.low > 0)
+
+
+def test_appended_rows_only_narrow_a_sequential_interval():
+    a, b = run(1), run(2, 0.1)
+    before = None
+    for n in (0, 1, 2, 5, 30, 60, 120):
+        now = fm.compare([a.slice(0, n), b.slice(0, n)], metrics="token_f1", sequential=True)["token_f1"]
+        assert before is None or (before.low <= now.low and now.high <= before.high)
+        assert before is None or now.p <= before.p or math.isnan(before.p)
+        before = now
+
+
+def test_sequential_interval_needs_bounds():
+    compared = fm.compare([run(1), run(2)], metrics="latency_ms", sequential=True)
+    assert math.isnan(compared["latency_ms"].low)
+    assert math.isnan(compared["latency_ms"].p)
+    assert "declared bounds" in str(compared)
+    (mean,) = fm.summarize_by(run(1), metrics="token_f1", interval="sequential")
+    estimate = confidence_sequence(run(1)["token_f1"].to_numpy(), (0, 1))
+    assert (mean.low, mean.high) == (estimate.low, estimate.high)
+
+
+def test_false_alarms_of_a_comparison_at_every_look():
+    """Equal systems, compared after 10, 40, 70 and 100 rows."""
+    alarms = 0
+    for trial in range(60):
+        rng = np.random.default_rng(trial)
+        runs = [pa.table({"id": np.arange(100), "exact_match": (rng.random(100) < 0.4).astype(float)}) for _ in "ab"]
+        looks = (
+            fm.compare([one.slice(0, n) for one in runs], sequential=True)["exact_match"] for n in range(10, 101, 30)
+        )
+        alarms += any(look.p <= 0.05 for look in looks)
+    assert alarms <= 6
+
+
+def test_unpaired_runs_are_independent_samples():
+    a, b = run(1), run(2, 0.05, first_id=1_000, n=90)
+    compared = fm.compare({"a": a, "b": b}, metrics="token_f1", unpaired=True, tests="permutation,welch", by="language")
+    x, y = a["token_f1"].to_numpy(), b["token_f1"].to_numpy()
+    theirs = stats.ttest_ind(y, x, equal_var=False)
+    welch = next(one for one in compared if one.test == "welch" and one.segment is None)
+    assert (welch.p, welch.delta) == pytest.approx((theirs.pvalue, y.mean() - x.mean()))
+    assert (welch.low, welch.high) == pytest.approx(tuple(theirs.confidence_interval()))
+    assert (welch.n_paired, welch.n_only_baseline, welch.n_only_other) == (0, 120, 90)
+    assert compared["token_f1"].p == pytest.approx(theirs.pvalue, abs=0.02)
+    segments = {one.segment: one for one in compared if one.test == "welch"}
+    english = [side.filter(pa.compute.equal(side["language"], "en"))["token_f1"].to_numpy() for side in (a, b)]
+    assert segments["language=en"].p == pytest.approx(stats.ttest_ind(*english, equal_var=False).pvalue)
+    assert "independent rows: a 120, b 90" in compared.notes
+
+
+def test_clusters_of_unpaired_runs_widen_the_interval():
+    a, b = run(1), run(2, 0.05, first_id=1_000)
+    plain, clustered = (
+        fm.compare([a, b], metrics="token_f1", unpaired=True, tests="welch", cluster=cluster)["token_f1"]
+        for cluster in (None, "document")
+    )
+    assert clustered.n_clusters == 60
+    assert clustered.low != plain.low
+    with pytest.raises(OptionError, match="cluster='document' needs the test welch"):
+        fm.compare([a, b], metrics="token_f1", unpaired=True, cluster="document")
+
+
+def test_runs_without_shared_ids_name_the_way():
+    with pytest.raises(InputError, match=r"share no id: .*as independent samples, use unpaired=True"):
+        fm.compare([run(1), run(2, first_id=1_000)])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"sequential": True, "cluster": "document"}, "sequential=True cannot be combined with cluster="),
+        ({"sequential": True, "tests": "t"}, "sequential=True cannot be combined with tests="),
+        ({"sequential": True, "interval": "bca"}, "sequential=True cannot be combined with interval="),
+        ({"sequential": True, "unpaired": True}, "sequential=True cannot be combined with unpaired="),
+        ({"unpaired": True, "on": "id"}, "on=: pairs rows"),
+        ({"unpaired": True, "by_position": True}, "by_position=: pairs rows"),
+        ({"unpaired": True, "interval": "bca"}, "interval='bca'"),
+        ({"margin": 0.0}, "margin=0.0"),
+    ],
+)
+def test_options_that_do_not_fit_raise(options, message):
+    with pytest.raises(OptionError) as raised:
+        fm.compare([run(1), run(2)], metrics="token_f1", **options)
+    assert message in str(raised.value)
+
+
+def test_margin_tells_equivalent_from_undecided():
+    a, same, more = run(1), run(2), run(3, 0.06)
+    alike = fm.compare({"a": a, "b": same}, metrics="token_f1", margin=0.05)
+    assert alike.verdict(alike["token_f1"]) == "equivalent"
+    few = fm.compare({"a": a.slice(0, 4), "b": same.slice(0, 4)}, metrics="token_f1", margin=0.05)
+    assert few.verdict(few["token_f1"]) == "–"
+    better = fm.compare({"a": a, "b": more}, metrics="token_f1", margin=0.05)
+    assert better.verdict(better["token_f1"]) == "better"
+    assert better["token_f1"].p_not_worse < 0.05 < better["token_f1"].p_equivalent
+    lower = fm.compare({"a": a, "b": more}, metrics="token_f1", margin=0.05, better={"token_f1": "lower"})
+    assert lower["token_f1"].p_not_worse > 0.5
+    assert fm.compare({"a": a, "b": same}, metrics="token_f1")["token_f1"].p_equivalent is None
+    differences = same["token_f1"].to_numpy() - a["token_f1"].to_numpy()
+    low, high = stats.ttest_1samp(differences, 0).confidence_interval(0.9)
+    assert (alike["token_f1"].p_equivalent <= 0.05) == (-0.05 < low < high < 0.05)
+
+
+def test_command_equals_function(tmp_path):
+    paths = []
+    for name, table in (("a", run(1)), ("b", run(2, 0.1)), ("c", run(3, 0.1, first_id=1_000))):
+        paths.append(str(tmp_path / f"{name}.parquet"))
+        pq.write_table(table, paths[-1])
+    for options, named, runs in (
+        (["--sequential"], {"sequential": True}, paths[:2]),
+        (["--margin", "0.05"], {"margin": 0.05}, paths[:2]),
+        (["--unpaired"], {"unpaired": True}, [paths[0], paths[2]]),
+    ):
+        printed = json.loads(program("compare", *runs, "-m", "token_f1", *options, "--json").out)
+        assert printed == json.loads(fm.compare(runs, metrics="token_f1", **named).to_json())
+    assert "use --unpaired" in program("compare", paths[0], paths[2]).err

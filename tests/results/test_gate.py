@@ -1,0 +1,300 @@
+"""Rules for scores: how they are read, what meets them, and what the program prints and returns."""
+
+from __future__ import annotations
+
+import json
+import math
+from xml.etree import ElementTree
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import fastmetrics as fm
+from fastmetrics.errors import ColumnError, FileFormatError, OptionError, UnknownNameError
+from fastmetrics.results.gate_rules import parse_rule, read_rules
+from tests.support.program import program
+
+N = 200
+RNG = np.random.default_rng(11)
+VALUES = RNG.random(N).round(3)
+SCORES = pa.table(
+    {
+        "id": range(N),
+        "token_f1": pa.array([None if n % 10 == 0 else value for n, value in enumerate(VALUES)]),
+        "latency_ms": pa.array(np.arange(N, dtype=float)),
+        "hallucination": VALUES,
+        "language": ["en", "ru", "zh", "ru"] * (N // 4),
+    }
+)
+DEFINED = np.array([value for n, value in enumerate(VALUES) if n % 10])
+
+
+def value(rule, scores=SCORES, **options):
+    (found,) = fm.gate(scores, rule, **{"unpaired": "ignore", **options})
+    return found.value
+
+
+def test_the_figures_are_those_of_the_summary():
+    assert value("token_f1 >= 0") == value("token_f1.mean >= 0") == pytest.approx(DEFINED.mean(), rel=1e-12)
+    assert value("token_f1.min >= 0") == DEFINED.min()
+    assert value("token_f1.n >= 0") == N - 20
+    assert value("token_f1.share_missing <= 10%") == 0.1
+    assert value("latency_ms.p95 < 800") == np.percentile(np.arange(N), 95)
+    assert value("latency_ms.p12.5 < 800") == np.percentile(np.arange(N), 12.5)
+    russian = DEFINED[[SCORES["language"][n].as_py() == "ru" for n in range(N) if n % 10]]
+    assert value("token_f1 >= 0 where language=ru") == pytest.approx(russian.mean(), rel=1e-12)
+
+
+def test_labels_and_corpus_metrics_are_figures(tmp_path):
+    rows = [{"id": n, "answer": "I don't know." if n < 3 else "in Paris", "reference": "in Paris"} for n in range(12)]
+    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    fm.score(tmp_path / "rows.jsonl", output=tmp_path / "scores.parquet", metrics="abstained,corpus_bleu")
+    summary = fm.summarize(tmp_path / "scores.parquet")
+    rate = next(name for name in summary.figures if "abstain" in name and name != "abstained.mean")
+    for name in ("corpus_bleu", rate):
+        (found,) = fm.gate(tmp_path / "scores.parquet", f"{name} > 0")
+        assert (found.value, found.met, found.n) == (summary.figures[name], True, 12)
+
+
+@pytest.mark.parametrize(
+    ("rule", "met"),
+    [
+        ("token_f1.n >= 180", True),
+        ("token_f1.n > 180", False),
+        ("token_f1.n <= 180", True),
+        ("token_f1.n < 180", False),
+        ("token_f1.n == 180", True),
+        ("token_f1.n == 181", False),
+        ("token_f1 >= 0 with n >= 181", False),
+        ("token_f1 >= 0 with n >= 180", True),
+        ("token_f1 >= 0 where language=zh with n >= 51", False),
+    ],
+)
+def test_a_rule_is_met_or_not(rule, met):
+    assert fm.gate(SCORES, rule).passed is met
+
+
+def test_an_undefined_figure_meets_no_rule():
+    nothing = pa.table({"token_f1": pa.array([None] * 9, pa.float64())})
+    undefined = pa.table({"token_f1": pa.array([math.nan] * 9, pa.float64())})
+    for compare in ("<=", ">=", "<", ">", "=="):
+        for scores, unpaired in ((nothing, "ignore"), (undefined, "worst"), (undefined, "ignore")):
+            (found,) = fm.gate(scores, f"token_f1 {compare} 0.5 with n >= 0", unpaired=unpaired)
+            assert (math.isnan(found.value), found.met, found.reason) == (True, False, "undefined over 0 rows")
+
+
+_LESS = [None if one is None else one - 0.02 + 0.01 * (n % 3) for n, one in enumerate(SCORES["token_f1"].to_pylist())]
+WORSE = SCORES.set_column(1, "token_f1", pa.array(_LESS)).set_column(3, "hallucination", pa.array(VALUES + 0.02))
+
+
+def test_changes_are_judged_by_the_worse_bound():
+    found = fm.compare({"base": SCORES, "new": WORSE}, tests="t")["token_f1"]
+    middle = (-found.delta - found.low) / 2
+    for rule, met in [
+        (f"token_f1.drop <= {-found.low + 1e-6:.6f}", True),
+        (f"token_f1.drop <= {middle:.6f}", False),
+        (f"token_f1.drop <= {-found.delta:.6f}", False),
+        (f"token_f1.delta >= {found.low - 1e-6:.6f}", True),
+        (f"token_f1.delta >= {found.delta - 1e-6:.6f}", False),
+        ("hallucination.drop <= 0.038", True),
+        ("hallucination.drop <= 0.019", False),
+        ("hallucination.delta <= 0.019", False),
+        ("hallucination.delta >= 0.001", True),
+    ]:
+        result = fm.gate(WORSE, rule, baseline=SCORES)
+        assert result.passed is met, rule
+        assert result[0].low <= result[0].value <= result[0].high
+    assert {one.metric for one in fm.gate(WORSE, "drop <= 0.03", baseline=SCORES)} == {
+        "token_f1",
+        "latency_ms",
+        "hallucination",
+    }
+
+
+def test_rules_speak_of_segments():
+    each = fm.gate(SCORES, "token_f1 >= 0 where language=*")
+    assert [one.segment for one in each] == ["language=en", "language=ru", "language=zh"]
+    assert sum(one.n for one in each) == N - 20
+    large = fm.gate(SCORES, "token_f1 >= 0 where language=* with n >= 60")
+    assert [one.segment for one in large] == ["language=ru"]
+    assert any("2 segments of fewer than 60 rows skipped" in note for note in large.notes)
+    changed = fm.gate(
+        WORSE, ["token_f1.drop <= 0.05 where language=*", "token_f1.drop <= 0.001 where language=ru"], baseline=SCORES
+    )
+    assert [(one.segment, one.met) for one in changed] == [
+        ("language=en", True),
+        ("language=ru", True),
+        ("language=zh", True),
+        ("language=ru", False),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("rule", "place", "expected"),
+    [
+        ("token_f1.mean => 0.6", 15, "expected one of"),
+        ("token_f1.mean !> 0.6", 15, "expected one of"),
+        ("token_f1 >= 0.6.5", 16, "expected 'where"),
+        ("token_f1.mean 0.6", 18, "expected one of"),
+        ("token_f1 >= high", 13, "expected a number"),
+        (">= 0.6", 1, "expected a metric"),
+        ("token_f1 >= 0.6 were a=b", 17, "expected 'where"),
+        ("token_f1 >= 0.6 where a", 23, "expected a column, = and a value"),
+        ("token_f1 >= 0.6 where a=b, c", 27, "expected a column, = and a value"),
+    ],
+)
+def test_invalid_rule_error_shows_position(rule, place, expected):
+    with pytest.raises(OptionError, match=rf"character {place}: {expected}"):
+        parse_rule(rule)
+
+
+@given(st.text(max_size=40))
+def test_any_text_is_read_or_refused(text):
+    try:
+        rule = parse_rule(text)
+    except OptionError:
+        return
+    assert math.isfinite(rule.limit)
+
+
+@given(
+    st.sampled_from(["token_f1", "ndcg@10", "squad_f1(version=2)", "a.b"]), st.floats(-1e9, 1e9), st.integers(1, 10**6)
+)
+def test_what_is_written_is_read_again(name, limit, least):
+    rule = parse_rule(f"{name}.p99.9 <= {limit!r} where a b=c d , e=f with n >= {least:,}")
+    assert (rule.metric, rule.reading, rule.limit, dict(rule.where), rule.least) == (
+        name,
+        "p99.9",
+        limit,
+        {"a b": "c d", "e": "f"},
+        least,
+    )
+
+
+def test_rules_with_unknown_names_raise():
+    for rule, kind, message in [
+        ("token_fl >= 0.6", UnknownNameError, "token_f1"),
+        ("token_f1.p101 >= 0.6", UnknownNameError, "unknown metric 'token_f1.p101'"),
+        ("token_f1 >= 0 where language=fr", ColumnError, "no row has language=fr; the column contains"),
+        ("token_f1 >= 0 where langage=ru", ColumnError, "no column 'langage'"),
+        ("token_f1.drop <= 0", OptionError, "needs a baseline="),
+    ]:
+        with pytest.raises(kind, match=message):
+            fm.gate(SCORES, rule)
+    with pytest.raises(UnknownNameError, match="token_f1"):
+        fm.gate(SCORES, "token_f2.drop <= 0", baseline=SCORES)
+    with pytest.raises(ColumnError, match="no row has language=fr"):
+        fm.gate(SCORES, "drop <= 0 where language=fr", baseline=SCORES)
+    with pytest.raises(OptionError, match="no rule given"):
+        fm.gate(SCORES)
+
+
+RULES = """
+require = ["token_f1 >= 0.3", "token_f1.n >= 1"]
+[[rule]]
+name = "Russian holds up"
+require = "token_f1 >= 0.99"
+where = { language = "ru" }
+n = 20
+"""
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    pq.write_table(SCORES, "scores.parquet")
+    pq.write_table(WORSE, "worse.parquet")
+    (tmp_path / "gates.toml").write_text(RULES)
+    return tmp_path
+
+
+def test_rules_in_toml(files):
+    rules = read_rules("gates.toml")
+    assert [(rule.metric, rule.limit, dict(rule.where), rule.least, rule.name) for rule in rules] == [
+        ("token_f1", 0.3, {}, None, None),
+        ("token_f1", 1, {}, None, None),
+        ("token_f1", 0.99, {"language": "ru"}, 20, "Russian holds up"),
+    ]
+    for text, message in [
+        ("requires = []", "'requires' is neither 'require' nor"),
+        ("require = 1", "expected require = "),
+        ("require = [1]", "expected require = "),
+        ("", "contains no rules"),
+        ('[[rule]]\nname = "x"', "a rule needs require"),
+        ('[[rule]]\nrequire = "a >= 1"\nlimit = 2', "limit = 2 is none of require, name, where, n, unpaired"),
+        ("require = ", "not valid TOML"),
+        ('require = ["a => 1"]', "character"),
+    ]:
+        (files / "bad.toml").write_text(text)
+        with pytest.raises(FileFormatError, match=message):
+            read_rules("bad.toml")
+    with pytest.raises(FileFormatError, match=r"missing\.toml"):
+        read_rules("missing.toml")
+
+
+def test_the_program_ends_with_1_where_a_rule_is_not_met(files):
+    done = program("gate", "scores.parquet", "-r", "token_f1 >= 0.3", "-r", "latency_ms.p95 < 800")
+    assert (done.code, "scores.parquet passed: 2 checks met" in done.out) == (0, True)
+    failed = program("gate", "scores.parquet", "--rules", "gates.toml", "--junit", "out.xml")
+    assert failed.code == 1
+    assert "FAILED: 1 of 3 checks not met" in failed.out
+    assert "Russian holds up" in failed.out.splitlines()[1]
+    suite = ElementTree.parse("out.xml").getroot()
+    assert (suite.get("tests"), suite.get("failures")) == ("3", "1")
+    (failure,) = suite.findall("testcase/failure")
+    assert "expected >= 0.99" in failure.get("message")
+    assert sorted(path.name for path in files.iterdir()) == ["gates.toml", "out.xml", "scores.parquet", "worse.parquet"]
+
+
+def test_the_program_prints_json_and_markdown(files):
+    arguments = ("gate", "worse.parquet", "--baseline", "scores.parquet", "-r", "drop <= 0.019")
+    told = program(*arguments, "--json")
+    assert told.code == 1
+    found = json.loads(told.out)
+    assert (found["passed"], len(found["checks"])) == (False, 3)
+    assert found == json.loads(fm.gate("worse.parquet", "drop <= 0.019", baseline="scores.parquet").to_json())
+    assert found["verdict"] == "FAILED: 1 of 3 checks not met"
+    lines = {one["metric"]: one for one in found["checks"]}
+    assert [lines[name]["better"] for name in ("token_f1", "latency_ms")] == ["higher", "lower"]
+    assert {(one["verdict"], one["met"]) for one in found["checks"]} == {("met", True), ("not met", False)}
+    assert lines["token_f1"]["interval"] == "skew_t"
+    assert (lines["token_f1"]["n"], lines["token_f1"]["n_clusters"]) == (180, None)
+    markdown = program(*arguments, "--markdown")
+    assert markdown.out.startswith(
+        "### ❌ worse.parquet FAILED: 1 of 3 checks not met\n\n| rule | value | interval | n | no score |  |\n"
+    )
+
+
+def test_the_program_says_what_is_wrong(files):
+    assert program("gate", "scores.parquet").code == 2
+    wrong = program("gate", "scores.parquet", "-r", "token_f1.mean => 0.6")
+    assert (wrong.code, "\n                ^" in wrong.err) == (2, True)
+    alone = program("gate", "scores.parquet", "-r", "token_f1.drop <= 0.1")
+    assert (alone.code, "needs a --baseline" in alone.err) == (2, True)
+    unwritten = program("gate", "scores.parquet", "-r", "token_f1 >= 0", "--junit", "nowhere/out.xml")
+    assert (unwritten.code, unwritten.out) == (4, "")
+
+
+def test_junit_holds_any_text():
+    found = fm.gate({"a\x00<b": [0.1]}, "a\x00<b >= 1")
+    assert ElementTree.fromstring(found.to_junit().split("\n", 1)[1]).find("testcase").get("classname") == "a\ufffd<b"
+
+
+def test_assert_scores_names_failed_rules():
+    fm.assert_scores(SCORES, "token_f1 >= 0.3", "latency_ms.max < 200")
+    with pytest.raises(
+        AssertionError,
+        match=r"FAILED: 1 of 2 checks not met\ntoken_f1 >= 0\.9: 0\.\d+ over 180 rows and 20 that "
+        r"count as 0, expected >= 0\.9",
+    ):
+        fm.assert_scores(SCORES, "token_f1 >= 0.9", "latency_ms.max < 200")
+    answers = {"answer": ["in Paris", "no"] * 4, "reference": ["in Paris", "yes"] * 4}
+    fm.assert_scores(answers, "token_f1 >= 0.5", "exact_match == 0.5")
+    with pytest.raises(AssertionError, match=r"exact_match > 0\.5"):
+        fm.assert_scores(answers, "exact_match > 0.5")
+    with pytest.raises(AssertionError, match="drop"):
+        fm.assert_scores(WORSE, "token_f1.drop <= 0", baseline=SCORES)

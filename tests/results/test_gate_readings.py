@@ -1,0 +1,297 @@
+"""Every reading of a rule has a name: the mean, a bound of its interval, the bound of a change, the change itself."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from scipy import stats
+
+import fastmetrics as fm
+from fastmetrics.errors import OptionError, UnknownNameError
+from fastmetrics.results.gate_rules import parse_rule
+from tests.support.program import program
+
+N = 120
+RNG = np.random.default_rng(5)
+BEFORE = RNG.beta(4, 2, N)
+AFTER = np.clip(BEFORE - 0.007 + RNG.normal(0, 0.05, N), 0, 1)
+SESSIONS = [f"s{n // 6}" for n in range(N)]
+IDS = [f"q{n}" for n in range(N)]
+OLD = {"id": IDS, "token_f1": BEFORE, "hallucination": 1 - BEFORE, "session": SESSIONS}
+NEW = {"id": IDS, "token_f1": AFTER, "hallucination": 1 - AFTER, "session": SESSIONS}
+
+
+def one(rule, scores=NEW, **options):
+    (found,) = fm.gate(scores, rule, **{"baseline": OLD, **options})
+    return found
+
+
+def test_each_reading_has_its_name():
+    compared = fm.compare({"old": OLD, "new": NEW}, metrics="token_f1", tests="t")["token_f1"]
+    mean = fm.summarize_by(NEW, metrics="token_f1")[0]
+    assert (mean.low, mean.high) == (one("token_f1.low >= 0").low, one("token_f1.high >= 0").high)
+    for rule, compared_number in [
+        ("token_f1 >= {}", AFTER.mean()),
+        ("token_f1.low >= {}", mean.low),
+        ("token_f1.high >= {}", mean.high),
+        ("token_f1.delta >= {}", compared.low),
+        ("token_f1.delta.point >= {}", compared.delta),
+    ]:
+        assert one(rule.format(f"{compared_number - 1e-9:.12f}")).met, rule
+        assert not one(rule.format(f"{compared_number + 1e-9:.12f}")).met, rule
+    for rule, compared_number in [
+        ("token_f1.drop <= {}", -compared.low),
+        ("token_f1.drop < {}", -compared.low),
+        ("token_f1.drop.point <= {}", -compared.delta),
+        ("hallucination.drop <= {}", -compared.low),
+        ("hallucination.delta <= {}", -compared.low),
+        ("hallucination.drop.point <= {}", -compared.delta),
+        ("drop.point <= {}", -compared.delta),
+    ]:
+        assert all(found.met for found in fm.gate(NEW, rule.format(f"{compared_number + 1e-9:.12f}"), baseline=OLD)), (
+            rule
+        )
+        found = fm.gate(NEW, rule.format(f"{compared_number - 1e-9:.12f}"), baseline=OLD)
+        assert not any(found.met for found in found), rule
+    assert one("token_f1.drop >= 0.001").met is (-compared.high >= 0.001)
+
+
+def test_the_output_says_in_one_sentence_why_a_rule_failed():
+    found = one("token_f1.drop <= 0.02")
+    drop = BEFORE.mean() - AFTER.mean()
+    assert drop < 0.02 < found.high
+    assert found.reason == (
+        f"the mean drop is {drop:.4f} over 120 rows, but its 95 % interval reaches {found.high:.4f}, so these rows do "
+        "not show <= 0.02 (token_f1.drop.point reads the mean itself)"
+    )
+    assert (
+        f"not met: token_f1.drop <= 0.02: {found.reason}"
+        in fm.gate(NEW, "token_f1.drop <= 0.02", baseline=OLD).remarks()
+    )
+    assert one("token_f1.drop <= 0.001").reason == f"the mean drop is {drop:.4f} over 120 rows, expected <= 0.001"
+    assert one("token_f1 >= 0.9").reason == f"{AFTER.mean():.4f} over 120 rows, expected >= 0.9"
+    low = one("token_f1.low >= 0.62")
+    assert "the mean is" in low.reason
+    assert "(token_f1 reads the mean itself)" in low.reason
+    same = one("token_f1.drop <= 0.001", OLD)
+    assert "120 rows, which all agree, but so few may miss a rare change: its 95 % interval" in same.reason
+    assert fm.gate(OLD, "token_f1.drop.point <= 0", baseline=OLD).passed
+
+
+def test_a_mean_whose_interval_crosses_the_limit_says_so():
+    mean = AFTER.mean()
+    for rule in (f"token_f1 >= {mean - 0.001:.4f}", f"token_f1 >= {mean + 0.001:.4f}"):
+        found = fm.gate(NEW, rule)
+        bounds = f"[{found[0].low:.4f}, {found[0].high:.4f}]"
+        note = f"{rule}: the 95 % interval {bounds} (t widened for skewness) crosses {float(rule[12:]):g}, so these "
+        note += "rows do not decide it; token_f1.low reads the bound"
+        assert note in found.remarks()
+        assert found[0].to_dict()["crosses"] is True
+    clear = fm.gate(NEW, f"token_f1 >= {mean - 0.2:.4f}")
+    assert (clear[0].crosses, any("crosses" in line for line in clear.remarks())) == (False, False)
+    assert fm.gate(NEW, f"hallucination <= {1 - mean:.4f}").remarks()[-1].endswith("hallucination.high reads the bound")
+
+
+def fieller(limit_of_bound, drops, base, confidence=0.95):
+    """Whether the t interval of drop − limit·baseline is below 0, the exact test of a ratio of means."""
+    values = drops - limit_of_bound * base
+    return stats.ttest_1samp(values, 0, alternative="less").pvalue <= (1 - confidence) / 2
+
+
+def test_a_drop_in_per_cent_is_relative_to_the_baseline():
+    drops = BEFORE - AFTER
+    found = one("token_f1.drop <= 2%")
+    assert found.value == pytest.approx(drops.mean() / BEFORE.mean(), abs=1e-14)
+    assert found.shown.count("%") == 3
+    assert found.value > drops.mean()
+    bound = found.high
+    assert fieller(bound * 1.03, drops, BEFORE)
+    assert not fieller(bound * 0.97, drops, BEFORE)
+    assert one(f"token_f1.drop <= {bound * 101:.4f}%").met
+    assert not one(f"token_f1.drop <= {bound * 99:.4f}%").met
+    assert one("token_f1.delta.point >= -3%").value == pytest.approx(-drops.mean() / BEFORE.mean(), abs=1e-14)
+    scaled = [{**table, "score": 50 * np.asarray(table["token_f1"])} for table in (OLD, NEW)]
+    (relative,) = fm.gate(scaled[1], "score.drop <= 2%", baseline=scaled[0], better={"score": "higher"})
+    assert relative.value == pytest.approx(found.value, rel=1e-12)
+    lower = one("hallucination.drop <= 2%")
+    assert lower.value == pytest.approx(drops.mean() / (1 - BEFORE).mean(), rel=1e-9)
+    zero = {"id": IDS, "token_f1": np.zeros(N)}
+    (undefined,) = fm.gate(NEW, "token_f1.drop <= 2%", baseline=zero)
+    assert (undefined.met, math.isnan(undefined.value)) == (False, True)
+    assert fm.gate(NEW, "token_f1.share_missing <= 1%").passed
+    assert parse_rule("token_f1 >= 60%").limit == 0.6
+
+
+def test_equality_with_a_bound_is_refused():
+    for rule in ("token_f1.drop == 0", "delta == 0"):
+        with pytest.raises(OptionError, match=r"expected <, <=, > or >=, because .* is the bound of an interval"):
+            parse_rule(rule)
+    assert one("token_f1.drop.point == 0", OLD).met
+
+
+def found_base(scores):
+    """The baseline with the sessions of the scores."""
+    return {**OLD, "session": scores["session"]}
+
+
+def test_a_rule_needs_a_minimum_of_rows():
+    few = {"id": [1, 2, 3], "token_f1": [0.7, 0.8, 0.9]}
+    for rule, least in [
+        ("token_f1 >= 0.5", 5),
+        ("token_f1.low >= 0", 20),
+        ("token_f1.min >= 0", 5),
+        ("token_f1.drop.point <= 0.1", 5),
+        ("token_f1.delta >= -1", 20),
+    ]:
+        found = fm.gate(few, rule, baseline=few)
+        assert (found.passed, found[0].reason) == (
+            False,
+            f"3 rows with a score, expected at least {least}; a rule over fewer states it, as in 'with n >= 3'",
+        )
+        assert fm.gate(few, f"{rule} with n >= 3", baseline=few).passed
+        assert fm.gate(few, rule, baseline=few, min_n=3).passed
+        assert not fm.gate(few, f"{rule} with n >= 4", baseline=few).passed
+    assert fm.gate(few, ["token_f1.n == 3", "token_f1.share_missing <= 0"]).passed
+    clustered = fm.gate(NEW, "token_f1.drop <= 0.1", baseline=OLD, cluster="session")
+    assert (clustered.passed, clustered[0].n_clusters, clustered[0].n) == (True, 20, 120)
+    two = {**NEW, "session": [f"s{n // 60}" for n in range(N)]}
+    found = fm.gate(two, "token_f1.drop <= 0.5", baseline={**OLD, "session": two["session"]}, cluster="session")
+    assert (found.passed, found[0].reason) == (
+        False,
+        "2 clusters, expected at least 12; a rule over fewer states it, as in 'with n >= 2'",
+    )
+    assert not fm.gate(two, "token_f1.drop <= 0.5 with n >= 3", baseline=found_base(two), cluster="session").passed
+    assert fm.gate(two, "token_f1.drop <= 9 with n >= 2", baseline=found_base(two), cluster="session").passed
+
+
+def test_intervals_are_corrected_on_request():
+    rules = ["token_f1.drop <= 0.03", "hallucination.drop <= 0.03", "token_f1.low >= 0.5", "token_f1 >= 0.5"]
+    plain = fm.gate(NEW, rules, baseline=OLD)
+    corrected = fm.gate(NEW, rules, baseline=OLD, correction="bonferroni")
+    assert [check.confidence for check in corrected] == pytest.approx([1 - 0.05 / 3] * 3 + [0.95])
+    (alone,) = fm.gate(NEW, rules[0], baseline=OLD, confidence=1 - 0.05 / 3)
+    assert (alone.low, alone.high) == pytest.approx((corrected[0].low, corrected[0].high), abs=1e-15)
+    assert corrected[0].high > plain[0].high
+    assert "95 % intervals corrected by Bonferroni for 3 checks that read one" in corrected.remarks()
+    with pytest.raises(OptionError, match="correction"):
+        fm.gate(NEW, rules, baseline=OLD, correction="holm")
+
+
+def test_bounds_of_corpus_metrics_need_counts():
+    rows = [
+        {"id": n, "answer": f"the cat sat on mat {n % 7}", "reference": f"the cat sat on {n % 5}"} for n in range(60)
+    ]
+    counted = fm.score(pa.Table.from_pylist(rows), "corpus_bleu,token_f1", keep_counts=True)
+    (found,) = fm.gate(counted, "corpus_bleu.low >= 0")
+    value = fm.summarize(counted).corpus["corpus_bleu"]
+    assert (found.met, found.value) == (True, pytest.approx(value))
+    assert found.low < value < found.high
+    boot = []
+    index = np.random.default_rng(0)
+    table = pa.Table.from_pylist(rows)
+    for _ in range(60):
+        take = table.take(pa.array(index.integers(0, 60, 60))).select(["answer", "reference"])
+        boot.append(fm.corpus_bleu(take["answer"].to_pylist(), take["reference"].to_pylist()).score)
+    assert (found.high - found.low) / (4 * np.std(boot)) == pytest.approx(1, abs=0.35)
+    plain = counted.select(["id", "token_f1"]).replace_schema_metadata(counted.schema.metadata)
+    with pytest.raises(ValueError, match="needs the counts of corpus_bleu for each row"):
+        fm.gate(plain, "corpus_bleu.low >= 0")
+    with pytest.raises(UnknownNameError):
+        fm.gate(counted, "corpus_bleu.p95 >= 0")
+    half = fm.gate(counted, "corpus_bleu.drop <= 2%", baseline=counted)[0]
+    assert (half.value, half.n) == (0.0, 60)
+
+
+def test_json_has_verdict_direction_interval_n_and_clusters(tmp_path):
+    for name, table in (("old", OLD), ("new", NEW)):
+        pq.write_table(pa.table(table), tmp_path / f"{name}.parquet")
+    files = (tmp_path / "new.parquet", "--baseline", tmp_path / "old.parquet")
+    done = program(
+        "gate", *files, "-r", "token_f1.drop <= 0.02", "-r", "hallucination <= 0.9", "--cluster", "session", "--json"
+    )
+    told = json.loads(done.out)
+    assert (done.code, told["passed"], told["verdict"]) == (1, False, "FAILED: 1 of 2 checks not met")
+    drop, mean = told["checks"]
+    assert (drop["verdict"], drop["better"], drop["interval"], drop["n"], drop["n_clusters"]) == (
+        "not met",
+        "higher",
+        "skew_t",
+        120,
+        20,
+    )
+    assert drop["reason"].startswith("the mean drop is")
+    assert (mean["verdict"], mean["better"], mean["reason"]) == ("met", "lower", None)
+    compared = program(
+        "compare",
+        tmp_path / "old.parquet",
+        tmp_path / "new.parquet",
+        "-m",
+        "token_f1,hallucination",
+        "--cluster",
+        "session",
+        "--json",
+    )
+    first, second = json.loads(compared.out)["comparisons"]
+    assert (first["better"], second["better"]) == ("higher", "lower")
+    found = fm.compare({"old": OLD, "new": NEW}, metrics="token_f1,hallucination", cluster="session")
+    assert [first["verdict"], second["verdict"]] == [found.verdict(line) for line in found]
+    assert (first["interval"], first["n_paired"], first["n_clusters"]) == ("skew_t", 120, 20)
+    assert found.to_arrow().column("verdict").to_pylist() == [first["verdict"], second["verdict"]]
+
+
+def test_a_changed_mean_of_a_score_without_a_direction_needs_better():
+    tables = [{**table, "my_score": np.asarray(table["token_f1"])} for table in (OLD, NEW)]
+    for rule in ("my_score.drop <= 0.1", "my_score.drop.point <= 0.1"):
+        with pytest.raises(
+            OptionError, match=r"'my_score' declares no direction, so no change is a drop; state it with better="
+        ):
+            fm.gate(tables[1], rule, baseline=tables[0])
+        (up,) = fm.gate(tables[1], rule, baseline=tables[0], better={"my_score": "higher"})
+        (down,) = fm.gate(tables[1], rule, baseline=tables[0], better={"my_score": "lower"})
+        assert (up.value, up.better, down.better) == (-down.value, "higher", "lower")
+    with pytest.raises(OptionError, match="'my_score' declares no direction"):
+        fm.gate(tables[1], "drop <= 0.1", baseline=tables[0])
+    assert fm.gate(tables[1], "my_score.delta >= -0.1", baseline=tables[0]).passed
+    named = {**tables[0], "answer_length": np.ones(N)}, {**tables[1], "answer_length": np.ones(N)}
+    found = fm.gate(named[1], "drop <= 0.1", baseline=named[0], better={"my_score": "higher"})
+    assert {check.metric for check in found} == {"token_f1", "hallucination", "my_score"}
+    assert "drop <= 0.1: not answer_length, whose values are neither better nor worse" in found.notes
+
+
+def test_the_program_states_directions(tmp_path):
+    for name, table in (("old", OLD), ("new", NEW)):
+        pq.write_table(pa.table({"id": table["id"], "my_score": table["token_f1"]}), tmp_path / f"{name}.parquet")
+    command = ("gate", tmp_path / "new.parquet", "--baseline", tmp_path / "old.parquet", "-r", "drop <= 0.1")
+    refused = program(*command)
+    assert (refused.code, "state it with --better my_score=lower" in refused.err) == (2, True)
+    assert program(*command, "--better", "my_score=higher").code == 0
+    assert program(*command, "--better", "my_score=lowr").code == 2
+
+
+def test_an_unchanged_run_passes_where_its_rows_can_show_it():
+    """An interval of changes that all agree is no point, except if no score changed and the scores have no bounds."""
+    rows = {
+        "id": range(200),
+        "token_f1": [0.5, 0.7] * 100,
+        "idk_citations": [0.0] * 200,
+        "latency_ms": [10.0, 90.0] * 100,
+    }
+    found = fm.gate(
+        rows,
+        ["token_f1.drop <= 0.02", "idk_citations.drop <= 0", "latency_ms.drop <= 0", "drop <= 0.02"],
+        baseline=rows,
+    )
+    assert found.passed, str(found)
+    unseen = 1 - 0.025 ** (1 / 200)
+    assert [one.high for one in found[:3]] == pytest.approx([unseen, 0, 0], rel=1e-9)
+    assert "† no row changed, and the scores have no bounds (idk_citations, latency_ms)" in found.remarks()
+    (relative,) = fm.gate(rows, "token_f1.drop <= 4%", baseline=rows)
+    assert (relative.met, relative.value, relative.high) == (True, 0.0, pytest.approx(unseen / 0.6, rel=1e-9))
+    few = {name: column[:50] for name, column in rows.items()}
+    assert not fm.gate(few, "token_f1.drop <= 0.02", baseline=few).passed
+    assert fm.gate(few, "drop.point <= 0", baseline=few).passed

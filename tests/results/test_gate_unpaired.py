@@ -1,0 +1,315 @@
+"""A system does not pass a gate by failing: rows that only one run scores, and rows that neither failed nor scored."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import fastmetrics as fm
+from tests.reference.gate import drop_of_rule, mean_of_rule
+from tests.support.program import jsonl, program
+
+N = 100
+EASY = np.r_[np.full(50, 0.9), np.full(50, 0.2)] + np.tile([-0.05, 0.0, 0.05, 0.0], 25)
+OLD = {"id": list(range(N)), "token_f1": EASY.tolist()}
+NEW = (EASY + 0.03 + np.tile([0.01, -0.01], 50)).tolist()
+"""Better than the old scores, by different amounts."""
+RULES = ("token_f1.drop <= 0.01", "delta >= 0", "token_f1 >= 0.6", "token_f1.low >= 0.6")
+
+
+def mean_with(values, worst):
+    """The mean of values, of which None counts as the worst."""
+    return float(np.mean([worst if one is None else one for one in values]))
+
+
+def gone(values):
+    """The scores of a system that lacks the hard rows."""
+    return {"id": OLD["id"][:50], "token_f1": values[:50]}
+
+
+def nulled(values):
+    """The scores of a system whose hard rows have no score."""
+    return {"id": OLD["id"], "token_f1": [*values[:50], *[None] * 50]}
+
+
+def undefined(values):
+    """The scores of a system whose hard rows are undefined."""
+    return pa.table({"id": OLD["id"], "token_f1": pa.array([*values[:50], *[math.nan] * 50], from_pandas=False)})
+
+
+@pytest.mark.parametrize("failing", [gone, nulled, undefined])
+@pytest.mark.parametrize("rule", RULES)
+def test_a_system_that_fails_the_hard_rows_does_not_pass(failing, rule):
+    new = failing(NEW)
+    found = fm.gate(new, rule, baseline=OLD)
+    (one,) = found
+    assert (found.passed, one.n, one.n_worst, one.worst) == (False, 50, 50, 0.0)
+    filled = [*NEW[:50], *[None] * 50]
+    expected = mean_with(filled, 0.0) - ("delta" in rule) * EASY.mean()
+    expected = EASY.mean() - mean_with(filled, 0.0) if "drop" in rule else expected
+    assert one.value == pytest.approx(expected, abs=1e-15)
+    assert "token_f1: 50 rows" in str(found)
+    assert "count as 0" in str(found)
+    ignored = fm.gate(new, f"{rule} with unpaired=ignore", baseline=OLD)
+    assert ignored.passed
+    assert "50 rows" in str(ignored)
+    assert "are ignored (unpaired=ignore)" in str(ignored)
+    assert fm.gate(new, rule, baseline=OLD, unpaired="ignore")[0].n_ignored == 50
+
+
+def test_without_a_baseline_missing_rows_count_and_undefined_rows_do_not():
+    values = [*OLD["token_f1"][:50], *[None] * 50]
+    (one,) = fm.gate({"token_f1": values}, "token_f1 >= 0.6")
+    assert (one.met, one.value, one.n, one.n_worst) == (False, pytest.approx(mean_with(values, 0.0)), 50, 50)
+    (one,) = fm.gate(undefined(OLD["token_f1"]), "token_f1 >= 0.6")
+    assert (one.met, one.value, one.n, one.n_worst) == (True, pytest.approx(EASY[:50].mean()), 50, 0)
+    for figure, expected in [("min", 0.0), ("p10", 0.0), ("max", EASY[:50].max()), ("sum", EASY[:50].sum())]:
+        (one,) = fm.gate({"token_f1": values}, f"token_f1.{figure} >= 0")
+        assert one.value == pytest.approx(expected)
+    padded = [one or 0.0 for one in values]
+    assert fm.gate({"token_f1": values}, "token_f1.p70 >= 0")[0].value == np.percentile(padded, 70)
+    assert fm.gate({"token_f1": values}, "token_f1.std >= 0")[0].value == pytest.approx(np.std(padded))
+    for reading, expected in [
+        ("n", 50),
+        ("n_missing", 50),
+        ("n_undefined", 0),
+        ("share_missing", 0.5),
+        ("n_unpaired", 50),
+    ]:
+        (one,) = fm.gate({"token_f1": values}, f"token_f1.{reading} >= 0")
+        assert (one.value, one.met) == (expected, True)
+
+
+def test_the_worst_score_is_that_of_the_direction():
+    values = [0.1] * 20 + [None] * 5
+    (one,) = fm.gate({"hallucination": values}, "hallucination <= 0.2")
+    assert (one.met, one.worst, one.value) == (False, 1.0, pytest.approx(mean_with(values, 1.0)))
+    (one,) = fm.gate(
+        {"id": range(25), "hallucination": values},
+        "hallucination.drop <= 0.1",
+        baseline={"id": range(25), "hallucination": [0.1] * 25},
+    )
+    assert (one.met, one.value) == (False, pytest.approx(5 * 0.9 / 25))
+    (one,) = fm.gate({"answer_length": [9.0] * 20 + [None]}, "answer_length >= 8")
+    assert (one.met, one.worst) == (True, 0.0)
+    (one,) = fm.gate({"answer_length": [9.0] * 20 + [None]}, "answer_length <= 12")
+    assert (one.met, "has no worst score" in one.reason) == (False, True)
+
+
+def test_a_metric_without_a_worst_score_names_the_options():
+    scores = {"id": range(30), "latency_ms": [*np.linspace(10, 20, 28), None, None]}
+    for rule in ("latency_ms <= 800", "latency_ms.p95 < 800", "latency_ms.high < 800", "latency_ms.max < 800"):
+        found = fm.gate(scores, rule)
+        assert not found.passed
+        assert found[0].reason == (
+            "2 rows have no score, and latency_ms has no worst score to count for them; add 'with unpaired=ignore' to "
+            "the rule, or the score to count, 'with unpaired=NUMBER'"
+        )
+        assert fm.gate(scores, f"{rule} with unpaired=ignore").passed
+        assert not fm.gate(scores, f"{rule} with unpaired=60000, n >= 5").passed
+    assert fm.gate(scores, "latency_ms <= 30 with unpaired=40")[0].value == pytest.approx((28 * 15 + 80) / 30)
+    base = {"id": range(30), "latency_ms": np.linspace(10, 20, 30)}
+    assert not fm.gate(scores, "latency_ms.drop <= 100", baseline=base).passed
+    assert fm.gate(scores, "latency_ms.drop <= 100 with unpaired=ignore", baseline=base).passed
+    undeclared = {"my_score": [0.5] * 20 + [None]}
+    assert "has no worst score" in fm.gate(undeclared, "my_score >= 0.4", better={"my_score": "higher"})[0].reason
+
+
+def test_rows_that_only_the_scores_have_are_in_no_change():
+    """Counting them for the baseline as the worst score would let new easy rows hide a drop."""
+    old = {"id": range(40), "token_f1": [0.8, 0.7] * 20}
+    new = {"id": range(400), "token_f1": [0.6, 0.5] * 20 + [1.0] * 360}
+    (one,) = fm.gate(new, "token_f1.drop <= 0.1", baseline=old)
+    assert (one.met, one.n, one.n_new, one.n_worst, one.value) == (False, 40, 360, 0, pytest.approx(0.2))
+    assert "360 rows that the baseline does not score are in no change" in str(fm.gate(new, "delta >= 0", baseline=old))
+    old["token_f1"][:5] = [None] * 5
+    (one,) = fm.gate(new, "token_f1.drop <= 0.1", baseline=old)
+    assert (one.n, one.n_new) == (35, 365)
+    assert fm.gate(new, "token_f1.n_unpaired == 365", baseline=old).passed
+    assert fm.gate(new, "token_f1.share_unpaired <= 92%", baseline=old).passed
+    assert not fm.gate(new, "token_f1.share_unpaired <= 91%", baseline=old).passed
+
+
+def test_a_segment_in_which_everything_failed_is_not_skipped():
+    languages = ["en"] * 30 + ["ru"] * 30
+    old = {"id": range(60), "token_f1": [0.8] * 60, "language": languages}
+    new = {"id": range(30), "token_f1": [0.85, 0.9] * 15, "language": languages[:30]}
+    for rule in ("token_f1 >= 0.5 where language=*", "token_f1.drop <= 0.1 where language=*"):
+        found = fm.gate(new, f"{rule} with n >= 10", baseline=old)
+        assert [(one.segment, one.met, one.n, one.n_worst) for one in found] == [
+            ("language=en", True, 30, 0),
+            ("language=ru", False, 0, 30),
+        ]
+    assert not fm.gate(new, "token_f1 >= 0.5 where language=ru", baseline=old).passed
+
+
+ROWS = [{"id": n, "answer": "in Paris", "reference": "in Paris"} for n in range(20)]
+RANKED = {"retrieved_ids": ["a"], "relevant_ids": ["a"]}
+
+
+def test_files_distinguish_failed_missing_and_undefined_rows(tmp_path):
+    """What the metadata count: rejected rows, missing inputs, and rows where a metric is undefined."""
+    bad = ['{"id": 90, "answer": 7}'] * 3
+    missing = [{"id": 100 + n, "answer": None, "reference": "in Paris"} for n in range(4)]
+    jsonl(tmp_path / "rows.jsonl", *ROWS, *missing, *bad)
+    done = program(
+        *("score", tmp_path / "rows.jsonl", "-o", tmp_path / "s.parquet", "-m", "token_f1,corpus_bleu"),
+        *("--on-error", "skip", "--keep-counts"),
+    )
+    assert done.code == 0, done.err
+    (one,) = fm.gate(tmp_path / "s.parquet", "token_f1 >= 0.9")
+    assert (one.met, one.n, one.n_worst, one.value) == (False, 20, 7, pytest.approx(20 / 27))
+    found = fm.gate(tmp_path / "s.parquet", ["token_f1.n_error == 3", "token_f1.n_missing == 4", "token_f1.n == 20"])
+    assert found.passed, str(found)
+    summary = fm.summarize(tmp_path / "s.parquet")["token_f1"]
+    assert [one.value for one in found] == [summary.n_error, summary.n_missing, summary.n]
+    (one,) = fm.gate(tmp_path / "s.parquet", "corpus_bleu >= 0")
+    assert (one.met, "7 rows have no score" in one.reason) == (False, True)
+    assert fm.gate(tmp_path / "s.parquet", "corpus_bleu >= 0 with unpaired=ignore").passed
+    jsonl(tmp_path / "ranked.jsonl", *({"id": n, **RANKED, "relevant_ids": ["a"] * (n % 4 > 0)} for n in range(40)))
+    fm.score(tmp_path / "ranked.jsonl", output=tmp_path / "ranked.parquet", metrics="ndcg,reciprocal_rank")
+    (one,) = fm.gate(tmp_path / "ranked.parquet", "ndcg >= 0.99")
+    assert (one.met, one.n, one.n_worst, one.value) == (True, 30, 0, 1.0)
+    jsonl(
+        tmp_path / "mixed.jsonl",
+        *({"id": n, "kind": "ab"[n % 2], **RANKED, "relevant_ids": ["a"] * (n % 4 > 0)} for n in range(40)),
+        *({"id": 100 + n, "kind": "a", "retrieved_ids": None, "relevant_ids": ["a"]} for n in range(5)),
+    )
+    fm.score(tmp_path / "mixed.jsonl", output=tmp_path / "mixed.parquet", metrics="ndcg", keep=["kind"])
+    (one,) = fm.gate(tmp_path / "mixed.parquet", "ndcg >= 0.99")
+    assert (one.met, one.n, one.n_worst, one.value) == (False, 30, 5, pytest.approx(30 / 35))
+    found = fm.gate(tmp_path / "mixed.parquet", "ndcg >= 0 where kind=*")
+    assert [(one.n, one.n_worst) for one in found] == [(10, 5), (20, 0)]
+    assert any("do not store which of the rows" in note for note in found.notes)
+
+
+def test_judged_rows_without_a_score_count_as_the_worst_of_the_rubric():
+    values = [4.0] * 20 + [None] * 5
+    scores = {"judge_safety": {"range": [1, 5]}}
+    counts = {"judge_safety": {"n_rows": 25, "n_missing": 0, "n_undefined": 0, "n_error": 5}}
+    metadata = {b"fastmetrics": json.dumps({"scores": scores, "metrics": counts})}
+    table = pa.table({"id": range(25), "judge_safety": values}).replace_schema_metadata(metadata)
+    (one,) = fm.gate(table, "judge_safety >= 3.9")
+    assert (one.met, one.worst, one.value) == (False, 1.0, pytest.approx(3.4))
+    assert fm.gate(table, ["judge_safety.n_error == 5", "judge_safety.n_missing == 0"]).passed
+
+
+def test_failed_answers_to_a_repeated_question_count():
+    old = {"id": [n for n in range(20) for _ in range(3)], "token_f1": [0.8, 0.9, 0.7] * 20}
+    new = {**old, "token_f1": [0.8, None, None] * 20}
+    (one,) = fm.gate(new, "token_f1.drop <= 0.05", baseline=old)
+    assert (one.met, one.n, one.n_worst, one.value) == (False, 20, 20, pytest.approx(0.8 - 0.8 / 3))
+    (one,) = fm.gate(new, "token_f1 >= 0.7", baseline=old)
+    assert (one.met, one.value) == (False, pytest.approx(0.8 / 3))
+    assert fm.gate(new, "token_f1.drop.point <= 0.05", baseline=old, unpaired="ignore").passed
+    assert fm.gate(old, "token_f1.drop.point <= 0", baseline=old).passed
+    (same,) = fm.gate(new, "token_f1.drop.point <= 0", baseline=new)
+    assert (same.met, same.n_worst, same.value) == (True, 0, 0.0)
+    worse = {**new, "token_f1": [0.8, None, math.nan] * 20}
+    (same,) = fm.gate(pa.table(worse), "token_f1.drop.point <= 0", baseline=new)
+    assert (same.met, same.n_worst) == (True, 0)
+    (one,) = fm.gate(new, "token_f1.drop.point <= 0.2", baseline={**new, "token_f1": [0.8, 0.8, None] * 20})
+    assert (one.met, one.n_worst, one.value) == (False, 20, pytest.approx(0.8 / 3))
+    numbered = {"id": [0, 0, 0, *range(1, 20)], "repeat": [1, 2, 3, *[1] * 19], "token_f1": [0.8] * 22}
+    (one,) = fm.gate(numbered, "token_f1.drop.point <= 0.05", baseline={**old, "repeat": [1, 2, 3] * 20})
+    assert (one.met, one.n_worst) == (False, 19)
+    found = fm.gate(new, "token_f1.low >= 0.1")
+    assert (found.passed, found[0].n, found[0].n_worst, found[0].n_clusters) == (True, 20, 40, 20)
+    assert "rows with one 'id' are several answers to a question: a cluster" in found.notes
+
+
+def test_corpus_metrics_refuse_lost_rows(tmp_path):
+    rows = [{"id": n, "answer": f"the cat sat on {n % 7}", "reference": f"the cat sat on {n % 6}"} for n in range(40)]
+    old, new = pa.Table.from_pylist(rows), pa.Table.from_pylist(rows[:20])
+    scored = [fm.score(table, "corpus_bleu,bleu", keep_counts=True) for table in (old, new)]
+    for rule in ("corpus_bleu >= 1", "corpus_bleu.drop <= 90", "corpus_bleu.low >= 1"):
+        found = fm.gate(scored[1], rule, baseline=scored[0])
+        assert (found.passed, "20 rows have no score" in found[0].reason) == (False, True)
+        ignored = fm.gate(scored[1], f"{rule} with unpaired=ignore", baseline=scored[0])
+        assert (ignored.passed, ignored[0].n, ignored[0].n_ignored) == (True, 20, 20)
+        assert fm.gate(scored[0], rule, baseline=scored[0]).passed
+
+
+@pytest.mark.parametrize("make", [pa.table, pd.DataFrame, pl.DataFrame, dict, "parquet", "jsonl", "csv"])
+def test_every_form_of_scores_counts_alike(tmp_path, make):
+    new = {"id": list(range(30)), "token_f1": [0.75, None, 0.5] * 10}
+    if make == "parquet":
+        given = tmp_path / "new.parquet"
+        pq.write_table(pa.table(new), given)
+    elif make == "jsonl":
+        given = jsonl(tmp_path / "new.jsonl", *pa.table(new).to_pylist())
+    elif make == "csv":
+        answers = {"id": new["id"], "answer": ["a b", None, "a"] * 10, "reference": ["a b"] * 30}
+        jsonl(tmp_path / "rows.jsonl", *pa.table(answers).to_pylist())
+        given = tmp_path / "new.csv"
+        fm.score(tmp_path / "rows.jsonl", output=given, metrics="token_f1")
+    else:
+        given = make(new)
+    (one,) = fm.gate(given, "token_f1 >= 0.9")
+    assert (one.n, one.n_worst, one.worst) == (20, 10, 0.0)
+    (one,) = fm.gate(given, "token_f1.drop <= 0", baseline={"id": range(30), "token_f1": [0.75] * 30})
+    assert (one.met, one.n, one.n_worst) == (False, 20, 10)
+
+
+def test_the_program_ignores_unpaired_rows_on_request(tmp_path):
+    for name, scores in (("old", OLD), ("new", gone(NEW))):
+        pq.write_table(pa.table(scores), tmp_path / f"{name}.parquet")
+    command = (
+        "gate",
+        tmp_path / "new.parquet",
+        "--baseline",
+        tmp_path / "old.parquet",
+        *(x for r in RULES for x in ("-r", r)),
+    )
+    failed, ignored = program(*command), program(*command, "--unpaired", "ignore")
+    assert (failed.code, ignored.code) == (1, 0)
+    assert "token_f1: 50 rows that the run failed to score count as 0" in failed.out
+    assert "token_f1: 50 rows that only the baseline scores count as 0" in failed.out
+    assert "are ignored (unpaired=ignore)" in ignored.out
+    told = json.loads(program(*command, "--json").out)["checks"][0]
+    assert (told["n"], told["n_worst"], told["worst"], told["n_ignored"]) == (50, 50, 0.0, 0)
+    (tmp_path / "rules.toml").write_text(
+        '[[rule]]\nrequire = "token_f1 >= 0.6"\nunpaired = "ignore"\n'
+        '[[rule]]\nrequire = "token_f1 >= 0.2"\nunpaired = 0.1\n'
+    )
+    assert (
+        program(
+            "gate", tmp_path / "new.parquet", "--baseline", tmp_path / "old.parquet", "--rules", tmp_path / "rules.toml"
+        ).code
+        == 0
+    )
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 5, 20])
+def test_few_rows(n):
+    ids = pa.array(range(n), pa.int64())
+    old, new = ({"id": ids, "token_f1": pa.array([0.5] * n, pa.float64())} for _ in range(2))
+    for rule in ("token_f1 >= 0.4", "token_f1.drop <= 1", "token_f1.low >= 0", "token_f1.n >= 0"):
+        found = fm.gate(pa.table(new), rule, baseline=pa.table(old))
+        assert found.passed is (n >= {"token_f1.n >= 0": 0, "token_f1 >= 0.4": 5}.get(rule, 20)), (rule, str(found))
+
+
+SCORE = st.one_of(st.none(), st.just(math.nan), st.integers(0, 8).map(lambda eighths: eighths / 8))
+RUN = st.dictionaries(st.integers(0, 12), SCORE, min_size=1, max_size=12)
+
+
+@given(RUN, RUN)
+def test_every_value_is_that_of_the_definition(new, old):
+    new, old = {**new, 99: 0.5}, {**old, 99: 0.5}  # runs that share no row are refused
+    tables = [pa.table({"id": list(run), "token_f1": pa.array(list(run.values()), pa.float64())}) for run in (new, old)]
+    for unpaired, worst in (("worst", 0.0), ("ignore", None)):
+        how = {"unpaired": unpaired, "min_n": 1}
+        (alone,) = fm.gate(tables[0], "token_f1 >= 0", **how)
+        (mean, drop) = fm.gate(tables[0], ["token_f1 >= 0", "token_f1.drop.point <= 1"], baseline=tables[1], **how)
+        assert alone.value == pytest.approx(mean_of_rule(new, None, worst), abs=1e-15, nan_ok=True)
+        assert mean.value == pytest.approx(mean_of_rule(new, old, worst), abs=1e-15, nan_ok=True)
+        assert drop.value == pytest.approx(drop_of_rule(new, old, worst), abs=1e-15, nan_ok=True)

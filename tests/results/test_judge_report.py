@@ -1,0 +1,309 @@
+"""What is known of judges: every figure that of its own function, in Python and on the command line."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from scipy import stats
+from sklearn.metrics import cohen_kappa_score
+
+import fastmetrics as fm
+from fastmetrics.derive.chat_client import Reply
+from fastmetrics.errors import ColumnError, InputError
+from tests.support.judge_server import judge_server, user_message
+from tests.support.program import program
+
+N = 120
+RNG = np.random.default_rng(14)
+TRUE = RNG.integers(1, 6, N).astype(float)
+IDS = [f"q{n}" for n in range(N)]
+
+
+def judged(seed, axis="judge_relevance"):
+    rng = np.random.default_rng(seed)
+    repeats = np.clip(TRUE[:, None] + rng.integers(-1, 2, (N, 2)), 1, 5)
+    failed = np.arange(N) % 10 == 0
+    scores = np.where(failed, np.nan, repeats.mean(axis=1))
+    statuses = [["timeout", "unparsed"] if bad else ["ok", "ok"] for bad in failed]
+    pairs = [[None, None] if bad else row.tolist() for bad, row in zip(failed, repeats, strict=True)]
+    return pa.table(
+        {
+            "id": IDS,
+            "language": [("en", "ru")[n % 2] for n in range(N)],
+            "answer": [" ".join(["word"] * int(3 * one + n % 2)) for n, one in enumerate(TRUE)],
+            axis: pa.array(scores, from_pandas=True),
+            f"{axis}_status": [row[0] for row in statuses],
+            f"{axis}_prompt_tokens": [10] * N,
+            f"{axis}_completion_tokens": [2] * N,
+            f"{axis}_latency_ms": [float(n) for n in range(N)],
+            f"{axis}_scores": pairs,
+            f"{axis}_statuses": statuses,
+        }
+    )
+
+
+PEOPLE = pa.table({"id": IDS[:40][::-1], "human_relevance": TRUE[:40][::-1]})
+
+
+def test_every_figure_is_that_of_its_own_function():
+    table = judged(1)
+    found = fm.judge_report(table, PEOPLE, by="language", positive=4)
+    (one,) = found.axes
+    scores = np.array(table["judge_relevance"].to_numpy())
+    known = ~np.isnan(scores)
+    assert (one.axis, one.n_rows, one.n) == ("judge_relevance", N, int(known.sum()))
+    assert one.mean == pytest.approx(scores[known].mean())
+    assert one.statuses == {"ok": N - N // 10, "timeout": N // 10}
+    assert one.error_rate == pytest.approx(0.1)
+    assert one.consistency == fm.judge_consistency(table["judge_relevance_scores"].to_pylist())
+    assert one.latency == fm.judge_latency(np.arange(N))
+    assert (one.prompt_tokens, one.completion_tokens) == (10 * N, 2 * N)
+    assert one.powered == fm.estimate(table, PEOPLE)
+    words = [len(text.split()) for text in table["answer"].to_pylist()]
+    assert one.length_spearman == pytest.approx(stats.spearmanr(scores[known], np.array(words)[known]).statistic)
+    assert [(s.segment, s.n) for s in one.segments] == [("language=en", 48), ("language=ru", 60)]
+    both = np.flatnonzero(known[:40])
+    a, b = scores[both], TRUE[both]
+    people = one.people
+    assert (people.n, people.pearson) == (len(both), pytest.approx(stats.pearsonr(a, b).statistic))
+    assert people.kendall == pytest.approx(stats.kendalltau(a, b).statistic)
+    doubled = [(2 * side).astype(int) for side in (a, b)]  # means of two repeats are halves
+    expected = cohen_kappa_score(*doubled, weights="quadratic", labels=range(2, 11))
+    assert people.kappa_quadratic == pytest.approx(expected, abs=1e-12)
+    assert people.alpha_interval == fm.krippendorff_alpha([a, b], level="interval")
+    decisions = fm.judge_decisions(a >= 4, b >= 4)
+    assert (people.accuracy, people.f1) == (decisions.accuracy.value, pytest.approx(decisions.f1.value))
+    assert (people.precision, people.recall) == (decisions.precision.value, decisions.recall.value)
+
+
+@pytest.mark.parametrize(("rubric", "calls"), [("safety", 3), ("preference", 6), ("show", 3)])
+def test_latency_of_repeats_is_that_of_a_call(tmp_path, monkeypatch, rubric, calls):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+    table = {"question": ["q", "r", None], "answer": ["a", "b", "c"], "other_answer": ["x", "y", "z"]}
+    latency = iter(range(1, 100))
+
+    async def send(client, call):
+        reply = json.dumps({"score": 3, "better": "tie", "show": True})
+        return Reply(json.dumps({"choices": [{"message": {"content": reply}}]}), float(next(latency)))
+
+    monkeypatch.setattr("fastmetrics.derive.chat_client.ChatClient.send", send)
+    options = {"model": "m", "repeats": 3, "base_url": "http://127.0.0.1:9/v1", "store": tmp_path / "s.sqlite"}
+    made = fm.judge(table, rubric, times=True, **options)
+    lists = made[f"judge_{rubric}_latencies_ms"].to_pylist()
+    assert sorted(lists[0] + lists[1]) == list(range(1, 2 * calls + 1))
+    assert lists[2] == [None] * calls
+    means = made[f"judge_{rubric}_latency_ms"].to_pylist()
+    assert means == [pytest.approx(np.mean(lists[0])), pytest.approx(np.mean(lists[1])), None]
+    expected = fm.judge_latency(lists[0] + lists[1])
+    assert (expected.n, expected.mean) == (2 * calls, (2 * calls + 1) / 2)
+    assert fm.judge_latency(made[f"judge_{rubric}_latencies_ms"]) == expected
+    labels = {"row": [0, 1, 2], "good": [1, 1, 0]}
+    (report,) = fm.judge_report(made.append_column("row", pa.array([0, 1, 2])), labels, label="good", on="row").axes
+    assert report.latency == expected
+    assert rubric != "show" or report.decisions.latency == expected
+    pq.write_table(made.drop([f"judge_{rubric}_latencies_ms"]), tmp_path / "means.parquet")
+    assert fm.judge_report(tmp_path / "means.parquet").axes[0].latency == fm.judge_latency(means)
+
+
+def test_judges_are_compared_with_each_other():
+    a, b = judged(1), judged(2)
+    found = fm.judge_report({"one": a, "two": b.take(np.random.default_rng(0).permutation(N))})
+    (pair,) = found.pairs
+    x, y = (np.array(one["judge_relevance"].to_numpy()) for one in (a, b))
+    both = ~np.isnan(x)
+    assert (pair.first, pair.second, pair.n) == ("one", "two", int(both.sum()))
+    assert pair.spearman == pytest.approx(stats.spearmanr(x[both], y[both]).statistic)
+    assert pair.kappa == fm.cohen_kappa(x[both], y[both])
+    assert not fm.judge_report([a, judged(2, "judge_safety")]).pairs
+
+
+def test_labels_off_the_scale_have_correlations_only():
+    people = PEOPLE.set_column(1, "good", pa.array((TRUE[:40] >= 4).astype(float)[::-1]))
+    found = fm.judge_report(judged(1), people)
+    result = found.axes[0].people
+    assert math.isnan(result.kappa)
+    assert math.isnan(result.accuracy)
+    assert result.spearman > 0.5
+    assert any("on the judge's scale" in note for note in found.notes)
+
+
+def test_judge_without_scores_or_labels_gives_a_note():
+    table = pa.table({"id": IDS, "judge_x": pa.nulls(N, pa.float64()), "judge_x_status": ["http"] * N})
+    (one,) = fm.judge_report(table, PEOPLE).axes
+    assert (one.n, math.isnan(one.mean), one.error_rate, one.people.n, one.powered) == (0, True, 1.0, 0, None)
+    with pytest.raises(ColumnError, match="has no judged column"):
+        fm.judge_report(pa.table({"id": IDS, "token_f1": TRUE}))
+    with pytest.raises(ColumnError, match=r"by: .*langage"):
+        fm.judge_report(judged(1), by="langage")
+    with pytest.raises(ColumnError, match=r"label=.*candidates: a, b"):
+        fm.judge_report(judged(1), {"id": ["q1"], "a": [1], "b": [2]})
+    with pytest.raises(InputError, match="share no 'id'"):
+        fm.judge_report(judged(1), {"id": ["p1"], "a": [1]})
+
+
+def test_the_command_prints_tables_of_80_columns_and_json(tmp_path):
+    for seed in (1, 2):
+        pq.write_table(judged(seed, "judge_answer_relevance_and_more"), tmp_path / f"a_rather_long_name_{seed}.parquet")
+    pq.write_table(PEOPLE, tmp_path / "people.parquet")
+    paths = sorted(tmp_path.glob("a_*.parquet"))
+    asked = [
+        "judge-report",
+        *paths,
+        "--labels",
+        tmp_path / "people.parquet",
+        "--label",
+        "human_relevance",
+        "--by",
+        "language",
+    ]
+    done = program(*asked, "--positive", "4")
+    assert (done.code, done.err) == (0, "")
+    assert max(map(len, done.out.splitlines())) <= 80
+    result = json.loads(program(*asked, "--json").out)
+    assert [one["consistency"]["reading"] for one in result["axes"]] == ["unstable", "unstable"]
+    assert all(f"a_rat…ame_{seed} answer…_more" in done.out for seed in (1, 2))
+    assert program("judge-report", tmp_path / "people.parquet").code == 3
+
+
+def test_the_range_of_an_axis_is_its_rubrics_or_the_one_given_and_a_guess_is_told(tmp_path, monkeypatch):
+    """Two repeats that are 0.3 apart agree on a scale of 1 to 5, and do not on one of 0 to 1."""
+    monkeypatch.chdir(tmp_path)
+    table = pa.table(
+        {
+            "id": ["a", "b"],
+            "judge_style": [0.35, 0.75],
+            "judge_style_status": ["ok", "ok"],
+            "judge_style_scores": [[0.2, 0.5], [0.75, 0.75]],
+        }
+    )
+    said = {"scores": {"judge_style": {"metric": "judge_style", "range": [0.0, 1.0]}}}
+    result = table.replace_schema_metadata({"fastmetrics": json.dumps(said)})
+    assert fm.judge_report(result).axes[0].consistency.share == 0.5
+    assert not any("assumed" in note for note in fm.judge_report(result).remarks())
+    assert fm.judge_report(result, ranges={"judge_style": (1, 5)}).axes[0].consistency.share == 1.0
+    guessed = fm.judge_report(table)
+    assert guessed.axes[0].consistency.share == 1.0
+    assert any("judge_style is unknown without its rubric; 1 to 5 is assumed" in note for note in guessed.remarks())
+    pq.write_table(table, "judged.parquet")
+    asked = program("judge-report", "judged.parquet", "--ranges", "judge_style=0:1", "--json")
+    assert json.loads(asked.out) == json.loads(
+        fm.judge_report("judged.parquet", ranges={"judge_style": (0, 1)}).to_json()
+    )
+    wrong = program("judge-report", "judged.parquet", "--ranges", "judge_style=5")
+    assert (wrong.code, wrong.err) == (
+        2,
+        "error: --ranges judge_style=5: expected LOW:HIGH, the lowest and highest score, as in 1:5\n",
+    )
+
+
+def test_range_comes_from_the_rubric_of_judged_rows(tmp_path):
+    table = {"id": [1], "question": ["Where?"], "answer": ["Here."], "reference": ["There."]}
+    settings = {"model": "m", "base_url": "http://localhost:1/v1", "store": tmp_path / "calls.sqlite", "max_calls": 0}
+    judged_rows = fm.judge(table, ["safety", "e2e"], **settings)
+    assert not any("assumed" in note for note in fm.judge_report(judged_rows).remarks())
+    scores = json.loads(judged_rows.schema.metadata[b"fastmetrics"])["scores"]
+    assert [scores[axis]["range"] for axis in ("judge_safety", "judge_e2e")] == [[1.0, 5.0], [0.0, 1.0]]
+
+
+def _verdict(body):
+    """A judge that prefers the first place unless a question says otherwise, and shows what it is asked to."""
+    text = user_message(body)
+    if "<first" in text:
+        return json.dumps({"reason": "", "better": "tie" if "tie?" in text else "first"})
+    return json.dumps({"reason": "", "show": "yes?" in text})
+
+
+def test_rows_that_a_judge_has_judged_tell_orders_decisions_and_cost(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+    questions = ["yes?", "no?", "tie?", "yes? again", "tie? yes?"]
+    table = {
+        "id": list(range(5)),
+        "question": questions,
+        "answer": ["a"] * 5,
+        "other_answer": ["b"] * 5,
+        "contexts": [["c"]] * 5,
+        "reference": ["r"] * 5,
+    }
+    with judge_server(reply=_verdict) as judge:
+        asked = {"model": "m", "base_url": judge.url, "store": tmp_path / "s.sqlite"}
+        found = fm.judge(table, ["preference", "show"], times=True, **asked)
+    labels = {"id": list(range(5)), "right": [1, 1, 0, 1, 1]}
+    pq.write_table(found, "judged.parquet")
+    pq.write_table(pa.table(labels), "people.parquet")
+    prices = {"m": {"input": 1.0, "output": 2.0}}
+    report = fm.judge_report("judged.parquet", labels, prices=prices)
+    preference, show = report.axes
+    expected = fm.pairwise(["A", "A", "tie", "A", "tie"], ["B", "B", "tie", "B", "tie"])
+    assert (preference.orders, preference.consistency, preference.decisions) == (expected, None, None)
+    assert (expected.flips.value, expected.first_place.value, expected.win_rate.value) == (0.6, 1.0, 0.5)
+    wanted = fm.judge_decisions([1, 0, 0, 1, 1], labels["right"], latency_ms=show.latency and _times(found))
+    assert (show.decisions, show.orders) == (wanted, None)
+    assert (wanted.tp, wanted.fp, wanted.fn, wanted.tn) == (3, 0, 1, 1)
+    assert (preference.cost, show.cost) == (pytest.approx(10 * 140e-6), pytest.approx(5 * 140e-6))
+    (tmp_path / "prices.json").write_text(json.dumps(prices))
+    done = program("judge-report", "judged.parquet", "--labels", "people.parquet", "--prices", "prices.json")
+    assert (done.code, done.err) == (0, "")
+    assert re.search(
+        r"^both orders +n +wins +low +high +flips +first\n\S*preference +5 +0\.5000", done.out, re.MULTILINE
+    )
+    assert re.search(r"^decisions +tp +fp .*\n\S*show +3 +0 +1 +1 +0\.8000", done.out, re.MULTILINE)
+    assert "500 + 100 tokens, cost 0.0007 by the table of prices" in done.out
+    assert max(map(len, done.out.splitlines())) <= 80
+    assert fm.judge_report("judged.parquet").axes[1].decisions is None
+    wrong = program("judge-report", "judged.parquet", "--prices", "people.parquet")
+    assert wrong.code == 3
+
+
+def _times(found):
+    return found["judge_show_latency_ms"].to_numpy()
+
+
+def test_comparisons_take_higher_scores_of_a_judge_as_better_and_leave_out_what_calls_cost():
+    runs = {"old": judged(1), "new": judged(2)}
+    assert fm.compare(runs).better == {"judge_relevance": "higher"}
+    tokens = fm.compare(runs, metrics="judge_relevance_prompt_tokens")
+    assert tokens.better == {"judge_relevance_prompt_tokens": "lower"}
+    found = fm.gate(runs["new"], ["judge_relevance.drop <= 2"], baseline=runs["old"])
+    assert found.passed
+
+
+def test_weighted_kappa_takes_the_scale_of_the_rubric():
+    """Grades 2 and 4, which nobody used, keep their distance; so do means of repeats."""
+    judge, human = [1.0, 5.0, 3.0, 1.0, 5.0, 3.0], [1, 3, 3, 1, 5, 5]
+    judged = {"id": list(range(6)), "judge_x": judge, "judge_x_status": ["ok"] * 6}
+    people = fm.judge_report(judged, {"id": list(range(6)), "human": human}).axes[0].people
+    for weights in ("linear", "quadratic"):
+        expected = cohen_kappa_score(np.array(judge, int), human, labels=range(1, 6), weights=weights)
+        assert getattr(people, f"kappa_{weights}") == pytest.approx(expected, abs=1e-12)
+    judged["judge_x"] = [1.0, 4.5, 3.0, 1.0, 5.0, 3.0]
+    people = fm.judge_report(judged, {"id": list(range(6)), "human": human}).axes[0].people
+    doubled = cohen_kappa_score([2, 9, 6, 2, 10, 6], [2, 6, 6, 2, 10, 10], labels=range(2, 11), weights="linear")
+    assert people.kappa_linear == pytest.approx(doubled, abs=1e-12)
+
+
+@pytest.mark.parametrize("replies", [3, 5])
+def test_odd_number_of_pairwise_replies_is_no_error(replies):
+    scores = pa.array([[1.0] * replies, [0.0] * replies], pa.list_(pa.float64()))
+    table = pa.table(
+        {"id": [1, 2], "preference": [1.0, 0.0], "preference_status": ["ok", "ok"], "preference_scores": scores}
+    )
+    metadata = {b"fastmetrics": json.dumps({"scores": {"preference": {"kind": "pairwise", "range": [0, 1]}}}).encode()}
+    orders = fm.judge_report(table.replace_schema_metadata(metadata)).axes[0].orders
+    assert (orders.n, orders.win_rate.value, orders.n_one_order) == (2, 0.5, 0)
+
+
+def test_labels_without_a_judged_row_are_counted():
+    judged = {"id": [1, 2, 3], "judge_x": [1.0, 4.0, 3.0], "judge_x_status": ["ok"] * 3}
+    labels = {"id": [1, 2, 8, 9], "human": [2, 4, 5, None]}
+    report = fm.judge_report(judged, labels)
+    assert any("1 labels belong to no judged row" in note for note in report.notes)
+    powered = fm.estimate(judged, labels)
+    assert (powered.n_labelled, powered.n_not_judged) == (2, 1)
+    assert "1 labels belong to no judged row" in str(powered)

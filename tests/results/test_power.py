@@ -1,0 +1,149 @@
+"""Planning a comparison: the published example, SciPy's distributions, simulation, pilots of every form."""
+
+from __future__ import annotations
+
+import json
+import math
+from statistics import NormalDist
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+from statsmodels.stats.power import TTestPower
+
+import fastmetrics as fm
+from fastmetrics.errors import InputError, OptionError
+from tests.support.program import program
+
+Z = NormalDist().inv_cdf(0.975) + NormalDist().inv_cdf(0.8)
+
+
+def test_published_example_of_miller():
+    """ω² = 1/9, δ = 0.03: 969 questions by the normal quantiles; Student's t asks for two more."""
+    assert math.ceil(Z**2 / 9 / 0.03**2) == 969
+    assert fm.power(between=1 / 9, delta=0.03)[0].n == 971
+
+
+@pytest.mark.parametrize("repeats", [1, 3, 10])
+def test_repeats_reduce_the_variance_within_only(repeats):
+    plan = fm.power(between=0.04, within=(0.1, 0.2), repeats=repeats, delta=0.02, power=0.9, confidence=0.99)[0]
+    z = NormalDist().inv_cdf(0.995) + NormalDist().inv_cdf(0.9)
+    assert plan.n == pytest.approx(z**2 * (0.04 + 0.3 / repeats) / 0.02**2, rel=0.01)
+
+
+@pytest.mark.parametrize("effect", [0.1, 0.3, 0.8])
+def test_needed_questions_are_about_those_of_statsmodels(effect):
+    """The noncentral t, which is exact for normal differences, asks for at most two questions fewer or more."""
+    exact = TTestPower().solve_power(effect_size=effect, alpha=0.05, power=0.8)
+    assert abs(fm.power(between=1.0, delta=effect)[0].n - exact) <= 2
+
+
+@given(st.floats(1e-6, 1e6), st.floats(1e-4, 1e2), st.floats(0.5, 0.99))
+def test_difference_and_questions_are_inverse(between, share, power):
+    delta = share * math.sqrt(between)
+    n = fm.power(between=between, delta=delta, power=power)[0].n
+    assert fm.power(between=between, n=n, power=power)[0].delta <= delta
+    assert n == 2 or not fm.power(between=between, n=n - 1, power=power)[0].delta <= delta
+
+
+def pilot(n=60, answers=1, seed=0, shift=0.0):
+    rng = np.random.default_rng(seed)
+    questions = np.random.default_rng(9).normal(0, 1, n) + rng.normal(0, 0.5, n)
+    scores = questions[:, None] + shift + rng.normal(0, 0.6, (n, answers))
+    ids = np.repeat(np.arange(n), answers)
+    return pa.table({"id": ids, "group": [f"g{one // 5}" for one in ids], "m": scores.ravel()})
+
+
+def test_pilot_of_two_runs_gives_what_compare_calls_detectable():
+    a, b = pilot(seed=1), pilot(seed=2)
+    compared = fm.compare([a, b])["m"]
+    assert fm.power([a, b], n=60)[0].delta == pytest.approx(compared.detectable, rel=1e-12)
+    clustered = fm.compare([a, b], cluster="group")["m"]
+    plan = fm.power([a, b], n=60, cluster="group")[0]
+    assert plan.delta == pytest.approx(clustered.detectable, rel=1e-12)
+    assert plan.metric == "m", "the column of clusters is no metric"
+
+
+def test_pilot_with_repeats_separates_the_variances():
+    a, b = pilot(2_000, 4, 1), pilot(2_000, 4, 2)
+    plans = fm.power({"a": a, "b": b}, delta=0.05)
+    assert [plan.repeats for plan in plans] == [1, 2, 3, 5, 10]
+    assert plans[0].within_baseline == pytest.approx(0.36, rel=0.05)
+    assert plans[0].between == pytest.approx(0.5, rel=0.1)
+    assert plans[0].n > plans[-1].n > Z**2 * 0.4 / 0.05**2
+    assert fm.power([a, b], delta=0.05, repeats=3)[0].n == plans[2].n
+
+
+def test_pilot_of_one_run_assumes_uncorrelated_systems():
+    a = pilot(500)
+    expected = 2 * np.var(a["m"].to_numpy(), ddof=1)
+    for runs in (a, [a], {"id": a["id"].to_pylist(), "m": a["m"].to_pylist()}):
+        plan = fm.power(runs, metrics="m", n=100)[0]
+        assert plan.between == pytest.approx(expected, rel=1e-12)
+    assert fm.power(a, metrics="m", n=100, correlation=0.75)[0].between == pytest.approx(expected / 4, rel=1e-12)
+
+
+def test_small_pilot_has_a_high_bound():
+    few, many = (fm.power([pilot(n, seed=1), pilot(n, seed=2)], delta=0.2)[0] for n in (5, 2_000))
+    assert few.n_high > 3 * few.n
+    assert many.n < many.n_high < 1.1 * many.n
+    assert fm.power(between=0.25, delta=0.05)[0].n_high is None
+
+
+def test_planned_power_holds_by_simulation():
+    n = fm.power(between=1.0, within=1.0, repeats=2, delta=0.5)[0].n
+    rng = np.random.default_rng(3)
+    trials = 4_000
+    differences = 0.5 + rng.normal(0, 1, (trials, n)) + rng.normal(0, 1, (trials, n, 2, 2)).mean(axis=3) @ [1.0, -1.0]
+    errors = differences.std(axis=1, ddof=1) / math.sqrt(n)
+    detected = np.abs(differences.mean(axis=1)) / errors > stats.t.ppf(0.975, n - 1)
+    assert detected.mean() == pytest.approx(0.8, abs=0.02)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"between": 1.0}, "give either delta= or n="),
+        ({"between": 1.0, "delta": 0.1, "n": 5}, "give either delta= or n="),
+        ({"delta": 0.1}, "variances are needed: a pilot, or between="),
+        ({"between": -1.0, "delta": 0.1}, "between=-1.0"),
+        ({"between": 1.0, "delta": 0.0}, "delta=0.0"),
+        (
+            {"between": 1.0, "delta": 0.1, "repeats": 2},
+            "the variance within questions is unknown; give it with within=",
+        ),
+        ({"between": 1.0, "delta": 0.1, "within": (1, 2, 3)}, "one for each of two systems"),
+        ({"between": 1.0, "delta": 0.1, "cluster": "group"}, "cluster='group': needs a pilot"),
+    ],
+)
+def test_invalid_options_raise(options, message):
+    with pytest.raises(OptionError) as raised:
+        fm.power(**options)
+    assert message in str(raised.value)
+
+
+def test_pilot_without_two_scores_raises():
+    with pytest.raises(InputError, match="m: the pilot has 1 questions with scores"):
+        fm.power({"id": [1, 2], "m": [1.0, None]}, metrics="m", delta=0.1)
+    with pytest.raises(OptionError, match="variance within questions is unknown"):
+        fm.power(pilot(), metrics="m", delta=0.1, repeats=3)
+
+
+def test_command_equals_function(tmp_path):
+    paths = [str(tmp_path / f"{seed}.parquet") for seed in (1, 2)]
+    for seed, path in enumerate(paths, 1):
+        pq.write_table(pilot(seed=seed), path)
+    options = ["--delta", "0.1", "--cluster", "group", "--power", "0.9", "--json", "-m", "m"]
+    printed = json.loads(program("power", *paths, *options).out)
+    report = fm.power(paths, metrics="m", delta=0.1, cluster="group", power=0.9)
+    assert printed == json.loads(report.to_json())
+    shown = program("power", "--between", "0.25", "-n", "787").out
+    assert "0.0500" in shown
+    assert max(map(len, shown.splitlines())) <= 80
+    failed = program("power", *paths)
+    assert failed.code == 2
+    assert "--delta" in failed.err

@@ -1,0 +1,190 @@
+"""An id that is repeated in another batch, file or row group is noticed wherever ids must be distinct, and is named."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import fastmetrics as fm
+from fastmetrics.core.batch_sizes import SIZES
+from fastmetrics.errors import InputError
+from tests.support.judge_server import judge_server
+from tests.support.program import jsonl, program
+
+Rows = Sequence[Mapping[str, Any]]
+
+SMALL = {
+    "line_block_bytes": 64,
+    "json_block_bytes": 64,
+    "csv_block_bytes": 64,
+    "trec_block_bytes": 16,
+    "run_rows": 2,
+    "log_rows": 2,
+    "parquet_run_rows": 2,
+    "read_batch_rows": 2,
+    "report_part_rows": 2,
+    "report_text_rows": 2,
+    "asked_rows": 2,
+    "until_rows": 2,
+}
+"""Sizes of pieces that separate a repeated id from its first row."""
+IDS = ("a", "b", "c", "d", "e", "f")
+REPEATED = ("a", "b", "c", "d", "b", "f")
+"""The id of row 1 is repeated in row 4, in another piece of two rows."""
+
+
+def batches(path: Path, rows: Rows) -> Path:
+    return jsonl(path.with_suffix(".jsonl"), *rows)
+
+
+def files(path: Path, rows: Rows) -> Path:
+    path.mkdir()
+    for number in range(0, len(rows), 2):
+        jsonl(path / f"{number}.jsonl", *rows[number : number + 2])
+    return path
+
+
+def row_groups(path: Path, rows: Rows) -> Path:
+    place = path.with_suffix(".parquet")
+    pq.write_table(pa.Table.from_pylist(list(rows)), place, row_group_size=2)
+    return place
+
+
+PIECES = (batches, files, row_groups)
+
+
+@pytest.fixture(params=PIECES, ids=lambda write: write.__name__)
+def write(request, monkeypatch, tmp_path):
+    """A function that writes rows under a name, in pieces of two rows."""
+    for name, size in SMALL.items():
+        monkeypatch.setattr(SIZES, name, size)
+    return lambda name, rows: request.param(tmp_path / name, rows)
+
+
+def scores(ids: Sequence[str]) -> Rows:
+    return [{"id": name, "m": number / 7} for number, name in enumerate(ids)]
+
+
+def texts(ids: Sequence[str]) -> Rows:
+    return [{"id": name, "question": f"q {name}", "answer": f"answer {number}"} for number, name in enumerate(ids)]
+
+
+def judgements(ids: Sequence[str]) -> Rows:
+    return [
+        {"id": name, "question": f"q {name}", "answer": "a", "judge_x": float(number % 5 + 1), "judge_x_status": "ok"}
+        for number, name in enumerate(ids)
+    ]
+
+
+NAMED = r"the id 'b' (occurs in 2 rows|in 2 rows|in several rows)|unique ids, but 'b' occurs twice"
+
+
+@pytest.mark.parametrize("repeated", [0, 1])
+def test_paired_runs_name_the_id(write, repeated, tmp_path):
+    ids = [IDS, IDS]
+    ids[repeated] = REPEATED
+    base, other = write("base", scores(ids[0])), write("other", scores(ids[1]))
+    with pytest.raises(InputError, match=NAMED):
+        fm.compare([base, other])
+    with pytest.raises(InputError, match=NAMED):
+        fm.gate(other, ["m.delta >= -1"], baseline=base, better={"m": "higher"})
+    with pytest.raises(InputError, match=NAMED):
+        fm.worst_rows(other, "m", baseline=base, better={"m": "higher"})
+    with pytest.raises(InputError, match=NAMED):
+        fm.report([base, other], output=tmp_path / "page.html")
+
+
+def test_a_table_of_segments_names_the_id(write):
+    base, other = write("base", scores(IDS)), write("other", scores(IDS))
+    side = write("side", [{"id": name, "lang": "de"} for name in REPEATED])
+    with pytest.raises(InputError, match=NAMED):
+        fm.compare([base, other], by="lang", segments=side)
+
+
+@pytest.mark.parametrize("repeated", [0, 1])
+def test_human_labels_name_the_id(write, repeated):
+    ids = [IDS, IDS]
+    ids[repeated] = REPEATED
+    judged = write("judged", judgements(ids[0]))
+    labels = write("labels", [{"id": name, "human": float(n % 3 + 1)} for n, name in enumerate(ids[1])])
+    done = program("validate", judged, labels, "--label", "human")
+    assert re.search(NAMED, done.err), done
+    for function in (fm.estimate, fm.judge_report):
+        with pytest.raises(InputError, match=NAMED):
+            function(judged, labels)
+
+
+def test_a_sheet_for_labels_names_the_id(write):
+    with pytest.raises(InputError, match=NAMED):
+        fm.sample_rows(write("judged", judgements(REPEATED)), n=6)
+    bare = write("bare", [{"id": row["id"], "judge_x": 1.0, "judge_x_status": "ok"} for row in judgements(IDS)])
+    with pytest.raises(InputError, match=NAMED):
+        fm.sample_rows(bare, n=6, texts=write("texts", texts(REPEATED)))
+    with pytest.raises(InputError, match=NAMED):
+        fm.sample_rows([write("one", judgements(IDS)), write("two", judgements(REPEATED))], n=6)
+
+
+def test_the_texts_of_rows_name_the_id(write, tmp_path):
+    scored, answers = write("scored", scores(IDS)), write("texts", texts(REPEATED))
+    done = program("worst-rows", scored, "m", "--answers", answers, "--better", "m=higher", "-o", tmp_path / "rows.csv")
+    assert done.code != 0
+    assert "the id 'b' in 2 rows" in done.err
+    for rows in ("sample", "all"):
+        with pytest.raises(InputError, match=NAMED):
+            fm.report(scored, texts=answers, rows=rows, output=tmp_path / f"{rows}.html")
+
+
+@pytest.mark.parametrize("rows", ["sample", "all"])
+def test_judgements_and_vectors_of_a_report_name_the_id(write, rows, tmp_path):
+    scored, page = write("scored", scores(IDS)), tmp_path / "page.html"
+    with pytest.raises(InputError, match=NAMED):
+        fm.report(scored, judged=write("judged", judgements(REPEATED)), rows=rows, output=page)
+    vectors = write("vectors", [{"id": name, "vector": [float(n), 1.0, 2.0]} for n, name in enumerate(REPEATED)])
+    with pytest.raises(InputError, match=NAMED):
+        fm.report(scored, vectors=vectors, rows=rows, output=page)
+    assert not page.exists()
+
+
+def test_a_baseline_of_judging_names_the_id(write, tmp_path, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+    with judge_server() as judge:
+        settings = fm.JudgeSettings("safety", "m", base_url=judge.url, store=tmp_path / "s.sqlite")
+        before = write("before", [{"id": name, "judge_safety": 3.0} for name in REPEATED])
+        with pytest.raises(InputError, match=NAMED):
+            fm.judge(
+                write("asked", texts(IDS)),
+                settings,
+                output=tmp_path / "o.jsonl",
+                until="safety.delta.low > 0",
+                baseline=before,
+            )
+        assert judge.count == 0
+
+
+def test_chunks_name_the_id(write):
+    log = write("log", [{"id": name, "question": "q", "retrieved_ids": [name]} for name in IDS])
+    chunks = write("chunks", [{"chunk_id": name, "text": "t"} for name in REPEATED])
+    with pytest.raises(InputError, match=NAMED):
+        fm.chunk_utilization(log, chunks=chunks)
+
+
+def test_a_check_counts_the_rows_of_the_id(write, tmp_path):
+    done = program("check-dataset", write("asked", texts(REPEATED)), "--json")
+    assert "doubled id" in done.out + done.err, done
+
+
+@pytest.mark.parametrize("repeated", ["run", "qrels"])
+def test_runs_and_judgements_name_the_document_and_the_query(write, repeated):
+    lines = [{"query_id": "q", "doc_id": name} for name in IDS]
+    again = [{"query_id": "q", "doc_id": name} for name in REPEATED]
+    of_run, of_qrels = (again, lines) if repeated == "run" else (lines, again)
+    run = write("run", [{**row, "score": 9.0 - n} for n, row in enumerate(of_run)])
+    qrels = write("qrels", [{**row, "grade": 1} for row in of_qrels])
+    with pytest.raises(InputError, match=r"document b is (listed|judged) twice for query q"):
+        fm.rank(run, qrels, "mrr")

@@ -1,0 +1,95 @@
+"""Sheets for people: which rows are drawn, what stands on them, and that they are read back."""
+
+from __future__ import annotations
+
+import csv
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import fastmetrics as fm
+from fastmetrics.errors import ColumnError, InputError, OptionError
+from tests.support.program import program
+
+N = 100
+SCORES = [None if n % 20 == 0 else float(1 + n % 4) for n in range(N)]
+JUDGED = pa.table(
+    {
+        "id": [f"q{n:03}" for n in range(N)],
+        "question": [f"Question {n}?" for n in range(N)],
+        "answer": [f"Answer {n}." for n in range(N)],
+        "judge_x": pa.array(SCORES, pa.float64()),
+        "judge_x_status": ["ok"] * N,
+        "judge_x_scores": [[1.0, 1.0 + n / 50] if n % 3 else [2.0, None] for n in range(N)],
+    }
+)
+
+
+@pytest.mark.parametrize("strategy", ["random", "stratified", "disagreement"])
+def test_seed_determines_the_sample(strategy):
+    found = fm.sample_rows(JUDGED, n=30, strategy=strategy, seed=5)
+    assert found.column_names == ["id", "question", "answer", "human"]
+    assert (found.num_rows, found["human"].null_count, len(set(found["id"].to_pylist()))) == (30, 30, 30)
+    assert all(f"Question {int(row['id'][1:])}?" == row["question"] for row in found.to_pylist())
+    shuffled = JUDGED.take(np.random.default_rng(0).permutation(N))
+    assert fm.sample_rows(shuffled, n=30, strategy=strategy, seed=5).equals(found)
+    assert fm.sample_rows(JUDGED, n=1000, strategy=strategy).num_rows == N
+    other = fm.sample_rows(JUDGED, n=30, strategy=strategy, seed=6)
+    assert other.equals(found) == (strategy == "disagreement")
+
+
+def test_stratified_sample_has_expected_counts():
+    found = fm.sample_rows(JUDGED, n=40, strategy="stratified")
+    scores = dict(zip(JUDGED["id"].to_pylist(), SCORES, strict=True))
+    drawn = [scores[one] for one in found["id"].to_pylist()]
+    assert {one: drawn.count(one) for one in (1.0, 2.0, 3.0, 4.0, None)} == {1: 8, 2: 10, 3: 10, 4: 10, None: 2}
+
+
+def test_disagreement_selects_rows_with_the_largest_difference():
+    found = fm.sample_rows(JUDGED, n=5, strategy="disagreement")
+    assert found["id"].to_pylist() == ["q092", "q094", "q095", "q097", "q098"]
+    once = JUDGED.drop_columns(["judge_x_scores"])
+    with pytest.raises(InputError, match="give several judged files"):
+        fm.sample_rows(once, n=5, strategy="disagreement")
+    other = once.set_column(3, "judge_x", pa.array([5.0 if n == 41 else SCORES[n] for n in range(N)], pa.float64()))
+    assert fm.sample_rows([once, other], n=1, strategy="disagreement")["id"].to_pylist() == ["q041"]
+
+
+def test_missing_texts_are_taken_from_the_answers():
+    bare = JUDGED.drop_columns(["question", "answer"])
+    with pytest.raises(ColumnError, match="neither question nor answer; give the judged file with texts="):
+        fm.sample_rows(bare, n=5)
+    found, kept = fm.sample_rows(bare, n=5, texts=JUDGED), fm.sample_rows(JUDGED, n=5)
+    assert (found.column_names, found.to_pylist()) == (kept.column_names, kept.to_pylist())
+
+
+def test_invalid_samples_raise():
+    for wrong, said in (({"strategy": "best"}, "strategy='best'"), ({"n": 0}, "n=0"), ({"label": "answer"}, "label=")):
+        with pytest.raises(OptionError, match=said):
+            fm.sample_rows(JUDGED, **wrong)
+    with pytest.raises(InputError, match="occurs in 2 rows"):
+        fm.sample_rows(pa.concat_tables([JUDGED, JUDGED.slice(0, 1)]))
+
+
+def test_labelling_sheet_round_trip(tmp_path):
+    judged, sheet = tmp_path / "judged.parquet", tmp_path / "to_label.csv"
+    pq.write_table(JUDGED, judged)
+    done = program("sample-rows", judged, "-n", "20", "--strategy", "stratified", "-o", sheet)
+    assert (done.code, done.err, done.out) == (0, "", f"20 rows: {sheet}\n")
+    assert program("sample-rows", judged, "-o", sheet).code == 4
+    with sheet.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    for place, row in enumerate(rows):
+        row["human"] = str(1 + place % 5) if place else ""
+    with sheet.open("w", newline="") as file:
+        writer = csv.DictWriter(file, rows[0])
+        writer.writeheader()
+        writer.writerows(rows)
+    told = program("validate", judged, sheet, "-m", "judge_x", "--resamples", "20")
+    assert (told.code, told.err) == (0, "")
+    assert "label 'human'" in told.out
+    told = program("judge-report", judged, "--labels", sheet)
+    assert (told.code, told.err) == (0, "")
+    assert fm.estimate(judged, sheet).n_labelled in (18, 19)

@@ -1,0 +1,59 @@
+"""Figures, row numbers and places that must hold over more than one batch, file or bucket."""
+
+from __future__ import annotations
+
+import pytest
+
+import fastmetrics as fm
+from fastmetrics.core.batch_sizes import SIZES
+from fastmetrics.derive.dry_run import estimate_judging
+from fastmetrics.errors import InputError
+from fastmetrics.tables.output.targets import target
+from fastmetrics.tables.remote.addresses import parse
+from fastmetrics.tables.remote.stores import store
+from tests.support.judge_server import completion, judge_server
+from tests.support.program import jsonl
+
+
+def rows(count, distinct):
+    """So many rows with so many distinct prompts, in turn."""
+    return ({"id": n, "question": f"q {n % distinct}", "answer": "a"} for n in range(count))
+
+
+def test_a_dry_run_counts_prompts_once_over_batches_and_retries(tmp_path, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+    count = 3 * SIZES.asked_rows + 5
+    path, some = jsonl(tmp_path / "rows.jsonl", *rows(count, 7)), jsonl(tmp_path / "some.jsonl", *rows(3, 7))
+    with judge_server(reply=lambda body: completion(None, refusal="no")) as judge:
+        how = {"store": tmp_path / "s.sqlite", "base_url": judge.url}
+        fm.judge(some, fm.JudgeSettings("safety", "m", **how), output=tmp_path / "o.jsonl")
+        for retry, calls, known in (((), 4, 3), (("refused",), 7, 0)):
+            estimate = estimate_judging(path, fm.JudgeSettings("safety", "m", retry=retry, **how))
+            assert (estimate.rows, estimate.calls, estimate.known) == (count, calls, known)
+        fm.judge(path, fm.JudgeSettings("safety", "m", retry="refused", **how), output=tmp_path / "all.jsonl")
+        assert judge.count == 3 + 7
+
+
+def test_the_number_of_a_long_row_counts_all_batches_and_files(tmp_path):
+    first = jsonl(tmp_path / "a.jsonl", *rows(2 * SIZES.asked_rows + 1, 5))
+    second = jsonl(tmp_path / "b.jsonl", *rows(2, 5), {"id": 9, "question": "long " * 100, "answer": "a"})
+    bot = fm.FullContextBot("text", "m", base_url="http://localhost:1/v1", max_chars=500, store=tmp_path / "s.sqlite")
+    row = 2 * SIZES.asked_rows + 4
+    with pytest.raises(InputError, match=f"row {row:,}: the prompt has"):
+        fm.answer([first, second], bot, output=tmp_path / "o.jsonl", keep=["id"])
+
+
+def test_outputs_of_one_name_in_two_buckets_have_work_folders_of_their_own():
+    addresses = ("s3://a/o.parquet", "s3://b/o.parquet", "s3://a/p/o.parquet", "gs://a/o.parquet")
+    assert len({target(address, folder=False).work for address in addresses}) == 4
+
+
+def test_changed_credentials_open_a_new_connection(monkeypatch):
+    monkeypatch.setenv("AWS_REGION", "eu-west-1")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
+    systems = []
+    for key in ("one", "one", "two"):
+        monkeypatch.setenv("AWS_ACCESS_KEY_ID", key)
+        systems.append(store(parse("s3://bucket/o.parquet")).system)
+    assert systems[0] is systems[1]
+    assert systems[2] is not systems[1]

@@ -1,0 +1,377 @@
+"""Other views of scores: runs side by side, the primary table, correlations of metrics, histograms."""
+
+import json
+import math
+import re
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import pearsonr, spearmanr
+
+import fastmetrics as fm
+from fastmetrics.errors import ColumnError, FileFormatError, InputError, OptionError, UnknownNameError
+from fastmetrics.results.correlations import MetricPair
+from fastmetrics.stats.correlation_matrix import correlate
+from tests.support.program import program
+
+ROWS = {
+    "id": list(range(6)),
+    "answer": ["Paris", "in Rome", "I don't know.", "Bern", "Oslo", "Lima"],
+    "reference": ["Paris", "Rome", "Kyiv", "Basel", "Oslo", None],
+    "contexts": [["Paris is old."], ["Rome."], ["Kyiv."], ["Bern."], ["Oslo."], ["Lima."]],
+    "latency_ms": [100.0, 110.0, 50.0, 120.0, 90.0, 400.0],
+    "total_tokens": [10, 12, 3, 11, 9, 50],
+}
+METRICS = "token_f1,exact_match,abstained,latency_ms,total_tokens"
+
+
+def scored(folder: Path, name: str, **changed: object) -> Path:
+    """A file of scores of the rows, some columns of which are others."""
+    pq.write_table(pa.table({**ROWS, **changed}), folder / "rows.parquet")
+    fm.score(folder / "rows.parquet", output=folder / name, metrics=METRICS)
+    return folder / name
+
+
+def test_side_by_side_view_holds_each_summary(tmp_path):
+    old, new = scored(tmp_path, "old.parquet"), scored(tmp_path, "new.parquet", answer=ROWS["reference"])
+    found = fm.side_by_side([old, new])
+    assert list(found) == ["old.parquet", "new.parquet"]
+    assert found["old.parquet"].to_dict() == fm.summarize(old).to_dict()
+    assert found["new.parquet"].to_dict() == fm.summarize(new).to_dict()
+    assert json.loads(found.to_json())["runs"]["old.parquet"]["n_rows"] == 6
+    text = str(found)
+    assert text.splitlines()[0].split() == ["mean", "old.parquet", "new.parquet"]
+    line = next(line for line in text.splitlines() if line.startswith("token_f1"))
+    assert line.split() == ["token_f1", "0.5333*", "1.0000*"]
+    assert "mean over some rows" in text
+    assert "<table>" in found._repr_html_()
+
+
+def test_long_file_names_are_replaced_by_numbers_with_a_key(tmp_path):
+    first, second = scored(tmp_path, "answers_of_monday.parquet"), scored(tmp_path, "b.parquet")
+    lines = str(fm.side_by_side([first, second])).splitlines()
+    assert lines[0].split() == ["mean", "1", "2"]
+    assert "1: answers_of_monday.parquet" in lines
+    assert max(map(len, lines)) <= 80
+
+
+def test_side_by_side_view_accepts_different_metrics():
+    found = fm.side_by_side({"a": {"token_f1": [0.5, 1.0]}, "b": {"rougeL_f1": [0.25]}})
+    assert found.metrics == ["token_f1", "rougeL_f1"]
+    assert [line.split() for line in str(found).splitlines()[1:4]] == [
+        ["token_f1", "0.7500", "–"],
+        ["rougeL_f1", "–", "0.2500"],
+        ["rows", "2", "1"],
+    ]
+
+
+def test_side_by_side_view_includes_corpus_metrics(tmp_path):
+    pq.write_table(pa.table(ROWS), tmp_path / "rows.parquet")
+    fm.score(tmp_path / "rows.parquet", output=tmp_path / "s.parquet", metrics="corpus_bleu,token_f1")
+    found = fm.side_by_side([tmp_path / "s.parquet"])
+    assert found.metrics == ["token_f1", "corpus_bleu"]
+    assert "corpus_bleu" in str(found)
+
+
+@pytest.mark.parametrize("view", [fm.side_by_side, fm.primary_table])
+def test_empty_list_of_runs_raises(view):
+    with pytest.raises(InputError, match="there are no runs"):
+        view([])
+
+
+def test_primary_table_has_the_columns_and_figures_of_its_source(tmp_path):
+    path = tmp_path / "s.parquet"
+    pq.write_table(pa.table(ROWS), tmp_path / "rows.parquet")
+    fm.score(tmp_path / "rows.parquet", output=path, metrics=f"{METRICS},rouge1_f1", name="monday")
+    summary = fm.summarize(path)
+    [row] = fm.primary_table(path)
+    assert (row.run, row.n) == ("monday", 6)
+    assert list(row.figures) == ["Faithfulness", "Overlap", "F1", "Tokens", "Latency", "Abstain Rate", "Avg EM"]
+    assert row.figures["F1"] == summary["token_f1"].mean
+    assert row.figures["Tokens"] == np.mean(ROWS["total_tokens"])
+    assert row.figures["Latency"] == np.median(ROWS["latency_ms"])
+    assert row.figures["Abstain Rate"] == 1 / 6
+    assert math.isnan(row.figures["Overlap"])
+    text = str(fm.primary_table([path]))
+    assert text.splitlines()[0].split("  ")[-1] == "Abstain Rate"
+    notes = " ".join(text.split())
+    assert "Latency = latency_ms.p50" in notes
+    assert "not scored: Faithfulness needs overlap_faithfulness, Overlap needs grounding_overlap" in notes
+    assert fm.primary_table(path).to_arrow().column("Overlap").to_pylist() == [None]
+    assert json.loads(fm.primary_table(path).to_json())["runs"][0]["N"] == 6
+
+
+def test_primary_table_has_exact_match_in_its_appendix(tmp_path):
+    """S1's, which is normalised as its F1, and no other."""
+    texts = {"answer": ["Paris.", "Rome", None], "reference": ["paris", "Milan", "Oslo"]}
+    scores = fm.score(texts, "token_f1,exact_match,squad_em,exact_match(normalize='plain')")
+    runs = {"new": scores, "old": scores.select(["token_f1", "exact_match", "squad_em"])}
+    table = fm.primary_table(runs)
+    assert table.to_arrow().column("Avg EM").to_pylist() == [0.5, None]
+    first, appendix, _ = str(table).split("\n\n")
+    assert "EM" not in first
+    assert [line.split() for line in appendix.splitlines()] == [
+        ["appendix", "N", "Avg", "EM"],
+        ["new", "3*", "0.5000"],
+        ["old", "3", "–"],
+    ]
+    assert "Avg EM = exact_match(normalize='plain').mean" in " ".join(str(table).split())
+    bare = fm.primary_table({"old": runs["old"]})
+    assert len(bare.grids()) == 1
+    assert "Avg EM needs exact_match(normalize='plain')" in " ".join(str(bare).split())
+    with pytest.raises(ColumnError, match="the primary table needs"):
+        fm.primary_table({"em": scores.select(["exact_match(normalize='plain')"])})
+    fm.report(scores, tmp_path / "r.html")
+    page = (tmp_path / "r.html").read_text("utf-8")
+    assert re.search(r"<bdi>appendix</bdi></th><th[^>]*><bdi>N</bdi></th><th[^>]*><bdi>Avg EM</bdi></th>", page)
+
+
+def test_paired_views_show_the_exact_match_of_their_source():
+    scores = {"grounding_overlap": [1.0, 0.2], "exact_match": [1.0, 0.0], "exact_match(normalize='plain')": [1.0, 1.0]}
+    views = {(one.a, one.b) for one in fm.correlations(scores).views}
+    assert views == {("grounding_overlap", "exact_match"), ("grounding_overlap", "exact_match(normalize='plain')")}
+
+
+def test_faithfulness_prefers_the_judge_score():
+    judged = {"judge_answer_faithfulness": [0.25, 1.0], "overlap_faithfulness": [0.5, 0.7]}
+    silent = {"judge_answer_faithfulness": [None, None], "overlap_faithfulness": [0.5, 0.7]}
+    found = fm.primary_table(
+        {"a": pa.table(judged), "b": pa.table({**silent, "judge_answer_faithfulness": pa.nulls(2, pa.float64())})}
+    )
+    assert [row.figures["Faithfulness"] for row in found] == [0.625, 0.6]
+    assert "Faithfulness = judge_answer_faithfulness.mean or overlap_faithfulness.mean" in " ".join(str(found).split())
+
+
+def test_primary_table_has_no_faithfulness_of_another_scale():
+    runs = {"a": {"judge_faithfulness": [4.0, 5.0]}, "b": {"judge_answer_faithfulness": [0.5, 1.0]}}
+    five, one = fm.primary_table({name: pa.table(columns) for name, columns in runs.items()})
+    assert math.isnan(five.figures["Faithfulness"])
+    assert one.figures["Faithfulness"] == 0.75
+
+
+def test_run_without_primary_figures_raises():
+    with pytest.raises(ColumnError, match="no run has any of them: score them first"):
+        fm.primary_table({"a": {"rougeL_f1": [1.0]}})
+
+
+FLOATS = st.one_of(
+    st.none(), st.sampled_from([0.0, -0.0, 1.0, 0.5, math.nan, math.inf, 1e300, 5e-324]), st.floats(-10, 10)
+)
+
+
+@given(st.integers(0, 12).flatmap(lambda n: st.lists(st.lists(FLOATS, min_size=n, max_size=n), min_size=2, max_size=4)))
+def test_correlations_equal_scipy_on_common_rows(columns):
+    arrays = [np.array([np.nan if x is None else x for x in column], float) for column in columns]
+    found = {(one.a, one.b): one for one in correlate(arrays)}
+    assert sorted(found) == [(a, b) for a in range(len(arrays)) for b in range(a + 1, len(arrays))]
+    for (a, b), one in found.items():
+        both = np.isfinite(arrays[a]) & np.isfinite(arrays[b])
+        x, y = arrays[a][both], arrays[b][both]
+        assert one.n == len(x)
+        if len(x) < 2 or np.ptp(x) == 0 or np.ptp(y) == 0:
+            assert math.isnan(one.spearman)
+            continue
+        assert one.spearman == pytest.approx(spearmanr(x, y).statistic, abs=1e-12)
+        if max(np.abs(x).max(), np.abs(y).max()) < 100 and min(np.ptp(x), np.ptp(y)) > 1e-3:
+            assert one.pearson == pytest.approx(pearsonr(x, y).statistic, abs=1e-9)
+
+
+def test_scores_of_any_magnitude_are_correlated():
+    x = np.array([1e300, 2e300, 3e300, -1e300])
+    for scale in (1.0, 1e-300, 1e-320):
+        [one] = correlate([x, np.array([1.0, 2.0, 3.0, -1.0]) * scale])
+        assert one.pearson == pytest.approx(1.0, abs=1e-3)
+        assert one.spearman == 1.0
+
+
+def test_most_contrary_metrics_come_first():
+    x = np.linspace(0, 1, 50)
+    scores = {"token_f1": x, "rougeL_f1": 1 - x, "hallucination": 1 - x, "exact_match": np.ones(50)}
+    found = fm.correlations(scores)
+    assert found[0] == MetricPair("token_f1", "rougeL_f1", 50, pytest.approx(-1), pytest.approx(-1), pytest.approx(-1))
+    alike = next(one for one in found if (one.a, one.b) == ("token_f1", "hallucination"))
+    assert (alike.spearman, alike.agreement) == (pytest.approx(-1), pytest.approx(1))
+    assert "hallucination (−)" in str(found)
+    assert "3 pairs are undefined" in str(found)
+    assert found.to_arrow().num_rows == 6
+    assert json.loads(found.to_json())["pairs"][-1]["spearman"] is None
+
+
+def test_long_pair_lists_are_abbreviated_to_80_columns():
+    rng = np.random.default_rng(5)
+    names = [
+        "token_f1",
+        "rougeL_f1",
+        "rouge1_f1",
+        "exact_match",
+        "jaccard",
+        "keyword_recall",
+        "abstained",
+        "latency_ms",
+    ]
+    found = fm.correlations({name: rng.random(40) for name in names})
+    assert len(found) == 28
+    text = str(found)
+    assert text.count("\n") < 40
+    assert "least alike" in text
+    assert "most alike" in text
+    assert max(map(len, text.splitlines())) <= 80
+
+
+def test_paired_views_split_grounding_and_cost():
+    scores = {
+        "grounding_overlap": [1.0, 0.8, 0.2, 0.6, None],
+        "exact_match": [1.0, 0.0, 0.0, 1.0, 1.0],
+        "total_tokens": [10.0, 20.0, 30.0, 40.0, 90.0],
+        "abstained": [0.0, 0.0, 1.0, 0.0, math.nan],
+    }
+    faith, cost = fm.correlations(scores).views
+    assert (faith.a, faith.b, faith.n_low, faith.n_high) == ("grounding_overlap", "exact_match", 2, 2)
+    assert (faith.mean_low, faith.mean_high) == (0.5, 0.8)
+    assert (cost.a, cost.b, cost.n_low, cost.mean_high) == ("total_tokens", "abstained", 3, 30.0)
+    assert "0.5000 (2)" in str(fm.correlations(scores))
+
+
+def test_single_metric_has_no_correlations():
+    with pytest.raises(ColumnError, match="correlations need at least two metrics"):
+        fm.correlations({"token_f1": [0.5], "rougeL_f1": [0.5]}, metrics="token_f1")
+
+
+@given(st.lists(FLOATS, max_size=30), st.integers(1, 30))
+def test_histogram_counts_equal_numpy(values, bins):
+    column = pa.array(values, pa.float64())
+    found = fm.histograms(pa.table({"token_f1": column, "own": column}), bins=bins)
+    known = [x for x in values if x is not None and math.isfinite(x)]
+    for name, one in found.items():
+        assert (one.n, one.n_missing) == (len(known), len(values) - len(known))
+        assert sum(one.counts) == len(known)
+        assert len(one.counts) == len(one.drawn()) == bins
+        if known:
+            within = name == "token_f1" and min(known) >= 0 and max(known) <= 1
+            try:
+                counts, edges = np.histogram(known, bins, (0, 1) if within else None)
+            except ValueError:  # float64 has too few numbers between the least and the greatest value
+                assert one.edges[0] <= min(known) <= max(known) <= one.edges[-1]
+            else:
+                assert (list(counts), list(edges)) == (one.counts, one.edges)
+            assert (np.diff(one.edges) > 0).all()
+
+
+@pytest.mark.parametrize("values", [[1e300], [sys.float_info.max] * 3, [-sys.float_info.max], [1.0, 1.0 + 2**-52]])
+@pytest.mark.parametrize("bins", [1, 7, 1000])
+def test_histogram_of_a_range_too_narrow_for_its_bins(values, bins):
+    one = fm.histograms({"own": values}, bins=bins)["own"]
+    assert (np.diff(one.edges) > 0).all()
+    assert np.isfinite(one.edges).all()
+    assert one.edges[0] <= min(values) <= max(values) <= one.edges[-1]
+    assert sum(one.counts) == len(values)
+
+
+def test_histogram_of_the_widest_range_has_finite_edges():
+    one = fm.histograms({"own": [-1.7e308, 1.7e308, 0.0]}, bins=2)["own"]
+    assert one.counts == [1, 2]
+    assert np.isfinite(one.edges).all()
+
+
+def test_histogram_bars_are_scaled_to_the_largest_count():
+    found = fm.histograms({"token_f1": [0.0] * 8 + [0.4] * 4 + [1.0]}, bins=4)
+    assert found["token_f1"].drawn() == "█▄·▁"
+    assert str(found).splitlines()[1].split() == ["token_f1", "0.0000", "█▄·▁", "1.0000", "13"]
+    empty = fm.histograms({"token_f1": pa.nulls(3, pa.float64())} and pa.table({"token_f1": pa.nulls(3, pa.float64())}))
+    assert empty["token_f1"].n == 0
+    assert "–" in str(empty)
+
+
+@pytest.mark.parametrize("bins", [0, 1001, 2.5, True])
+def test_invalid_numbers_of_bins_raise(bins):
+    with pytest.raises(OptionError, match="bins="):
+        fm.histograms({"token_f1": [1.0]}, bins=bins)
+
+
+@pytest.mark.parametrize("view", [fm.correlations, fm.histograms])
+def test_missing_metric_is_named(view):
+    with pytest.raises(UnknownNameError, match="token_f2"):
+        view({"token_f1": [1.0], "rougeL_f1": [0.5]}, metrics="token_f2")
+
+
+@pytest.mark.parametrize("view", [fm.correlations, fm.histograms, fm.primary_table])
+def test_missing_file_is_named(view, tmp_path):
+    with pytest.raises(FileFormatError, match=r"none\.parquet"):
+        view(tmp_path / "none.parquet")
+
+
+@pytest.mark.parametrize(
+    ("command", "function"),
+    [
+        ("side-by-side", lambda path: fm.side_by_side([path])),
+        ("primary-table", fm.primary_table),
+        ("correlations", fm.correlations),
+        ("histograms", fm.histograms),
+    ],
+)
+def test_program_prints_each_view_and_its_json(command, function, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    path = scored(tmp_path, "scores.parquet").name
+    shown = program(command, path)
+    assert (shown.code, shown.out) == (0, f"{function(path)}\n")
+    assert max(map(len, shown.out.splitlines())) <= 80
+    told = program(command, path, "--json")
+    assert json.loads(told.out) == json.loads(function(path).to_json())
+
+
+def test_primary_table_marks_figures_over_some_rows():
+    table = fm.primary_table({"new": {"token_f1": [0.5, None, 0.7], "latency_ms": [1.0, 2.0, 3.0]}})
+    assert table[0].scored == {"F1": 2, "Latency": 3}
+    assert "3*" in str(table)
+    assert "F1 2 of 3 (new)" in str(table)
+
+
+def test_primary_table_of_several_runs_is_over_the_rows_that_all_have():
+    rng = np.random.default_rng(3)
+    old = {"id": np.arange(60), "token_f1": rng.random(60), "latency_ms": rng.exponential(9, 60)}
+    new = {"id": np.arange(50)[::-1], "token_f1": rng.random(50), "latency_ms": rng.exponential(9, 50)}
+    new["token_f1"][[0, 3]] = np.nan
+    new["abstained"] = np.zeros(50)
+    table = fm.primary_table({"old": old, "new": new})
+    compared = fm.compare({"old": old, "new": new}, metrics="token_f1")["token_f1"]
+    assert [row.figures["F1"] for row in table] == [compared.mean_baseline, compared.mean_other]
+    assert [row.figures["Latency"] for row in table] == [
+        np.median(old["latency_ms"][:50]),
+        np.median(new["latency_ms"]),
+    ]
+    assert math.isnan(table[0].figures["Abstain Rate"])
+    assert [(row.n, row.n_other, row.scored["F1"]) for row in table] == [(50, 10, 48), (50, 0, 48)]
+    assert table.to_arrow().column("N").to_pylist() == [50, 50]
+    notes = " ".join(str(table).split())
+    assert "figures over the 50 rows that all runs have; other rows: old 10" in notes
+    assert "* over the rows with a score: F1 48 of 50 (old), F1 48 of 50 (new)" in notes
+    assert [line.split()[1] for line in str(table).splitlines()[1:3]] == ["50*", "50*"]
+    alone = fm.primary_table({"old": old})
+    assert (alone[0].n, alone[0].figures["F1"]) == (60, old["token_f1"].mean())
+    same = fm.primary_table({"old": old, "again": old})
+    assert (same.notes, [row.n for row in same]) == ([], [60, 60])
+
+
+@pytest.mark.parametrize("ids", [None, [5, 6], [1, 1]])
+def test_primary_table_of_runs_that_cannot_be_paired_is_over_their_own_rows(ids):
+    old = {"id": [1, 2], "token_f1": [0.5, 0.7]}
+    new = {"token_f1": [0.1, 0.3]} | ({} if ids is None else {"id": ids})
+    if ids == [1, 1]:
+        new = {"token_f1": [0.1, 0.2, 0.3], "id": [1, 1, 2]}
+    table = fm.primary_table({"old": old, "new": new})
+    assert [row.figures["F1"] for row in table] == pytest.approx([0.6, 0.2])
+    assert "rows cannot be paired by id, so each figure is over the run's own" in " ".join(str(table).split())
+
+
+def test_primary_table_has_the_means_of_questions_with_several_answers():
+    old = {"id": [1, 2], "token_f1": [0.5, 0.7]}
+    new = {"id": [1, 1, 2, 2], "token_f1": [0.1, 0.3, 0.5, 0.5]}
+    table = fm.primary_table({"old": old, "new": new})
+    assert [(row.n, row.figures["F1"]) for row in table] == [(2, 0.6), (2, 0.35)]
+    assert "2 answers to each of 2 questions" in " ".join(str(table).split())

@@ -1,0 +1,57 @@
+"""A metric over the runs of a folder."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import fastmetrics as fm
+from fastmetrics.errors import UnknownNameError
+from tests.support.program import program
+
+BOUNDS = ("file", "name", "began", "n", "mean", "low", "high")
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Runs in the order of their file names, should two begin within a second."""
+    answers, made = tmp_path / "rows.jsonl", tmp_path / "runs"
+    made.mkdir()
+    for place, (name, right, count) in enumerate((("c", 10, 40), ("a", 20, 40), ("b", 30, 40), ("fewer", 30, 38))):
+        rows = [{"id": n, "answer": "yes" if n < right else "no", "reference": "yes"} for n in range(count)]
+        answers.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        fm.score(answers, output=made / f"{place}.parquet", metrics="token_f1", name=name, times=True)
+    fm.score(answers, output=made / "late.parquet", metrics="answer_words")
+    return made
+
+
+def test_runs_are_ordered_by_start_time_with_means(folder):
+    found = fm.trend(folder, "token_f1")
+    assert [one.name for one in found] == ["c", "a", "b", "fewer"]
+    assert [one.mean for one in found] == [0.25, 0.5, 0.75, 30 / 38]
+    assert [one.other_rows for one in found] == [None, False, False, True]
+    for one in found:
+        alone = fm.summarize_by(folder / one.file, metrics="token_f1")[0]
+        assert (one.n, one.low, one.high) == (alone.n, alone.low, alone.high)
+    assert found.to_arrow().column_names == [*BOUNDS, "interval", "interval_note", "other_rows"]
+
+
+def test_program_draws_intervals_to_scale(folder):
+    done = program("trend", str(folder), "token_f1")
+    assert "means from the first run to the last: ▁▄██\n" in done.out
+    lines = done.out.splitlines()
+    assert (done.code, len(lines)) == (0, 10)
+    points = [line.index("●") for line in lines[1:5]]
+    assert points == sorted(points)
+    assert len({*points}) > 2
+    assert all(len(line) <= 80 for line in lines)
+    assert lines[4].startswith("fewer*")
+    told = json.loads(program("trend", str(folder), "token_f1", "--json").out)
+    assert told == json.loads(fm.trend(folder, "token_f1").to_json())
+
+
+def test_metric_missing_from_all_runs_is_named(folder):
+    with pytest.raises(UnknownNameError, match="no run has it: unknown metric 'token_f2'; did you mean 'token_f1'"):
+        fm.trend(folder, "token_f2")
+    assert program("trend", str(folder), "token_f2").code == 2

@@ -1,0 +1,236 @@
+"""The rows behind a figure: which they are, in which order, and with which texts."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+import pytest
+
+import fastmetrics as fm
+from fastmetrics.errors import ColumnError, InputError, OptionError, UnknownNameError
+from tests.support.program import program
+
+N = 500
+RNG = np.random.default_rng(2)
+IDS = [f"q{n:03}" for n in range(N)]
+VALUES = RNG.integers(0, 20, N) / 20
+SCORES = pa.table(
+    {
+        "id": IDS,
+        "token_f1": pa.array([None if n % 50 == 0 else v for n, v in enumerate(VALUES)]),
+        "hallucination": VALUES,
+    }
+)
+OTHER = pa.table({"id": IDS, "token_f1": RNG.integers(0, 20, N) / 20, "hallucination": VALUES})
+ANSWERS = [
+    {"id": one, "question": f"Why {one}?", "answer": f"As {one}.", "reference": [one, "x"], "contexts": ["a", "b"]}
+    for one in IDS
+]
+
+
+def expected(values, reverse=False):
+    known = [(one, value) for one, value in zip(IDS, values, strict=True) if value is not None]
+    return sorted(known, key=lambda pair: (-pair[1] if reverse else pair[1], pair[0]))
+
+
+def shuffled(table):
+    return table.take(np.random.default_rng(4).permutation(table.num_rows))
+
+
+@pytest.mark.parametrize(
+    ("metric", "best", "reverse"),
+    [
+        ("token_f1", False, False),
+        ("token_f1", True, True),
+        ("hallucination", False, True),
+        ("hallucination", True, False),
+    ],
+)
+def test_worst_rows_follow_metric_direction_and_break_ties_by_id(metric, best, reverse):
+    found = fm.worst_rows(shuffled(SCORES), metric, n=60, best=best)
+    pairs = list(zip(found["id"].to_pylist(), found[metric].to_pylist(), strict=True))
+    assert pairs == expected(SCORES[metric].to_pylist(), reverse)[:60]
+
+
+def test_rows_with_the_largest_change_from_baseline():
+    found = fm.worst_rows(shuffled(OTHER), "token_f1", n=N, baseline=SCORES)
+    before, after = SCORES["token_f1"].to_pylist(), OTHER["token_f1"].to_pylist()
+    changes = [None if a is None else b - a for a, b in zip(before, after, strict=True)]
+    assert list(zip(found["id"].to_pylist(), found["change"].to_pylist(), strict=True)) == expected(changes)
+    assert found.column_names == ["id", "baseline", "score", "change"]
+
+
+@pytest.mark.parametrize("kind", ["parquet", "jsonl", "csv", "table"])
+def test_texts_are_matched_by_id_from_any_file(tmp_path, kind):
+    rows = [ANSWERS[n] for n in np.random.default_rng(8).permutation(N)]
+    answers = tmp_path / f"answers.{kind}"
+    if kind == "jsonl":
+        answers.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    elif kind == "parquet":
+        pq.write_table(pa.Table.from_pylist(rows), answers, row_group_size=33)
+    elif kind == "csv":  # a CSV cell is a single text
+        rows = [{**row, "reference": row["id"], "contexts": "a"} for row in rows]
+        pa.csv.write_csv(pa.Table.from_pylist(rows), answers)
+    found = fm.worst_rows(SCORES, "token_f1", n=7, answers=rows if kind == "table" else answers).to_pylist()
+    plain = fm.worst_rows(SCORES, "token_f1", n=7).to_pylist()
+    for row, other in zip(found, plain, strict=True):
+        assert row == {**other, **next(one for one in rows if one["id"] == row["id"])}
+
+
+def test_rows_missing_from_answers_have_no_texts():
+    found = fm.worst_rows(SCORES, "token_f1", n=N, answers=ANSWERS[:100])
+    assert found["answer"].null_count == found.num_rows - 98
+    with pytest.raises(InputError, match="the answers contain no id of the scores, such as 'q"):
+        fm.worst_rows(SCORES, "token_f1", answers=[{"id": "z", "answer": "a"}])
+
+
+def test_numeric_ids_are_matched():
+    scores = {"id": [3, 1, 2], "token_f1": [0.3, 0.1, 0.2]}
+    found = fm.worst_rows(scores, "token_f1", n=2, answers={"id": [1, 2, 3], "answer": ["a", "b", "c"]})
+    assert found["answer"].to_pylist() == ["a", "b"]
+
+
+def test_invalid_worst_rows_calls_raise():
+    with pytest.raises(UnknownNameError, match="token_f1"):
+        fm.worst_rows(SCORES, "token_f2")
+    with pytest.raises(ColumnError, match="no id column"):
+        fm.worst_rows(SCORES.drop(["id"]), "token_f1")
+    with pytest.raises(ColumnError, match="the answers have no id column"):
+        fm.worst_rows(SCORES, "token_f1", answers={"answer": ["a"]})
+    with pytest.raises(OptionError, match="n=0"):
+        fm.worst_rows(SCORES, "token_f1", n=0)
+    assert fm.worst_rows({"id": ["a"], "token_f1": pa.array([None], pa.float64())}, "token_f1").num_rows == 0
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    pq.write_table(SCORES, "scores.parquet")
+    pq.write_table(OTHER, "other.parquet")
+    odd = {"question": "Long " * 200, "answer": "\x1b[31mred\x00\u202e</script>", "reference": [], "contexts": None}
+    (tmp_path / "answers.jsonl").write_text("".join(json.dumps({**row, **odd}) + "\n" for row in ANSWERS))
+
+
+def test_program_prints_worst_rows(files):
+    done = program("worst-rows", "scores.parquet", "token_f1", "--answers", "answers.jsonl", "-n", "3")
+    blocks = done.out.split("\n\n")
+    assert (done.code, len(blocks)) == (0, 3)
+    assert all(len(line) <= 80 for line in done.out.splitlines())
+    assert "\x1b" not in done.out
+    assert "\u202e" not in done.out
+    first = fm.worst_rows(SCORES, "token_f1", n=1)["id"][0].as_py()
+    assert blocks[0].splitlines()[0] == f"{first}  token_f1 0.0000"
+    assert "  question   Long Long" in blocks[0]
+    assert blocks[0].count("Long") < 60
+    assert "…" in blocks[0]
+
+
+def test_program_writes_worst_rows(files):
+    arguments = (
+        "worst-rows",
+        "other.parquet",
+        "token_f1",
+        "--answers",
+        "answers.jsonl",
+        "--baseline",
+        "scores.parquet",
+    )
+    assert program(*arguments, "-o", "rows.parquet", "-n", "5").out == "5 rows: rows.parquet\n"
+    written = pq.read_table("rows.parquet")
+    assert written.column_names[:4] == ["id", "baseline", "score", "change"]
+    assert written.drop(["contexts"]).equals(
+        fm.worst_rows(OTHER, "token_f1", n=5, baseline=SCORES, answers="answers.jsonl").drop(["contexts"])
+    )
+    again = program(*arguments, "-o", "rows.parquet")
+    assert (again.code, "--overwrite" in again.err) == (4, True)
+    expected = fm.worst_rows("other.parquet", "token_f1", n=6, baseline="scores.parquet")
+    assert program(*arguments, "--best", "-n", "6", "-o", "best.parquet").code == 0
+    assert pq.read_table("best.parquet")["change"].to_pylist() > expected["change"].to_pylist()
+    assert program(*arguments, "-n", "0").code == 2
+
+
+LANGUAGE = ["en" if n % 3 else "ru" for n in range(N)]
+
+
+def test_worst_rows_of_one_segment():
+    cut = SCORES.append_column("language", pa.array(LANGUAGE))
+    found = fm.worst_rows(cut, "token_f1", n=9, by="language", segment="language=ru")
+    alone = fm.worst_rows(cut.filter(pa.array([one == "ru" for one in LANGUAGE])), "token_f1", n=9)
+    assert found.equals(alone)
+    assert found.num_rows == 9
+    changed = fm.worst_rows(cut, "token_f1", n=500, baseline=OTHER, by=["language"], segment="language=en")
+    assert {LANGUAGE[IDS.index(one)] for one in changed["id"].to_pylist()} == {"en"}
+    assert changed.num_rows == sum(n % 50 != 0 and n % 3 != 0 for n in range(N))
+
+
+@pytest.mark.parametrize(
+    ("asked", "error", "message"),
+    [
+        ({"by": "language", "segment": "language=rus"}, UnknownNameError, "language=ru"),
+        ({"by": "langage", "segment": "language=ru"}, ColumnError, "no column 'langage' to segment the rows by"),
+        ({"by": "language"}, OptionError, "by= and segment= must be given together"),
+        ({"segment": "language=ru"}, OptionError, "by= and segment= must be given together"),
+    ],
+)
+def test_unknown_segment_raises(asked, error, message):
+    cut = SCORES.append_column("language", pa.array(LANGUAGE))
+    with pytest.raises(error, match=message):
+        fm.worst_rows(cut, "token_f1", **asked)
+
+
+def test_program_writes_rows_of_two_systems_in_one_segment(files):
+    three = [
+        table.append_column("system", pa.array([name] * N)).append_column("language", pa.array(LANGUAGE))
+        for name, table in (("old", SCORES), ("new", OTHER), ("newest", SCORES))
+    ]
+    pq.write_table(pa.concat_tables(three, promote_options="permissive"), "all.parquet")
+    rows = ("worst-rows", "all.parquet", "token_f1", "--system", "system", "-n", "7", "-o", "w.parquet")
+    vague = program(*rows)
+    assert vague.code == 2
+    assert "there are 3 runs; choose two of them with --baseline and --other: old, new, newest" in vague.err
+    same = program(*rows, "--baseline", "old", "--other", "old")
+    assert (same.code, "this run is the baseline" in same.err) == (2, True)
+    unknown = program(*rows, "--baseline", "old", "--other", "nex")
+    assert (unknown.code, "did you mean" in unknown.err or "new" in unknown.err) == (2, True)
+    named = (*rows, "--baseline", "old", "--other", "new", "--by", "language", "--segment", "language=ru")
+    assert program(*named, "--answers", "answers.jsonl").out == "7 rows: w.parquet\n"
+    cut = [table.append_column("language", pa.array(LANGUAGE)) for table in (SCORES, OTHER)]
+    expected = fm.worst_rows(cut[1], "token_f1", n=7, baseline=cut[0], by="language", segment="language=ru")
+    found = pq.read_table("w.parquet")
+    assert found["id"].to_pylist() == expected["id"].to_pylist()
+    assert all(text.startswith("Long") for text in found["question"].to_pylist())
+    answers = [
+        table.append_column("answer", pa.array([name] * N)) for name, table in zip(("old", "new"), three, strict=False)
+    ]
+    pq.write_table(pa.concat_tables(answers, promote_options="permissive"), "both.parquet")
+    assert program(*named, "--answers", "both.parquet", "--overwrite").code == 0
+    assert set(pq.read_table("w.parquet")["answer"].to_pylist()) == {"new"}
+    with pytest.raises(InputError, match=r"answers contain the id 'q[0-9]+' in 2 rows; give the answers of one run"):
+        fm.worst_rows(OTHER, "token_f1", answers="both.parquet")
+
+
+def test_worst_and_best_refuse_a_metric_without_a_direction(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    scores = pa.table({"id": ["a", "b", "c"], "my_score": [0.2, 0.9, 0.5], "answer_length": [3.0, 1.0, 2.0]})
+    pq.write_table(scores, "scores.parquet")
+    pq.write_table(scores.set_column(1, "my_score", pa.array([0.2, 0.8, 0.9])), "other.parquet")
+    for metric in ("my_score", "answer_length"):
+        with pytest.raises(OptionError, match=rf"{metric!r} declares no direction; state it with better="):
+            fm.worst_rows(scores, metric)
+        for option in ((), ("--best",)):
+            done = program("worst-rows", "scores.parquet", metric, *option)
+            assert (done.code, f"state it with --better {metric}=lower" in done.err) == (2, True)
+    assert fm.worst_rows(scores, "my_score", better={"my_score": "lower"}, n=1)["id"].to_pylist() == ["b"]
+    assert fm.worst_rows(scores, "my_score", better={"my_score": "higher"}, n=1)["id"].to_pylist() == ["a"]
+    done = program("worst-rows", "scores.parquet", "my_score", "--better", "my_score=lower", "-n", "1")
+    assert (done.code, done.out) == (0, "b  my_score 0.9000\n")
+    changes = ("worst-rows", "other.parquet", "my_score", "--baseline", "scores.parquet", "-n", "1", "-o", "rows.jsonl")
+    assert program(*changes).code == 2
+    assert program(*changes, "--better", "my_score=lower").code == 0
+    assert json.loads((tmp_path / "rows.jsonl").read_text())["id"] == "c"
+    with pytest.raises(OptionError, match="expected higher or lower"):
+        fm.worst_rows(scores, "my_score", better={"my_score": "lowr"})

@@ -1,0 +1,291 @@
+"""Runs cut short: killed, out of room, out of rights; and what a terminal sees of a run that is not."""
+
+import os
+import pty
+import resource
+import signal
+import subprocess
+import sys
+import time
+from functools import partial
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from tests.support.optional_parts import NO_MOUNT
+from tests.support.program import ENVIRONMENT, Done, alone, command, program
+
+pytestmark = [pytest.mark.usefixtures("hears_interrupts"), pytest.mark.slow]
+
+ROWS = 200_000
+
+
+@pytest.fixture(scope="module")
+def rows(tmp_path_factory):
+    path = tmp_path_factory.mktemp("rows") / "rows.parquet"
+    answers = pa.array([f"some words {n % 977} and {n % 31}" for n in range(ROWS)])
+    table = pa.table({"id": range(ROWS), "answer": answers, "reference": answers.take(pa.array(range(ROWS)[::-1]))})
+    table = table.append_column("question", table["reference"])
+    pq.write_table(table, path, row_group_size=20_000)
+    return path
+
+
+def _cut_short(out, number, *options):
+    """Send a run a signal after its first part; one that was over before it came is run again. What it left said."""
+    journal = out.with_name(f"{out.name}.partial") / "journal.jsonl"
+    for _ in range(20):
+        run = subprocess.Popen(
+            command("score", *options, "-o", out), env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        )
+        while run.poll() is None and not (journal.exists() and journal.stat().st_size):
+            time.sleep(0.001)
+        run.send_signal(number)
+        printed, said = run.communicate()
+        if run.returncode:
+            return Done(run.returncode, printed.decode(), said.decode())
+        out.unlink()
+    raise AssertionError("every run was over before its first part was noticed")
+
+
+def test_killed_run_resumes_to_the_same_bytes(tmp_path, rows):
+    whole, out = tmp_path / "whole.parquet", tmp_path / "out.parquet"
+    options = ("--threads", 1, "-m", "token_f1,jaccard,exact_match")
+    assert _cut_short(out, signal.SIGKILL, rows, *options) == Done(-signal.SIGKILL, "", "")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out.parquet.partial"]
+    refused = program("score", rows, "-o", out, *options)
+    assert refused.code == 4
+    assert refused.err == (
+        f"error: {out}.partial contains an unfinished run; "
+        "choose --resume to continue it or --overwrite to start again\n"
+    )
+    other = program("score", rows, "-o", out, "--resume", "-m", "token_f1")
+    assert other.code == 4
+    gone = [f"metric '{name}' was requested, is not requested" for name in ("jaccard", "exact_match")]
+    assert other.err.startswith(f"error: cannot resume {out}: {'; '.join(gone)}; ")
+    resumed = program("score", rows, "-o", out, "--resume", *options)
+    assert resumed.code == 0
+    assert " of them earlier) scored in " in resumed.out
+    assert program("score", rows, "-o", whole, *options).code == 0
+    assert out.read_bytes() == whole.read_bytes()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out.parquet", "whole.parquet"]
+
+
+def test_disk_full_error_keeps_finished_parts(tmp_path, rows):
+    """A limit on the size of files stands for a full disk: it needs no rights, and fails at the same calls."""
+
+    def cramped(size):
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+
+    out = tmp_path / "out.parquet"
+    done = alone("score", rows, "-o", out, "-m", "token_f1", preexec_fn=partial(cramped, 100_000))
+    assert (done.code, done.out) == (4, "")
+    assert done.err == f"error: cannot write {out}: File too large\n"
+    assert not out.exists()
+    assert program("score", rows, "-o", out, "-m", "token_f1", "--resume", "-q").code == 0
+    assert pq.read_metadata(out).num_rows == ROWS
+
+
+TMPFS = 'mount -t tmpfs -o size="$1" tmpfs "$2" && shift 2 && exec "$@"'
+
+
+def test_a_full_disk_is_named(tmp_path, rows):
+    """On a small tmpfs in a name space of its own; where the kernel forbids those, the limit above must do."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    inside = ["unshare", "--mount", "--map-root-user", "sh", "-c", TMPFS, "sh"]
+    if subprocess.run([*inside, "1m", str(disk), "true"], capture_output=True, check=False).returncode:
+        pytest.skip(NO_MOUNT)
+    run = [*inside, "1m", str(disk), *command("score", rows, "-o", disk / "out.parquet", "-m", "token_f1,jaccard")]
+    done = subprocess.run(run, env=ENVIRONMENT, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (4, "")
+    assert done.stderr == f"error: cannot write {disk}/out.parquet: No space left on device\n"
+
+
+@pytest.mark.parametrize("name", ["rows.parquet", "rows.jsonl"])
+def test_a_terminal_sees_a_bar_on_stderr_alone(name, tmp_path, rows):
+    """The bar goes by rows where the file tells how many there are, else by bytes."""
+    if name != rows.name:
+        pq.read_table(rows).to_pandas().to_json(tmp_path / name, orient="records", lines=True)
+        rows = tmp_path / name
+    screen, terminal = pty.openpty()
+    arguments = command("score", rows, "-o", tmp_path / "out.parquet", "-m", "token_f1")
+    run = subprocess.Popen(
+        arguments, env={**ENVIRONMENT, "TERM": "xterm", "COLUMNS": "100"}, stdout=subprocess.PIPE, stderr=terminal
+    )
+    os.close(terminal)
+    seen = _all(screen)
+    printed = run.stdout.read().decode()
+    run.stdout.close()
+    assert run.wait() == 0
+    assert b"rows/s" in seen
+    assert b"100 %" in seen
+    assert b"\x1b[" in seen
+    assert "\x1b" not in printed
+    assert printed.startswith("metric ")
+    quiet = alone("score", rows, "-o", tmp_path / "quiet.parquet", "-m", "token_f1")
+    assert (quiet.code, quiet.err) == (0, "")
+
+
+def _all(screen):
+    """What is written to a terminal until its other end is closed."""
+    seen = b""
+    while True:
+        try:
+            block = os.read(screen, 65536)
+        except OSError:  # Linux raises this after the last writer closes
+            block = b""
+        if not block:
+            os.close(screen)
+            return seen
+        seen += block
+
+
+def test_interrupt_message_names_resume(tmp_path, rows):
+    out = tmp_path / "out.parquet"
+    done = _cut_short(out, signal.SIGINT, rows, "--threads", 1)
+    assert done == Done(130, "", "interrupted; run again with --resume to continue\n")
+    assert not out.exists()
+
+
+WORDS = 1_200_000
+"""Words of a text whose longest common subsequence with another takes minutes."""
+
+LONG = f"""
+import sys
+import pyarrow as pa
+import fastmetrics as fm
+table = pa.table({{"answer": ["1 2 " * {WORDS // 2}], "reference": ["2 1 " * {WORDS // 2}]}})
+fm.rouge(["a"], ["a"], types="rougeL")
+print("begun", flush=True)
+"""
+SCORED = """
+try:
+    fm.score(table, ["rougeL_f1"], threads=int(sys.argv[1]))
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+HELD = """
+from fastmetrics.commands.interrupts import interruptible
+from fastmetrics.plan.plan import plan
+from fastmetrics.plan.score_batch import score_batch
+with interruptible("last words"):
+    score_batch(table.to_batches()[0], plan(table.schema.names, ["rougeL_f1"]))
+"""
+
+FINALIZED = """
+import signal, time
+from fastmetrics.commands.interrupts import interruptible
+
+class Finalized:
+    def __del__(self):
+        signal.raise_signal(signal.SIGINT)
+
+def hold():
+    try:
+        Finalized()
+        time.sleep(60)
+    except KeyboardInterrupt:
+        print("interrupted")
+
+try:
+    with interruptible("last words"):
+        hold()
+except KeyboardInterrupt:
+    print("raised at the end")
+try:
+    Finalized()
+except KeyboardInterrupt:
+    print("never")
+"""
+
+
+def _busy(process, seconds):
+    """Wait until a process has taken so many more seconds of the processor; False if it ended before."""
+
+    def taken():
+        with open(f"/proc/{process.pid}/stat", encoding="ascii") as stat:
+            return sum(map(int, stat.read().rpartition(")")[2].split()[11:13])) / os.sysconf("SC_CLK_TCK")
+
+    begun = taken()
+    while process.poll() is None and taken() < begun + seconds:
+        time.sleep(0.05)
+    return process.poll() is None
+
+
+def _interrupted(run):
+    """Interrupt a run that is in the middle of one row; how it ended and what it said.
+
+    The limit is far below what the row takes: a run that hears the interrupt only after it does not pass.
+    """
+    assert _busy(run, 1.5)
+    run.send_signal(signal.SIGINT)
+    try:
+        printed, said = run.communicate(timeout=45)
+    except subprocess.TimeoutExpired:
+        run.kill()
+        run.communicate()
+        pytest.fail("the interrupt was not heard")
+    return Done(run.returncode, printed.decode(), said.decode())
+
+
+def _begun(program, *arguments):
+    run = subprocess.Popen(
+        [sys.executable, "-c", LONG + program, *arguments],
+        env=ENVIRONMENT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert run.stdout.readline() == b"begun\n"
+    return run
+
+
+@pytest.mark.parametrize("threads", ["1", "2"])
+def test_interrupt_is_handled_within_a_row(threads):
+    """The thread that scores is left alone: it holds up neither the exception nor the end of Python."""
+    assert _interrupted(_begun(SCORED, threads)) == Done(0, "interrupted\n", "")
+
+
+def test_interrupt_is_handled_while_main_thread_is_blocked():
+    assert _interrupted(_begun(HELD)) == Done(130, "", "last words\n")
+
+
+def test_an_interrupt_in_a_finalizer_is_raised_after_it():
+    """Python prints and forgets what a finalizer raises, as it still does once the block is left."""
+    run = subprocess.run(
+        [sys.executable, "-c", FINALIZED], env=ENVIRONMENT, capture_output=True, text=True, timeout=50, check=False
+    )
+    assert (run.returncode, run.stdout) == (0, "interrupted\nraised at the end\n")
+    assert run.stderr.count("Exception ignored") == 1
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_interrupt_within_a_row_keeps_finished_parts(tmp_path, threads):
+    """The rows before it are in the work folder, from where --resume goes on."""
+    out, work = tmp_path / "out.parquet", tmp_path / "out.parquet.partial"
+    short = pa.table({"answer": ["1 2"] * 200_000, "reference": ["2 1"] * 200_000})
+    pq.write_table(short, tmp_path / "a.parquet", row_group_size=100_000)
+    long = pa.table({"answer": ["1 2 " * (WORDS // 2)], "reference": ["2 1 " * (WORDS // 2)]})
+    pq.write_table(long, tmp_path / "b.parquet")
+    options = ("-m", "rougeL_f1", "--threads", threads)
+    inputs = [tmp_path / "a.parquet", tmp_path / "b.parquet"]
+    run = subprocess.Popen(
+        command("score", *inputs, "-o", out, *options), env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    while not (work / "journal.jsonl").exists() or not (work / "journal.jsonl").stat().st_size:
+        assert run.poll() is None, run.communicate()
+        time.sleep(0.01)
+    assert _interrupted(run) == Done(130, "", "interrupted; run again with --resume to continue\n")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.parquet", "b.parquet", "out.parquet.partial"]
+    pq.write_table(long.slice(0, 0), tmp_path / "b.parquet")
+    refused = program("score", *inputs, "-o", out, *options, "--resume")
+    assert refused.code == 4, "the input has changed"
+
+
+def test_a_closed_pipe_is_no_error():
+    run = subprocess.Popen(command("metrics"), env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    run.stdout.close()
+    assert run.stderr.read() == b""
+    run.stderr.close()
+    assert run.wait() == 0

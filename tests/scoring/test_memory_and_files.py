@@ -1,0 +1,357 @@
+"""A table is the same table in memory and in files: one function reads both, and returns a table or writes a file."""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import fastmetrics as fm
+from fastmetrics.core.batch_sizes import SIZES
+from fastmetrics.engines.job import RunOptions
+from fastmetrics.errors import ColumnError, FileFormatError, InputError, OptionError, OutputError
+from fastmetrics.tables import Limits, read_metadata
+from fastmetrics.tables.frame_source import FrameSource
+from fastmetrics.tables.good_rows import good_batches
+from fastmetrics.tables.table_source import open_table
+from tests.support.judge_server import judge_server
+
+ROWS = {
+    "id": [f"q{row}" for row in range(40)],
+    "question": [f"Which number {row % 4}" for row in range(40)],
+    "answer": [None if row % 7 == 3 else f"Paris number {row % 5}" for row in range(40)],
+    "reference": [[f"Paris {row % 3}", "=number"] if row % 4 else [] for row in range(40)],
+    "note": [f"=1+{row}" for row in range(40)],
+    "latency_ms": [float(row) for row in range(40)],
+}
+TABLE = pa.table(ROWS)
+METRICS = "token_f1,corpus_bleu,tfidf_cosine,latency_ms"
+KINDS: dict[str, Any] = {
+    "arrow": lambda: TABLE,
+    "chunks": lambda: pa.concat_tables([TABLE.slice(0, 13), TABLE.slice(13)]),
+    "reader": lambda: pa.RecordBatchReader.from_batches(TABLE.schema, TABLE.to_batches(max_chunksize=9)),
+    "generator": lambda: (batch for batch in TABLE.to_batches(max_chunksize=9)),
+    "dict": lambda: ROWS,
+    "dicts": TABLE.to_pylist,
+    "pandas": lambda: pd.DataFrame(ROWS),
+    "polars": lambda: pl.DataFrame(ROWS),
+    "lazy": lambda: pl.DataFrame(ROWS).lazy(),
+    "dictionary": lambda: TABLE.set_column(4, "note", TABLE["note"].dictionary_encode()),
+}
+
+
+@pytest.fixture(autouse=True)
+def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Several parts of several batches."""
+    for name, size in (("part_rows", 16), ("read_batch_rows", 6), ("folder_part_rows", 16)):
+        monkeypatch.setattr(SIZES, name, size)
+
+
+@pytest.fixture
+def rows(tmp_path: Path) -> Path:
+    """The rows in a file."""
+    with pa.ipc.new_file(tmp_path / "rows.arrow", TABLE.schema) as writer:
+        writer.write_table(TABLE)
+    return tmp_path / "rows.arrow"
+
+
+def without_inputs(path: Path) -> dict[str, Any]:
+    """The metadata of an output, without the names of the inputs and the types of text, which Polars has its own of."""
+    return {name: value for name, value in read_metadata(path).items() if name not in ("inputs", "schema", "output")}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", ["s.csv", "s.jsonl", "s.parquet"])
+def test_a_table_in_memory_is_written_as_the_same_rows_of_a_file(
+    tmp_path: Path, rows: Path, kind: str, name: str
+) -> None:
+    options: dict[str, Any] = {"metrics": METRICS, "keep": ["note"], "name": "a run"}
+    for folder in ("file", "memory"):
+        (tmp_path / folder).mkdir()
+    of_file = fm.score(rows, output=tmp_path / "file" / name, **options)
+    in_memory = fm.score(KINDS[kind](), output=tmp_path / "memory" / name, **options)
+    assert in_memory.summary == of_file.summary
+    assert in_memory.run.rows == 40
+    assert without_inputs(tmp_path / "memory" / name) == without_inputs(tmp_path / "file" / name)
+    if name == "s.parquet":
+        made, expected = (pq.read_table(tmp_path / where / name) for where in ("memory", "file"))
+        assert made.to_pydict() == expected.to_pydict()
+    else:
+        assert (tmp_path / "memory" / name).read_bytes() == (tmp_path / "file" / name).read_bytes()
+
+
+@pytest.mark.parametrize("suffix", ["arrow", "jsonl", "csv"])
+def test_files_are_scored_in_memory_as_the_same_table(tmp_path: Path, rows: Path, suffix: str) -> None:
+    metrics = METRICS if suffix != "csv" else "latency_ms"
+    if suffix == "jsonl":
+        rows = tmp_path / "rows.jsonl"
+        rows.write_text("".join(json.dumps(row) + "\n" for row in TABLE.to_pylist()))
+    elif suffix == "csv":
+        rows = tmp_path / "rows.csv"
+        pd.DataFrame(ROWS).drop(columns="reference").to_csv(rows, index=False)
+    expected = fm.score(TABLE, metrics, keep="note")
+    scores = fm.score([rows], metrics, keep="note", threads=2)
+    assert scores.column_names == expected.column_names
+    assert scores.to_pydict() == expected.to_pydict()
+    assert fm.summarize(scores).figures == fm.summarize(expected).figures
+    assert fm.profile(rows, metrics).rows == fm.profile(TABLE, metrics).rows == 40
+
+
+def test_standard_input_is_scored(rows: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(rows.read_bytes())))
+    assert fm.score("-", "token_f1").equals(fm.score(TABLE, "token_f1"))
+
+
+GIVEN: dict[str, Any] = {
+    **{"on_error": "skip", "resume": True, "overwrite": True, "work": "folder", "guard": False},
+    **{"batch_rows": 5, "engine": "ray", "workers": 2, "address": "auto"},
+    **{"name": "a run", "times": True},
+}
+
+
+@pytest.mark.parametrize("option", GIVEN)
+def test_options_of_outputs_need_an_output(rows: Path, option: str) -> None:
+    for table in (TABLE, rows):
+        with pytest.raises(OptionError, match=rf"^{option}=.*: applies to results in a file; "):
+            fm.score(table, "token_f1", **{option: GIVEN[option]})
+
+
+def test_every_option_of_a_run_is_refused_without_an_output() -> None:
+    assert {field.name for field in dataclasses.fields(RunOptions)} - {"limits", "progress"} <= set(GIVEN)
+
+
+def test_progress_is_that_of_all_rows(rows: Path) -> None:
+    for table in (TABLE, rows):
+        steps: list[Any] = []
+        fm.score(table, "token_f1", progress=steps.append)
+        assert [step.rows for step in steps][-1] == 40
+        assert [step.rows for step in steps] == sorted(step.rows for step in steps)
+
+
+def test_a_format_is_of_files() -> None:
+    with pytest.raises(OptionError, match=r"^format='csv': a table in memory has none"):
+        fm.score(TABLE, "token_f1", format="csv")
+
+
+def test_kept_columns_keep_their_types_in_memory() -> None:
+    scores = fm.score(KINDS["dictionary"](), "token_f1", keep=["note", "latency_ms"])
+    assert scores.column_names == ["id", "note", "latency_ms", "token_f1"]
+    assert scores["note"].to_pylist() == ROWS["note"]
+    assert pa.types.is_dictionary(scores["note"].type)
+
+
+def test_bad_rows_in_memory_are_set_aside(tmp_path: Path) -> None:
+    long = {"id": [1, 2, 3], "answer": ["a", "b" * 200, "c"], "reference": ["a", "b", "d"]}
+    with pytest.raises(InputError, match=r"^the table, row 1: the row has more than 150 bytes"):
+        fm.score(long, "token_f1", output=tmp_path / "o.jsonl", max_row_bytes=150)
+    scored = fm.score(long, "token_f1", output=tmp_path / "o.jsonl", max_row_bytes=150, on_error="skip")
+    assert (scored.run.rows, scored.run.rejected) == (2, 1)
+    [reject] = map(json.loads, (tmp_path / "o.jsonl.rejects.jsonl").read_text().splitlines())
+    assert (reject["file"], reject["row"]) == ("the table", 1)
+
+
+def test_bad_rows_of_files_are_named_in_memory(tmp_path: Path) -> None:
+    (tmp_path / "rows.jsonl").write_text('{"answer": "a", "reference": "a"}\n{"answer": \n')
+    with pytest.raises(InputError, match=r"rows\.jsonl, line 2: "):
+        fm.score(tmp_path / "rows.jsonl", "token_f1")
+
+
+def test_a_killed_run_of_a_table_resumes_with_the_same_table_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = []
+
+    def progress(done: Any) -> None:
+        calls.append(done)
+        if len(calls) == 5:
+            raise KeyboardInterrupt
+
+    out = tmp_path / "o.jsonl"
+    with pytest.raises(KeyboardInterrupt):
+        fm.score(TABLE, "token_f1", output=out, progress=progress, threads=1)
+    assert not out.exists()
+    with pytest.raises(OutputError, match="input"):
+        fm.score(TABLE.slice(1), "token_f1", output=out, resume=True)
+    resumed = fm.score(TABLE, "token_f1", output=out, resume=True)
+    assert 0 < resumed.run.resumed_rows < 40
+    fm.score(TABLE, "token_f1", output=tmp_path / "whole.jsonl")
+    assert out.read_bytes() == (tmp_path / "whole.jsonl").read_bytes()
+
+
+def test_a_source_of_a_table_reads_only_what_is_selected() -> None:
+    source = FrameSource({"answer": ["a", None], "meta": [object(), object()], "n": [1, 2]})
+    assert (source.names, source.rows) == (["answer", "meta", "n"], None)
+    selection = source.select({"n": "number"})
+    assert [chunk.batch.to_pylist() for chunk in source.chunks(selection)] == [[{"n": 1}, {"n": 2}]]
+    assert source.rows == 2
+    with pytest.raises(ColumnError, match="column 'n': expected text, got int64"):
+        source.select({"n": "text"})
+
+
+def test_batches_of_different_types_are_named() -> None:
+    batches = [pa.table({"answer": ["a"], "x": [1]}), pa.table({"answer": ["b"], "x": ["b"]})]
+    with pytest.raises(ColumnError, match="columns of different types"):
+        FrameSource(batches).hold(["x"])
+
+
+def shouted(question: str) -> str:
+    """A bot."""
+    return question.upper()
+
+
+def letters(texts: Any) -> np.ndarray:
+    """A made-up model."""
+    return np.array([[len(text), text.count("P") + 1.0] for text in texts], np.float32)
+
+
+@pytest.mark.parametrize("kind", ["arrow", "reader", "pandas"])
+@pytest.mark.parametrize("sample", [None, 7])
+def test_bots_answer_tables_and_files_alike(tmp_path: Path, rows: Path, kind: str, sample: int | None) -> None:
+    options: dict[str, Any] = {"keep": ["note"], "sample": sample, "repeats": 2}
+    tables = [
+        fm.answer(KINDS[kind](), shouted, **options),
+        fm.answer(rows, shouted, **options),
+        *(
+            pq.read_table(fm.answer(given, shouted, output=tmp_path / f"{name}.parquet", **options).run.output)
+            for name, given in (("memory", KINDS[kind]()), ("file", rows))
+        ),
+    ]
+    plain = [table.select(["id", "note", "repeat", "answer", "answer_status"]).to_pydict() for table in tables]
+    assert len(plain[0]["id"]) == 2 * (sample or 40)
+    assert all(one == plain[0] for one in plain)
+
+
+@pytest.mark.parametrize("kind", ["arrow", "reader", "pandas", "dictionary"])
+def test_texts_are_embedded_alike_in_tables_and_files(tmp_path: Path, rows: Path, kind: str) -> None:
+    embedder = fm.Embedder(letters)
+    tables = [
+        fm.embed(KINDS[kind](), embedder, keep="note"),
+        fm.embed(rows, embedder, keep="note"),
+        *(
+            pq.read_table(fm.embed(given, embedder, output=tmp_path / f"{name}.parquet", keep="note").run.output)
+            for name, given in (("memory", KINDS[kind]()), ("file", rows))
+        ),
+    ]
+    names = ["id", "note", "question_embedding", "answer_embedding", "reference_embedding"]
+    plain = [table.select(names).to_pydict() for table in tables]
+    assert all(one == plain[0] for one in plain)
+    assert plain[0]["answer_embedding"][:4] == [[14.0, 2.0], [14.0, 2.0], [14.0, 2.0], None]
+
+
+@pytest.mark.parametrize("until", [None, "n >= 16"])
+@pytest.mark.parametrize("sample", [None, 30])
+def test_models_judge_tables_and_files_alike(tmp_path: Path, rows: Path, until: str | None, sample: int | None) -> None:
+    options: dict[str, Any] = {"keep": ["note"], "sample": sample, "until": until}
+    with judge_server() as server:
+        settings = fm.JudgeSettings("safety", "m", base_url=server.url, store=tmp_path / "s.sqlite")
+        tables = [
+            fm.judge(TABLE, settings, **options),
+            fm.judge(rows, settings, **options),
+            fm.judge(KINDS["reader"](), "safety", model="m", base_url=server.url, store=settings.store, **options),
+            *(
+                pq.read_table(fm.judge(given, settings, output=tmp_path / f"{name}.parquet", **options).run.output)
+                for name, given in (("memory", KINDS["reader"]()), ("file", rows))
+            ),
+        ]
+    plain = [table.replace_schema_metadata().to_pydict() for table in tables]
+    assert len(plain[0]["id"]) == (sample or 40)
+    assert all(one == plain[0] for one in plain)
+    assert fm.summarize(tables[0])["judge_safety"].mean == fm.summarize(tmp_path / "file.parquet")["judge_safety"].mean
+
+
+def test_settings_of_a_judge_are_given_once() -> None:
+    with pytest.raises(OptionError, match=r"^model=: set it in the JudgeSettings"):
+        fm.judge(TABLE, fm.JudgeSettings("safety", "m"), model="other")
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda **given: fm.answer(TABLE, shouted, **given),
+        lambda **given: fm.embed(TABLE, fm.Embedder(letters), **given),
+    ],
+)
+def test_options_of_outputs_need_an_output_everywhere(call: Any) -> None:
+    for option in ("resume", "overwrite"):
+        with pytest.raises(OptionError, match=rf"^{option}=True: applies to results in a file"):
+            call(**{option: True})
+
+
+def test_questions_are_matched_alike_in_memory_and_in_files(tmp_path: Path) -> None:
+    asked = {"id": [1, 2], "question": ["how to pay", None]}
+    faq = {"question": ["Where is it?", "How do I pay?"], "answer": ["=By mail", "=Online"]}
+    pq.write_table(pa.table(asked), tmp_path / "asked.parquet")
+    pd.DataFrame(faq).to_csv(tmp_path / "faq.csv", index=False)
+    expected = fm.match(asked, faq)
+    assert expected["answer"].to_pylist() == ["=Online", None]
+    assert fm.match(tmp_path / "asked.parquet", [tmp_path / "faq.csv"]).to_pydict() == expected.to_pydict()
+    done = fm.match(pd.DataFrame(asked), tmp_path / "faq.csv", output=tmp_path / "o.csv")
+    assert (done.rows, done.guarded) == (2, 1)
+    assert fm.score(tmp_path / "o.csv", "answer_words")["answer_words"].to_pylist() == [1.0, None]
+    with pytest.raises(OptionError, match=r"^guard=False: applies to a file; name it with output="):
+        fm.match(asked, faq, guard=False)
+
+
+def test_scores_are_validated_alike_in_memory_and_in_files(tmp_path: Path) -> None:
+    scores = {"id": ["007", "7", "8", "9"], "token_f1": [0.1, 0.4, 0.35, 0.8]}
+    labels = {"id": ["9", "8", "7", "007"], "label": [1, 1, 0, 0]}
+    paths = tmp_path / "scores.csv", tmp_path / "labels.csv"
+    for path, table in zip(paths, (scores, labels), strict=True):
+        pd.DataFrame(table).to_csv(path, index=False)
+    expected = fm.validate(scores, labels, resamples=50).to_json()
+    assert fm.validate(*paths, resamples=50).to_json() == expected
+    assert fm.validate(str(paths[0]), labels, resamples=50).to_json() == expected
+
+
+def test_files_are_summarized_as_the_table_they_hold(tmp_path: Path, rows: Path) -> None:
+    paths = [
+        fm.score(TABLE.slice(start, 20), METRICS, output=tmp_path / f"{start}.csv").run.output for start in (0, 20)
+    ]
+    both = fm.summarize(paths)
+    assert both.n_rows == 40
+    parts = [fm.score(TABLE.slice(start, 20), METRICS) for start in (0, 20)]
+    assert both.figures == fm.summarize(parts).figures
+    assert fm.summarize(f"{tmp_path}/*.csv", statistics={"latency_ms": ["p50"]}).figures["latency_ms.p50"] == 19.5
+
+
+def test_several_runs_are_ranked_alike_in_memory_and_in_files(tmp_path: Path) -> None:
+    runs = {"a": {"q": {"x": 2.0, "y": 1.0}, "p": {"x": 1.0}}, "b": {"q": {"x": 1.0, "y": 2.0}}}
+    qrels = {"q": {"x": 1}, "p": {"x": 1}}
+    for name, run in runs.items():
+        (tmp_path / name).write_text(
+            "".join(f"{q} Q0 {d} 1 {s} t\n" for q, docs in run.items() for d, s in docs.items())
+        )
+    tables = {
+        name: {"query_id": ["q", "q"], "doc_id": ["x", "y"], "score": list(runs[name]["q"].values())} for name in runs
+    }
+    report = fm.rank(runs, qrels, "mrr")
+    assert report.to_arrow()["mrr"].to_pylist() == [1.0, 0.25]
+    files = fm.rank([tmp_path / name for name in runs], qrels, "mrr")
+    assert files.to_arrow().drop_columns("run").equals(report.to_arrow().drop_columns("run"))
+    mixed = fm.rank({"a": tmp_path / "a", "b": pa.table(tables["b"])}, qrels, "mrr")
+    assert mixed.to_arrow().equals(report.to_arrow())
+    assert fm.rank(tables, qrels, "mrr", missing="skip").to_arrow()["mrr"].to_pylist() == [1.0, 0.5]
+    assert fm.rank(runs["b"], qrels, "mrr").mean == {"mrr": 0.5}
+
+
+def test_finished_batches_leave_bad_rows_out_or_end_with_the_first(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_text('{"n": "a"}\n{"n": \n{"n": "' + "b" * 99 + '"}\n{"n": "c"}\n')
+    for source in (open_table(path, None, 60), open_table({"n": ["a", "b" * 99, "c"]}, None, 60)):
+        selection = source.select({"n": "text"})
+        with pytest.raises(FileFormatError, match=r"line 2|row 1"):
+            list(good_batches(source, selection))
+        for rows in (1, 100):
+            batches = list(good_batches(source, selection, limits=Limits(batch_rows=rows), skip=True))
+            assert [value for batch in batches for value in batch["n"].to_pylist()] == ["a", "c"]
+            assert all(batch.schema.equals(selection.schema) for batch in batches)

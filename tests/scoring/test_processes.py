@@ -1,0 +1,215 @@
+"""Threads, children, cold starts, installs that cannot be written to, and no compiler: the same bits everywhere."""
+
+import gc
+import json
+import os
+import pickle
+import random
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from fastmetrics.commands import COMMANDS
+from fastmetrics.commands.garbage_collection import rare_garbage_collection
+from tests.support.every_metric import bits
+from tests.support.program import ENVIRONMENT, ROOT
+
+pytestmark = pytest.mark.slow
+
+FEW = ("answer_length", "repeated_ids")
+ROWS = 30
+SCORES = f"import json; from tests.support.every_metric import bits; print(json.dumps(bits({ROWS}, {FEW})))"
+HEAVY = ("numba", "numpy", "pyarrow", "sklearn", "faiss", "scipy", "pandas", "polars", "rich", "typer", "sacrebleu")
+
+
+def start(code, **environment):
+    settings = {**ENVIRONMENT, **{name: str(value) for name, value in environment.items()}}
+    return subprocess.Popen(
+        [sys.executable, "-P", "-c", code], env=settings, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+
+
+def said(process):
+    out, err = process.communicate()
+    assert process.returncode == 0, err
+    return json.loads(out.splitlines()[-1])
+
+
+def test_import_does_not_load_heavy_packages():
+    code = f"import sys, json, fastmetrics; print(json.dumps([n for n in {HEAVY} if n in sys.modules]))"
+    assert said(start(code)) == []
+    names = (
+        "import json, fastmetrics; assert 'token_f1' in dir(fastmetrics); print(json.dumps(fastmetrics.__version__))"
+    )
+    assert said(start(names))
+
+
+LOADED = "import json, sys; print(json.dumps([name for name in sys.modules if name.startswith('fastmetrics')]))"
+
+
+def test_program_imports_only_the_command_that_is_called():
+    commands = {f"fastmetrics.commands.{name.replace('-', '_')}" for name in COMMANDS}
+    assert not commands & set(said(start(f"import fastmetrics.cli\n{LOADED}")))
+    call = "import sys, fastmetrics.cli\nsys.argv[1:] = ['stored-calls', '--help']\ntry:\n    fastmetrics.cli.main()"
+    assert commands & set(said(start(f"{call}\nexcept SystemExit:\n    pass\n{LOADED}"))) == {
+        "fastmetrics.commands.stored_calls"
+    }
+
+
+def test_importing_a_package_does_not_load_the_metrics():
+    assert "fastmetrics.metrics" not in said(start(f"from fastmetrics import errors\n{LOADED}"))
+
+
+def test_program_collects_garbage_rarely_and_freezes_what_is_left():
+    before = gc.get_threshold()
+    try:
+        with rare_garbage_collection():
+            assert gc.get_threshold()[0] > before[0]
+            made = [[]]
+            assert any(one is made for one in gc.get_objects())
+        assert gc.get_threshold() == before
+        assert not any(one is made for one in gc.get_objects()), "a frozen object is in no generation"
+    finally:
+        gc.unfreeze()
+
+
+def test_concurrent_threads_give_the_same_bits():
+    expected = bits(200)
+    with ThreadPoolExecutor(8) as pool:
+        assert all(found == expected for found in pool.map(bits, [200] * 16))
+
+
+CHILDREN = """
+import json, multiprocessing, sys
+from tests.support.every_metric import bits
+
+if __name__ == "__main__":
+    expected = bits({rows}) if {warm} else None
+    with multiprocessing.get_context("{method}").Pool(2) as pool:
+        found = pool.map(bits, [{rows}] * 3)
+    expected = expected or bits({rows})
+    print(json.dumps(all(one == expected for one in found)))
+"""
+
+
+@pytest.mark.parametrize("warm", [True, False])
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_forked_processes_give_the_same_bits(tmp_path, method, warm):
+    """Before and after the parent has used threads and kernels."""
+    script = tmp_path / "children.py"
+    script.write_text(CHILDREN.format(rows=ROWS, method=method, warm=warm))
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", str(script)], env=ENVIRONMENT, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (0, "true\n"), done.stderr
+
+
+USED = """
+import json, sys
+from tests.support.every_metric import bits
+made = bits({rows}, {few})
+kernels = [k for n, m in sys.modules.items() if n.startswith("fastmetrics.kernels.")
+           for k in vars(m).values() if hasattr(k, "stats")]
+hits, misses = (sum(sum(getattr(k.stats, name).values()) for k in kernels) for name in ("cache_hits", "cache_misses"))
+print(json.dumps([made, hits, misses]))
+"""
+
+
+def test_concurrent_cold_starts_then_cached_and_broken_cache_starts(tmp_path):
+    cold = [start(SCORES, NUMBA_CACHE_DIR=tmp_path) for _ in range(3)]
+    expected = bits(ROWS, FEW)
+    assert [said(process) for process in cold] == [expected] * 3
+    code = USED.format(rows=ROWS, few=FEW)
+    made, hits, misses = said(start(code, NUMBA_CACHE_DIR=tmp_path))
+    assert (made, misses) == (expected, 0)
+    assert hits >= 2
+    for number, path in enumerate(sorted(tmp_path.rglob("*.nb[ic]"))):
+        path.write_bytes(path.read_bytes()[: (0, 40, -40)[number % 3]])
+    assert said(start(SCORES, NUMBA_CACHE_DIR=tmp_path)) == expected
+
+
+def test_corrupt_or_swapped_cache_files_are_not_run(tmp_path):
+    expected = said(start(SCORES, NUMBA_CACHE_DIR=tmp_path))
+    chance = random.Random(5)
+    machine_code = sorted(tmp_path.rglob("*.nbc"))
+    for one, other in zip(machine_code[::2], machine_code[1::2], strict=False):
+        first, second = one.read_bytes(), other.read_bytes()
+        one.write_bytes(second)
+        other.write_bytes(first)
+    assert said(start(SCORES, NUMBA_CACHE_DIR=tmp_path)) == expected
+    for number, path in enumerate(sorted(tmp_path.rglob("*.nb[ic]"))):
+        whole = path.read_bytes()
+        place = chance.randrange(len(whole))
+        flipped = whole[:place] + bytes([whole[place] ^ 1 << chance.randrange(8)]) + whole[place + 1 :]
+        path.write_bytes((chance.randbytes(len(whole)), flipped, pickle.dumps(([], 1)))[number % 3])
+    assert said(start(SCORES, NUMBA_CACHE_DIR=tmp_path)) == expected
+
+
+def copied(tmp_path):
+    """The package and what tests it, in a folder whose caches cannot be made: a file stands where each would go."""
+    for name in ("fastmetrics", "tests"):
+        shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for folder in (tmp_path / "fastmetrics").rglob("**/"):
+        (folder / "__pycache__").touch()
+    return {"PYTHONPATH": tmp_path, "PYTHONDONTWRITEBYTECODE": "1"}
+
+
+def test_read_only_install_caches_kernels_in_home_folder(tmp_path):
+    install = copied(tmp_path)
+    home = tmp_path / "home"
+    nowhere = tmp_path / "fastmetrics" / "cli.py" / "cache"
+    expected = bits(ROWS, FEW)
+    kept = {"HOME": home, "XDG_CACHE_HOME": home / "cache", "NUMBA_CACHE_DIR": ""}
+    assert said(start(SCORES, **install, **kept)) == expected
+    assert list(home.rglob("*.nbc"))
+    lost = {"HOME": nowhere, "XDG_CACHE_HOME": nowhere, "NUMBA_CACHE_DIR": nowhere}
+    assert said(start(SCORES, **install, **lost)) == expected
+
+
+def test_full_cache_disk_is_not_an_error(tmp_path):
+    def cramped():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
+
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", SCORES],
+        env={**ENVIRONMENT, "NUMBA_CACHE_DIR": str(tmp_path)},
+        stdout=subprocess.PIPE,
+        preexec_fn=cramped,
+        check=True,
+    )
+    assert json.loads(done.stdout) == bits(ROWS, FEW)
+
+
+def test_changed_kernel_invalidates_its_callers(tmp_path):
+    install = copied(tmp_path)
+    caches = {"NUMBA_CACHE_DIR": tmp_path / "cache"}
+    code = USED.format(rows=5, few=("answer_length",))
+    said(start(code, **install, **caches))
+    assert said(start(code, **install, **caches))[2] == 0
+    other = tmp_path / "fastmetrics" / "kernels" / "stats" / "exact_sums.py"
+    other.write_text(other.read_text() + "\n# changed\n")
+    assert said(start(code, **install, **caches))[2] > 0
+
+
+def test_scores_are_equal_without_a_compiler():
+    code = f"import json; from tests.support.every_metric import bits; print(json.dumps(bits({ROWS})))"
+    assert said(start(code, NUMBA_DISABLE_JIT=1)) == bits(ROWS)
+
+
+def test_program_runs_from_any_folder(tmp_path):
+    (tmp_path / "t.jsonl").write_text('{"answer": "a", "reference": "a"}\n')
+    done = subprocess.run(
+        [sys.executable, "-m", "fastmetrics", "score", "t.jsonl", "-o", "o.csv", "-m", "exact_match", "-q"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        check=True,
+    )
+    assert done.returncode == 0
+    assert Path(tmp_path / "o.csv").read_text() == '"exact_match"\n1\n'

@@ -1,0 +1,68 @@
+"""The file of rejected rows: what a line says, whatever the row was, and in which order."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from fastmetrics.engines.local import Job, run
+from fastmetrics.tables import Limits, Place, Reject, open_source
+from tests.support.toy_scores import KINDS, choosy
+
+
+def rejects(source: Path, **options: object) -> list[dict[str, object]]:
+    """The rejects of a run, line by line."""
+    output = source.with_name("o.jsonl")
+    made = run(open_source(source), Job(choosy, KINDS), output, on_error="skip", overwrite=True, **options)
+    return [json.loads(line) for line in made.rejects.read_text(encoding="utf-8").splitlines()]
+
+
+@pytest.mark.parametrize(("where", "unit"), [("line 7", "line"), ("row 7", "row")])
+def test_reject_line_holds_file_place_column_reason_and_row(where: str, unit: str) -> None:
+    text = Reject(Place(0, 6), "in.csv", where, "answer", "expected a ü", "1,😀\u2028").to_json()
+    assert json.loads(text) == {
+        "file": "in.csv",
+        unit: 7,
+        "column": "answer",
+        "reason": "expected a ü",
+        "raw": "1,😀\u2028",
+    }
+    assert "\n" not in text
+    assert "ü" in text, "readable"
+    assert "😀" in text
+
+
+@pytest.mark.parametrize("length", [9_999, 10_000, 10_001, 3_000_000])
+def test_long_rejected_row_is_cut_after_10_000_characters(tmp_path: Path, length: int) -> None:
+    (tmp_path / "in.jsonl").write_text('{"id": 1, "answer": "x"}\n' + "ü" * length, encoding="utf-8")
+    (found,) = rejects(tmp_path / "in.jsonl")
+    assert found["raw"] == "ü" * min(length, 10_000)
+
+
+def test_rejects_are_in_row_order(tmp_path: Path) -> None:
+    """Whether the reader found them or scoring did, and whichever comes first within a batch."""
+    answers = ["short", "fine", "bad", "fine", "a,b", "caf\udce9", "bad", "fine", "short", "a,b", "caf\udce9", "bad"]
+    lines = [f"q{n}" if one == "short" else f"q{n},{one}" for n, one in enumerate(answers)]
+    (tmp_path / "in.csv").write_bytes("\n".join(["id,answer", *lines]).encode(errors="surrogateescape"))
+    for limits in (Limits(), Limits(batch_rows=1), Limits(part_rows=2), Limits(batch_rows=2, part_rows=3)):
+        for threads in (1, 3):
+            found = rejects(tmp_path / "in.csv", limits=limits, threads=threads)
+            assert [one["line"] for one in found] == [n + 2 for n, one in enumerate(answers) if one != "fine"]
+
+
+def test_rejected_row_with_invalid_utf8_is_written_by_column(tmp_path: Path) -> None:
+    answers = pa.array([b"caf\xe9", None], pa.binary()).view(pa.string())
+    table = pa.table({"id": [7, 8], "answer": answers, "more": ["x", "y"]})
+    pq.write_table(table, tmp_path / "in.parquet")
+    (found,) = rejects(tmp_path / "in.parquet")
+    assert found == {
+        "file": str(tmp_path / "in.parquet"),
+        "row": 0,
+        "column": "answer",
+        "reason": "invalid UTF-8: byte 0xe9 at byte 3",
+        "raw": "id: 7; answer: caf\ufffd",
+    }

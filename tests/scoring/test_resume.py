@@ -1,0 +1,328 @@
+"""Runs that end early: nothing half under the final name, and nothing different after resuming."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from fastmetrics.core.batch_sizes import SIZES
+from fastmetrics.engines.local import Job, run
+from fastmetrics.errors import InputError, OutputError
+from fastmetrics.tables import Limits, open_source
+from tests.support.optional_parts import NO_MOUNT
+
+pytestmark = pytest.mark.slow
+
+LIMITS = Limits(batch_rows=64, part_rows=100)
+KINDS = {"id": "id", "answer": "text"}
+
+
+def plain(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """A score that is undefined here and there."""
+    values = [float("nan") if n % 11 == 0 else n / 7 for n in batch["id"].to_pylist()]
+    return pa.record_batch({"id": batch["id"], "score": pa.array(values, pa.float64())})
+
+
+def choosy(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """The same, refusing some rows."""
+    for n in batch["id"].to_pylist():
+        if n % 97 == 5:
+            raise InputError("expected another number")
+    return plain(batch)
+
+
+def count(part: pa.RecordBatch) -> int:
+    """Something to remember of each part."""
+    return part.num_rows
+
+
+class StopError(Exception):
+    """What ends a run early here."""
+
+
+def failing_at(row: int):
+    """The score, until that row."""
+
+    def score(batch: pa.RecordBatch) -> pa.RecordBatch:
+        if any(n >= row for n in batch["id"].to_pylist()):
+            raise StopError
+        return choosy(batch)
+
+    return score
+
+
+def job(score=choosy, **signature) -> Job:
+    """A job whose signature may vary."""
+    return Job(score, KINDS, {"version": "1", **signature}, count, lambda parts, rejected: {"rows": sum(parts)})
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    path = tmp_path / "in.jsonl"
+    lines = [json.dumps({"id": n, "answer": "word " * (n % 13)}) for n in range(1000)]
+    lines[100] = lines[499] = lines[999] = "broken"
+    path.write_text("\n".join(lines))
+    return path
+
+
+def go(source: Path, output: object, score=choosy, **options):
+    options = {"limits": LIMITS, "on_error": "skip", **options}
+    return run(open_source(source), job(score), output, **options)
+
+
+def files(path: Path) -> dict[str, bytes]:
+    """The bytes of a file, or of each file in a folder, with those of its rejects."""
+    inside = sorted(path.iterdir()) if path.is_dir() else [path]
+    rejects = path.with_name(path.name + ".rejects.jsonl")
+    return {one.name.removeprefix(path.name): one.read_bytes() for one in [*inside, rejects]}
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("name", ["o.parquet", "o.jsonl", "o.csv.gz", "o.arrow", "o/"])
+def test_failed_run_resumes_to_the_same_bytes(tmp_path, source, name, threads):
+    (tmp_path / "whole").mkdir()
+    whole = go(source, f"{tmp_path}/whole/{name}")
+    for row in (50, 450, 720, 990):
+        with pytest.raises(StopError):
+            go(source, f"{tmp_path}/{name}", failing_at(row), threads=threads, resume=True)
+        assert not (tmp_path / name).exists()
+    result = go(source, f"{tmp_path}/{name}", threads=3 - threads, resume=True)
+    assert files(result.output) == files(whole.output)
+    assert result.resumed_rows > 0
+    assert (result.rows, result.rejected, result.observed) == (whole.rows, whole.rejected, whole.observed)
+    assert whole.rejected == 3 + sum(n % 97 == 5 and n != 999 for n in range(1000))
+    assert not result.output.with_name(result.output.name + ".partial").exists()
+
+
+def test_unfinished_run_needs_resume_or_overwrite(tmp_path, source):
+    with pytest.raises(StopError):
+        go(source, tmp_path / "o.parquet", failing_at(450))
+    with pytest.raises(OutputError) as caught:
+        go(source, tmp_path / "o.parquet")
+    assert str(caught.value) == (
+        f"{tmp_path}/o.parquet.partial contains an unfinished run; "
+        "choose resume=True to continue it or overwrite=True to start again"
+    )
+    assert go(source, tmp_path / "o.parquet", overwrite=True).resumed_rows == 0
+
+
+def test_resuming_a_different_run_raises(tmp_path, source):
+    output = tmp_path / "o.parquet"
+    with pytest.raises(StopError):
+        go(source, output, failing_at(450))
+    kept = sorted((tmp_path / "o.parquet.partial").rglob("*"))
+    options = {"limits": LIMITS, "on_error": "skip", "resume": True}
+
+    def refusal(job_: Job, **changed: object) -> str:
+        with pytest.raises(OutputError) as caught:
+            run(open_source(source), job_, output, **{**options, **changed})
+        return str(caught.value)
+
+    start = f"cannot resume {output}: "
+    end = "; choose overwrite=True to start again"
+    assert refusal(job(version="2")) == f"{start}version was '1', is '2'{end}"
+    assert refusal(job(), on_error="fail") == f"{start}the handling of bad rows was 'skip', is 'fail'{end}"
+    size = "the size of a part (rows, bytes)"
+    assert refusal(job(), limits=Limits(part_rows=50)) == f"{start}{size} was [100, 67108864], is [50, 67108864]{end}"
+    os.utime(source, (1, 1))
+    moments = r"was of 2\d{3}-\d\d-\d\d [\d:.]+ UTC, is of 1970-01-01 00:00:01.000000 UTC"
+    assert re.fullmatch(f"{start}the content of {source} {moments}{end}", refusal(job()))
+    assert sorted((tmp_path / "o.parquet.partial").rglob("*")) == kept
+
+
+@pytest.mark.parametrize("name", ["o.parquet", "o/"])
+@pytest.mark.parametrize("harm", ["truncate", "flip", "remove", "journal", "torn"])
+def test_damaged_part_is_scored_again(tmp_path, source, name, harm):
+    (tmp_path / "whole").mkdir()
+    whole = go(source, f"{tmp_path}/whole/{name}")
+    with pytest.raises(StopError):
+        go(source, f"{tmp_path}/{name}", failing_at(800))
+    work = Path(f"{tmp_path}/{name.rstrip('/')}.partial")
+    parts = sorted((work / "parts").iterdir())
+    assert len(parts) >= 3
+    victim, data = parts[1], parts[1].read_bytes()
+    journal = (work / "journal.jsonl").read_bytes()
+    if harm == "truncate":
+        victim.write_bytes(data[:-7])
+    elif harm == "flip":
+        victim.write_bytes(data[:300] + bytes([data[300] ^ 1]) + data[301:])
+    elif harm == "remove":
+        victim.unlink()
+    elif harm == "journal":
+        lines = [line for line in journal.splitlines(keepends=True) if b'"number": 1,' not in line]
+        (work / "journal.jsonl").write_bytes(b"".join(lines))
+    else:
+        (work / "journal.jsonl").write_bytes(journal[:-9])
+    result = go(source, f"{tmp_path}/{name}", resume=True, threads=2)
+    assert files(result.output) == files(whole.output)
+    assert 0 < result.resumed_rows < whole.rows
+
+
+def test_kill_between_renames_is_recovered(tmp_path, source, monkeypatch):
+    whole = go(source, tmp_path / "whole.csv")
+    replace, done = os.replace, []
+
+    def killed(old: os.PathLike[str], new: os.PathLike[str]) -> None:
+        if Path(new).parent == tmp_path:
+            done.append(new)
+            if len(done) == stop:
+                raise StopError
+        replace(old, new)
+
+    for stop in (1, 2, 3):
+        output = tmp_path / f"{stop}.csv"
+        monkeypatch.setattr(os, "replace", killed)
+        done.clear()
+        with pytest.raises(StopError):
+            go(source, output)
+        monkeypatch.setattr(os, "replace", replace)
+        assert not output.exists()
+        result = go(source, output, resume=True)
+        assert files(output) == files(whole.output)
+        assert (result.rows, result.rejected) == (whole.rows, whole.rejected)
+        assert Path(f"{output}.meta.json").read_text() == (tmp_path / "whole.csv.meta.json").read_text()
+
+
+def test_concurrent_runs_with_one_output_raise(tmp_path, source):
+    seen = []
+
+    def nested(batch: pa.RecordBatch) -> pa.RecordBatch:
+        if not seen:
+            with pytest.raises(OutputError) as caught:
+                go(source, tmp_path / "o.parquet")
+            seen.append(str(caught.value))
+        return plain(batch)
+
+    go(source, tmp_path / "o.parquet", nested)
+    assert seen == [f"another run (process {os.getpid()}) is writing {tmp_path}/o.parquet"]
+    assert pq.read_table(tmp_path / "o.parquet").num_rows == 997
+
+
+RUN = """
+import itertools, sys, time, resource
+import pyarrow as pa
+from fastmetrics.engines.local import Job, run
+from fastmetrics.errors import OutputError
+from fastmetrics.tables import Limits, open_source
+begun = itertools.count()
+def score(batch):
+    pause = float(sys.argv[3])
+    time.sleep(300 if pause and next(begun) > 20 else pause)
+    return pa.record_batch({"id": batch["id"], "score": batch["id"].cast(pa.float64())})
+if len(sys.argv) > 4:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[4]), int(sys.argv[4])))
+try:
+    limits = Limits(batch_rows=500, part_rows=2000)
+    job = Job(score, {"id": "id", "answer": "text"}, {"version": "1"})
+    run(open_source(sys.argv[1]), job, sys.argv[2], threads=2, limits=limits, resume=True)
+except OutputError as error:
+    print(error)
+"""
+
+
+def start(*arguments: object) -> subprocess.Popen[str]:
+    """A run of its own process, which comes to no end if it pauses before each batch."""
+    return subprocess.Popen(
+        [sys.executable, "-c", RUN, *map(str, arguments)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
+    )
+
+
+@pytest.fixture
+def numbers(tmp_path: Path) -> Path:
+    path = tmp_path / "in.parquet"
+    pq.write_table(pa.table({"id": range(60_000), "answer": ["word " * 20] * 60_000}), path)
+    return path
+
+
+def test_killed_run_resumes_to_the_same_bytes(tmp_path, numbers):
+    assert start(numbers, tmp_path / "whole.parquet", 0).communicate() == ("", "")
+    rng, work = random.Random(7), tmp_path / "o.parquet.partial"
+    for _ in range(4):
+        run_ = start(numbers, tmp_path / "o.parquet", 0.02)
+        parts = len(list((work / "parts").glob("*.arrow"))) if work.exists() else 0
+        late = time.monotonic() + 120
+        while run_.poll() is None and len(list((work / "parts").glob("*.arrow"))) <= parts and time.monotonic() < late:
+            time.sleep(0.005)
+        time.sleep(rng.random() / 10)
+        run_.send_signal(signal.SIGKILL)
+        run_.communicate()
+        assert time.monotonic() < late, "a run that is resumed makes further parts"
+        assert run_.returncode == -signal.SIGKILL
+        assert not (tmp_path / "o.parquet").exists()
+    assert start(numbers, tmp_path / "o.parquet", 0).communicate() == ("", "")
+    assert (tmp_path / "o.parquet").read_bytes() == (tmp_path / "whole.parquet").read_bytes()
+    assert not work.exists()
+
+
+def test_file_size_limit_leaves_a_resumable_run(tmp_path, numbers):
+    assert start(numbers, tmp_path / "whole.csv", 0).communicate() == ("", "")
+    stdout, stderr = start(numbers, tmp_path / "o.csv", 0, 100_000).communicate()
+    assert stdout == f"cannot write {tmp_path}/o.csv: File too large\n", stderr
+    assert not (tmp_path / "o.csv").exists()
+    assert len(list((tmp_path / "o.csv.partial" / "parts").glob("*.arrow"))) > 0
+    assert not (tmp_path / "o.csv.partial" / "output.csv").exists()
+    assert start(numbers, tmp_path / "o.csv", 0).communicate() == ("", "")
+    assert (tmp_path / "o.csv").read_bytes() == (tmp_path / "whole.csv").read_bytes()
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path):
+    """A file system of 1 MB, where one may be mounted; elsewhere the limit on the size of a file must do."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(folder)]
+    # env: a system without the program fails like one that refuses
+    if os.geteuid() != 0 or subprocess.run(["env", *mount], capture_output=True, check=False).returncode:
+        pytest.skip(NO_MOUNT)
+    yield folder
+    subprocess.run(["umount", str(folder)], check=True)
+
+
+def test_full_disk_leaves_a_resumable_run(tmp_path, numbers, small_disk):
+    assert start(numbers, tmp_path / "whole.parquet", 0).communicate() == ("", "")
+    output = small_disk / "o.parquet"
+    for _ in range(2):
+        stdout, stderr = start(numbers, output, 0).communicate()
+        assert stdout == f"cannot write {output}: No space left on device\n", stderr
+        assert not output.exists()
+        assert (small_disk / "o.parquet.partial" / "journal.jsonl").stat().st_size > 0
+    subprocess.run(["mount", "-o", "remount,size=10m", str(small_disk)], check=True)
+    assert start(numbers, output, 0).communicate() == ("", "")
+    assert output.read_bytes() == (tmp_path / "whole.parquet").read_bytes()
+    assert sorted(one.name for one in small_disk.iterdir()) == ["o.parquet"]
+
+
+def test_run_restarted_by_a_late_id_counts_no_earlier_rows(tmp_path, monkeypatch):
+    monkeypatch.setattr(SIZES, "line_block_bytes", 2000)
+    rows = [{"id": n if n < 700 else f"q{n}", "answer": "x"} for n in range(1000)]
+    (tmp_path / "in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+    def score(batch: pa.RecordBatch) -> pa.RecordBatch:
+        return pa.record_batch({"id": batch["id"], "score": pa.array([1.0] * batch.num_rows, pa.float64())})
+
+    def stopping(batch: pa.RecordBatch) -> pa.RecordBatch:
+        if 450 in batch["id"].to_pylist():
+            raise StopError
+        return score(batch)
+
+    with pytest.raises(StopError):
+        go(tmp_path / "in.jsonl", tmp_path / "o.parquet", stopping)
+    seen = []
+    made = go(tmp_path / "in.jsonl", tmp_path / "o.parquet", score, resume=True, progress=seen.append)
+    assert (made.rows, made.resumed_rows, seen[-1].rows) == (1000, 0, 1000)
+    assert max(done.rows for done in seen) == 1000

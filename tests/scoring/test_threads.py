@@ -1,0 +1,75 @@
+"""How many threads may be asked for: one check, one message, before anything is read."""
+
+import math
+
+import numpy as np
+import pytest
+from typer.main import get_command
+
+import fastmetrics as fm
+from fastmetrics.cli import app
+from fastmetrics.errors import OptionError
+from fastmetrics.stats.association import associate
+from fastmetrics.vectors.search_files import build_index, search_run
+from tests.support.program import program
+
+MISSING = "there-is-no-such-file"
+FUNCTIONS = {
+    "token_f1": lambda **options: fm.token_f1([1], [], **options),
+    "rouge": lambda **options: fm.rouge([1], [], **options),
+    "score": lambda **options: fm.score({"answer": ["a"]}, "no such metric", **options),
+    "score of files": lambda **options: fm.score(MISSING, output="out.parquet", **options),
+    "rank": lambda **options: fm.rank(MISSING, MISSING, **options),
+    "rank of runs": lambda **options: fm.rank({"run": {"q": {"a": 1}}}, {"q": {"a": 1}}, "mrr", **options),
+    "geometry": lambda **options: fm.geometry(MISSING, **options),
+    "project": lambda **options: fm.project(MISSING, **options),
+    "nearest": lambda **options: fm.nearest(MISSING, **options),
+    "Index.build": lambda **options: fm.Index.build(MISSING, **options),
+    "Index.load": lambda **options: fm.Index.load(MISSING, **options),
+    "Index.search": lambda **options: fm.Index.build(np.eye(3)).search(MISSING, **options),
+    "build_index": lambda **options: build_index(MISSING, **options),
+    "search_run": lambda **options: search_run(fm.Index.build(np.eye(3)), MISSING, **options),
+    "match_faq": lambda **options: fm.match_faq([1], ["a"], **options),
+    "match": lambda **options: fm.match(MISSING, MISSING, **options),
+    "answer_all": lambda **options: fm.StrictMatchBot({"question": ["a"], "answer": ["b"]}).answer_all([1], **options),
+    "validate": lambda **options: fm.validate({"f1": ["no score"]}, [1], **options),
+    "check_dataset": lambda **options: fm.check_dataset(MISSING, **options),
+    "chunk_utilization": lambda **options: fm.chunk_utilization(MISSING, **options),
+    "domain_analysis": lambda **options: fm.domain_analysis(MISSING, **options),
+    "associate": lambda **options: associate([1.0], [], **options),
+}
+"""Calls in which much is wrong: the number of threads is checked before anything is read."""
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+@pytest.mark.parametrize("threads", [0, -1, 1025, 10**30, 1.5, math.nan, "2", True, [], {}])
+def test_functions_accept_the_same_thread_counts(function, threads):
+    with pytest.raises(OptionError, match=r"^threads=.*: expected a whole number from 1 to 1,024$"):
+        FUNCTIONS[function](threads=threads)
+
+
+def test_threads_accept_integers_of_any_type():
+    assert fm.token_f1(["a"], ["a"], threads=np.int64(1)).tolist() == [1.0]
+    assert fm.rank({"q": {"a": 1}}, {"q": {"a": 1}}, "mrr", threads=np.int8(2)).mean == {"mrr": 1.0}
+
+
+IN = {"rank": 2, "match": 2, "search": 2, "validate": 2, "compare": 2, "sacrebleu-paired": 2, "compare-rankings": 3}
+
+
+COMMANDS = [
+    name for name, one in get_command(app).commands.items() if any(option.name == "threads" for option in one.params)
+]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("threads", ["-1", "0", "1025"])
+def test_commands_accept_the_same_thread_counts(command, threads):
+    more = {
+        "trend": ["token_f1"],
+        "report": ["-o", "out.html"],
+        "plot": ["-o", "out.svg"],
+    } | {name: ["-o", "out.parquet"] for name in ("score", "index", "search", "match", "project")}
+    first = ["histograms"] if command == "plot" else []
+    done = program(command, *first, *[MISSING] * IN.get(command, 1), *more.get(command, []), "--threads", threads)
+    assert (done.code, done.out) == (2, "")
+    assert done.err == f"error: --threads {threads}: expected a whole number from 1 to 1,024\n"

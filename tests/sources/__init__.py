@@ -1,0 +1,1 @@
+"""Tests of metrics against the documents that they come from."""

@@ -1,0 +1,214 @@
+"""Several answers to each question: variance by a plain definition, pass@k by enumeration, pairing by question."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+import statistics
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import fastmetrics as fm
+from fastmetrics.errors import InputError, OptionError
+from fastmetrics.stats.repeats import question_scores
+from tests.support.program import program
+
+
+@given(st.integers(1, 8).flatmap(lambda n: st.tuples(st.just(n), st.integers(0, n), st.integers(1, n + 1))))
+def test_passes_equal_enumeration_of_all_draws(case):
+    n, c, k = case
+    draws = list(itertools.combinations([True] * c + [False] * (n - c), k))
+    expected = [math.nan] * 2 if not draws else [sum(map(rule, draws)) / len(draws) for rule in (any, all)]
+    assert [fm.pass_at_k(n, c, k), fm.pass_hat_k(n, c, k)] == pytest.approx(expected, nan_ok=True)
+
+
+def test_passes_are_unbiased():
+    """The mean over samples of n answers of a question with known probability."""
+    n, p, k = 5, 0.3, 3
+    weights = [math.comb(n, c) * p**c * (1 - p) ** (n - c) for c in range(n + 1)]
+    assert sum(w * fm.pass_at_k(n, c, k) for c, w in enumerate(weights)) == pytest.approx(1 - (1 - p) ** k)
+    assert sum(w * fm.pass_hat_k(n, c, k) for c, w in enumerate(weights)) == pytest.approx(p**k)
+
+
+@pytest.mark.parametrize(
+    ("n", "c", "k", "error"), [(3, 4, 1, InputError), (3, -1, 1, InputError), (3, 1, 0, OptionError)]
+)
+def test_impossible_counts_raise(n, c, k, error):
+    for rate in (fm.pass_at_k, fm.pass_hat_k):
+        with pytest.raises(error):
+            rate(n, c, k)
+
+
+scores = st.none() | st.floats(-5, 5) | st.sampled_from([0.0, 1.0, 0.1])
+
+
+@given(st.lists(st.tuples(st.integers(0, 5), scores), min_size=1, max_size=25), st.randoms())
+def test_variances_equal_the_analysis_of_variance(rows, chance):
+    by_question = {}
+    for question, score in rows:
+        if score is not None:
+            by_question.setdefault(question, []).append(score)
+    groups = [by_question[question] for question in sorted(by_question)]
+    values = np.array([math.nan if score is None else score for _, score in rows])
+    questions = np.array([question for question, _ in rows])
+    result = question_scores(values, questions)
+    assert result.means == pytest.approx([statistics.fmean(group) for group in groups], abs=1e-12)
+    squares = sum(sum((score - statistics.fmean(group)) ** 2 for score in group) for group in groups)
+    freedom = sum(len(group) - 1 for group in groups)
+    within = squares / freedom if freedom else math.nan
+    assert result.within == pytest.approx(within, abs=1e-9, nan_ok=True)
+    if len(groups) > 1 and freedom:
+        noise = within * statistics.fmean(1 / len(group) for group in groups)
+        between = max(statistics.variance(map(statistics.fmean, groups)) - noise, 0)
+        assert result.between == pytest.approx(between, abs=1e-9)
+    order = chance.sample(range(len(rows)), len(rows))
+    shuffled = question_scores(values[order], questions[order])
+    assert shuffled.means.tobytes() == result.means.tobytes()
+    assert repr((shuffled.within, shuffled.between)) == repr((result.within, result.between))
+
+
+def repeated(seed, n=20, answers=3, column=True, shift=0.0):
+    rng = np.random.default_rng(seed)
+    ids = np.repeat([f"q{question}" for question in range(n)], answers)
+    table = {"id": ids, "language": ["ru" if int(one[1:]) % 2 else "en" for one in ids]}
+    table |= {"repeat": np.tile(np.arange(answers), n)} if column else {}
+    table["m"] = np.repeat(np.random.default_rng(5).random(n), answers) + rng.random(n * answers) / 5 + shift
+    table["exact_match"] = (rng.random(n * answers) < 0.5).astype(float)
+    return pa.table(table)
+
+
+def means(table):
+    grouped = table.group_by("id", use_threads=False).aggregate(
+        [("m", "mean"), ("exact_match", "mean"), ("language", "min")]
+    )
+    return grouped.rename_columns(["id", "m", "exact_match", "language"])
+
+
+@pytest.mark.parametrize("column", [True, False])
+def test_compare_pairs_questions_by_the_means_of_their_answers(column):
+    a, b = repeated(1, column=column), repeated(2, column=column, shift=0.1)
+    ours = fm.compare({"a": a, "b": b}, metrics=["m", "exact_match"], by="language")
+    plain = fm.compare({"a": means(a), "b": means(b)}, metrics=["m", "exact_match"], by="language")
+    for one, other in zip(ours, plain, strict=True):
+        assert one.n_paired == other.n_paired
+        assert (one.delta, one.p) == pytest.approx((other.delta, other.p), abs=1e-12)
+    runs = {"a": a.take(np.random.default_rng(1).permutation(60)), "b": b}
+    assert fm.compare(runs, metrics=["m", "exact_match"], by="language")["m"] == ours["m"]
+    assert "m" in [one.metric for one in fm.compare([a, b])]
+    assert "repeat" not in [one.metric for one in fm.compare([a, b])]
+    assert any("3 answers to each of 20 questions" in note for note in ours.notes)
+
+
+def test_one_run_may_have_repeats_alone():
+    a, b = repeated(1), means(repeated(2))
+    (parts,) = fm.compare({"a": a, "b": b}, metrics="m").repeats
+    assert (parts.answers_baseline, parts.answers_other, parts.within_other) == (3.0, 1.0, 0.0)
+    assert parts.within_baseline == pytest.approx(fm.repeats(a)["m"].within / 3)
+    total = np.var(means(b)["m"].to_numpy() - means(a)["m"].to_numpy(), ddof=1)
+    assert parts.between == pytest.approx(max(total - parts.within_baseline, 0), abs=1e-12)
+    assert not fm.compare({"a": means(a), "b": b}, metrics="m").repeats
+
+
+def test_answers_of_failed_calls_leave_the_mean_of_the_rest():
+    a = repeated(1).to_pydict()
+    a["m"][0] = None
+    a["m"][3] = a["m"][4] = a["m"][5] = None
+    compared = fm.compare({"a": a, "b": repeated(2)}, metrics="m")["m"]
+    assert (compared.n_paired, compared.n_only_other) == (19, 1)
+
+
+def test_corpus_metrics_add_the_counts_of_all_answers():
+    rng = np.random.default_rng(3)
+    words = np.array(["the", "cat", "sat", "on", "a", "mat", "in", "paris", "and", "slept"])
+    rows = {
+        "id": np.repeat(np.arange(12), 2).tolist(),
+        "repeat": np.tile([1, 2], 12).tolist(),
+        "answer": [" ".join(rng.choice(words, 6)) for _ in range(24)],
+        "reference": ["the cat sat on a mat"] * 24,
+    }
+    runs = [
+        fm.score(rows | {"answer": rows["answer"][at:] + rows["answer"][:at]}, "corpus_bleu", keep_counts=True)
+        for at in (0, 5)
+    ]
+    runs = [run.append_column("repeat", pa.array(rows["repeat"])) for run in runs]
+    compared = fm.compare(runs, metrics="corpus_bleu")["corpus_bleu"]
+    plain = [float(fm.corpus_bleu(rows["answer"][at:] + rows["answer"][:at], rows["reference"])) for at in (0, 5)]
+    assert compared.n_paired == 12
+    assert (compared.mean_baseline, compared.mean_other) == pytest.approx(plain)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"repeat": [1, 1, 2, 2]}, "the id 1 has the repeat 1 twice, the second in row 1"),
+        ({"question": ["a", "b", "c", "c"]}, "row 1: the id '1' has another question than before"),
+        ({"id": [1, 1, 1, 2]}, "the id '1' occurs in 3 rows"),
+        ({"id": [1, 1, 2, None]}, "an id is missing"),
+    ],
+)
+def test_other_duplicates_stay_errors(change, message):
+    rows = {"id": [1, 1, 2, 2], "m": [0.1, 0.2, 0.3, 0.4]} | change
+    with pytest.raises(InputError) as raised:
+        fm.compare([rows, {"id": [1, 2], "m": [0.0, 1.0]}], metrics="m")
+    assert message.replace("id 1 ", "id '1' ") in str(raised.value)
+
+
+def test_report_of_repeats():
+    table = repeated(4, n=30, answers=4)
+    report = fm.repeats(table, k=(1, 2, 4, 9))
+    metric = report["exact_match"]
+    correct = table["exact_match"].to_numpy().reshape(30, 4).sum(axis=1).astype(int)
+    assert metric.passes[0].pass_at_k.value == pytest.approx(metric.mean.value)
+    assert metric.passes[1].pass_at_k.value == pytest.approx(np.mean([fm.pass_at_k(4, c, 2) for c in correct]))
+    assert metric.passes[2].pass_hat_k.value == pytest.approx(np.mean(correct == 4))
+    assert (metric.passes[3].n_questions, math.isnan(metric.passes[3].pass_at_k.value)) == (0, True)
+    assert metric.n_answers == 120
+    assert metric.standard_error == pytest.approx(np.std(correct / 4, ddof=1) / math.sqrt(30))
+    assert not report["m"].passes
+    assert fm.repeats(table, metrics="m", threshold=0.5)["m"].passes
+    assert report.to_arrow().num_rows == 5
+    with pytest.raises(InputError, match="has one answer to each question"):
+        fm.repeats(means(table))
+    with pytest.raises(KeyError):
+        report["other"]
+
+
+def test_notes_name_the_kinds_of_intervals():
+    """The same kinds as of any mean over the questions; equal answers have an interval from the metric's bounds."""
+    rng = np.random.default_rng(3)
+    ids = np.repeat(np.arange(40), 2)
+    table = {"id": ids, "token_f1": rng.random(80), "exact_match": np.repeat(rng.integers(0, 2, 40), 2)}
+    table |= {"bleu": np.full(80, 25.0), "mine": np.full(80, 0.5)}
+    report = fm.repeats(table, k=1)
+    means = {name: np.asarray(values, np.float64)[::2] for name, values in table.items() if name != "id"}
+    means["token_f1"] = np.asarray(table["token_f1"]).reshape(40, 2).mean(axis=1)
+    plain = {one.metric: one for one in fm.summarize_by(means)}
+    for one in report:
+        expected = plain[one.metric]
+        assert (one.mean.interval, one.mean.low) == (expected.interval, pytest.approx(expected.low, nan_ok=True))
+    kinds = {one.metric: one.mean.interval for one in report}
+    assert kinds == {"token_f1": "skew_t", "exact_match": "exact", "bleu": "worst_case", "mine": "none"}
+    printed = " ".join(str(report).split())
+    assert "Student's t" not in printed
+    assert "95 % intervals over questions: " in printed
+    assert "t widened for skewness (token_f1)" in printed
+    assert "the worst case of what was not seen (bleu)" in printed
+    few = fm.repeats({"id": [1, 1, 2, 2, 3, 3], "token_f1": [0.1, 0.2, 0.4, 0.6, 0.9, 0.9]})
+    assert "†" in str(few.grids()[0])
+    assert "† unreliable" in " ".join(few.remarks())
+
+
+def test_command_equals_function(tmp_path):
+    path = str(tmp_path / "scores.parquet")
+    pq.write_table(repeated(4), path)
+    printed = json.loads(program("repeats", path, "-m", "exact_match", "-k", "2", "-k", "3", "--json").out)
+    assert printed == json.loads(fm.repeats(path, metrics="exact_match", k=(2, 3)).to_json())
+    shown = program("repeats", path).out
+    assert "pass^k" in shown
+    assert max(map(len, shown.splitlines())) <= 80

@@ -1,0 +1,73 @@
+"""The program as a user meets it: arguments in, exit code and printed text out."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+from fastmetrics import cli
+
+ROOT = Path(__file__).parents[2]
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
+
+
+def unfolded(text: str) -> str:
+    """A text in one line: notes that are folded to the width of a terminal are whole again."""
+    return " ".join(text.split())
+
+
+@dataclass(frozen=True)
+class Done:
+    """What a run of the program left behind."""
+
+    code: int
+    out: str
+    err: str
+
+
+def program(*arguments: object, stdin: bytes = b"") -> Done:
+    """Run the program within this process."""
+    out, err = io.StringIO(), io.StringIO()
+    source = io.TextIOWrapper(io.BytesIO(stdin))
+    with (
+        mock.patch.object(sys, "argv", ["fastmetrics", *map(str, arguments)]),
+        mock.patch.object(sys, "stdin", source),
+        contextlib.redirect_stdout(out),
+        contextlib.redirect_stderr(err),
+    ):
+        try:
+            cli.main()
+            code = 0
+        except SystemExit as left:
+            code = int(left.code or 0)
+    return Done(code, out.getvalue(), err.getvalue())
+
+
+def command(*arguments: object) -> list[str]:
+    """The command line that runs the program in a process of its own."""
+    return [sys.executable, "-m", "fastmetrics", *map(str, arguments)]
+
+
+def alone(*arguments: object, **options: Any) -> Done:
+    """Run the program in a process of its own."""
+    settings: dict[str, Any] = {"capture_output": True, "env": ENVIRONMENT, **options}
+    done = subprocess.run(command(*arguments), check=False, **settings)
+    return Done(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+def jsonl(path: Path, *rows: object) -> Path:
+    """A file of JSON lines; a row that is a string or bytes is written as it is."""
+    lines = [
+        row if isinstance(row, bytes) else str(row if isinstance(row, str) else json.dumps(row)).encode()
+        for row in rows
+    ]
+    path.write_bytes(b"".join(line + b"\n" for line in lines))
+    return path

@@ -1,0 +1,275 @@
+"""Every public function that takes columns: a call on made columns, by the names of its arguments."""
+
+from __future__ import annotations
+
+import dataclasses
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+import fastmetrics as fm
+from fastmetrics.core.frames import index_columns
+from fastmetrics.metrics import functions
+from tests.support import every_metric
+
+Columns = dict[str, list[Any]]
+
+
+def letters(texts: Sequence[str]) -> np.ndarray:
+    """A made-up model: how often each small letter occurs, and one more."""
+    return np.array([[text.lower().count(chr(97 + code)) + 0.5 for code in range(26)] for text in texts], np.float32)
+
+
+@dataclass(frozen=True)
+class Call:
+    """A public function on columns: a call with the columns as keyword arguments, and made columns as lists.
+
+    With ``tables``, the call takes one table of the columns as its only argument.
+    """
+
+    call: Callable[..., Any]
+    columns: Columns
+    tables: bool = False
+
+
+CHANCE = random.Random(3)
+ROWS = 16
+IDS = [f"q{row}" for row in range(ROWS)]
+VERDICTS = [CHANCE.choice(["A", "B", "tie", None]) for _ in range(ROWS)]
+FLAGS = [CHANCE.choice([True, False, True, None]) for _ in range(ROWS)]
+GRADES = [CHANCE.choice([1.0, 2.0, 3.0, 4.5, None]) for _ in range(ROWS)]
+SCORES = [CHANCE.choice([0.25, 0.5, 0.75, 1.0, None]) for _ in range(ROWS)]
+WHOLE = [CHANCE.choice([0.0, 0.25, 0.5, 1.0]) for _ in range(ROWS)]
+COUNTS = [CHANCE.choice([1, 2, 30]) for _ in range(ROWS)]
+WORDS = [CHANCE.choice(["bad", "fair", "good", None]) for _ in range(ROWS)]
+STATUSES = [CHANCE.choice(["ok", "ok", "timeout", "missing", None]) for _ in range(ROWS)]
+QUESTIONS = [CHANCE.choice(["Where is my card?", "How do I pay rent?", "Lost pin", None]) for _ in range(ROWS)]
+ANSWERS = [CHANCE.choice(["By mail [1].", "Online. [2]", "I don't know.", "", None]) for _ in range(ROWS)]
+CONTEXTS = [CHANCE.choice([["It comes by mail.", "Pay online."], ["Nothing"], [], None]) for _ in range(ROWS)]
+RANKINGS = [CHANCE.choice([["a", "b"], ["c"], ["b", "d", "a"], None]) for _ in range(ROWS)]
+RELEVANT = [CHANCE.choice([["a"], ["b", "e"]]) for _ in range(ROWS)]
+VECTORS = [[CHANCE.gauss(0, 1) for _ in range(4)] for _ in range(ROWS)]
+TIMES = [1_700_000_000 + 60 * row for row in range(ROWS)]
+LANGUAGES = [CHANCE.choice(["en", "ru"]) for _ in range(ROWS)]
+SESSIONS = [CHANCE.choice(["s", "t", "u"]) for _ in range(ROWS)]
+
+SCORED = {"id": IDS, "language": LANGUAGES, "token_f1": SCORES, "jaccard": WHOLE}
+LOG = {
+    "question": QUESTIONS,
+    "answer": ANSWERS,
+    "retrieved_ids": RANKINGS,
+    "question_embedding": VECTORS,
+    "timestamp": TIMES,
+    "rating": COUNTS,
+    "session": SESSIONS,
+}
+RUN = {"query_id": ["q", "q", "p", "p"], "doc_id": ["a", "b", "a", "c"], "score": [2.0, 1.0, 0.5, 3.0]}
+QRELS = {"q": {"a": 1}, "p": {"a": 2, "c": 1}}
+OTHER = {"id": IDS[::-1], "token_f1": WHOLE, "jaccard": WHOLE}
+
+
+def metric(name: str) -> Call:
+    """The call of a metric of rows."""
+    return Call(getattr(fm, name), every_metric.columns(name, ROWS))
+
+
+def of_table(call: Callable[[Any], Any], columns: Columns) -> Call:
+    """The call of a function of a table."""
+    return Call(call, columns, tables=True)
+
+
+def embedded(name: str) -> Call:
+    """The call of a metric that takes an embedder."""
+    embedder = fm.Embedder(letters)
+    return Call(
+        lambda **columns: getattr(fm, name)(**columns, embedder=embedder), {"answer": ANSWERS, "contexts": CONTEXTS}
+    )
+
+
+def rank_result(result: Any) -> Any:
+    """The result of an evaluation, with its values per query."""
+    return result.per_query, result.mean
+
+
+def indexed(vectors: Any, names: Any) -> Any:
+    """The nearest names of each vector in an index of all."""
+    index = fm.Index.build(vectors, names=names)
+    return index.names, index.search(vectors, k=3)
+
+
+METRICS: dict[str, Call] = {
+    **{name: metric(name) for name in every_metric.CASES if name in functions()},
+    **{name: embedded(name) for name in sorted(every_metric.EXEMPT)},
+    "abstention_f1": Call(fm.abstention_f1, {"answer": ANSWERS, "answerable": FLAGS}),
+    "aurc": Call(fm.aurc, {"confidence": SCORES, "answerable": FLAGS, "reference": QUESTIONS, "answer": ANSWERS}),
+    "corpus_bleu": Call(fm.corpus_bleu, {"answer": ANSWERS, "reference": QUESTIONS}),
+    "corpus_chrf": Call(fm.corpus_chrf, {"answer": ANSWERS, "reference": QUESTIONS}),
+    "retrieval_consistency": Call(fm.retrieval_consistency, {"question": QUESTIONS, "retrieved_ids": RANKINGS}),
+    "retrieval_rbo": Call(fm.retrieval_rbo, {"question": QUESTIONS, "retrieved_ids": RANKINGS}),
+    "response_exact_match_rate": Call(fm.response_exact_match_rate, {"answer": ANSWERS, "question": QUESTIONS}),
+    "response_semantic_consistency": Call(
+        fm.response_semantic_consistency, {"answer_embedding": VECTORS, "question": QUESTIONS}
+    ),
+    "embedding_geometry": Call(fm.embedding_geometry, {"embedding": VECTORS}),
+    "rater_agreement": Call(fm.rater_agreement, {"ratings": [[1.0, 2.0], [2.0, 2.0], None, [1.0, 3.0]] * 4}),
+}
+
+FUNCTIONS: dict[str, Call] = {
+    "judge_consistency": Call(fm.judge_consistency, {"scores": [[1.0, 2.0], [3.0, None], [4.0, 4.5], [2.0, 2.0]]}),
+    "judge_error_rate": Call(fm.judge_error_rate, {"statuses": STATUSES}),
+    "judge_latency": Call(fm.judge_latency, {"milliseconds": GRADES}),
+    "judge_latency of repeats": Call(fm.judge_latency, {"milliseconds": [[1.0, None], [3.0], None, [4.0, 4.5]]}),
+    "judge_decisions": Call(fm.judge_decisions, {"shown": FLAGS, "labels": FLAGS[::-1], "latency_ms": GRADES}),
+    "pairwise": Call(
+        fm.pairwise,
+        {"first": VERDICTS, "second": VERDICTS[::-1], "rows": COUNTS, "identical": [flag or False for flag in FLAGS]},
+    ),
+    "cohen_kappa": Call(fm.cohen_kappa, {"first": GRADES, "second": GRADES[::-1]}),
+    "cohen_kappa of words": Call(fm.cohen_kappa, {"first": WORDS, "second": WORDS[::-1]}),
+    "krippendorff_alpha": Call(
+        lambda **columns: fm.krippendorff_alpha(list(columns.values())), {"first": WORDS, "second": WORDS[::-1]}
+    ),
+    "agreement": Call(
+        lambda **columns: fm.agreement(list(columns.values())),
+        {"first": FLAGS, "second": FLAGS[::-1], "third": [1.0, 0.0] * (ROWS // 2)},
+    ),
+    "risk_coverage": Call(fm.risk_coverage, {"confidence": SCORES, "quality": SCORES[::-1]}),
+    "tokens_by_id": Call(fm.tokens_by_id, {"id": SESSIONS, "prompt_tokens": COUNTS, "completion_tokens": COUNTS[::-1]}),
+    "match_faq": Call(fm.match_faq, {"questions": QUESTIONS, "faq_questions": ANSWERS}),
+    "rouge": Call(fm.rouge, {"answer": ANSWERS, "reference": CONTEXTS}),
+    "anchors": Call(fm.anchors, {"answer": ANSWERS, "contexts": CONTEXTS}),
+    "verdicts": Call(fm.verdicts, {"question": QUESTIONS, "answer": ANSWERS, "contexts": CONTEXTS}),
+    "grounding_evidence": Call(
+        lambda **columns: fm.grounding_evidence(**columns, embedder=fm.Embedder(letters)),
+        {"answer": ANSWERS, "contexts": CONTEXTS},
+    ),
+    "geometry": Call(lambda vectors: fm.geometry(vectors, k=2), {"vectors": VECTORS}),
+    "nearest": Call(lambda vectors: fm.nearest(vectors, k=2), {"vectors": VECTORS}),
+    "Index": Call(indexed, {"vectors": VECTORS, "names": IDS}),
+    "project": Call(lambda vectors: fm.project(vectors).points, {"vectors": VECTORS}),
+    "Embedder": Call(lambda texts: fm.Embedder(letters).embed(texts), {"texts": QUESTIONS}),
+    "StrictMatchBot": Call(
+        lambda question, answer: fm.StrictMatchBot({"question": question, "answer": answer}).answer_all(question),
+        {"question": ["Where is my card?", "Pay rent", None], "answer": ["By mail.", None, "x"]},
+    ),
+    "estimate": Call(fm.estimate, {"judged": WHOLE, "labels": SCORES}),
+    "validate": Call(
+        lambda scores, labels: fm.validate({"jaccard": scores}, labels), {"scores": WHOLE, "labels": SCORES}
+    ),
+}
+
+OF_TABLES: dict[str, Call] = {
+    "krippendorff_alpha of a table": of_table(
+        fm.krippendorff_alpha, {"id": IDS, "ann": GRADES, "bob": GRADES[::-1], "cid": FLAGS}
+    ),
+    "validate of a table": of_table(
+        lambda table: fm.validate({"id": IDS, "fit": WHOLE}, table, cluster="group", label="label", resamples=50),
+        {"id": IDS[::-1], "label": SCORES, "group": SESSIONS},
+    ),
+    "estimate of a table": of_table(
+        lambda table: fm.estimate({"id": IDS, "fit": WHOLE}, table), {"id": IDS[::-1], "label": SCORES}
+    ),
+    "compare with segments": of_table(
+        lambda table: fm.compare({"a": OTHER, "b": SCORED}, metrics="jaccard", by="group", segments=table),
+        {"id": IDS, "group": COUNTS},
+    ),
+    "compare in clusters": of_table(
+        lambda table: fm.compare({"a": OTHER, "b": table}, metrics="jaccard", cluster="language"), SCORED
+    ),
+    "chunk_utilization of chunks": of_table(
+        lambda table: fm.chunk_utilization(RANKINGS, chunks=table, k=2), {"id": list("abcdefgh")}
+    ),
+    "score": of_table(
+        lambda table: fm.score(table, "token_f1,ndcg,latency_ms", columns={"latency_ms": "rating"}),
+        {**LOG, "reference": CONTEXTS, "relevant_ids": RELEVANT},
+    ),
+    "profile": of_table(lambda table: list(fm.profile(table, "latency_ms").metrics), {"id": IDS, "latency_ms": COUNTS}),
+    "summarize": of_table(fm.summarize, SCORED),
+    "summarize_by": of_table(lambda table: fm.summarize_by(table, by="language"), SCORED),
+    "compare": of_table(lambda table: fm.compare({"a": OTHER, "b": table}, metrics="token_f1,jaccard"), SCORED),
+    "power": of_table(lambda table: fm.power({"a": OTHER, "b": table}, metrics="token_f1", delta=0.1), SCORED),
+    "gate": of_table(lambda table: fm.gate(table, ["token_f1 >= 0.1", "jaccard.delta >= -1"], baseline=OTHER), SCORED),
+    "assert_scores": of_table(lambda table: fm.assert_scores(table, "token_f1 >= 0.1"), SCORED),
+    "worst_rows": of_table(lambda table: fm.worst_rows(table, "token_f1", n=4), SCORED),
+    "correlations": of_table(fm.correlations, SCORED),
+    "histograms": of_table(fm.histograms, SCORED),
+    "side_by_side": of_table(lambda table: fm.side_by_side({"a": OTHER, "b": table}), SCORED),
+    "primary_table": of_table(lambda table: fm.primary_table({"a": table}), SCORED),
+    "repeats": of_table(
+        fm.repeats, {"id": [f"q{row // 2}" for row in range(ROWS)], "exact_match": [1.0, 0.0, 1.0, 1.0] * (ROWS // 4)}
+    ),
+    "judge_report": of_table(
+        lambda table: fm.judge_report(table, label="human"),
+        {
+            "id": IDS,
+            "judge_x": GRADES,
+            "judge_x_status": STATUSES,
+            "judge_x_scores": [[1.0, 2.0], None, [3.0, None], [4.0, 4.0]] * (ROWS // 4),
+            "judge_x_statuses": [["ok", "ok"], None, ["ok", "timeout"], ["ok", "ok"]] * (ROWS // 4),
+            "judge_x_latencies_ms": [[10.0, 20.0], None, [5.0, None], [1.0, 2.0]] * (ROWS // 4),
+            "human": WHOLE,
+        },
+    ),
+    "sample_rows": of_table(
+        lambda table: fm.sample_rows(table, n=4), {"id": IDS, "question": QUESTIONS, "judge_x": GRADES}
+    ),
+    "check_dataset": of_table(
+        lambda table: fm.check_dataset(table, labels="language"),
+        {"id": IDS, "question": QUESTIONS, "answer": ANSWERS, "contexts": CONTEXTS, "language": LANGUAGES},
+    ),
+    "chunk_utilization": of_table(lambda table: fm.chunk_utilization(table, k=2), LOG),
+    "domain_analysis": of_table(lambda table: fm.domain_analysis(table, indicators=["pay"]), LOG),
+    "topic_coverage": of_table(lambda table: fm.topic_coverage(table, topics=2), LOG),
+    "cache_hit_rate": of_table(fm.cache_hit_rate, LOG),
+    "context_preservation": of_table(fm.context_preservation, LOG),
+    "rank": of_table(lambda table: rank_result(fm.rank(table, QRELS, "ndcg,mrr")), RUN),
+    "rank of runs": of_table(lambda table: fm.rank({"a": table}, QRELS, "ndcg,mrr"), RUN),
+    "compare_rankings": of_table(lambda table: fm.compare_rankings({"a": QRELS, "b": table}, QRELS, "ndcg"), RUN),
+    "embed": of_table(lambda table: fm.embed(table, fm.Embedder(letters)), {"id": IDS, "question": QUESTIONS}),
+    "match": of_table(lambda table: fm.match(table, table), {"id": IDS, "question": QUESTIONS, "answer": ANSWERS}),
+    "answer": of_table(
+        lambda table: fm.answer(table, str.upper).drop_columns("latency_ms"), {"id": IDS, "question": QUESTIONS}
+    ),
+}
+
+CALLS = {**METRICS, **FUNCTIONS, **OF_TABLES}
+
+_FILES = "takes paths: readers of files have tests of their own"
+_NO_COLUMN = "takes no column of values"
+EXCEPTIONS = {
+    "__version__": "is a text",
+    **dict.fromkeys(fm.EXCEPTIONS, "is an exception"),
+    **dict.fromkeys(("list_runs", "trend", "load_plugin"), _FILES),
+    **dict.fromkeys(("metric", "pass_at_k", "pass_hat_k", "FullContextBot", "FunctionBot"), _NO_COLUMN),
+    **dict.fromkeys(("GivenContextsBot", "JudgeSettings"), _NO_COLUMN),
+    **dict.fromkeys(("model_client", "ModelReply", "ModelRequest"), _NO_COLUMN),
+    "stored_calls": "reads a store of calls",
+    "bradley_terry": "takes contests of three names each",
+    "judge": "reads its table as answer does, and needs a server",
+    "plot": "takes the result of another function; tests/reporting/test_plot.py has the column of colours",
+    "report": "writes the results of other functions, and needs an extra",
+    "sacrebleu_paired": "takes runs as compare does, with stored counts of rows",
+}
+"""Public names without a call, and why."""
+
+
+def told(result: Any) -> Any:
+    """A result as plain values, so that two can be compared; without the index of a pandas frame."""
+    if isinstance(result, pa.Table):
+        kept = [name for name in result.column_names if name not in index_columns(result.schema)]
+        return repr(result.select(kept).to_pydict())
+    if isinstance(result, np.ndarray):
+        return repr(result.tolist())
+    if isinstance(result, pa.Array):
+        return repr(result.to_pylist())
+    if hasattr(result, "to_dict"):
+        return repr(result.to_dict())
+    if dataclasses.is_dataclass(result):
+        return {field.name: told(getattr(result, field.name)) for field in dataclasses.fields(result)}
+    if isinstance(result, Mapping):
+        return {name: told(value) for name, value in result.items()}
+    return [told(one) for one in result] if isinstance(result, list | tuple) else repr(result)

@@ -1,0 +1,158 @@
+"""Hypothesis strategies for hostile text, and every container a column of text may come in."""
+
+import random
+import string
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+from hypothesis import strategies as st
+
+from tests.reference.text import LIGHT_STRIP
+from tests.support.edge_tokens import EDGE_TOKENS
+
+WHITE_SPACE = "".join(chr(code) for code in range(0x3001) if chr(code).isspace())
+CASES = "aAzZ09_İıßẞ\u212a\u2126ΣσςﬁǅȺⱥȾⱦÅÀéÉЖжЁёԱאع中日한ก𐐀𐐨𝐀\u0130\u0149\u1f88\u1fb3\u0345"
+MARKS = "\u0300\u0301\u0307\u0308\u20dd\u093e\u0e31\ufe0f\u200d\u200b\u200e\u00ad\ufeff\ufffd\ufffe"
+PUNCTUATION = string.punctuation + LIGHT_STRIP + "—–‐¿¡、。！？،؟؛§¶‰″⟨⟩〔〕・_﹏＿٪"
+SYMBOLS = "€$+<=>^|~©№½²٣Ⅷ①😀👩\u200d👩\u200d👧🇩🇪\x00\x01\x7f\x80\xa0\xad\uffff\U0010ffff"
+SURROGATES = "\ud800\udbff\udc00\udfff"
+
+nasty = st.text(st.sampled_from(WHITE_SPACE + CASES + MARKS + PUNCTUATION + SYMBOLS), max_size=40)
+anything = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
+salad = st.lists(
+    st.sampled_from(["a", "b", "c", "A", "the", "the", "b.", "c,", "ab", "é", "É", "да", "Да!"]), max_size=25
+).map(" ".join)
+edges = st.lists(st.sampled_from(EDGE_TOKENS), max_size=12).flatmap(
+    lambda tokens: st.lists(
+        st.sampled_from([" ", "  ", "\n", "\n\n", ". ", ", ", "\x1c", "\x85", "\u2028", "\u3000", ""]),
+        min_size=len(tokens),
+        max_size=len(tokens),
+    ).map(lambda gaps: "".join(token + gap for token, gap in zip(tokens, gaps, strict=True)))
+)
+texts = st.one_of(salad, edges, nasty, anything)
+surrogate_texts = st.text(st.sampled_from("aB é.\u212aİ" + SURROGATES), max_size=20)
+markers = st.lists(st.sampled_from(["please", "thank you", "thanks", "sorry", "let me know"]), max_size=4).map(" ".join)
+
+rows = st.lists(st.none() | texts, max_size=8)
+pairs = st.lists(st.tuples(st.none() | texts, st.none() | texts), max_size=8)
+references = st.none() | texts | st.lists(st.none() | texts, max_size=4)
+multi_pairs = st.lists(st.tuples(st.none() | texts, st.none() | st.lists(st.none() | texts, max_size=4)), max_size=6)
+
+
+def disguises(values: list[str | None], seed: int = 0) -> Iterator[tuple[str, Any]]:
+    """The same column in every container that can hold it: (name, column)."""
+    holds_surrogates = any("\ud800" <= character <= "\udfff" for value in values for character in value or "")
+    yield "list", list(values)
+    yield "tuple", tuple(values)
+    yield "object array", _objects(values)
+    yield "pandas object", pd.Series(_objects(values), index=range(7, 7 + len(values)), dtype=object)
+    with_nan = _objects([float("nan") if value is None else value for value in values])
+    yield "pandas NaN", pd.Series(with_nan, dtype=object)
+    if holds_surrogates:
+        return
+    yield from _numpy_and_frames(values)
+    yield from _arrow(values, random.Random(seed))
+
+
+def _objects(values: list[str | None]) -> Any:
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
+    return array
+
+
+def _numpy_and_frames(values: list[str | None]) -> Iterator[tuple[str, Any]]:
+    dtype = np.dtypes.StringDType(na_object=None)
+    yield "StringDType", np.array(values, dtype=dtype)
+    yield "strided StringDType", np.array([item for value in values for item in (value, "junk")], dtype=dtype)[::2]
+    yield "strided object array", _objects([item for value in values for item in (value, "junk")])[::2]
+    index = [f"row {position}" for position in reversed(range(len(values)))]
+    yield "pandas string", pd.Series(values, index=index, dtype="string")
+    yield "pandas Arrow", pd.Series(values, index=index, dtype=pd.ArrowDtype(pa.string()))
+    yield "pandas filtered", pd.Series(["junk", *values, None], dtype=object).iloc[1:-1]
+    yield "polars", pl.Series("column", values, dtype=pl.String)
+    yield (
+        "polars chunked",
+        pl.concat([pl.Series(values[:1], dtype=pl.String), pl.Series(values[1:], dtype=pl.String)], rechunk=False),
+    )
+    yield "polars sliced", pl.Series(["junk", *values, None], dtype=pl.String)[1:-1]
+
+
+def _arrow(values: list[str | None], chance: random.Random) -> Iterator[tuple[str, Any]]:
+    for kind in (pa.string(), pa.large_string(), pa.string_view()):
+        yield str(kind), pa.array(values, kind)
+        padded = ["garbage é before", None, *values, "garbage after, \u212a", None]
+        yield f"sliced {kind}", pa.array(padded, kind).slice(2, len(values))
+        yield f"chunked {kind}", ragged(values, kind, chance)
+    for index in (pa.int8(), pa.int32(), pa.uint16()):
+        kind = pa.dictionary(index, pa.string())
+        yield str(kind), pa.array(values, pa.string()).dictionary_encode().cast(kind)
+    encoded = pa.array(["junk", *values, "junk", None]).dictionary_encode()
+    yield "sliced dictionary", encoded.slice(1, len(values))
+    halves = [
+        pa.array(part, pa.string()).dictionary_encode()
+        for part in (values[: len(values) // 2], values[len(values) // 2 :])
+    ]
+    yield "chunked dictionary", pa.chunked_array(halves)
+    yield from coded(pa.array(values, pa.string()), chance)
+
+
+def coded(values: pa.Array, chance: random.Random) -> Iterator[tuple[str, Any]]:
+    """The same column as dictionaries that hold null, each value at least twice, and values that no row has."""
+    array = _coded(values, chance)
+    yield "dictionary with holes", array
+    padded = _coded(pa.concat_arrays([values.slice(0, 1), values, values.slice(0, 1)]), chance)
+    yield "sliced dictionary with holes", padded.slice(1, len(values))
+    half = len(values) // 2
+    parts = [array.slice(0, half), array.slice(half, 0), _coded(values.slice(half), chance)]
+    yield "chunked dictionary with holes", pa.chunked_array(parts)
+
+
+def _coded(values: pa.Array, chance: random.Random) -> pa.DictionaryArray:
+    """A dictionary of all values twice over and some nulls; of null rows half are null, half point at a null."""
+    words = pa.concat_arrays([pa.nulls(1, values.type), values, pa.nulls(1, values.type), values])
+    codes = [place + chance.choice((1, 2 + len(values))) for place in range(len(values))]
+    for place in range(len(values)):
+        if not values[place].is_valid:
+            codes[place] = chance.choice((None, 0, 1 + len(values)))
+    return pa.DictionaryArray.from_arrays(pa.array(codes, pa.int32()), words)
+
+
+def ragged(values: list[Any], kind: pa.DataType, chance: random.Random) -> pa.ChunkedArray:
+    """A chunked array with empty and sliced chunks among uneven ones."""
+    chunks, start = [pa.array([], kind)], 0
+    while start < len(values):
+        stop = min(start + chance.randint(0, 3), len(values))
+        filler = values[:1] if kind.id not in (pa.string().id, pa.large_string().id) else ["junk"]
+        chunks.append(pa.array([*filler, *values[start:stop], *filler], kind).slice(len(filler), stop - start))
+        start = stop
+    return pa.chunked_array(chunks, kind)
+
+
+def list_disguises(values: list[list[str | None] | None], seed: int = 0) -> Iterator[tuple[str, Any]]:
+    """The same column of lists in every container that can hold it: (name, column)."""
+    yield "list", list(values)
+    yield "tuples", tuple(None if value is None else tuple(value) for value in values)
+    yield "object array", _objects(values)
+    yield "pandas", pd.Series(_objects(values), index=range(3, 3 + len(values)), dtype=object)
+    yield "polars", pl.Series("column", values, dtype=pl.List(pl.String))
+    chance = random.Random(seed)
+    for kind in (pa.list_(pa.string()), pa.large_list(pa.large_string()), pa.list_(pa.string_view())):
+        yield str(kind), pa.array(values, kind)
+        padded = [["garbage", None], None, *values, ["after"], []]
+        yield f"sliced {kind}", pa.array(padded, kind).slice(2, len(values))
+        yield f"chunked {kind}", ragged(values, kind, chance)
+    yield from coded_lists(pa.array(values, pa.list_(pa.string())), chance)
+
+
+def coded_lists(values: pa.Array, chance: random.Random) -> Iterator[tuple[str, Any]]:
+    """The same column of lists as dictionaries of lists, and as lists of what dictionaries with holes hold."""
+    yield from coded(values, chance)
+    mask = values.is_null() if values.null_count else None
+    for name, flat in coded(values.flatten(), chance):
+        if not isinstance(flat, pa.ChunkedArray):
+            ends = np.concatenate([[0], np.cumsum(np.asarray(values.value_lengths().fill_null(0)))])
+            yield f"lists of a {name}", pa.ListArray.from_arrays(pa.array(ends, pa.int32()), flat, mask=mask)

@@ -1,0 +1,113 @@
+"""A format of files is one entry: found by name or first bytes, read by all commands, written if it can be."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import fastmetrics as fm
+from fastmetrics.errors import OptionError
+from fastmetrics.tables.chunks import Chunk
+from fastmetrics.tables.column_types import Selection
+from fastmetrics.tables.file_formats import FORMATS
+from fastmetrics.tables.formats.reader import Format, Reader
+from fastmetrics.tables.input_files import DataFile
+from fastmetrics.tables.input_paths import expand
+from tests.support.program import program
+
+MAGIC = b"%cards\n"
+
+
+class CardsReader(Reader):
+    """One column in each line: its name, a colon and its cells, separated by bars."""
+
+    def __init__(self, file: DataFile) -> None:
+        super().__init__(file)
+        with file.open()[0] as stream:
+            lines = stream.read().removeprefix(MAGIC).decode().splitlines()
+        cells = {name: text.split("|") for name, _, text in (line.partition(":") for line in lines)}
+        self.table = pa.table(cells).to_batches()[0]
+        self.schema, self.rows = self.table.schema, self.table.num_rows
+
+    def read(self, selection: Selection, number: int, start: int, threads: int) -> Iterator[Chunk]:
+        names = [name for name in selection.schema.names if name in self.schema.names]
+        rows = np.arange(start, self.rows)
+        yield Chunk(number, rows, self.table.select(names).slice(start))
+
+
+CARDS = "id:a|b\nanswer:in Paris|Rome\nreference:in Paris|in Rome\n"
+
+
+class CardsEncoder:
+    """Writes the file when it is closed."""
+
+    is_text = True
+    guarded = 0
+    null_rows = ()
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.parts = path, []
+
+    def write(self, part: pa.RecordBatch) -> None:
+        self.parts.append(part)
+
+    def close(self, conclusion: Any) -> None:
+        columns = pa.Table.from_batches(self.parts).to_pydict()
+        lines = [f"{name}:{'|'.join(map(str, cells))}\n" for name, cells in columns.items()]
+        self.path.write_bytes(MAGIC + "".join(lines).encode())
+
+    def discard(self) -> None:
+        """There is nothing to close."""
+
+
+@pytest.fixture
+def cards(tmp_path, monkeypatch):
+    monkeypatch.setitem(FORMATS, "cards", Format("cards", (".cards",), CardsReader, magic=(MAGIC,)))
+    (tmp_path / "rows.cards").write_bytes(MAGIC + CARDS.encode())
+    return tmp_path / "rows.cards"
+
+
+def test_format_is_read_by_functions_and_commands(cards, tmp_path):
+    fm.score(cards, output=tmp_path / "s.parquet", metrics="token_f1")
+    done = program("score", cards, "-m", "token_f1", "-o", tmp_path / "c.parquet")
+    assert done.code == 0, done.err
+    for name in ("s.parquet", "c.parquet"):
+        assert pa.parquet.read_table(tmp_path / name)["token_f1"].to_pylist() == [1.0, pytest.approx(2 / 3)]
+
+
+def test_format_is_detected_by_suffix_first_bytes_option_and_in_folders(cards, tmp_path):
+    (tmp_path / "unnamed").write_bytes(cards.read_bytes())
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "part.cards").write_bytes(cards.read_bytes())
+    for path in (cards, tmp_path / "unnamed", tmp_path / "folder"):
+        assert [file.format for file in expand(path)] == ["cards"]
+    (tmp_path / "plain.txt").write_text(CARDS)
+    assert [file.format for file in expand(tmp_path / "plain.txt", "cards")] == ["cards"]
+    with pytest.raises(OptionError, match=r"expected one of parquet, jsonl, csv, tsv, arrow, cards$"):
+        expand(cards, "card")
+
+
+def test_output_in_a_format_without_encoder_is_refused(cards, tmp_path):
+    with pytest.raises(OptionError) as caught:
+        fm.score(cards, output=tmp_path / "s.cards", metrics="token_f1")
+    assert str(caught.value) == (
+        f"output '{tmp_path}/s.cards': files of the format cards are read, but not written; expected a name ending in "
+        ".parquet, .pq, .jsonl, .ndjson, .csv, .tsv, .arrow, .feather, .ipc or .arrows (.jsonl, .ndjson, .csv and .tsv "
+        "also with .gz or .zst), or a folder"
+    )
+    assert not (tmp_path / "s.cards").exists()
+    done = program("score", cards, "-m", "token_f1", "-o", tmp_path / "s.npy")
+    assert (done.code, "files of the format npy are read, but not written" in done.err) == (2, True)
+
+
+def test_output_in_a_format_with_encoder_is_written(cards, tmp_path, monkeypatch):
+    encoder = lambda path, schema, compression, guard: CardsEncoder(path)  # noqa: E731
+    monkeypatch.setitem(FORMATS, "cards", Format("cards", (".cards",), CardsReader, magic=(MAGIC,), encoder=encoder))
+    fm.score(cards, output=tmp_path / "s.cards", metrics="exact_match", keep="answer")
+    assert (tmp_path / "s.cards").read_text() == "%cards\nid:a|b\nanswer:in Paris|Rome\nexact_match:1.0|0.0\n"
+    assert (tmp_path / "s.cards.meta.json").exists()
+    with pytest.raises(OptionError, match="expected a name ending in"):
+        fm.score(cards, output=tmp_path / "s.cards.gz", metrics="exact_match")

@@ -1,0 +1,63 @@
+"""A small share of the attacks of ``scripts/attack_files``: a few commands, a few kills, and every mode."""
+
+from __future__ import annotations
+
+import inspect
+import typing
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.models import OptionInfo
+
+from fastmetrics.commands import all_commands
+from tests.support.attacked_commands import OUTPUTS, WRITERS
+from tests.support.file_attacks import MODES, Attacker
+from tests.support.judge_server import judge_server
+
+pytestmark = pytest.mark.usefixtures("hears_interrupts")
+
+INPUTS = ("answers", "baseline", "labels", "plugin", "runs", "texts")
+"""Options that name files or folders to read."""
+STORES = ("cache", "store", "work")
+"""Options that name what several runs share, or folders of unfinished outputs."""
+
+
+@pytest.fixture(scope="module")
+def attacker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Attacker]:
+    with judge_server(keep=False, delay=0.01) as server:
+        yield Attacker(tmp_path_factory.mktemp("attacks"), 24, 300, server.url, ["score csv", "judge", "match"])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", MODES)
+def test_attack_is_survived(attacker: Attacker, mode: str) -> None:
+    assert MODES[mode](attacker) == []
+
+
+@pytest.mark.slow
+def test_killed_runs_leave_nothing(attacker: Attacker) -> None:
+    counts = attacker.kills(6)
+    assert (counts.faults, counts.left) == ([], 0)
+
+
+def test_all_commands_that_write_are_attacked() -> None:
+    flags = {flag: name for name, flag in OUTPUTS.items()}
+    attacked = {(words[0], flags[word]) for words in WRITERS.values() for word in words if word in flags}
+    assert attacked == {(name, option) for name, command in all_commands().items() for option in _outputs(command)}
+    replacing = {
+        name for name, command in all_commands().items() if "overwrite" in inspect.signature(command).parameters
+    }
+    assert replacing <= {name for name, _ in attacked}
+
+
+def _outputs(command: Callable[..., Any]) -> Iterator[str]:
+    """The options of a command that name a file or a folder to write."""
+    for name, hint in typing.get_type_hints(command, include_extras=True).items():
+        options = [about for about in getattr(hint, "__metadata__", ()) if isinstance(about, OptionInfo)]
+        if name in (*INPUTS, *STORES) or not options:
+            continue
+        is_path = Path in (hint.__origin__, *typing.get_args(hint.__origin__))
+        if is_path or options[0].metavar in ("PATH", "FILE", "FOLDER"):
+            yield name

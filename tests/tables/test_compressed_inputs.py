@@ -1,0 +1,130 @@
+"""Compressed files of every kind that commands read: as the plain ones, and errors for damaged and endless ones."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import json
+import lzma
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import fastmetrics as fm
+from fastmetrics.derive.full_context_bot import read_knowledge
+from fastmetrics.derive.rubric import read_rubric
+from fastmetrics.errors import FileFormatError
+from fastmetrics.results.gate_rules import read_rules
+from fastmetrics.results.price_tables import price_table
+from fastmetrics.tables import open_source
+from fastmetrics.tables.remote import small_files
+from fastmetrics.vectors.arrays import Vectors
+from tests.support.table_files import read
+
+
+def zstd(data: bytes) -> bytes:
+    """The bytes, packed with zstd."""
+    sink = pa.BufferOutputStream()
+    with pa.CompressedOutputStream(sink, "zstd") as stream:
+        stream.write(data)
+    return bytes(sink.getvalue())
+
+
+PACK: Mapping[str, Callable[[bytes], bytes]] = {
+    "gz": gzip.compress,
+    "zst": zstd,
+    "bz2": bz2.compress,
+    "xz": lzma.compress,
+}
+QRELS = "q1 0 d1 1\n"
+RUN = "q1 Q0 d2 1 1.0 t\nq1 Q0 d1 2 0.5 t\n"
+RUBRIC = (Path(fm.__file__).parent / "derive" / "rubrics" / "safety.en.toml").read_bytes()
+
+
+def _table(path: Path) -> Any:
+    return read(open_source(path), {"answer": "text"})[0].to_pylist()
+
+
+def _rank(run: Path, qrels: Path) -> Any:
+    return dict(fm.rank(run, qrels, "mrr").mean)
+
+
+def _array() -> bytes:
+    sink = io.BytesIO()
+    np.save(sink, np.arange(12.0).reshape(4, 3))
+    return sink.getvalue()
+
+
+def _other(folder: Path, name: str, text: str) -> Path:
+    (folder / name).write_text(text)
+    return folder / name
+
+
+READERS: Mapping[str, tuple[bytes, Callable[[Path], Any]]] = {
+    "t.jsonl": (b'{"answer": "a"}\n{"answer": "b"}\n', _table),
+    "t.csv": (b"answer,x\na,1\nb,2\n", _table),
+    "t.tsv": (b"answer\tx\na\t1\nb\t2\n", _table),
+    "run.txt": (RUN.encode(), lambda path: _rank(path, _other(path.parent, "other", QRELS))),
+    "run.json": (b'{"q1": {"d2": 1, "d1": 0.5}}', lambda path: _rank(path, _other(path.parent, "other", QRELS))),
+    "qrels.txt": (QRELS.encode(), lambda path: _rank(_other(path.parent, "other", RUN), path)),
+    "qrels.csv": (b"qid,docid,relevance\nq1,d1,1\n", lambda path: _rank(_other(path.parent, "other", RUN), path)),
+    "rules.toml": (b'require = ["token_f1 >= 0.6"]\n', read_rules),
+    "prices.toml": (b"[m]\ninput = 1\noutput = 2\n", price_table),
+    "prices.json": (json.dumps({"m": {"input": 1, "output": 2}}).encode(), price_table),
+    "rubric.toml": (RUBRIC, read_rubric),
+    "knowledge.txt": ("Schön\n".encode(), lambda path: read_knowledge([path])),
+    "v.npy": (_array(), lambda path: Vectors.of(path).all().tolist()),
+}
+"""The bytes of each kind of file, and what is read from them."""
+
+
+@pytest.mark.parametrize("pack", PACK)
+@pytest.mark.parametrize("name", READERS)
+def test_compressed_file_reads_like_the_plain_one(tmp_path: Path, name: str, pack: str) -> None:
+    data, reader = READERS[name]
+    (tmp_path / name).write_bytes(data)
+    packed = tmp_path / f"{name}.{pack}"
+    packed.write_bytes(PACK[pack](data))
+    assert reader(packed) == reader(tmp_path / name)
+
+
+@pytest.mark.parametrize("pack", PACK)
+@pytest.mark.parametrize("name", READERS)
+def test_truncated_file_is_an_error(tmp_path: Path, name: str, pack: str) -> None:
+    data, reader = READERS[name]
+    packed = tmp_path / f"{name}.{pack}"
+    whole = PACK[pack](data)
+    for left in (len(whole) // 2, len(whole) - 1):
+        packed.write_bytes(whole[:left])
+        with pytest.raises(FileFormatError, match=rf"{name}.{pack}: cannot be read: "):
+            reader(packed)
+
+
+@pytest.mark.parametrize("pack", PACK)
+@pytest.mark.parametrize("name", ["rules.toml", "prices.json", "rubric.toml", "knowledge.txt"])
+def test_small_file_that_unpacks_to_much_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, pack: str
+) -> None:
+    monkeypatch.setattr(small_files, "MAX_ROW_BYTES", 5_000)
+    packed = tmp_path / f"{name}.{pack}"
+    packed.write_bytes(PACK[pack](b" " * 5_001))
+    with pytest.raises(FileFormatError, match=rf"{name}.{pack}: the file has more than 5,000 bytes; expected a small"):
+        READERS[name][1](packed)
+
+
+@pytest.mark.parametrize("pack", PACK)
+def test_array_is_not_unpacked_beyond_its_end(tmp_path: Path, pack: str) -> None:
+    (tmp_path / f"v.npy.{pack}").write_bytes(PACK[pack](_array() + b" " * 1000))
+    with pytest.raises(FileFormatError, match=r"not a .npy file of numbers: bytes follow the array"):
+        Vectors.of(tmp_path / f"v.npy.{pack}")
+
+
+def test_file_without_an_end_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(small_files, "MAX_ROW_BYTES", 5_000)
+    with pytest.raises(FileFormatError, match="/dev/zero: the file has more than 5,000 bytes"):
+        read_rules("/dev/zero")

@@ -1,0 +1,146 @@
+"""JSON lines: Arrow's parser and the reading line by line agree, and a block's ends never show."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fastmetrics.core.batch_sizes import SIZES
+from fastmetrics.errors import ColumnError
+from fastmetrics.tables import open_source
+from tests.support.table_files import read
+
+TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
+VALUES = {
+    "text": st.none() | TEXT,
+    "texts": st.none() | st.lists(TEXT | st.none(), max_size=3),
+    "ids": st.none() | st.lists(st.integers(-(2**63), 2**63 - 1), max_size=3),
+    "id": st.none() | st.integers(-(2**63), 2**63 - 1),
+    "number": st.none() | st.floats(allow_nan=False, allow_infinity=False) | st.integers(-(2**53), 2**53),
+    "numbers": st.none() | st.lists(st.floats(allow_nan=False, allow_infinity=False), max_size=3),
+    "flag": st.none() | st.booleans(),
+}
+ANY = st.sampled_from(["text", "texts", "ids", "id", "numbers", "flag"])
+
+
+def written(path: Path, rows: list[object], *, bad: int | None = None) -> Path:
+    """Rows as lines, before one of which may stand a bad one."""
+    lines = [row if isinstance(row, str) else json.dumps(row) for row in rows]
+    if bad is not None:
+        lines.insert(bad, "{bad")
+    path.write_text("".join(line + "\n" for line in lines), encoding="utf-8")
+    return path
+
+
+@given(data=st.data(), kind=st.sampled_from(list(VALUES)), kept=ANY, bad=st.integers(0, 5))
+def test_a_bad_line_changes_nothing_for_the_others(tmp_path_factory, data, kind, kept, bad) -> None:
+    """Neither the types of the columns nor their values: of its block each line is then read by itself."""
+    folder = tmp_path_factory.mktemp("lines")
+    pairs = st.fixed_dictionaries({"x": VALUES[kind]}, optional={"kept": VALUES[kept]})
+    rows = data.draw(st.lists(pairs, min_size=1, max_size=6))
+    good = open_source(written(folder / "good.jsonl", rows))
+    mixed = open_source(written(folder / "mixed.jsonl", rows, bad=min(bad, len(rows))))
+    assert set(mixed.schema.names) == set(good.schema.names)
+    kinds = {"x": kind, **({"kept": "any"} if "kept" in good.schema.names else {})}
+    expected, none = read(good, kinds)
+    found, rejects = read(mixed, kinds)
+    assert found.schema == expected.schema
+    assert found.to_pylist() == expected.to_pylist()
+    assert (none, len(rejects)) == ([], 1)
+
+
+@pytest.mark.parametrize(
+    ("rows", "type_"),
+    [
+        ([True, None, False], pa.bool_()),
+        ([1, None], pa.int64()),
+        ([1, 0.5], pa.float64()),
+        (["a", None], pa.string()),
+        ([None, None], pa.string()),
+        ([[1], [2, 3]], pa.list_(pa.int64())),
+        ([[], [True]], pa.list_(pa.bool_())),
+        ([["a"], None], pa.list_(pa.string())),
+        ([[None], [0.5, 1]], pa.list_(pa.float64())),
+    ],
+)
+@pytest.mark.parametrize("bad", [None, 0, 2])
+def test_kept_values_have_the_type_that_holds_them(tmp_path, rows, type_, bad) -> None:
+    source = open_source(written(tmp_path / "in.jsonl", [{"x": row} for row in rows], bad=bad))
+    found, _ = read(source, {"x": "any"})
+    assert found["x"].type == type_
+    assert found["x"].to_pylist() == rows
+
+
+@pytest.mark.parametrize(
+    ("rows", "kept"),
+    [
+        ([True, 1], ["true", "1"]),
+        ([1, "a"], ["1", "a"]),
+        (["a", ["b"]], ["a", '["b"]']),
+        ([{"a": 1}, "ü"], ['{"a": 1}', "ü"]),
+        ([{"ü": [1, None]}, 7], ['{"ü": [1, null]}', "7"]),
+        (["2024-01-05", "x"], ["2024-01-05", "x"]),
+        (["2024-01-05", "2024-01-06"], ["2024-01-05", "2024-01-06"]),
+        (["2024-01-05 10:00:00", None], ["2024-01-05 10:00:00", None]),
+    ],
+)
+def test_mixed_kept_values_become_text(tmp_path, monkeypatch, rows, kept) -> None:
+    """At once or late, as JSON where they were no text; and a time stays as it was written."""
+    for block in (8 << 20, 1):
+        monkeypatch.setattr(SIZES, "line_block_bytes", block)
+        path = written(tmp_path / "in.jsonl", [json.dumps({"x": row}, ensure_ascii=False) for row in rows])
+        source = open_source(path)
+        selection = source.select({"x": "any"}).widen("x", pa.string())
+        chunks = list(source.chunks(selection))
+        assert [value for chunk in chunks for value in chunk.batch["x"].to_pylist()] == kept
+
+
+@pytest.mark.parametrize("line", ["null", " null ", "{}", '{"other": 1}'])
+@pytest.mark.parametrize("bad", [None, 0])
+def test_an_object_without_the_column_is_a_row_of_nothing(tmp_path, line, bad) -> None:
+    path = written(tmp_path / "in.jsonl", [{"x": "a"}, line, {"x": "b"}], bad=bad)
+    assert read(open_source(path), {"x": "text"})[0]["x"].to_pylist() == ["a", None, "b"]
+
+
+@pytest.mark.parametrize("line", ['{"x": "a"} {"x": "b"}', '{"x": "a"}{"x": "b"}', '{"x": "a"},', '{"x": "a"'])
+@pytest.mark.parametrize("before", [0, 1])
+def test_lines_without_one_object_are_bad_rows(tmp_path, line, before) -> None:
+    path = written(tmp_path / "in.jsonl", [*[{"x": "z"}] * before, line, {"x": "c"}])
+    found, rejects = read(open_source(path), {"x": "text"})
+    assert found["x"].to_pylist() == ["z"] * before + ["c"]
+    assert [reject.split(": ")[:2] for reject in rejects] == [[f"{path}, line {before + 1}", "malformed JSON"]]
+
+
+def test_columns_are_those_of_the_first_block_that_holds_any(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(SIZES, "line_block_bytes", 16)
+    path = written(tmp_path / "in.jsonl", [*[" "] * 40, {"x": "a"}, {"y": "b"}])
+    source = open_source(path)
+    assert source.schema.names == ["x"]
+    assert read(source, {"x": "text"})[0]["x"].to_pylist() == ["a", None]
+    (tmp_path / "blank.jsonl").write_text(" \n" * 40)
+    assert read(open_source([tmp_path / "blank.jsonl", path]), {"x": "text"})[0].num_rows == 2
+
+
+@pytest.mark.parametrize("ascii_", [True, False])
+def test_a_late_column_is_found_however_its_name_is_written(tmp_path, monkeypatch, ascii_) -> None:
+    monkeypatch.setattr(SIZES, "line_block_bytes", 64)
+    rows = [json.dumps({"x": "a"})] * 20 + [json.dumps({'größe "m"': "b"}, ensure_ascii=ascii_)]
+    source = open_source(written(tmp_path / "in.jsonl", rows))
+    assert read(source, {'größe "m"': "text"})[0].column(0).to_pylist() == [None] * 20 + ["b"]
+    with pytest.raises(ColumnError, match="unknown column 'größe'"):
+        source.select({"größe": "text"})
+
+
+def test_no_character_is_lost_where_a_block_ends(tmp_path, monkeypatch) -> None:
+    """Not even one that would be a mark at the beginning of a file."""
+    texts = ["\ufeff" * n + "é😀" for n in range(8)]
+    rows = [json.dumps({"x": text}, ensure_ascii=False) for text in texts]
+    path = written(tmp_path / "in.jsonl", ["\ufeff" + rows[0], *rows[1:]])
+    for block in range(3, 60):
+        monkeypatch.setattr(SIZES, "line_block_bytes", block)
+        assert read(open_source(path), {"x": "text"})[0]["x"].to_pylist() == texts

@@ -1,0 +1,262 @@
+"""What an output may replace: never an input of its run, a link or a device; beside it nothing, unless on request."""
+
+from __future__ import annotations
+
+import os
+import stat
+import threading
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from fastmetrics.commands import all_commands
+from fastmetrics.errors import OutputError
+from fastmetrics.tables.output.place import Place
+from fastmetrics.tables.output.renames import exchange, to_new_name
+from fastmetrics.tables.output.write_table import page_place, table_place, write_page, write_whole
+from tests.support.program import alone, jsonl, program
+
+ROW = {
+    "id": 1,
+    "question": "who",
+    "answer": "in Paris",
+    "reference": "Paris",
+    "judge_safety": 4,
+    "judge_s_status": "ok",
+}
+TABLE = pa.table({"id": [1]})
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def rows(name: str = "in.jsonl") -> Path:
+    return jsonl(Path(name), ROW, {**ROW, "id": 2, "answer": "Rome"})
+
+
+WRITERS = {
+    "score": ("score", "in.jsonl", "-o", "in.jsonl", "-m", "token_f1"),
+    "embed": ("embed", "in.jsonl", "-o", "in.jsonl", "--of", "answer"),
+    "match questions": ("match", "in.jsonl", "faq.jsonl", "-o", "in.jsonl"),
+    "match faq": ("match", "faq.jsonl", "in.jsonl", "-o", "in.jsonl"),
+    "sample": ("sample-rows", "in.jsonl", "-o", "in.jsonl", "--score", "judge_safety"),
+    "sample texts": ("sample-rows", "faq.jsonl", "--texts", "in.jsonl", "-o", "in.jsonl"),
+    "rows": ("worst-rows", "in.jsonl", "token_f1", "-o", "in.jsonl"),
+    "rows answers": ("worst-rows", "faq.jsonl", "token_f1", "--answers", "in.jsonl", "-o", "in.jsonl"),
+    "worst-rows baseline": ("worst-rows", "faq.jsonl", "token_f1", "--baseline", "in.jsonl", "-o", "in.jsonl"),
+    "rank run": ("rank", "in.jsonl", "faq.jsonl", "-o", "in.jsonl"),
+    "rank judgements": ("rank", "faq.jsonl", "in.jsonl", "-o", "in.jsonl"),
+    "report": ("report", "in.jsonl", "-o", "in.jsonl"),
+    "report texts": ("report", "faq.jsonl", "--texts", "in.jsonl", "-o", "in.jsonl"),
+    "report all": ("report", "./in.jsonl", "-o", ".", "--rows", "all"),
+    "plot": ("plot", "histograms", "in.svg", "-o", "in.svg"),
+    "project": ("project", "in.jsonl", "-o", "in.jsonl"),
+    "search": ("search", "faq.jsonl", "in.jsonl", "-o", "in.jsonl"),
+    "usage": ("chunk-utilization", "in.jsonl", "-o", "in.jsonl"),
+    "usage table": ("chunk-utilization", "in.jsonl", "--table", "in.jsonl"),
+    "usage chunks": ("chunk-utilization", "faq.jsonl", "--chunks", "in.jsonl", "-o", "in.jsonl"),
+    "domain": ("domain-analysis", "in.jsonl", "-o", "in.jsonl"),
+    "topics": ("topic-coverage", "in.jsonl", "-o", "in.jsonl"),
+    "cache hits": ("cache-hit-rate", "in.jsonl", "-o", "in.jsonl"),
+    "sessions": ("context-preservation", "in.jsonl", "-o", "in.jsonl"),
+    "check": ("check-dataset", "in.jsonl", "-o", "in.jsonl"),
+    "gate": ("gate", "in.jsonl", "-r", "token_f1.mean >= 0", "--junit", "in.jsonl"),
+    "gate rules": ("gate", "faq.jsonl", "--rules", "in.jsonl", "--junit", "in.jsonl"),
+    "answer": ("answer", "in.jsonl", "-o", "in.jsonl", "--bot", "faq", "--faq", "faq.jsonl", "--keep", "id"),
+    "answer faq": ("answer", "faq.jsonl", "-o", "in.jsonl", "--bot", "faq", "--faq", "in.jsonl", "--keep", "id"),
+    "judge": (
+        "judge",
+        "in.jsonl",
+        "-o",
+        "in.jsonl",
+        "--model",
+        "m",
+        "--rubrics",
+        "safety",
+        "--base-url",
+        "http://[::1]:1/v1",
+    ),
+    "cache": ("stored-calls", "in.jsonl", "-o", "in.jsonl"),
+}
+
+
+def test_every_command_that_writes_is_tried() -> None:
+    """Those with an option for a file that they replace; index makes new folders only, calls are in a store."""
+    writing = {name for name, function in all_commands().items() if {"output", "junit"} & set(function.__annotations__)}
+    assert {words[0] for words in WRITERS.values()} == writing - {"index"}
+
+
+@pytest.mark.parametrize("words", WRITERS.values(), ids=list(WRITERS))
+def test_no_command_replaces_its_input(words: tuple[str, ...]) -> None:
+    rows()
+    rows("faq.jsonl")
+    rows("in.svg")
+    before = {path.name: path.read_bytes() for path in Path().iterdir()}
+    done = program(*words, *(() if "--junit" in words else ("--overwrite",)))
+    if words[0] != "stored-calls":  # a store that is no database is another error
+        assert done.code == 4, done.err
+        assert "input; write to another name" in done.err
+    assert {path.name: path.read_bytes() for path in Path().iterdir() if path.is_file()} == before
+
+
+@pytest.mark.parametrize(
+    ("read", "written"),
+    [
+        ("in.jsonl", "in.jsonl"),
+        ("./in.jsonl", "in.jsonl"),
+        ("in.jsonl", "../{here}/in.jsonl"),
+        ("link.jsonl", "in.jsonl"),
+        ("in.jsonl", "hard.jsonl"),
+        ("hard.jsonl", "in.jsonl"),
+        ("*.jsonl", "in.jsonl"),
+        ("fold*", "folder/in.jsonl"),
+        ("folder", "folder/in.jsonl"),
+        ("linked", "folder/in.jsonl"),
+        ("**/*.jsonl", "folder/in.jsonl"),
+        ("in.jsonl", "linked/../in.jsonl"),
+        ({"a": "in.jsonl"}, "in.jsonl"),
+        (["other", ["in.jsonl"]], "in.jsonl"),
+    ],
+)
+def test_inputs_are_recognised_by_any_name(tmp_path: Path, read: object, written: str) -> None:
+    rows()
+    Path("folder").mkdir()
+    rows("folder/in.jsonl")
+    Path("link.jsonl").symlink_to("in.jsonl")
+    Path("linked").symlink_to("folder")
+    os.link("in.jsonl", "hard.jsonl")
+    with pytest.raises(OutputError, match="is an input; write to another name"):
+        table_place(written.format(here=tmp_path.name), read, overwrite=True)
+
+
+@pytest.mark.parametrize(
+    ("read", "written"),
+    [
+        ("memory://b/in.csv", "memory://b/in.csv"),
+        ("s3a://b/in.csv?region=eu-west-1", "s3://b/in.csv?region=eu-west-1"),
+        ("memory://b/folder/", "memory://b/folder/in.csv"),
+        ("memory://b/*/in.csv", "memory://b/folder/in.csv"),
+        ("memory://b/**", "memory://b/folder/in.csv"),
+    ],
+)
+def test_inputs_at_addresses_are_recognised(read: str, written: str) -> None:
+    from fastmetrics.tables.output.replaceable import check_not_read
+    from fastmetrics.tables.remote.addresses import parse
+
+    with pytest.raises(OutputError, match="is an input"):
+        check_not_read(parse(written), read)
+    check_not_read(parse("memory://b/other.txt"), [read, "local.csv"])
+
+
+def test_metadata_of_an_input_are_kept() -> None:
+    write_whole(TABLE, table_place("in.csv", ()), {}, set())
+    with pytest.raises(OutputError, match=r"in\.csv\.meta\.json is an input"):
+        page_place("in.csv.meta.json", "in.csv", overwrite=True)
+
+
+@pytest.mark.parametrize("name", ["out.csv", "out.csv.meta.json", "out.csv.rejects.jsonl"])
+def test_links_are_not_replaced(name: str) -> None:
+    rows()
+    Path("precious").write_text("mine")
+    Path(name).symlink_to("precious")
+    done = program("score", "in.jsonl", "-o", "out.csv", "-m", "token_f1", "--overwrite")
+    assert (done.code, "is a link, which no output replaces; write to" in done.err) == (4, True)
+    assert (Path(name).is_symlink(), Path("precious").read_text()) == (True, "mine")
+
+
+def test_dangling_link_is_not_replaced() -> None:
+    Path("page.json").symlink_to("nowhere")
+    with pytest.raises(OutputError, match="is a link"):
+        page_place("page.json", ())
+
+
+def test_tables_do_not_replace_pipes() -> None:
+    rows()
+    os.mkfifo("out.csv")
+    for words in (("score", "in.jsonl", "-m", "token_f1"), ("match", "in.jsonl", "in.jsonl")):
+        done = program(*words, "-o", "out.csv", "--overwrite")
+        assert (done.code, "is a device or a pipe, which no output replaces" in done.err) == (4, True)
+    assert stat.S_ISFIFO(os.stat("out.csv").st_mode)
+
+
+@pytest.mark.parametrize("device", ["/dev/null", "/dev/stdout", "/dev/full"])
+def test_devices_stay(device: str) -> None:
+    rows()
+    mode = os.stat("/dev/null").st_mode
+    done = alone("score", "in.jsonl", "-o", device, "-m", "token_f1", "--overwrite")
+    assert (done.code, "Traceback" in done.err) == (4, False), done.err
+    done = alone("chunk-utilization", "in.jsonl", "-o", device, "--columns", "chunks=answer")
+    assert "Traceback" not in done.err
+    assert os.stat("/dev/null").st_mode == mode
+    assert stat.S_ISCHR(mode)
+
+
+def test_pages_go_into_pipes_and_standard_output() -> None:
+    os.mkfifo("page.html")
+    read: list[bytes] = []
+    reader = threading.Thread(target=lambda: read.append(Path("page.html").read_bytes()))
+    reader.start()
+    write_page(page_place("page.html", ()), "the page")
+    reader.join()
+    assert read == [b"the page"]
+    write_page(page_place("/dev/null", ()), "the page")
+
+
+@pytest.mark.parametrize("name", ["out.csv.meta.json", "out.csv.rejects.jsonl", "out.parquet.rejects.jsonl"])
+def test_files_beside_the_output_stay(name: str) -> None:
+    rows()
+    Path(name).write_text("mine")
+    done = program("score", "in.jsonl", "-o", name[: name.index(".", 4)], "-m", "token_f1")
+    assert (done.code, done.err) == (4, f"error: {Path(name).absolute()} exists; choose --overwrite to replace it\n")
+    assert Path(name).read_text() == "mine"
+    if "meta" in name:
+        with pytest.raises(OutputError, match=f"{name} exists"):
+            table_place("out.csv", ())
+
+
+def test_of_two_runs_into_one_file_the_second_says_so() -> None:
+    for overwrite in (False, True):
+        Path("old.csv").write_text("old")
+        for name in ("old.csv", "new.csv")[: 1 + (not overwrite)]:
+            if not overwrite:
+                Path("old.csv").unlink(missing_ok=True)
+            first, second = (table_place(name, (), overwrite=overwrite) for _ in range(2))
+            write_whole(TABLE, first, {}, set())
+            written = Path(name).read_bytes()
+            with pytest.raises(OutputError, match="was written by another run in the meantime, and stays"):
+                write_whole(pa.table({"x": [2]}), second, {}, set())
+            assert Path(name).read_bytes() == written
+            Path(f"{name}.meta.json").unlink()
+            Path(name).unlink()
+
+
+def test_renames_never_replace_by_accident() -> None:
+    Path("a").write_text("a")
+    Path("b").write_text("b")
+    with pytest.raises(FileExistsError):
+        to_new_name(Path("a"), Path("b"))
+    to_new_name(Path("a"), Path("c"))
+    assert (Path("b").read_text(), Path("c").read_text(), Path("a").exists()) == ("b", "a", False)
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_exchange_replaces_a_folder(monkeypatch: pytest.MonkeyPatch, known: bool) -> None:
+    for name in ("old", "new"):
+        Path(name).mkdir()
+        Path(name, name).touch()
+    if not known:
+        monkeypatch.setattr("fastmetrics.tables.output.renames._renamed", lambda *_: False)
+    exchange(Path("new"), Path("old"), Path("aside"))
+    assert [path.name for path in Path("old").iterdir()] == ["new"]
+
+
+def test_output_in_a_folder_of_inputs_is_no_input() -> None:
+    Path("folder").mkdir()
+    rows("folder/in.jsonl")
+    Path("folder/report.html").touch()
+    assert isinstance(page_place("folder/report.html", "folder", overwrite=True), Place)
+    assert isinstance(table_place("folder/new.csv", ["folder", np.zeros(2), "x" * 5000, "\0"]), Place)

@@ -1,0 +1,116 @@
+"""Faults of the system while reading: passing ones cost nothing, lasting ones are named."""
+
+from __future__ import annotations
+
+import pickle
+
+import pyarrow as pa
+import pytest
+
+from fastmetrics.core.batch_sizes import SIZES, ReadSizes
+from fastmetrics.core.retry_limits import RETRY_LIMITS
+from fastmetrics.errors import FileFormatError
+from fastmetrics.tables import open_source
+from tests.support.table_files import FORMATS, KINDS, read, write
+
+SMALL = ReadSizes(parquet_rows=40)
+ROWS = pa.table({"id": range(200), "answer": [f"answer {n}" for n in range(200)], "reference": ["x"] * 200})
+
+
+def failing(monkeypatch, source, error, after, times):
+    """Make the reader fail ``times`` times, each after some chunks."""
+    reader = source._readers[0]
+    whole, left = reader.read, [times]
+
+    def read_(*arguments):
+        for number, chunk in enumerate(whole(*arguments)):
+            if number == after and left[0]:
+                left[0] -= 1
+                raise error
+            yield chunk
+
+    monkeypatch.setattr(reader, "read", read_)
+    return left
+
+
+@pytest.fixture(autouse=True)
+def small_blocks(monkeypatch):
+    """Several chunks a file, and no waiting."""
+    monkeypatch.setattr(SIZES, "line_block_bytes", 2000)
+    monkeypatch.setattr(SIZES, "csv_block_bytes", 2000)
+    monkeypatch.setattr(RETRY_LIMITS, "pause_seconds", 0)
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_reading_continues_after_a_transient_fault(tmp_path, monkeypatch, name):
+    source = open_source(write(ROWS, tmp_path / name), sizes=SMALL)
+    expected = read(source, KINDS)
+    for after in (0, 1):
+        with monkeypatch.context() as patch:
+            left = failing(patch, source, OSError(5, "Input/output error"), after, 2)
+            assert read(source, KINDS) == expected
+            assert left == [0] or after
+
+
+@pytest.mark.parametrize("name", [name for name in FORMATS if name.endswith((".parquet", ".jsonl"))])
+def test_many_faults_are_retried_if_rows_arrive_between(tmp_path, monkeypatch, name):
+    source = open_source(write(ROWS, tmp_path / name), sizes=SMALL)
+    expected = read(source, KINDS)
+    left = failing(monkeypatch, source, OSError(5, "Input/output error"), 1, 4)
+    assert read(source, KINDS) == expected
+    assert left == [0]
+
+
+def test_bad_rows_are_reported_once_after_a_retry(tmp_path, monkeypatch):
+    lines = [f'{{"id": {n}, "answer": "x"}}' if n % 30 else "bad" for n in range(1, 200)]
+    (tmp_path / "in.jsonl").write_text("\n".join(lines))
+    source = open_source(tmp_path / "in.jsonl")
+    expected = read(source, {"answer": "text"})
+    assert len(expected[1]) == 6
+    for after in range(3):
+        with monkeypatch.context() as patch:
+            assert failing(patch, source, OSError("the connection was reset"), after, 1) == [1]
+            assert read(source, {"answer": "text"}) == expected
+
+
+@pytest.mark.parametrize(
+    ("error", "left", "said"),
+    [
+        (OSError(5, "no"), 0, "cannot be read: Input/output error"),
+        (FileNotFoundError(2, "no"), 2, "cannot be read: No such file or directory"),
+        (pa.ArrowInvalid("torn"), 2, "cannot be read: torn"),
+    ],
+)
+def test_permanent_fault_raises(tmp_path, monkeypatch, error, left, said):
+    source = open_source(write(ROWS, tmp_path / "t.parquet"), sizes=SMALL)
+    counted = failing(monkeypatch, source, error, 0, 3)
+    with pytest.raises(FileFormatError) as caught:
+        read(source, KINDS)
+    assert str(caught.value) == f"{tmp_path}/t.parquet: {said}"
+    assert counted == [left]
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_source_can_be_pickled(tmp_path, name):
+    source = open_source(write(ROWS, tmp_path / name), sizes=SMALL)
+    source.where(source.spans()[0].start)
+    again = pickle.loads(pickle.dumps(source))
+    assert read(again, KINDS) == read(source, KINDS)
+    assert again.spans() == source.spans()
+
+
+def test_bad_cells_before_a_long_cell_are_reported_once(tmp_path):
+    lines = ["id,latency_ms", *(f"{n},{'bad' if n % 3 == 2 else n}" for n in range(300)), f"{'x' * 9000},1", "9,bad"]
+    (tmp_path / "in.csv").write_text("\n".join(lines))
+    found, rejects = read(open_source(tmp_path / "in.csv"), {"id": "id", "latency_ms": "number"})
+    assert (found.num_rows, len(rejects), len(set(rejects))) == (201, 101, 101)
+
+
+def test_retry_in_blocks_without_rows_repeats_no_rows(tmp_path, monkeypatch):
+    (tmp_path / "in.jsonl").write_text('{"answer": "x"}\n' * 200 + "\n" * 5000 + '{"answer": "y"}\n')
+    source = open_source(tmp_path / "in.jsonl")
+    expected = read(source, {"answer": "text"})
+    for after in range(4):
+        with monkeypatch.context() as patch:
+            failing(patch, source, OSError("the connection was reset"), after, 1)
+            assert read(source, {"answer": "text"}) == expected

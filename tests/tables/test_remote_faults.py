@@ -1,0 +1,270 @@
+"""Stores that say no, break off, hang or cannot be reached: one clear line, or the same rows after another try."""
+
+from __future__ import annotations
+
+import io
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import fsspec
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from fsspec.implementations.memory import MemoryFileSystem
+
+from fastmetrics.core.batch_sizes import SIZES, ReadSizes
+from fastmetrics.core.retry_limits import RETRY_LIMITS
+from fastmetrics.errors import FileFormatError
+from fastmetrics.tables import open_source
+from fastmetrics.tables.remote import stores
+from fastmetrics.tables.remote.addresses import parse
+from tests.support.loopback import BUCKET, KEY, SECRET, Server, Shelf, shelf
+from tests.support.program import program
+from tests.support.table_files import FORMATS, KINDS, read, write
+
+TABLE = pa.table({"id": [f"{n}" for n in range(5000)], "answer": ["yes"] * 5000, "reference": ["no"] * 5000})
+
+
+@pytest.fixture(autouse=True)
+def hasty(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Nobody waits between two tries; how long an answer may take is left alone, as a busy machine's may take long."""
+    monkeypatch.setattr(RETRY_LIMITS, "pause_seconds", 0.001)
+    monkeypatch.setattr(RETRY_LIMITS, "store_attempts", 1)
+    stores._native.cache_clear()
+    yield
+    stores._native.cache_clear()  # the clients made here are only for these tests
+
+
+@pytest.fixture
+def failing(monkeypatch: pytest.MonkeyPatch):
+    """A store that fails on command, and credentials for it."""
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", KEY)
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET)
+    with shelf() as held:
+        yield held
+
+
+def address(held: Shelf, name: str) -> str:
+    """The address of an object of the small store."""
+    return f"s3://bkt/{name}?endpoint_override={held.endpoint}&region=us-east-1"
+
+
+def test_errors_distinguish_missing_objects_and_buckets(s3: Server) -> None:
+    for path, lacking in (
+        ("s3://nowhere/rows.csv", "there is no bucket 'nowhere'"),
+        ("s3://nowhere/*.csv", "there is no bucket 'nowhere'"),
+        (f"s3://{BUCKET}/none.csv", "there is no such file"),
+        (f"s3://{BUCKET}/none/*.csv", "no file matches"),
+    ):
+        done = program("summarize", path)
+        assert done.code == 3
+        assert done.err.startswith(f"error: {path}: ")
+        assert lacking in done.err
+        assert done.err.count("\n") == 1
+
+
+def test_wrong_credentials_give_a_one_line_error(s3: Server, tmp_path: Path) -> None:
+    there = s3.put(write(TABLE, tmp_path / "t.csv"), "locked/t.csv")
+    s3.require_credentials(True)
+    try:
+        for path in (
+            there,
+            f"s3://{BUCKET}/locked/",
+            f"s3://{BUCKET}/locked/*.csv",
+            f"s3://{KEY}:{SECRET}@{there[5:]}",
+        ):
+            done = program("score", path, "-o", tmp_path / "s.csv")
+            assert done.code == 3
+            assert "permission denied; check the credentials" in done.err or "were rejected" in done.err
+            assert done.err.count("\n") == 1
+            assert len(done.err) < 160
+            assert SECRET not in done.err
+        done = program("score", tmp_path / "t.csv", "-o", f"s3://{BUCKET}/locked/s.csv", "-m", "exact_match")
+        assert done.code == 4
+        assert done.err.startswith(f"error: cannot write s3://{BUCKET}/locked/s.csv: ")
+    finally:
+        s3.require_credentials(False)
+
+
+def test_unreachable_store_raises(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", KEY)
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET)
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
+    done = program("score", "s3://bkt/rows.csv", "-o", tmp_path / "s.csv")
+    assert done.code == 3
+    assert done.err.startswith("error: s3://bkt/rows.csv: cannot be read: the store is not reachable")
+    rows = write(TABLE, tmp_path / "t.csv")
+    done = program("score", rows, "-o", "s3://bkt/s.csv", "-m", "exact_match")
+    assert done.code == 4
+    assert done.err.startswith("error: cannot write s3://bkt/s.csv: the store is not reachable")
+    google = "gs://anonymous@bkt/rows.csv?scheme=http&endpoint_override=127.0.0.1:1&retry_limit_seconds=1"
+    with pytest.raises(FileFormatError, match=r"gs://anonymous@bkt/rows.csv\S*: cannot be read: the store is not"):
+        open_source(google)
+
+
+def test_hanging_store_times_out(failing: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(RETRY_LIMITS, "request_seconds", 1.0)
+    failing.objects["/bkt/t.csv"] = b"answer\nyes\n"
+    failing.faults["HEAD"] = ["hang"] * 4
+    began = time.monotonic()
+    with pytest.raises(FileFormatError, match=r"the store is not reachable|the store answers"):
+        open_source(address(failing, "t.csv"))
+    assert time.monotonic() - began < 30, "bounded, not fast"
+
+
+@pytest.mark.parametrize("fault", [503, 500, "cut"])
+@pytest.mark.parametrize("name", ["t.parquet", "t.csv", "t.jsonl.gz", "t.arrow", "t.arrows"])
+def test_failed_request_is_retried(failing: Shelf, tmp_path: Path, name: str, fault) -> None:
+    failing.objects[f"/bkt/{name}"] = write(TABLE, tmp_path / name).read_bytes()
+    for spared in range(2):
+        failing.faults["GET"] = [*[None] * spared, fault]
+        assert read(open_source(address(failing, name)), KINDS)[0].equals(TABLE)
+        assert not failing.faults["GET"]
+
+
+@pytest.mark.parametrize(
+    ("status", "cause"), [(403, "permission denied"), (404, "no such"), (503, "the store answers")]
+)
+def test_error_status_raises_and_temporary_ones_are_retried(
+    failing: Shelf, tmp_path: Path, status: int, cause: str
+) -> None:
+    failing.objects["/bkt/t.csv"] = write(TABLE, tmp_path / "t.csv").read_bytes()
+    failing.faults["GET"] = [status] * 20
+    with pytest.raises(FileFormatError, match=cause):
+        open_source(address(failing, "t.csv"))
+    tries = 20 - len(failing.faults["GET"])
+    assert tries == (RETRY_LIMITS.read_tries if status == 503 else 1), "what would fail again is not tried again"
+
+
+def test_object_changed_during_reading_raises(failing: Shelf, tmp_path: Path) -> None:
+    for name in ("t.parquet", "t.csv"):
+        failing.objects[f"/bkt/{name}"] = write(TABLE, tmp_path / name).read_bytes()
+        source = open_source(address(failing, name))
+        failing.objects[f"/bkt/{name}"] += b"more"
+        with pytest.raises(FileFormatError, match="changed while it was read"):
+            read(source, KINDS)
+
+
+class Flaky(MemoryFileSystem):
+    """Files in memory, of which some reads fail; a file is read in small pieces so that there are many."""
+
+    protocol = "flaky"
+    cachable = False
+    spared = 0
+    faults = 0
+    short = 0
+
+    @classmethod
+    def _strip_protocol(cls, path: str) -> str:
+        return MemoryFileSystem._strip_protocol(path.replace("flaky://", "memory://"))
+
+    def _open(self, path, mode="rb", **options):
+        data = super()._open(path, mode, **options).getvalue()
+        return Breaking(data)
+
+
+class Breaking(io.BytesIO):
+    """A file whose reads fail after a while, or come up short, as the store says."""
+
+    def read(self, size: int = -1) -> bytes:
+        if Flaky.short:
+            Flaky.short -= 1
+            return super().read(size)[: size // 2]
+        if Flaky.spared:
+            Flaky.spared -= 1
+        elif Flaky.faults:
+            Flaky.faults -= 1
+            raise RuntimeError("the package behind fsspec has an error of its own")
+        return super().read(size)
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_reader_continues_after_a_fault(tmp_path: Path, monkeypatch, name: str) -> None:
+    fsspec.register_implementation("flaky", Flaky, clobber=True)
+    monkeypatch.setattr(SIZES, "remote_ahead_bytes", 4 << 10)
+    path = write(TABLE, tmp_path / name)
+    if name == "t.parquet":
+        pq.write_table(TABLE, path, row_group_size=500)
+    fsspec.filesystem("memory").put_file(str(path), f"/flaky/{name}")
+    for spared in (0, 1, 2, 5, 9):
+        Flaky.spared, Flaky.faults = spared, RETRY_LIMITS.read_tries - 1
+        assert read(open_source(f"flaky://flaky/{name}"), KINDS)[0].equals(TABLE)
+    Flaky.spared, Flaky.faults = 1, 10**6
+    with pytest.raises(FileFormatError, match=rf"flaky://flaky/{name}: cannot be read: RuntimeError: the package"):
+        read(open_source(f"flaky://flaky/{name}"), KINDS)
+    Flaky.faults = 0
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_short_read_is_retried(tmp_path: Path, monkeypatch, name: str) -> None:
+    """Bytes that a store does not send must not be taken for the end of the file, nor be left out."""
+    fsspec.register_implementation("flaky", Flaky, clobber=True)
+    monkeypatch.setattr(SIZES, "remote_ahead_bytes", 4 << 10)
+    fsspec.filesystem("memory").put_file(str(write(TABLE, tmp_path / name)), f"/short/{name}")
+    for short in range(1, RETRY_LIMITS.read_tries):
+        source = open_source(f"flaky://short/{name}")
+        Flaky.short = short
+        assert read(source, KINDS)[0].equals(TABLE)
+        assert not Flaky.short
+    source = open_source(f"flaky://short/{name}")
+    monkeypatch.setattr(Flaky, "short", 10**6)
+    with pytest.raises(FileFormatError, match=rf"flaky://short/{name}: cannot be read: the file ends after \d+ of "):
+        read(source, KINDS)
+
+
+@pytest.mark.parametrize("rows", [0, 1, 900, 4500])
+def test_parquet_reading_continues_at_the_same_row(failing: Shelf, tmp_path: Path, monkeypatch, rows: int) -> None:
+    pq.write_table(TABLE, tmp_path / "t.parquet", row_group_size=500)
+    failing.objects["/bkt/t.parquet"] = (tmp_path / "t.parquet").read_bytes()
+    sizes = ReadSizes(parquet_rows=500)
+    source = open_source(address(failing, "t.parquet"), sizes=sizes)
+    failures, first = [RETRY_LIMITS.read_tries - 1], [rows]
+
+    def breaking(parquet, *rest, real=None):
+        for seen, batch in enumerate(real(parquet, *rest)):
+            if seen * 500 >= first[0] and failures[0]:
+                failures[0], first[0] = failures[0] - 1, 0
+                raise OSError("AWS Error NETWORK_CONNECTION during GetObject operation: curlCode: 18, Partial file")
+            yield batch
+
+    from fastmetrics.tables.formats import parquet
+
+    monkeypatch.setattr(parquet, "_batches", lambda *rest, real=parquet._batches: breaking(*rest, real=real))
+    assert read(source, KINDS)[0].equals(TABLE)
+    assert failures == [0]
+    local = open_source(tmp_path / "t.parquet", sizes=sizes)
+    failures[0] = RETRY_LIMITS.read_tries
+    with pytest.raises(FileFormatError, match="the store is not reachable"):
+        read(local, KINDS)
+
+
+@pytest.mark.parametrize("fault", [403, 500])
+def test_web_errors_omit_secrets(failing: Shelf, fault: int) -> None:
+    """The packages behind fsspec put the whole address into their errors."""
+    failing.objects["/t.csv"] = b"id,answer\n1,a\n"
+    place = failing.endpoint.replace("http://", "http://user:hidden@")
+    for before in range(3):
+        failing.faults["GET"] = [*[None] * before, *[fault] * 20]
+        done = program("score", f"{place}/t.csv?token=hidden", "-o", "o.csv", "-m", "answer_length")
+        assert (done.code, "hidden" in done.err) == (3, False)
+        assert done.err.endswith("the server refused the request\n")
+
+
+def test_hanging_web_server_times_out(failing: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(RETRY_LIMITS, "request_seconds", 1.0)
+    failing.objects["/t.csv"] = b"id,answer\n1,a\n"
+    assert len(open_source(f"{failing.endpoint}/t.csv").files) == 1
+    failing.faults = {"GET": ["hang"] * 20, "HEAD": ["hang"] * 20}
+    began = time.monotonic()
+    with pytest.raises(FileFormatError, match="cannot be read"):
+        open_source(f"{failing.endpoint}/t.csv")
+    assert time.monotonic() - began < 60, "bounded, not fast"
+
+
+def test_unknown_address_parameters_are_hidden() -> None:
+    shown = parse("s3://b/none.csv?access_key=AKIA&secret_key=hidden").shown
+    assert shown == "s3://b/none.csv?access_key=***&secret_key=***"
+    assert parse("abfs://c@account/x.csv?sv=1&sig=hidden").shown == "abfs://c@account/x.csv?sv=***&sig=***"
+    for pattern in ("s3://b/day=?/x=1.csv", "s3://b/part-?.csv", "s3://b/?=x"):
+        assert parse(pattern).shown == pattern

@@ -1,0 +1,129 @@
+"""Patterns held against listings: what Python's glob finds on a disk, found in memory and in a real S3 server."""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+import tempfile
+import uuid
+from pathlib import Path
+
+import fsspec
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from fastmetrics.errors import FileFormatError
+from fastmetrics.results.summary import summarize
+from fastmetrics.tables import open_source
+from fastmetrics.tables.input_paths import expand
+from fastmetrics.tables.remote import globs
+from tests.support.loopback import BUCKET, Server
+from tests.support.table_files import tree
+
+NAMES = st.sampled_from(["a.csv", "b.csv", ".h.csv", "_s.csv", "ab.csv", "x", "xy", ".x", "[a].csv", "lang=de"])
+STEPS = st.sampled_from(["*", "**", "?.csv", "*.csv", "[ab]*", "[!a].csv", ".*", "x", "x*", "*x", "a.csv", "[[]a].csv"])
+
+
+@given(st.lists(st.lists(NAMES, min_size=1, max_size=3), max_size=8), st.lists(STEPS, min_size=1, max_size=4))
+@example([["a.csv"]], ["*", "**"])
+@example([["a.csv"]], ["a.csv", "**"])
+@example([["a.csv"]], ["**", "a.csv", "**"])
+@example([], ["x", "**"])
+@example([["x", "x"]], ["x", "x", "*"])
+@example([["x", "a.csv"]], ["x*", "**", "**"])
+def test_patterns_match_the_glob_module(files: list[list[str]], steps: list[str]) -> None:
+    pattern = "/".join(steps)
+    with tempfile.TemporaryDirectory() as folder:
+        memory, root = fsspec.filesystem("memory"), f"/{uuid.uuid4().hex}"
+        for file in files:
+            path = Path(folder, *file[:-1], f"{file[-1]}.csv" if len(file) == 1 else file[-1])
+            if not path.exists() and not any(parent.is_file() for parent in path.parents):
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text("answer\nyes\n")
+                memory.pipe_file(f"{root}/{path.relative_to(folder).as_posix()}", b"answer\nyes\n")
+        everything = [os.path.relpath(found, folder) for found in Path(folder).rglob("*")]
+        folders = [name for name in everything if Path(folder, name).is_dir()]
+        found = globs.matching(pattern, ["", *folders], set(everything) - set(folders))
+        wanted = glob.glob(pattern, root_dir=folder, recursive=True)
+        wanted = {name.rstrip("/") for name in wanted if Path(folder, name).is_dir() or not name.endswith("/")}
+        assert (found[0] | found[1]) - {""} == wanted, "glob leaves out the folder itself"
+        if glob.has_magic(pattern):
+            here, there = expansion(folder, f"/{pattern}"), expansion(f"memory:/{root}", f"/{pattern}")
+            assert here == there
+
+
+TREE = (["", "x", "x/y", ".h"], ["a.csv", "x/b.csv", "x/y/c.csv", "x/.d.csv", ".h/e.csv"])
+
+
+@pytest.mark.parametrize(
+    ("pattern", "folders", "files"),
+    [
+        ("*", {"x"}, {"a.csv"}),
+        ("**", {"", "x", "x/y"}, {"a.csv", "x/b.csv", "x/y/c.csv"}),
+        ("*/**", {"x", "x/y"}, {"x/b.csv", "x/y/c.csv"}),
+        ("a*/**", set(), set()),
+        ("a.csv/**", set(), set()),
+        ("**/a.csv/**", set(), set()),
+        ("none/**", set(), set()),
+        ("x/**", {"x", "x/y"}, {"x/b.csv", "x/y/c.csv"}),
+        ("x/**/**", {"x", "x/y"}, {"x/b.csv", "x/y/c.csv"}),
+        ("**/*.csv", set(), {"a.csv", "x/b.csv", "x/y/c.csv"}),
+        ("x/**/*.csv", set(), {"x/b.csv", "x/y/c.csv"}),
+        ("*/", {"x"}, set()),
+        ("**/", {"", "x", "x/y"}, set()),
+        ("a.csv/", set(), set()),
+        (".*/*", set(), {".h/e.csv"}),
+        ("*/.*", set(), {"x/.d.csv"}),
+    ],
+)
+def test_patterns_follow_the_documented_rules(tmp_path: Path, pattern: str, folders: set[str], files: set[str]) -> None:
+    """The rules that docs/paths.md writes down, in a listing and on a disk, whatever this Python's glob says."""
+    for file in TREE[1]:
+        (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / file).touch()
+    (tmp_path / "x" / "y").mkdir(exist_ok=True)
+    assert globs.matching(pattern, *TREE) == (folders, files)
+    found = {os.path.relpath(path, tmp_path) for path in globs.on_disk(f"{tmp_path}/{pattern}")}
+    assert found == {folder or "." for folder in folders} | files
+
+
+def expansion(base: str, pattern: str) -> list[str] | str:
+    """The files that a pattern finds, below its base, or how that fails."""
+    try:
+        return [file.path.removeprefix(f"{base}/") for file in expand(base + pattern, "csv")]
+    except FileFormatError as error:
+        return re.sub(r".*(no file matches|no table files).*", r"\1", str(error))
+
+
+def test_patterns_on_s3(s3: Server, tmp_path: Path) -> None:
+    folder = tree(tmp_path / "tree")
+    address = s3.put(folder, "patterns/tree")
+    before = len(s3.requests())
+    for pattern in ("*/part-?.parquet", "lang=*/*.parquet", "**/part-[12].parquet", "lang=de/**/*.parquet", "lang=*"):
+        names = [file.path.removeprefix(f"{address}/") for file in expand(f"{address}/{pattern}", "parquet")]
+        assert names == [os.path.relpath(file.path, folder) for file in expand(f"{folder}/{pattern}", "parquet")]
+    lists = [asked for asked in s3.requests()[before:] if "list-type" in asked and "max-keys=1000" in asked]
+    assert len(lists) == 6, "one listing a pattern, and one more for the folders that lang=* finds"
+    with pytest.raises(FileFormatError, match=r"no file matches"):
+        open_source(f"{address}/*.orc")
+
+
+def test_file_matched_twice_by_a_pattern_counts_once(s3: Server, tmp_path: Path) -> None:
+    folder = tree(tmp_path / "tree")
+    for inside in (folder / "lang=de", folder / "lang=en%20gb"):
+        (inside / "notes.txt").unlink(missing_ok=True)
+    address = s3.put(folder / "lang=de", "twice")
+    assert len(expand(f"{folder}/lang=de/**")) == len(expand(f"{address}/**")) == 2
+
+
+def test_scores_matched_by_a_pattern_are_summarized(s3: Server, tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        pq.write_table(pa.table({"token_f1": [0.5, 1.0]}), tmp_path / f"{name}.parquet")
+        s3.put(tmp_path / f"{name}.parquet", f"sums/{name}.parquet")
+    here, there = (summarize(f"{where}/?.parquet") for where in (tmp_path, f"s3://{BUCKET}/sums"))
+    assert here.to_json().replace(str(tmp_path), f"s3://{BUCKET}/sums") == there.to_json()
+    assert there.n_rows == 4

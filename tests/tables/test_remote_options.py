@@ -1,0 +1,407 @@
+"""Every option and argument that takes a path takes an address too, or says that it must be on this machine."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import shutil
+import typing
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from typer.models import ArgumentInfo
+
+from fastmetrics.commands import all_commands
+from tests.support.judge_server import Judge, judge_server
+from tests.support.loopback import BUCKET, Server
+from tests.support.program import Done, jsonl, program
+
+pytestmark = pytest.mark.slow
+
+NEVER = (
+    "metrics suites embedder columns schema keep format on_error engine address name by cluster tests names system on "
+    "better of segment other require title vectors_column method column color lists label raters "
+    "measures metric bot model base_url endpoint parameters retry language ranges strategy score languages indicators "
+    "chunk_column source_column failure prune until thresholds"
+)
+"""Parameters that are no paths in any command."""
+IN_SOME = [
+    *(
+        ("compare", "baseline"),
+        ("sacrebleu-paired", "baseline"),
+        ("power", "baseline"),
+        ("compare-rankings", "baseline"),
+    ),
+    *(("metrics", "name"), ("check-dataset", "labels"), ("chunk-utilization", "scores"), ("topic-coverage", "scores")),
+]
+"""Parameters that are no paths in these commands."""
+
+
+@dataclass(frozen=True)
+class In:
+    """An input, by its name in the folder of the test."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Out:
+    """An output, by its name in a folder of its own."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Here:
+    """A path that must be on this machine, by its name in a folder of its own."""
+
+    name: str
+
+
+ROWS, OLD, NEW, VECTORS = In("rows.jsonl"), In("old.parquet"), In("new.parquet"), In("vectors.parquet")
+MADE: dict[str, Any] = {"plugin": Here("plugin.py")}
+CALLS: dict[str, Any] = {"model": "m", "base_url": "URL", "store": Here("calls.sqlite"), "prices": In("prices.toml")}
+CASES: dict[str, dict[str, Any]] = {
+    "score": {
+        "table": [ROWS],
+        "output": Out("s.csv"),
+        "metrics": "token_f1",
+        "work": Here("work"),
+        "cache": Here("cache"),
+        **MADE,
+    },
+    "metrics": {"name": "token_f1", **MADE},
+    "summarize": {"scores": [OLD, NEW], **MADE},
+    "compare": {"runs": [OLD, NEW], "metrics": "token_f1", "by": "kind", "segments": In("segments.csv"), **MADE},
+    "summarize-by": {"scores": OLD, "metrics": "token_f1", **MADE},
+    "side-by-side": {"runs": [OLD, NEW], **MADE},
+    "primary-table": {"runs": [OLD, NEW], **MADE},
+    "correlations": {"scores": OLD, **MADE},
+    "histograms": {"scores": OLD, **MADE},
+    "compare-rankings": {"runs": [In("run.txt"), In("other.txt"), In("qrels.txt")], "measures": "mrr"},
+    "sacrebleu-paired": {"runs": [OLD, NEW], "metrics": "corpus_bleu", "test": "bs"},
+    "power": {"pilot": [OLD, NEW], "metrics": "token_f1", "n": 100, **MADE},
+    "repeats": {"scores": In("repeated.parquet"), "metrics": "token_f1", **MADE},
+    "gate": {"scores": NEW, "baseline": OLD, "rules": In("rules.toml"), "junit": Out("junit.xml"), **MADE},
+    "report": {
+        "scores": [NEW],
+        "output": Out("report.html"),
+        "texts": ROWS,
+        "baseline": OLD,
+        "baseline_texts": ROWS,
+        "judged": In("judged.parquet"),
+        "usage": [In("usage.json")],
+        "vectors": VECTORS,
+        "runs": In("runs"),
+        **MADE,
+    },
+    "report all": {"scores": [NEW], "output": Out("report"), "rows": "all"},
+    "plot": {"kind": "trend", "inputs": [In("runs")], "metrics": "token_f1", "output": Out("trend.svg"), **MADE},
+    "plot histograms": {"kind": "histograms", "inputs": [NEW], "metrics": "token_f1", "output": Out("h.svg")},
+    "plot projection": {"kind": "projection", "inputs": [VECTORS], "output": Out("p.svg")},
+    "worst-rows": {
+        "scores": NEW,
+        "metric": "token_f1",
+        "answers": ROWS,
+        "baseline": OLD,
+        "output": Out("w.csv"),
+        **MADE,
+    },
+    "list-runs": {"folder": In("runs")},
+    "trend": {"folder": In("runs"), "metric": "token_f1", **MADE},
+    "profile": {"table": [ROWS], "metrics": "token_f1", **MADE},
+    "validate": {"scores": OLD, "labels": In("labels.csv"), **MADE},
+    "rank": {"runs": [In("run.txt"), In("qrels.txt")], "measures": "mrr", "output": Out("q.csv")},
+    "geometry": {"vectors": VECTORS},
+    "project": {"vectors": VECTORS, "output": Out("points.csv")},
+    "index": {"vectors": VECTORS, "output": Here("index"), "method": "exact"},
+    "search": {"index": Here("made_index"), "queries": In("queries.npy"), "output": Out("found.csv")},
+    "match": {"questions": ROWS, "faq": In("faq.csv"), "output": Out("matched.csv")},
+    "embed": {
+        "table": [ROWS],
+        "output": Out("e.csv"),
+        "of": "question",
+        "keep": "id",
+        "cache": Here("cache"),
+        "work": Here("work"),
+    },
+    "answer": {
+        "table": [ROWS],
+        "output": Out("answers.jsonl"),
+        "bot": "full-context",
+        "knowledge": [In("knowledge.txt")],
+        "template": In("template.txt"),
+        "keep": "id",
+        "work": Here("work"),
+        **CALLS,
+        **MADE,
+    },
+    "answer faq": {"table": [ROWS], "output": Out("answers.csv"), "bot": "faq", "faq": In("faq.csv"), "keep": "id"},
+    "judge": {
+        "table": [ROWS],
+        "output": Out("judged.csv"),
+        "rubrics": [In("rubric.toml")],
+        "sample": 3,
+        "work": Here("work"),
+        **CALLS,
+        **MADE,
+    },
+    "judge until": {
+        "table": [ROWS],
+        "output": Out("judged.csv"),
+        "rubrics": "correctness",
+        "until": "correctness.delta.width < 9",
+        "baseline": In("judged.parquet"),
+        **CALLS,
+    },
+    "judge-report": {"judged": [In("judged.parquet")], "labels": In("labels.csv"), "prices": In("prices.toml")},
+    "sample-rows": {"judged": [In("judged.parquet")], "n": 2, "texts": ROWS, "output": Out("sheet.csv")},
+    "check-dataset": {"table": [ROWS], "output": Out("check.json")},
+    "chunk-utilization": {"log": [ROWS], "chunks": In("chunks.csv"), "output": Out("u.json"), "table": Out("u.csv")},
+    "domain-analysis": {"log": [ROWS], "output": Out("d.json")},
+    "topic-coverage": {
+        "log": [ROWS],
+        "k": 2,
+        "embedder": "wordllama",
+        "cache": Here("cache"),
+        "chunks": In("chunks.csv"),
+        "output": Out("t.json"),
+    },
+    "cache-hit-rate": {
+        "log": [ROWS],
+        "embedder": "wordllama",
+        "cache": Here("cache"),
+        "output": Out("x.json"),
+    },
+    "context-preservation": {
+        "log": [ROWS],
+        "embedder": "wordllama",
+        "cache": Here("cache"),
+        "output": Out("y.json"),
+    },
+    "stored-calls": {"store": Here("made.sqlite"), "output": Out("calls.csv"), "prices": In("prices.toml")},
+}
+NEEDS = dict.fromkeys(("topic-coverage", "cache-hit-rate", "context-preservation"), "wordllama")
+NEEDS |= {"embed": "wordllama", "index": "faiss", "search": "faiss"}
+NEEDS |= dict.fromkeys(("report", "report all"), "plotly")
+NEEDS |= dict.fromkeys(("plot", "plot histograms", "plot projection"), "matplotlib")
+NEEDS |= dict.fromkeys(("answer", "judge", "judge until"), "openai")
+
+
+def _flat(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
+def _paths(case: str) -> Iterator[tuple[str, Any]]:
+    """The parameters of a case that are paths, each with its values."""
+    for name, value in CASES[case].items():
+        for one in _flat(value):
+            if isinstance(one, In | Out | Here):
+                yield name, one
+
+
+REMOTE = [(case, name, one) for case in CASES for name, one in _paths(case) if not isinstance(one, Here)]
+LOCAL = [(case, name, one) for case in CASES for name, one in _paths(case) if isinstance(one, Here)]
+
+
+def test_the_cases_have_every_path() -> None:
+    """A new parameter that holds text is a path of a case, or listed as none."""
+    for command, call in all_commands().items():
+        hints = typing.get_type_hints(call, include_extras=True)
+        kinds = {name: str(typing.get_args(hint)[0]) for name, hint in hints.items() if typing.get_args(hint)}
+        text = {name for name, kind in kinds.items() if "str" in kind.replace("StrEnum", "") or "Path" in kind}
+        none = {*NEVER.split(), *(name for of, name in IN_SOME if of == command)}
+        cases = [case for case in CASES if case.split()[0] == command]
+        assert {name for case in cases for name, _ in _paths(case)} == text - none, command
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory, judge: Judge) -> Path:
+    """Inputs of every kind on this machine."""
+    made = tmp_path_factory.mktemp("inputs")
+    rows = [
+        {
+            "id": f"q{n}",
+            "question": f"What is number {n}?",
+            "answer": f"It is {n % 3} or so.",
+            "reference": f"It is {n % 4}",
+            "retrieved_ids": [f"d{n % 5}", "d7"],
+            "relevant_ids": [f"d{n % 4}"],
+            "session_id": n // 4,
+            "timestamp": 1_700_000_000 + 60 * n,
+        }
+        for n in range(24)
+    ]
+    jsonl(made / "rows.jsonl", *rows)
+    jsonl(made / "brief.jsonl", *({**row, "answer": f"{n % 3}"} for n, row in enumerate(rows)))
+    jsonl(made / "repeated.jsonl", *({**rows[n % 8], "answer": row["answer"]} for n, row in enumerate(rows)))
+    texts = {
+        "segments.csv": "id,kind\n" + "".join(f"q{n},{'ab'[n % 2]}\n" for n in range(24)),
+        "labels.csv": "id,human\n" + "".join(f"q{n},{1 + n % 5}\n" for n in range(24)),
+        "chunks.csv": "id,source\n" + "".join(f"d{n},{'xy'[n % 2]}\n" for n in range(9)),
+        "faq.csv": "question,answer\nWhat is number 1?,One.\n",
+        "rules.toml": 'require = ["token_f1 >= 0"]\n',
+        "prices.toml": "[m]\ninput = 1\noutput = 2\n",
+        "knowledge.txt": "Numbers are numbers.\n",
+        "template.txt": "Read: {knowledge}\nAnswer: {question}\n",
+        "run.txt": "".join(f"q{n} Q0 d{m} {m} {9 - m} me\n" for n in range(4) for m in range(3)),
+        "other.txt": "".join(f"q{n} Q0 d{m} {m} {m} you\n" for n in range(4) for m in range(3)),
+        "qrels.txt": "".join(f"q{n} 0 d{n} 1\n" for n in range(3)),
+        "plugin.py": "import fastmetrics as fm\n\n\n@fm.metric(bounds=(0, 1), better='higher')\n"
+        "def ends_well(answer: str) -> float:\n    return float(answer.endswith('.'))\n",
+    }
+    for name, text in texts.items():
+        (made / name).write_text(text)
+    points = np.random.default_rng(0).normal(size=(24, 4)).astype(np.float32)
+    vectors = pa.FixedSizeListArray.from_arrays(pa.array(points.ravel()), 4)
+    pq.write_table(pa.table({"id": [row["id"] for row in rows], "embedding": vectors}), made / "vectors.parquet")
+    np.save(made / "queries.npy", points[:3])
+    rubric = Path(inspect.getfile(all_commands()["judge"])).parents[1] / "derive" / "rubrics" / "safety.en.toml"
+    shutil.copy(rubric, made / "rubric.toml")
+    asked = ["-m", "token_f1,jaccard,corpus_bleu", "--keep-counts", "--keep", "question"]
+    (made / "runs" / "c").mkdir(parents=True)
+    (made / "runs" / "c").rmdir()
+    for source, out in (
+        *(("rows", "old.parquet"), ("brief", "new.parquet"), ("repeated", "repeated.parquet")),
+        *(("rows", "runs/a.parquet"), ("brief", "runs/b.csv"), ("brief", "runs/c/")),
+    ):
+        assert program("score", made / f"{source}.jsonl", "-o", f"{made}/{out}", *asked).code == 0
+    assert program("chunk-utilization", made / "rows.jsonl", "-o", made / "usage.json").code == 0
+    calls = ["--model", "m", "--base-url", judge.url, "--store", made / "made.sqlite"]
+    judging = ["-o", made / "judged.parquet", "--rubrics", "correctness", *calls]
+    assert program("judge", made / "rows.jsonl", *judging).code == 0
+    return made
+
+
+@pytest.fixture(scope="module")
+def judge() -> Iterator[Judge]:
+    """A model on this machine."""
+    with pytest.MonkeyPatch.context() as patch, judge_server() as server:
+        patch.setenv("OPENAI_API_KEY", "key")
+        yield server
+
+
+def _arguments(case: str, judge: Judge, place: Callable[[str, Any], str]) -> list[str]:
+    """The command line of a case; ``place`` says where a path is."""
+    command = case.split(maxsplit=1)[0]
+    call = all_commands()[command]
+    hints = typing.get_type_hints(call, include_extras=True)
+    positional: list[str] = []
+    options: list[str] = []
+    for name in inspect.signature(call).parameters:
+        if name not in CASES[case]:
+            continue
+        info = typing.get_args(hints[name])[1]
+        for value in _flat(CASES[case][name]):
+            text = place(name, value) if isinstance(value, In | Out | Here) else str(value).replace("URL", judge.url)
+            if isinstance(info, ArgumentInfo):
+                positional.append(text)
+            else:
+                flags = [one for one in (info.default, *(info.param_decls or ())) if isinstance(one, str)]
+                options += [flags[0] if flags else f"--{name.replace('_', '-')}", text]
+    return [command, *positional, *options]
+
+
+def _plain(done: Done, *places: object) -> tuple[int, str, str]:
+    """What was printed, without the places of files and without times."""
+    texts = [done.out, done.err]
+    for place in places:
+        texts = [text.replace(f"{place}/", "") for text in texts]
+    times = re.compile(r"\d[\d.,]* (s|rows/s|MB/s|%)\b|[\d.,]+ +[\d.]+ ?%|\d[\d.,]*")
+    profile = [times.sub("N", text) if "rows/s" in text else re.sub(r" in [\d.]+ s", "", text) for text in texts]
+    # notes are folded, at other places if the address of a file is longer than its path
+    return done.code, *(re.sub(r"\s+", " ", text) for text in profile)  # type: ignore[return-value]
+
+
+def _run(case: str, judge: Judge, folder: Path, outputs: Path, name: str = "", address: str = "") -> Done:
+    """A run whose parameter ``name`` is at an address."""
+    outputs.mkdir(exist_ok=True)
+    if "made_index" in str(CASES[case]) and not (outputs / "made_index").exists():
+        options = ["--method", "exact", "-o", outputs / "made_index"]
+        assert program("index", folder / "vectors.parquet", *options).code == 0
+
+    def place(parameter: str, value: Any) -> str:
+        if parameter == name:
+            return f"{address}/{value.name}"
+        if isinstance(value, In) or (folder / value.name).exists():
+            return str(folder / value.name)
+        if value.name == "work":  # only for an output in a store
+            return str(outputs / "work")
+        return str(outputs / value.name)
+
+    arguments = _arguments(case, judge, place)
+    if "--work" in arguments and not (name == "output" and address):
+        at = arguments.index("--work")
+        del arguments[at : at + 2]
+    return program(*arguments)
+
+
+@pytest.mark.parametrize(("case", "name", "path"), REMOTE, ids=lambda one: getattr(one, "name", one))
+def test_paths_may_be_addresses(
+    s3: Server, tmp_path: Path, folder: Path, judge: Judge, case: str, name: str, path: Any
+) -> None:
+    """A run with an address prints and writes what a run on local files does."""
+    if case in NEEDS:
+        pytest.importorskip(NEEDS[case])
+    local = _run(case, judge, folder, tmp_path / "here")
+    assert local.code == 0, local.err
+    key = f"options/{case}/{name}".replace(" ", "-")
+    address = f"s3://{BUCKET}/{key}"
+    for one in _flat(CASES[case][name]):
+        if isinstance(one, In):
+            s3.put(folder / one.name, f"{key}/{one.name}")
+            if (folder / f"{one.name}.meta.json").exists():
+                s3.put(folder / f"{one.name}.meta.json", f"{key}/{one.name}.meta.json")
+    remote = _run(case, judge, folder, tmp_path / "there", name, address)
+    places = (folder, tmp_path / "here", tmp_path / "there", address)
+    assert _plain(remote, *places) == _plain(local, *places)
+    if isinstance(path, Out):
+        written = tmp_path / "here" / path.name
+        files = sorted(one for one in written.rglob("*") if one.is_file()) if written.is_dir() else [written]
+        for file in files:
+            data, expected = s3.read(f"{key}/{file.relative_to(tmp_path / 'here').as_posix()}"), file.read_bytes()
+            latencies = re.compile(rb"\d+\.\d+" if case.startswith("answer") else rb"^$")
+            assert latencies.sub(b"", data) == latencies.sub(b"", expected)
+
+
+@pytest.mark.parametrize(("case", "name", "path"), LOCAL, ids=lambda one: getattr(one, "name", one))
+def test_paths_that_must_be_local_say_so(
+    s3: Server,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    folder: Path,
+    judge: Judge,
+    case: str,
+    name: str,
+    path: Any,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    if case in NEEDS and name not in ("work", "plugin"):
+        pytest.importorskip(NEEDS[case])
+    address = f"s3://{BUCKET}/local"
+    arguments = _arguments(
+        case,
+        judge,
+        lambda parameter, value: (
+            f"{address}/{value.name}"
+            if parameter == name or (name == "work" and isinstance(value, Out))
+            else str(folder / value.name)
+            if isinstance(value, In) or (folder / value.name).exists()
+            else str(tmp_path / value.name)
+        ),
+    )
+    if name != "work" and "--work" in arguments:
+        at = arguments.index("--work")
+        del arguments[at : at + 2]
+    done = program(*arguments)
+    assert done.code != 0
+    assert f"{path.name}" in done.err
+    assert "expected a path on this machine, not an address" in done.err
+    assert done.err.count("\n") == 1
+    assert not (tmp_path / "s3:").exists()

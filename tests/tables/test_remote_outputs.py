@@ -1,0 +1,280 @@
+"""Outputs behind addresses: the bytes of a local run, whole or absent, and a killed upload made good."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import fsspec
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pytest
+
+import fastmetrics as fm
+from fastmetrics.core.batch_sizes import SIZES
+from fastmetrics.engines.local import Job, run
+from fastmetrics.errors import InputError, OptionError, OutputError
+from fastmetrics.results.summary import summarize
+from fastmetrics.tables import Limits, open_source, read_metadata
+from fastmetrics.tables.output import targets
+from fastmetrics.tables.remote.addresses import as_local
+from tests.support.loopback import BUCKET, KEY, SECRET, Server
+from tests.support.program import ENVIRONMENT, program
+
+pytestmark = pytest.mark.slow
+
+LIMITS = Limits(batch_rows=64, part_rows=100)
+SUFFIXES = ["s.parquet", "s.jsonl", "s.jsonl.gz", "s.csv.zst", "s.tsv", "s.arrow", "folder/"]
+
+
+class StopError(BaseException):
+    """What ends a run early here."""
+
+
+def plain(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """A score; some rows are refused."""
+    if 5 in [n % 97 for n in batch["id"].to_pylist()]:
+        raise InputError("expected another number")
+    return pa.record_batch({"id": batch["id"], "score": pc.divide(batch["id"].cast(pa.float64()), 7.0)})
+
+
+def never(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """No row may come here."""
+    assert not batch.num_rows, "the target is checked before the first row"
+    return pa.record_batch({"id": batch["id"], "score": pa.array([], pa.float64())})
+
+
+@pytest.fixture
+def numbers(tmp_path: Path) -> Path:
+    """A thousand rows."""
+    pq.write_table(pa.table({"id": range(1000)}), tmp_path / "rows.parquet")
+    return tmp_path / "rows.parquet"
+
+
+def score(rows: Path | str, output: Path | str, score=plain, **options):
+    """A run of several parts, bad rows set aside."""
+    settings = {"limits": LIMITS, "on_error": "skip", **options}
+    return run(open_source(rows), Job(score, {"id": "any"}), output, **settings)
+
+
+def held(server: Server, folder: str) -> dict[str, bytes]:
+    """What lies below a folder of the bucket."""
+    return {name: server.read(f"{folder}/{name}") for name in server.names(folder)}
+
+
+def here(folder: Path) -> dict[str, bytes]:
+    """What lies in a local folder."""
+    files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
+
+
+@pytest.mark.parametrize("name", SUFFIXES)
+def test_remote_objects_equal_local_files(s3: Server, tmp_path: Path, numbers: Path, name: str) -> None:
+    (tmp_path / "out").mkdir()
+    local = score(numbers, f"{tmp_path}/out/{name}")
+    folder = f"same/{name.replace('.', '-').strip('/')}"
+    address = f"s3://{BUCKET}/{folder}/{name}"
+    remote = score(s3.put(numbers, "same/rows.parquet"), address)
+    there = held(s3, folder)
+    rejects = there.pop(name.rstrip("/") + ".rejects.jsonl").replace(f"s3://{BUCKET}/same".encode(), b"")
+    expected = here(tmp_path / "out")
+    assert rejects == expected.pop(name.rstrip("/") + ".rejects.jsonl").replace(str(tmp_path).encode(), b"")
+    assert there == expected
+    assert (remote.rows, remote.rejected) == (local.rows, local.rejected) == (989, 11)
+    assert (remote.output, remote.rejects) == (address, f"{address.rstrip('/')}.rejects.jsonl")
+    assert read_metadata(address) == read_metadata(f"{tmp_path}/out/{name}")
+    assert not list((tmp_path / "cache" / "fastmetrics" / "runs").iterdir()), "nothing is left behind"
+
+
+def test_scoring_from_bucket_to_bucket(s3: Server, tmp_path: Path) -> None:
+    rows = tmp_path / "rows.jsonl"
+    made = ({"id": n, "answer": f"a {n % 7}", "reference": "a 3", "latency_ms": n % 13} for n in range(500))
+    rows.write_text("".join(json.dumps(row) + "\n" for row in made))
+    wanted = ["token_f1", "latency_ms"]
+    local = fm.score(rows, output=tmp_path / "s.parquet", metrics=wanted)
+    for name in ("s.parquet", "s.csv.gz", "folder"):
+        address = f"s3://{BUCKET}/job/{name}"
+        found = fm.score(s3.put(rows, "job/rows.jsonl"), output=address, metrics=wanted)
+        assert found.summary.to_json() == local.summary.to_json()
+        assert summarize(address).to_json() == local.summary.to_json()
+        assert program("summarize", address, "--json").out == program("summarize", tmp_path / "s.parquet", "--json").out
+    assert s3.read("job/s.parquet") == (tmp_path / "s.parquet").read_bytes()
+
+
+def test_existing_objects_are_kept_unless_overwrite(s3: Server, numbers: Path) -> None:
+    address, folder = f"s3://{BUCKET}/rules/s.csv", f"s3://{BUCKET}/rules/folder"
+    for output in (address, folder):
+        score(numbers, output)
+        with pytest.raises(OutputError, match=f"{output} exists; choose overwrite=True"):
+            score(numbers, output, never)
+    assert "s.csv.rejects.jsonl" in s3.names("rules")
+    pq.write_table(pa.table({"id": [1, 2]}), numbers)
+    for output in (address, folder):
+        score(numbers, output, overwrite=True)
+    assert s3.names("rules/folder") == ["_fastmetrics.json", "part-000000.parquet"], "older parts are gone"
+    assert not [name for name in s3.names("rules") if "rejects" in name], "and so are older rejects"
+    s3.put(numbers, "rules/in.csv/rows.parquet")
+    with pytest.raises(OutputError, match="exists and is a folder"):
+        score(numbers, f"s3://{BUCKET}/rules/in.csv", never)
+    s3.put(numbers, "rules/folder/other.parquet")
+    with pytest.raises(OutputError, match=r"contains other files \('other.parquet'\)"):
+        score(numbers, folder, never, overwrite=True)
+    rows = s3.put(numbers, "rules/rows.parquet")
+    with pytest.raises(OutputError, match="is an input"):
+        score(rows, rows, never, overwrite=True)
+    part = s3.put(numbers, "rules/in/part-0.parquet")
+    with pytest.raises(OutputError, match=f"s3://{BUCKET}/rules/in/ holds an input"):
+        score(part, f"s3://{BUCKET}/rules/in/", never, overwrite=True)
+
+
+def test_unwritable_target_raises_before_the_first_row(s3: Server, numbers: Path) -> None:
+    with pytest.raises(OutputError, match=r"cannot write s3://nowhere/s.csv: there is no bucket 'nowhere'"):
+        score(numbers, "s3://nowhere/s.csv", never)
+    with pytest.raises(OutputError, match="expected a name inside the bucket"):
+        score(numbers, f"s3://{BUCKET}", never)
+    s3.require_credentials(True)
+    try:
+        with pytest.raises(OutputError, match=r"cannot write s3://rows/s.csv: [a-z ]*(credentials|permission)"):
+            score(numbers, f"s3://{BUCKET}/s.csv", never)
+    finally:
+        s3.require_credentials(False)
+    assert s3.names("probe") == []
+    score(numbers, f"s3://{BUCKET}/probe/s.parquet")
+    assert s3.names("probe") == ["s.parquet", "s.parquet.rejects.jsonl"]
+
+
+def test_remote_run_is_resumed_from_its_work_folder(s3: Server, tmp_path: Path, numbers: Path) -> None:
+    def failing(batch: pa.RecordBatch) -> pa.RecordBatch:
+        if batch.num_rows and batch["id"][0].as_py() >= 600:
+            raise StopError
+        return plain(batch)
+
+    address = f"s3://{BUCKET}/resume/s.parquet"
+    with pytest.raises(StopError):
+        score(numbers, address, failing, work=tmp_path / "work")
+    assert s3.names("resume") == []
+    (folder,) = (tmp_path / "work").iterdir()
+    with pytest.raises(OutputError, match=f"{folder} contains an unfinished run; choose resume=True"):
+        score(numbers, address, work=tmp_path / "work")
+    result = score(numbers, address, work=tmp_path / "work", resume=True)
+    assert result.resumed_rows > 400
+    score(numbers, tmp_path / "s.parquet")
+    assert s3.read("resume/s.parquet") == (tmp_path / "s.parquet").read_bytes()
+    assert not list((tmp_path / "work").iterdir())
+    with pytest.raises(OptionError, match=r"is only for outputs in a store"):
+        score(numbers, tmp_path / "t.parquet", work=tmp_path / "work")
+
+
+@pytest.mark.parametrize("uploads", range(5))
+def test_interrupted_upload_is_completed(s3: Server, tmp_path: Path, numbers: Path, monkeypatch, uploads) -> None:
+    """Of a folder that replaces another: without its mark until all is there, and then the same."""
+    folder = f"early/{uploads}"
+    address = f"s3://{BUCKET}/{folder}/s"
+    score(numbers, address, limits=Limits(part_rows=50))
+    left = [uploads]
+
+    def upload(path: Path, url, real=targets.upload) -> None:
+        if not left[0]:
+            raise StopError
+        left[0] -= 1
+        real(path, url)
+
+    monkeypatch.setattr(SIZES, "uploaded_files", 1)
+    monkeypatch.setattr(targets, "upload", upload)
+    options = {"limits": Limits(part_rows=300), "overwrite": True}
+    with pytest.raises(StopError):
+        score(numbers, address, **options)
+    assert ("s/_fastmetrics.json" in s3.names(folder)) == (uploads == 0), "the first upload is that of the rejects"
+    if "s/part-000000.parquet" in s3.names(folder):
+        s3.s3.delete_file(f"{BUCKET}/{folder}/s/part-000000.parquet")
+    monkeypatch.undo()
+    for name, value in s3.environment.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    result = score(numbers, address, never, limits=Limits(part_rows=300), resume=True)
+    assert (result.rows, result.rejected) == (989, 11)
+    score(numbers, tmp_path / "s", limits=Limits(part_rows=300))
+    assert held(s3, f"{folder}/s") == here(tmp_path / "s")
+
+
+def test_upload_of_a_killed_process_is_completed(s3: Server, tmp_path: Path, numbers: Path) -> None:
+    address = f"s3://{BUCKET}/killed/s"
+    script = (
+        "import os, signal, sys\n"
+        "from fastmetrics.tables.output import targets\n"
+        "from tests.tables.test_remote_outputs import score\n"
+        "real, count = targets.upload, [0]\n"
+        "def upload(path, url):\n"
+        "    count[0] += 1\n"
+        "    if count[0] > int(sys.argv[1]):\n"
+        "        os.kill(os.getpid(), signal.SIGKILL)\n"
+        "    real(path, url)\n"
+        "targets.upload = upload\n"
+        f"score({str(numbers)!r}, {address!r}, resume=True)\n"
+    )
+    environment = {**ENVIRONMENT, **s3.environment, "XDG_CACHE_HOME": os.environ["XDG_CACHE_HOME"]}
+    for uploads in (3, 6):
+        done = subprocess.run([sys.executable, "-c", script, str(uploads)], check=False, env=environment)
+        assert done.returncode == -signal.SIGKILL
+        assert "s/_fastmetrics.json" not in s3.names("killed")
+    score(numbers, address, never, resume=True)
+    score(numbers, tmp_path / "s")
+    assert held(s3, "killed/s") == here(tmp_path / "s")
+
+
+def test_address_secrets_are_not_written(s3: Server, tmp_path: Path) -> None:
+    rows = tmp_path / "rows.jsonl"
+    rows.write_text('{"id": 1, "answer": "a", "reference": "a"}\n' * 3 + "{bad\n")
+    s3.put(rows, "hidden/rows.jsonl")
+    secret = f"s3://{KEY}:{SECRET}@{BUCKET}/hidden"
+    for name in ("s.jsonl", "folder/"):
+        arguments = ("-m", "exact_match", "--on-error", "skip", "--work", tmp_path / "work")
+        done = program("score", f"{secret}/rows.jsonl", "-o", f"{secret}/{name}", *arguments)
+        assert (done.code, done.err) == (0, "")
+        assert f"s3://***@{BUCKET}/hidden/{name}" in done.out
+        again = program("score", f"{secret}/rows.jsonl", "-o", f"{secret}/{name}", *arguments)
+        assert again.code == 4
+        failed = program("score", f"{secret}/rows.jsonl", "-o", f"{secret}/other.csv", "-m", "exact_match")
+        assert failed.code == 3
+        texts = [
+            done.out,
+            again.err,
+            failed.err,
+            *(data.decode(errors="replace") for data in held(s3, "hidden").values()),
+        ]
+        assert not [text for text in texts if SECRET in text or KEY in text]
+    (file,) = open_source(f"{secret}/rows.jsonl").files
+    assert SECRET not in repr(file) + str(file.fingerprint())
+
+
+def test_outputs_at_memory_and_file_addresses(tmp_path: Path, numbers: Path, monkeypatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    memory = fsspec.filesystem("memory")
+    for name in ("s.parquet", "s.csv.gz", "folder/"):
+        score(numbers, (tmp_path / name).as_uri() + "/" * name.endswith("/"))
+        for overwrite in (False, True):
+            score(numbers, f"memory://written/{name}", overwrite=overwrite)
+        files = here(tmp_path / name) if name.endswith("/") else {"": (tmp_path / name).read_bytes()}
+        for file, data in files.items():
+            assert memory.cat_file(f"/written/{name}{file}") == data
+    assert read_metadata("memory://written/folder/") == read_metadata(as_local((tmp_path / "folder").as_uri()))
+    with pytest.raises(OutputError, match="exists; choose overwrite=True"):
+        score(numbers, "memory://written/s.parquet", never)
+    assert program("rank", "memory://x/none.txt", "memory://x/none.qrels", "-m", "mrr").code == 3
+
+
+def test_small_results_are_written_to_remote_addresses(s3: Server, tmp_path: Path) -> None:
+    (tmp_path / "run.txt").write_text("q1 Q0 d1 1 0.9 x\n")
+    (tmp_path / "qrels.txt").write_text("q1 0 d1 1\n")
+    address = f"s3://{BUCKET}/small/queries.parquet"
+    asked = ("rank", tmp_path / "run.txt", tmp_path / "qrels.txt", "-m", "mrr", "-o")
+    assert [program(*asked, address).code for _ in range(2)] == [0, 4]
+    assert program(*asked, address, "--overwrite").code == 0
+    assert program(*asked, tmp_path / "queries.parquet").code == 0
+    assert s3.read("small/queries.parquet") == (tmp_path / "queries.parquet").read_bytes()
+    assert program(*asked, "s3://nowhere/queries.csv").code == 4

@@ -1,0 +1,88 @@
+"""Folders of runs, reports of all rows and small files at addresses."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import fastmetrics as fm
+from fastmetrics.derive.full_context_bot import read_knowledge
+from fastmetrics.derive.rubric import read_rubric
+from fastmetrics.errors import FileFormatError, UnknownNameError
+from fastmetrics.results.gate_rules import read_rules
+from fastmetrics.results.price_tables import price_of
+from tests.support.loopback import BUCKET, KEY, SECRET, Server
+from tests.support.program import jsonl, program
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Three runs in a folder: two files, and a folder of parts."""
+    rows = jsonl(tmp_path / "rows.jsonl", *({"id": n, "answer": f"a {n % 3}", "reference": "a 1"} for n in range(9)))
+    (tmp_path / "runs").mkdir()
+    for name in ("a.parquet", "b.csv", "c/"):
+        fm.score(rows, output=f"{tmp_path}/runs/{name}", metrics="token_f1", name=name)
+    return tmp_path
+
+
+def test_runs_at_an_address_are_those_of_the_folder(s3: Server, tmp_path: Path, folder: Path) -> None:
+    address = s3.put(folder / "runs", "listed/runs")
+    (tmp_path / "none").mkdir()
+    assert fm.list_runs(address).equals(fm.list_runs(folder / "runs"))
+    assert fm.list_runs(Path(address)).num_rows == fm.list_runs(f"{address}/").num_rows == 3
+    assert fm.trend(address, "token_f1").to_dict() == fm.trend(folder / "runs", "token_f1").to_dict()
+    secret = address.replace("s3://", f"s3://{KEY}:{SECRET}@")
+    assert fm.trend(secret, "token_f1").to_dict() == fm.trend(folder / "runs", "token_f1").to_dict()
+    with pytest.raises(UnknownNameError, match=r"^s3://\*\*\*@rows/listed/runs: no run has it: unknown metric 'f2'"):
+        fm.trend(secret, "f2")
+    assert fm.list_runs(tmp_path / "none").num_rows == 0
+    s3.put(folder / "rows.jsonl", "listed/others/rows.jsonl")
+    assert fm.list_runs(f"s3://{BUCKET}/listed/others").num_rows == 0
+    for place, reason in (
+        (f"s3://{BUCKET}/listed/nothing", "there is no such file or folder"),
+        ("s3://nowhere/runs", "there is no bucket 'nowhere'"),
+    ):
+        with pytest.raises(FileFormatError, match=f"^{place}: cannot be read: {reason}$"):
+            fm.list_runs(place)
+
+
+def test_a_report_of_all_rows_at_an_address_is_replaced_as_a_whole(s3: Server, tmp_path: Path, folder: Path) -> None:
+    address = f"s3://{BUCKET}/pages/report"
+    options = ("report", folder / "runs" / "a.parquet", "--rows", "all", "-o")
+    assert program(*options, address).code == 0
+    done = program(*options, address)
+    assert (done.code, done.err) == (4, f"error: {address} exists; choose --overwrite to replace it\n")
+    s3.put(folder / "rows.jsonl", "pages/report/older.js")
+    assert program(*options, address, "--overwrite").code == 0
+    assert program(*options, tmp_path / "report").code == 0
+    files = (one for one in (tmp_path / "report").rglob("*") if one.is_file())
+    local = sorted(one.relative_to(tmp_path / "report").as_posix() for one in files)
+    assert s3.names("pages/report") == local
+    s3.put(folder / "rows.jsonl", "pages/own/labels.csv")
+    done = program(*options, f"s3://{BUCKET}/pages/own", "--overwrite")
+    assert done.code == 4
+    assert "is not a folder that such a run made" in done.err
+    assert s3.names("pages/own") == ["labels.csv"]
+
+
+@pytest.mark.parametrize("name", ["rules.toml", "prices.toml", "rubric.toml", "knowledge.txt"])
+def test_small_files_name_what_is_wrong(s3: Server, tmp_path: Path, name: str) -> None:
+    reads = {
+        "rules.toml": read_rules,
+        "prices.toml": lambda path: price_of("m", path),
+        "rubric.toml": read_rubric,
+        "knowledge.txt": lambda path: read_knowledge([path]),
+    }
+    (tmp_path / name).write_bytes(b"\xff")
+    address = s3.put(tmp_path / name, f"small/{name}")
+    for place in (str(tmp_path / name), address):
+        with pytest.raises(FileFormatError, match=f"^{re.escape(place)}: byte 0 is not UTF-8; convert the file first$"):
+            reads[name](place)
+        with pytest.raises(
+            FileFormatError, match=f"^{re.escape(place)}x[.]toml: cannot be read: (No|there is no) such file"
+        ):
+            reads[name](f"{place}x.toml")

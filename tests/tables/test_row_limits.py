@@ -1,0 +1,166 @@
+"""Rows that do not end, or are longer than a row may be: named by file and line, with memory that stays bounded."""
+
+import gzip
+import json
+import subprocess
+import sys
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fastmetrics.core.batch_sizes import SIZES
+from fastmetrics.engines.local import Job, run
+from fastmetrics.errors import FileFormatError, OptionError, OutputError
+from fastmetrics.tables import open_source
+from fastmetrics.tables.chunks import Limits
+from fastmetrics.tables.formats.lines import blocks
+from fastmetrics.tables.input_files import MAX_ROW_BYTES, DataFile
+from tests.support.program import ENVIRONMENT, command, jsonl, program
+from tests.support.table_files import read, write
+
+GOOD = {"id": 1, "answer": "in Paris", "reference": "Paris"}
+TOO_LONG = "the row has more than {:,} bytes, the limit of max_row_bytes"
+
+
+BETWEEN = """
+import os, subprocess, sys
+run = subprocess.Popen(sys.argv[1:])
+_, status, used = os.wait4(run.pid, 0)
+print(os.waitstatus_to_exitcode(status), used.ru_maxrss)
+"""
+
+
+def peak(*arguments, stdin=None):
+    """The exit code, the messages, and the most memory that a run of the program took.
+
+    A small process starts the run, as the peak of a process begins at its parent's.
+    """
+    between = [sys.executable, "-S", "-c", BETWEEN, *command(*arguments)]
+    run = subprocess.run(between, env=ENVIRONMENT, stdin=stdin, capture_output=True, check=True)
+    code, memory = map(int, run.stdout.split()[-2:])
+    return code, run.stderr.decode(), memory * 1024
+
+
+@given(st.lists(st.integers(0, 30), max_size=25), st.integers(1, 40), st.integers(5, 25), st.booleans())
+def test_line_limit_is_independent_of_blocks(tmp_path_factory, sizes, block, most, ends):
+    lines = [bytes([97 + row % 26]) * size for row, size in enumerate(sizes)]
+    path = tmp_path_factory.mktemp("lines") / "t.jsonl"
+    path.write_bytes(b"\n".join(lines) + b"\n" * (ends and bool(lines)))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(SIZES, "line_block_bytes", block)
+        found = list(blocks(DataFile(str(path), "t.jsonl", "jsonl", max_row_bytes=most)))
+    whole = {}
+    for one in found:
+        if one.cut:
+            assert len(lines[one.line]) > most
+            assert lines[one.line].startswith(one.data)
+        for row, line in enumerate(one.data.split(b"\n") if not one.cut else []):
+            if line:
+                whole[one.line + row] = line
+    assert whole == {row: line for row, line in enumerate(lines) if 0 < len(line) <= most}
+    assert [one.line for one in found if one.cut] == [row for row, line in enumerate(lines) if len(line) > most]
+
+
+@pytest.mark.parametrize("block", [64, 300, 1 << 20])
+def test_long_json_line_is_a_bad_row(tmp_path, monkeypatch, block):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(SIZES, "line_block_bytes", block)
+    rows = [{**GOOD, "id": row} for row in range(9)]
+    rows[4]["answer"] = "x" * 500
+    jsonl(tmp_path / "t.jsonl", *rows)
+    limit = "--max-row-bytes", "200"
+    done = program("score", "t.jsonl", "-o", "o.parquet", "-m", "token_f1", *limit)
+    assert (done.code, done.err) == (3, f"error: t.jsonl, line 5: {TOO_LONG.format(200)}\n")
+    done = program("score", "t.jsonl", "-o", "o.parquet", "-m", "token_f1", *limit, "--on-error", "skip", "-q")
+    assert (done.code, pq.read_table("o.parquet")["id"].to_pylist()) == (0, [0, 1, 2, 3, 5, 6, 7, 8])
+    (reject,) = map(json.loads, (tmp_path / "o.parquet.rejects.jsonl").read_text().splitlines())
+    assert reject["line"] == 5
+    assert json.dumps(rows[4]).startswith(reject["raw"])
+    assert len(reject["raw"]) > 200
+    assert program("score", "t.jsonl", "-o", "o2.parquet", "-m", "token_f1").code == 0
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.tsv", "t.parquet", "t.arrow", "t.jsonl"])
+def test_long_row_is_a_bad_row_in_every_format(tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    answers = ["in Paris", "x" * 5000, "Rome"]
+    table = pa.table({"id": ["1", "2", "3"], "answer": answers, "reference": ["Paris"] * 3})
+    write(table, tmp_path / name)
+    limit = "--max-row-bytes", "4000"
+    done = program("score", name, "-o", "o.parquet", "-m", "token_f1", *limit)
+    assert done.code == 3
+    assert TOO_LONG.format(4000) in done.err
+    assert any(f"{name}, {where}: " in done.err for where in ("line 2", "line 3", "row 1"))
+    done = program("score", name, "-o", "o.parquet", "-m", "token_f1", *limit, "--on-error", "skip", "-q")
+    assert (done.code, pq.read_table("o.parquet")["id"].to_pylist()) == (0, ["1", "3"])
+
+
+def test_resume_needs_the_same_row_limit(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(SIZES, "line_block_bytes", 64)
+    jsonl(tmp_path / "t.jsonl", *[GOOD] * 5, "{")
+    source, job = open_source("t.jsonl"), Job(lambda batch: batch, {"id": "id"})
+    with pytest.raises(FileFormatError, match="line 6"):
+        run(source, job, "o.parquet", limits=Limits(part_rows=1))
+    with pytest.raises(OutputError, match=r"cannot resume .*max_row_bytes was 67108864, is 1000"):
+        run(open_source("t.jsonl", max_row_bytes=1000), job, "o.parquet", limits=Limits(part_rows=1), resume=True)
+
+
+def test_limit_must_be_positive(tmp_path):
+    with pytest.raises(OptionError, match="max_row_bytes=0: expected at least 1"):
+        open_source(jsonl(tmp_path / "t.jsonl", GOOD), max_row_bytes=0)
+
+
+def test_unterminated_csv_records_are_named_by_line(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(SIZES, "csv_block_bytes", 256)
+    rows = "".join(f"a{row},b\n" for row in range(200))
+    (tmp_path / "t.csv").write_text(f'answer,reference\n{rows}"' + "x\n" * 40_000)
+    source = open_source("t.csv", max_row_bytes=1000)
+    with pytest.raises(FileFormatError) as refused:
+        read(source, {"answer": "text"})
+    assert str(refused.value) == f"t.csv, line 202: {TOO_LONG.format(1000)}; or a quote is not closed"
+
+
+ENDLESS = {
+    "jsonl": (b'{"answer": "a", "reference": "a"}\n', "line 2"),
+    "csv": (b'answer,reference\na,b\n"', "line 3"),
+    "tsv": (b"answer\treference\na\tb\n", "line 3"),
+}
+
+
+@pytest.mark.parametrize("format", ENDLESS)
+def test_endless_line_stops_the_run_in_bounded_memory(tmp_path, format):
+    start, where = ENDLESS[format]
+    path = tmp_path / f"t.{format}.gz"
+    with gzip.open(path, "wb", 1) as bomb:  # 3 MB that unpack to 640 MB
+        bomb.write(start)
+        for _ in range(40):
+            bomb.write(bytes(1 << 24))
+    limit = "--max-row-bytes", "10000000"
+    code, said, memory = peak("score", path, "-o", tmp_path / "o.parquet", "-m", "token_f1", *limit)
+    assert (code, said.startswith(f"error: {path}, {where}: {TOO_LONG.format(10_000_000)}")) == (3, True)
+    assert memory < 450 << 20
+
+
+@pytest.mark.parametrize("format", ENDLESS)
+def test_endless_zero_bytes_raise(tmp_path, format):
+    code, said, memory = peak("score", "/dev/zero", "--format", format, "-o", tmp_path / "o.parquet")
+    assert (code, said) == (3, f"error: /dev/zero, line 1: {TOO_LONG.format(MAX_ROW_BYTES)}\n")
+    assert memory < 600 << 20
+
+
+def test_several_endless_lines_in_one_run(tmp_path):
+    (tmp_path / "q.txt").write_text("q1 0 d1 1\n")
+    with gzip.open(tmp_path / "r.txt.gz", "wb", 1) as bomb:
+        bomb.write(b"q1 Q0 d1 1 0.5 t\n")
+        for _ in range(40):
+            bomb.write(bytes(1 << 24))
+    code, said, memory = peak("rank", tmp_path / "r.txt.gz", tmp_path / "q.txt")
+    assert (code, "line 2: the line is longer than 67,108,864 bytes" in said) == (3, True)
+    assert memory < 1 << 30
+    code, said, memory = peak("rank", "/dev/zero", tmp_path / "q.txt")
+    assert (code, "line 1: the line is longer than 67,108,864 bytes" in said) == (3, True)

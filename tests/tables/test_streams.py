@@ -1,0 +1,231 @@
+"""Inputs that come once or packed: pipes, endless standard input, bz2 and xz."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import itertools
+import json
+import lzma
+import os
+import random
+import subprocess
+import threading
+
+import pyarrow as pa
+import pytest
+
+import fastmetrics as fm
+from fastmetrics.errors import FastmetricsError, FileFormatError
+from fastmetrics.tables import input_streams as streams
+from fastmetrics.tables import open_source
+from tests.support.program import ENVIRONMENT, command, program
+from tests.support.table_files import write
+
+ROWS = pa.table({"id": [1, 2, 3], "answer": ["in Paris", "Rome", "a"], "reference": ["Paris", "Rome", "b"]})
+KINDS = {"id": "id", "answer": "text", "reference": "texts"}
+PACK = {
+    "gz": gzip.compress,
+    "zst": lambda data: pa.compress(data, "zstd", asbytes=True),
+    "bz2": bz2.compress,
+    "xz": lzma.compress,
+}
+FORMATS = ["t.parquet", "t.arrow", "t.arrows", "t.jsonl", "t.csv", "t.tsv"]
+
+
+def read(path, **options):
+    source = open_source(path, **options)
+    selection = source.select(KINDS)
+    batches = [source.conform(chunk, selection) for chunk in source.chunks(selection)]
+    return pa.Table.from_batches(batches, selection.schema).to_pydict()
+
+
+def poured(tmp_path, data, name="pipe"):
+    """A named pipe into which the data are written."""
+    os.mkfifo(tmp_path / name)
+
+    def pour():
+        with open(tmp_path / name, "wb") as stream:
+            stream.write(data)
+
+    threading.Thread(target=pour, daemon=True).start()
+    return tmp_path / name
+
+
+@pytest.mark.parametrize("pack", ["bz2", "xz"])
+@pytest.mark.parametrize("name", ["t.jsonl", "t.csv", "t.tsv"])
+def test_compressed_text_reads_like_plain_text(tmp_path, name, pack):
+    plain = write(ROWS, tmp_path / name)
+    data = plain.read_bytes()
+    packed = tmp_path / f"{name}.{pack}"
+    packed.write_bytes(PACK[pack](data))
+    assert read(packed) == read(plain)
+    half = len(data) // 2
+    packed.write_bytes(PACK[pack](data[:half]) + PACK[pack](data[half:]) + b"\0" * 8)
+    assert read(packed) == read(plain)
+    scored = [
+        fm.score(one, output=tmp_path / f"{n}.jsonl", metrics=["token_f1"]) for n, one in enumerate((plain, packed))
+    ]
+    assert scored[0].summary["token_f1"] == scored[1].summary["token_f1"]
+
+
+@pytest.mark.parametrize("pack", ["bz2", "xz"])
+def test_compressed_text_of_many_blocks(tmp_path, pack):
+    rng = random.Random(0)
+    rows = [{"id": n, "answer": f"{rng.random()}", "reference": f"{rng.random()}"} for n in range(60_000)]
+    lines = "".join(json.dumps(row) + "\n" for row in rows).encode()
+    (tmp_path / f"t.jsonl.{pack}").write_bytes(PACK[pack](lines))
+    (tmp_path / "t.jsonl").write_bytes(lines)
+    assert read(tmp_path / f"t.jsonl.{pack}") == read(tmp_path / "t.jsonl")
+
+
+@pytest.mark.parametrize("pack", ["bz2", "xz"])
+@pytest.mark.parametrize("name", ["t.jsonl", "t.csv"])
+def test_truncated_and_damaged_compressed_files_raise(tmp_path, name, pack):
+    data = PACK[pack](write(ROWS, tmp_path / name).read_bytes() * 50)
+    path = tmp_path / f"{name}.{pack}"
+    rng = random.Random(1)
+    for cut in sorted({1, 5, len(data) // 2, len(data) - 1}):
+        path.write_bytes(data[:cut])
+        with pytest.raises(FileFormatError, match=f"^{path}: cannot be read: the {pack} data ends too early"):
+            read(path)
+    for rest in (b"rubbish", data[:9]):
+        path.write_bytes(data + rest)
+        with pytest.raises(FileFormatError, match=f"^{path}: cannot be read: (the|damaged) {pack} data"):
+            read(path)
+    for _ in range(20):
+        broken = bytearray(data)
+        broken[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
+        path.write_bytes(broken)
+        with pytest.raises(FastmetricsError, match=f"^{path}"):
+            read(path)
+    path.write_bytes(b"")
+    with pytest.raises(FileFormatError, match="the file is empty"):
+        read(path)
+
+
+@pytest.mark.parametrize("pack", ["bz2", "xz"])
+def test_compressed_huge_row_is_a_long_row(tmp_path, pack):
+    path = tmp_path / f"t.jsonl.{pack}"
+    path.write_bytes(PACK[pack](b'{"id": 1, "answer": "' + b"0" * (40 << 20)))
+    with pytest.raises(FileFormatError, match=r"line 1: .*1,000,000 bytes"):
+        read(path, max_row_bytes=1_000_000)
+
+
+def test_xz_with_large_memory_demand_raises(tmp_path):
+    filters = [{"id": lzma.FILTER_LZMA2, "preset": 6, "dict_size": 1 << 29}]
+    path = tmp_path / "t.jsonl.xz"
+    packer = lzma.LZMACompressor(lzma.FORMAT_XZ, filters=filters)
+    path.write_bytes(packer.compress(b'{"answer": "a"}') + packer.flush())
+    with pytest.raises(FileFormatError, match="damaged xz data: Memory usage limit"):
+        read(path)
+
+
+@pytest.mark.parametrize("pack", ["bz2", "xz"])
+def test_outputs_can_be_gz_or_zst(tmp_path, pack):
+    write(ROWS, tmp_path / "t.jsonl")
+    done = program("score", tmp_path / "t.jsonl", "-o", tmp_path / f"o.csv.{pack}")
+    assert (done.code, "also with .gz or .zst" in done.err) == (2, True)
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_pipe_reads_like_the_file(tmp_path, name):
+    plain = write(ROWS, tmp_path / name)
+    assert read(poured(tmp_path, plain.read_bytes())) == read(plain)
+    assert read(poured(tmp_path, plain.read_bytes(), f"named-{name}")) == read(plain)
+
+
+@pytest.mark.parametrize("pack", PACK)
+@pytest.mark.parametrize("name", ["t.jsonl", "t.csv"])
+def test_pipe_and_standard_input_can_be_compressed(tmp_path, name, pack):
+    plain = write(ROWS, tmp_path / name)
+    packed = PACK[pack](plain.read_bytes())
+    assert read(poured(tmp_path, packed)) == read(plain)
+    done = program("score", "-", "-o", tmp_path / "o.jsonl", "-m", "exact_match", stdin=packed)
+    assert done.code == 0, done.err
+
+
+def test_error_for_pipe_without_format_names_the_option(tmp_path):
+    done = program("score", poured(tmp_path, b"answer\nyes\n"), "-o", tmp_path / "o.csv")
+    assert done.err == (
+        f"error: {tmp_path}/pipe: unknown format; name it with --format (parquet, jsonl, csv, tsv, arrow)\n"
+    )
+    done = program(
+        "score", poured(tmp_path, b"answer\nyes\n", "p2"), "-o", tmp_path / "o.csv", "--format", "csv", "-m", "brevity"
+    )
+    assert "unknown format" not in done.err
+
+
+def test_commands_read_process_substitutions(tmp_path):
+    write(ROWS, tmp_path / "t.csv")
+    (tmp_path / "run").write_text("q1 Q0 d1 1 1.0 t\n")
+    (tmp_path / "qrels").write_text("q1 0 d1 1\n")
+    run = " ".join(command())
+    for line in (
+        f"{run} score <(cat t.csv) -m exact_match -o o.csv -q && {run} summarize <(cat o.csv | cut -d, -f 2)",
+        f"{run} rank <(cat run) <(gzip -c qrels) -m mrr && {run} validate <(cat t.csv) t.csv || true",
+    ):
+        done = subprocess.run(
+            ["bash", "-c", line], check=False, cwd=tmp_path, env=ENVIRONMENT, capture_output=True, timeout=300
+        )
+        assert b"Traceback" not in done.stderr, done.stderr
+        assert b"cannot be read" not in done.stderr, done.stderr
+    assert (tmp_path / "o.csv").exists()
+
+
+@pytest.mark.parametrize("kind", ["plain", *PACK])
+def test_runs_from_pipes_and_compressed_files(tmp_path, kind):
+    pack = PACK.get(kind, bytes)
+    texts = {
+        "trec": "q1 Q0 d2 1 1.0 t\nq1 Q0 d1 2 0.5 t\n",
+        "csv": "qid,docid,score\nq1,d2,1\nq1,d1,0.5\n",
+        "json": '{"q1": {"d2": 1, "d1": 0.5}}',
+        "jsonl": '{"qid": "q1", "docid": "d2", "score": 1}\n{"qid": "q1", "docid": "d1", "score": 0.5}\n',
+    }
+    for name, text in texts.items():
+        (tmp_path / name).write_bytes(pack(text.encode()))
+        assert fm.rank(tmp_path / name, {"q1": {"d1": 1}}, "mrr").mean == {"mrr": 0.5}, name
+        assert fm.rank(poured(tmp_path, pack(text.encode()), f"{name}-pipe"), {"q1": {"d1": 1}}, "mrr").mean == {
+            "mrr": 0.5
+        }
+    if kind in ("bz2", "xz"):
+        (tmp_path / "trec").write_bytes((tmp_path / "trec").read_bytes()[:-3])
+        with pytest.raises(FileFormatError, match=f"trec: cannot be read: the {kind} data ends too early"):
+            fm.rank(tmp_path / "trec", {"q1": {"d1": 1}}, "mrr")
+
+
+class Endless(io.RawIOBase):
+    """A stream that does not end."""
+
+    def __init__(self, line):
+        self.lines = itertools.cycle(line)
+        self.count = 0
+
+    def read(self, size=-1):
+        self.count += size
+        return bytes(itertools.islice(self.lines, min(size, 4096)))
+
+
+def test_endless_stream_without_format_raises_immediately(monkeypatch):
+    stream = Endless(b"y\n")
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO()))
+    monkeypatch.setattr(
+        "fastmetrics.tables.input_paths.sys", type("Sys", (), {"stdin": type("In", (), {"buffer": stream})})
+    )
+    with pytest.raises(FileFormatError, match="standard input: unknown format"):
+        open_source("-")
+    assert stream.count < 10_000
+
+
+def test_endless_stream_leaves_disk_space(monkeypatch):
+    free = iter([streams.SPARE + (1 << 30), streams.SPARE + (1 << 20)])
+    monkeypatch.setattr(streams.shutil, "disk_usage", lambda folder: type("Usage", (), {"free": next(free)}))
+    stream = Endless(b'{"answer": "a"}\n')
+    monkeypatch.setattr(
+        "fastmetrics.tables.input_paths.sys", type("Sys", (), {"stdin": type("In", (), {"buffer": stream})})
+    )
+    with pytest.raises(
+        FileFormatError, match=r"^standard input: the first .* bytes leave too little disk space in /.*TMPDIR"
+    ):
+        open_source("-", "jsonl")

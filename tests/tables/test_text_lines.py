@@ -1,0 +1,105 @@
+"""Lines of text files: blank ones, their ends, the mark at the beginning; and the numbers that rows get by them."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from fastmetrics.core.batch_sizes import SIZES
+from fastmetrics.tables import Place, open_source
+from tests.support.table_files import read
+
+BLANK = ["", " ", "\t", "  \t ", "\r", "\x0b", "\x0c"]
+BAD = [None, "broken", '{"answer": 7}']
+
+
+def written(path: Path, lines: list[str], end: str) -> Path:
+    path.write_bytes(end.join(lines).encode())
+    return path
+
+
+def found(source, kinds, start=0):
+    """The numbers of the good rows, what they hold, and the rejects."""
+    chunks = list(source.chunks(source.select(kinds), Place(0, start)))
+    rows = [row for chunk in chunks for row in chunk.rows.tolist()]
+    texts = [text for chunk in chunks for text in chunk.batch["answer"].to_pylist()]
+    return rows, texts, [str(reject) for chunk in chunks for reject in chunk.rejects]
+
+
+@pytest.mark.parametrize("blank", BLANK)
+@pytest.mark.parametrize("bad", BAD)
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("block", [8 << 20, 64])
+def test_blank_json_lines_are_counted_but_skipped(tmp_path, monkeypatch, blank, bad, end, block) -> None:
+    """Among good lines, which Arrow parses, and where a bad one has all of its block read line by line."""
+    monkeypatch.setattr(SIZES, "line_block_bytes", block)
+    lines = [json.dumps({"answer": f"row {n}"}) for n in range(30)]
+    at = [0, 1, 7, 8, 20, 29]
+    for n in at:
+        lines[n] = blank
+    wrong = [n for n in (4, 21) if bad is not None]
+    for n in wrong:
+        lines[n] = bad
+    source = open_source(written(tmp_path / "in.jsonl", [*lines, blank], end))
+    good = [n for n in range(30) if n not in at and n not in wrong]
+    for start in (0, 3, 8, 21, 30):
+        rows, texts, rejects = found(source, {"answer": "text"}, start)
+        assert rows == [n for n in good if n >= start]
+        assert texts == [f"row {n}" for n in rows]
+        assert [re.findall(r"line (\d+)[,:]", one) for one in rejects] == [[str(n + 1)] for n in wrong if n >= start]
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("last", ["", "\n", "\r\n", "\n\n"])
+def test_last_line_needs_no_newline(tmp_path, end, last) -> None:
+    texts = ["one", "two\nlines", "three"]
+    written(tmp_path / "in.jsonl", [json.dumps({"answer": text}) for text in texts], end)
+    written(tmp_path / "in.csv", ["answer", *(f'"{text}"' for text in texts)], end)
+    for name in ("in.jsonl", "in.csv"):
+        with open(tmp_path / name, "ab") as file:
+            file.write(last.encode())
+        assert found(open_source(tmp_path / name, "csv" if "csv" in name else None), {"answer": "text"})[:2] == (
+            [0, 1, 2],
+            texts,
+        )
+
+
+def test_lines_of_many_blocks_keep_their_numbers(tmp_path, monkeypatch) -> None:
+    """Blocks end within lines, at their ends, and within characters of several bytes."""
+    lines = [json.dumps({"answer": "ü😀" * (n % 5) + str(n)}, ensure_ascii=False) for n in range(60)]
+    lines[40] = "broken"
+    written(tmp_path / "in.jsonl", lines, "\n")
+    for block in (*range(1, 40), 100, 1000):
+        monkeypatch.setattr(SIZES, "line_block_bytes", block)
+        rows, texts, rejects = found(open_source(tmp_path / "in.jsonl"), {"answer": "text"})
+        assert rows == [n for n in range(60) if n != 40]
+        assert texts == ["ü😀" * (n % 5) + str(n) for n in rows]
+        assert [reject.split(": ")[0] for reject in rejects] == [f"{tmp_path}/in.jsonl, line 41"]
+
+
+@pytest.mark.parametrize("name", ["in.jsonl", "in.csv", "in.tsv"])
+@pytest.mark.parametrize("block", [8 << 20, 16])
+def test_byte_order_mark_is_stripped_at_the_start(tmp_path, monkeypatch, name, block) -> None:
+    """At the beginning; anywhere else it is a character."""
+    monkeypatch.setattr(SIZES, "line_block_bytes", block)
+    lines = ["answer", "\ufeffa", "b"]
+    if name == "in.jsonl":
+        lines = [json.dumps({"answer": text}, ensure_ascii=False) for text in lines[1:]]
+    written(tmp_path / name, ["\ufeff" + lines[0], *lines[1:]], "\n")
+    source = open_source(tmp_path / name, None if name == "in.jsonl" else name[3:])
+    assert source.schema.names == ["answer"]
+    assert found(source, {"answer": "text"}) == ([0, 1], ["\ufeffa", "b"], [])
+
+
+def test_csv_ids_keep_their_spelling(tmp_path) -> None:
+    ids = ["007", "7", "7.0", "9007199254740993", "99999999999999999999999", "1e3", "true", "NA", "null", " 7", ""]
+    written(tmp_path / "in.csv", ["id,answer", *(f"{one},x" for one in ids)], "\n")
+    for kind in ("id", "any", "text"):
+        assert read(open_source(tmp_path / "in.csv"), {"id": kind})[0]["id"].to_pylist() == ids
+    listed = open_source(written(tmp_path / "lists.csv", ["ids,answer", '"[""007"", 7]",x', '"[7.5]",x'], "\n"))
+    table, rejects = read(listed, {"ids": "ids"})
+    assert table["ids"].to_pylist() == [["007", "7"]]
+    assert len(rejects) == 1

@@ -1,0 +1,221 @@
+"""The compiled text conventions against their plain definitions."""
+
+import json
+import random
+import sys
+import unicodedata
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+
+from fastmetrics import text
+from fastmetrics.core.arrays import well_formed
+from fastmetrics.errors import InputError, UnknownNameError
+from fastmetrics.text import unicode
+from tests.reference import cases
+from tests.reference import text as reference
+from tests.support import strategies
+
+pytestmark = pytest.mark.slow
+
+PIECES = {"sentences": reference.sentences, "paragraphs": reference.paragraphs}
+CUTTERS = {name: lambda texts, name=name: text.tokens(texts, name) for name in reference.CONVENTIONS}
+CUTTERS |= {name: getattr(text, name) for name in (*PIECES, "normalize")}
+DEFINITIONS: dict[str, Any] = reference.CONVENTIONS | PIECES | {"normalize": reference.normalize}
+
+
+def check(name: str, texts: list[str | None]) -> None:
+    """Cut ``texts`` both ways and show the first text on which they differ."""
+    got = CUTTERS[name](texts)
+    assert len(got) == len(texts)
+    for value, ours in zip(texts, got, strict=True):
+        theirs = None if value is None else DEFINITIONS[name](value)
+        assert ours == theirs, (
+            f"{name} of {value!r} (UTF-8 {value.encode('utf-8', 'surrogatepass') if value else value!r})"
+        )
+
+
+@pytest.mark.parametrize(("convention", "given_text", "expected"), cases.TOKENS)
+def test_worked_tokens(convention: str, given_text: str, expected: list[str]) -> None:
+    assert reference.CONVENTIONS[convention](given_text) == expected
+    assert text.tokens([given_text], convention) == [expected]
+
+
+@pytest.mark.parametrize(("given_text", "expected"), cases.SENTENCES)
+def test_worked_sentences(given_text: str, expected: list[str]) -> None:
+    assert reference.sentences(given_text) == expected
+    assert text.sentences([given_text]) == [expected]
+
+
+@pytest.mark.parametrize(("given_text", "expected"), cases.PARAGRAPHS)
+def test_worked_paragraphs(given_text: str, expected: list[str]) -> None:
+    assert reference.paragraphs(given_text) == expected
+    assert text.paragraphs([given_text]) == [expected]
+
+
+@pytest.mark.parametrize(("given_text", "expected"), cases.NORMALIZED)
+def test_worked_normalize(given_text: str, expected: str) -> None:
+    assert reference.normalize(given_text) == expected
+    assert text.normalize([given_text]) == [expected]
+
+
+@pytest.mark.parametrize("name", DEFINITIONS)
+@given(rows=strategies.rows)
+def test_kernels_equal_reference_on_any_text(name: str, rows: list[str | None]) -> None:
+    check(name, rows)
+
+
+@pytest.mark.parametrize("name", DEFINITIONS)
+@given(value=strategies.surrogate_texts)
+@settings(max_examples=30)
+def test_lone_surrogates(name: str, value: str) -> None:
+    assert CUTTERS[name]([value]) == CUTTERS[name]([well_formed(value)])
+    check(name, ["plain", well_formed(value), None])
+
+
+@pytest.fixture(scope="module")
+def texts_of_every_character() -> list[str | None]:
+    """Each assigned character inside a word, alone, and at the ends of words, in a text of its own."""
+    unassigned = {"Cn", "Co", "Cs"}
+    characters = [chr(code) for code in range(sys.maxunicode + 1) if unicodedata.category(chr(code)) not in unassigned]
+    return [f"xY{character}Z {character} {character}a{character}" for character in characters]
+
+
+@pytest.mark.parametrize("name", DEFINITIONS)
+def test_every_assigned_character(name: str, texts_of_every_character: list[str | None]) -> None:
+    check(name, texts_of_every_character)
+
+
+@pytest.mark.parametrize("name", DEFINITIONS)
+def test_every_pair_of_hard_characters(name: str) -> None:
+    hard = strategies.WHITE_SPACE + strategies.CASES + strategies.MARKS + ".,'_-a9§"
+    check(name, [f"{one}{other}" for one in hard for other in hard])
+    check(name, [f"q{one}{other}Q" for one in hard for other in hard])
+
+
+@pytest.mark.parametrize("name", DEFINITIONS)
+def test_every_strip_character_and_length(name: str) -> None:
+    """Tokens of 1 to 40 bytes at each alignment: the fast path reads eight bytes at a time."""
+    ends = reference.LIGHT_STRIP
+    check(name, [f"{a}{b}word{b}{a} {a}" for a in ends for b in ends])
+    check(
+        name,
+        [
+            f"{' ' * shift}{'abcdefgh' * 5}"[: shift + size] + tail
+            for shift in range(9)
+            for size in range(41)
+            for tail in ("", " ", ".", "é")
+        ],
+    )
+
+
+def test_light_strips_each_character_only_at_the_ends() -> None:
+    texts = [
+        form.replace("c", one) for one in reference.LIGHT_STRIP for form in ("cx", "xc", "ccxcc", "xcx", "c", "cxcxc")
+    ]
+    assert [words for [words] in map(text.tokens, [[one] for one in texts[:3]], ["light"] * 3)] == [["x"]] * 3
+    check("light", [*texts, " ".join(texts)])
+
+
+def test_articles_beside_symbols() -> None:
+    """SQuAD's articles end at a word's edge, which a symbol that is kept makes, and so does a zero byte."""
+    articles = ["a", "an", "the", "A", "An", "THE"]
+    others = [
+        "at",
+        "ax",
+        "in",
+        "tho",
+        "toe",
+        "she",
+        "ant",
+        "then",
+        "tan",
+        "tn",
+        "ahe",
+        "t",
+        "th",
+        "n",
+        "_a",
+        "a1",
+        "thе",
+        "án",
+        "aé",
+    ]
+    sides = ["", " ", *"€§™🙂\x00", "x", "é", "-"]
+    check("squad", [f"{a}{word}{b}" for word in articles + others for a in sides for b in sides])
+    check("squad", [f"{one}€{other}§{one} {other}" for one in articles + others for other in articles + others])
+
+
+@pytest.mark.parametrize("name", DEFINITIONS)
+def test_random_walks_over_hard_characters(name: str) -> None:
+    chance = random.Random(20)
+    hard = (
+        strategies.WHITE_SPACE + strategies.CASES * 2 + strategies.MARKS + strategies.PUNCTUATION + strategies.SYMBOLS
+    )
+    check(name, ["".join(chance.choices(hard, k=chance.randint(0, 80))) for _ in range(3000)])
+
+
+@pytest.mark.parametrize("name", DEFINITIONS)
+@given(rows=strategies.rows)
+@settings(max_examples=6)
+def test_every_container(name: str, rows: list[str | None]) -> None:
+    expected = [None if value is None else DEFINITIONS[name](value) for value in rows]
+    for disguise, column in strategies.disguises(rows):
+        assert CUTTERS[name](column) == expected, disguise
+
+
+@pytest.mark.parametrize("name", DEFINITIONS)
+def test_empty_and_null_columns(name: str) -> None:
+    for column in ([], [None], [None, None, None]):
+        for disguise, disguised in strategies.disguises(column):
+            assert CUTTERS[name](disguised) == column, disguise
+
+
+@pytest.mark.parametrize("name", DEFINITIONS)
+def test_ten_megabyte_cell(name: str) -> None:
+    check(name, ["short", "The naïve İstanbul fox, the end.\n\n" * 300_000, None])
+
+
+@pytest.mark.parametrize("name", DEFINITIONS)
+def test_a_hundred_thousand_tokens(name: str) -> None:
+    check(name, [" ".join(f"Token{number}" for number in range(100_000))])
+
+
+@pytest.mark.parametrize(("table", "definition"), [(unicode.is_lower, str.islower), (unicode.is_upper, str.isupper)])
+def test_case_conversion_equals_str(table: Any, definition: Any) -> None:
+    assert table().tolist() == [definition(chr(code)) for code in range(sys.maxunicode + 1)]
+
+
+def test_unknown_convention_error_names_the_nearest() -> None:
+    with pytest.raises(UnknownNameError, match="did you mean 'words'"):
+        text.tokens(["x"], "word")
+
+
+@pytest.mark.parametrize("name", DEFINITIONS)
+@pytest.mark.parametrize("column", [[1, 2], ["a", 1], "a string", [["nested"]], [["a", "b"], ["c"]]])
+def test_invalid_text_columns_raise(name: str, column: Any) -> None:
+    with pytest.raises(InputError):
+        CUTTERS[name](column)
+
+
+@pytest.mark.parametrize("name", DEFINITIONS)
+@pytest.mark.parametrize(
+    "bad", [b"\xff", b"\xf7\xbf\xbf\xbf", b"ok \xc3", b"\xe4\xb8", b"\x80", b"\xc0\x80", b"\xf0\x9f"]
+)
+def test_invalid_utf8_raises(name: str, bad: bytes) -> None:
+    """Arrow does not look at the bytes of a string; a reader of them must."""
+    binary = pa.array([b"fine", bad], pa.binary())
+    column = pa.Array.from_buffers(pa.string(), 2, binary.buffers())
+    with pytest.raises(InputError, match="UTF-8"):
+        CUTTERS[name](column)
+
+
+def test_published_squad_normalisations(data_folder: Path) -> None:
+    golden = json.loads((data_folder / "oracles" / "text_golden.json").read_text(encoding="utf-8"))
+    texts = [case["text"] for case in golden["tokens"]]
+    expected = [case["squad_norm"] for case in golden["tokens"]]
+    assert [reference.squad_normalize(value) for value in texts] == expected
+    assert [" ".join(tokens) for tokens in text.tokens(texts, "squad")] == expected

@@ -1,0 +1,86 @@
+"""The words that batches leave for the next ones: kept as they are, put to use, and given up when they are many."""
+
+from __future__ import annotations
+
+import random
+from itertools import pairwise
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import fastmetrics as fm
+from fastmetrics.core.arrays import Tokens, text_of_strings
+from fastmetrics.core.batch_sizes import SIZES
+from fastmetrics.plan import score_batch as scoring
+from fastmetrics.text.conventions import CONVENTIONS, convention
+from fastmetrics.text.tokenize import Vocabulary, Wordbook
+from tests.support.edge_tokens import EDGE_TOKENS
+
+REWRITTEN = [name for name in CONVENTIONS if name != "split" and convention(name).by_word]
+MANY_PIECES = "-".join("abcdefgh")
+TEXTS = [
+    *("", " ", "a b", "a-b a-b", "don't e.g. x", MANY_PIECES, f"{MANY_PIECES} a-b {MANY_PIECES} b"),
+    *("a\x00b", "\x00", "\x00a", "x\x00-\x00y", "the\x00 a€ an the", "İstanbul ΟΔΟΣ ΑΣ.", "日本語 ก", "... ?! -"),
+]
+
+
+def spelt(tokens: Tokens, vocabulary: Vocabulary) -> list[list[str]]:
+    words = np.array([*vocabulary.words(), ""], object)
+    return [words[tokens.ids[a:b]].tolist() for a, b in zip(tokens.starts, tokens.stops, strict=True)]
+
+
+@pytest.mark.parametrize("name", REWRITTEN)
+def test_rewritten_words_equal_direct_tokenization(name: str) -> None:
+    """Batch after batch of one book, each with words that are new and words that are known."""
+    chance = random.Random(7)
+    texts = TEXTS + [" ".join(chance.choices(EDGE_TOKENS, k=chance.randint(0, 9))) for _ in range(300)]
+    book = Wordbook()
+    for batch in [texts[:7], texts[7:9], texts[:20], texts[20:200], texts[5:], []]:
+        cut = book.vocabulary("split").tokenize(text_of_strings(batch))
+        rewritten = book.rewriter(name).tokens(cut)
+        own = Wordbook().vocabulary(name)
+        assert spelt(rewritten, book.vocabulary(name)) == spelt(own.tokenize(text_of_strings(batch)), own)
+
+
+def test_wordbook_is_full_if_one_vocabulary_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(SIZES, "wordbook_words", 3)
+    book = Wordbook()
+    assert not book.full
+    book.vocabulary("words").ids_of(["a", "b"])
+    book.vocabulary("split").ids_of(["a", "b", "c"])
+    assert not book.full
+    book.vocabulary("split").ids_of(["d"])
+    assert book.full
+
+
+def test_full_wordbook_is_replaced_and_others_reused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So memory is bounded, however many words a table has."""
+    monkeypatch.setattr(SIZES, "wordbook_words", 20)
+    monkeypatch.setattr(SIZES, "batch_rows", 1)
+    made: list[Wordbook] = []
+
+    class Counted(Wordbook):
+        def __init__(self) -> None:
+            super().__init__()
+            made.append(self)
+
+    monkeypatch.setattr(scoring, "Wordbook", Counted)
+    answers = [" ".join(f"w{8 * row + number}" for number in range(8)) for row in range(50)]
+    assert fm.token_f1(answers, answers, threads=1).tolist() == [1.0] * 50
+    assert max(len(book.vocabulary("plain")) for book in made) <= 20 + 8
+    assert len(made) == 17  # eight words a row: three rows fill one
+    made.clear()
+    assert fm.token_f1(["a b"] * 50, ["b c"] * 50, threads=1).tolist() == [0.5] * 50
+    assert len(made) == 1
+
+
+def test_batches_are_limited_by_bytes_and_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(SIZES, "batch_bytes", 1000)
+    monkeypatch.setattr(SIZES, "batch_rows", 64)
+    for size, most in ((2, 64), (100, 10), (5000, 1)):
+        table = pa.table({"answer": pa.array(["x" * size] * 200, pa.large_string())})
+        parts = list(scoring.slices(table))
+        assert pa.Table.from_batches(parts) == table
+        assert max(part.num_rows for part in parts) <= most
+        assert all(one.num_rows + other.num_rows > most for one, other in pairwise(parts)), "no smaller than need be"

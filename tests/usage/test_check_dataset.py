@@ -1,0 +1,225 @@
+"""What is wrong with a data set: each fault planted alone, and clean rows left alone."""
+
+import json
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import fastmetrics as fm
+from fastmetrics.core.batch_sizes import SIZES
+from fastmetrics.errors import ColumnError, MissingExtraError, OptionError
+from fastmetrics.usage.row_faults import plain
+from tests.reference import dataset as reference
+from tests.support.program import jsonl, program
+
+LONG = " ".join(["word"] * 25)
+GOOD = {
+    "id": "1",
+    "question": "How long may I return a kettle?",
+    "answer": f"{LONG}.",
+    "reference": ["30 days", "Within 30 days of delivery."],
+    "contexts": ["Returns within 30 days of delivery.", " "],
+    "answerable": True,
+}
+OTHER = {**GOOD, "id": "2", "question": "What does it cost?"}
+FAULTS = {
+    "doubled id": ({"id": "1"}, 2),
+    "duplicate": ({"question": " how long  may i RETURN a kettle?"}, 1),
+    "reference in question": ({"question": "Is it within 30 days OF delivery. or so?"}, 1),
+    "answer is context": ({"answer": "Returns  within 30 days of delivery."}, 1),
+    "empty contexts": ({"contexts": [" ", "\n"]}, 1),
+    "answer cut off": ({"answer": f"{LONG} and then"}, 1),
+    "other script": ({"answer": "В течение тридцати дней."}, 1),
+    "contradicting labels": ({"question": GOOD["question"], "answerable": False}, 2),
+}
+LIST_CHECKS = {"reference is a list": "reference", "contexts are a list": "contexts"}
+NONE = dict.fromkeys([*FAULTS, *LIST_CHECKS], 0)
+
+
+def counts(rows, **options):
+    return {one.check: one.rows for one in fm.check_dataset(rows, **options).findings}
+
+
+def test_good_rows_have_no_findings():
+    assert counts([GOOD, OTHER]) == NONE
+    assert fm.check_dataset([GOOD, OTHER]).clean
+    short = {**OTHER, "answer": "30 days", "contexts": ["30 days"], "reference": "cost"}
+    assert counts([GOOD, short]) == NONE
+
+
+@pytest.mark.parametrize("name", LIST_CHECKS)
+@pytest.mark.parametrize("text", ['["30 days", "a month"]', "['30 days']", "[]"])
+def test_lists_as_text_are_found_in_columns_of_text(name, text):
+    column = LIST_CHECKS[name]
+    table = [{**row, "reference": "30 days", "contexts": "Within 30 days."} for row in (GOOD, OTHER)]
+    assert counts(table) == NONE
+    assert counts([*table, {**table[0], "id": "3", "question": "And?", column: text}]) == NONE | {name: 1}
+
+
+@pytest.mark.parametrize("name", FAULTS)
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_each_fault_is_found_and_no_other(name, place):
+    change, rows = FAULTS[name]
+    table = [GOOD, OTHER]
+    table.insert(place, {**OTHER, "id": "3", "question": "And what else?", **change})
+    found = fm.check_dataset(table)
+    expected = NONE | {name: rows}
+    if name == "contradicting labels":
+        expected["duplicate"] = 1
+    assert {one.check: one.rows for one in found.findings} == expected
+    [(numbers, _)] = next(one for one in found.findings if one.check == name).examples
+    assert place in numbers or name == "duplicate"
+    assert not found.clean
+
+
+def test_labels_of_any_type_and_rows_without_values():
+    rows = [{"question": "a", "verdict": [1]}, {"question": "A", "verdict": [2]}, {"question": None, "verdict": None}]
+    assert counts(rows, labels="verdict") == {"duplicate": 1, "contradicting labels": 2}
+    assert counts(rows) == {"duplicate": 1}
+    empty = {"question": [None, None], "answer": [None, ""], "contexts": [None, []], "reference": [None, [None]]}
+    assert counts(empty) == {name: 2 * (name == "empty contexts") for name in [*list(FAULTS)[1:7], *LIST_CHECKS]}
+    with pytest.raises(ColumnError, match=r"^labels='verdct': unknown column 'verdct'; did you mean 'verdict'"):
+        fm.check_dataset(rows, labels="verdct")
+
+
+def test_the_command(tmp_path):
+    bad = jsonl(tmp_path / "bad.jsonl", GOOD, {**GOOD, "verdict": 1})
+    done = program("check-dataset", bad, "-o", tmp_path / "found.json")
+    assert (done.code, done.err) == (0, "")
+    made = json.loads((tmp_path / "found.json").read_text())
+    assert (made["rows"], made["clean"]) == (2, False)
+    assert program("check-dataset", bad, "--strict").code == 1
+    for format in ((), ("--format", "jsonl")):
+        streamed = program("check-dataset", "-", "--labels", "verdict", "--json", *format, stdin=bad.read_bytes())
+        assert (streamed.code, streamed.err) == (0, "")
+        assert json.loads(streamed.out) == made
+    assert program("check-dataset", bad, "--strict", "--labels", "verdict").code == 1
+    assert program("check-dataset", jsonl(tmp_path / "good.jsonl", GOOD, OTHER), "--strict").code == 0
+
+
+WORDS = st.sampled_from(
+    ["a", "B", "A", " ", "  ", "\t", "\x1c", "\u2003", "wo", "где", "ГДЕ", "İ", "ΣΑΣ", ".", "?", "é"]
+)
+TEXTS = st.lists(WORDS, max_size=6).map(" ".join)
+LONG_TEXTS = TEXTS | st.builds(lambda text, n: f"{text} " * n, TEXTS, st.integers(1, 9))
+ROWS = st.lists(
+    st.fixed_dictionaries(
+        {
+            "id": st.none() | st.sampled_from(["1", "2", "3"]),
+            "question": st.none() | TEXTS,
+            "answer": st.none() | LONG_TEXTS,
+            "reference": st.none() | st.lists(st.none() | TEXTS, max_size=2),
+            "contexts": st.none() | st.lists(st.none() | TEXTS, max_size=3),
+            "verdict": st.none() | st.integers(0, 1),
+        }
+    ),
+    max_size=9,
+)
+LISTS = pa.list_(pa.string())
+TYPES = {"id": pa.string(), "question": pa.string(), "answer": pa.string(), "reference": LISTS, "contexts": LISTS}
+
+
+@given(ROWS, st.booleans())
+def test_every_fault_is_found_as_by_plain_python(rows, small):
+    doubled = [*rows, *rows[:3]]
+    expected = reference.faults(doubled, ["verdict"])
+    table = pa.Table.from_pylist(doubled, pa.schema([*TYPES.items(), ("verdict", pa.int64())]))
+    whole = SIZES.log_rows
+    SIZES.log_rows = 2 if small else whole
+    try:
+        found = fm.check_dataset(table, labels="verdict", threads=1)
+    finally:
+        SIZES.log_rows = whole
+    for one in found.findings:
+        if one.check != "other script":  # the reference handles texts of one script only
+            assert one.rows == len(expected[one.check]), one.check
+        shown = [row for rows, _ in one.examples for row in (rows[1:] if one.check == "duplicate" else rows)]
+        assert set(expected[one.check]) <= set(shown) or one.rows > 5 or one.check == "other script" or len(shown) >= 5
+        assert set(shown) <= set(expected[one.check]) or one.check == "other script"
+
+
+@given(st.lists(st.none() | st.text(max_size=6) | TEXTS), st.integers(0, 3))
+def test_plain_texts(texts, start):
+    for kind in (pa.string(), pa.large_string()):
+        held = pa.array(texts, kind).slice(start)
+        assert plain(held).to_pylist() == [reference.plain(text) for text in texts[start:]]
+
+
+def test_sources_that_can_be_read_once():
+    table = pa.table({"id": [1, 2, 1], "question": ["a", "b", "A "]})
+    expected = fm.check_dataset(table)
+    assert [one.rows for one in expected.findings] == [2, 1]
+    assert fm.check_dataset(pa.RecordBatchReader.from_batches(table.schema, table.to_batches())) == expected
+    assert fm.check_dataset(batch for batch in table.to_batches()) == expected
+
+
+def test_labels_that_are_canonical_columns_and_text():
+    rows = {"question": ["a", "a"], "gold": ["x", "y"], "answer": ["s", "s"], "note": [b"\xff", None]}
+    assert counts(rows, labels="gold") == {
+        "duplicate": 1,
+        "reference in question": 0,
+        "answer cut off": 0,
+        "reference is a list": 0,
+        "other script": 0,
+        "contradicting labels": 2,
+    }
+    [(_, said)] = fm.check_dataset(rows, labels=["gold", "note"]).findings[-1].examples
+    assert said == 'gold is "x" and "y": a'
+
+
+def test_near_duplicates_of_a_sample():
+    texts = ["pay a card", "pay by card", "Pay a  card", "what is it", None]
+    vectors = {"pay a card": [1.0, 0.0], "pay by card": [0.9, 0.1], "what is it": [0.0, 1.0]}
+
+    def model(asked):
+        return np.array([vectors.get(" ".join(text.lower().split()), [0.5, 0.5]) for text in asked])
+
+    def near(**options):
+        return fm.check_dataset({"question": texts}, embedder=model, **options).findings[-1]
+
+    found = near()
+    assert (found.check, found.rows, found.looked) == ("near duplicate", 2, 3)
+    assert found.examples == [((0, 1), "pay a card"), ((1, 0), "pay by card")]
+    assert near(near=0.999).rows == 0
+    assert near(sample=1).looked == 1
+    assert near(threads=1) == found
+    skipped = fm.check_dataset({"answer": ["a"]}, embedder=model)
+    assert "near duplicate (question)" in skipped.skipped
+    assert "near duplicate: of a sample of 3" in fm.check_dataset({"question": texts}, embedder=model).remarks()
+
+
+def test_languages_of_question_and_answer():
+    rows = {
+        "question": ["How long may I return a kettle?", "How long may I return a kettle?", "Who?", None],
+        "answer": [
+            "Within thirty days of delivery.",
+            "Innerhalb von dreißig Tagen nach der Lieferung.",
+            "Niemand",
+            "x",
+        ],
+    }
+    found = fm.check_dataset(rows, languages=["en", "de"]).findings[-1]
+    assert (found.check, found.rows, found.looked) == ("other language", 1, 2)
+    assert found.examples == [((1,), "en, de: How long may I return a kettle?")]
+    with pytest.raises(OptionError, match="unknown language 'xx'"):
+        fm.check_dataset(rows, languages=["xx"])
+
+
+def test_languages_need_their_extra(monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "py3langid.langid", None)
+    with pytest.raises(MissingExtraError, match="languages"):
+        fm.check_dataset({"question": ["a"]}, languages=["en"])
+
+
+def test_any_threads_and_parts_give_the_same_findings(tmp_path, monkeypatch):
+    rows = [{**GOOD, "id": str(n % 40), "question": f"What of {n % 30}?", "answerable": n % 7 > 0} for n in range(300)]
+    path = jsonl(tmp_path / "rows.jsonl", *rows)
+    expected = fm.check_dataset(rows)
+    assert [one.rows for one in expected.findings][:2] == [300, 270]
+    monkeypatch.setattr(SIZES, "log_rows", 17)
+    monkeypatch.setattr(SIZES, "line_block_bytes", 3000)
+    for threads in (1, 2):
+        assert fm.check_dataset(str(path), threads=threads) == expected

@@ -1,0 +1,234 @@
+"""What users ask, by plain Python row by row, in any cut and order, and bad logs named."""
+
+import json
+import random
+import re
+import unicodedata
+from collections import Counter
+from datetime import UTC, datetime
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import fastmetrics as fm
+from fastmetrics.errors import ColumnError, InputError, OptionError
+from fastmetrics.usage import answered as refusals
+from fastmetrics.usage.scripts import scripts, scripts_of
+from fastmetrics.usage.text_keys import group_sizes, plainly, text_keys
+from fastmetrics.usage.times import MISSING, times_of
+from tests.reference import usage as reference
+from tests.support import strategies
+from tests.support.program import jsonl, program
+
+PIECES = st.sampled_from(
+    ["card", "Card", "pay-day", "a", "on", " ", "  ", "?", "карта", "Где", "巴黎", "x_1", "\n", "--", "é"]
+)
+ROWS = st.lists(
+    st.tuples(
+        st.none() | st.lists(PIECES, max_size=6).map("".join),
+        st.none() | st.sampled_from(["", " ", "Yes.", "I don't know.", "Я не знаю", "In Paris."]),
+        st.none() | st.integers(1, 5),
+        st.none() | st.integers(0, 10**10),
+    ),
+    max_size=12,
+)
+TYPES = pa.schema({"question": pa.string(), "answer": pa.string(), "rating": pa.int64(), "timestamp": pa.int64()})
+REFUSES = {"I don't know.", "Я не знаю"}
+
+
+def script_of(text):
+    names = [unicodedata.name(one).split()[0] for one in text if one.isalpha()]
+    called = [{"CJK": "Han"}.get(name, name.capitalize()) for name in names]
+    order = {name: at for at, name in enumerate(scripts())}
+    return min(Counter(called).items(), key=lambda one: (-one[1], order[one[0]]))[0] if called else "none"
+
+
+@given(ROWS, st.integers(1, 5))
+def test_every_figure_is_the_definition(rows, step):
+    table = pa.Table.from_pylist([dict(zip(TYPES.names, row, strict=True)) for row in rows], TYPES)
+    pieces = [table.slice(at, step) for at in range(0, len(rows), step)] or [table]
+    found = fm.domain_analysis(pieces, indicators=["car", "A"], threads=1)
+    asked = [row for row in rows if row[0] is not None]
+    good = [row for row in asked if row[1] and row[1].strip() and row[1] not in REFUSES]
+    assert (found.questions, found.missing, found.answered) == (len(asked), len(rows) - len(asked), len(good))
+    every, in_good = (Counter(word for row in some for word in reference.words(row[0])) for some in (asked, good))
+    rest = every - in_good
+    for name, counts, n in (("words", every, 50), ("words_answered", in_good, 30), ("words_unanswered", rest, 30)):
+        assert list(getattr(found, name)) == sorted(counts.items(), key=lambda one: (-one[1], one[0]))[:n]
+    odds = reference.log_odds(in_good, rest)
+    assert dict(found.telling_answered) == pytest.approx({word: z for word, z in odds.items() if z > 1e-12}, abs=1e-9)
+    assert dict(found.telling_unanswered) == pytest.approx(
+        {word: -z for word, z in odds.items() if z < -1e-12}, abs=1e-9
+    )
+    lowered = [row[0].lower().strip() for row in asked]
+    assert found.distinct == len(set(lowered))
+    assert found.indicators == {word: sum(word in one for one in lowered) for word in ("car", "a")}
+    assert found.scripts == Counter(script_of(row[0]) for row in asked)
+    grades = Counter("none" if row[2] is None else str(row[2]) for row in asked)
+    assert {name: n for name, n in found.ratings.items() if n} == grades
+    times = [datetime.fromtimestamp(row[3], UTC) for row in asked if row[3] is not None]
+    assert found.days == Counter(time.date().isoformat() for time in times)
+    assert found.hours == [sum(time.hour == hour for time in times) for hour in range(24)]
+    assert found.first == (min(times).isoformat() if times else None)
+    if asked:
+        assert found.mean_characters == pytest.approx(sum(len(row[0]) for row in asked) / len(asked))
+
+
+@given(strategies.texts)
+def test_words_are_those_of_the_pattern(text):
+    counts = Counter(re.findall(r"[\w-]{3,}", text.lower()))
+    assert dict(fm.domain_analysis({"question": [text]}).words) == dict(
+        sorted(counts.items(), key=lambda one: -one[1])[:50]
+    )
+
+
+@given(st.lists(st.text(st.sampled_from("aB \u00e9\x00"), max_size=20), max_size=12))
+def test_keys_are_equal_for_equal_texts(texts):
+    keys = text_keys(plainly(pa.array(texts, pa.string())))
+    expected = Counter(text.lower().strip() for text in texts if text is not None)
+    assert sorted(group_sizes(keys)) == sorted(expected.values())
+
+
+def test_figures_do_not_depend_on_order_threads_or_files(tmp_path):
+    rng = random.Random(1)
+    words = ["card", "lost", "где", "мой", "pay", "Rent", "now"]
+    rows = [
+        {"question": " ".join(rng.choices(words, k=3)), "answer": rng.choice(["", "ok", "I don't know"]), "at": 9e8 + i}
+        for i in range(300)
+    ]
+    jsonl(tmp_path / "a.jsonl", *map(json.dumps, rows[:100]))
+    rng.shuffle(rows)
+    whole = {
+        "log": {name: [row[name] for row in rows] for name in rows[0]},
+        "columns": {"timestamp": "at"},
+        "sample": 40,
+        "languages": ["en", "ru"],
+        "embedder": lambda texts: np.array([[len(text), text.count("a"), 1.0] for text in texts]),
+    }
+    one = fm.domain_analysis(**whole, threads=1)
+    assert one.sampled == 40
+    assert sum(one.languages.values()) == 40
+    table = pa.Table.from_pylist(rows[::-1])
+    other = fm.domain_analysis(**{**whole, "log": table.to_batches(17)}, threads=3)
+    assert other.to_json() == one.to_json()
+
+
+def test_near_repeats_of_all_questions():
+    log = {"question": ["a", "A ", "b", "c", None]}
+    vectors = {"a": [1.0, 0.0], "A ": [1.0, 0.0], "b": [0.8, 0.6], "c": [-1.0, 0.0]}
+    found = fm.domain_analysis(log, embedder=lambda texts: np.array([vectors[text] for text in texts]), near=0.75)
+    assert (found.distinct, found.sampled, found.near_repeats) == (3, 3, 2)
+
+
+def test_languages_are_guessed_among_those_named():
+    log = {"question": ["Where is my new card?", "Где моя новая карта?", "Wo ist meine neue Karte?"]}
+    found = fm.domain_analysis(log, languages=["en", "ru", "de"])
+    assert found.languages == {"de": 1, "en": 1, "ru": 1}
+    with pytest.raises(OptionError, match=r"^languages=.*unknown language 'xx'; known: .*en"):
+        fm.domain_analysis(log, languages=["xx"])
+
+
+def test_refusals_are_those_of_abstained():
+    answers = [
+        "I don't know",
+        None,
+        "",
+        "Paris",
+        "Sorry, I can't answer that.",
+        "Не знаю",
+        "I don't know X, but it is Y.",
+    ]
+    assert refusals.abstains(pa.array(answers)).tolist() == [one == 1 for one in fm.abstained(answers)]
+
+
+@pytest.mark.parametrize("letter", ["a", "ж", "漢", "ひ", "한", "ا", "א", "ก", "अ", "𐐀", "\U00020001"])
+def test_scripts_of_single_letters(letter):
+    [number] = scripts_of(pa.array([f"12 {letter}!"]))
+    name = unicodedata.name(letter).split()[0].capitalize()
+    assert scripts()[number] == {"Cjk": "Han"}.get(name, name)
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        (["2024-01-05T10:30:00Z", "2024-01-05T12:30:00+02:00", None, ""], [1704450600, 1704450600, None, None]),
+        (["2024-01-05", "2024-01-05 10:30:00"], [1704412800, 1704450600]),
+        (["1704450600", "1704450600000"], [1704450600, 1704450600]),
+        ([1704450600, None], [1704450600, None]),
+        ([1704450600.5], [1704450600.5]),
+        (pa.array([datetime(2024, 1, 5, 10, 30)], pa.timestamp("ns")), [1704450600]),
+        (pa.array([datetime(2024, 1, 5, 10, 30, tzinfo=UTC)], pa.timestamp("s", "Asia/Tokyo")), [1704450600]),
+        (pa.array([datetime(2024, 1, 5).date()]), [1704412800]),
+        (pa.array(["2024-01-05"]).dictionary_encode(), [1704412800]),
+        (pa.nulls(1), [None]),
+    ],
+)
+def test_times_of_every_form(values, expected):
+    found, _ = times_of(values if isinstance(values, pa.Array) else pa.array(values), "timestamp")
+    assert [None if one == MISSING else one / 1e6 for one in found.tolist()] == expected
+
+
+@pytest.mark.parametrize(
+    ("column", "values", "message"),
+    [
+        ("timestamp", ["2024-01-05T10:30:00Z", "2024-01-05"], r"row 0 is with a time zone and row 1 is without"),
+        ("timestamp", ["2024-01-05", "yesterday"], r"^column 'timestamp', row 1: expected a time in ISO 8601"),
+        ("timestamp", [1.0, 1e300], r"^column 'timestamp', row 1: 1e\+300 is not a time"),
+        ("timestamp", [[1], [2]], r"column 'timestamp': expected times"),
+        ("rating", ["good", "bad"], r"column 'rating': expected numbers"),
+        ("question", [1, 2], r"column 'question': expected text"),
+    ],
+)
+def test_bad_columns_are_named(column, values, message):
+    with pytest.raises((ColumnError, InputError), match=message):
+        fm.domain_analysis({"question": ["a", "b"], column: values})
+
+
+def test_zones_that_differ_between_parts_are_named():
+    parts = [pa.table({"question": ["a"], "timestamp": [time]}) for time in ("2024-01-05", "2024-01-05T10:30:00Z")]
+    with pytest.raises(InputError, match=r"row 0 is without a time zone and row 1 is with a time zone"):
+        fm.domain_analysis(parts)
+
+
+def test_empty_logs_and_logs_of_one_question():
+    found = fm.domain_analysis({"question": pa.array([], pa.string())})
+    assert (found.questions, found.distinct, found.answered, list(found.words)) == (0, 0, None, [])
+    found = fm.domain_analysis({"question": ["same one"] * 9, "answer": ["yes"] * 9})
+    assert (found.distinct, found.repeated, found.answered_share) == (1, 8, 1.0)
+    assert list(found.telling_unanswered) == []
+    with pytest.raises(ColumnError, match=r"^the log has no column 'question' \(or query, prompt"):
+        fm.domain_analysis({"text": ["a"]})
+
+
+def test_the_command(tmp_path):
+    log = jsonl(tmp_path / "log.jsonl", {"query": "lost card", "answer": "x", "created_at": "2024-01-05T10:00:00Z"})
+    done = program(
+        "domain-analysis", log, "--indicators", "card,pay", "-o", tmp_path / "domain.json", "--languages", "en,ru"
+    )
+    assert (done.code, done.err) == (0, "")
+    made = json.loads((tmp_path / "domain.json").read_text())
+    assert (made["questions"], made["indicators"], made["days"]) == (1, {"card": 1, "pay": 0}, {"2024-01-05": 1})
+    done = program("domain-analysis", log, "--languages", "xx")
+    assert (done.code, done.err.startswith("error: --languages")) == (2, True)
+
+
+def test_texts_with_one_equal_key_are_distinct():
+    keys = np.array([[1, 5], [1, 4], [1, 5], [2, 4], [1, 4]], np.uint64)
+    assert sorted(group_sizes(keys).tolist()) == [1, 2, 2]
+
+
+def test_activity_is_drawn_over_all_days_and_hours():
+    times = [f"2024-01-{day:02}T{hour:02}:00" for day, hour in ((1, 3), (1, 3), (1, 9), (5, 9))]
+    said = fm.domain_analysis({"question": ["q"] * 4, "timestamp": times}).remarks()
+    assert "questions from 2024-01-01 to 2024-01-05: █▁▁▁▃" in said
+    assert f"questions by hour of the day, 0 to 23: ▁▁▁█▁▁▁▁▁█{'▁' * 14}" in said
+    years = [f"{year}-06-01T00:00" for year in range(1000, 3000, 10)]
+    [line] = [
+        one
+        for one in fm.domain_analysis({"question": ["q"] * 200, "timestamp": years}).remarks()
+        if "questions from" in one
+    ]
+    assert len(line.split(": ")[1]) == 60
