@@ -22,7 +22,7 @@ MEASURES = ("ndcg@10", "mrr", "recall@100")
 
 
 def rank(
-    run: Any,
+    runs: Any,
     qrels: Any,
     measures: str | Sequence[str] = MEASURES,
     *,
@@ -38,8 +38,9 @@ def rank(
 ) -> Any:
     """Evaluate a run, or several, against ``qrels``, query by query, with trec_eval's numbers.
 
-    ``run`` and ``qrels`` are paths (TREC text, Parquet, Arrow, JSON lines, CSV, JSON dictionaries, compressed or not),
-    Arrow tables, pandas or Polars frames, or dictionaries ``{query: {document: score or grade}}``.  Columns are found
+    ``runs``, a run or several, and ``qrels`` are paths (TREC text, Parquet, Arrow, JSON lines, CSV, JSON dictionaries,
+    compressed or not), Arrow tables, pandas or Polars frames, or dictionaries ``{query: {document: score or grade}}``.
+    Columns are found
     by name; queries and documents are matched by their id as text.  Documents are ranked by score descending, then by
     id descending, byte by byte; scores are 64-bit and grades may be fractions.  ``measures`` use the names of
     trec_eval, ir_measures or ranx (:mod:`fastmetrics.retrieval.measures`).
@@ -47,10 +48,10 @@ def rank(
     ``relevance_level`` is the lowest relevant grade of the binary measures (trec_eval's -l).  ``missing`` is the rule
     for judged queries that the run lacks: ``"skip"``, trec_eval's default and that of one run, leaves them out,
     ``"zero"`` scores them 0 as empty rankings (trec_eval's -c), which is the default of several runs, so that no run
-    gains by failing.  They are counted either way.  ``no_relevant`` sets
-    whether a query without relevant documents scores 0, as in trec_eval, or is undefined and excluded from the mean
-    (``n_undefined`` counts it either way).  ``duplicates="first"`` keeps the best rank of a document listed twice,
-    instead of raising.  ``depth`` truncates every ranking (trec_eval's -M).
+    gains by failing.  They are counted either way.  ``no_relevant`` sets whether a query without relevant documents
+    scores 0, as in trec_eval, whose numbers these are, or is undefined and excluded from the mean, the default of
+    ``score``, whose metrics are those of S2 (``n_undefined`` counts it either way).  ``duplicates="first"`` keeps the
+    best rank of a document listed twice, instead of raising.  ``depth`` truncates every ranking (trec_eval's -M).
 
     >>> run = {"q1": {"d1": 0.5, "d2": 1.5}, "q2": {"d3": 1.0}}
     >>> result = rank(run, {"q1": {"d1": 1}, "q2": {"d3": 2, "d4": 1}}, "ndcg@10,mrr,P@1")
@@ -75,12 +76,12 @@ def rank(
     for an invalid option, for no run, for two runs of the same name, and for an ``output`` with several runs,
     ``OutputError`` if the output cannot be written.  Source: trec_eval 10.
     """
-    runs = _several(run)
-    if runs is not None and output is not None and len(runs) > 1:
-        raise OptionError(f"values per query need exactly one run, got {len(runs)}")
+    by_name = _several(runs)
+    if by_name is not None and output is not None and len(by_name) > 1:
+        raise OptionError(f"values per query need exactly one run, got {len(by_name)}")
     if output is None:
         check_without_place(overwrite=overwrite, guard=guard)
-    single = runs is None or len(runs) == 1
+    single = by_name is None or len(by_name) == 1
     settings = Settings(
         float(argument("relevance_level", relevance_level, of_hint(Level))),
         argument("missing", missing, Optional(Choice("zero", "skip"))) or ("skip" if single else "zero"),
@@ -89,32 +90,32 @@ def rank(
         argument("depth", depth, of_hint(Cutoff)),
     )
     workers = cores(threads)  # checked before any input is read
-    place = None if output is None else table_place(output, [run, qrels], overwrite=overwrite)
-    judged = judgements(qrels, duplicates) if runs is not None else qrels
+    place = None if output is None else table_place(output, [runs, qrels], overwrite=overwrite)
+    judged = judgements(qrels, duplicates) if by_name is not None else qrels
     results = {
-        name: evaluated_run(one, judged, measures, settings, workers)
-        for name, one in ({"": run} if runs is None else runs).items()
+        name: evaluated_run(run, judged, measures, settings, workers)
+        for name, run in ({"": runs} if by_name is None else by_name).items()
     }
     if place is not None:
         (result,) = results.values()
         write_whole(result.per_query, place, metadata_of(result), {"query_id"}, guard=guard)
-    return results[""] if runs is None else RankReport(results)
+    return results[""] if by_name is None else RankReport(results)
 
 
-def _several(run: Any) -> dict[str, Any] | None:
+def _several(runs: Any) -> dict[str, Any] | None:
     """The runs by name, or None for one run; raises ``OptionError`` for no path and for two equal paths.
 
     >>> list(_several(["a.run", "b.run"]) or ()), _several({"q1": {"d1": 0.5}})
     (['a.run', 'b.run'], None)
     """
-    if isinstance(run, list | tuple) and not run:
+    if isinstance(runs, list | tuple) and not runs:
         raise OptionError("expected at least one run in addition to the judgements")
-    if isinstance(run, list | tuple) and is_paths(run):
-        if len({str(path) for path in run}) < len(run):
+    if isinstance(runs, list | tuple) and is_paths(runs):
+        if len({str(path) for path in runs}) < len(runs):
             raise OptionError("two runs have the same name")
-        return {shown(path): path for path in run}
-    if isinstance(run, Mapping) and any(map(_is_run, run.values())):
-        return dict(run)
+        return {shown(path): path for path in runs}
+    if isinstance(runs, Mapping) and any(map(_is_run, runs.values())):
+        return dict(runs)
     return None
 
 

@@ -36,12 +36,12 @@ TABLE = {"id": [1], "question": ["q"], "answer": ["a"], "reference": ["a"], "tex
 DRAWN = {"sample", "settings"}
 
 CASES: list[tuple[str, str, dict[str, Any], set[str]]] = [
-    ("retrieval.rank.rank", "Settings", {"run": RUN, "qrels": {"q": {"a": 1}}}, set()),
+    ("retrieval.rank.rank", "Settings", {"runs": RUN, "qrels": {"q": {"a": 1}}}, set()),
     (
         "results.ranking_comparison.compare_rankings",
         "rank",
         {"runs": {"a": RUN, "b": RUN}, "qrels": {"q": {"a": 1}}},
-        {"qrels"},
+        {"runs", "qrels"},
     ),
     (
         "results.ranking_comparison.compare_rankings",

@@ -47,7 +47,6 @@ def _all(names: str, reason: str) -> dict[str, str]:
 
 
 ONLY_COMMAND = {
-    "rank": {"runs": "the files, of which the last has the judgements"},
     "compare": {"names": "the names that the function takes as keys of a dict"},
     "sacrebleu-paired": {"names": "the names that the function takes as keys of a dict"},
     "gate": {"junit": "writes what to_junit returns"},
@@ -70,7 +69,7 @@ ONLY_COMMAND = {
 ONLY_FUNCTION = {
     "summarize": _all("statistics labels finish budget", "of scores in memory, whose metadata are gone"),
     "plot": {"result": "the result that the command makes"},
-    "rank": _all("run qrels", "the files, of which the last has the judgements"),
+    "rank": {"qrels": "the last of the files"},
     "compare-rankings": {"qrels": "the last of the files"},
 }
 """Parameters that no option has."""
