@@ -39,7 +39,7 @@ def check_dataset(
     """
     from fastmetrics.commands.options import columns as names
     from fastmetrics.commands.options import pairs
-    from fastmetrics.usage.check_dataset import check_dataset
+    from fastmetrics.usage.dataset.check_dataset import check_dataset
 
     place = log_options.output_place(output, table, overwrite=overwrite)
     found = check_dataset(

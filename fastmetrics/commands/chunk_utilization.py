@@ -38,7 +38,7 @@ def chunk_utilization(
     from fastmetrics.commands.options import columns as names
     from fastmetrics.commands.options import pairs
     from fastmetrics.tables.output.write_table import table_place, write_whole
-    from fastmetrics.usage.chunk_utilization import chunk_utilization
+    from fastmetrics.usage.chunks.chunk_utilization import chunk_utilization
 
     place = log_options.output_place(output, log, chunks, overwrite=overwrite)
     chunk_place = None if table is None else table_place(table, [log, chunks, output], overwrite=overwrite)

@@ -37,7 +37,7 @@ def domain_analysis(
     """
     from fastmetrics.commands.options import columns as names
     from fastmetrics.commands.options import pairs
-    from fastmetrics.usage.domain_analysis import domain_analysis
+    from fastmetrics.usage.domain.domain_analysis import domain_analysis
 
     place = log_options.output_place(output, log, overwrite=overwrite)
     found = domain_analysis(

@@ -39,7 +39,7 @@ def topic_coverage(
     """
     from fastmetrics.commands.options import columns as names
     from fastmetrics.commands.options import pairs
-    from fastmetrics.usage.topic_coverage import topic_coverage
+    from fastmetrics.usage.topics.topic_coverage import topic_coverage
 
     place = log_options.output_place(output, log, chunks, overwrite=overwrite)
     found = topic_coverage(

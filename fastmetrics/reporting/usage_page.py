@@ -21,10 +21,10 @@ from fastmetrics.tables.input_files import reading
 from fastmetrics.tables.remote.addresses import as_local, last_name, shown
 from fastmetrics.tables.remote.small_files import read_small
 from fastmetrics.usage.cache_hit_rate import CacheHits
-from fastmetrics.usage.chunk_use import ChunkUse
+from fastmetrics.usage.chunks.chunk_utilization import ChunkUse
 from fastmetrics.usage.context_preservation import Sessions
-from fastmetrics.usage.domain_result import Domain
-from fastmetrics.usage.topic_result import Topic, Topics
+from fastmetrics.usage.domain.domain_analysis import Domain
+from fastmetrics.usage.topics.topic_coverage import Topic, Topics
 
 T = TypeVar("T")
 

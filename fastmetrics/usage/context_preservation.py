@@ -15,7 +15,7 @@ from fastmetrics.core.columns import codes_of
 from fastmetrics.core.display import Grid, Shown
 from fastmetrics.usage.log import Columns, open_log
 from fastmetrics.usage.question_vectors import check_vectors, question_vectors
-from fastmetrics.usage.times import MISSING, times_of
+from fastmetrics.usage.timestamps import MISSING, times_of
 
 
 @dataclass(frozen=True)

@@ -1,15 +1,23 @@
-"""Language identification of texts with the package py3langid (Lui and Baldwin 2012)."""
+"""Languages of texts, by the package py3langid (Lui and Baldwin 2012), and their scripts, by the names of letters."""
 
 from __future__ import annotations
 
+import functools
+import sys
+import unicodedata
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from fastmetrics.core.arrays import Ints, text_of_arrow
 from fastmetrics.errors import MissingExtraError, OptionError
 from fastmetrics.errors.messages import Argument
+from fastmetrics.text import unicode
 
 
 def check_languages(languages: Sequence[str]) -> None:
@@ -48,3 +56,65 @@ def _identifier(languages: Sequence[str]) -> Any:
         raise OptionError(Argument("languages", list(languages)), expected)
     identifier.set_languages(list(languages))
     return identifier
+
+
+NO_LETTERS = "none"
+_CALLED = {"CJK": "Han", "FULLWIDTH": "Latin", "MODIFIER": "Latin", "FEMININE": "Latin", "MASCULINE": "Latin"}
+_CALLED |= {"MICRO": "Greek", "CARON": "Latin", "OHM": "Greek", "KELVIN": "Latin", "ANGSTROM": "Latin"}
+_LAST = 0x20000
+"""Letters from here on count as Han; the few historical scripts beyond are ignored."""
+
+
+@functools.cache
+def scripts() -> tuple[str, ...]:
+    """Every script, by number; 0 is for characters other than letters."""
+    return _table()[1]
+
+
+@functools.cache
+def _table() -> tuple[npt.NDArray[np.uint8], tuple[str, ...]]:
+    """The number of the script of each code point, and their names."""
+    numbers, names = np.zeros(sys.maxunicode + 1, np.uint8), {NO_LETTERS: 0, "Latin": 1, "Han": 2}
+    letters = np.flatnonzero(unicode.is_letter())
+    for code in letters[letters < _LAST].tolist():
+        word = unicodedata.name(chr(code), "OTHER").split()[0]
+        name = _CALLED.get(word, word.split("-")[0].capitalize())
+        numbers[code] = names.setdefault(name, min(len(names), 255))
+    numbers[letters[letters >= _LAST]] = names["Han"]
+    return numbers, tuple(names)
+
+
+def scripts_of(texts: pa.Array) -> Ints:
+    """The number of each text's script; that of the lower number where two have as many letters.
+
+    >>> [scripts()[one] for one in scripts_of(pa.array(["Paris?", "Париж Z", "巴黎", "12", None]))]
+    ['Latin', 'Cyrillic', 'Han', 'none', 'none']
+    """
+    texts = texts.fill_null("")
+    plain = np.asarray(pc.equal(pc.utf8_length(texts), pc.binary_length(texts)))
+    numbers = np.zeros(len(texts), np.int64)
+    numbers[plain] = _latin(texts.filter(pa.array(plain)))
+    if not plain.all():
+        numbers[~plain] = _by_most(texts.filter(pa.array(~plain)))
+    return numbers
+
+
+def _latin(texts: pa.Array) -> npt.NDArray[np.bool_]:
+    """Whether ASCII texts contain a letter."""
+    return np.asarray(pc.match_substring_regex(texts, "[A-Za-z]"))
+
+
+def _by_most(texts: pa.Array) -> Ints:
+    table = _table()[0]
+    text = text_of_arrow(texts, "text")
+    whole = text.data[text.starts[0] : text.stops[-1]].tobytes().decode()
+    codes = np.frombuffer(whole.encode("utf-32-le"), np.uint32)
+    sizes = np.asarray(pc.utf8_length(texts)).astype(np.int64)
+    kinds = table[codes]
+    rows = np.repeat(np.arange(len(texts)), sizes)[kinds > 0]
+    present, which = np.unique(kinds[kinds > 0], return_inverse=True)
+    if not present.size:
+        return np.zeros(len(texts), np.int64)
+    counts = np.bincount(rows * present.size + which, minlength=len(texts) * present.size)
+    counts = counts.reshape(len(texts), present.size)
+    return np.where(counts.max(axis=1) > 0, present[counts.argmax(axis=1)], 0).astype(np.int64)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import fastmetrics as fm
 from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.errors import ColumnError, MissingExtraError, OptionError
-from fastmetrics.usage.row_faults import plain
+from fastmetrics.usage.dataset.row_faults import plain
 from tests.reference import dataset as reference
 from tests.support.program import jsonl, program
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import fastmetrics as fm
 from fastmetrics.errors import ColumnError, OptionError
 from fastmetrics.text.lexicons import lexicon
-from fastmetrics.usage import clusters
+from fastmetrics.usage.topics.k_means import clusters
 from tests.reference import usage as reference
 from tests.support.program import jsonl, program
 
@@ -98,7 +98,7 @@ def test_rows_outside_the_sample_get_the_nearest_topic():
     which = rng.integers(0, 4, 2000)
     units = (CORNERS[which] + 0.05 * rng.standard_normal((2000, 4))).astype(np.float32)
     units /= np.linalg.norm(units, axis=1, keepdims=True)
-    found, centres = clusters.clusters(units, 4, 3, 2, sample=200)
+    found, centres = clusters(units, 4, 3, 2, sample=200)
     apart = np.linalg.norm(units[:, None] - centres[None], axis=2)
     assert (found == apart.argmin(axis=1)).all()
     assert len({(a, b) for a, b in zip(which.tolist(), found.tolist(), strict=True)}) == 4

@@ -10,10 +10,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fastmetrics.core.arrays import Uint64s
-from fastmetrics.usage.dataset_findings import EXAMPLES, Finding
+from fastmetrics.usage.dataset.findings import EXAMPLES, Finding
+from fastmetrics.usage.dataset.row_faults import plain
 from fastmetrics.usage.languages import guessed
 from fastmetrics.usage.near_repeats import near_pairs
-from fastmetrics.usage.row_faults import plain
+from fastmetrics.usage.question_sample import with_smallest_keys
 from fastmetrics.usage.text_keys import text_keys
 from fastmetrics.vectors.embedder import Embedder
 
@@ -40,7 +41,11 @@ class SampledChecks:
     def joined(self, left: Mapping[str, pa.Table], right: Mapping[str, pa.Table]) -> dict[str, pa.Table]:
         """The combined samples of both parts."""
         both = {name: [part[name] for part in (left, right) if name in part] for name in self.checks}
-        return {name: _smallest(pa.concat_tables(tables), self.size) for name, tables in both.items() if tables}
+        return {
+            name: with_smallest_keys(pa.concat_tables(tables), self.size, "row")
+            for name, tables in both.items()
+            if tables
+        }
 
 
 def sampled_rows(options: SampledChecks, rows: pa.RecordBatch, keys: Uint64s, first: int) -> dict[str, pa.Table]:
@@ -63,16 +68,8 @@ def sampled_rows(options: SampledChecks, rows: pa.RecordBatch, keys: Uint64s, fi
                 key = text_keys(plain(texts["question"]))[:, 0]
             numbers = np.arange(first, first + rows.num_rows)
             table = pa.table({"key": key, "row": numbers, **texts}).filter(pa.array(mask))
-            samples[name] = _smallest(table, options.size)
+            samples[name] = with_smallest_keys(table, options.size, "row")
     return samples
-
-
-def _smallest(table: pa.Table, size: int) -> pa.Table:
-    """The rows with the smallest keys, the first row of each key."""
-    table = table.sort_by([("key", "ascending"), ("row", "ascending")])
-    keys = np.asarray(table["key"])
-    new = np.flatnonzero(np.append(np.ones(min(1, len(keys)), np.bool_), keys[1:] != keys[:-1]))
-    return table.take(pa.array(new[:size]))
 
 
 def sampled_findings(

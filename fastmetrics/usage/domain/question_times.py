@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from fastmetrics.core.arrays import Ints
 from fastmetrics.errors import InputError
-from fastmetrics.usage.times import MISSING, ZONED, mixed, times_of
+from fastmetrics.usage.timestamps import MISSING, ZONED, mixed, times_of
 
 _HOUR = 3_600_000_000
 _DAY = 24 * _HOUR

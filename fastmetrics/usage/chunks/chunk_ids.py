@@ -1,4 +1,4 @@
-"""The ids of all chunks of a knowledge base, and rankings given as a plain column."""
+"""The ids of all chunks of a knowledge base and their sources, and rankings in a plain column."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from fastmetrics.core.arrays import Ints
 from fastmetrics.core.columns import as_array, is_column
 from fastmetrics.core.frames import open_frame
 from fastmetrics.core.input_columns import COLUMNS
@@ -18,7 +19,7 @@ from fastmetrics.errors.messages import Argument
 from fastmetrics.tables import open_source
 from fastmetrics.tables.table_source import is_paths
 from fastmetrics.tables.whole_table import whole_table
-from fastmetrics.usage.listed_ids import as_ids, as_text
+from fastmetrics.usage.chunks.listed_ids import as_ids, as_text
 
 NAMES = ("chunk_id", "id", "document_id", "doc_id", *COLUMNS["id"].aliases)
 """The possible id columns of a table of chunks, most likely first."""
@@ -118,3 +119,20 @@ def raise_unknown(keys: pa.Array, total: pa.Array) -> None:
         "name the column of chunk ids with ",
         way,
     )
+
+
+def sources_of(chunks: Any, chunk_column: str | None, source_column: str) -> pa.Table:
+    """The ``chunk`` ids of a table or file of chunks, as text, and the number of the ``source`` of each.
+
+    Raises ``ColumnError`` for a table without either column.
+    """
+    ids, sources = with_column(chunks, chunk_column, source_column)
+    codes = sources.dictionary_encode().indices.fill_null(-1).cast(pa.int64())
+    return pa.table({"chunk": as_text(ids), "source": codes})
+
+
+def sources_of_words(words: pa.Array, sources: pa.Table) -> Ints:
+    """The number of the source of each id, −1 for an unknown id."""
+    places = np.asarray(pc.index_in(as_text(words), sources["chunk"].combine_chunks()).fill_null(-1)).astype(np.int64)
+    numbers = np.append(np.asarray(sources["source"]), -1)
+    return numbers[places]

@@ -17,13 +17,13 @@ from fastmetrics.core.name_lists import listed
 from fastmetrics.core.threads import cores
 from fastmetrics.tables.table_source import is_paths
 from fastmetrics.tables.whole_table import Piece
-from fastmetrics.usage.checked_sample import SampledChecks, sampled_findings, sampled_rows
-from fastmetrics.usage.dataset_findings import EXAMPLES, DatasetChecks, Finding
+from fastmetrics.usage.dataset.findings import EXAMPLES, DatasetChecks, Finding
+from fastmetrics.usage.dataset.repeated_rows import Groups, asked_keys, id_keys, label_keys, written
+from fastmetrics.usage.dataset.row_faults import CHECKS, shown
+from fastmetrics.usage.dataset.sample_checks import SampledChecks, sampled_findings, sampled_rows
 from fastmetrics.usage.languages import check_languages
 from fastmetrics.usage.log import Columns, Log, Part, itself, open_log
 from fastmetrics.usage.near_repeats import embedder_of
-from fastmetrics.usage.repeated_rows import Groups, asked_keys, id_keys, label_keys, written
-from fastmetrics.usage.row_faults import CHECKS, shown
 
 _OPTIONAL = ("id", "question", "answer", "reference", "contexts", "answerable")
 _CONTRADICTING = "contradicting labels"

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
+from fractions import Fraction
 from functools import partial
 from typing import Any
 
@@ -13,16 +15,126 @@ import pyarrow.compute as pc
 
 from fastmetrics.core.allowed_values import Real, Rows, argument
 from fastmetrics.core.arrays import Flags, Ints
+from fastmetrics.core.display import Grid, Shown
 from fastmetrics.core.name_lists import listed
 from fastmetrics.core.threads import cores
-from fastmetrics.errors import ColumnError
-from fastmetrics.usage.chunk_ids import as_log, chunk_ids, comparable, raise_unknown
-from fastmetrics.usage.chunk_use import ChunkUse, figures, hub_line
-from fastmetrics.usage.cited_ids import cited_ids
-from fastmetrics.usage.listed_ids import ListedIds, listed_ids
-from fastmetrics.usage.log import Columns, Part, open_log
-from fastmetrics.usage.score_sums import mean_of, score_column, sum_names, summed
-from fastmetrics.usage.tally import KEY, Tally, counted
+from fastmetrics.usage.chunks.chunk_counts import Counted, Counting
+from fastmetrics.usage.chunks.chunk_ids import as_log, chunk_ids, comparable, raise_unknown
+from fastmetrics.usage.log import Columns, open_log
+from fastmetrics.usage.tally import KEY, mean_of
+
+_SHOWN = 10
+_LISTED = 20
+
+
+@dataclass(frozen=True)
+class ChunkUse(Shown):
+    """Use of a knowledge base, over the first ``k`` positions of all rankings of a log.
+
+    Without a table of chunks, ``total_chunks``, ``unused_chunks`` and ``unused_ids`` are None, ``utilization_rate`` is
+    NaN, and ``gini`` covers the used chunks only.
+    """
+
+    k: int
+    rows: int
+    """Rows with a ranking."""
+    missing: int
+    """Rows without a ranking, which are ignored."""
+    short: int
+    """Rows whose ranking has fewer than ``k`` positions."""
+    total_chunks: int | None
+    used_chunks: int
+    """Chunks in the first ``k`` positions of at least one row."""
+    unused_chunks: int | None
+    utilization_rate: float
+    """used_chunks / total_chunks."""
+    places: int
+    """Filled positions; a chunk that a row repeats counts once."""
+    gini: float
+    """Gini coefficient of the chunks' counts: 0 for equal use, near 1 if few fill all positions; NaN without any."""
+    share: float
+    chunks_filling_share: int
+    """The smallest number of chunks that fill the ``share`` of all positions."""
+    never_cited: int | None
+    """Used chunks that no answer cites; None for a log without answers."""
+    expected_unseen: float
+    """Chao1: the estimated number of unseen chunks, f1(f1−1) / (2(f2+1))."""
+    unknown_chunks: int
+    """Distinct ids in the first ``k`` positions that are missing in the table of chunks; other figures exclude them."""
+    unused_ids: Sequence[str | int] | None = field(repr=False)
+    never_cited_ids: Sequence[str | int] | None = field(repr=False)
+    hubs: Sequence[str | int] = field(repr=False)
+    """Chunks with counts above the mean of all chunks plus two standard deviations, most used first."""
+    unknown_ids: Sequence[str | int] = field(repr=False)
+    """The first unknown ids, at most 100."""
+    table: pa.Table = field(repr=False)
+
+    def to_arrow(self) -> pa.Table:
+        """One row per chunk, most used first: ``chunk``, ``retrieved`` (rows), ``mean_rank`` (from 1), and more.
+
+        Further columns are ``cited`` and ``relevant`` (rows whose answer cites the chunk, whose ``relevant_ids``
+        contain it), and ``mean_<score>``, the mean over the rows that retrieved the chunk.
+        """
+        return self.table
+
+    def to_dict(self) -> dict[str, object]:
+        """All figures and lists of ids, and at most 20 ``most_used`` chunks of the table."""
+        figures = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "table"}
+        head = self.table.slice(0, _LISTED)
+        return {**figures, "most_used": [row for row in head.to_pylist() if row.get("retrieved")]}
+
+    def grids(self) -> list[Grid]:
+        """The figures, and the chunks used most."""
+        lists = {"unused_ids", "never_cited_ids", "hubs", "unknown_ids", "most_used"}
+        figures = {name: value for name, value in self.to_dict().items() if name not in lists and value is not None}
+        rows = [(name, _written(value)) for name, value in {**figures, "hubs": len(self.hubs)}.items()]
+        head = self.table.slice(0, _SHOWN)
+        columns = [list(map(_written, head[name].to_pylist())) for name in head.column_names]
+        return [Grid(("figure", "value"), rows), Grid(tuple(head.column_names), list(zip(*columns, strict=True)))]
+
+    def remarks(self) -> list[str]:
+        """Notes on the data behind the figures."""
+        notes = [f"{self.rows:,} rankings, their first {self.k} places"]
+        if self.missing:
+            notes.append(f"{self.missing:,} rows without a ranking were left out")
+        if self.total_chunks is None:
+            notes.append("without a table of chunks, unused chunks are unknown and gini covers the used chunks only")
+        if self.unknown_chunks:
+            some = ", ".join(map(repr, self.unknown_ids[:3]))
+            notes.append(f"{self.unknown_chunks:,} retrieved ids are not in the table of chunks: {some}, ...")
+        return notes
+
+
+def _written(value: object) -> str:
+    if isinstance(value, float):
+        return "" if np.isnan(value) else f"{value:.4g}" if abs(value) < 1000 else f"{value:,.1f}"
+    return f"{value:,}" if isinstance(value, int) else "" if value is None else str(value)
+
+
+def figures(counts: Ints, share: float) -> Mapping[str, float | int]:
+    """The figures computed from the counts of all chunks, used or not.
+
+    With the counts x in ascending order, Gini's coefficient is Σ(2i − n − 1)·xᵢ / (n·Σx).
+    """
+    ordered = np.sort(counts)
+    n, total = len(ordered), int(ordered.sum())
+    weights = 2 * np.arange(1, n + 1) - n - 1
+    gini = float(sum(map(int, weights * ordered))) / (n * total) if total else float("nan")
+    filled = np.cumsum(ordered[::-1])
+    least = math.ceil(Fraction(repr(share)) * total)  # in decimals as written: 0.07 of 100 is 7, in floats 7.000…01
+    once, twice = int((counts == 1).sum()), int((counts == 2).sum())
+    return {
+        "places": total,
+        "gini": gini,
+        "chunks_filling_share": int(np.searchsorted(filled, least)) + 1 if total else 0,
+        "expected_unseen": once * (once - 1) / (2 * (twice + 1)),
+    }
+
+
+def hub_line(counts: Ints) -> float:
+    """The count above which a chunk is a hub: mean plus two standard deviations (population)."""
+    return float(counts.mean() + 2 * counts.std()) if len(counts) else 0.0
+
 
 _EXAMPLES = 100
 
@@ -87,95 +199,6 @@ def chunk_utilization(
     counting = Counting(log.has, tuple(score_names), k)
     counts = log.parts(counting.count, counting.add_up, workers)
     return _result(counts, total, counting, share)
-
-
-@dataclass(frozen=True)
-class Counted:
-    """Counts of a part of a log: rows with a ranking, without one, with a short one, and the tally of ids."""
-
-    rows: int
-    missing: int
-    short: int
-    tables: Sequence[pa.Table]
-
-
-@dataclass(frozen=True)
-class Counting:
-    """The counting of a log with the given columns."""
-
-    has: frozenset[str]
-    scores: tuple[str, ...]
-    k: int
-
-    @property
-    def names(self) -> list[str]:
-        """The columns of the tally."""
-        optional = [name for name, column in (("cited", "answer"), ("relevant", "relevant_ids")) if column in self.has]
-        return ["retrieved", "ranks", *optional, *(column for name in self.scores for column in sum_names(name))]
-
-    def count(self, part: Part) -> Counted:
-        """The counts of a part."""
-        rows = part.rows
-        retrieved = listed_ids(rows.column("retrieved_ids"), "retrieved_ids", part.first)
-        sizes = np.bincount(retrieved.rows, minlength=rows.num_rows)[retrieved.valid]
-        tables = {"": (retrieved, self._retrieved(part, retrieved.where(retrieved.places < self.k).once()))}
-        if "answer" in self.has:
-            key, listed = "", retrieved
-            if "context_ids" in self.has:
-                key, listed = "context", listed_ids(rows.column("context_ids"), "context_ids", part.first)
-            cited = np.zeros(listed.codes.size, np.bool_)
-            cited[cited_ids(rows.column("answer"), listed)] = True
-            tables.setdefault(key, (listed, {}))[1]["cited"] = listed.where(cited).once().counts()
-        if "relevant_ids" in self.has:
-            relevant = listed_ids(rows.column("relevant_ids"), "relevant_ids", part.first)
-            tables["relevant"] = relevant, {"relevant": relevant.where(_relevant(part, relevant)).once().counts()}
-        return Counted(
-            len(sizes),
-            rows.num_rows - len(sizes),
-            int((sizes < self.k).sum()),
-            [self._filled(listed.words, counts) for listed, counts in tables.values()],
-        )
-
-    def _retrieved(self, part: Part, top: ListedIds) -> dict[str, Any]:
-        n = len(top.words)
-        counts: dict[str, Any] = {"retrieved": top.counts(), "ranks": np.bincount(top.codes, top.places + 1, n)}
-        for name in self.scores:
-            counts |= summed(name, top.codes, score_column(part.rows, name, part.first)[top.rows], n)
-        return counts
-
-    def _filled(self, ids: pa.Array, counts: Mapping[str, Any]) -> pa.Table:
-        nothing = np.zeros(len(ids), np.int64)
-        return counted(ids, {name: counts.get(name, nothing) for name in self.names})
-
-    def add_up(self, parts: Any) -> Counted:
-        """The sum of all parts; ids become text if some parts have numbers and others text."""
-        tally, rows, missing, short = Tally(self.names), 0, 0, 0
-        for part in parts:
-            rows, missing, short = rows + part.rows, missing + part.missing, short + part.short
-            for table in part.tables:
-                tally.add(table)
-        return Counted(rows, missing, short, [tally.table()])
-
-
-def _relevant(part: Part, relevant: ListedIds) -> Flags:
-    """Which of the judged ids are relevant."""
-    if "relevance" not in part.rows.schema.names:
-        return np.ones(relevant.codes.size, np.bool_)
-    grades = part.rows.column("relevance")
-    sizes = np.bincount(relevant.rows, minlength=len(relevant.valid))
-    graded = np.asarray(grades.is_valid()) & relevant.valid
-    lengths = np.asarray(pc.fill_null(pc.list_value_length(grades), 0)) if not pa.types.is_null(grades.type) else sizes
-    wrong = np.flatnonzero(graded & (sizes != lengths))
-    if wrong.size:
-        row = int(wrong[0])
-        of = f"expected a grade for each of {sizes[row]} relevant ids, got {lengths[row]}"
-        raise ColumnError(f"column 'relevance', row {part.first + row}: {of}")
-    if not graded.any():
-        return np.ones(relevant.codes.size, np.bool_)
-    flat = grades.filter(pa.array(graded)).flatten()
-    values = np.ones(relevant.codes.size)
-    values[graded[relevant.rows]] = np.asarray(flat.cast(pa.float64()).fill_null(0.0))
-    return values >= 1
 
 
 def _result(counted: Counted, total: pa.Array | None, counting: Counting, share: float) -> ChunkUse:

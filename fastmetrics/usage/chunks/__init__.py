@@ -1,0 +1,1 @@
+"""Which chunks of a knowledge base the rankings of a log use."""

@@ -1,0 +1,1 @@
+"""What the users of a knowledge base ask: words, languages, repetitions, times."""

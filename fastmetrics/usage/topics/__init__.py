@@ -1,0 +1,1 @@
+"""Topics of the questions of a log, and gaps of the knowledge base."""
