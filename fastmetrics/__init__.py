@@ -63,7 +63,7 @@ HOMES = {
     "FunctionBot": "derive.function_bot",
     "GivenContextsBot": "derive.prompt_bot",
     "report": "reporting.report",
-    "plot": "reporting.plot",
+    "plot": "reporting.charts.plot",
     "judge": "derive.judge",
     "model_client": "derive.model_client",
     "ModelRequest": "derive.model_client",

@@ -44,7 +44,7 @@ from fastmetrics.metrics.shared.repeats import Repeats
 from fastmetrics.metrics.shared.repeats import Repeats
 from fastmetrics.metrics.shared.repeats import Repeats
 from fastmetrics.metrics.shared.repeats import Repeats
-from fastmetrics.reporting.plot import plot as plot
+from fastmetrics.reporting.charts.plot import plot as plot
 from fastmetrics.reporting.report import report as report
 from fastmetrics.results.comparison import compare as compare
 from fastmetrics.results.correlations import correlations as correlations

@@ -54,7 +54,7 @@ def plot(
     from fastmetrics.commands.options import columns as names
     from fastmetrics.commands.options import load_plugins
     from fastmetrics.core.threads import cores
-    from fastmetrics.reporting.plot import draw_into, picture_place
+    from fastmetrics.reporting.charts.plot import draw_into, picture_place
     from fastmetrics.vectors.embedding_models import check_name
 
     load_plugins(plugin)

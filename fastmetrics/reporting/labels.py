@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from fastmetrics.reporting.section import Section
+from fastmetrics.reporting.sections.section import Section
 
 _WORDS = {
     "overview": ("Overview", "Обзор"),

@@ -12,13 +12,13 @@ from fastmetrics.core.name_lists import listed
 from fastmetrics.core.threads import cores
 from fastmetrics.errors import OptionError
 from fastmetrics.errors.messages import Argument
-from fastmetrics.reporting.all_rows import MARK
-from fastmetrics.reporting.asked import Asked
-from fastmetrics.reporting.collected import Collected, collect
 from fastmetrics.reporting.labels import LANGUAGES, labels
 from fastmetrics.reporting.page import chart_library, rendered
 from fastmetrics.reporting.plain_text import visible
-from fastmetrics.reporting.sections import SECTIONS
+from fastmetrics.reporting.report_content import Collected, collect
+from fastmetrics.reporting.report_options import Asked
+from fastmetrics.reporting.rows.row_files import MARK
+from fastmetrics.reporting.sections.section_list import SECTIONS
 from fastmetrics.results.score_runs import are_several
 from fastmetrics.tables.output.whole_folder import folder_place, whole_folder
 from fastmetrics.tables.output.write_table import page_place, write_page

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 import fastmetrics as fm
 from fastmetrics.errors import InputError, MissingExtraError, OptionError, OutputError
-from fastmetrics.reporting.plot import _comparison
+from fastmetrics.reporting.charts.plot import _comparison
 from tests.support import column_kinds
 from tests.support.program import jsonl, program
 

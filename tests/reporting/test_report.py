@@ -19,9 +19,9 @@ import fastmetrics as fm
 from fastmetrics.core.display import number
 from fastmetrics.errors import ColumnError, FileFormatError, InputError, MissingExtraError, OptionError, OutputError
 from fastmetrics.reporting import page as page_module
-from fastmetrics.reporting.compared import compared
+from fastmetrics.reporting.comparison_content import compared
 from fastmetrics.reporting.labels import _WORDS
-from fastmetrics.reporting.sampled_rows import EACH, _ranks, candidates, strata
+from fastmetrics.reporting.rows.row_selection import EACH, _ranks, candidates, strata
 from fastmetrics.results.score_runs import open_run
 from fastmetrics.tables import open_source
 from fastmetrics.tables.whole_table import read_in_turn, whole_table

@@ -11,10 +11,10 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics.metrics.shared.spacy_claims import load
-from fastmetrics.reporting.chosen_rows import POOL
-from fastmetrics.reporting.citation_marks import citation_marks
-from fastmetrics.reporting.judged_rows import JudgedRows
-from fastmetrics.reporting.scored_claims import ScoredClaims
+from fastmetrics.reporting.rows.citation_marks import citation_marks
+from fastmetrics.reporting.rows.page_rows import POOL
+from fastmetrics.reporting.rows.row_judgements import JudgedRows
+from fastmetrics.reporting.rows.scored_claims import ScoredClaims
 from tests.reporting.test_report import HOSTILE, made, read
 
 CONTEXTS = ["The tower opened in 1889.", "It is 330 metres tall."]

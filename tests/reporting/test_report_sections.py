@@ -7,8 +7,8 @@ import pyarrow as pa
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.reporting.section import Section
-from fastmetrics.reporting.sections import SECTIONS
+from fastmetrics.reporting.sections.section import Section
+from fastmetrics.reporting.sections.section_list import SECTIONS
 
 SCORES = {"id": ["a", "b", "c"], "token_f1": [0.5, 1.0, 0.25]}
 

@@ -11,8 +11,8 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics.errors import FileFormatError, InputError
-from fastmetrics.reporting.line_chart import Charts
-from fastmetrics.reporting.usage_page import usage_parts
+from fastmetrics.reporting.charts.line_chart import Charts
+from fastmetrics.reporting.sections.usage_section import usage_parts
 from tests.reporting.test_report import HOSTILE, made, read
 from tests.support.program import program
 

@@ -14,7 +14,7 @@ import numpy as np
 from fastmetrics.core.columns import as_array
 from fastmetrics.errors import InputError, MissingExtraError, OptionError
 from fastmetrics.errors.messages import Argument
-from fastmetrics.reporting.heat_map import HeatMap, heat_of_changes, heat_of_means
+from fastmetrics.reporting.charts.heat_map import HeatMap, heat_of_changes, heat_of_means
 from fastmetrics.reporting.plain_text import visible
 from fastmetrics.results.comparison_result import Comparison
 from fastmetrics.results.histograms import Histograms

@@ -14,12 +14,12 @@ import numpy.typing as npt
 
 from fastmetrics.core.arrays import Floats
 from fastmetrics.core.batch_sizes import SIZES
-from fastmetrics.reporting.asked import Asked
-from fastmetrics.reporting.judged_rows import JudgedRows
-from fastmetrics.reporting.paired_rows import PairedRows
-from fastmetrics.reporting.row_texts import JUDGED, Seen, cut, shown_texts
-from fastmetrics.reporting.scored_claims import ScoredClaims
-from fastmetrics.reporting.text_spill import KeptTexts, SpilledTexts
+from fastmetrics.reporting.report_options import Asked
+from fastmetrics.reporting.rows.paired_rows import PairedRows
+from fastmetrics.reporting.rows.row_judgements import JudgedRows
+from fastmetrics.reporting.rows.row_texts import JUDGED, Seen, cut, shown_texts
+from fastmetrics.reporting.rows.scored_claims import ScoredClaims
+from fastmetrics.reporting.rows.texts_on_disk import KeptTexts, SpilledTexts
 
 MARK = "rows/folder.json"
 """The file that marks a folder as a report."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fastmetrics.core.display import Grid, number
-from fastmetrics.reporting.heat_map import HeatMap, heat_of_changes
+from fastmetrics.reporting.charts.heat_map import HeatMap, heat_of_changes
 from fastmetrics.reporting.plain_text import visible
 from fastmetrics.reporting.readings import turn
 from fastmetrics.results.comparison import compare

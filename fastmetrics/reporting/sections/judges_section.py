@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from fastmetrics.reporting.plain_text import visible
-from fastmetrics.reporting.section import Section, SectionInput
+from fastmetrics.reporting.sections.section import Section, SectionInput
 from fastmetrics.results.judge_report import judge_report
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from fastmetrics.core.arrays import text_of_strings
 from fastmetrics.metrics.shared.cited_support import PATTERN
-from fastmetrics.reporting.scored_claims import ScoredClaims
+from fastmetrics.reporting.rows.scored_claims import ScoredClaims
 from fastmetrics.text.segmentation import statements
 
 SUPPORTED, UNSUPPORTED, PLAIN, NO_CONTEXT = "cited_supported", "cited_unsupported", "cited", "cited_nothing"

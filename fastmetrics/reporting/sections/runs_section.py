@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from fastmetrics.reporting.line_chart import LineChart
+from fastmetrics.reporting.charts.line_chart import LineChart
 from fastmetrics.reporting.plain_text import visible
-from fastmetrics.reporting.section import Section, SectionInput
+from fastmetrics.reporting.sections.section import Section, SectionInput
 from fastmetrics.results.list_runs import list_runs
 from fastmetrics.results.primary_table import PRIMARY
 from fastmetrics.results.trend import trend

@@ -8,9 +8,9 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 
-from fastmetrics.reporting.asked import Asked
-from fastmetrics.reporting.line_chart import Charts
-from fastmetrics.reporting.paired_rows import PairedRows
+from fastmetrics.reporting.charts.line_chart import Charts
+from fastmetrics.reporting.report_options import Asked
+from fastmetrics.reporting.rows.paired_rows import PairedRows
 from fastmetrics.results.summary import Summary
 
 
@@ -37,7 +37,7 @@ class SectionInput:
 
 @dataclass(frozen=True)
 class Section:
-    """A section of the page, listed in :data:`fastmetrics.reporting.sections.SECTIONS`."""
+    """A section of the page, listed in :data:`fastmetrics.reporting.sections.section_list.SECTIONS`."""
 
     name: str
     """The id of the section and the variable of its content in the template."""

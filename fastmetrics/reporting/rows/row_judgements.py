@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fastmetrics.reporting.plain_text import visible
-from fastmetrics.reporting.row_texts import cut
+from fastmetrics.reporting.rows.row_texts import cut
 from fastmetrics.results.score_run import ScoreRun
 from fastmetrics.results.score_runs import open_run
 

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from fastmetrics.reporting.asked import Asked
-from fastmetrics.reporting.judged_rows import JudgedRows
-from fastmetrics.reporting.paired_rows import PairedRows
 from fastmetrics.reporting.plain_text import embedded, visible
-from fastmetrics.reporting.row_texts import Seen, row_texts
-from fastmetrics.reporting.sampled_rows import EACH, Stratum, candidates, least, strata
-from fastmetrics.reporting.scored_claims import scores_of
+from fastmetrics.reporting.report_options import Asked
+from fastmetrics.reporting.rows.paired_rows import PairedRows
+from fastmetrics.reporting.rows.row_judgements import JudgedRows
+from fastmetrics.reporting.rows.row_selection import EACH, Stratum, candidates, least, strata
+from fastmetrics.reporting.rows.row_texts import Seen, row_texts
+from fastmetrics.reporting.rows.scored_claims import scores_of
 from fastmetrics.results.correlations import Correlations
 from fastmetrics.results.declared_metrics import declared_better
 

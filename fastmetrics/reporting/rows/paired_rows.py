@@ -13,8 +13,8 @@ from fastmetrics.core.arrays import Floats, Ints
 from fastmetrics.core.columns import as_numbers
 from fastmetrics.core.input_columns import resolve
 from fastmetrics.errors import ColumnError
-from fastmetrics.reporting.asked import Asked
-from fastmetrics.reporting.row_texts import cut, row_texts
+from fastmetrics.reporting.report_options import Asked
+from fastmetrics.reporting.rows.row_texts import cut, row_texts
 from fastmetrics.results.score_run import ScoreRun
 from fastmetrics.results.sorted_ids import rows_of_ids
 

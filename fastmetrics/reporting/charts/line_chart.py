@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fastmetrics.reporting.chosen_rows import short
 from fastmetrics.reporting.plain_text import visible
+from fastmetrics.reporting.rows.page_rows import short
 
 
 @dataclass(frozen=True)

@@ -15,19 +15,19 @@ from fastmetrics.core.input_columns import resolve
 from fastmetrics.core.records import Records
 from fastmetrics.errors import ColumnError
 from fastmetrics.plan.declared import Stored
-from fastmetrics.reporting.all_rows import RowFiles
-from fastmetrics.reporting.asked import Asked
-from fastmetrics.reporting.chosen_rows import chosen_rows, short, strata_of_all
-from fastmetrics.reporting.compared import compared
-from fastmetrics.reporting.heat_map import fewer_segments, heat_of_means
-from fastmetrics.reporting.line_chart import Charts
-from fastmetrics.reporting.paired_rows import PairedRows
+from fastmetrics.reporting.charts.heat_map import fewer_segments, heat_of_means
+from fastmetrics.reporting.charts.line_chart import Charts
+from fastmetrics.reporting.comparison_content import compared
 from fastmetrics.reporting.plain_text import visible
 from fastmetrics.reporting.readings import reading
-from fastmetrics.reporting.row_texts import JUDGED
-from fastmetrics.reporting.scored_claims import ScoredClaims
-from fastmetrics.reporting.section import Counter, SectionInput
-from fastmetrics.reporting.sections import SECTIONS
+from fastmetrics.reporting.report_options import Asked
+from fastmetrics.reporting.rows.page_rows import chosen_rows, short, strata_of_all
+from fastmetrics.reporting.rows.paired_rows import PairedRows
+from fastmetrics.reporting.rows.row_files import RowFiles
+from fastmetrics.reporting.rows.row_texts import JUDGED
+from fastmetrics.reporting.rows.scored_claims import ScoredClaims
+from fastmetrics.reporting.sections.section import Counter, SectionInput
+from fastmetrics.reporting.sections.section_list import SECTIONS
 from fastmetrics.results.correlations import Correlations, correlations
 from fastmetrics.results.declared_metrics import declared_better
 from fastmetrics.results.histograms import histograms

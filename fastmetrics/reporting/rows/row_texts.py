@@ -8,9 +8,9 @@ from typing import Any
 import pyarrow as pa
 
 from fastmetrics.core.input_columns import resolve
-from fastmetrics.reporting.citation_marks import Mark, citation_marks
 from fastmetrics.reporting.plain_text import visible
-from fastmetrics.reporting.scored_claims import Anchor, ScoredClaims
+from fastmetrics.reporting.rows.citation_marks import Mark, citation_marks
+from fastmetrics.reporting.rows.scored_claims import Anchor, ScoredClaims
 from fastmetrics.results.score_run import ScoreRun
 from fastmetrics.results.worst_rows import with_texts
 

@@ -13,10 +13,10 @@ import pyarrow as pa
 
 from fastmetrics.core.display import Grid, Shown
 from fastmetrics.errors import FileFormatError
-from fastmetrics.reporting.line_chart import Charts, LineChart
+from fastmetrics.reporting.charts.line_chart import Charts, LineChart
 from fastmetrics.reporting.plain_text import visible
-from fastmetrics.reporting.row_texts import cut
-from fastmetrics.reporting.section import Section
+from fastmetrics.reporting.rows.row_texts import cut
+from fastmetrics.reporting.sections.section import Section
 from fastmetrics.tables.input_files import reading
 from fastmetrics.tables.remote.addresses import as_local, last_name, shown
 from fastmetrics.tables.remote.small_files import read_small

@@ -16,12 +16,12 @@ from fastmetrics.core.arrays import Ints
 from fastmetrics.core.input_columns import resolve
 from fastmetrics.errors import InputError, OptionError
 from fastmetrics.errors.messages import Argument
-from fastmetrics.reporting.asked import Asked
-from fastmetrics.reporting.chosen_rows import short
-from fastmetrics.reporting.paired_rows import PairedRows
 from fastmetrics.reporting.plain_text import visible
-from fastmetrics.reporting.row_texts import row_texts
-from fastmetrics.reporting.section import Section
+from fastmetrics.reporting.report_options import Asked
+from fastmetrics.reporting.rows.page_rows import short
+from fastmetrics.reporting.rows.paired_rows import PairedRows
+from fastmetrics.reporting.rows.row_texts import row_texts
+from fastmetrics.reporting.sections.section import Section
 from fastmetrics.results.sorted_ids import SortedIds
 from fastmetrics.vectors.arrays import Vectors
 from fastmetrics.vectors.projection import pca

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.core.input_columns import resolve
 from fastmetrics.errors import InputError
-from fastmetrics.reporting.row_texts import Seen
+from fastmetrics.reporting.rows.row_texts import Seen
 from fastmetrics.results.score_run import ScoreRun
 from fastmetrics.results.worst_rows import text_pieces
 

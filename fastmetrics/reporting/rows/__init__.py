@@ -1,0 +1,1 @@
+"""The rows of a report: which ones are shown, their texts, marks and judgements."""

@@ -1,0 +1,1 @@
+"""Sections that only some reports have, one file each."""

@@ -1,0 +1,20 @@
+"""All sections that only some reports have, in their order on the page."""
+
+from __future__ import annotations
+
+from fastmetrics.reporting.sections import (
+    judges_section,
+    retrieval_section,
+    runs_section,
+    usage_section,
+    vectors_section,
+)
+from fastmetrics.reporting.sections.section import Section
+
+SECTIONS: list[Section] = [
+    retrieval_section.SECTION,
+    judges_section.SECTION,
+    usage_section.SECTION,
+    vectors_section.SECTION,
+    runs_section.SECTION,
+]
