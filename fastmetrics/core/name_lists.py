@@ -36,3 +36,12 @@ def listed(names: str | Iterable[str] | None) -> list[str]:
     (['token_f1', 'jaccard'], ['a,b'], [])
     """
     return split(names) if isinstance(names, str) else list(names or ())
+
+
+def distinct(names: str | Iterable[str] | None) -> list[str]:
+    """Names as a list, as by :func:`listed`, each once.
+
+    >>> distinct("t,fisher,t")
+    ['t', 'fisher']
+    """
+    return list(dict.fromkeys(listed(names)))

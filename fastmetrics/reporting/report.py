@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from fastmetrics.core.allowed_values import Choice, Flag, Seed, argument
-from fastmetrics.core.name_lists import listed
+from fastmetrics.core.name_lists import distinct
 from fastmetrics.core.threads import cores
 from fastmetrics.errors import OptionError
 from fastmetrics.errors.messages import Argument
@@ -142,7 +142,7 @@ def report(
         vectors,
         vectors_column,
         runs,
-        listed(by),
+        distinct(by),
         allow_differences,
         seed,
         threads,

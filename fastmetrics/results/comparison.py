@@ -17,7 +17,7 @@ from fastmetrics.core.allowed_values import Choice, argument
 from fastmetrics.core.arrays import Ints
 from fastmetrics.core.corpus_counts import counts_column
 from fastmetrics.core.missing_queries import MissingQueries
-from fastmetrics.core.name_lists import listed
+from fastmetrics.core.name_lists import distinct, listed
 from fastmetrics.core.precision import rounding_error
 from fastmetrics.core.records import Records, RecordsMaker
 from fastmetrics.declaration.metric import Better
@@ -302,9 +302,11 @@ def _segment_notes(paired: PairedRuns, groupings: Sequence[Sequence[str]], own: 
 
 def _groupings(by: Any) -> list[list[str]]:
     if by is None or isinstance(by, str):
-        return [listed(by)] if by else []
+        return [distinct(by)] if by else []
     nested = [one for one in by if not isinstance(one, str)]
-    return [listed(one) for one in by] if nested else [listed(by)] if len(by) else []
+    if not nested:
+        return [distinct(by)] if len(by) else []
+    return list(map(list, dict.fromkeys(tuple(distinct(one)) for one in by)))
 
 
 def _side_table(paired: PairedRuns, table: Any, on: str | None) -> tuple[ScoreRun, Ints]:

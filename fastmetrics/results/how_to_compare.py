@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fastmetrics.core.allowed_values import Choice, Real, Seed, Whole, argument
-from fastmetrics.core.name_lists import listed
+from fastmetrics.core.name_lists import distinct, listed
 from fastmetrics.core.threads import cores
 from fastmetrics.errors import OptionError, UnknownNameError
 from fastmetrics.errors.messages import Argument
@@ -74,7 +74,7 @@ def how_to_compare(
     unpaired: bool,
 ) -> HowToCompare:
     """The settings, checked; raises ``OptionError`` and ``UnknownNameError``."""
-    chosen, known = listed(tests), UNPAIRED_TESTS if unpaired else TESTS
+    chosen, known = distinct(tests), UNPAIRED_TESTS if unpaired else TESTS
     for name in chosen:
         if name not in known:
             raise UnknownNameError.of("test", name, known)

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from fastmetrics.core.allowed_values import Choice, Real, Seed, Whole, argument
 from fastmetrics.core.display import Grid, Shown, number
-from fastmetrics.core.name_lists import listed
+from fastmetrics.core.name_lists import distinct, listed
 from fastmetrics.core.records import Mapped, Records, RecordsMaker
 from fastmetrics.core.threads import cores
 from fastmetrics.declaration.metric import Better
@@ -161,7 +161,7 @@ def summarize_by(
     argument("bootstrap", bootstrap, Whole(1, 10_000_000))
     argument("seed", seed, Seed)
     cores(threads)
-    run, columns = open_run(scores), listed(by)
+    run, columns = open_run(scores), distinct(by)
     beside = [*columns, *([cluster] if cluster else [])]
     names = shared_metrics([run], listed(metrics))
     names = names if metrics else [name for name in names if name not in beside]

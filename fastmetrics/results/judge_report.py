@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from fastmetrics.core.name_lists import listed
+from fastmetrics.core.name_lists import distinct
 from fastmetrics.errors import ColumnError
 from fastmetrics.results.estimate import axes_of, labels_of_rows, table_of
 from fastmetrics.results.judge_report_result import JudgePair, JudgeReport
@@ -96,7 +96,9 @@ def judge_report(
             span = (ranges or {}).get(axis) or range_of(told)
             if span is None:
                 notes.append(f"{run.name}: the range of {axis} is unknown without its rubric; 1 to 5 is assumed")
-            how = Asked(span or _FIVE, told.get("kind"), price_of_judge(told, prices), listed(by), positive, confidence)
+            how = Asked(
+                span or _FIVE, told.get("kind"), price_of_judge(told, prices), distinct(by), positive, confidence
+            )
             found.append(axis_report(run.name, table, axis, truth, how))
     if people is not None and any(one.people is not None and math.isnan(one.people.accuracy) for one in found):
         notes.append("accuracy and F1 need labels on the judge's scale and a threshold for positive labels")

@@ -15,7 +15,7 @@ from fastmetrics.core.allowed_values import Flag, Whole, argument
 from fastmetrics.core.arrays import Flags, Floats, Ints
 from fastmetrics.core.frames import open_frame
 from fastmetrics.core.input_columns import COLUMNS, resolve
-from fastmetrics.core.name_lists import listed
+from fastmetrics.core.name_lists import distinct
 from fastmetrics.errors import ColumnError, InputError, OptionError, UnknownNameError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.results.declared_metrics import direction_of
@@ -87,7 +87,7 @@ def worst_rows(
     """
     argument("n", n, Whole(1, 1_000_000))
     argument("best", best, Flag())
-    columns = listed(by)
+    columns = distinct(by)
     if bool(columns) != (segment is not None):
         raise OptionError(
             Argument("by"), " and ", Argument("segment"), " must be given together: a column and one of its segments"

@@ -52,3 +52,18 @@ def test_program_errors_name_the_next_step(files):
     assert program("compare", "old.parquet", "new.parquet", "-m", "token_f2").code == 2
     short = program("compare", "old.parquet", "new.parquet", "--names", "old")
     assert (short.code, short.err) == (2, "error: --names has 1 names for 2 runs\n")
+
+
+@pytest.mark.parametrize(
+    ("command", "again"),
+    [
+        (("compare", "old.parquet", "new.parquet", "--by", "language", "--tests", "t"), ("--by", "language")),
+        (("compare", "old.parquet", "new.parquet", "--by", "language", "--tests", "t"), ("--tests", "t")),
+        (("compare", "old.parquet", "new.parquet", "--tests", "t"), ("--tests", "t,t")),
+        (("summarize-by", "old.parquet", "--by", "language"), ("--by", "language,language")),
+    ],
+)
+def test_a_column_or_a_test_that_is_given_twice_counts_once(files, command, again):
+    once, twice = program(*command, "--json"), program(*command, *again, "--json")
+    assert (once.code, twice.code) == (0, 0)
+    assert json.loads(twice.out) == json.loads(once.out)

@@ -107,6 +107,17 @@ def test_many_segments_are_merged_except_for_the_largest() -> None:
     assert f"shows {SEGMENTS} of 97 segments, those of most rows" in note
 
 
+def test_a_column_that_is_given_twice_segments_once() -> None:
+    table = {"id": list("abcd"), "token_f1": [0.1, 0.2, 0.3, 0.4], "lang": ["en", "ru", "en", "ru"]}
+    worst = fm.worst_rows(table, "token_f1", by=["lang", "lang"], segment="lang=ru")
+    assert worst["id"].to_pylist() == ["b", "d"]
+    found = fm.compare({"a": table, "b": table}, by=[["lang"], "lang,lang", ["lang"]])
+    assert [one.segment for one in found] == [None, "lang=en", "lang=ru"]
+    judged = {"id": list("abcd"), "judge_x": [1.0, 2.0, 3.0, 4.0], "judge_x_status": ["ok"] * 4, "lang": table["lang"]}
+    [axis] = fm.judge_report(judged, by="lang,lang").axes
+    assert [one.segment for one in axis.segments] == ["lang=en", "lang=ru"]
+
+
 _SCRIPT = """
 import sys, tracemalloc
 import numpy as np
