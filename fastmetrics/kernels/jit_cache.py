@@ -43,7 +43,7 @@ class KernelCache(FunctionCache):
 
 
 class CheckedFiles(IndexDataCacheFile):
-    """Numba's index and data files with a digest before the content: a damaged file counts as missing.
+    """Numba's index and data files with a digest before the content: a damaged or outdated file counts as missing.
 
     An entry also holds its key, because two processes that compile at once can use one file name for two entries.
     """
@@ -73,7 +73,12 @@ class CheckedFiles(IndexDataCacheFile):
             data = Path(path).read_bytes()
         except FileNotFoundError:
             return None
-        return pickle.loads(data[32:]) if data[:32] == self._digest(data[32:]) else None
+        if data[:32] != self._digest(data[32:]):
+            return None
+        try:
+            return pickle.loads(data[32:])
+        except (AttributeError, ImportError):  # an earlier version wrote it, with names that this one does not have
+            return None
 
     def _write(self, path: str, content: Any) -> None:
         data = self._dump(content)

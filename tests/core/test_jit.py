@@ -1,8 +1,12 @@
 """Kernels with a Numba whose private classes are not known: the same bits, and a cache on disk, by public options."""
 
+import sys
+from types import ModuleType
+
 import pytest
 
 from fastmetrics.kernels.jit import tried
+from fastmetrics.kernels.jit_cache import CheckedFiles
 from tests.scoring.test_processes import FEW, ROWS, SCORES, USED, copied, said, start
 from tests.support.every_metric import bits
 
@@ -52,3 +56,23 @@ def test_without_a_folder_for_the_cache_it_compiles_in_each_process(tmp_path):
 )
 def test_versions_are_compared_as_numbers(version, known):
     assert tried(version) is known
+
+
+@pytest.mark.parametrize("lost", ["the class", "the module"])
+def test_a_cache_with_names_of_an_earlier_version_counts_as_missing(tmp_path, monkeypatch, lost):
+    module = ModuleType("earlier_kernels")
+    kind = type("Key", (), {"__module__": module.__name__})
+    module.Key = kind
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    index, data = (CheckedFiles(str(tmp_path), name, "stamp") for name in ("index", "data"))
+    index._save_index({kind: "index.1.nbc"})
+    data.save("key", kind)
+    assert data.load("key") is kind
+    if lost == "the class":
+        del module.Key
+    else:
+        monkeypatch.delitem(sys.modules, module.__name__)
+    assert index.load("key") is None
+    assert data.load("key") is None
+    index.save("key", 1)
+    assert index.load("key") == 1
