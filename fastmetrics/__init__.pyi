@@ -91,12 +91,12 @@ from fastmetrics.usage.context_preservation import context_preservation as conte
 from fastmetrics.usage.dataset.check_dataset import check_dataset as check_dataset
 from fastmetrics.usage.domain.domain_analysis import domain_analysis as domain_analysis
 from fastmetrics.usage.topics.topic_coverage import topic_coverage as topic_coverage
-from fastmetrics.vectors.embedder import Embedder as Embedder
+from fastmetrics.vectors.embedding.embedder import Embedder as Embedder
+from fastmetrics.vectors.geometry import Geometry
 from fastmetrics.vectors.geometry import geometry as geometry
-from fastmetrics.vectors.geometry_result import Geometry
-from fastmetrics.vectors.neighbors import Index as Index
-from fastmetrics.vectors.neighbors import nearest as nearest
-from fastmetrics.vectors.project import project as project
+from fastmetrics.vectors.projection.project import project as project
+from fastmetrics.vectors.search.neighbors import Index as Index
+from fastmetrics.vectors.search.neighbors import nearest as nearest
 
 __all__ = [
     "ColumnError",

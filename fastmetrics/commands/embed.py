@@ -53,7 +53,7 @@ def embed(
     from fastmetrics.commands.options import columns as names
     from fastmetrics.commands.options import pairs
     from fastmetrics.derive.embed import embed as embed_table
-    from fastmetrics.vectors.embedder import Embedder
+    from fastmetrics.vectors.embedding.embedder import Embedder
 
     reading: dict[str, Any] = {"columns": pairs(columns), "format": format, "max_row_bytes": max_row_bytes}
     done = embed_table(

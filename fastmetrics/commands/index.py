@@ -23,8 +23,8 @@ def index(
 ) -> None:
     """Build an index of vectors for searching."""
     from fastmetrics.tables.remote.small_files import local_path
-    from fastmetrics.vectors.neighbors import check_absent
-    from fastmetrics.vectors.search_files import build_index
+    from fastmetrics.vectors.search.neighbors import check_absent
+    from fastmetrics.vectors.search.search_files import build_index
 
     check_absent(local_path(output, "output"))
     options: dict[str, Any] = {"metric": metric, "method": method, "column": column}

@@ -55,7 +55,7 @@ def plot(
     from fastmetrics.commands.options import load_plugins
     from fastmetrics.core.threads import cores
     from fastmetrics.reporting.charts.plot import draw_into, picture_place
-    from fastmetrics.vectors.embedding_models import check_name
+    from fastmetrics.vectors.embedding.embedding_models import check_name
 
     load_plugins(plugin)
     if embedder is not None:
@@ -89,7 +89,7 @@ def plot(
         else:
             from fastmetrics.tables import open_source
             from fastmetrics.tables.whole_table import whole_table
-            from fastmetrics.vectors.project import project
+            from fastmetrics.vectors.projection.project import project
 
             if color is not None:
                 colors = whole_table(open_source(given), {color: "any"})[color].to_pylist()

@@ -29,7 +29,7 @@ def project(
     By PCA, PaCMAP or UMAP.
     """
     from fastmetrics.tables.output.write_table import table_place, write_whole
-    from fastmetrics.vectors.project import project as place
+    from fastmetrics.vectors.projection.project import project as place
 
     target = table_place(output, vectors, overwrite=overwrite)
     found = place(vectors, method=method, dims=dims, sample=sample, seed=seed, column=column, threads=threads)

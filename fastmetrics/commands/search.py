@@ -31,8 +31,8 @@ def search(
     """
     from fastmetrics.tables.output.write_table import table_place, write_whole
     from fastmetrics.tables.remote.small_files import local_path
-    from fastmetrics.vectors.neighbors import Index
-    from fastmetrics.vectors.search_files import search_run
+    from fastmetrics.vectors.search.neighbors import Index
+    from fastmetrics.vectors.search.search_files import search_run
 
     place = table_place(output, [index, queries], overwrite=overwrite)
     vectors = Index.load(local_path(index, "index"), threads=threads)

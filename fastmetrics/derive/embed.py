@@ -21,8 +21,8 @@ from fastmetrics.engines.run import open_output, run_on
 from fastmetrics.errors import ColumnError, UnknownNameError
 from fastmetrics.errors.messages import Argument, quoted
 from fastmetrics.tables.table_source import open_table
-from fastmetrics.vectors.embedded_columns import SUFFIX, count, embedded, kind_of
-from fastmetrics.vectors.embedder import Embedder
+from fastmetrics.vectors.embedding.embedded_columns import SUFFIX, count, embedded, kind_of
+from fastmetrics.vectors.embedding.embedder import Embedder
 
 _TEXTS = ("question", "answer", "reference")
 

@@ -15,8 +15,7 @@ from fastmetrics.declaration.metric import metric
 from fastmetrics.metrics.semantic import Vector
 from fastmetrics.metrics.shared.vector_words import joined, vectors_of, words_of
 from fastmetrics.vectors.arrays import Block, Vectors
-from fastmetrics.vectors.geometry import METRICS, geometry
-from fastmetrics.vectors.geometry_result import Geometry
+from fastmetrics.vectors.geometry import METRICS, Geometry, geometry
 
 Distance = Annotated[str, Choice(*METRICS), "the distance of two vectors"]
 Near = Annotated[int, Neighbours, "the number of neighbours"]

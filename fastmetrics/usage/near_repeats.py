@@ -9,8 +9,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from fastmetrics.core.arrays import Ints
-from fastmetrics.vectors.embedder import Embedder
-from fastmetrics.vectors.neighbors import nearest
+from fastmetrics.vectors.embedding.embedder import Embedder
+from fastmetrics.vectors.search.neighbors import nearest
 
 
 def embedder_of(embedder: Any, cache: Any = None) -> Embedder:

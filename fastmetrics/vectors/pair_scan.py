@@ -14,7 +14,7 @@ from fastmetrics.core.threads import ordered
 from fastmetrics.kernels.vectors.distances import Nearest, Points, distance_sums, scan_tile
 from fastmetrics.vectors.arrays import Ids
 from fastmetrics.vectors.centred import BLOCK, Cloud, Floats
-from fastmetrics.vectors.exact_winners import SPARE, nothing, winners
+from fastmetrics.vectors.search.exact_reranking import SPARE, nothing, winners
 
 
 @dataclass(frozen=True)

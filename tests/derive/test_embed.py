@@ -18,8 +18,8 @@ import fastmetrics as fm
 from fastmetrics.derive.embed import embed
 from fastmetrics.errors import ColumnError, FileFormatError, InputError, MissingExtraError, OptionError, OutputError
 from fastmetrics.errors import UnknownNameError as UnknownName
-from fastmetrics.vectors.embedder import Embedder
-from fastmetrics.vectors.embedding_cache import VectorCache
+from fastmetrics.vectors.embedding.embedder import Embedder
+from fastmetrics.vectors.embedding.embedding_cache import VectorCache
 from tests.support.optional_parts import needs
 from tests.support.program import jsonl, program
 
@@ -126,7 +126,7 @@ def test_interrupted_embedding_resumes_from_cache(tmp_path: Path):
 def test_a_process_killed_while_writing_leaves_the_cache_whole(tmp_path: Path):
     code = (
         "import os, sys, numpy as np\n"
-        "import fastmetrics.vectors.embedding_cache as module\n"
+        "import fastmetrics.vectors.embedding.embedding_cache as module\n"
         "cache = module.VectorCache(sys.argv[1], 2)\n"
         "cache.put([b'a' * 16], [[1, 2]])\n"
         "module.os.fsync = lambda number: os._exit(9)\n"

@@ -24,7 +24,7 @@ from fastmetrics.engines.local import run
 from fastmetrics.engines.run import open_output, run_on
 from fastmetrics.errors import InputError, OptionError, OutputError, WorkerError
 from fastmetrics.tables import Limits, open_source
-from fastmetrics.vectors.embedder import Embedder
+from fastmetrics.vectors.embedding.embedder import Embedder
 from tests.support.program import ENVIRONMENT, alone
 from tests.support.toy_scores import JOB, KINDS, choosy
 

@@ -17,7 +17,7 @@ import fastmetrics as fm
 from fastmetrics.errors import FastmetricsError, OptionError
 from fastmetrics.metrics.grounding import grounding_evidence
 from fastmetrics.plan.plan import plan
-from fastmetrics.vectors.embedder import Embedder
+from fastmetrics.vectors.embedding.embedder import Embedder
 
 WORDS = ["Apples", "Bread", "Cheese", "Dates"]
 

@@ -21,8 +21,8 @@ from fastmetrics.plan.plan import plan
 from fastmetrics.plan.score_batch import Scorer
 from fastmetrics.scoring.score import score
 from fastmetrics.tables import read_metadata
-from fastmetrics.vectors.embedder import Embedder
-from fastmetrics.vectors.embedding_models import Model
+from fastmetrics.vectors.embedding.embedder import Embedder
+from fastmetrics.vectors.embedding.embedding_models import Model
 
 
 def vectors(rows, dim, seed, dtype=np.float32):

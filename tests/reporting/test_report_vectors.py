@@ -10,7 +10,7 @@ import pytest
 import fastmetrics as fm
 from fastmetrics.errors import ColumnError, InputError, OptionError, UnknownNameError
 from fastmetrics.reporting.sections.vectors_section import POINTS
-from fastmetrics.vectors.projection import pca
+from fastmetrics.vectors.projection.principal_components import pca
 from tests.reporting.test_report import made, read
 from tests.support.program import jsonl, program
 

@@ -10,7 +10,7 @@ import fastmetrics as fm
 from fastmetrics.cli import app
 from fastmetrics.errors import OptionError
 from fastmetrics.stats.association import associate
-from fastmetrics.vectors.search_files import build_index, search_run
+from fastmetrics.vectors.search.search_files import build_index, search_run
 from tests.support.program import program
 
 MISSING = "there-is-no-such-file"

@@ -25,8 +25,8 @@ from fastmetrics.errors.messages import Argument
 from fastmetrics.kernels.facts.citations import copy_without, find_citations
 from fastmetrics.kernels.vectors.distances import pair_products
 from fastmetrics.text.segmentation import statements
-from fastmetrics.vectors.embedder import Embedder
-from fastmetrics.vectors.embedding_models import Model, check_name
+from fastmetrics.vectors.embedding.embedder import Embedder
+from fastmetrics.vectors.embedding.embedding_models import Model, check_name
 
 PATTERN = r"\[([0-9]+)\]"
 """A citation of context n; the first group is n."""

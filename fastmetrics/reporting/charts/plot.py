@@ -23,7 +23,7 @@ from fastmetrics.results.trend import Trend
 from fastmetrics.tables.output.place import Place
 from fastmetrics.tables.output.write_table import page_place, write_page
 from fastmetrics.usage.cache_hit_rate import CacheHits
-from fastmetrics.vectors.project import AXES, Points
+from fastmetrics.vectors.projection.project import AXES, Points
 
 FORMATS = ("svg", "png")
 MOST = 16

@@ -16,7 +16,7 @@ from fastmetrics.usage.languages import guessed
 from fastmetrics.usage.near_repeats import near_pairs
 from fastmetrics.usage.question_sample import with_smallest_keys
 from fastmetrics.usage.text_keys import text_keys
-from fastmetrics.vectors.embedder import Embedder
+from fastmetrics.vectors.embedding.embedder import Embedder
 
 LANGUAGE, NEAR = "other language", "near duplicate"
 _LONG = 20

@@ -11,11 +11,11 @@ import numpy as np
 
 from fastmetrics.core.threads import ordered
 from fastmetrics.vectors.arrays import Block, Ids, Vectors
-from fastmetrics.vectors.cell_neighbors import share_found
 from fastmetrics.vectors.centred import Floats
-from fastmetrics.vectors.exact_winners import NOTHING, SPARE, alike, settled
-from fastmetrics.vectors.faiss_index import BATCH, flat
-from fastmetrics.vectors.search_space import Space
+from fastmetrics.vectors.search.cell_neighbors import share_found
+from fastmetrics.vectors.search.exact_reranking import NOTHING, SPARE, alike, settled
+from fastmetrics.vectors.search.faiss_index import BATCH, flat
+from fastmetrics.vectors.search.search_space import Space
 
 _BLOCK = 1024
 _MOST_CANDIDATES = 4096

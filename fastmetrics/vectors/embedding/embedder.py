@@ -18,8 +18,8 @@ from fastmetrics.core.columns import as_array
 from fastmetrics.errors import ColumnError, InputError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.tables.remote.small_files import local_path
-from fastmetrics.vectors.embedding_cache import KEY_BYTES, VectorCache, as_keys
-from fastmetrics.vectors.embedding_models import Encode, Model, as_vectors, load
+from fastmetrics.vectors.embedding.embedding_cache import KEY_BYTES, VectorCache, as_keys
+from fastmetrics.vectors.embedding.embedding_models import Encode, Model, as_vectors, load
 
 _FLUSH = 8192
 _TEXTS = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)

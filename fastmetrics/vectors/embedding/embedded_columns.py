@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 
 from fastmetrics.core.column_kinds import is_list
 from fastmetrics.core.columns import as_array
-from fastmetrics.vectors.embedder import Embedder
+from fastmetrics.vectors.embedding.embedder import Embedder
 
 SUFFIX = "_embedding"
 """What the name of a column of embeddings adds to the name of its texts."""

@@ -15,9 +15,9 @@ from fastmetrics.core.threads import ordered
 from fastmetrics.kernels.vectors.distances import Nearest, Points, scan_tile
 from fastmetrics.vectors.arrays import Ids
 from fastmetrics.vectors.centred import BLOCK, Cloud, Floats
-from fastmetrics.vectors.exact_winners import NOTHING, SPARE, nothing, rank
-from fastmetrics.vectors.faiss_index import faiss_threads
 from fastmetrics.vectors.pair_scan import scan
+from fastmetrics.vectors.search.exact_reranking import NOTHING, SPARE, nothing, rank
+from fastmetrics.vectors.search.faiss_index import faiss_threads
 
 _PER_CELL = 16  # training rows per cell; more do not improve the recall
 _ROUNDS = 5

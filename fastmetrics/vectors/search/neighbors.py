@@ -28,12 +28,12 @@ from fastmetrics.vectors.arrays import (
     check_same_width,
     one_blas_thread,
 )
-from fastmetrics.vectors.cell_neighbors import NearRows, RecallTarget, near_by_cells
 from fastmetrics.vectors.centred import Cloud, Floats, survey
-from fastmetrics.vectors.faiss_index import faiss_threads, filled, read_index, write_index
-from fastmetrics.vectors.faiss_search import EXACT, Seeker, Tuned
 from fastmetrics.vectors.pair_scan import join
-from fastmetrics.vectors.search_space import Space, check_finite, padded
+from fastmetrics.vectors.search.cell_neighbors import NearRows, RecallTarget, near_by_cells
+from fastmetrics.vectors.search.faiss_index import faiss_threads, filled, read_index, write_index
+from fastmetrics.vectors.search.faiss_search import EXACT, Seeker, Tuned
+from fastmetrics.vectors.search.search_space import Space, check_finite, padded
 
 Distance: TypeAlias = Literal["cosine", "euclidean", "dot"]
 DISTANCES = ("cosine", "euclidean", "dot")

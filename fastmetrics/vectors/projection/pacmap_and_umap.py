@@ -13,7 +13,7 @@ import numpy.typing as npt
 from fastmetrics.errors import InputError, MissingExtraError
 from fastmetrics.vectors.arrays import one_blas_thread
 from fastmetrics.vectors.centred import Floats
-from fastmetrics.vectors.neighbors import nearest
+from fastmetrics.vectors.search.neighbors import nearest
 
 LEAST_ROWS = 10
 MIN_DIST = 0.1

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from fastmetrics.core.threads import cores
 from fastmetrics.vectors.arrays import Vectors
-from fastmetrics.vectors.neighbors import RECALL, Distance, Index
+from fastmetrics.vectors.search.neighbors import RECALL, Distance, Index
 from fastmetrics.vectors.vector_files import read_vectors
 
 

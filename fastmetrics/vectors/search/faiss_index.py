@@ -12,7 +12,7 @@ import faiss
 import numpy as np
 
 from fastmetrics.vectors.arrays import Ids
-from fastmetrics.vectors.search_space import Space
+from fastmetrics.vectors.search.search_space import Space
 
 BATCH = 4096
 _PER_CELL = 16  # training rows per IVF cell; more do not improve the recall

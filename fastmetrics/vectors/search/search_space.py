@@ -11,7 +11,7 @@ from fastmetrics.errors import InputError
 from fastmetrics.kernels.vectors.distances import Points, centre, pair_halves, pair_products
 from fastmetrics.vectors.arrays import Block, Ids, Vectors
 from fastmetrics.vectors.centred import Cloud, Floats, survey
-from fastmetrics.vectors.exact_winners import blur, fine_blur
+from fastmetrics.vectors.search.exact_reranking import blur, fine_blur
 
 
 @dataclass(frozen=True)

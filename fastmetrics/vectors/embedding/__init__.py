@@ -1,0 +1,1 @@
+"""Embeddings of texts: models, their cache, columns of vectors."""

@@ -1,0 +1,1 @@
+"""Projections of vectors to two or three dimensions."""

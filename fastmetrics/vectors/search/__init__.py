@@ -1,0 +1,1 @@
+"""Nearest neighbours of vectors: exact, by cells, by FAISS, over files."""
