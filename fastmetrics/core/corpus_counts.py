@@ -1,48 +1,53 @@
-"""Metadata of scores: the counts of corpus metrics and of cautions."""
+"""The counts of corpus metrics: their columns, and their sums over batches beside those of cautions and ids."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from typing import Any, TypeAlias
+from dataclasses import dataclass, field, fields
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from fastmetrics.core.arrays import Flags, Ints
-
-METADATA = b"fastmetrics"
-"""The key of the schema metadata that contains the information about scores as JSON."""
+from fastmetrics.core.score_metadata import METADATA
 
 
-Counts: TypeAlias = Mapping[str, list[int]]
+@dataclass(frozen=True)
+class BatchSums:
+    """Sums over the rows of scored batches, which travel in the metadata of a batch from its scorer to the engine."""
 
+    counts: Mapping[str, list[int]] = field(default_factory=dict)
+    """The counts of each corpus metric."""
+    cautions: Mapping[str, list[int]] = field(default_factory=dict)
+    """Per metric, the rows that its caution concerns, and the scored rows."""
+    fingerprint: Mapping[str, list[int]] = field(default_factory=dict)
+    """The sums of the fingerprint of the rows."""
 
-def metadata(
-    rows: Mapping[str, tuple[int, int]],
-    counts: Counts,
-    cautions: Counts,
-    fingerprint: Counts | None = None,
-    *,
-    options: Mapping[str, Any] | None = None,
-    n_rows: int | None = None,
-    declared: Mapping[str, Any] | None = None,
-) -> dict[bytes, str]:
-    """Metadata with the counts of corpus metrics and cautions, and the numbers of rows and nulls of each score column.
+    @classmethod
+    def of(cls, batches: Iterable[pa.RecordBatch]) -> BatchSums:
+        """The sums that scored batches carry, added up."""
+        return cls.added(json.loads((batch.schema.metadata or {}).get(METADATA, b"{}")) for batch in batches)
 
-    If given, it also contains the sums of the ``fingerprint`` of the rows, the ``options`` given to all metrics, what
-    names do not tell of the ``declared`` metrics, and ``n_rows``, for tables without a score column.
-    """
-    metrics = {
-        name: {"n_rows": n_rows, "n_missing": n_missing, "n_undefined": 0, "n_error": 0}
-        for name, (n_rows, n_missing) in rows.items()
-    }
-    more = {"fingerprint": fingerprint, "options": options, "declared": declared}
-    size = {} if n_rows is None or rows else {"n_rows": n_rows}
-    extras = {name: dict(values) for name, values in more.items() if values}
-    return {
-        METADATA: json.dumps({"metrics": metrics, "counts": dict(counts), "cautions": dict(cautions), **extras, **size})
-    }
+    @classmethod
+    def added(cls, parts: Iterable[Mapping[str, Any]]) -> BatchSums:
+        """The sums of parts, whose sums are among plain values as by :meth:`to_json`."""
+        listed = list(parts)
+        return cls(**{entry.name: add_up(part.get(entry.name, {}) for part in listed) for entry in fields(cls)})
+
+    def __bool__(self) -> bool:
+        return bool(self.counts or self.cautions or self.fingerprint)
+
+    def to_json(self) -> dict[str, dict[str, list[int]]]:
+        """The sums as plain values."""
+        return {entry.name: dict(getattr(self, entry.name)) for entry in fields(self)}
+
+    def on(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """The batch with these sums as the metadata of its scores; without metadata if there are none."""
+        return batch.replace_schema_metadata(
+            {METADATA: json.dumps({"metrics": {}, **self.to_json()})} if self else None
+        )
 
 
 def counts_column(metric: str) -> str:
@@ -61,15 +66,6 @@ def counts_array(counts: Ints, present: Flags) -> pa.Array:
     return pa.ListArray.from_arrays(
         pa.array(ends, pa.int32()), pa.array(counts[present].ravel(), pa.int64()), mask=mask
     )
-
-
-KINDS = ("counts", "cautions", "fingerprint")
-
-
-def add_counts(batches: Iterable[pa.RecordBatch]) -> list[dict[str, list[int]]]:
-    """The summed counts of corpus metrics and cautions and the fingerprint of scored batches."""
-    entries = [json.loads((batch.schema.metadata or {}).get(METADATA, b"{}")) for batch in batches]
-    return [add_up(entry.get(kind, {}) for entry in entries) for kind in KINDS]
 
 
 def add_up(parts: Iterable[Mapping[str, list[int]]]) -> dict[str, list[int]]:

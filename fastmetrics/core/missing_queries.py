@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 Rule: TypeAlias = Literal["zero", "skip"]
 """``zero`` scores a missing query as an empty ranking, as trec_eval -c; ``skip`` leaves it out, trec_eval's default."""
-
-KEY = "missing_queries"
-"""The entry of the metadata of per-query values."""
 
 _HOW = {
     "zero": ("score 0", "missing: zero, as trec_eval -c; skip leaves them out"),
@@ -27,22 +24,17 @@ class MissingQueries:
     rule: str
 
     @classmethod
-    def of(cls, metadata: Mapping[str, Any]) -> MissingQueries | None:
-        """The entry of the metadata, if there is one; raises ``ValueError`` if it cannot be read."""
-        entry = metadata.get(KEY)
+    def of(cls, entry: Any) -> MissingQueries | None:
+        """The stored entry of the metadata, or None for null; raises ``ValueError`` if it cannot be read."""
         if entry is None:
             return None
         if not isinstance(entry, Mapping) or entry.get("rule") not in _HOW:
-            raise ValueError(f"{KEY}: expected count, judged and rule")
+            raise ValueError("missing_queries: expected count, judged and rule")
         return cls(int(entry["count"]), int(entry["judged"]), entry["rule"])
 
     def __add__(self, other: MissingQueries) -> MissingQueries:
         """The sum over two runs with the same rule."""
         return MissingQueries(self.count + other.count, self.judged + other.judged, self.rule)
-
-    def metadata(self) -> dict[str, Any]:
-        """The entry of the metadata."""
-        return {KEY: asdict(self)}
 
     @property
     def brief(self) -> str:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +12,9 @@ import pyarrow as pa
 
 from fastmetrics.core.allowed_values import Choice, Optional, Text, Whole, argument
 from fastmetrics.core.batch_sizes import SIZES
-from fastmetrics.core.corpus_counts import METADATA
 from fastmetrics.core.frames import with_index
 from fastmetrics.core.name_lists import listed
+from fastmetrics.core.score_metadata import ScoreMetadata
 from fastmetrics.derive.answer_maker import AnswerMaker, AnswerPlan, added, lasts, observe, plan_answering
 from fastmetrics.derive.bot import Bot, CallBot, DirectBot
 from fastmetrics.derive.budget import Spending
@@ -132,7 +131,7 @@ def answer(
         if watch is not None:
             watch(spending)
         if target is not None:
-            job = Job(maker, plan.kinds, plan.signature, observe, _conclude, lasts, plan.repeats)
+            job = Job(maker, plan.kinds, plan.signature.to_json(), observe, _conclude, lasts, plan.repeats)
             result = run_on(Threads(BEHIND), source, job, target, options)
             return AnsweredFiles(result, added(result.observed)["statuses"], spending)
         batches = results_of(source, maker, plan.kinds, BEHIND, limits, plan.repeats, progress)
@@ -140,12 +139,12 @@ def answer(
     index = None if sample is not None else getattr(opened, "index", None)
     if index is not None:
         answered = with_index(answered, index if repeats == 1 else index.repeat(repeats))
-    metadata = json.dumps({**plan.signature, "answered": added([observe(answered)])})
-    return answered.replace_schema_metadata({**(answered.schema.metadata or {}), METADATA: metadata})
+    metadata = replace(plan.signature, answered=added([observe(answered)]))
+    return answered.replace_schema_metadata({**(answered.schema.metadata or {}), **metadata.for_schema()})
 
 
-def _conclude(parts: list[Any], rejected: int) -> Mapping[str, Any]:
-    return {"answered": added(parts), "n_rejected": rejected}
+def _conclude(parts: list[Any], rejected: int) -> dict[str, Any]:
+    return ScoreMetadata(answered=added(parts), n_rejected=rejected).to_json()
 
 
 def _columns_read(source: TableSource, plan: AnswerPlan) -> Iterator[pa.RecordBatch]:

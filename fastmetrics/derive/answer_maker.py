@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from fastmetrics.core.input_columns import COLUMNS, resolve
+from fastmetrics.core.score_metadata import ScoreMetadata
 from fastmetrics.core.version import __version__
 from fastmetrics.derive.bot import Bot, CallBot, DirectBot
 from fastmetrics.derive.call import REPLY, Answer, Call
@@ -69,17 +70,17 @@ class AnswerPlan:
         return {**number, **MADE, **{name: RETURNED[name] for name in returned}}
 
     @property
-    def signature(self) -> dict[str, Any]:
+    def signature(self) -> ScoreMetadata:
         """All settings that affect the answers."""
-        return {
-            "fastmetrics": __version__,
-            "system": self.system,
-            "answers": dict(self.bot.settings),
-            "columns": {"question": self.question, **self.reads},
-            "keep": list(self.keep),
-            **({"repeats": self.repeats} if self.repeats > 1 else {}),
-            **({"sample": dict(self.sample)} if self.sample else {}),
-        }
+        return ScoreMetadata(
+            version=__version__,
+            system=self.system,
+            answers=self.bot.settings,
+            columns={"question": self.question, **self.reads},
+            keep=self.keep,
+            repeats=self.repeats if self.repeats > 1 else None,
+            sample=self.sample or None,
+        )
 
 
 def plan_answering(

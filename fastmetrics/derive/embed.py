@@ -13,6 +13,7 @@ import pyarrow as pa
 from fastmetrics.core.frames import with_index
 from fastmetrics.core.input_columns import resolve
 from fastmetrics.core.name_lists import listed
+from fastmetrics.core.score_metadata import ScoreMetadata
 from fastmetrics.core.version import __version__
 from fastmetrics.engines.in_memory import results_of
 from fastmetrics.engines.job import Job, Progress, RunOptions, RunResult, check_without_output
@@ -44,10 +45,10 @@ class EmbedMaker:
         }
 
     @property
-    def signature(self) -> dict[str, Any]:
+    def signature(self) -> ScoreMetadata:
         """All settings that affect the embeddings."""
         made = {"embedder": self.embedder.signature, "columns": dict(self.texts)}
-        return {"fastmetrics": __version__, "embeddings": made, "keep": list(self.keep)}
+        return ScoreMetadata(version=__version__, embeddings=made, keep=self.keep)
 
     def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """The kept columns, then the embeddings."""
@@ -63,7 +64,7 @@ class EmbedMaker:
     @staticmethod
     def conclude(parts: list[Any], rejected: int) -> dict[str, Any]:
         """The metadata about all parts."""
-        return {"embedded": dict(_added(parts)), "n_rejected": rejected}
+        return ScoreMetadata(embedded=dict(_added(parts)), n_rejected=rejected).to_json()
 
 
 def _added(parts: Sequence[Mapping[str, int]]) -> Counter[str]:
@@ -130,7 +131,7 @@ def embed(
     target = None if output is None else open_output(output, source, options)
     maker = _maker(source.names, embedder, listed(of), columns, None if keep is None else listed(keep))
     if target is not None:
-        job = Job(maker, maker.kinds, maker.signature, maker.observe, maker.conclude)
+        job = Job(maker, maker.kinds, maker.signature.to_json(), maker.observe, maker.conclude)
         result = run_on(Threads(1), source, job, target, options)
         return EmbeddedFiles(result, dict(_added(result.observed)))
     rows = pa.Table.from_batches(results_of(source, maker, maker.kinds, 1, progress=progress))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
+from fastmetrics.core.score_metadata import ScoreMetadata
 from fastmetrics.derive.judged_columns import failed_calls
 from fastmetrics.engines.job import RunOptions
 from fastmetrics.engines.run import open_output
@@ -35,10 +36,10 @@ def open_calls_output(output: str | Path, source: TableSource, options: RunOptio
 def _failed(output: str | Path) -> dict[str, int]:
     """The rows whose calls failed in a finished output, by status; none if it is no such output."""
     try:
-        metadata = read_metadata(output)
+        metadata = ScoreMetadata.of(read_metadata(output))
     except (FastmetricsError, OSError):  # the caller reports the error of opening the output
         return {}
     statuses: Counter[str] = Counter()
-    for counted in [*metadata.get("judged", {}).values(), metadata.get("answered", {})]:
+    for counted in [*(metadata.judged or {}).values(), metadata.answered or {}]:
         statuses.update(counted.get("statuses", {}))
     return failed_calls(statuses)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,9 +11,10 @@ import pyarrow as pa
 
 from fastmetrics.core.allowed_values import Optional, Text, argument
 from fastmetrics.core.batch_sizes import SIZES
-from fastmetrics.core.corpus_counts import METADATA, add_counts
+from fastmetrics.core.corpus_counts import BatchSums
 from fastmetrics.core.frames import with_index
 from fastmetrics.core.name_lists import listed
+from fastmetrics.core.score_metadata import ScoreMetadata
 from fastmetrics.derive.asked_rows import MarkedSource, RowsByNumber
 from fastmetrics.derive.budget import Spending
 from fastmetrics.derive.call_store import CallStore
@@ -176,13 +176,12 @@ def judge(
 def _table(batches: Sequence[pa.RecordBatch], plan: JudgePlan, ended: Ended | None, index: Any) -> pa.Table:
     """The judgements as one table, with the data for ``summarize`` in the metadata."""
     whole = pa.concat_tables([pa.Table.from_batches([batch]).replace_schema_metadata() for batch in batches])
-    observed = observe(plan.axes, whole.combine_chunks(), add_counts(batches))
+    observed = observe(plan.axes, whole.combine_chunks(), BatchSums.of(batches))
     judged = pa.Table.from_batches(
         [undefined_as_null(batch, set(plan.keep)) for batch in whole.to_batches()], whole.schema
     )
-    metadata = {**plan.signature, **conclude(plan.axes, [observed], 0)}
-    if ended is not None:
-        metadata["ended_by_until"] = ended.to_json()
+    until = ScoreMetadata(ended_by_until=None if ended is None else ended.to_json())
+    metadata = plan.signature | conclude(plan.axes, [observed], 0) | until
     if index is not None:
         judged = with_index(judged, index)
-    return judged.replace_schema_metadata({**(judged.schema.metadata or {}), METADATA: json.dumps(metadata)})
+    return judged.replace_schema_metadata({**(judged.schema.metadata or {}), **metadata.for_schema()})

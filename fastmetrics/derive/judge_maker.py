@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 import pyarrow as pa
 
-from fastmetrics.core.corpus_counts import metadata
+from fastmetrics.core.corpus_counts import BatchSums
 from fastmetrics.core.input_columns import COLUMNS
 from fastmetrics.core.text_lists import as_text_lists
 from fastmetrics.declaration.batch import Batch
@@ -159,9 +159,8 @@ class JudgeMaker:
             repeats = plan.repeats * (1 if asker.mirror is None else 2)
             made = columns_of([row[place] for row in judged], repeats, replies=plan.keep_replies, times=plan.times)
             arrays |= {asker.rubric.axis + suffix: array for suffix, array in made.items()}
-        cautions, prints = self._cautions(batch), fingerprints(batch, plan.identity)
-        known = metadata({}, {}, cautions, prints) if cautions or prints else None
-        return pa.record_batch(arrays).replace_schema_metadata(known)
+        sums = BatchSums({}, self._cautions(batch), fingerprints(batch, plan.identity))
+        return sums.on(pa.record_batch(arrays))
 
     def _columns(self, batch: pa.RecordBatch) -> dict[str, pa.Array]:
         """The column of each placeholder, texts that are lists parsed on request."""

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any
 
 from fastmetrics.derive.budget import Spending
 from fastmetrics.derive.judge_maker import BEHIND, JudgeMaker
@@ -49,12 +48,15 @@ def write_judgements(
     job = Job(
         score=maker,
         columns=plan.kinds,
-        signature=plan.signature,
+        signature=plan.signature.to_json(),
         observe=partial(observe, plan.axes),
-        conclude=lambda observed, rejected: {
-            **conclude(plan.axes, observed, rejected),
-            **_about(name, began, ended),
-        },
+        conclude=lambda observed, rejected: replace(
+            conclude(plan.axes, observed, rejected),
+            name=name,
+            ended_by_until=None if ended is None else ended.to_json(),
+            began=began,
+            ended=None if began is None else now(),
+        ).to_json(),
         lasts=(lambda observed: False) if plan.until else lasts,  # which rows are judged may have changed
     )
     result = run_on(Threads(BEHIND), source, job, output, options)
@@ -64,14 +66,6 @@ def write_judgements(
         statuses.update(axis["statuses"])
     notes = [*result.notes, *summary.notes, *([] if ended is None else ended.notes())]
     return JudgedFiles(result, replace(summary, notes=notes), spending, failed_calls(statuses), ended)
-
-
-def _about(name: str | None, began: str | None, ended: Ended | None) -> dict[str, Any]:
-    """The metadata about the run itself."""
-    named: dict[str, Any] = {} if name is None else {"name": name}
-    if ended is not None:
-        named["ended_by_until"] = ended.to_json()
-    return named if began is None else {**named, "began": began, "ended": now()}
 
 
 def now() -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fastmetrics.core.input_columns import COLUMNS, passed_over, resolve
+from fastmetrics.core.score_metadata import ScoreMetadata
 from fastmetrics.core.version import __version__
 from fastmetrics.derive.call import Model
 from fastmetrics.derive.judge_settings import JudgeSettings
@@ -51,7 +52,7 @@ class JudgePlan:
         return {**copied, **{yours: kind_of(name) for name, yours in self.columns.items()}}
 
     @property
-    def signature(self) -> dict[str, Any]:
+    def signature(self) -> ScoreMetadata:
         """All settings that affect the judgements."""
         asked = {
             "model": self.model.name,
@@ -61,17 +62,17 @@ class JudgePlan:
             "structured": self.structured,
             "max_chars": self.max_chars,
         }
-        return {
-            "fastmetrics": __version__,
-            "scores": {one.axis: {"metric": one.axis, **one.settings(), **asked} for one in self.rubrics},
-            "columns": dict(self.columns),
-            **({"passed_over": dict(self.passed_over)} if self.passed_over else {}),
-            "keep": list(self.keep),
-            **({"lists": list(self.lists)} if self.lists else {}),
-            **({"sample": dict(self.sample)} if self.sample else {}),
-            **({"until": dict(self.until)} if self.until else {}),
-            **({"made": more} if (more := [name for name, asked in self._more.items() if asked]) else {}),
-        }
+        return ScoreMetadata(
+            version=__version__,
+            scores={one.axis: {"metric": one.axis, **one.settings(), **asked} for one in self.rubrics},
+            columns=self.columns,
+            passed_over=self.passed_over or None,
+            keep=self.keep,
+            lists=self.lists or None,
+            sample=self.sample or None,
+            until=self.until or None,
+            more_columns=[name for name, is_made in self._more.items() if is_made] or None,
+        )
 
     @property
     def _more(self) -> dict[str, bool]:

@@ -86,9 +86,7 @@ _ID = Argument("columns", {"id": ...})
 
 
 def _check_alike(plan: JudgePlan, run: ScoreRun, axis: str) -> None:
-    before, mine = run.settings([axis]).get("scores", {}).get(axis), plan.signature["scores"][axis]
-    if not isinstance(before, Mapping):
-        return
+    before, mine = run.metadata.settings_of(axis), plan.signature.settings_of(axis)
     differ = [
         name for name in ("hash", "range", "model", "parameters") if name in before and before[name] != mine[name]
     ]

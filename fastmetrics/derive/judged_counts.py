@@ -7,7 +7,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from fastmetrics.core.corpus_counts import KINDS, add_counts, add_up
+from fastmetrics.core.corpus_counts import BatchSums
+from fastmetrics.core.score_metadata import RowCounts, ScoreMetadata
 from fastmetrics.declaration.cautions import list_notes, script_notes
 from fastmetrics.derive.judged_columns import IDENTICAL, MISSING, SCORED, UNASKED, UNSETTLED, added, counted
 from fastmetrics.results.summary import MetricSummary, Summary
@@ -15,19 +16,16 @@ from fastmetrics.stats.fingerprint import fingerprint_text
 from fastmetrics.stats.moments import State
 
 
-def observe(
-    axes: Sequence[str], part: pa.RecordBatch | pa.Table, known: Sequence[Mapping[str, list[int]]] | None = None
-) -> dict[str, Any]:
+def observe(axes: Sequence[str], part: pa.RecordBatch | pa.Table, sums: BatchSums | None = None) -> dict[str, Any]:
     """The sums of a part's scores, its rows by status, and its fingerprints (from its metadata by default)."""
     states = {}
     for axis in axes:
         states[axis] = State()
         states[axis].add(part.column(axis))
-    counts = add_counts([part]) if known is None else known
     return {
         "scores": {axis: state.to_json() for axis, state in states.items()},
         "judged": {axis: counted(part, axis) for axis in axes},
-        **dict(zip(KINDS, counts, strict=True)),
+        **(BatchSums.of([part]) if sums is None else sums).to_json(),
     }
 
 
@@ -36,7 +34,7 @@ def lasts(observed: Mapping[str, Any]) -> bool:
     return not any(status in one["statuses"] for one in observed["judged"].values() for status in UNSETTLED)
 
 
-def conclude(axes: Sequence[str], observed: Sequence[Mapping[str, Any]], rejected: int) -> dict[str, Any]:
+def conclude(axes: Sequence[str], observed: Sequence[Mapping[str, Any]], rejected: int) -> ScoreMetadata:
     """The metadata about judged rows: missing and failed rows, statuses and repairs."""
     judged = judged_of(axes, observed)
     metrics = {}
@@ -45,11 +43,15 @@ def conclude(axes: Sequence[str], observed: Sequence[Mapping[str, Any]], rejecte
         rows, missing = sum(statuses.values()), statuses.get(MISSING, 0)
         undefined = sum(State.from_json(one["scores"][axis]).n_undefined for one in observed)
         failed = rows - missing - sum(statuses.get(status, 0) for status in (*SCORED, UNASKED))
-        metrics[axis] = {"n_rows": rows, "n_missing": missing, "n_undefined": undefined, "n_error": failed}
-    prints = {what: fingerprint_text(sums) for what, sums in add_up(one["fingerprint"] for one in observed).items()}
-    cautions = add_up(one["cautions"] for one in observed)
-    known = {name: value for name, value in (("cautions", cautions), ("fingerprint", prints)) if value}
-    return {"metrics": metrics, "n_rejected": rejected, "judged": judged, **known}
+        metrics[axis] = RowCounts(rows, missing, undefined, failed)
+    sums = BatchSums.added(observed)
+    return ScoreMetadata(
+        metrics=metrics,
+        n_rejected=rejected,
+        judged=judged,
+        cautions=sums.cautions or None,
+        fingerprint={rows: fingerprint_text(of_rows) for rows, of_rows in sums.fingerprint.items()} or None,
+    )
 
 
 def judged_of(axes: Sequence[str], observed: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -65,7 +67,7 @@ def summary_of(
     passed_over: Mapping[str, Sequence[str]],
 ) -> Summary:
     """The summary of judged rows, with notes on rows without scores and repairs."""
-    cautions = add_up(one["cautions"] for one in observed)
+    cautions = BatchSums.added(observed).cautions
     metrics, notes = {}, [*list_notes(cautions), *script_notes(cautions)]
     for axis, judged in judged_of(axes, observed).items():
         state = State()

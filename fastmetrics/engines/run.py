@@ -12,6 +12,7 @@ from typing import Any
 import pyarrow as pa
 
 from fastmetrics.core.batch_sizes import SIZES
+from fastmetrics.core.score_metadata import ScoreMetadata
 from fastmetrics.core.threads import Background
 from fastmetrics.engines.finished_parts import PartWriter
 from fastmetrics.engines.job import Engine, Job, Progress, RunOptions, RunResult
@@ -59,7 +60,7 @@ class _Run:
         self._engine = engine
         self._source = source
         files = [(file.name, file.size) for file in source.files]
-        self._inputs = {"inputs": describe_inputs(files)} if files else {}
+        self._inputs = ScoreMetadata(inputs=describe_inputs(files) if files else None).to_json()
         self._job = job
         self._output = output
         self._limits = _limits(output, options)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from fastmetrics.core.corpus_counts import add_counts, metadata
+from fastmetrics.core.corpus_counts import BatchSums
 from fastmetrics.engines.score_chunk import Score, Scored, Worker
 from fastmetrics.tables.chunks import Chunk, Limits, Place, Span, batch_of, cut
 from fastmetrics.tables.column_types import Selection
@@ -98,8 +98,8 @@ def finish(task: Task, scored: list[Scored]) -> Finished:
     batches = [batch for chunk in scored for batch in chunk.batches]
     rejects = sorted((reject for chunk in scored for reject in chunk.rejects), key=lambda reject: reject.place)
     part = _joined(batches, task.schema)
-    stored = add_counts(batches or [task.score(batch_of(task.selection.schema))])
-    observed = task.observe(part.replace_schema_metadata(metadata({}, *stored)) if any(stored) else part)
+    sums = BatchSums.of(batches or [task.score(batch_of(task.selection.schema))])
+    observed = task.observe(sums.on(part))
     part = undefined_as_null(part, set(task.selection.schema.names))
     with writing("the scores"):
         data = _ipc(part) if task.signed is None else [parquet(part, task.signed)]

@@ -13,9 +13,6 @@ from fastmetrics.errors import FileFormatError
 from fastmetrics.metrics import REGISTRY
 from fastmetrics.plan.plan import Plan, Score
 
-KEY = "declared"
-"""The entry of the metadata of scores with the stored declarations, by score column."""
-
 
 @dataclass(frozen=True)
 class Declared:

@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.core.column_kinds import is_text
-from fastmetrics.core.corpus_counts import counts_array, metadata
+from fastmetrics.core.corpus_counts import BatchSums, counts_array
 from fastmetrics.core.input_columns import COLUMNS
 from fastmetrics.core.text_lists import as_text_lists, look_like_lists
 from fastmetrics.declaration.batch import Batch
@@ -104,8 +104,7 @@ def score_batch(
         arrays.append(pa.array(values, pa.float64(), mask=~present))
     names = [*plan.keep, *plan.names, *columns]
     scored = pa.RecordBatch.from_arrays([*arrays, *columns.values()], names=names)
-    stored = counts, cautions, fingerprints(batch, plan.identity)
-    return scored.replace_schema_metadata(metadata({}, *stored)) if any(stored) else scored
+    return BatchSums(counts, cautions, fingerprints(batch, plan.identity)).on(scored)
 
 
 def fingerprints(batch: pa.RecordBatch, identity: Mapping[str, str]) -> dict[str, list[int]]:

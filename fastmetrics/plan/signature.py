@@ -9,27 +9,28 @@ import unicodedata
 from collections.abc import Mapping
 from typing import Any
 
+from fastmetrics.core.score_metadata import ScoreMetadata
 from fastmetrics.core.version import __version__
 from fastmetrics.declaration.metric import Metric
 from fastmetrics.metrics.shared.cited_support import embedder_of
-from fastmetrics.plan.declared import KEY, to_store
+from fastmetrics.plan.declared import to_store
 from fastmetrics.plan.plan import Plan, Score
 
 
-def signature(planned: Plan) -> dict[str, Any]:
+def signature(planned: Plan) -> ScoreMetadata:
     """Everything the scores depend on: versions, metrics with all their options, and the columns they read."""
-    return {
-        "fastmetrics": __version__,
-        "unicode": unicodedata.unidata_version,
-        "scores": {score.name: _settings(score) for score in planned.scores},
-        "columns": planned.used,
-        **({"passed_over": dict(planned.passed_over)} if planned.passed_over else {}),
-        "keep": list(planned.keep),
-        **({"lists": list(planned.lists)} if planned.lists else {}),
-        **({"keep_counts": True} if planned.keep_counts else {}),
-        **({"options": dict(planned.common)} if planned.common else {}),
-        **({KEY: declarations} if (declarations := to_store(planned)) else {}),
-    }
+    return ScoreMetadata(
+        version=__version__,
+        unicode=unicodedata.unidata_version,
+        scores={score.name: _settings(score) for score in planned.scores},
+        columns=planned.used,
+        passed_over=planned.passed_over or None,
+        keep=planned.keep,
+        lists=planned.lists or None,
+        keep_counts=True if planned.keep_counts else None,
+        options=planned.common or None,
+        declared=to_store(planned) or None,
+    )
 
 
 def _settings(score: Score) -> dict[str, Any]:

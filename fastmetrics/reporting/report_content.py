@@ -242,5 +242,5 @@ def _matrix(paired: Correlations, names: Sequence[str]) -> dict[str, Any]:
 
 
 def _signature(run: ScoreRun) -> str | None:
-    selected = {key: value for key, value in run.metadata.items() if key != "undefined"}
+    selected = {key: value for key, value in run.metadata.stored.items() if key != "undefined"}
     return visible(json.dumps(selected, ensure_ascii=False, indent=2)[:20_000]) if selected else None

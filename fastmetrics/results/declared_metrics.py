@@ -4,47 +4,35 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, cast, get_args
+from typing import cast, get_args
 
 import pyarrow as pa
 
-from fastmetrics.core.corpus_counts import METADATA
 from fastmetrics.core.judged_names import is_axis, is_cost
+from fastmetrics.core.score_metadata import ScoreMetadata
 from fastmetrics.declaration.metric import Better, Reading, Side
-from fastmetrics.errors import FileFormatError, OptionError, UnknownNameError
+from fastmetrics.errors import OptionError, UnknownNameError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.metrics import lookup
-from fastmetrics.plan.declared import KEY, Declared, Stored
+from fastmetrics.plan.declared import Declared, Stored
 from fastmetrics.results.metric_columns import column_named
-from fastmetrics.stats.metadata_claims import Claims
 
 
-def stored_declarations(metadata: Mapping[str, Any] | None) -> dict[str, Declared]:
-    """The declarations in the metadata of a score file; raises ``FileFormatError`` for another structure."""
-    said = (metadata or {}).get(KEY, {})
-    if not isinstance(said, Mapping):
-        raise FileFormatError(f"the declarations in the metadata cannot be read: {said!r}")
-    return {**_judged(metadata or {}), **{str(name): Declared.of_json(name, one) for name, one in said.items()}}
+def stored_declarations(metadata: ScoreMetadata) -> dict[str, Declared]:
+    """The declarations of scores in their metadata; the bounds of a judge's scores are the range of its rubric.
 
-
-def _judged(metadata: Mapping[str, Any]) -> dict[str, Declared]:
-    """The declarations of a judge's scores, whose bounds are the range of the rubric in the metadata."""
-    scores = metadata.get("scores")
-    ranges = {
-        name: one.get("range")
-        for name, one in (scores.items() if isinstance(scores, Mapping) else ())
-        if is_axis(name) and isinstance(one, Mapping)
-    }
-    return {
-        name: Declared(name, "higher", (float(two[0]), float(two[1])))
-        for name, two in ranges.items()
-        if isinstance(two, list) and len(two) == 2 and all(isinstance(bound, int | float) for bound in two)
-    }
+    Raises ``FileFormatError`` for another structure.
+    """
+    ranges = {name: metadata.range_of(name) for name in metadata.scores or () if is_axis(name)}
+    judged = {name: Declared(name, "higher", bounds) for name, bounds in ranges.items() if bounds is not None}
+    stored = (metadata.declared or {}).items()
+    return {**judged, **{name: Declared.of_json(name, declaration) for name, declaration in stored}}
 
 
 def declarations_of(schema: pa.Schema) -> dict[str, Declared]:
     """The declarations in the metadata of a table of scores."""
-    return stored_declarations({KEY: Claims.of((schema.metadata or {}).get(METADATA)).declared})
+    metadata = ScoreMetadata.of_schema(schema)
+    return stored_declarations(ScoreMetadata(declared=metadata.declared))
 
 
 def declared(names: Iterable[str], stored: Stored) -> dict[str, Declared]:

@@ -133,7 +133,7 @@ class GateMetrics:
         Metrics that read scores have the rows with all of them; of others, the metadata count the rows.
         """
         run, n_rows = self.rows.run, self._summary.n_rows
-        counts = run.metadata.get("counts", {})
+        counts = run.metadata.counts or {}
         metric = next((name for name in counts if figure.startswith(f"{name}.")), figure)
         columns = columns_read([run.spec(metric)])
         if columns and all(column in run.scores for column in columns):
@@ -141,7 +141,7 @@ class GateMetrics:
             has = np.all([alone.scores(column).has for column in columns], axis=0)
             lost = [RowMetric(column, None, None, alone).without_score(alone.every) for column in columns]
             return int(has.sum()), int(np.any(lost, axis=0).sum())
-        n = counts[metric][0] if columns else run.metadata.get("cautions", {}).get(metric, [0, n_rows])[1]
+        n = counts[metric][0] if columns else (run.metadata.cautions or {}).get(metric, [0, n_rows])[1]
         return n, n_rows - n
 
     def _made(self, name: str) -> AnyMetric:

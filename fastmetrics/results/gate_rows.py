@@ -16,7 +16,7 @@ from fastmetrics.results.gate_rules import Rule
 from fastmetrics.results.matching_rows import matching_rows
 from fastmetrics.results.pairing import PairedRuns
 from fastmetrics.results.score_run import ScoreRun
-from fastmetrics.results.score_states import ScoreStates, rejected
+from fastmetrics.results.score_states import ScoreStates
 from fastmetrics.results.segments import Segment, cluster_numbers, segments_of
 
 
@@ -80,7 +80,7 @@ class GateRows:
     @cached_property
     def n_rejected(self) -> int:
         """The rows that scoring rejected, except for as many as are known to be absent."""
-        return max(0, rejected(self.run) - int(self.absent[self.every].sum()))
+        return max(0, (self.run.metadata.n_rejected or 0) - int(self.absent[self.every].sum()))
 
     def column(self, name: str, purpose: str) -> pa.Array:
         """A column of either run; raises a ``ColumnError`` that states its purpose."""

@@ -206,9 +206,8 @@ class RowMetric:
 
     def _n_error(self, rows: Ints) -> int:
         """How many rows failed by the metadata; unknown, so 0, for some of the rows."""
-        told = self.rows.run.metadata.get("metrics", {})
-        counts = told.get(self.name, {}) if isinstance(told, dict) else {}
-        return int(counts.get("n_error", 0)) if len(rows) == len(self.rows.every) else 0
+        counts = (self.rows.run.metadata.metrics or {}).get(self.name)
+        return 0 if counts is None or len(rows) < len(self.rows.every) else counts.n_error
 
     def _n_unpaired(self, rows: Ints) -> int:
         """The rows that only one of the two runs scores; without a baseline, that the run failed to score."""

@@ -14,7 +14,7 @@ from fastmetrics.core.name_lists import distinct
 from fastmetrics.errors import ColumnError
 from fastmetrics.results.estimate import axes_of, labels_of_rows, table_of
 from fastmetrics.results.judge_report_result import JudgePair, JudgeReport
-from fastmetrics.results.judged_axis import Asked, axis_report, price_of_judge, range_of, settings_of
+from fastmetrics.results.judged_axis import Asked, axis_report, price_of_judge
 from fastmetrics.results.pairing import pair_runs
 from fastmetrics.results.score_run import ScoreRun
 from fastmetrics.results.score_runs import are_several, open_runs
@@ -92,12 +92,17 @@ def judge_report(
             unused = truth.n_not_judged
             notes += [f"{run.name}: {unused:,} labels belong to no judged row"] if unused else []
         for axis in axes:
-            told = settings_of(axis, run.metadata)
-            span = (ranges or {}).get(axis) or range_of(told)
+            settings = run.metadata.settings_of(axis)
+            span = (ranges or {}).get(axis) or run.metadata.range_of(axis)
             if span is None:
                 notes.append(f"{run.name}: the range of {axis} is unknown without its rubric; 1 to 5 is assumed")
             how = Asked(
-                span or _FIVE, told.get("kind"), price_of_judge(told, prices), distinct(by), positive, confidence
+                span or _FIVE,
+                settings.get("kind"),
+                price_of_judge(settings, prices),
+                distinct(by),
+                positive,
+                confidence,
             )
             found.append(axis_report(run.name, table, axis, truth, how))
     if people is not None and any(one.people is not None and math.isnan(one.people.accuracy) for one in found):

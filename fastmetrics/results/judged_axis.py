@@ -55,20 +55,6 @@ class Asked:
     confidence: float
 
 
-def settings_of(axis: str, metadata: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The settings of the rubric and the model of a judged column, from the metadata."""
-    scores = metadata.get("scores")
-    settings = scores.get(axis) if isinstance(scores, Mapping) else None
-    return settings if isinstance(settings, Mapping) else {}
-
-
-def range_of(settings: Mapping[str, Any]) -> tuple[float, float] | None:
-    """The lowest and the highest score, from the settings of the rubric, or None."""
-    told = settings.get("range")
-    fits = isinstance(told, list) and len(told) == 2 and all(isinstance(one, int | float) for one in told)
-    return (float(told[0]), float(told[1])) if fits and told is not None else None
-
-
 def price_of_judge(settings: Mapping[str, Any], prices: Any) -> Price | None:
     """The price of the judge's model, if the model is known."""
     if prices is None or not isinstance(settings.get("model"), str):

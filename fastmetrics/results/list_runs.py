@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
+from fastmetrics.core.score_metadata import ScoreMetadata
 from fastmetrics.errors import FileFormatError
+from fastmetrics.results.score_files import metadata_of
 from fastmetrics.tables.file_formats import FORMATS
 from fastmetrics.tables.input_files import WORK_SUFFIX, reading
 from fastmetrics.tables.input_paths import expand
-from fastmetrics.tables.output.output import find_metadata
-from fastmetrics.tables.output.run_differences import told_inputs
+from fastmetrics.tables.output.run_differences import described_inputs
 from fastmetrics.tables.remote.addresses import Url, as_local, is_url, parse
 from fastmetrics.tables.remote.files import listing, look, missing, side_by_side
 from fastmetrics.tables.remote.stores import plainly, store
@@ -63,20 +64,20 @@ class _Entry:
     is_folder: bool
     is_remote: bool
 
-    def metadata(self) -> Mapping[str, Any] | None:
+    def metadata(self) -> ScoreMetadata | None:
         """The metadata of an output; None for anything else."""
         if self.is_folder:
-            return None if self.name.endswith(WORK_SUFFIX) else find_metadata(self.path)
+            return None if self.name.endswith(WORK_SUFFIX) else metadata_of(self.path)
         if not self.name.endswith(tuple(suffix for format in FORMATS.values() for suffix in format.suffixes)):
             return None
-        return find_metadata(self.path, expand(self.path))
+        return metadata_of(self.path, expand(self.path))
 
 
-def _outputs(folder: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def _outputs(folder: str) -> Iterator[tuple[str, ScoreMetadata]]:
     """The entries of a folder that are outputs of runs, with their metadata."""
     entries = _behind(parse(folder)) if is_url(folder) else _on_disk(folder)
     for entry, metadata in zip(entries, side_by_side(_Entry.metadata, entries), strict=True):
-        if metadata is not None and "metrics" in metadata:
+        if metadata is not None and metadata.metrics is not None:
             yield entry.name, metadata
 
 
@@ -98,18 +99,17 @@ def _behind(url: Url) -> list[_Entry]:
     return [_Entry(name, str(url.child(name)), is_folder, is_remote=True) for name, is_folder in names]
 
 
-def _run(file: str, metadata: Mapping[str, Any]) -> dict[str, Any]:
+def _run(file: str, metadata: ScoreMetadata) -> dict[str, Any]:
     """The metadata of a run."""
-    try:
-        prints = dict(metadata.get("fingerprint", {}))
-        rows = max((int(counts["n_rows"]) for counts in metadata["metrics"].values()), default=0)
-        return {
-            "file": file,
-            **{name: metadata.get(name) for name in ("name", "began", "ended")},
-            "rows": rows,
-            "metrics": list(metadata.get("scores", metadata["metrics"])),
-            **{name: prints.get(name) for name in ("ids", "questions")},
-            "inputs": told_inputs(metadata.get("inputs")),
-        }
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise FileFormatError(f"{file}: its metadata do not describe a run: {error!r}") from error
+    metrics, prints = metadata.metrics or {}, metadata.fingerprint or {}
+    return {
+        "file": file,
+        "name": metadata.name,
+        "began": metadata.began,
+        "ended": metadata.ended,
+        "rows": max((counts.n_rows for counts in metrics.values()), default=0),
+        "metrics": list(metrics if metadata.scores is None else metadata.scores),
+        "ids": prints.get("ids"),
+        "questions": prints.get("questions"),
+        "inputs": described_inputs(metadata.inputs),
+    }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -250,12 +250,12 @@ def _question(paired: PairedRuns, at: int, name: str, row: int) -> str:
 
 def _other_fingerprints(runs: Sequence[ScoreRun]) -> list[str]:
     """Notes on runs with the same ids but different questions, by the fingerprints in their metadata."""
-    told = [(run, run.metadata.get("fingerprint")) for run in runs]
-    known = [(run, one) for run, one in told if isinstance(one, Mapping) and {"ids", "questions"} <= one.keys()]
+    prints = [(run.name, run.metadata.fingerprint or {}) for run in runs]
+    prints = [(name, rows) for name, rows in prints if {"ids", "questions"} <= rows.keys()]
     return [
-        f"{known[0][0].name} and {run.name} have the same ids but different questions, by their fingerprints"
-        for run, one in known[1:]
-        if one["ids"] == known[0][1]["ids"] and one["questions"] != known[0][1]["questions"]
+        f"{prints[0][0]} and {name} have the same ids but different questions, by their fingerprints"
+        for name, rows in prints[1:]
+        if rows["ids"] == prints[0][1]["ids"] and rows["questions"] != prints[0][1]["questions"]
     ]
 
 

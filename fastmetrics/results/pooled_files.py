@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from fastmetrics.results.score_files import ScoreFile
-from fastmetrics.tables.output.run_differences import Difference, differences, told_inputs
+from fastmetrics.tables.output.run_differences import Difference, described_inputs, differences
 
 _TOLD = 5
 """Maximum number of files and differences in a note."""
@@ -64,7 +64,7 @@ def _inputs(files: Sequence[ScoreFile]) -> list[str]:
     """The notes on files with different inputs, and on files with the same input, from their metadata."""
     made: dict[str, list[str]] = {}
     for file in files:
-        told = told_inputs((file.metadata or {}).get("inputs"))
+        told = described_inputs(None if file.metadata is None else file.metadata.inputs)
         if told is not None:
             made.setdefault(told, []).append(file.name)
     pairs = [f"{_some(names)} from {told}" for told, names in made.items()]

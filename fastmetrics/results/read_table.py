@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 
-from fastmetrics.core.corpus_counts import METADATA
 from fastmetrics.core.input_columns import is_id
-from fastmetrics.plan.declared import KEY
-from fastmetrics.results.score_files import said_scores
+from fastmetrics.core.score_metadata import ScoreMetadata
+from fastmetrics.results.score_files import metadata_of, stored_scores
 from fastmetrics.tables import open_source
-from fastmetrics.tables.output.output import find_metadata
-from fastmetrics.tables.remote.addresses import as_local, shown
 from fastmetrics.tables.text_columns import as_it_looks
 from fastmetrics.tables.whole_table import whole_table
 
@@ -28,14 +23,14 @@ def read(path: str | Path | Sequence[str | Path], text: Collection[str] | None =
     contain the stored declarations of the scores.
     """
     source = open_source(path)
-    metadata: Mapping[str, Any] | None = None
+    metadata: ScoreMetadata | None = None
     scores: Collection[str] = ()
     if isinstance(path, str | Path):  # several files are read as tables of any kind
-        metadata = find_metadata(path, source.files)
-        scores = said_scores(metadata, shown(as_local(path))) or ()
+        metadata = metadata_of(path, source.files)
+        scores = stored_scores(metadata) or ()
     found = whole_table(source, {name: "number" if name in scores else "any" for name in source.schema.names})
-    if metadata is not None and KEY in metadata:
-        found = found.replace_schema_metadata({METADATA: json.dumps({KEY: metadata[KEY]})})
+    if metadata is not None and metadata.declared is not None:
+        found = found.replace_schema_metadata(ScoreMetadata(declared=metadata.declared).for_schema())
     if text is None or source.has_types:
         return found
     for at, field in enumerate(found.schema):

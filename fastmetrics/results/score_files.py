@@ -12,20 +12,19 @@ import pyarrow as pa
 
 from fastmetrics.core.arrays import floats_of_arrow
 from fastmetrics.core.column_kinds import is_list
-from fastmetrics.core.corpus_counts import METADATA, counts_column
+from fastmetrics.core.corpus_counts import counts_column
+from fastmetrics.core.score_metadata import METADATA, ScoreMetadata
 from fastmetrics.errors import FileFormatError
 from fastmetrics.plan.corpus_values import lists_read
 from fastmetrics.results.declared_metrics import declared_specs, stored_declarations
-from fastmetrics.stats.metadata_claims import Claims
 from fastmetrics.stats.score_sums import score_columns
 from fastmetrics.tables import Source, open_source
 from fastmetrics.tables.good_rows import good_batches
+from fastmetrics.tables.input_files import DataFile
 from fastmetrics.tables.output.output import find_metadata
 from fastmetrics.tables.output.recorded import recorded_schema
 from fastmetrics.tables.remote.addresses import as_local, shown
 from fastmetrics.tables.source import open_each
-
-_SETTINGS = ("fastmetrics", "unicode", "scores", "columns")
 
 
 @dataclass(frozen=True)
@@ -34,7 +33,7 @@ class ScoreFile:
 
     name: str
     source: Source
-    metadata: Mapping[str, Any] | None
+    metadata: ScoreMetadata | None
     scores: Sequence[str]
 
     @classmethod
@@ -42,23 +41,23 @@ class ScoreFile:
         """Open ``path``; raises ``FileFormatError`` if it cannot be read or contains no scores."""
         text = as_local(path)
         source = open_source(text)
-        return cls._of(shown(text), source, find_metadata(text, source.files))
+        return cls._of(shown(text), source, metadata_of(text, source.files))
 
     @classmethod
     def open_all(cls, path: str | Path) -> list[ScoreFile]:
         """Open ``path``: one output, or each file of a folder or pattern, with its own metadata."""
         whole = open_source(as_local(path))
         if len(whole.files) == 1 or find_metadata(path) is not None:
-            return [cls._of(shown(as_local(path)), whole, find_metadata(path, whole.files))]
-        each = open_each(whole.files)
-        return [cls._of(one.files[0].shown, one, find_metadata(one.files[0].path, one.files)) for one in each]
+            return [cls._of(shown(as_local(path)), whole, metadata_of(path, whole.files))]
+        each = ((source, source.files[0]) for source in open_each(whole.files))
+        return [cls._of(file.shown, source, metadata_of(file.path, [file])) for source, file in each]
 
     @classmethod
-    def _of(cls, name: str, source: Source, metadata: Mapping[str, Any] | None) -> ScoreFile:
-        said = said_scores(metadata, name)
+    def _of(cls, name: str, source: Source, metadata: ScoreMetadata | None) -> ScoreFile:
+        stored = stored_scores(metadata)
         names = source.schema.names
-        scores = score_columns(source.schema) if said is None else [name for name in names if name in said]
-        if not (scores or (metadata and "metrics" in metadata)):
+        scores = score_columns(source.schema) if stored is None else [name for name in names if name in stored]
+        if not (scores or (metadata is not None and metadata.metrics is not None)):
             raise FileFormatError(
                 f"{name}: no column of scores (numbers or booleans); "
                 "for CSV, the .meta.json beside the file lists the score columns"
@@ -75,59 +74,64 @@ class ScoreFile:
         kinds = {name: "flag" if name in flags else "number" for name in chosen}
         kinds |= {name: "any" for name in chosen if name in self._lists}
         selection = self.source.select(kinds or dict.fromkeys(self._counts[:1], "any"))
-        borne = {METADATA: json.dumps(self.metadata or {}).encode()}
-        yield pa.RecordBatch.from_pylist([], selection.schema).replace_schema_metadata(borne)
+        metadata = {METADATA: json.dumps({} if self.metadata is None else self.metadata.stored)}
+        yield pa.RecordBatch.from_pylist([], selection.schema).replace_schema_metadata(metadata)
         for batch in good_batches(self.source, selection, any_length=True):
-            yield batch.replace_schema_metadata(borne)
+            yield batch.replace_schema_metadata(metadata)
+
+    @property
+    def _counted(self) -> Sequence[str]:
+        """The corpus metrics that the metadata count."""
+        return [] if self.metadata is None else list(self.metadata.counts or ())
 
     @property
     def _counts(self) -> list[str]:
         """The columns with the counts of rows; with corpus metrics only, they give the number of rows."""
-        columns = map(counts_column, (self.metadata or {}).get("counts", {}))
-        return [name for name in columns if name in self.source.schema.names]
+        return [name for name in map(counts_column, self._counted) if name in self.source.schema.names]
 
     @property
     def _lists(self) -> list[str]:
         """The columns with lists for corpus metrics that need all rows at once."""
-        specs = declared_specs(stored_declarations(self.metadata))
-        known = lists_read(specs.get(name, name) for name in (self.metadata or {}).get("counts", {}))
-        return [name for name in known if name in self.source.schema.names]
+        specs = {} if self.metadata is None else declared_specs(stored_declarations(self.metadata))
+        columns = lists_read(specs.get(name, name) for name in self._counted)
+        return [name for name in columns if name in self.source.schema.names]
 
     @property
     def run_names(self) -> list[str]:
         """The files with metadata of a run of their own."""
-        told = ((one.shown, find_metadata(one.path, [one])) for one in self.source.files)
-        return [name for name, metadata in told if metadata is not None and "metrics" in metadata]
+        each = ((file.shown, metadata_of(file.path, [file])) for file in self.source.files)
+        return [name for name, metadata in each if metadata is not None and metadata.metrics is not None]
 
     @property
     def settings(self) -> dict[str, Any]:
         """The settings of the scores, from the metadata."""
-        return {name: value for name, value in (self.metadata or {}).items() if name in _SETTINGS}
+        return {} if self.metadata is None else self.metadata.settings()
 
     @property
-    def read(self) -> tuple[dict[str, str], dict[str, list[str]]]:
+    def read(self) -> tuple[Mapping[str, str], Mapping[str, Sequence[str]]]:
         """The scored and the ignored columns, from the metadata."""
-        columns, over = ((self.metadata or {}).get(name) for name in ("columns", "passed_over"))
-        return (
-            {name: str(yours) for name, yours in columns.items()} if isinstance(columns, dict) else {},
-            {name: list(map(str, others)) for name, others in over.items() if isinstance(others, list)}
-            if isinstance(over, dict)
-            else {},
-        )
+        return ({}, {}) if self.metadata is None else (self.metadata.columns or {}, self.metadata.passed_over or {})
 
 
-def said_scores(metadata: Mapping[str, Any] | None, name: str) -> list[str] | None:
-    """The score columns of a file according to its metadata, or None if unknown.
+def metadata_of(path: str | Path, files: Sequence[DataFile] = ()) -> ScoreMetadata | None:
+    """The metadata beside a path, or in its single file, or None if there are none.
 
-    Raises a ``FileFormatError`` with the file's name if the metadata are not those of a run.
+    Raises a ``FileFormatError`` with the file's name if they cannot be read.
     """
+    stored = find_metadata(path, files)
     try:
-        claims = Claims.of(None if metadata is None else json.dumps(metadata).encode())
+        return None if stored is None else ScoreMetadata.of(stored)
     except FileFormatError as error:
-        raise FileFormatError(f"{name}: {error}") from error
-    if metadata is not None and "metrics" in metadata:
-        return list(claims.metrics)  # the other numeric columns are copied input
-    schema = recorded_schema(metadata or {})
+        raise FileFormatError(f"{shown(as_local(path))}: {error}") from error
+
+
+def stored_scores(metadata: ScoreMetadata | None) -> list[str] | None:
+    """The score columns of a file according to its metadata, or None if unknown."""
+    if metadata is None:
+        return None
+    if metadata.metrics is not None:
+        return list(metadata.metrics)  # the other numeric columns are copied input
+    schema = recorded_schema(metadata.stored)
     return None if schema is None else score_columns(schema)
 
 

@@ -17,9 +17,10 @@ from fastmetrics.core.columns import as_array, as_numbers
 from fastmetrics.core.corpus_counts import counts_column
 from fastmetrics.core.input_columns import COLUMNS, is_id, is_repeat
 from fastmetrics.core.missing_queries import MissingQueries
+from fastmetrics.core.score_metadata import ScoreMetadata
 from fastmetrics.errors import ColumnError, InputError
 from fastmetrics.plan.corpus_values import is_counted
-from fastmetrics.plan.declared import KEY, Declared
+from fastmetrics.plan.declared import Declared
 from fastmetrics.results.declared_metrics import stored_declarations
 from fastmetrics.results.sorted_ids import SortedIds
 
@@ -33,7 +34,7 @@ class ScoreRun:
     name: str
     columns: Sequence[str]
     scores: Sequence[str]
-    metadata: Mapping[str, Any]
+    metadata: ScoreMetadata
     read: Callable[[Sequence[str]], pa.Table]
     path: str | None = None
     types: Mapping[str, pa.DataType] | None = None
@@ -59,7 +60,7 @@ class ScoreRun:
     @property
     def missing_queries(self) -> MissingQueries | None:
         """The judged queries that the run lacks, if it is an evaluated run."""
-        return MissingQueries.of(self.metadata)
+        return self.metadata.missing_queries
 
     @cached_property
     def declared(self) -> dict[str, Declared]:
@@ -99,12 +100,13 @@ class ScoreRun:
 
     def settings(self, metrics: Sequence[str]) -> dict[str, Any]:
         """The versions and options of these metrics, from the metadata."""
-        said = self.metadata.get("scores")
-        scores = {name: said[name] for name in metrics if name in said} if isinstance(said, Mapping) else None
-        known = {key: self.metadata[key] for key in ("fastmetrics", "unicode") if key in self.metadata}
-        stored = self.metadata.get(KEY, {})
-        declared = {name: one.to_json() for name, one in self.declared.items() if name in metrics and name in stored}
-        return {**known, **({"scores": scores} if scores is not None else {}), **({KEY: declared} if declared else {})}
+        metadata = self.metadata
+        scores = None if metadata.scores is None else {n: metadata.scores[n] for n in metrics if n in metadata.scores}
+        declared = {name: self.declared[name].to_json() for name in metadata.declared or () if name in metrics}
+        settings = ScoreMetadata(
+            version=metadata.version, unicode=metadata.unicode, scores=scores, declared=declared or None
+        )
+        return settings.to_json()
 
     def column(self, name: str, purpose: str) -> pa.Array:
         """One column; raises a ``ColumnError`` that states its purpose."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -14,13 +13,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fastmetrics.core.columns import is_column
-from fastmetrics.core.corpus_counts import METADATA
 from fastmetrics.core.frames import open_frame
 from fastmetrics.core.input_columns import is_id
-from fastmetrics.errors import InputError, OptionError, UnknownNameError
+from fastmetrics.core.score_metadata import ScoreMetadata
+from fastmetrics.errors import FileFormatError, InputError, OptionError, UnknownNameError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.results.one_run import check_one
-from fastmetrics.results.score_files import ScoreFile, said_scores
+from fastmetrics.results.score_files import ScoreFile, stored_scores
 from fastmetrics.results.score_run import ScoreRun
 from fastmetrics.stats.score_sums import score_columns
 from fastmetrics.tables.remote.addresses import last_name
@@ -108,9 +107,8 @@ def _open(run: Any, name: str | None, place: int = 1) -> ScoreRun:
 
 
 def _of_file(file: ScoreFile, name: str | None) -> ScoreRun:
-    metadata = file.metadata or {}
-    said = metadata.get("name")
-    called = name or (said if isinstance(said, str) and said else last_name(file.name))
+    metadata = file.metadata or ScoreMetadata()
+    called = name or metadata.name or last_name(file.name)
     read = _reader(file)
     names = file.source.schema.names
     types = None
@@ -146,15 +144,20 @@ def _is_by_column(file: ScoreFile) -> bool:
 
 def _of_table(table: Any, name: str) -> ScoreRun:
     frame = open_frame(table)
-    metadata = (table.schema.metadata if isinstance(table, pa.Table | pa.RecordBatch) else None) or {}
-    said = json.loads(metadata[METADATA]) if METADATA in metadata else {}
+    metadata = ScoreMetadata()
+    if isinstance(table, pa.Table | pa.RecordBatch):
+        try:
+            metadata = ScoreMetadata.of_schema(table.schema)
+        except FileFormatError as error:
+            raise FileFormatError(f"{name}: {error}") from error
 
     def read(names: Sequence[str]) -> pa.Table:
         return pa.concat_tables(frame.read(names)[1])
 
     held = read(list(dict.fromkeys(frame.names)))
-    scores = said_scores(said or None, name) or score_columns(held.schema)
-    return ScoreRun(name, held.column_names, [one for one in scores if one in held.column_names], said, held.select)
+    scores = stored_scores(metadata) or score_columns(held.schema)
+    scores = [score for score in scores if score in held.column_names]
+    return ScoreRun(name, held.column_names, scores, metadata, held.select)
 
 
 def _by_system(table: Any, system: str) -> list[ScoreRun]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -12,6 +11,7 @@ import numpy as np
 from fastmetrics.core.arrays import Flags, Floats, Ints
 from fastmetrics.core.columns import as_numbers
 from fastmetrics.core.precision import rounded
+from fastmetrics.core.score_metadata import ScoreMetadata
 from fastmetrics.results.score_run import ScoreRun
 from fastmetrics.stats.repeats import question_scores
 
@@ -122,17 +122,9 @@ class ScoreStates:
         return np.where(self.has[rows] & (share > 0), values + share * (score - values), values)
 
 
-def _undefined(metadata: Mapping[str, Any], metric: str, n_rows: int, n_null: int) -> int:
+def _undefined(metadata: ScoreMetadata, metric: str, n_rows: int, n_null: int) -> int:
     """How many nulls of a score column are undefined by the metadata; 0 if these describe other rows."""
-    told = metadata.get("metrics")
-    counts = told.get(metric) if isinstance(told, Mapping) else None
-    if not isinstance(counts, Mapping) or counts.get("n_rows") != n_rows:
+    counts = (metadata.metrics or {}).get(metric)
+    if counts is None or counts.n_rows != n_rows:
         return 0
-    parts = [int(counts.get(name, 0)) for name in ("n_missing", "n_undefined", "n_error")]
-    return parts[1] if sum(parts) == n_null else 0
-
-
-def rejected(run: ScoreRun) -> int:
-    """The number of rows of the input that scoring rejected and that have no row in the output."""
-    told = run.metadata.get("n_rejected", 0)
-    return told if isinstance(told, int) else 0
+    return counts.n_undefined if counts.n_missing + counts.n_undefined + counts.n_error == n_null else 0

@@ -12,9 +12,9 @@ import pyarrow as pa
 
 from fastmetrics.core.arrays import floats_of_arrow
 from fastmetrics.core.display import Grid, Shown, number
+from fastmetrics.core.score_metadata import ScoreMetadata
 from fastmetrics.errors import OptionError
 from fastmetrics.plan.corpus_values import caution_notes, columns_read, finish_all
-from fastmetrics.plan.declared import KEY
 from fastmetrics.results.declared_metrics import (
     declared_labels,
     declared_specs,
@@ -215,7 +215,7 @@ def summarize(
     asked = partial(asked_of, statistics=statistics)
     collected = _collected(scores, asked)
     sums = collected.sums
-    stored = stored_declarations({KEY: sums.declared})
+    stored = stored_declarations(ScoreMetadata(declared=sums.declared))
     specs = declared_specs(stored)
     wanted = declared_statistics(sums.states, stored) if statistics is None else statistics
     try:
@@ -240,7 +240,11 @@ def asked_of(
     names: Sequence[str], declared: Mapping[str, Any], *, statistics: Mapping[str, Sequence[str]] | None
 ) -> list[str]:
     """The columns whose percentiles, which need all values, are requested; by default those that are ``declared``."""
-    wanted = declared_statistics(names, stored_declarations({KEY: declared})) if statistics is None else statistics
+    wanted = (
+        declared_statistics(names, stored_declarations(ScoreMetadata(declared=declared)))
+        if statistics is None
+        else statistics
+    )
     return [name for name, keys in wanted.items() if percentiles(keys)]
 
 

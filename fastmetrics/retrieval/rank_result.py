@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -11,9 +10,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from fastmetrics.core.corpus_counts import METADATA
 from fastmetrics.core.display import Grid, Shown, number
 from fastmetrics.core.missing_queries import MissingQueries
+from fastmetrics.core.score_metadata import RowCounts, ScoreMetadata
 from fastmetrics.core.version import __version__
 from fastmetrics.retrieval.measures import Measure
 
@@ -110,18 +109,18 @@ class RankResult(Shown):
 def described(table: pa.Table, measures: Sequence[Measure], missing: MissingQueries, settings: Settings) -> pa.Table:
     """The values per query with the metadata of a score file: settings, counts of nulls, missing queries."""
     columns = {one.name: table[one.name] for one in measures}
-    metadata = {
-        "fastmetrics": __version__,
-        "scores": {one.name: _settings(one, settings) for one in measures},
-        "metrics": {name: _counts(column) for name, column in columns.items()},
-        **missing.metadata(),
-    }
-    return table.replace_schema_metadata({METADATA: json.dumps(metadata)})
+    metadata = ScoreMetadata(
+        version=__version__,
+        scores={one.name: _settings(one, settings) for one in measures},
+        metrics={name: _counts(column) for name, column in columns.items()},
+        missing_queries=missing,
+    )
+    return table.replace_schema_metadata(metadata.for_schema())
 
 
 def metadata_of(result: RankResult) -> dict[str, Any]:
     """The metadata of a file of values per query."""
-    return {**json.loads(result.per_query.schema.metadata[METADATA]), **result.to_dict()}
+    return {**ScoreMetadata.of_schema(result.per_query.schema).stored, **result.to_dict()}
 
 
 def _settings(measure: Measure, settings: Settings) -> Mapping[str, Any]:
@@ -129,9 +128,9 @@ def _settings(measure: Measure, settings: Settings) -> Mapping[str, Any]:
     return {"measure": measure.family.names[0], **measure.options, **own, **asdict(settings)}
 
 
-def _counts(column: pa.ChunkedArray) -> dict[str, int]:
+def _counts(column: pa.ChunkedArray) -> RowCounts:
     undefined = int(np.count_nonzero(np.isnan(column.drop_null().to_numpy())))
-    return {"n_rows": len(column), "n_missing": column.null_count, "n_undefined": undefined, "n_error": 0}
+    return RowCounts(len(column), column.null_count, undefined, 0)
 
 
 @dataclass(frozen=True)

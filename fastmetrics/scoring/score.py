@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -12,15 +11,16 @@ from typing import Any
 import pyarrow as pa
 
 from fastmetrics.core.allowed_values import Optional, Text, argument
-from fastmetrics.core.corpus_counts import METADATA, add_counts, metadata
+from fastmetrics.core.corpus_counts import BatchSums
 from fastmetrics.core.frames import with_index
+from fastmetrics.core.score_metadata import RowCounts, ScoreMetadata
 from fastmetrics.core.threads import cores, ordered
 from fastmetrics.engines.in_memory import results_of
 from fastmetrics.engines.job import Progress, RunOptions, check_without_output
 from fastmetrics.engines.run import open_output
 from fastmetrics.errors import ColumnError, OptionError
 from fastmetrics.errors.messages import Argument
-from fastmetrics.plan.declared import KEY, to_store
+from fastmetrics.plan.declared import to_store
 from fastmetrics.plan.plan import Plan
 from fastmetrics.plan.score_batch import Scorer, score_batch, slices
 from fastmetrics.scoring.score_output import (
@@ -197,13 +197,19 @@ def _scores(source: TableSource, planned: Plan, threads: int, progress: Callable
     scores = _joined(scored, planned)
     if index is not None:
         scores = with_index(scores, index)
-    counts, cautions, _ = add_counts(scored)
-    rows = {name: (scores.num_rows, scores[name].null_count) for name in planned.names}
-    declared = to_store(planned)
-    known: dict[bytes, str] = {METADATA: json.dumps({KEY: declared})} if declared else {}
-    if counts or any(rows for rows, _ in cautions.values()):
-        known = metadata(rows, counts, cautions, options=planned.common, n_rows=scores.num_rows, declared=declared)
-    return scores.replace_schema_metadata({**(scores.schema.metadata or {}), **known}) if known else scores
+    sums = BatchSums.of(scored)
+    metadata = ScoreMetadata(declared=to_store(planned) or None)
+    if sums.counts or any(rows for rows, _ in sums.cautions.values()):
+        metadata |= ScoreMetadata(
+            options=planned.common or None,
+            metrics={name: RowCounts(scores.num_rows, scores[name].null_count, 0, 0) for name in planned.names},
+            counts=sums.counts,
+            cautions=sums.cautions,
+            n_rows=None if planned.names else scores.num_rows,
+        )
+    if metadata == ScoreMetadata():
+        return scores
+    return scores.replace_schema_metadata({**(scores.schema.metadata or {}), **metadata.for_schema()})
 
 
 def _of_frame(

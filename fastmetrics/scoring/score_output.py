@@ -13,9 +13,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from fastmetrics.core.corpus_counts import KINDS, add_counts, add_up
+from fastmetrics.core.corpus_counts import BatchSums
 from fastmetrics.core.input_columns import resolve
 from fastmetrics.core.name_lists import listed
+from fastmetrics.core.score_metadata import RowCounts, ScoreMetadata
 from fastmetrics.core.threads import cores
 from fastmetrics.engines.job import Engine, Job, RunOptions, RunResult
 from fastmetrics.engines.local import Threads
@@ -53,7 +54,7 @@ def write_scores(
     planned: Plan,
     output: Output,
     options: RunOptions,
-    about: Callable[[], Mapping[str, Any]] = dict,
+    about: Callable[[], ScoreMetadata] = ScoreMetadata,
     address: str | Path | None = None,
 ) -> ScoredFiles:
     """Score an opened table into an open output; ``address`` is that of the output, if it may have credentials."""
@@ -120,10 +121,9 @@ def identity(planned: Plan, *, named: bool) -> dict[str, str]:
     return {name: yours for name, yours in found.items() if named or yours in planned.inputs}
 
 
-def about_run(name: str | None, began: str | None) -> dict[str, Any]:
+def about_run(name: str | None, began: str | None) -> ScoreMetadata:
     """The metadata about the run itself."""
-    named = {} if name is None else {"name": name}
-    return named if began is None else {**named, "began": began, "ended": now()}
+    return ScoreMetadata(name=name, began=began, ended=None if began is None else now())
 
 
 def now() -> str:
@@ -134,7 +134,7 @@ def now() -> str:
 def job(
     planned: Plan,
     score: Callable[[pa.RecordBatch], pa.RecordBatch],
-    about: Callable[[], Mapping[str, Any]] = dict,
+    about: Callable[[], ScoreMetadata] = ScoreMetadata,
 ) -> Job:
     """The job of an engine for a plan: ``score`` maps a batch, the rest describes it.
 
@@ -143,9 +143,9 @@ def job(
     return Job(
         score=score,
         columns=columns_read(planned),
-        signature=signature(planned),
+        signature=signature(planned).to_json(),
         observe=partial(_observe, planned.names),
-        conclude=lambda observed, rejected: {**_conclude(observed, planned.names, rejected), **about()},
+        conclude=lambda observed, rejected: (_conclude(observed, planned.names, rejected) | about()).to_json(),
     )
 
 
@@ -157,7 +157,7 @@ def columns_read(planned: Plan) -> dict[str, str]:
 def _observe(names: Sequence[str], part: pa.RecordBatch) -> dict[str, Any]:
     """The sums of a part's scores, its counts of corpus metrics and of cautions, and its fingerprints."""
     scores = {name: _state(part.column(name)).to_json() for name in names}
-    return {"scores": scores, "n_rows": part.num_rows, **dict(zip(KINDS, add_counts([part]), strict=True))}
+    return {"scores": scores, "n_rows": part.num_rows, **BatchSums.of([part]).to_json()}
 
 
 def _state(column: Any) -> State:
@@ -174,28 +174,22 @@ def _merged(observed: Sequence[Mapping[str, Any]], names: Sequence[str]) -> dict
     return states
 
 
-def _conclude(observed: Sequence[Mapping[str, Any]], names: Sequence[str], rejected: int) -> dict[str, Any]:
+def _conclude(observed: Sequence[Mapping[str, Any]], names: Sequence[str], rejected: int) -> ScoreMetadata:
     """The metadata about the output's rows, from which a summary distinguishes missing, undefined and failed."""
     rows = {
-        name: {
-            "n_rows": state.n + state.n_missing + state.n_undefined,
-            "n_missing": state.n_missing,
-            "n_undefined": state.n_undefined,
-            "n_error": 0,
-        }
+        name: RowCounts(state.n + state.n_missing + state.n_undefined, state.n_missing, state.n_undefined, 0)
         for name, state in _merged(observed, names).items()
     }
-    counts = {kind: _added(observed, kind) for kind in ("counts", "cautions")}
-    known: dict[str, Any] = {kind: added for kind, added in counts.items() if added}
-    prints = {what: fingerprint_text(sums) for what, sums in _added(observed, "fingerprint").items()}
-    if not names:  # no score column contains the number of rows
-        known["n_rows"] = sum(part["n_rows"] for part in observed)
-    return {"metrics": rows, "n_rejected": rejected, **known, **({"fingerprint": prints} if prints else {})}
-
-
-def _added(observed: Sequence[Mapping[str, Any]], kind: str) -> dict[str, list[int]]:
-    """The counts of corpus metrics, or of cautions, summed over the parts."""
-    return add_up(part[kind] for part in observed)
+    sums = BatchSums.added(observed)
+    return ScoreMetadata(
+        metrics=rows,
+        n_rejected=rejected,
+        counts=sums.counts or None,
+        cautions=sums.cautions or None,
+        # Without a score column, nothing else has the number of rows.
+        n_rows=None if names else sum(part["n_rows"] for part in observed),
+        fingerprint={rows_by: fingerprint_text(of_rows) for rows_by, of_rows in sums.fingerprint.items()} or None,
+    )
 
 
 def _summary(result: RunResult, planned: Plan, output: str | Path) -> Summary:
@@ -208,10 +202,10 @@ def _summary(result: RunResult, planned: Plan, output: str | Path) -> Summary:
     for name, state in states.items():
         extra = named_statistics(state, statistics.get(name, ()), partial(column_of, output, name))
         metrics[name] = MetricSummary.of(state, extra)
-    added = _added(result.observed, "counts")
+    sums = BatchSums.added(result.observed)
     specs, columns = declared_specs(stored), [*planned.names, *planned.kept_columns]
-    corpus, remarks = finish_all(added, partial(column_of, output), columns, specs)
+    corpus, remarks = finish_all(sums.counts, partial(column_of, output), columns, specs)
     labels = declared_labels(states, stored)
-    cautions = caution_notes(_added(result.observed, "cautions"), planned.common, specs)
+    cautions = caution_notes(sums.cautions, planned.common, specs)
     notes = [*result.notes, *planned.notes, *remarks, *cautions]
     return Summary(result.rows, metrics, corpus, labels, notes, planned.used, planned.passed_over)

@@ -11,13 +11,13 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from fastmetrics.core.column_kinds import is_list
-from fastmetrics.core.corpus_counts import METADATA, add_up
+from fastmetrics.core.corpus_counts import add_up
 from fastmetrics.core.frames import Frame, aligned_table, index_columns, open_frame
 from fastmetrics.core.input_columns import is_id, is_repeat
 from fastmetrics.core.missing_queries import MissingQueries
 from fastmetrics.core.plain_layouts import plain_table
+from fastmetrics.core.score_metadata import METADATA, ScoreMetadata
 from fastmetrics.errors import ColumnError, InputError
-from fastmetrics.stats.metadata_claims import Claims
 from fastmetrics.stats.moments import State
 
 Piece: TypeAlias = "pa.Table | pa.RecordBatch"
@@ -98,10 +98,10 @@ def score_columns(schema: pa.Schema) -> list[str]:
     ['token_f1', 'passed']
     """
     labels = index_columns(schema)
-    claims = Claims.of((schema.metadata or {}).get(METADATA))
-    if claims.rows is not None and not claims.metrics:
+    metadata = ScoreMetadata.of_schema(schema)
+    if metadata.n_rows is not None and not metadata.metrics:
         return []  # the file contains corpus metrics only
-    kinds = _KINDS[:1] if claims.metrics else _KINDS
+    kinds = _KINDS[:1] if metadata.metrics else _KINDS
     others = [field for field in schema if not (is_id(field.name) or is_repeat(field.name) or field.name in labels)]
     return [field.name for field in others if any(kind(field.type) for kind in kinds)]
 
@@ -148,11 +148,11 @@ class Sums:
             differing = sorted(set(names) ^ set(self._names)) or names
             raise ColumnError(f"the parts differ in their score columns: {', '.join(map(repr, differing))}")
         metadata = (piece.schema.metadata or {}).get(METADATA)
-        if self._part is not None and (self._part.metadata != metadata or (self._part.whole and piece.num_rows)):
+        if self._part is not None and (self._part.text != metadata or (self._part.whole and piece.num_rows)):
             self.close()
         if self._part is None:
             self._part = _Part(metadata, names)
-            self._declare(self._part.claims.declared)
+            self._declare(self._part.metadata.declared or {})
         self._part.add(piece)
 
     def close(self) -> None:
@@ -161,24 +161,25 @@ class Sums:
             return
         part, self._part = self._part, None
         self.n_rows += part.n_rows
-        if part.n_rows or part.claims.counts:
+        if part.n_rows or part.metadata.counts:
             self._n_parts += 1
         for name, state in part.states.items():
             note = part.settle(name)
             if note:
                 self._notes[note] = None
             if part.whole:
-                state.add_errors(part.claims.n_rejected)
+                state.add_errors(part.metadata.n_rejected or 0)
             self.states[name] = self.states[name].merge(state)
-        for name, vector in part.claims.counts.items():
+        for name, vector in (part.metadata.counts or {}).items():
             self._counts.setdefault(name, []).extend([vector] if part.whole else [])
-        if part.whole and part.claims.missing_queries is not None:
-            lacking = part.claims.missing_queries
+        lacking = part.metadata.missing_queries
+        if part.whole and lacking is not None:
             before = self._missing_queries.get(lacking.rule, MissingQueries(0, 0, lacking.rule))
             self._missing_queries[lacking.rule] = before + lacking
-        alike = [counts for options, counts in self.cautions if options == part.claims.options]
-        others = [entry for entry in self.cautions if entry[0] != part.claims.options]
-        self.cautions = [*others, (part.claims.options, add_up([*alike, part.cautions]))]
+        settings = part.metadata.options or {}
+        alike = [counts for options, counts in self.cautions if options == settings]
+        others = [entry for entry in self.cautions if entry[0] != settings]
+        self.cautions = [*others, (settings, add_up([*alike, part.cautions]))]
 
     def _declare(self, declared: Mapping[str, Any]) -> None:
         """Add the declarations of a part; raises ``ColumnError`` if another part declares a score otherwise."""
@@ -195,7 +196,7 @@ class Sums:
     @property
     def corpus(self) -> list[str]:
         """The corpus metrics in any part so far."""
-        return [*self._counts, *(() if self._part is None else self._part.claims.counts)]
+        return [*self._counts, *(() if self._part is None else self._part.metadata.counts or ())]
 
     @property
     def notes(self) -> list[str]:
@@ -222,11 +223,11 @@ class Collected:
 
 
 class _Part:
-    """The rows of one file: their sums, and the claims of its metadata."""
+    """The rows of one file: their sums, and its metadata."""
 
-    def __init__(self, metadata: bytes | None, names: Iterable[str]) -> None:
-        self.metadata = metadata
-        self.claims = Claims.of(metadata)
+    def __init__(self, text: bytes | None, names: Iterable[str]) -> None:
+        self.text = text
+        self.metadata = ScoreMetadata.of_text(text)
         self.n_rows = 0
         self.states = {name: State() for name in names}
 
@@ -238,23 +239,23 @@ class _Part:
     @property
     def whole(self) -> bool:
         """Whether these are exactly the rows described by the metadata."""
-        return self.n_rows == self.claims.n_rows
+        return self.n_rows == self.metadata.rows
 
     @property
     def cautions(self) -> dict[str, list[int]]:
         """Per score, the number of rows with its caution (none if unknown), and the number of scored rows."""
         scored = {name: [0, state.n + state.n_undefined] for name, state in self.states.items()}
-        return {**scored, **(self.claims.cautions if self.whole else {})}
+        return {**scored, **((self.metadata.cautions or {}) if self.whole else {})}
 
     def settle(self, name: str) -> str | None:
-        """Split a column's nulls as the metadata claim; add a note if that is impossible."""
-        state, claim = self.states[name], self.claims.metrics.get(name)
-        if claim is None or state.n_missing == 0:
+        """Split a column's nulls as the metadata count them; add a note if that is impossible."""
+        state, counts = self.states[name], (self.metadata.metrics or {}).get(name)
+        if counts is None or state.n_missing == 0:
             return None
-        if claim["n_rows"] != self.n_rows:
-            rows = f"{claim['n_rows']:,} rows, but there are {self.n_rows:,}"
+        if counts.n_rows != self.n_rows:
+            rows = f"{counts.n_rows:,} rows, but there are {self.n_rows:,}"
             return f"every null is counted as missing: the metadata describe {rows}"
-        if claim["n_missing"] + claim["n_undefined"] + claim["n_error"] != state.n_missing:
+        if counts.n_missing + counts.n_undefined + counts.n_error != state.n_missing:
             return f"every null of {name} is counted as missing: the metadata do not count {state.n_missing:,} nulls"
-        state.tell_apart(claim["n_undefined"], claim["n_error"])
+        state.tell_apart(counts.n_undefined, counts.n_error)
         return None

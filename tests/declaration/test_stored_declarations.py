@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import fastmetrics as fm
+from fastmetrics.core.score_metadata import ScoreMetadata
 from fastmetrics.errors import FileFormatError, OptionError
 from fastmetrics.metrics import lookup
 from fastmetrics.reporting.readings import reading
@@ -136,7 +137,7 @@ def test_reports_and_plots_know_the_declaration(folder, tmp_path):
     fm.report(new, tmp_path / "report.html", baseline=old)
     page = (tmp_path / "report.html").read_text()
     assert '"name": "own_errors", "better": "lower"' in page or '"name":"own_errors","better":"lower"' in page
-    stored = stored_declarations(json.loads(pq.read_schema(new).metadata[b"fastmetrics"]))
+    stored = stored_declarations(ScoreMetadata.of_schema(pq.read_schema(new)))
     assert [reading("own_errors", mean, stored) for mean in (0.5, 3, 7)] == ["good", "middling", "poor"]
     assert reading("twice", 7, stored) == "poor"
     assert fm.trend(folder, "own_errors").metric == "own_errors"

@@ -151,8 +151,8 @@ def test_a_change_against_a_baseline_ends_judging(tmp_path):
         assert f"'delta.low > 0' is met: {asked} of 400 rows judged, in random order (seed 1)" in done.out
         assert "judge_safety change: 2" in done.out
         metadata = ScoreFile.open(tmp_path / "p.parquet").metadata
-        assert metadata["until"] == {"condition": "delta.low > 0", "seed": 1, "baseline": "before.jsonl"}
-        assert metadata["ended_by_until"]["rows"] == asked
+        assert metadata.until == {"condition": "delta.low > 0", "seed": 1, "baseline": "before.jsonl"}
+        assert metadata.ended_by_until["rows"] == asked
 
 
 def test_a_condition_that_is_not_met_judges_all_rows(tmp_path):

@@ -121,12 +121,12 @@ def describe_inputs(files: Sequence[tuple[str, int]]) -> dict[str, Any]:
     return {"files": len(files), "bytes": sum(size for _, size in files), "first": listed[:_NAMED], "digest": digest}
 
 
-def told_inputs(described: Any) -> str | None:
+def described_inputs(described: Any) -> str | None:
     """The description of the input files in a score file's metadata as text; None if unknown.
 
-    >>> told_inputs({"files": 1, "bytes": 1200, "first": [["rows.jsonl", 1200]], "digest": "89ab"})
+    >>> described_inputs({"files": 1, "bytes": 1200, "first": [["rows.jsonl", 1200]], "digest": "89ab"})
     'rows.jsonl (1,200 bytes)'
-    >>> told_inputs({"files": 9, "bytes": 9900, "first": [["0.csv", 1100]], "digest": "89ab"})
+    >>> described_inputs({"files": 9, "bytes": 9900, "first": [["0.csv", 1100]], "digest": "89ab"})
     '0.csv (1,100 bytes) and 8 more, 9,900 bytes in all, digest 89ab'
     """
     said = _mapping(described)

@@ -1,0 +1,143 @@
+"""The metadata of outputs: typed entries, and the JSON on disk, byte for byte."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import unicodedata
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import fastmetrics as fm
+from fastmetrics.core.missing_queries import MissingQueries
+from fastmetrics.core.score_metadata import METADATA, RowCounts, ScoreMetadata
+from fastmetrics.errors import FileFormatError
+
+ROWS = [
+    {"id": 1, "answer": "in Paris", "reference": "Paris", "output": "x"},
+    {"id": 2, "answer": None, "reference": "Rome", "output": "x"},
+]
+VERSIONS = f'"fastmetrics": "{fm.__version__}", "unicode": "{unicodedata.unidata_version}"'
+SCORES = (
+    '"scores": {"token_f1": {"metric": "token_f1"}, "mine": {"metric": "exact_match", "normalize": "split"}}, '
+    '"columns": {"answer": "answer", "reference": "reference"}, "passed_over": {"answer": ["output"]}, "keep": ["id"], '
+    '"declared": {"mine": {"spec": "exact_match", "better": "higher", "bounds": [0, 1], "statistics": [], '
+    '"labels": {}, "reading": null}}'
+)
+COUNTS = '{"n_rows": 2, "n_missing": 1, "n_undefined": 0, "n_error": 0}'
+
+
+@pytest.fixture
+def rows(tmp_path: Path) -> Path:
+    path = tmp_path / "rows.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in ROWS))
+    return path
+
+
+def conclusion(rows: Path) -> str:
+    """What a run of these rows knows at its end, as it is written."""
+    digest = fm.list_runs(rows.parent).to_pylist()
+    (run,) = [entry for entry in digest if entry["name"] == "first"]
+    stored = json.loads((rows.parent / "o.jsonl.meta.json").read_text())
+    size = rows.stat().st_size
+    return (
+        f'"metrics": {{"token_f1": {COUNTS}, "mine": {COUNTS}}}, "n_rejected": 0, '
+        f'"cautions": {{"token_f1": [0, 1]}}, '
+        f'"fingerprint": {{"ids": "{run["ids"]}"}}, "name": "first", '
+        f'"inputs": {{"files": 1, "bytes": {size}, "first": [["rows.jsonl", {size}]], '
+        f'"digest": "{stored["inputs"]["digest"]}"}}'
+    )
+
+
+def test_bytes_on_disk(rows: Path) -> None:
+    for name in ("o.jsonl", "o.parquet"):
+        fm.score(rows, "token_f1,exact_match(name='mine')", output=rows.parent / name, name="first")
+        if name == "o.jsonl":
+            expected = conclusion(rows)
+    beside = (rows.parent / "o.jsonl.meta.json").read_text()
+    assert beside.startswith(f'{{{VERSIONS}, {SCORES}, {expected}, "output": {{')
+    stored = pq.read_metadata(rows.parent / "o.parquet").metadata
+    assert stored[METADATA].decode() == f"{{{VERSIONS}, {SCORES}}}"
+    assert stored[b"fastmetrics.conclusion"].decode() == f"{{{expected}}}"
+
+
+def test_entries_are_typed_and_written_as_they_were(rows: Path) -> None:
+    fm.score(rows, "token_f1,exact_match(name='mine')", output=rows.parent / "o.parquet", name="first", times=True)
+    (stored,) = [
+        {**json.loads(keys[METADATA]), **json.loads(keys[b"fastmetrics.conclusion"])}
+        for keys in [pq.read_metadata(rows.parent / "o.parquet").metadata]
+    ]
+    metadata = ScoreMetadata.of(stored)
+    assert metadata.version == fm.__version__
+    assert metadata.metrics == {name: RowCounts(2, 1, 0, 0) for name in ("token_f1", "mine")}
+    assert (metadata.rows, metadata.n_rejected, metadata.name) == (2, 0, "first")
+    assert (metadata.columns or {})["answer"] == "answer"
+    assert metadata.passed_over == {"answer": ["output"]}
+    assert metadata.settings_of("mine") == {"metric": "exact_match", "normalize": "split"}
+    assert None not in (metadata.began, metadata.ended, metadata.inputs, metadata.fingerprint)
+    assert json.dumps(metadata.to_json()) == json.dumps(stored)
+
+
+def test_each_field_is_read_back() -> None:
+    values = {
+        **dict.fromkeys(("version", "unicode", "system", "name", "began", "ended"), "x"),
+        **{name: {"a": 1} for name in ("answers", "embeddings", "scores", "options", "declared", "sample", "until")},
+        **{name: {"a": 1} for name in ("answered", "embedded", "judged", "fingerprint", "ended_by_until", "inputs")},
+        **{name: ["a"] for name in ("keep", "lists", "more_columns")},
+        **dict.fromkeys(("repeats", "n_rejected", "n_rows"), 2),
+        **{"columns": {"a": "b"}, "passed_over": {"a": ["b"]}, "keep_counts": True},
+        **{"counts": {"a": [1, 2, 3]}, "cautions": {"a": [1, 2]}, "metrics": {"a": RowCounts(4, 3, 2, 1)}},
+        "missing_queries": MissingQueries(1, 2, "zero"),
+    }
+    assert {entry.name for entry in dataclasses.fields(ScoreMetadata)} == {*values, "stored"}
+    metadata = ScoreMetadata(**values)
+    stored = metadata.to_json()
+    assert len(stored) == len(values)
+    assert ScoreMetadata.of(json.loads(json.dumps(stored))) == metadata
+    assert ScoreMetadata.of_schema(pa.schema([]).with_metadata(metadata.for_schema())) == metadata
+    assert ScoreMetadata(name="y") | metadata == metadata
+    assert (metadata | ScoreMetadata(name="y")).name == "y"
+
+
+@pytest.mark.parametrize(
+    "entry", ["name", "began", "scores", "columns", "passed_over", "keep", "fingerprint", "inputs"]
+)
+def test_a_description_of_another_type_is_unknown(entry: str) -> None:
+    assert ScoreMetadata.of({entry: 7}) == ScoreMetadata()
+
+
+@pytest.mark.parametrize(
+    "stored",
+    [
+        {"metrics": 7},
+        {"metrics": {"a": {"n_rows": 1}}},
+        {"counts": {"a": "x"}},
+        {"cautions": {"a": [1]}},
+        {"n_rejected": "many"},
+        {"options": 7},
+        {"n_rows": []},
+        {"missing_queries": {"count": 1, "judged": 2, "rule": "x"}},
+        {"declared": 7},
+        {"declared": []},
+    ],
+)
+def test_counts_of_another_type_raise(stored: dict[str, object]) -> None:
+    with pytest.raises(FileFormatError, match=r"^the scores' metadata 'fastmetrics' cannot be read: "):
+        ScoreMetadata.of(stored)
+
+
+@pytest.mark.parametrize("text", [b"[1]", b"7", b"{", b"null"])
+def test_metadata_that_are_no_object_raise(text: bytes) -> None:
+    with pytest.raises(FileFormatError, match=r"^the scores' metadata 'fastmetrics' "):
+        ScoreMetadata.of_text(text)
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [({"range": [1, 5]}, (1.0, 5.0)), ({"range": [1]}, None), ({"range": "15"}, None), ({}, None), (7, None)],
+)
+def test_range_of_a_rubric(settings: object, expected: tuple[float, float] | None) -> None:
+    assert ScoreMetadata(scores={"judge_x": settings}).range_of("judge_x") == expected
