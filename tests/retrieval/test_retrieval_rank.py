@@ -232,6 +232,15 @@ def test_document_judged_twice_raises_unless_first_counts():
     assert found.per_query.to_pydict() == {"query_id": ["q", "p"], "mrr": [0.0, 1.0], "num_rel": [0.0, 1.0]}
 
 
+def test_duplicates_are_those_of_the_judgements_of_several_runs_too():
+    judged = pa.table({"qid": ["q", "q"], "docid": ["a", "a"], "rel": [1, 0]})
+    runs = {"one": {"q": {"a": 1}}, "two": {"q": {"b": 2, "a": 1}}}
+    with pytest.raises(InputError, match="document a is judged twice for query q"):
+        fm.rank(runs, judged, "mrr")
+    found = fm.rank(runs, judged, "mrr", duplicates="first")
+    assert {name: result.mean["mrr"] for name, result in found.results.items()} == {"one": 1.0, "two": 0.5}
+
+
 @settings(max_examples=25)
 @given(run=RUNS, judged=JUDGED, seed=st.integers(0, 99), threads=st.integers(1, 3))
 def test_row_order_and_threads_do_not_change_results(run, judged, seed, threads):

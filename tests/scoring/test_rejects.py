@@ -66,3 +66,27 @@ def test_rejected_row_with_invalid_utf8_is_written_by_column(tmp_path: Path) -> 
         "reason": "invalid UTF-8: byte 0xe9 at byte 3",
         "raw": "id: 7; answer: caf\ufffd",
     }
+
+
+def test_a_row_that_scoring_rejects_is_of_its_own_file(tmp_path: Path) -> None:
+    for name, answers in (("a.csv", ["fine", "fine"]), ("b.csv", ["bad", "fine", "bad"])):
+        (tmp_path / name).write_text("\n".join(["id,answer", *(f"q{n},{one}" for n, one in enumerate(answers))]))
+    sources, output = open_source([tmp_path / "a.csv", tmp_path / "b.csv"]), tmp_path / "o.jsonl"
+    made = run(sources, Job(choosy, KINDS), output, on_error="skip")
+    found = [json.loads(line) for line in made.rejects.read_text(encoding="utf-8").splitlines()]
+    assert [(one["file"], one["line"]) for one in found] == [(str(tmp_path / "b.csv"), 2), (str(tmp_path / "b.csv"), 4)]
+
+
+def test_a_row_on_which_scoring_fails_is_set_aside_only_on_request(tmp_path: Path) -> None:
+    def fails(batch: pa.RecordBatch) -> pa.RecordBatch:
+        if "bad" in batch["answer"].to_pylist():
+            raise ZeroDivisionError("no words")
+        return choosy(batch)
+
+    (tmp_path / "in.csv").write_text("id,answer\nq0,fine\nq1,bad\nq2,fine")
+    source, job = open_source(tmp_path / "in.csv"), Job(fails, KINDS)
+    with pytest.raises(ZeroDivisionError):
+        run(source, job, tmp_path / "o.jsonl")
+    made = run(source, job, tmp_path / "o.jsonl", on_error="skip")
+    [found] = [json.loads(line) for line in made.rejects.read_text(encoding="utf-8").splitlines()]
+    assert (made.rows, found["line"], found["reason"], found["raw"]) == (2, 3, "no words", "id: q1; answer: bad")

@@ -194,3 +194,14 @@ def test_share_of_equally_used_chunks_is_exact(share):
     """0.07 · 100 is 7.000000000000001 in floats."""
     log = {"retrieved_ids": [[str(place)] for place in range(100)]}
     assert fm.chunk_utilization(log, share=share).chunks_filling_share == round(share * 100)
+
+
+def test_the_row_of_a_wrong_grade_is_counted_over_all_pieces(tmp_path, monkeypatch):
+    monkeypatch.setattr(SIZES, "log_rows", 4)
+    rows = [{"retrieved_ids": ["a"], "relevant_ids": ["a"], "relevance": [1]} for _ in range(11)]
+    rows[9]["relevance"] = [1, 2]
+    with pytest.raises(ColumnError, match="column 'relevance', row 9: expected a grade for each of 1 relevant ids"):
+        fm.chunk_utilization(rows)
+    first, second = jsonl(tmp_path / "a.jsonl", *rows[:6]), jsonl(tmp_path / "b.jsonl", *rows[6:])
+    with pytest.raises(ColumnError, match="column 'relevance', row 9: expected a grade for each of 1 relevant ids"):
+        fm.chunk_utilization([first, second])
