@@ -9,12 +9,12 @@ import time
 from pathlib import Path
 from typing import Any
 
-from fastmetrics import score
+from fastmetrics import RayCluster, score
 
 
 def files(kind: str, size: int, rows: str, out: str) -> dict[str, Any]:
     """Files to file on threads or on Ray."""
-    how: dict[str, Any] = {"threads": size} if kind == "local" else {"engine": "ray", "workers": size}
+    how: dict[str, Any] = {"threads": size} if kind == "local" else {"engine": RayCluster(workers=size)}
     made = score(rows, output=out, overwrite=True, **how)
     seconds = {name: round(spent, 3) for name, spent in made.run.seconds.items()}
     return {"rows": made.run.rows, "seconds": seconds, "summary": made.summary.to_json()}

@@ -34,7 +34,8 @@ def main(source: Path, target: Path) -> None:
         output=target,
         metrics=["token_f1", "keyword_recall", "squad_f1(version=2)", "answer_words"],
         keep=["question"],
-        on_error="skip",  # rows that cannot be read go to SCORES.parquet.rejects.jsonl, and are counted
+        # Rows that cannot be read go to SCORES.parquet.rejects.jsonl, and are counted.
+        files=fm.FileSettings(on_error="skip"),
         resume=True,
     )
     print(done.summary)

@@ -18,6 +18,8 @@ HOMES = {
     "rouge": "scoring.rouge_call",
     "score": "scoring.score",
     "profile": "scoring.profile",
+    "FileSettings": "engines.run_settings",
+    "RayCluster": "engines.run_settings",
     "anchors": "scoring.verdict_reasons",
     "verdicts": "scoring.verdict_reasons",
     "summarize": "results.summary",

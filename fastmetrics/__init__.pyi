@@ -19,6 +19,8 @@ from fastmetrics.derive.judge_settings import JudgeSettings as JudgeSettings
 from fastmetrics.derive.model_client import ModelRequest as ModelRequest
 from fastmetrics.derive.model_client import model_client as model_client
 from fastmetrics.derive.prompt_bot import GivenContextsBot as GivenContextsBot
+from fastmetrics.engines.run_settings import FileSettings as FileSettings
+from fastmetrics.engines.run_settings import RayCluster as RayCluster
 from fastmetrics.errors import ColumnError as ColumnError
 from fastmetrics.errors import FastmetricsError as FastmetricsError
 from fastmetrics.errors import FileFormatError as FileFormatError
@@ -103,6 +105,7 @@ __all__ = [
     "Embedder",
     "FastmetricsError",
     "FileFormatError",
+    "FileSettings",
     "FullContextBot",
     "FunctionBot",
     "GivenContextsBot",
@@ -116,6 +119,7 @@ __all__ = [
     "OptionError",
     "OutputError",
     "PluginError",
+    "RayCluster",
     "ServiceError",
     "StrictMatchBot",
     "UnknownNameError",

@@ -6,6 +6,8 @@ import importlib
 from collections.abc import Callable
 from typing import Any
 
+from fastmetrics.commands.groups import flat
+
 COMMANDS = (
     "score",
     "metrics",
@@ -53,8 +55,7 @@ COMMANDS = (
 def load(name: str) -> Callable[..., None]:
     """The function of a command, imported from the module that has its name."""
     own = name.replace("-", "_")
-    function: Callable[..., None] = getattr(importlib.import_module(f"fastmetrics.commands.{own}"), own)
-    return function
+    return flat(getattr(importlib.import_module(f"fastmetrics.commands.{own}"), own))
 
 
 def all_commands() -> dict[str, Callable[..., Any]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -12,20 +11,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from fastmetrics.derive.budget import Spending
     from fastmetrics.engines.job import Progress
-
-
-def sent_parameters(given: list[str] | None) -> dict[str, Any] | None:
-    """Parse parameter values as JSON, otherwise as text."""
-    from fastmetrics.commands.options import pairs
-
-    return {name: _value(text) for name, text in pairs(given, "--parameters", "name=value").items()} or None
-
-
-def _value(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except ValueError:
-        return text
 
 
 def spent(spending: Spending) -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import typer
 
-from fastmetrics.commands.options import AsJson, OnlyMetrics, Plugins, Scores
+from fastmetrics.commands.options import AsJson, OnlyMetrics, Plugins, Scores, load_plugins
+from fastmetrics.commands.text_values import split
 
 
 def correlations(
@@ -14,7 +15,6 @@ def correlations(
 
     Also show where metrics disagree.
     """
-    from fastmetrics.commands.options import load_plugins, split
     from fastmetrics.results.correlations import correlations
 
     load_plugins(plugin)

@@ -8,19 +8,21 @@ from typing import Annotated
 import typer
 
 from fastmetrics.commands.options import (
-    AllowDifferences,
     AsJson,
     AsMarkdown,
     Better,
-    ByPosition,
     Cluster,
     Confidence,
-    On,
+    Pairing,
     Plugins,
     Scores,
     Seed,
+    Sequential,
     Threads,
+    load_plugins,
 )
+from fastmetrics.commands.terminal import print_lines, print_pieces
+from fastmetrics.commands.text_values import pairs
 
 
 class Unpaired(StrEnum):
@@ -61,12 +63,8 @@ def gate(
     correction: Annotated[
         Correction, typer.Option(help="Correction of the intervals for the number of rules that read one.")
     ] = Correction.none,
-    sequential: Annotated[
-        bool, typer.Option("--sequential", help="Bounds that hold at every look while rows are appended.")
-    ] = False,
-    on: On = None,
-    by_position: ByPosition = False,
-    allow_differences: AllowDifferences = False,
+    sequential: Sequential = False,
+    pairing: Pairing,
     seed: Seed = 0,
     threads: Threads = None,
     junit: Annotated[str | None, typer.Option(help="Also write JUnit XML to this file.", metavar="FILE")] = None,
@@ -78,8 +76,6 @@ def gate(
 
     The exit code is 0 if all rules are met, and 1 if one is broken.
     """
-    from fastmetrics.commands.options import load_plugins, pairs
-    from fastmetrics.commands.terminal import print_lines, print_pieces
     from fastmetrics.errors import OptionError
     from fastmetrics.results.gate import gate as held_against
     from fastmetrics.tables.output.write_table import page_place, write_page
@@ -103,9 +99,7 @@ def gate(
         confidence=confidence,
         correction=correction.value,
         sequential=sequential,
-        on=on,
-        by_position=by_position,
-        allow_differences=allow_differences,
+        **pairing.values(),
         seed=seed,
         threads=threads,
     )

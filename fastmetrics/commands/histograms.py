@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import typer
 
-from fastmetrics.commands.options import AsJson, OnlyMetrics, Plugins, Scores
+from fastmetrics.commands.options import AsJson, Bins, OnlyMetrics, Plugins, Scores, load_plugins
+from fastmetrics.commands.text_values import split
 
 
 def histograms(
     scores: Scores,
     *,
     metrics: OnlyMetrics = None,
-    bins: Annotated[int, typer.Option(help="Number of bins.")] = 20,
+    bins: Bins = 20,
     plugin: Plugins = None,
     as_json: AsJson = False,
 ) -> None:
     """Show histograms of the scores."""
-    from fastmetrics.commands.options import load_plugins, split
     from fastmetrics.results.histograms import histograms
 
     load_plugins(plugin)

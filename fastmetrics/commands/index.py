@@ -7,18 +7,18 @@ from typing import Annotated, Any
 
 import typer
 
-from fastmetrics.commands.options import VECTORS, Threads
+from fastmetrics.commands.options import Threads, VectorColumn, VectorFiles
 
 
 def index(
-    vectors: Annotated[str, typer.Argument(help=VECTORS, show_default=False)],
+    vectors: VectorFiles,
     *,
     output: Annotated[Path, typer.Option("--output", "-o", help="The folder of the index.")],
     metric: Annotated[str, typer.Option(help="Distance: cosine, euclidean or dot.")] = "cosine",
     method: Annotated[
         str | None, typer.Option(help="Method: exact, ivf, hnsw or pq; by default chosen by size.")
     ] = None,
-    column: Annotated[str | None, typer.Option(help="The column of vectors; by default the only one.")] = None,
+    column: VectorColumn = None,
     threads: Threads = None,
 ) -> None:
     """Build an index of vectors for searching."""

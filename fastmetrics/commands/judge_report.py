@@ -6,19 +6,18 @@ from typing import Annotated
 
 import typer
 
-from fastmetrics.commands.options import AsJson, By, Confidence, Judged, On, Prices
+from fastmetrics.commands.options import AsJson, By, Confidence, Judged, Label, On, Positive, Prices
+from fastmetrics.commands.text_values import name_list, pairs
 
 
 def judge_report(
     judged: Judged,
     *,
     labels: Annotated[str | None, typer.Option(help="The file of human labels.", metavar="FILE")] = None,
-    label: Annotated[str | None, typer.Option(help="The column of labels; by default the only numeric column.")] = None,
+    label: Label = None,
     by: By = None,
     on: On = None,
-    positive: Annotated[
-        float | None, typer.Option(help="Scores and labels of at least this value are positive.")
-    ] = None,
+    positive: Positive = None,
     ranges: Annotated[
         list[str] | None, typer.Option(help="Ranges of scores without a known rubric: judge_style=0:10,judge_tone=0:1.")
     ] = None,
@@ -30,15 +29,13 @@ def judge_report(
 
     Print how consistent judges are, how often they fail, and how far they agree with people and each other.
     """
-    from fastmetrics.commands.options import columns as names
-    from fastmetrics.commands.options import pairs
     from fastmetrics.results.judge_report import judge_report
 
     found = judge_report(
         judged,
         labels,
         label=label,
-        by=names(by, "--by"),
+        by=name_list(by, "--by"),
         on=on,
         positive=positive,
         ranges={axis: _span(axis, text) for axis, text in pairs(ranges, "--ranges", "AXIS=LOW:HIGH").items()},

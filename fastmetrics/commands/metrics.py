@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fastmetrics.commands.options import Plugins
+from fastmetrics.commands.options import Plugins, load_plugins
 
 if TYPE_CHECKING:
     from fastmetrics.declaration.metric import Metric
@@ -20,7 +20,6 @@ def metrics(
     rank: Annotated[bool, typer.Option("--rank", help="List the measures of the command rank instead.")] = False,
 ) -> None:
     """List the metrics, or explain one."""
-    from fastmetrics.commands.options import load_plugins
     from fastmetrics.metrics import REGISTRY
     from fastmetrics.plan.plan import parse
 

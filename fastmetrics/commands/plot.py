@@ -7,7 +7,20 @@ from typing import Annotated, Any
 
 import typer
 
-from fastmetrics.commands.options import OnlyMetrics, Overwrite, Plugins, Threads, VectorColumn
+from fastmetrics.commands.options import (
+    Bins,
+    By,
+    Dims,
+    EmbedderName,
+    OnlyMetrics,
+    Overwrite,
+    Plugins,
+    ProjectionMethod,
+    Threads,
+    VectorColumn,
+    load_plugins,
+)
+from fastmetrics.commands.text_values import name_list
 
 
 class Kind(StrEnum):
@@ -34,15 +47,13 @@ def plot(
     *,
     output: Annotated[str, typer.Option("--output", "-o", help="The .svg or .png file.", metavar="PATH")],
     metrics: OnlyMetrics = None,
-    by: Annotated[
-        list[str] | None, typer.Option(help="Columns whose values divide the rows into the segments of a heat map.")
-    ] = None,
-    bins: Annotated[int, typer.Option(help="Bins of a histogram.")] = 20,
-    method: Annotated[str, typer.Option(help="Of a projection: pca, pacmap or umap.")] = "pca",
-    dims: Annotated[int, typer.Option(help="Dimensions of a projection: 2 or 3.")] = 2,
+    by: By = None,
+    bins: Bins = 20,
+    method: ProjectionMethod = "pca",
+    dims: Dims = 2,
     column: VectorColumn = None,
     color: Annotated[str | None, typer.Option(help="Column that colours the points of a projection.")] = None,
-    embedder: Annotated[str | None, typer.Option(help="Embedding model, for a cache.")] = None,
+    embedder: EmbedderName = None,
     overwrite: Overwrite = False,
     threads: Threads = None,
     plugin: Plugins = None,
@@ -51,8 +62,6 @@ def plot(
 
     Histograms, intervals, segments, a trend, a cache's curve or a projection.
     """
-    from fastmetrics.commands.options import columns as names
-    from fastmetrics.commands.options import load_plugins
     from fastmetrics.core.threads import cores
     from fastmetrics.reporting.charts.plot import draw_into, picture_place
     from fastmetrics.vectors.embedding.embedding_models import check_name
@@ -62,7 +71,7 @@ def plot(
         check_name(embedder)
     options: dict[str, Any] = {"threads": cores(threads)}
     place = picture_place(output, inputs, overwrite)
-    chosen, cut = names(metrics, "--metrics"), names(by, "--by")
+    chosen, cut = name_list(metrics, "--metrics"), name_list(by, "--by")
     colors = None
     if kind is Kind.comparison:
         from fastmetrics.results.comparison import compare

@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from fastmetrics.commands.options import AsJson, BaselineName, Cluster, On, OnlyMetrics, Plugins, System
+from fastmetrics.commands.options import AsJson, BaselineName, Cluster, On, OnlyMetrics, Plugins, System, load_plugins
+from fastmetrics.commands.text_values import split
 
 
 def power(
@@ -40,7 +41,6 @@ def power(
 
     The variances come from a pilot, or are given.
     """
-    from fastmetrics.commands.options import load_plugins, split
     from fastmetrics.results.power import power as planned
 
     load_plugins(plugin)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from fastmetrics.commands.options import AsJson, Plugins, Runs
+from fastmetrics.commands.options import AsJson, Plugins, Runs, load_plugins
 
 
 def primary_table(runs: Runs, *, plugin: Plugins = None, as_json: AsJson = False) -> None:
@@ -12,7 +12,6 @@ def primary_table(runs: Runs, *, plugin: Plugins = None, as_json: AsJson = False
 
     They are N, Faithfulness, Overlap, F1, Tokens, Latency, Abstain Rate and Avg EM.
     """
-    from fastmetrics.commands.options import load_plugins
     from fastmetrics.results.primary_table import primary_table
 
     load_plugins(plugin)

@@ -6,15 +6,24 @@ from typing import Annotated
 
 import typer
 
-from fastmetrics.commands.options import AsJson, Overwrite, Seed, Threads, VectorColumn, VectorFiles
+from fastmetrics.commands.options import (
+    AsJson,
+    Dims,
+    Overwrite,
+    ProjectionMethod,
+    Seed,
+    Threads,
+    VectorColumn,
+    VectorFiles,
+)
 
 
 def project(
     vectors: VectorFiles,
     *,
     output: Annotated[str, typer.Option("--output", "-o", help="The file of points.", metavar="PATH")],
-    method: Annotated[str, typer.Option(help="pca, pacmap or umap; the last two are extras.")] = "pca",
-    dims: Annotated[int, typer.Option(help="Dimensions: 2 or 3.")] = 2,
+    method: ProjectionMethod = "pca",
+    dims: Dims = 2,
     sample: Annotated[
         int, typer.Option(help="Rows that pacmap and umap are fitted on; the others are placed by their neighbours.")
     ] = 5_000,

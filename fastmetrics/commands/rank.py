@@ -8,6 +8,7 @@ import typer
 
 from fastmetrics.commands.options import AsJson, Guard, NoRelevant, Overwrite, Threads
 from fastmetrics.commands.ranking_options import (
+    MISSING,
     Depth,
     DuplicateDocuments,
     Duplicates,
@@ -17,6 +18,7 @@ from fastmetrics.commands.ranking_options import (
     RankedRuns,
     RelevanceLevel,
 )
+from fastmetrics.commands.text_values import split
 
 
 def rank(
@@ -29,10 +31,7 @@ def rank(
     relevance_level: RelevanceLevel = 1,
     missing: Annotated[
         Missing | None,
-        typer.Option(
-            help="Judged queries that a run lacks: skip (left out, as by trec_eval; the default for one run), or zero "
-            "(score 0, as by trec_eval -c; the default for several)."
-        ),
+        typer.Option(help=MISSING),
     ] = None,
     no_relevant: NoRelevantQueries = NoRelevant.zero,
     duplicates: DuplicateDocuments = Duplicates.error,
@@ -46,7 +45,6 @@ def rank(
 
     Print means, and write the values of each query.
     """
-    from fastmetrics.commands.options import split
     from fastmetrics.retrieval.rank import MEASURES
     from fastmetrics.retrieval.rank import rank as rank_against
 

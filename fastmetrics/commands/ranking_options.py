@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from fastmetrics.commands.options import NoRelevant
+from fastmetrics.commands.options import NO_RELEVANT, NoRelevant
 
 
 class Missing(StrEnum):
@@ -24,15 +24,17 @@ class Duplicates(StrEnum):
     first = "first"
 
 
+MISSING = (
+    "Judged queries that a run lacks: skip (left out, as by trec_eval; the default for one run), or zero (score 0, as "
+    "by trec_eval -c; the default for several)."
+)
 Measures = Annotated[
     list[str] | None, typer.Option("--measures", "-m", help="Measures: ndcg@10,mrr,RBP(p=0.8).", metavar="MEASURE")
 ]
 RelevanceLevel = Annotated[
     float, typer.Option("--relevance-level", "-l", help="The lowest grade that counts as relevant.")
 ]
-NoRelevantQueries = Annotated[
-    NoRelevant, typer.Option("--no-relevant", help="Score of a query without relevant documents: zero, or undefined.")
-]
+NoRelevantQueries = Annotated[NoRelevant, typer.Option("--no-relevant", help=NO_RELEVANT)]
 DuplicateDocuments = Annotated[
     Duplicates,
     typer.Option("--duplicates", help="A document listed twice for one query: error, or first (keep the first)."),

@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from fastmetrics.commands.options import AsJson, Confidence, OnlyMetrics, Plugins
+from fastmetrics.commands.options import AsJson, Confidence, OnlyMetrics, Plugins, load_plugins
+from fastmetrics.commands.text_values import split
 
 
 def repeats(
@@ -28,7 +29,6 @@ def repeats(
 
     Print the variance between and within questions, pass@k and pass^k.
     """
-    from fastmetrics.commands.options import load_plugins, split
     from fastmetrics.results.repeats import repeats as over_repeats
 
     load_plugins(plugin)

@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from fastmetrics.commands.options import AllowDifferences, By, Overwrite, Plugins, Seed, Threads
+from fastmetrics.commands.options import AllowDifferences, By, Overwrite, Plugins, Seed, Threads, load_plugins
+from fastmetrics.commands.text_values import name_list
 
 
 class Language(StrEnum):
@@ -70,7 +71,6 @@ def report(
 
     It shows means, distributions, a comparison, and the rows behind them.
     """
-    from fastmetrics.commands.options import columns, load_plugins
     from fastmetrics.reporting.report import report as make
 
     load_plugins(plugin)
@@ -86,7 +86,7 @@ def report(
         vectors_column=vectors_column,
         rows=rows.value,
         runs=runs,
-        by=columns(by, "--by"),
+        by=name_list(by, "--by"),
         title=title,
         language=language.value,
         allow_differences=allow_differences,

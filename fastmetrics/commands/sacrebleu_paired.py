@@ -8,17 +8,16 @@ from typing import Annotated
 import typer
 
 from fastmetrics.commands.options import (
-    AllowDifferences,
     AsJson,
     AsMarkdown,
     BaselineName,
-    ByPosition,
     Names,
-    On,
     OnlyMetrics,
+    Pairing,
     System,
     Threads,
 )
+from fastmetrics.commands.text_values import name_list, split
 
 
 class Test(StrEnum):
@@ -51,9 +50,7 @@ def sacrebleu_paired(
     names: Names = None,
     baseline: BaselineName = None,
     system: System = None,
-    on: On = None,
-    by_position: ByPosition = False,
-    allow_differences: AllowDifferences = False,
+    pairing: Pairing,
     threads: Threads = None,
     as_json: AsJson = False,
     as_markdown: AsMarkdown = False,
@@ -62,13 +59,12 @@ def sacrebleu_paired(
 
     The numbers of --paired-bs and --paired-ar are the same, bit by bit.
     """
-    from fastmetrics.commands.options import columns, split
     from fastmetrics.errors import OptionError
     from fastmetrics.results.sacrebleu_paired import sacrebleu_paired
 
     if as_json and as_markdown:
         raise OptionError("choose one of --json and --markdown")
-    called = columns(names, "--names")
+    called = name_list(names, "--names")
     if called and len(called) != len(runs):
         raise OptionError(f"--names has {len(called)} names for {len(runs)} runs")
     if system is not None and len(runs) > 1:
@@ -82,9 +78,7 @@ def sacrebleu_paired(
         confidence_samples=confidence_samples,
         seed=seed,
         system=system,
-        on=on,
-        by_position=by_position,
-        allow_differences=allow_differences,
+        **pairing.values(),
         threads=threads,
     )
     if as_json:

@@ -7,23 +7,23 @@ from typing import Annotated
 
 import typer
 
-from fastmetrics.commands.options import GUARD, VECTORS, Threads, guarded
+from fastmetrics.commands.options import Guard, Output, Overwrite, Threads, VectorColumn, VectorFiles, guarded
 from fastmetrics.commands.terminal import print_error
 
 
 def search(
     index: Annotated[Path, typer.Argument(help="An index folder, written by the index command.", show_default=False)],
-    queries: Annotated[str, typer.Argument(help=VECTORS, show_default=False)],
+    queries: VectorFiles,
     *,
-    output: Annotated[str, typer.Option("--output", "-o", help="The file of rankings.", metavar="PATH")],
+    output: Output,
     k: Annotated[int, typer.Option("-k", help="Rows per query.")] = 10,
-    column: Annotated[str | None, typer.Option(help="The column of query vectors; by default the only one.")] = None,
+    column: VectorColumn = None,
     recall: Annotated[
         float, typer.Option(help="Share of the true neighbours that an approximate index should find.")
     ] = 0.98,
     threads: Threads = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output if it exists.")] = False,
-    guard: Annotated[bool, typer.Option("--guard/--no-guard", help=GUARD)] = True,
+    overwrite: Overwrite = False,
+    guard: Guard = True,
 ) -> None:
     """Find the nearest rows of an index for every query.
 

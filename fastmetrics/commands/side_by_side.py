@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from fastmetrics.commands.options import AsJson, Plugins, Runs
+from fastmetrics.commands.options import AsJson, Plugins, Runs, load_plugins
 
 
 def side_by_side(runs: Runs, *, plugin: Plugins = None, as_json: AsJson = False) -> None:
@@ -12,7 +12,6 @@ def side_by_side(runs: Runs, *, plugin: Plugins = None, as_json: AsJson = False)
 
     The table has one line for each metric and one column of means for each run.
     """
-    from fastmetrics.commands.options import load_plugins
     from fastmetrics.results.side_by_side import side_by_side
 
     load_plugins(plugin)

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from fastmetrics.commands.options import AsJson, Guard, Overwrite, Prices, guarded
+from fastmetrics.commands.text_values import name_list
 
 
 def stored_calls(
@@ -35,7 +36,6 @@ def stored_calls(
     as_json: AsJson = False,
 ) -> None:
     """Show, export or prune the store of model calls."""
-    from fastmetrics.commands.options import columns
     from fastmetrics.derive.call_store import CallStore
     from fastmetrics.derive.call_store_overview import export, prune_calls, stored_calls
 
@@ -45,7 +45,7 @@ def stored_calls(
         return
     with CallStore(store, create=False) as calls:
         if prune:
-            deleted = prune_calls(calls, columns(prune, "--prune"))
+            deleted = prune_calls(calls, name_list(prune, "--prune"))
             typer.echo(f"{deleted:,} calls deleted from {store}")
         if output is not None:
             rows, quoted = export(calls, output, overwrite=overwrite, guard=guard)

@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from fastmetrics.commands.options import AsJson, Plugins
+from fastmetrics.commands.options import AsJson, Plugins, load_plugins
+from fastmetrics.commands.terminal import print_lines, print_pieces
 
 
 def summarize(
@@ -19,8 +20,6 @@ def summarize(
 
     The table gives mean, standard deviation and extremes, and counts the rows without a score by reason.
     """
-    from fastmetrics.commands.options import load_plugins
-    from fastmetrics.commands.terminal import print_lines, print_pieces
     from fastmetrics.results.summary import summarize as summarize_table
 
     load_plugins(plugin)

@@ -15,7 +15,10 @@ from fastmetrics.commands.options import (
     Scores,
     Seed,
     Threads,
+    load_plugins,
 )
+from fastmetrics.commands.terminal import print_lines, print_pieces
+from fastmetrics.commands.text_values import name_list, split
 
 
 def summarize_by(
@@ -33,14 +36,12 @@ def summarize_by(
     as_json: AsJson = False,
 ) -> None:
     """Show means with intervals, also of segments."""
-    from fastmetrics.commands.options import columns, load_plugins, split
-    from fastmetrics.commands.terminal import print_lines, print_pieces
     from fastmetrics.results.interval_summary import summarize_by
 
     load_plugins(plugin)
     summary = summarize_by(
         scores,
-        by=columns(by, "--by"),
+        by=name_list(by, "--by"),
         metrics=split(metrics) or None,
         cluster=cluster,
         confidence=confidence,

@@ -6,43 +6,43 @@ from typing import Annotated
 
 import typer
 
-from fastmetrics.commands import log_options
-from fastmetrics.commands.options import Seed, Threads
+from fastmetrics.commands.log_options import (
+    AverageScores,
+    ChunkColumn,
+    Chunks,
+    LogOptions,
+    Positions,
+)
+from fastmetrics.commands.options import Cache, EmbedderName, Seed, Table, Threads
+from fastmetrics.commands.text_values import name_list
 
 
 def topic_coverage(
-    log: log_options.Logs,
+    log: Table,
     *,
     topics: Annotated[int, typer.Option(help="Number of topics.")] = 20,
-    embedder: log_options.Embedder = None,
-    cache: log_options.Cache = None,
-    k: log_options.Positions = 5,
+    embedder: EmbedderName = None,
+    cache: Cache = None,
+    k: Positions = 5,
     seed: Seed = 42,
-    chunks: Annotated[str | None, typer.Option(help="Table of chunks with their sources.", metavar="CHUNKS")] = None,
-    chunk_column: log_options.ChunkColumn = None,
+    chunks: Chunks = None,
+    chunk_column: ChunkColumn = None,
     source_column: Annotated[str, typer.Option(help="Column of sources in --chunks.")] = "source",
-    scores: log_options.Scores = None,
+    scores: AverageScores = None,
     failure: Annotated[
         str | None, typer.Option(help="Score from 0 to 1; failure is 1 - score. By default unanswered questions fail.")
     ] = None,
-    columns: log_options.ColumnNames = None,
-    schema: log_options.Schema = None,
-    format: log_options.Format = None,
-    output: log_options.Output = None,
-    overwrite: log_options.Overwrite = False,
+    options: LogOptions,
     threads: Threads = None,
-    as_json: log_options.AsJson = False,
 ) -> None:
     """Find topics of questions, and gaps of knowledge.
 
     Print what the knowledge base has on each topic.
     """
-    from fastmetrics.commands.options import columns as names
-    from fastmetrics.commands.options import pairs
     from fastmetrics.usage.topics.topic_coverage import topic_coverage
 
-    place = log_options.output_place(output, log, chunks, overwrite=overwrite)
-    found = topic_coverage(
+    place = options.place(log, chunks)
+    figures = topic_coverage(
         log,
         topics=topics,
         k=k,
@@ -52,11 +52,9 @@ def topic_coverage(
         chunks=chunks,
         chunk_column=chunk_column,
         source_column=source_column,
-        scores=names(scores, "--scores"),
+        scores=name_list(scores, "--scores"),
         failure=failure,
-        columns=pairs(columns),
-        schema=schema,
-        format=format,
         threads=threads,
+        **options.reading(),
     )
-    log_options.show(found, place, as_json)
+    options.show(figures, place)

@@ -16,6 +16,7 @@ from fastmetrics.commands.options import (
     Plugins,
     Seed,
     Threads,
+    load_plugins,
 )
 
 
@@ -35,7 +36,6 @@ def trend(
 
     The runs come first to last, each mean with its interval.
     """
-    from fastmetrics.commands.options import load_plugins
     from fastmetrics.results.trend import trend as over_runs
 
     load_plugins(plugin)

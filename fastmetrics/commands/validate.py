@@ -7,7 +7,23 @@ from typing import Annotated
 
 import typer
 
-from fastmetrics.commands.options import Plugins, Threads
+from fastmetrics.commands.options import (
+    INTERVAL,
+    AsJson,
+    Better,
+    Cluster,
+    Confidence,
+    Label,
+    On,
+    OnlyMetrics,
+    Plugins,
+    Positive,
+    Scores,
+    Seed,
+    Threads,
+    load_plugins,
+)
+from fastmetrics.commands.text_values import name_list, pairs, split
 
 
 class AssociationInterval(StrEnum):
@@ -18,38 +34,26 @@ class AssociationInterval(StrEnum):
 
 
 def validate(
-    scores: Annotated[str, typer.Argument(help="The score file or its address.", show_default=False)],
+    scores: Scores,
     labels: Annotated[str, typer.Argument(help="The file of human labels.", show_default=False)],
     *,
-    label: Annotated[str | None, typer.Option(help="The column of labels; by default the only numeric column.")] = None,
+    label: Label = None,
     raters: Annotated[list[str] | None, typer.Option(help="Columns of labels, one for each person: ann,bob.")] = None,
-    on: Annotated[
-        str | None, typer.Option(help="The column that pairs the rows; by default id, otherwise the position.")
-    ] = None,
-    metrics: Annotated[
-        list[str] | None, typer.Option("--metrics", "-m", help="Only these metrics: token_f1,jaccard.")
-    ] = None,
-    positive: Annotated[float | None, typer.Option(help="Labels of at least this value are positive.")] = None,
+    on: On = None,
+    metrics: OnlyMetrics = None,
+    positive: Positive = None,
     thresholds: Annotated[
         list[str] | None, typer.Option(help="Thresholds of metrics, instead of the best: token_f1=0.5.")
     ] = None,
-    interval: Annotated[
-        AssociationInterval, typer.Option(help="Kind of the intervals; percentile is that of the bootstrap.")
-    ] = AssociationInterval.auto,
+    interval: Annotated[AssociationInterval, typer.Option(help=INTERVAL)] = AssociationInterval.auto,
     resamples: Annotated[int, typer.Option(min=1, help="Samples for each bootstrap interval.")] = 2000,
-    confidence: Annotated[float, typer.Option(help="Confidence level of the intervals.")] = 0.95,
-    seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = 0,
-    cluster: Annotated[
-        str | None,
-        typer.Option(help="The column of labels or scores with the group of each row: session, document, question."),
-    ] = None,
-    better: Annotated[
-        list[str] | None,
-        typer.Option(help="Which direction is better, of scores and labels: my_score=lower,hallucinated=lower."),
-    ] = None,
+    confidence: Confidence = 0.95,
+    seed: Seed = 0,
+    cluster: Cluster = None,
+    better: Better = None,
     plugin: Plugins = None,
     threads: Threads = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Compare every metric with human labels.
 
@@ -57,8 +61,6 @@ def validate(
     """
     from rich.console import Console
 
-    from fastmetrics.commands.options import columns as names
-    from fastmetrics.commands.options import load_plugins, pairs, split
     from fastmetrics.results.validation import validate as hold
 
     load_plugins(plugin)
@@ -66,7 +68,7 @@ def validate(
         scores,
         labels,
         label=label,
-        raters=names(raters, "--raters"),
+        raters=name_list(raters, "--raters"),
         on=on,
         metrics=split(metrics) or None,
         positive=positive,

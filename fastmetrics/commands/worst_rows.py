@@ -19,7 +19,9 @@ from fastmetrics.commands.options import (
     Scores,
     System,
     guarded,
+    load_plugins,
 )
+from fastmetrics.commands.text_values import name_list, pairs
 
 _WIDTH = 80
 _LINES = 4
@@ -59,7 +61,6 @@ def worst_rows(
 
     With a baseline, show the largest losses or gains.
     """
-    from fastmetrics.commands.options import columns, load_plugins, pairs
     from fastmetrics.results.worst_rows import worst_rows
     from fastmetrics.tables.output.write_table import table_place, write_whole
 
@@ -74,7 +75,7 @@ def worst_rows(
         baseline=baseline,
         best=best,
         on=on,
-        by=columns(by, "--by") or None,
+        by=name_list(by, "--by") or None,
         segment=segment,
         system=system,
         other=other,

@@ -30,11 +30,12 @@ from fastmetrics.engines.in_memory import results_of
 from fastmetrics.engines.job import Job, Progress, RunOptions, RunResult, check_without_output
 from fastmetrics.engines.local import Threads
 from fastmetrics.engines.run import run_on
+from fastmetrics.engines.run_settings import FileSettings
 from fastmetrics.errors import OptionError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.tables.chunks import Limits
 from fastmetrics.tables.good_rows import good_batches
-from fastmetrics.tables.table_source import TableSource, open_table
+from fastmetrics.tables.table_source import TableSource
 
 
 @dataclass(frozen=True)
@@ -63,13 +64,9 @@ def answer(
     retry: Sequence[str] | str = (),
     sample: int | None = None,
     seed: int = 1,
-    format: str | None = None,
-    max_row_bytes: int | None = None,
-    on_error: str = "fail",
+    files: FileSettings | None = None,
     resume: bool = False,
     overwrite: bool = False,
-    work: str | Path | None = None,
-    guard: bool = True,
     progress: Callable[[Progress], None] | None = None,
     watch: Callable[[Spending], None] | None = None,
 ) -> Any:
@@ -117,12 +114,13 @@ def answer(
     limits = Limits(
         batch_rows=max(SIZES.asked_rows, getattr(chosen, "concurrency", 1)), part_rows=SIZES.answered_part_rows
     )
-    options = RunOptions(on_error, resume, overwrite, work, guard, progress, limits=limits)
+    files = files or FileSettings()
+    options = RunOptions(files, resume, overwrite, progress, limits)
     if output is None:
         check_without_output(options)
     elif isinstance(chosen, CallBot):
         check_apart(chosen.store_path, output)
-    opened = open_table(table, format, max_row_bytes)
+    opened = files.open(table)
     target = None if output is None else open_calls_output(output, opened, options)
     plan = planned(opened.names, chosen, system, columns, keep, retry, described(sample, seed), repeats)
     source = sampled(opened, plan.kinds, sample, seed)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,6 +12,7 @@ from fastmetrics.core.allowed_values import NotAllowedError, Optional, Real, Tex
 from fastmetrics.core.prices import Price
 from fastmetrics.derive.budget import LONGEST_REPLY, Budget
 from fastmetrics.derive.call import CallMaker, Message, Model
+from fastmetrics.derive.call_options import CallOptions
 from fastmetrics.derive.call_store import CallStore
 from fastmetrics.derive.circuit_breaker import CircuitBreaker
 from fastmetrics.derive.client import Connection, Retries
@@ -27,9 +27,6 @@ from fastmetrics.tables.output.targets import cache_folder
 
 MANY = 1_000_000_000
 STORE = "calls.sqlite"
-
-LONGEST_REPLY_BYTES = 1_048_576
-"""The longest reply that is read, unless ``max_reply_bytes`` says otherwise."""
 
 _PARAMETERS = {"temperature": 0}
 _REPLY_LIMITS = ("max_tokens", "max_completion_tokens")
@@ -71,25 +68,10 @@ _ALLOWED: Mapping[str, Any] = {
 }
 
 
-class CallSettings:
-    """Base class of settings for model calls; a subclass is a dataclass with these fields."""
+class CallSettings(CallOptions):
+    """Base class of what calls a model; a subclass is a dataclass that adds the ``model``."""
 
     model: str
-    base_url: str | None
-    endpoint: str | None
-    parameters: Mapping[str, Any] | None
-    max_chars: int
-    store: str | os.PathLike[str] | None
-    concurrency: int
-    rpm: float | None
-    tpm: float | None
-    timeout: float
-    tries: int
-    max_reply_bytes: int
-    max_calls: int | None
-    max_cost: float | None
-    prices: Mapping[str, Any] | str | os.PathLike[str] | None
-    pause: float
 
     def check_calls(self) -> None:
         """Raise ``OptionError`` for an invalid value of a field."""

@@ -21,10 +21,11 @@ from fastmetrics.derive.judge_maker import JudgeMaker
 from fastmetrics.derive.judge_plan import plan_judging
 from fastmetrics.derive.judge_settings import JudgeSettings
 from fastmetrics.derive.row_sample import described, sampled
+from fastmetrics.engines.run_settings import FileSettings
 from fastmetrics.errors import OptionError
 from fastmetrics.tables.chunks import Limits
 from fastmetrics.tables.good_rows import good_batches
-from fastmetrics.tables.table_source import TableSource, open_table
+from fastmetrics.tables.table_source import TableSource
 
 
 @dataclass(frozen=True)
@@ -63,8 +64,7 @@ def estimate_judging(
     lists: Sequence[str] | str = (),
     sample: int | None = None,
     seed: int = 1,
-    format: str | None = None,
-    max_row_bytes: int | None = None,
+    files: FileSettings | None = None,
 ) -> Estimate:
     """The calls that :func:`judge` would make with the same arguments; reads all rows and sends nothing.
 
@@ -80,7 +80,7 @@ def estimate_judging(
 
     Raises the errors of opening and reading the table, and ``ColumnError`` for a placeholder without a column.
     """
-    source, sampling = open_table(table, format, max_row_bytes), described(sample, seed)
+    source, sampling = (files or FileSettings()).open(table), described(sample, seed)
     plan = replace(plan_judging(source.names, settings, columns, schema, sample=sampling, lists=lists), max_unparsed=0)
     plan = replace(plan, keep=(), identity={})
     source = sampled(source, plan.kinds, sample, seed)
@@ -96,8 +96,7 @@ def estimate_answering(
     retry: Sequence[str] | str = (),
     sample: int | None = None,
     seed: int = 1,
-    format: str | None = None,
-    max_row_bytes: int | None = None,
+    files: FileSettings | None = None,
 ) -> Estimate:
     """The calls that :func:`answer` would make, as in :func:`estimate_judging`.
 
@@ -105,7 +104,7 @@ def estimate_answering(
     """
     if not isinstance(bot, CallSettings):
         raise OptionError("only the calls of a model can be estimated: this bot has none")
-    source = open_table(table, format, max_row_bytes)
+    source = (files or FileSettings()).open(table)
     statuses = (retry,) if isinstance(retry, str) else tuple(retry)
     plan = plan_answering(source.names, bot, columns=columns, keep=(), repeats=repeats, retry=statuses)
     source = sampled(source, plan.kinds, sample, seed)

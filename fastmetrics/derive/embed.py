@@ -19,9 +19,9 @@ from fastmetrics.engines.in_memory import results_of
 from fastmetrics.engines.job import Job, Progress, RunOptions, RunResult, check_without_output
 from fastmetrics.engines.local import Threads
 from fastmetrics.engines.run import open_output, run_on
+from fastmetrics.engines.run_settings import FileSettings
 from fastmetrics.errors import ColumnError, UnknownNameError
 from fastmetrics.errors.messages import Argument, quoted
-from fastmetrics.tables.table_source import open_table
 from fastmetrics.vectors.embedding.embedded_columns import SUFFIX, count, embedded, kind_of
 from fastmetrics.vectors.embedding.embedder import Embedder
 
@@ -90,12 +90,9 @@ def embed(
     output: str | Path | None = None,
     columns: Mapping[str, str] | None = None,
     keep: Sequence[str] | str | None = None,
-    format: str | None = None,
-    max_row_bytes: int | None = None,
-    on_error: str = "fail",
+    files: FileSettings | None = None,
     resume: bool = False,
     overwrite: bool = False,
-    work: str | Path | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> Any:
     """Embed text columns of a table, in memory or in files, for the metrics that read embeddings.
@@ -124,10 +121,11 @@ def embed(
     Raises ``ColumnError`` for a column that is missing, contains no text, or already has embeddings, or for lists of
     questions or answers, and the errors of reading and writing files.
     """
-    options = RunOptions(on_error, resume, overwrite, work, True, progress)
+    files = files or FileSettings()
+    options = RunOptions(files, resume, overwrite, progress)
     if output is None:
         check_without_output(options)
-    source = open_table(table, format, max_row_bytes)
+    source = files.open(table)
     target = None if output is None else open_output(output, source, options)
     maker = _maker(source.names, embedder, listed(of), columns, None if keep is None else listed(keep))
     if target is not None:

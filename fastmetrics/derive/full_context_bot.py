@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from fastmetrics.derive.prompt_bot import FENCED, PromptBot
+from fastmetrics.core.settings import about, with_parameters
+from fastmetrics.derive.call_options import KNOWLEDGE, MODEL
+from fastmetrics.derive.prompt_bot import FENCED, NAME, PROMPT, PromptBot
 from fastmetrics.errors import OptionError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.tables.remote.small_files import read_text
@@ -25,6 +27,7 @@ Answer the question from the text below. If the text does not hold the answer, s
 Answer:"""
 
 
+@with_parameters
 @dataclass(frozen=True)
 class FullContextBot(PromptBot):
     """A bot that sends each question with the whole ``knowledge``: p = template(knowledge, question), a = M(p).
@@ -34,28 +37,7 @@ class FullContextBot(PromptBot):
     tokens than the ``context_window`` (estimated at four bytes each), is an error before the first call, because no
     part of the knowledge may be dropped silently.  The other settings are as in :func:`judge`.
 
-    Parameters:
-
-    - ``knowledge``: the text that the model reads
-    - ``model``: the model, by the server's name
-    - ``name``: the name of the bot
-    - ``template``: the prompt, with columns in braces
-    - ``context_window``: the maximum tokens of a prompt
-    - ``base_url``: the server's address
-    - ``endpoint``: the name of the server in the store
-    - ``parameters``: the parameters of each call
-    - ``max_chars``: the maximum characters of a prompt
-    - ``store``: the file that stores all calls
-    - ``concurrency``: the maximum number of concurrent calls
-    - ``rpm``: the maximum requests per minute
-    - ``tpm``: the maximum tokens per minute
-    - ``timeout``: the timeout of a call, in seconds
-    - ``tries``: the maximum attempts of a call
-    - ``max_reply_bytes``: the maximum bytes of a reply
-    - ``max_calls``: the maximum requests of the run
-    - ``max_cost``: the maximum cost of the run, by ``prices``
-    - ``prices``: the prices of models, a table or a file
-    - ``pause``: the seconds before the second attempt of a call
+    {parameters}
 
     >>> bot = FullContextBot("Paris is the capital of France.", "m", base_url="http://localhost:8000/v1")
     >>> print(bot.prompt(question="Which city is the capital?").splitlines()[-3])
@@ -65,10 +47,10 @@ class FullContextBot(PromptBot):
     full-context baseline.
     """
 
-    knowledge: str
-    model: str
-    name: str = field(default="full-context", kw_only=True)
-    template: str = field(default=TEMPLATE, kw_only=True)
+    knowledge: str = field(metadata=about(KNOWLEDGE))
+    model: str = field(metadata=about(MODEL))
+    name: str = field(default="full-context", kw_only=True, metadata=NAME)
+    template: str = field(default=TEMPLATE, kw_only=True, metadata=PROMPT)
     kind = "full-context"
 
     def check_placeholders(self) -> None:

@@ -30,11 +30,11 @@ from fastmetrics.derive.rubric import Rubric
 from fastmetrics.derive.store_file import check_apart
 from fastmetrics.engines.in_memory import results_of
 from fastmetrics.engines.job import Progress, RunOptions, check_without_output
+from fastmetrics.engines.run_settings import FileSettings
 from fastmetrics.errors import OptionError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.tables.chunks import Limits
 from fastmetrics.tables.output.encoders import undefined_as_null
-from fastmetrics.tables.table_source import open_table
 
 
 def judge(
@@ -50,13 +50,9 @@ def judge(
     seed: int = 1,
     until: str | None = None,
     baseline: Any = None,
-    format: str | None = None,
-    max_row_bytes: int | None = None,
-    on_error: str = "fail",
+    files: FileSettings | None = None,
     resume: bool = False,
     overwrite: bool = False,
-    work: str | Path | None = None,
-    guard: bool = True,
     name: str | None = None,
     times: bool = False,
     progress: Callable[[Progress], None] | None = None,
@@ -134,13 +130,14 @@ def judge(
     judging = rubrics if isinstance(rubrics, JudgeSettings) else JudgeSettings(rubrics, **settings)
     # batches that fill the window, even while the last calls of a batch are pending
     limits = Limits(batch_rows=max(SIZES.asked_rows, judging.concurrency), part_rows=SIZES.answered_part_rows)
-    options = RunOptions(on_error, resume, overwrite, work, guard, progress, limits=limits)
+    files = files or FileSettings()
+    options = RunOptions(files, resume, overwrite, progress, limits)
     argument("name", name, Optional(Text(200, "a name")))
     if output is None:
         check_without_output(options, name=name)
     else:
         check_apart(judging.store_path, output)
-    opened = open_table(table, format, max_row_bytes)
+    opened = files.open(table)
     target = None if output is None else open_calls_output(output, opened, options)
     plan = plan_judging(
         opened.names,
@@ -163,7 +160,7 @@ def judge(
             watch(budget.spending)
         maker, began = JudgeMaker(plan, window), now() if times else None
         if ending is not None:
-            rows = RowsByNumber(source, plan.kinds, skip=on_error == "skip")
+            rows = RowsByNumber(source, plan.kinds, skip=files.on_error == "skip")
             ended, asked = judge_until(ending, rows.total, rows.take, maker, lambda: budget.spending.ended)
             source = source if asked is None else MarkedSource(source, rows, asked)
             budget.spending.found = 0  # the rows are read again, and their replies from the store counted again

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -11,8 +10,11 @@ from typing import Any
 
 from fastmetrics.core.allowed_values import Optional, Text, Whole, argument
 from fastmetrics.core.prices import estimated_tokens
+from fastmetrics.core.settings import about, with_parameters
+from fastmetrics.derive import call_options
 from fastmetrics.derive.call import Call, CallMaker, Message
-from fastmetrics.derive.call_settings import LONGEST_REPLY_BYTES, MANY, CallSettings
+from fastmetrics.derive.call_options import MODEL, BotOptions
+from fastmetrics.derive.call_settings import MANY, CallSettings
 from fastmetrics.derive.prompt import mark
 from fastmetrics.derive.template import split_template, text_of
 from fastmetrics.errors import InputError, OptionError
@@ -35,33 +37,18 @@ Answer the question from the passages below. If the passages do not hold the ans
 {{question}}
 </question id={{fence}}>
 Answer:"""
+NAME = about("The name of the bot.")
+PROMPT = about(call_options.TEMPLATE)
 _FENCE = "fence"
 """The placeholder of a code that occurs in no text of the row."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class PromptBot(CallSettings):
+class PromptBot(BotOptions, CallSettings):
     """Base class of the bots of a model: ``template`` with the row's columns is the prompt."""
 
-    name: str
-    template: str
-    context_window: int | None = None
-    base_url: str | None = None
-    endpoint: str | None = None
-    parameters: Mapping[str, Any] | None = None
-    max_chars: int = 400_000
-    store: str | os.PathLike[str] | None = None
-    concurrency: int = 16
-    rpm: float | None = None
-    tpm: float | None = None
-    timeout: float = 60.0
-    tries: int = 5
-    max_reply_bytes: int = LONGEST_REPLY_BYTES
-    max_calls: int | None = None
-    max_cost: float | None = None
-    prices: Mapping[str, Any] | str | os.PathLike[str] | None = None
-    pause: float = field(default=0.5, repr=False)
-    """Seconds before the second attempt of a call, doubled for each later one."""
+    name: str = field(metadata=NAME)
+    template: str = field(metadata=PROMPT)
 
     kind = ""
     """The name of this kind of bot."""
@@ -150,6 +137,7 @@ class PromptBot(CallSettings):
         return {"bot": self.kind, **asked, "text": digest}
 
 
+@with_parameters
 @dataclass(frozen=True)
 class GivenContextsBot(PromptBot):
     """A bot that answers from the contexts of each row: p = template(columns of the row), a = M(p).
@@ -161,27 +149,7 @@ class GivenContextsBot(PromptBot):
     A row in which one of the columns is null, or an empty list, has no answer and the status ``missing``.  Limits are
     as in :class:`FullContextBot`, the other settings as in :func:`judge`.
 
-    Parameters:
-
-    - ``model``: the model, by the server's name
-    - ``name``: the name of the bot
-    - ``template``: the prompt, with columns in braces
-    - ``context_window``: the maximum tokens of a prompt
-    - ``base_url``: the server's address
-    - ``endpoint``: the name of the server in the store
-    - ``parameters``: the parameters of each call
-    - ``max_chars``: the maximum characters of a prompt
-    - ``store``: the file that stores all calls
-    - ``concurrency``: the maximum number of concurrent calls
-    - ``rpm``: the maximum requests per minute
-    - ``tpm``: the maximum tokens per minute
-    - ``timeout``: the timeout of a call, in seconds
-    - ``tries``: the maximum attempts of a call
-    - ``max_reply_bytes``: the maximum bytes of a reply
-    - ``max_calls``: the maximum requests of the run
-    - ``max_cost``: the maximum cost of the run, by ``prices``
-    - ``prices``: the prices of models, a table or a file
-    - ``pause``: the seconds before the second attempt of a call
+    {parameters}
 
     >>> bot = GivenContextsBot("m", base_url="http://localhost:8000/v1", template="{contexts} {question}")
     >>> bot.prompt(contexts=["Paris is the capital."], question="Which city is it?")
@@ -190,7 +158,7 @@ class GivenContextsBot(PromptBot):
     Raises ``OptionError`` for an invalid setting, and for a template without a column.  Source: S2, tier 2.
     """
 
-    model: str
-    name: str = field(default="given-contexts", kw_only=True)
-    template: str = field(default=TEMPLATE, kw_only=True)
+    model: str = field(metadata=about(MODEL))
+    name: str = field(default="given-contexts", kw_only=True, metadata=NAME)
+    template: str = field(default=TEMPLATE, kw_only=True, metadata=PROMPT)
     kind = "given-contexts"

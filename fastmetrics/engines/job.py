@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 
-from fastmetrics.core.allowed_values import Choice, Optional, Rows, argument
+from fastmetrics.engines.run_settings import FileSettings
 from fastmetrics.engines.score_chunk import Score
 from fastmetrics.engines.span_parts import Finished, Task
 from fastmetrics.errors import OptionError
@@ -50,44 +50,40 @@ class Job:
 
 @dataclass(frozen=True)
 class RunOptions:
-    """Options of a run, from the command line to the engine; none of them changes a score.
+    """Options of a run, from the caller to the engine; none of them changes a score.
 
-    ``on_error="skip"`` writes bad rows to a file of rejects; ``resume`` continues an interrupted run, and ``overwrite``
-    replaces an output.  ``work`` is the local folder for the parts of an output in a store, ``guard`` adds a quote
-    before text of CSV that a spreadsheet would run, ``progress`` is called with the progress of the run.
-    ``batch_rows`` limits the rows of a batch; ``limits`` has further limits of batches and parts.
+    ``files`` has the settings of the files read and written; ``resume`` continues an interrupted run, and ``overwrite``
+    replaces an output.  ``progress`` is called with the progress of the run, and ``limits`` limits batches and parts.
     """
 
-    on_error: str = "fail"
+    files: FileSettings = field(default_factory=FileSettings)
     resume: bool = False
     overwrite: bool = False
-    work: str | Path | None = None
-    guard: bool = True
     progress: Callable[[Progress], None] | None = None
-    batch_rows: int | None = None
     limits: Limits | None = None
 
-    def __post_init__(self) -> None:
-        """Raise ``OptionError`` for an invalid value."""
-        argument("on_error", self.on_error, Choice("fail", "skip"))
-        argument("batch_rows", self.batch_rows, Optional(Rows))
+    @classmethod
+    def of(cls, **options: Any) -> RunOptions:
+        """The options, with the settings of files among them by their own names."""
+        names = {field.name for field in fields(FileSettings)} & options.keys()
+        files = FileSettings(**{name: options.pop(name) for name in names})
+        return cls(files, **options)
 
 
-_IN_MEMORY = ("limits", "progress")
-"""The options that results in memory have too."""
+_OF_OUTPUTS = ("batch_rows", "on_error", "work", "guard")
+"""The settings of files that results in memory lack."""
 
 
 def check_without_output(options: RunOptions, **others: Any) -> None:
     """Raise ``OptionError`` for an option of files of results; ``others`` are further ones, None where not given."""
-    defaults = RunOptions()
-    values = {field.name: getattr(options, field.name) for field in fields(options)}
-    set_ = {
-        name: value for name, value in values.items() if value != getattr(defaults, name) and name not in _IN_MEMORY
-    }
-    for name, value in {**set_, **{name: value for name, value in others.items() if value is not None}}.items():
-        raise OptionError(
-            Argument(name, value), ": applies to results in a file; name the file with ", Argument("output")
-        )
+    values: dict[str, Any] = {name: getattr(options.files, name) for name in _OF_OUTPUTS}
+    changed = {name: value for name, value in values.items() if value != getattr(FileSettings, name)}
+    switches = {name: True for name in ("resume", "overwrite") if getattr(options, name)}
+    for name, value in {**changed, **switches, **others}.items():
+        if value is not None:
+            raise OptionError(
+                Argument(name, value), ": applies to results in a file; name the file with ", Argument("output")
+            )
 
 
 @dataclass(frozen=True)

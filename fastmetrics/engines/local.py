@@ -48,7 +48,7 @@ def _watched(results: Iterator[Scored], watcher: Watcher) -> Iterator[Scored]:
 
 
 def run(source: TableSource, job: Job, output: str | Path, *, threads: int = 1, **options: Any) -> RunResult:
-    """Score ``source`` into ``output`` on threads of this process: ``run_on`` with ``RunOptions(**options)``.
+    """Score ``source`` into ``output`` on threads of this process: ``run_on`` with ``RunOptions.of(**options)``.
 
     >>> import pathlib, tempfile, pyarrow as pa, pyarrow.compute as pc
     >>> from fastmetrics.tables import open_source
@@ -60,5 +60,5 @@ def run(source: TableSource, job: Job, output: str | Path, *, threads: int = 1, 
     >>> result.rows, result.output.read_text()
     (1, '{"length": 3}\\n')
     """
-    chosen = RunOptions(**options)
+    chosen = RunOptions.of(**options)
     return run_on(Threads(threads), source, job, open_output(output, source, chosen), chosen)

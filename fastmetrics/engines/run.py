@@ -32,12 +32,13 @@ from fastmetrics.tables.table_source import TableSource
 def _limits(target: Output, options: RunOptions) -> Limits:
     """The given or default limits; the number of rows per batch does not change the parts."""
     limits = options.limits or (Limits(part_rows=SIZES.folder_part_rows) if target.folder else Limits())
-    return limits if options.batch_rows is None else replace(limits, batch_rows=options.batch_rows)
+    rows = options.files.batch_rows
+    return limits if rows is None else replace(limits, batch_rows=rows)
 
 
 def open_output(output: str | Path, source: TableSource, options: RunOptions, *others: Any) -> Output:
     """The output of a run, which reads ``others`` too; raises ``OutputError`` if it exists or cannot be written."""
-    target = Output(output, options.work, guard=options.guard)
+    target = Output(output, options.files.work, guard=options.files.guard)
     inputs = [[file.path for file in source.files], others]
     target.check(inputs, resume=options.resume, overwrite=options.overwrite)
     return target
@@ -64,7 +65,7 @@ class _Run:
         self._job = job
         self._output = output
         self._limits = _limits(output, options)
-        self._skip = options.on_error == "skip"
+        self._skip = options.files.on_error == "skip"
         self._resume = options.resume
         self._progress = options.progress
         self._work = output.work

@@ -18,6 +18,7 @@ from fastmetrics.core.threads import cores, ordered
 from fastmetrics.engines.in_memory import results_of
 from fastmetrics.engines.job import Progress, RunOptions, check_without_output
 from fastmetrics.engines.run import open_output
+from fastmetrics.engines.run_settings import FileSettings, RayCluster
 from fastmetrics.errors import ColumnError, OptionError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.plan.declared import to_store
@@ -26,7 +27,7 @@ from fastmetrics.plan.score_batch import Scorer, score_batch, slices
 from fastmetrics.scoring.score_output import (
     about_run,
     columns_read,
-    engine_named,
+    engine_of,
     fitted,
     identity,
     now,
@@ -35,7 +36,7 @@ from fastmetrics.scoring.score_output import (
 )
 from fastmetrics.tables.frame_source import FrameSource
 from fastmetrics.tables.remote.addresses import is_url
-from fastmetrics.tables.table_source import TableSource, open_table
+from fastmetrics.tables.table_source import TableSource
 
 
 def score(
@@ -53,18 +54,11 @@ def score(
     lists: Sequence[str] | str = (),
     keep_counts: bool = False,
     threads: int | None = None,
-    format: str | None = None,
-    max_row_bytes: int | None = None,
-    batch_rows: int | None = None,
-    on_error: str = "fail",
+    files: FileSettings | None = None,
     resume: bool = False,
     overwrite: bool = False,
-    work: str | Path | None = None,
-    guard: bool = True,
     progress: Callable[[Progress], None] | None = None,
-    engine: str = "local",
-    workers: int | None = None,
-    address: str | None = None,
+    engine: str | RayCluster = "local",
     name: str | None = None,
     times: bool = False,
 ) -> Any:
@@ -74,7 +68,8 @@ def score(
     dict of columns, a list of dicts, or a list or generator of record batches.  Only the columns that a metric needs
     are converted; other columns may have any type.  A path, or a list of paths, means files: Parquet, JSON lines, CSV,
     TSV or Arrow files, folders or globs, addresses (``s3://``, ``gs://``, ``hdfs://``, ``file://`` and the schemes of
-    fsspec), or ``"-"``, standard input; ``format`` is their format, if their suffixes do not show it.
+    fsspec), or ``"-"``, standard input.  ``files`` has the settings of files, a :class:`FileSettings`: their ``format``
+    if the suffixes do not show it, what to do ``on_error`` and others.
 
     ``metrics`` are names, optionally with options, in a list or separated by commas:
     ``"token_f1,squad_f1(version=2)"``.  ``suites`` are whole families whose columns exist: lexical, answerability,
@@ -108,9 +103,10 @@ def score(
     With ``output``, files of any size are scored with memory bounded by the batch size and the number of threads, and
     the result has the ``run``, with the paths and numbers of rows, and the ``summary``.  ``output`` is a file, whose
     suffix selects the format, or a folder of Parquet parts, or an address; before the upload, scores are written to the
-    local folder ``work``, by default in the user's cache.  The output is atomic; an existing one is replaced only with
-    ``overwrite=True``, and ``resume=True`` continues a killed run and gives the same bytes.  ``on_error="skip"`` writes
-    bad rows, including rows of more than ``max_row_bytes`` (64 MiB by default), to a rejects file and counts them.
+    local folder ``work`` of ``files``, by default in the user's cache.  The output is atomic; an existing one is
+    replaced only with ``overwrite=True``, and ``resume=True`` continues a killed run and gives the same bytes.  With
+    ``on_error="skip"`` in ``files``, bad rows, including rows of more than ``max_row_bytes`` (64 MiB by default), go to
+    a rejects file and are counted.
 
     >>> import tempfile, pathlib
     >>> folder = pathlib.Path(tempfile.mkdtemp())
@@ -126,11 +122,13 @@ def score(
     of the call that finished it.  ``list_runs`` lists the outputs in a folder with this information.
 
     In CSV and TSV, kept text that a spreadsheet would run as a formula (``=1+1``) gets a leading quote, unless
-    ``guard=False``.  The metadata beside a file of text (``OUT.meta.json``) count such cells and state the types of the
-    columns, so this package reads the file back as it was written: without the quotes, and with lists, nulls and times.
+    ``files`` has ``guard=False``.  The metadata beside a file of text (``OUT.meta.json``) count such cells and state
+    the types of the columns, so this package reads the file back as it was written: without the quotes, and with lists,
+    nulls and times.
 
-    ``engine="ray"`` scores on ``workers`` processes of the Ray cluster at ``address``, or of a cluster that it starts
-    on this machine.  The output has the same bytes, and a run started on one engine may be resumed on the other.
+    ``engine=fm.RayCluster(workers=8, address=...)`` scores on processes of a Ray cluster; ``"ray"`` is one that is
+    started on this machine, with a process per core.  The output has the same bytes, and a run started on one engine
+    may be resumed on the other.
 
     Raises ``ColumnError`` for a column that is missing, duplicated or of the wrong type, ``UnknownNameError`` for an
     unknown metric, ``InputError`` for text that is not UTF-8 and, with file and row, for bad data, ``OptionError`` for
@@ -139,19 +137,19 @@ def score(
     repeatedly.
     """
     chosen = metrics, columns, schema, keep, suites, embedder, cache, no_relevant, lists
-    options = RunOptions(on_error, resume, overwrite, work, guard, progress, batch_rows)
+    files = files or FileSettings()
+    options = RunOptions(files, resume, overwrite, progress)
     named = argument("name", name, Optional(Text(200, "a name")))
     if output is None:
-        cluster = {"engine": None if engine == "local" else engine, "workers": workers, "address": address}
-        check_without_output(options, **cluster, name=name, times=times or None)
+        check_without_output(options, engine=None if engine == "local" else engine, name=name, times=times or None)
     if _is_distributed(table):
         return _distributed(table, chosen, threads, output, keep_counts)
     if output is None:
         number = cores(threads)
-        source = open_table(table, format, max_row_bytes)
+        source = files.open(table)
         return _scores(source, plan_table(source, *chosen, keep_counts=keep_counts), number, progress)
-    runner = engine_named(engine, threads, workers, address)
-    source = open_table(table, format, max_row_bytes)
+    runner = engine_of(engine, threads)
+    source = files.open(table)
     # Open the output first: planning may read all rows, and an unwritable output should fail at once.
     target = open_output(output, source, options)
     planned = plan_table(source, *chosen, keep_counts=keep_counts)

@@ -21,6 +21,7 @@ from fastmetrics.core.threads import cores
 from fastmetrics.engines.job import Engine, Job, RunOptions, RunResult
 from fastmetrics.engines.local import Threads
 from fastmetrics.engines.run import run_on
+from fastmetrics.engines.run_settings import RayCluster
 from fastmetrics.errors import OptionError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.plan.corpus_values import caution_notes, finish_all
@@ -63,23 +64,19 @@ def write_scores(
     return ScoredFiles(result, _summary(result, planned, result.output if address is None else address))
 
 
-def engine_named(
-    name: str, threads: int | None, workers: int | None, address: str | None
-) -> AbstractContextManager[Engine]:
-    """The requested engine; raises ``OptionError`` for an unknown engine, or for an option it does not have."""
-    if name == "local":
-        if workers is not None or address is not None:
-            local = Argument("workers"), " and ", Argument("address"), " are of the engine ray; the local one has "
-            raise OptionError(*local, Argument("threads"))
+def engine_of(engine: str | RayCluster, threads: int | None) -> AbstractContextManager[Engine]:
+    """The requested engine; raises ``OptionError`` for an unknown engine, or for threads of Ray."""
+    if engine == "local":
         return nullcontext(Threads(cores(threads)))
-    if name != "ray":
-        raise OptionError(Argument("engine", name), ": expected local or ray")
+    if not isinstance(engine, RayCluster) and engine != "ray":
+        raise OptionError(Argument("engine", engine), ": expected local or ray")
     if threads is not None:
         alone = Argument("threads"), " is of the local engine; ray has ", Argument("workers"), ", each of one thread"
         raise OptionError(*alone)
     from fastmetrics.engines.ray import RayEngine
 
-    return RayEngine(workers, address)
+    cluster = engine if isinstance(engine, RayCluster) else RayCluster()
+    return RayEngine(cluster.workers, cluster.address)
 
 
 def plan_table(

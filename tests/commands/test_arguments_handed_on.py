@@ -52,16 +52,13 @@ CASES: list[tuple[str, str, dict[str, Any], set[str]]] = [
     ("scoring.score.score", "plan_table", {"table": TABLE}, set()),
     ("scoring.score.score", "plan_table", {"table": "FILE", "output": "OUT"}, set()),
     ("scoring.score.score", "RunOptions", {"table": "FILE", "output": "OUT"}, set()),
-    ("scoring.score.score", "open_table", {"table": "FILE", "output": "OUT"}, {"table"}),
     ("scoring.profile.profile", "plan_table", {"table": TABLE}, set()),
     ("derive.judge.judge", "plan_judging", {"table": "FILE", "output": "OUT", "rubrics": "JUDGE"}, DRAWN),
     ("derive.judge.judge", "plan_judging", {"table": TABLE, "rubrics": "JUDGE"}, DRAWN),
     ("derive.judge.judge", "RunOptions", {"table": "FILE", "output": "OUT", "rubrics": "JUDGE"}, set()),
-    ("derive.judge.judge", "open_table", {"table": "FILE", "output": "OUT", "rubrics": "JUDGE"}, {"table"}),
     ("derive.answer.answer", "planned", {"table": "FILE", "output": "OUT", "bot": "BOT"}, {"sample", "bot"}),
     ("derive.answer.answer", "planned", {"table": TABLE, "bot": "BOT"}, {"sample", "bot"}),
     ("derive.answer.answer", "RunOptions", {"table": "FILE", "output": "OUT", "bot": "BOT"}, set()),
-    ("derive.answer.answer", "open_table", {"table": "FILE", "output": "OUT", "bot": "BOT"}, {"table"}),
 ]
 """Function, the one behind it, arguments that it needs, and those that are converted on the way."""
 
@@ -77,11 +74,8 @@ def value_of(name: str, default: Any) -> Any:
         **RANKING,
         **READING,
         "keep": ["text"],
-        "on_error": "skip",
+        "files": fm.FileSettings(on_error="skip", batch_rows=59, max_row_bytes=61_000, format="jsonl", work="w"),
         "seed": 53,
-        "batch_rows": 59,
-        "max_row_bytes": 61_000,
-        "format": "jsonl",
         "metrics": ["jaccard"],
         "measures": ["mrr"],
         "tests": "t",
@@ -96,7 +90,6 @@ def value_of(name: str, default: Any) -> Any:
         "prices": {"m": {"input": 1, "output": 2}},
         "base_url": "http://v/v1",
         "system": "v_system",
-        "work": None,
     }
     if name in values:
         return values[name]
@@ -134,7 +127,7 @@ def test_shared_arguments_arrive(
     call = getattr(module, name)
     parameters = inspect.signature(call).parameters
     shared = parameters.keys() & target.parameters.keys() - converted
-    assert len(shared) > 2 - behind.startswith("open_")
+    assert len(shared) > 2
     arguments = {key: value_of(key, parameters[key].default) for key in shared} | {
         key: made.get(value, value) if isinstance(value, str) else value for key, value in needed.items()
     }
@@ -150,6 +143,30 @@ def test_shared_arguments_arrive(
 def _plain(value: Any) -> Any:
     """Tuples as lists."""
     return list(value) if isinstance(value, tuple) else value
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda path, files: fm.score(path, output=path.with_suffix(".csv"), files=files),
+        lambda path, files: fm.score(path, "answer_words", files=files),
+        lambda path, files: fm.judge(path, "safety", model="m", files=files),
+        lambda path, files: fm.answer(path, lambda question: question, files=files),
+        lambda path, files: fm.embed(path, fm.Embedder(lambda texts: np.ones((len(texts), 1))), files=files),
+    ],
+)
+def test_files_are_read_by_their_settings(tmp_path: Any, monkeypatch: pytest.MonkeyPatch, call: Any) -> None:
+    """The functions with settings of files open the table by these."""
+    opened: list[Any] = []
+
+    def record(*arguments: Any) -> None:
+        opened.append(arguments)
+        raise Arrived
+
+    monkeypatch.setattr("fastmetrics.tables.table_source.open_table", record)
+    with pytest.raises(Arrived):
+        call(tmp_path / "rows.txt", fm.FileSettings(format="jsonl", max_row_bytes=61_000))
+    assert opened == [(tmp_path / "rows.txt", "jsonl", 61_000)]
 
 
 def test_a_comparison_reports_the_detectable_difference_at_its_confidence() -> None:

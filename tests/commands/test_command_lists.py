@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fastmetrics.commands.options import columns, pairs
+from fastmetrics.commands.text_values import name_list, pairs
 from fastmetrics.errors import OptionError
 from tests.support.program import program
 
@@ -20,8 +20,8 @@ def quoted(name):
 @given(st.lists(st.text(st.characters(blacklist_characters="\r\n\0", blacklist_categories=["Cs"])), max_size=4))
 def test_any_names_can_be_written(names):
     named = [name for name in names if name.strip()]
-    assert columns([",".join(map(quoted, named))] if named else [""], "--keep") == named
-    assert columns(list(map(quoted, named)), "--keep") == named
+    assert name_list([",".join(map(quoted, named))] if named else [""], "--keep") == named
+    assert name_list(list(map(quoted, named)), "--keep") == named
     mapped = dict.fromkeys(f"c{place}" for place in range(len(named)))
     written = [quoted(f"{key}={name}") for key, name in zip(mapped, named, strict=True)]
     assert pairs([",".join(written)]) == dict(zip(mapped, named, strict=True))
@@ -31,7 +31,7 @@ def test_any_names_can_be_written(names):
 @pytest.mark.parametrize("text", ['"a', '"a"b'])
 def test_unclosed_quote_raises(option, text):
     with pytest.raises(OptionError, match=f"^{option} '{text}': expected a line of CSV"):
-        columns([text], option)
+        name_list([text], option)
 
 
 def test_columns_of_any_name_are_read_and_kept(tmp_path):

@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import typer.models
 
 import fastmetrics as fm
 import fastmetrics.commands
-from fastmetrics.commands import COMMANDS, load
+from fastmetrics.commands import COMMANDS, all_commands, load
 
 NO_FUNCTION = {
     "metrics": "lists the metrics, as fm.__all__ and their docstrings do",
@@ -56,11 +57,7 @@ ONLY_COMMAND = {
     "plot": _all(
         "kind inputs metrics by bins method dims column embedder threads", "make the result that the function draws"
     ),
-    "answer": _all(
-        "knowledge template faq model base_url endpoint parameters max_chars context_window store concurrency rpm tpm "
-        "timeout tries max_reply_bytes max_calls max_cost prices dry_run",
-        "make the bot that the function takes, or estimate its cost",
-    ),
+    "answer": {"faq": "makes the bot that the function takes", "dry_run": "estimates the cost"},
     "judge": {"dry_run": "estimates the cost"},
     "embed": {"cache": "of the embedder that the function takes"},
 }
@@ -74,11 +71,16 @@ ONLY_FUNCTION = {
 }
 """Parameters that no option has."""
 
+NO_OPTIONS = {"judge": {"pause"}, "answer": {"pause", "name"}}
+"""Settings of a judge and of a bot that only tests change, and the name of a bot, which is its --system."""
+
 CALLBACKS = {"progress", "watch"}
 """Functions, which a command line cannot give."""
 
-DEFAULTS = {("embed", "embedder"): "wordllama"}
+DEFAULTS = {("embed", "embedder"): "wordllama", ("answer", "knowledge"): None, ("answer", "model"): None}
 """Defaults of options whose parameter is required."""
+OWN = {("answer", "template")}
+"""Options whose default depends on another option."""
 
 
 def behind(command: str) -> Callable[..., Any]:
@@ -90,11 +92,14 @@ def behind(command: str) -> Callable[..., Any]:
 
 def parameters(command: str) -> dict[str, inspect.Parameter]:
     """The parameters of the function of a command; settings in one object are counted one by one."""
-    found = dict(inspect.signature(behind(command)).parameters)
-    if command == "judge":
-        del found["settings"]
-        found |= {name: one for name, one in inspect.signature(fm.JudgeSettings).parameters.items() if name != "pause"}
-    return found
+    by_name: dict[str, inspect.Parameter] = {}
+    for name, parameter in inspect.signature(behind(command)).parameters.items():
+        settings = {"files": fm.FileSettings, "settings": fm.JudgeSettings, "bot": fm.FullContextBot}.get(name)
+        if settings is None or (command, name) == ("answer", "bot"):
+            by_name[name] = parameter
+        by_name |= inspect.signature(settings).parameters if settings is not None else {}
+        by_name |= inspect.signature(fm.RayCluster).parameters if name == "engine" else {}
+    return {name: parameter for name, parameter in by_name.items() if name not in NO_OPTIONS.get(command, ())}
 
 
 WITH_FUNCTION = [command for command in COMMANDS if command not in NO_FUNCTION]
@@ -124,7 +129,7 @@ def test_options_have_the_defaults_of_the_function(command: str) -> None:
     of_function = parameters(command)
     hints = typing.get_type_hints(load(command))
     for name, option in inspect.signature(load(command)).parameters.items():
-        if name not in of_function:
+        if name not in of_function or (command, name) in OWN:
             continue
         default = option.default.value if isinstance(option.default, enum.Enum) else option.default
         expected = of_function[name].default
@@ -140,8 +145,6 @@ def test_options_have_the_defaults_of_the_function(command: str) -> None:
 
 
 SOURCES = sorted(Path(fastmetrics.commands.__path__[0]).glob("*.py"))
-ELSEWHERE = {"score", "judge", "answer", "embed", "match", "validate", "profile", "index", "search"}
-"""Commands whose options are still spelled out."""
 
 
 def test_an_option_of_several_commands_is_declared_once() -> None:
@@ -149,8 +152,32 @@ def test_an_option_of_several_commands_is_declared_once() -> None:
     places = collections.defaultdict(set)
     for path in SOURCES:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.FunctionDef) and node.name == path.stem and path.stem not in ELSEWHERE:
+            if isinstance(node, ast.FunctionDef) and node.name == path.stem:
                 for argument in [*node.args.args, *node.args.kwonlyargs]:
                     if isinstance(argument.annotation, ast.Subscript):
                         places[argument.arg, ast.unparse(argument.annotation)].add(path.stem)
     assert {key: stems for key, stems in places.items() if len(stems) > 1} == {}
+
+
+OTHER_MEANINGS = {
+    **_all("output", "pages, pictures, tables, figures and indexes"),
+    **_all("baseline", "a name, a file of scores, or judgements"),
+    **_all("metrics metric", "what to compute, or which of the computed ones; a distance"),
+    **_all("seed", "of sacreBLEU, whose default is that program's"),
+    **_all("confidence correction resamples repeats", "of tests, of intervals, of the design of a study, or of calls"),
+    **_all("system on unpaired", "of compared runs, or of a bot, a question and a rule"),
+    **_all("n k sample other texts label labels language method best", "of the subject of the command"),
+}
+"""Options whose name means another thing in another command."""
+
+
+def test_an_option_has_one_help_text() -> None:
+    """Options of the same name have the same help text, unless they mean another thing."""
+    texts = collections.defaultdict(set)
+    for function in all_commands().values():
+        hints = typing.get_type_hints(function, include_extras=True)
+        for name in inspect.signature(function).parameters:
+            info = next(one for one in hints[name].__metadata__ if isinstance(one, typer.models.ParameterInfo))
+            if isinstance(info, typer.models.OptionInfo):
+                texts[name].add(info.help)
+    assert {name for name, helps in texts.items() if len(helps) > 1} == set(OTHER_MEANINGS)

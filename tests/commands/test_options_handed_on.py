@@ -27,11 +27,14 @@ REAL = (
     "fastmetrics.plan",
     "fastmetrics.declaration.metric_labels",
     "fastmetrics.results.how_to_compare",
+    "fastmetrics.engines.run_settings",
+    "fastmetrics.derive.call_options",
 )
 """Packages of functions that stay: they check and convert options, or format results."""
 
 NUMBER, SHARE = 17, 0.731
 PAIRS = {
+    "on_error": "skip",
     "columns": "question=v_columns",
     "better": "v_better=lower",
     "ranges": "v_ranges=2:9",
@@ -54,6 +57,8 @@ FULL = {"bot": "full-context", "knowledge": ["k.txt"]}
 NEEDS: dict[tuple[str, str], dict[str, Any]] = {
     ("compare", "system"): {"runs": ["a"]},
     ("sacrebleu-paired", "system"): {"runs": ["a"]},
+    ("score", "workers"): {"engine": "ray"},
+    ("score", "address"): {"engine": "ray"},
     ("answer", "bot"): {"faq": "other.csv"},
     ("answer", "faq"): {"bot": "faq", "faq": "other.csv"},
     ("answer", "knowledge"): FULL,

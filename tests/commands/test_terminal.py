@@ -11,13 +11,13 @@ import pyarrow.parquet as pq
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.commands.rank import rank
-from fastmetrics.commands.score import score
+from fastmetrics.commands import load
 from fastmetrics.commands.terminal import message_with_options
 from fastmetrics.errors import FastmetricsError, InputError, MissingExtraError, OptionError, OutputError
 from fastmetrics.errors.messages import Argument, Message, quoted, shown
 from tests.support.program import ENVIRONMENT, command, jsonl, program, unfolded
 
+rank, score = load("rank"), load("score")
 WRITTEN = [
     (score, Argument("threads", 0), "threads=0", "--threads 0"),
     (score, Argument("batch_rows", -1), "batch_rows=-1", "--batch-rows -1"),

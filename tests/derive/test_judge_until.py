@@ -201,7 +201,9 @@ def test_failed_rows_are_no_values_and_bad_rows_are_left_out(tmp_path):
     path = jsonl(tmp_path / "rows.jsonl", *rows[:100], b'{"id": ', *rows[100:])
     with judge_server(reply=good) as judge:
         settings = fm.JudgeSettings("safety", "m", store=tmp_path / "s.sqlite", base_url=judge.url)
-        made = fm.judge(path, settings, output=tmp_path / "o.parquet", until="width < 1", on_error="skip")
+        made = fm.judge(
+            path, settings, output=tmp_path / "o.parquet", until="width < 1", files=fm.FileSettings(on_error="skip")
+        )
         found = pq.read_table(tmp_path / "o.parquet")
         counts = Counter(found["judge_safety_status"].to_pylist())
         assert counts["ok"] == judge.count == made.ended.known["judge_safety", False].n

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from bench.memory import workers
-from fastmetrics import score, summarize
+from fastmetrics import RayCluster, score, summarize
 from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.core.retry_limits import RETRY_LIMITS
 from fastmetrics.engines.job import Job, RunOptions
@@ -79,7 +79,7 @@ def test_bytes_and_summary_equal_the_local_engine(tmp_path, rows, name, workers)
         (tmp_path / folder).mkdir()
     metrics = [*METRICS, "response_exact_match_rate"]
     here = score(rows, output=f"{tmp_path}/local/{name}", metrics=metrics)
-    there = score(rows, output=f"{tmp_path}/ray/{name}", metrics=metrics, engine="ray", workers=workers)
+    there = score(rows, output=f"{tmp_path}/ray/{name}", metrics=metrics, engine=RayCluster(workers=workers))
     assert files(there.run.output) == files(here.run.output)
     assert there.summary.to_json() == here.summary.to_json()
     assert there.run.observed == here.run.observed
@@ -135,7 +135,7 @@ def spans_of_two_files(monkeypatch, folder):
 
 def run_on_ray(source, job, output, **options):
     """As ``run`` does on threads of this process, on two workers."""
-    opened, chosen = open_source(source), RunOptions(**options)
+    opened, chosen = open_source(source), RunOptions.of(**options)
     return run_on(RayEngine(2), opened, job, open_output(output, opened, chosen), chosen)
 
 
@@ -291,10 +291,8 @@ def test_unsupported_options_raise(tmp_path, rows):
         score(rows, output=tmp_path / "o.parquet", engine="dask")
     with pytest.raises(OptionError, match="threads= is of the local engine"):
         score(rows, output=tmp_path / "o.parquet", engine="ray", threads=2)
-    with pytest.raises(OptionError, match="workers= and address= are of the engine ray"):
-        score(rows, output=tmp_path / "o.parquet", workers=2)
     with pytest.raises(OptionError, match="already connected to another Ray cluster"):
-        score(rows, output=tmp_path / "o.parquet", engine="ray", address="127.0.0.1:1")
+        score(rows, output=tmp_path / "o.parquet", engine=RayCluster(address="127.0.0.1:1"))
 
 
 def test_program_starts_and_stops_a_cluster(tmp_path, bad):

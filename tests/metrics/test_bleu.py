@@ -227,7 +227,9 @@ def test_corpus_bleu_through_files(tmp_path: Path) -> None:
     whole = fm.corpus_bleu([row["answer"] for row in rows], [row["reference"] for row in rows])
     assert whole.signature.startswith("nrefs:2|")
     for name in ("scores.parquet", "scores"):
-        made = fm.score(path, output=tmp_path / name, metrics=["bleu", "corpus_bleu"], batch_rows=512)
+        made = fm.score(
+            path, output=tmp_path / name, metrics=["bleu", "corpus_bleu"], files=fm.FileSettings(batch_rows=512)
+        )
         assert made.summary.figures["corpus_bleu"] == whole.score
         from fastmetrics.results.summary import summarize
 

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 import fastmetrics as fm
 from fastmetrics.core.arrays import text_of_arrow, text_of_strings
 from fastmetrics.core.batch_sizes import SIZES
+from fastmetrics.engines.run_settings import FileSettings
 from fastmetrics.kernels.text.scripts import CYRILLIC, FOREIGN, LATIN, ONE_WORD, OTHER, UNLISTED, UNSPACED
 from fastmetrics.plan.plan import parse
 from fastmetrics.results.summary import summarize
@@ -272,7 +273,7 @@ def table(tmp_path, monkeypatch):
 @pytest.mark.parametrize("output", ["out.parquet", "out.csv", "out.jsonl", "out.arrow", "parts/"])
 @pytest.mark.parametrize("threads", [1, 3])
 def test_the_note_is_in_every_summary_of_a_run(table, output, threads):
-    scored = score("in.jsonl", output=output, metrics="token_f1", threads=threads, batch_rows=7)
+    scored = score("in.jsonl", output=output, metrics="token_f1", threads=threads, files=FileSettings(batch_rows=7))
     (note,) = scored.summary.notes
     assert note.startswith("token_f1: 40 of 100 scored rows (40 %) are in a script without spaces")
     assert note in unfolded(str(scored.summary))
@@ -296,8 +297,17 @@ def test_a_resumed_run_counts_what_was_done_before(table, monkeypatch):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        score("in.jsonl", output="out.parquet", metrics="token_f1", batch_rows=10, threads=1, progress=stopping)
-    scored = score("in.jsonl", output="out.parquet", metrics="token_f1", batch_rows=10, threads=1, resume=True)
+        score(
+            "in.jsonl",
+            output="out.parquet",
+            metrics="token_f1",
+            files=FileSettings(batch_rows=10),
+            threads=1,
+            progress=stopping,
+        )
+    scored = score(
+        "in.jsonl", output="out.parquet", metrics="token_f1", files=FileSettings(batch_rows=10), threads=1, resume=True
+    )
     assert scored.run.resumed_rows > 0
     assert scored.summary.notes == whole.notes
 

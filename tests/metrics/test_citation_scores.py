@@ -178,7 +178,9 @@ def test_files_threads_and_batches_give_the_same_bits(tmp_path):
     (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in table.to_pylist()))
     for size in (100, 3000):
         out = tmp_path / f"{size}.parquet"
-        fm.score(tmp_path / "rows.jsonl", output=out, metrics=specs, embedder=letters, batch_rows=size)
+        fm.score(
+            tmp_path / "rows.jsonl", output=out, metrics=specs, embedder=letters, files=fm.FileSettings(batch_rows=size)
+        )
         scores = pq.read_table(out).select(made[0].schema.names)
         undefined = [None if math.isnan(one) else one for one in made[0]["citation_precision"].to_pylist()]
         assert scores["citation_precision"].to_pylist() == undefined

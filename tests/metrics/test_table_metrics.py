@@ -123,7 +123,7 @@ def test_table_metrics_of_files(tmp_path, expected, suffix):
     rows.write_text("\n".join(lines))
     for names in (NAMES, [*NAMES, "answer_length"]):
         out = tmp_path / f"{len(names)}.{suffix}"
-        scored = fm.score(rows, output=out, metrics=names, batch_rows=13)
+        scored = fm.score(rows, output=out, metrics=names, files=fm.FileSettings(batch_rows=13))
         told = fm.summarize(out)
         assert told.n_rows == scored.summary.n_rows == 60
         same(scored.summary.corpus, told.corpus)

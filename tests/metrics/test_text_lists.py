@@ -105,7 +105,9 @@ def test_counts_do_not_depend_on_batches(tmp_path: Path, count: int) -> None:
     path = write(table, tmp_path / "t.parquet")
     whole = fm.summarize(fm.score(table, metrics="token_f1")).notes
     for size in (1, 2, 100):
-        scored = fm.score(path, output=tmp_path / f"{size}.parquet", metrics="token_f1", batch_rows=size)
+        scored = fm.score(
+            path, output=tmp_path / f"{size}.parquet", metrics="token_f1", files=fm.FileSettings(batch_rows=size)
+        )
         assert scored.summary.notes == whole
     lists = {0: 0, 1: 0, 2: 1, 5: 2}[count]
     assert [note.split(",")[0] for note in whole] == [
@@ -144,7 +146,13 @@ def test_half_lists_are_bad_rows_of_a_column_of_lists(tmp_path: Path, text: str)
     with pytest.raises(InputError) as raised:
         fm.score(path, output=tmp_path / "a.parquet", metrics="token_f1", lists="reference")
     assert str(raised.value) == f"{path}, line 2: {message}"
-    skipped = fm.score(path, output=tmp_path / "a.parquet", metrics="token_f1", lists="reference", on_error="skip")
+    skipped = fm.score(
+        path,
+        output=tmp_path / "a.parquet",
+        metrics="token_f1",
+        lists="reference",
+        files=fm.FileSettings(on_error="skip"),
+    )
     assert (skipped.run.rows, skipped.run.rejected) == (1, 1)
 
 

@@ -130,7 +130,11 @@ def test_tiers_from_files_equal_those_in_memory(tmp_path, rows):
             np.testing.assert_equal(dict(figures), expected)
     if rows:
         again = fm.score(
-            tmp_path / "t.parquet", output=tmp_path / "all.jsonl", suites=list(TIERS), batch_rows=1, threads=2
+            tmp_path / "t.parquet",
+            output=tmp_path / "all.jsonl",
+            suites=list(TIERS),
+            files=fm.FileSettings(batch_rows=1),
+            threads=2,
         )
         np.testing.assert_equal(dict(again.summary.figures), figures_of(",".join(TIERS), table))
 

@@ -139,7 +139,12 @@ def test_several_answers_to_a_question_are_refused_without_pairs():
 def test_rejected_rows_have_no_place_in_the_order(tmp_path):
     rows = [json.dumps({"id": n, "answer": "in Paris", "reference": "in Paris"}) for n in range(30)]
     (tmp_path / "rows.jsonl").write_text("\n".join([*rows[:10], "{", *rows[10:]]) + "\n")
-    fm.score(tmp_path / "rows.jsonl", output=tmp_path / "scores.parquet", metrics="token_f1", on_error="skip")
+    fm.score(
+        tmp_path / "rows.jsonl",
+        output=tmp_path / "scores.parquet",
+        metrics="token_f1",
+        files=fm.FileSettings(on_error="skip"),
+    )
     (found,) = fm.gate(tmp_path / "scores.parquet", "token_f1.low >= 0.1", sequential=True)
     assert found.reason.startswith("no interval: 1 rows that scoring rejected have no place in the order of arrival")
     assert fm.gate(tmp_path / "scores.parquet", "token_f1.low >= 0.1 with unpaired=ignore", sequential=True).passed

@@ -114,7 +114,9 @@ def test_fingerprint_ignores_input_format_order_parts_and_threads(tmp_path):
     for place, path in enumerate([*inputs, tmp_path / "c.parquet", tmp_path / "d.csv"]):
         for size, threads in ((3, 1), (1000, 2)):
             out = tmp_path / f"out{place}{size}.parquet"
-            fm.score(path, output=out, metrics="token_f1", name="n", batch_rows=size, threads=threads)
+            fm.score(
+                path, output=out, metrics="token_f1", name="n", files=fm.FileSettings(batch_rows=size), threads=threads
+            )
             found.append(prints(out))
     assert all(one == found[0] for one in found)
 
@@ -132,7 +134,7 @@ def test_integers_are_fingerprinted_as_text_and_lists_are_not(tmp_path):
 def test_fingerprint_excludes_rejected_rows(tmp_path):
     rows = write(tmp_path / "a.jsonl", ROWS)
     rows.write_text(rows.read_text() + '{"id": "bad", "answer": 7}\n')
-    fm.score(rows, output=tmp_path / "a.parquet", metrics="answer_words", on_error="skip")
+    fm.score(rows, output=tmp_path / "a.parquet", metrics="answer_words", files=fm.FileSettings(on_error="skip"))
     fm.score(write(tmp_path / "b.jsonl", ROWS), output=tmp_path / "b.parquet", metrics="answer_words")
     assert prints(tmp_path / "a.parquet") == prints(tmp_path / "b.parquet")
 

@@ -112,22 +112,23 @@ def test_standard_input_is_scored(rows: Path, monkeypatch: pytest.MonkeyPatch) -
     assert fm.score("-", "token_f1").equals(fm.score(TABLE, "token_f1"))
 
 
-GIVEN: dict[str, Any] = {
-    **{"on_error": "skip", "resume": True, "overwrite": True, "work": "folder", "guard": False},
-    **{"batch_rows": 5, "engine": "ray", "workers": 2, "address": "auto"},
-    **{"name": "a run", "times": True},
-}
+OF_FILES: dict[str, Any] = {"on_error": "skip", "work": "folder", "guard": False, "batch_rows": 5}
+OF_RUNS: dict[str, Any] = {"resume": True, "overwrite": True, "engine": "ray", "name": "a run", "times": True}
 
 
-@pytest.mark.parametrize("option", GIVEN)
+@pytest.mark.parametrize("option", [*OF_FILES, *OF_RUNS])
 def test_options_of_outputs_need_an_output(rows: Path, option: str) -> None:
+    options = (
+        {option: OF_RUNS[option]} if option in OF_RUNS else {"files": fm.FileSettings(**{option: OF_FILES[option]})}
+    )
     for table in (TABLE, rows):
         with pytest.raises(OptionError, match=rf"^{option}=.*: applies to results in a file; "):
-            fm.score(table, "token_f1", **{option: GIVEN[option]})
+            fm.score(table, "token_f1", **options)
 
 
 def test_every_option_of_a_run_is_refused_without_an_output() -> None:
-    assert {field.name for field in dataclasses.fields(RunOptions)} - {"limits", "progress"} <= set(GIVEN)
+    assert {field.name for field in dataclasses.fields(RunOptions)} - {"limits", "progress", "files"} <= set(OF_RUNS)
+    assert {field.name for field in dataclasses.fields(fm.FileSettings)} - {"format", "max_row_bytes"} == set(OF_FILES)
 
 
 def test_progress_is_that_of_all_rows(rows: Path) -> None:
@@ -140,7 +141,7 @@ def test_progress_is_that_of_all_rows(rows: Path) -> None:
 
 def test_a_format_is_of_files() -> None:
     with pytest.raises(OptionError, match=r"^format='csv': a table in memory has none"):
-        fm.score(TABLE, "token_f1", format="csv")
+        fm.score(TABLE, "token_f1", files=fm.FileSettings(format="csv"))
 
 
 def test_kept_columns_keep_their_types_in_memory() -> None:
@@ -153,8 +154,10 @@ def test_kept_columns_keep_their_types_in_memory() -> None:
 def test_bad_rows_in_memory_are_set_aside(tmp_path: Path) -> None:
     long = {"id": [1, 2, 3], "answer": ["a", "b" * 200, "c"], "reference": ["a", "b", "d"]}
     with pytest.raises(InputError, match=r"^the table, row 1: the row has more than 150 bytes"):
-        fm.score(long, "token_f1", output=tmp_path / "o.jsonl", max_row_bytes=150)
-    scored = fm.score(long, "token_f1", output=tmp_path / "o.jsonl", max_row_bytes=150, on_error="skip")
+        fm.score(long, "token_f1", output=tmp_path / "o.jsonl", files=fm.FileSettings(max_row_bytes=150))
+    scored = fm.score(
+        long, "token_f1", output=tmp_path / "o.jsonl", files=fm.FileSettings(max_row_bytes=150, on_error="skip")
+    )
     assert (scored.run.rows, scored.run.rejected) == (2, 1)
     [reject] = map(json.loads, (tmp_path / "o.jsonl.rejects.jsonl").read_text().splitlines())
     assert (reject["file"], reject["row"]) == ("the table", 1)

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from fastmetrics import score
+from fastmetrics import FileSettings, score
 from fastmetrics.errors import FileFormatError, OutputError
 
 
@@ -43,7 +43,12 @@ def test_metric_order_is_part_of_the_run(tmp_path: Path, name: str) -> None:
 def test_batch_size_does_not_change_parts(tmp_path: Path) -> None:
     rows = many(tmp_path / "in.parquet", 40_000)
     for name in ("o/", "p/"):
-        score(rows, output=f"{tmp_path}/{name}", metrics=["token_f1"], batch_rows=1000 if name == "p/" else None)
+        score(
+            rows,
+            output=f"{tmp_path}/{name}",
+            metrics=["token_f1"],
+            files=FileSettings(batch_rows=1000 if name == "p/" else None),
+        )
     first, second = ({path.name: path.read_bytes() for path in (tmp_path / name).iterdir()} for name in ("o", "p"))
     assert first == second
 
@@ -51,11 +56,11 @@ def test_batch_size_does_not_change_parts(tmp_path: Path) -> None:
 def test_rows_of_a_file_with_only_bad_rows_are_rejected(tmp_path: Path) -> None:
     (tmp_path / "0.jsonl").write_text("{bad\nworse\n")
     with pytest.raises(FileFormatError, match=f"^{tmp_path}/0.jsonl, line 1: malformed JSON"):
-        score(tmp_path, output=tmp_path / "o.csv", metrics=["token_f1"], on_error="skip")
+        score(tmp_path, output=tmp_path / "o.csv", metrics=["token_f1"], files=FileSettings(on_error="skip"))
     (tmp_path / "1.jsonl").write_text('{"id": 1, "answer": "a", "reference": "a"}\n')
     with pytest.raises(FileFormatError, match=f"^{tmp_path}/0.jsonl, line 1: malformed JSON"):
         score(tmp_path, output=tmp_path / "o.csv", metrics=["token_f1"])
-    made = score(tmp_path, output=tmp_path / "o.csv", metrics=["token_f1"], on_error="skip")
+    made = score(tmp_path, output=tmp_path / "o.csv", metrics=["token_f1"], files=FileSettings(on_error="skip"))
     assert (made.run.rows, made.run.rejected) == (1, 2)
 
 

@@ -177,7 +177,7 @@ def test_aurc_of_files(tmp_path, suffix):
     value = fm.summarize(fm.score(TABLE, "aurc")).corpus["aurc"]
     for size in (3, 1000):
         out = tmp_path / f"{size}.{suffix}"
-        scored = fm.score(rows, output=out, metrics=["aurc", "exact_match"], batch_rows=size)
+        scored = fm.score(rows, output=out, metrics=["aurc", "exact_match"], files=fm.FileSettings(batch_rows=size))
         assert scored.summary.corpus == {"aurc": value}
         assert fm.summarize(out).corpus == {"aurc": value}
 

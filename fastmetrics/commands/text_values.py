@@ -1,0 +1,74 @@
+"""The syntax of lists, pairs and parameters on the command line."""
+
+from __future__ import annotations
+
+import csv
+import json
+from typing import Any
+
+from fastmetrics.core import name_lists as lists
+from fastmetrics.errors import OptionError
+
+
+def split(values: list[str] | None) -> list[str]:
+    """The items of a repeatable, comma-separated option; commas within brackets do not separate.
+
+    >>> split(["token_f1,squad_f1(version=2)", "jaccard"])
+    ['token_f1', 'squad_f1(version=2)', 'jaccard']
+    """
+    return [piece for value in values or [] for piece in lists.split(value)]
+
+
+def name_list(values: list[str] | None, option: str) -> list[str]:
+    """The names in a repeatable, comma-separated option; as in CSV, a quoted name may contain a comma.
+
+    >>> name_list(["id, user", '"last, first",note'], "--keep")
+    ['id', 'user', 'last, first', 'note']
+
+    Raises ``OptionError`` for a quote that is not closed.
+    """
+    items: list[str] = []
+    for value in values or []:
+        try:
+            [line] = csv.reader([value], strict=True, skipinitialspace=True) if value.strip() else [[]]
+        except (csv.Error, ValueError) as error:
+            raise OptionError(f"{option} {value!r}: expected a line of CSV: {error}") from error
+        items += [name if '"' in value else name.strip() for name in line if name.strip()]
+    return items
+
+
+def pairs(values: list[str] | None, option: str = "--columns", form: str = "canonical=yours") -> dict[str, str]:
+    """The pairs of a repeatable, comma-separated option, split as in ``name_list`` and then at the first ``=``.
+
+    >>> pairs(["answer=text,reference=gold"])
+    {'answer': 'text', 'reference': 'gold'}
+    >>> pairs(['"answer=text, cleaned",reference=a=b'])
+    {'answer': 'text, cleaned', 'reference': 'a=b'}
+
+    Raises ``OptionError`` for an item without ``=`` and for a name given twice.
+    """
+    by_name: dict[str, str] = {}
+    for item in name_list(values, option):
+        name, equals, value = item.partition("=")
+        if not equals or not name or not value:
+            raise OptionError(f"{option} {item!r}: expected {form}")
+        if name in by_name:
+            raise OptionError(f"{option} names {name!r} twice")
+        by_name[name] = value
+    return by_name
+
+
+def call_parameters(values: list[str] | None) -> dict[str, Any] | None:
+    """The parameters of calls, whose values are JSON, otherwise text; None without any.
+
+    >>> call_parameters(["temperature=0.5", "stop=end"])
+    {'temperature': 0.5, 'stop': 'end'}
+    """
+    return {name: _value(text) for name, text in pairs(values, "--parameters", "name=value").items()} or None
+
+
+def _value(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
