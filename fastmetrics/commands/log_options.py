@@ -11,7 +11,7 @@ from fastmetrics.commands.options import AsJson, ColumnNames, Format, Overwrite,
 from fastmetrics.commands.text_values import pairs
 
 if TYPE_CHECKING:
-    from fastmetrics.tables.output.place import Place
+    from fastmetrics.tables.output.output_place import Place
 
 AverageScores = Annotated[
     list[str] | None, typer.Option("--scores", help="Numeric columns to average: token_f1,latency_ms.")

@@ -10,7 +10,7 @@ import pyarrow as pa
 from fastmetrics.core.arrays import Flags, Ints
 from fastmetrics.derive.judge_maker import ASKED
 from fastmetrics.tables.chunks import Chunk
-from fastmetrics.tables.column_types import Selection, Widened
+from fastmetrics.tables.column_conversion import Selection, Widened
 from fastmetrics.tables.good_rows import GoodRows, good_rows
 from fastmetrics.tables.table_source import NarrowedSource, TableSource
 

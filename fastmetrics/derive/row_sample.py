@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from fastmetrics.core.allowed_values import Seed, Whole, argument
 from fastmetrics.tables.chunks import BEGINNING, Chunk, Place
-from fastmetrics.tables.column_types import Selection
+from fastmetrics.tables.column_conversion import Selection
 from fastmetrics.tables.table_source import NarrowedSource, TableSource
 
 _MOST = 100_000_000

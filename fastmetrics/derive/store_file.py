@@ -11,7 +11,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from fastmetrics.errors import OutputError
-from fastmetrics.tables.input_files import WORK_SUFFIX
+from fastmetrics.tables.inputs.input_files import WORK_SUFFIX
 from fastmetrics.tables.output.private_files import make_private_folder
 from fastmetrics.tables.remote.addresses import as_local, is_url
 

@@ -11,7 +11,7 @@ from fastmetrics.engines.job import Progress
 from fastmetrics.engines.score_chunk import Score
 from fastmetrics.engines.span_parts import Task, pieces
 from fastmetrics.tables.chunks import Limits, batch_of
-from fastmetrics.tables.column_types import Widened
+from fastmetrics.tables.column_conversion import Widened
 from fastmetrics.tables.table_source import TableSource
 
 

@@ -21,7 +21,7 @@ from fastmetrics.engines.ray_cluster import Cluster, quietly, ray_data
 from fastmetrics.engines.span_parts import Finished, Task, by_part, finish, pieces
 from fastmetrics.errors import FastmetricsError, OptionError, WorkerError
 from fastmetrics.tables.chunks import Place, Span, batch_of
-from fastmetrics.tables.column_types import Widened
+from fastmetrics.tables.column_conversion import Widened
 
 _PARTS_BEHIND = 2
 _BLOCK_BYTES = 1 << 20

@@ -14,7 +14,7 @@ import pyarrow as pa
 from fastmetrics.core.arrays import Floats
 from fastmetrics.core.arrow_checks import check_table
 from fastmetrics.core.threads import cores, keep_to_one
-from fastmetrics.engines.outside_rows import Rows, pack, plan_rows, unpack
+from fastmetrics.engines.cluster_rows import Rows, pack, plan_rows, unpack
 from fastmetrics.engines.ray_cluster import ray_data
 from fastmetrics.errors import InputError
 from fastmetrics.plan.score_batch import fit, slices

@@ -17,7 +17,7 @@ from fastmetrics.core.arrays import Floats
 from fastmetrics.core.arrow_checks import check_table
 from fastmetrics.core.input_columns import is_id
 from fastmetrics.core.threads import keep_to_one
-from fastmetrics.engines.outside_rows import Rows, pack, plan_rows, unpack
+from fastmetrics.engines.cluster_rows import Rows, pack, plan_rows, unpack
 from fastmetrics.errors import InputError, MissingExtraError
 from fastmetrics.plan.plan import Plan
 from fastmetrics.plan.score_batch import fit

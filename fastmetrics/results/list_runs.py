@@ -14,8 +14,8 @@ from fastmetrics.core.score_metadata import ScoreMetadata
 from fastmetrics.errors import FileFormatError
 from fastmetrics.results.score_files import metadata_of
 from fastmetrics.tables.file_formats import FORMATS
-from fastmetrics.tables.input_files import WORK_SUFFIX, reading
-from fastmetrics.tables.input_paths import expand
+from fastmetrics.tables.inputs.input_files import WORK_SUFFIX, reading
+from fastmetrics.tables.inputs.input_paths import expand
 from fastmetrics.tables.output.run_differences import described_inputs
 from fastmetrics.tables.remote.addresses import Url, as_local, is_url, parse
 from fastmetrics.tables.remote.files import listing, look, missing, side_by_side

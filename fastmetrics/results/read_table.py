@@ -11,7 +11,7 @@ from fastmetrics.core.input_columns import is_id
 from fastmetrics.core.score_metadata import ScoreMetadata
 from fastmetrics.results.score_files import metadata_of, stored_scores
 from fastmetrics.tables import open_source
-from fastmetrics.tables.text_columns import as_it_looks
+from fastmetrics.tables.formats.csv_cells import as_it_looks
 from fastmetrics.tables.whole_table import whole_table
 
 

@@ -19,12 +19,12 @@ from fastmetrics.plan.corpus_values import lists_read
 from fastmetrics.results.declared_metrics import declared_specs, stored_declarations
 from fastmetrics.stats.score_sums import score_columns
 from fastmetrics.tables import Source, open_source
+from fastmetrics.tables.file_source import open_each
 from fastmetrics.tables.good_rows import good_batches
-from fastmetrics.tables.input_files import DataFile
+from fastmetrics.tables.inputs.input_files import DataFile
 from fastmetrics.tables.output.output import find_metadata
-from fastmetrics.tables.output.recorded import recorded_schema
+from fastmetrics.tables.output.recorded_types import recorded_schema
 from fastmetrics.tables.remote.addresses import as_local, shown
-from fastmetrics.tables.source import open_each
 
 
 @dataclass(frozen=True)

@@ -22,8 +22,8 @@ from fastmetrics.results.one_run import check_one
 from fastmetrics.results.score_files import ScoreFile, stored_scores
 from fastmetrics.results.score_run import ScoreRun
 from fastmetrics.stats.score_sums import score_columns
+from fastmetrics.tables.formats.csv_cells import as_it_looks
 from fastmetrics.tables.remote.addresses import last_name
-from fastmetrics.tables.text_columns import as_it_looks
 from fastmetrics.tables.whole_table import read_in_turn
 
 _BOTH = (Argument("baseline"), " and ", Argument("other"))

@@ -29,7 +29,7 @@ from fastmetrics.retrieval.measures import measures as parse_measures
 from fastmetrics.retrieval.query_blocks import Block, grouped, regrouped
 from fastmetrics.retrieval.rank_result import RankResult, Settings, described
 from fastmetrics.retrieval.rankings import Judged, Rankings, judge
-from fastmetrics.tables.retrieval_runs import Triples
+from fastmetrics.tables.rankings.ranking_rows import Triples
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from fastmetrics.core.allowed_values import MOST, Cutoff, Gain, Level, NotAllowedError, Real
 from fastmetrics.core.arrays import Flags, Floats, Ints
 from fastmetrics.kernels.ranking import gains as kernels
+from fastmetrics.kernels.ranking import order, trec_gains
 from fastmetrics.retrieval.ids import frozen
 from fastmetrics.retrieval.rankings import Judged, descending
 
@@ -293,3 +294,80 @@ def _discounted(gains: Floats, starts: Ints, depth: Ints) -> Floats:
 
 def _hits(judged: Judged, k: int | None, level: float) -> Ints:
     return kernels.hits(judged.grades, judged.starts, cuts(judged, k), level)
+
+
+def accuracy(judged: Judged, *, k: Cutoff = None, level: Level = 1.0) -> Floats:
+    """Share of the pairs of a relevant and another retrieved document in which the relevant one ranks higher.
+
+    NaN without such a pair: documents that were not retrieved do not count, so this describes the order alone.
+    """
+    wrong, pairs = order.pairs_of_documents(judged.grades, judged.starts, cuts(judged, k), level)
+    return np.where(pairs > 0, 1.0 - ratio(wrong, pairs), np.nan)
+
+
+def compatibility(
+    judged: Judged, *, p: Persistence = 0.95, normalize: Annotated[bool, "whether the ideal ranking scores 1"] = True
+) -> Floats:
+    """Rank-biased overlap with the ideal ranking (Clarke, Vtyurina and Smucker 2021).
+
+    The ideal ranking has all documents of positive grade by descending grade; of documents of one grade, the retrieved
+    ones are first, in the order of the ranking.  ``normalize`` divides by the overlap of the ideal ranking with itself,
+    which is below 1 if it is shorter than the ranking.
+    """
+    overlap, best, weights = order.overlap_with_ideal(
+        judged.grades, judged.starts, judged.ideal, judged.ideal_starts, p
+    )
+    return ratio(overlap, best if normalize else weights)
+
+
+def set_average_precision(judged: Judged, *, level: Level = 1.0) -> Floats:
+    """Precision times recall of the retrieved documents, ignoring their order."""
+    return precision(judged, level=level) * recall(judged, level=level)
+
+
+def set_f(judged: Judged, *, level: Level = 1.0, beta: Annotated[Multiple, "the weight of recall"] = 1.0) -> Floats:
+    """(beta + 1)·P·R / (R + beta·P) of the documents retrieved; ``beta`` is not squared."""
+    p, r = precision(judged, level=level), recall(judged, level=level)
+    return ratio((beta + 1.0) * p * r, r + beta * p)
+
+
+def utility(
+    judged: Judged,
+    *,
+    level: Level = 1.0,
+    hit: Annotated[Number, "the utility of a relevant document"] = 1.0,
+    junk: Annotated[Number, "the utility of another document"] = -1.0,
+    missed: Annotated[Number, "the utility of a relevant document that is not retrieved"] = 0.0,
+) -> Floats:
+    """Utility of the retrieved documents: ``hit`` per relevant, ``junk`` per other, ``missed`` per missed document."""
+    matches = hits(judged, level=level)
+    return hit * matches + junk * (sizes(judged) - matches) + missed * (relevant(judged, level) - matches)
+
+
+def eleven_point_average(judged: Judged, *, level: Level = 1.0) -> Floats:
+    """Mean of the interpolated precision at recall 0, 0.1, …, 1."""
+    points = [interpolated_precision(judged, recall=tenth / 10, level=level) for tenth in range(11)]
+    return np.add.accumulate(points)[-1] / 11.0  # sequential: independent of the batch
+
+
+def binary_g(judged: Judged, *, level: Level = 1.0) -> Floats:
+    """Mean over the relevant documents of 1 / log2(2 + number of others ranked above)."""
+    return ratio(trec_gains.cost_discounted_hits(judged.grades, judged.starts, level), relevant(judged, level))
+
+
+def g(judged: Judged) -> Floats:
+    """Gain discounted by the gain missed so far, divided by the total gain."""
+    gain = trec_gains.cost_discounted_gain(judged.grades, judged.starts, judged.ideal, judged.ideal_starts)
+    owners = np.repeat(np.arange(gain.size), np.diff(judged.ideal_starts))
+    return ratio(gain, np.bincount(owners, np.maximum(judged.ideal, 0.0), gain.size))
+
+
+def ndcg_relevant(judged: Judged) -> Floats:
+    """NDCG averaged over the ranks of the relevant documents."""
+    return trec_gains.ndcg_at_relevant(judged.grades, judged.starts, judged.ideal, judged.ideal_starts)
+
+
+def ndcg_levels(judged: Judged, *, level: Level = 1.0) -> Floats:
+    """NDCG averaged over the ranks where the ideal gain decreases; 0 if no grade reaches ``level``."""
+    scores = trec_gains.ndcg_at_levels(judged.grades, judged.starts, judged.ideal, judged.ideal_starts)
+    return np.where(relevant(judged, level) > 0, scores, 0.0)

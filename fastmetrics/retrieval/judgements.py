@@ -15,7 +15,7 @@ from fastmetrics.errors.messages import Argument
 from fastmetrics.kernels.ranking import ids as kernels
 from fastmetrics.retrieval.ids import fixed_ids, frozen, offsets, spans, take_ids, text_ids
 from fastmetrics.retrieval.rankings import Judged, Rankings, descending
-from fastmetrics.tables.retrieval_runs import Triples
+from fastmetrics.tables.rankings.ranking_rows import Triples
 
 
 @dataclass(frozen=True)

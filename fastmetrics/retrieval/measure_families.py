@@ -12,10 +12,10 @@ from typing import Any
 from fastmetrics.core.allowed_values import Allowed, description_of, of_hint
 from fastmetrics.core.arrays import Floats
 from fastmetrics.declaration.metric import Better
+from fastmetrics.retrieval import formulas as ordered
 from fastmetrics.retrieval import formulas as ranked
+from fastmetrics.retrieval import formulas as ranked_trec
 from fastmetrics.retrieval import measure_names as names
-from fastmetrics.retrieval import order_formulas as ordered
-from fastmetrics.retrieval import trec_formulas as ranked_trec
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from fastmetrics.core.arrays import Floats, Ints
 from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.retrieval.ids import frozen, offsets
 from fastmetrics.retrieval.judgements import Judgements
-from fastmetrics.tables.retrieval_runs import Triples
+from fastmetrics.tables.rankings.ranking_rows import Triples
 
 
 class Block(NamedTuple):

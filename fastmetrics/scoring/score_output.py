@@ -36,7 +36,7 @@ from fastmetrics.stats.fingerprint import fingerprint_text
 from fastmetrics.stats.moments import State
 from fastmetrics.stats.named_statistics import named_statistics
 from fastmetrics.tables import Output
-from fastmetrics.tables.column_types import Widened
+from fastmetrics.tables.column_conversion import Widened
 from fastmetrics.tables.good_rows import good_batches
 from fastmetrics.tables.table_source import TableSource
 

@@ -6,9 +6,9 @@ stores finished parts, so that a killed run can be resumed.
 """
 
 from fastmetrics.tables.chunks import Chunk, Limits, Place, Reject, Span, cut
-from fastmetrics.tables.column_types import Selection
+from fastmetrics.tables.column_conversion import Selection
+from fastmetrics.tables.file_source import Source, open_source
 from fastmetrics.tables.output.output import Output, read_metadata
-from fastmetrics.tables.source import Source, open_source
 
 __all__ = [
     "Chunk",

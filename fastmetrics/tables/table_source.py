@@ -12,10 +12,10 @@ from fastmetrics.core.allowed_values import Optional, Whole, argument
 from fastmetrics.errors import OptionError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.tables.chunks import BEGINNING, Chunk, Place, Span
-from fastmetrics.tables.column_types import Selection
+from fastmetrics.tables.column_conversion import Selection
+from fastmetrics.tables.file_source import open_source
 from fastmetrics.tables.frame_source import FrameSource
-from fastmetrics.tables.input_files import DataFile
-from fastmetrics.tables.source import open_source
+from fastmetrics.tables.inputs.input_files import DataFile
 
 Paths = str | Path | Sequence[str | Path]
 

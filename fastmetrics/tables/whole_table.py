@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from fastmetrics.errors import FileFormatError
 from fastmetrics.tables.chunks import Chunk
-from fastmetrics.tables.column_types import Selection, Widened
+from fastmetrics.tables.column_conversion import Selection, Widened
 from fastmetrics.tables.good_rows import good_rows
 from fastmetrics.tables.table_source import TableSource
 

@@ -16,7 +16,7 @@ from fastmetrics.core.threads import ordered
 from fastmetrics.errors import ColumnError, UnknownNameError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.tables import open_source
-from fastmetrics.tables.column_types import cast
+from fastmetrics.tables.column_conversion import cast
 from fastmetrics.tables.table_source import is_paths
 from fastmetrics.tables.whole_table import Piece, gathered
 

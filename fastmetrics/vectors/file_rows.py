@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from fastmetrics.core.arrays import Ints
 from fastmetrics.errors import FileFormatError
-from fastmetrics.tables.input_files import reading
+from fastmetrics.tables.inputs.input_files import reading
 
 
 @dataclass(frozen=True)

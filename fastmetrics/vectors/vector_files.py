@@ -17,10 +17,10 @@ from fastmetrics.core.batch_sizes import WHOLE
 from fastmetrics.core.input_columns import resolve
 from fastmetrics.errors import ColumnError, FileFormatError, UnknownNameError
 from fastmetrics.tables.file_formats import NPY, table_formats
-from fastmetrics.tables.input_files import DataFile, reading
-from fastmetrics.tables.input_paths import expand
+from fastmetrics.tables.file_source import Source, open_files
+from fastmetrics.tables.inputs.input_files import DataFile, reading
+from fastmetrics.tables.inputs.input_paths import expand
 from fastmetrics.tables.remote.addresses import as_local, shown
-from fastmetrics.tables.source import Source, open_files
 from fastmetrics.tables.whole_table import whole_table
 from fastmetrics.vectors.file_rows import FileRows
 from fastmetrics.vectors.vector_columns import vector_column

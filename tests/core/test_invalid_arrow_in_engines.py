@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from fastmetrics.engines import spark
-from fastmetrics.engines.outside_rows import Rows, pack, plan_rows
+from fastmetrics.engines.cluster_rows import Rows, pack, plan_rows
 from fastmetrics.engines.ray_datasets import BatchWorker, _batches, _pack
 from fastmetrics.errors import InputError
 from tests.core.test_invalid_arrow_data import DAMAGED, UNWRITABLE

@@ -15,7 +15,7 @@ import pytest
 
 from fastmetrics.commands.interrupts import _interrupt
 from fastmetrics.core.threads import cores
-from fastmetrics.tables import input_streams
+from fastmetrics.tables.inputs import input_streams
 from fastmetrics.tables.output.targets import sync
 from tests.support.program import ENVIRONMENT, program
 

@@ -171,7 +171,7 @@ def test_embeddings_of_tiers_are_computed_from_the_texts():
 
 
 def test_distributed_tables_get_the_row_metrics_of_a_tier():
-    from fastmetrics.engines.outside_rows import plan_rows
+    from fastmetrics.engines.cluster_rows import plan_rows
 
     planned = plan_rows(list(TABLE), None, None, None, "tier1")
     assert [score.name for score in planned.scores] == list(TIERS["tier1"][:-1])

@@ -8,7 +8,7 @@ import pytest
 
 from fastmetrics.results.summary import summarize
 from fastmetrics.tables import read_metadata
-from fastmetrics.tables.input_files import DataFile
+from fastmetrics.tables.inputs.input_files import DataFile
 from fastmetrics.tables.remote.addresses import parse
 from tests.support.program import jsonl, program, unfolded
 

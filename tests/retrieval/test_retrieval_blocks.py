@@ -13,7 +13,7 @@ from fastmetrics.errors import FileFormatError
 from fastmetrics.retrieval import evaluate as ranking
 from fastmetrics.retrieval import query_blocks as blocks
 from fastmetrics.retrieval.judgements import judgements
-from fastmetrics.tables.retrieval_runs import Triples
+from fastmetrics.tables.rankings.ranking_rows import Triples
 
 
 def documents(path: Path) -> list[str]:

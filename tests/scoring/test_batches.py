@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.engines.outside_rows import Rows, pack, plan_rows, unpack
+from fastmetrics.engines.cluster_rows import Rows, pack, plan_rows, unpack
 from fastmetrics.errors import ColumnError, OptionError
 from fastmetrics.stats.moments import State
 

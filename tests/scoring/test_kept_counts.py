@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import fastmetrics as fm
+from fastmetrics.engines.part_writer import PartWriter
 from fastmetrics.errors import OptionError, OutputError
 from tests.results.test_corpus_comparison import ASKED, NEW, OLD, RUNS, SMALL
 
@@ -35,12 +36,11 @@ def test_files_of_scores_keep_counts(tmp_path, suffix):
 
 
 def test_a_run_goes_on_with_the_same_bytes_and_only_under_the_same_choice(tmp_path, monkeypatch):
-    from fastmetrics.engines import finished_parts
 
     source, whole, out = write(tmp_path / "in.jsonl", OLD), tmp_path / "whole.parquet", tmp_path / "out.parquet"
     asked = {"metrics": "bleu,corpus_bleu"}
     fm.score(source, output=whole, keep_counts=True, **asked)
-    monkeypatch.setattr(finished_parts.PartWriter, "close", lambda *_: 1 / 0)
+    monkeypatch.setattr(PartWriter, "close", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         fm.score(source, output=out, keep_counts=True, **asked)
     monkeypatch.undo()

@@ -14,7 +14,7 @@ import pytest
 
 from fastmetrics.errors import FileFormatError
 from fastmetrics.tables import open_source
-from fastmetrics.tables.source import Source
+from fastmetrics.tables.file_source import Source
 from tests.support.program import jsonl, program
 from tests.support.table_files import write
 

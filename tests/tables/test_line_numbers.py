@@ -14,7 +14,7 @@ from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.engines.local import Job, run
 from fastmetrics.tables import Limits, open_source
 from fastmetrics.tables.chunks import Place
-from fastmetrics.tables.formats import csv_records as records
+from fastmetrics.tables.formats import csv_tsv as records
 from tests.support.toy_scores import KINDS, choosy
 
 N = 3000

@@ -13,7 +13,7 @@ import pytest
 
 from fastmetrics.commands import all_commands
 from fastmetrics.errors import OutputError
-from fastmetrics.tables.output.place import Place
+from fastmetrics.tables.output.output_place import Place
 from fastmetrics.tables.output.renames import exchange, to_new_name
 from fastmetrics.tables.output.write_table import page_place, table_place, write_page, write_whole
 from tests.support.program import alone, jsonl, program

@@ -18,7 +18,7 @@ from fastmetrics.engines.local import Job, run
 from fastmetrics.errors import OptionError, OutputError
 from fastmetrics.tables import Limits, open_source, read_metadata
 from fastmetrics.tables.output.run_differences import describe_inputs
-from fastmetrics.tables.recorded_values import decode_schema
+from fastmetrics.tables.text_values import decode_schema
 from tests.support.toy_scores import JOB, KINDS, choosy, names, score, table
 
 

@@ -20,7 +20,7 @@ from pyarrow import fs
 from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.errors import FileFormatError, MissingExtraError, OptionError
 from fastmetrics.tables import open_source
-from fastmetrics.tables.input_paths import expand
+from fastmetrics.tables.inputs.input_paths import expand
 from fastmetrics.tables.remote.addresses import parse
 from fastmetrics.tables.remote.stores import store
 from tests.support.loopback import BUCKET, KEY, SECRET, Server, shelf

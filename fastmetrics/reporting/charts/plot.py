@@ -20,7 +20,7 @@ from fastmetrics.results.comparison_result import Comparison
 from fastmetrics.results.histograms import Histograms
 from fastmetrics.results.interval_summary import IntervalSummary
 from fastmetrics.results.trend import Trend
-from fastmetrics.tables.output.place import Place
+from fastmetrics.tables.output.output_place import Place
 from fastmetrics.tables.output.write_table import page_place, write_page
 from fastmetrics.usage.cache_hit_rate import CacheHits
 from fastmetrics.vectors.projection.project import AXES, Points

@@ -17,7 +17,7 @@ from fastmetrics.reporting.charts.line_chart import Charts, LineChart
 from fastmetrics.reporting.plain_text import visible
 from fastmetrics.reporting.rows.row_texts import cut
 from fastmetrics.reporting.sections.section import Section
-from fastmetrics.tables.input_files import reading
+from fastmetrics.tables.inputs.input_files import reading
 from fastmetrics.tables.remote.addresses import as_local, last_name, shown
 from fastmetrics.tables.remote.small_files import read_small
 from fastmetrics.usage.cache_hit_rate import CacheHits

@@ -16,7 +16,7 @@ from fastmetrics.core.arrow_checks import check_names
 from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.errors import FileFormatError, InputError
 from fastmetrics.tables.chunks import Chunk, Place, Reject, batch_of, too_long
-from fastmetrics.tables.column_types import (
+from fastmetrics.tables.column_conversion import (
     Selection,
     Widened,
     WiderTypeError,
@@ -27,13 +27,13 @@ from fastmetrics.tables.column_types import (
     states,
     unify,
 )
+from fastmetrics.tables.formats.json_depth import DEPTH, is_deep
 from fastmetrics.tables.formats.lines import Block, blocks
 from fastmetrics.tables.formats.reader import Format, Reader
-from fastmetrics.tables.input_files import DataFile
-from fastmetrics.tables.json_nesting import DEPTH, is_deep
+from fastmetrics.tables.inputs.input_files import DataFile
 from fastmetrics.tables.output.encoders import TextEncoder
-from fastmetrics.tables.output.recorded import NO_RECORD, Recorded, recorded
-from fastmetrics.tables.recorded_values import json_type, of_json, of_records
+from fastmetrics.tables.output.recorded_types import NO_RECORD, Recorded, recorded
+from fastmetrics.tables.text_values import json_type, of_json, of_records
 
 
 class NoGoodLineError(FileFormatError):

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fastmetrics.core.batch_sizes import SIZES
-from fastmetrics.tables.input_files import DataFile, reading
+from fastmetrics.tables.inputs.input_files import DataFile, reading
 
 _BOM = b"\xef\xbb\xbf"
 _SHOWN = 10_000

@@ -12,8 +12,8 @@ import pyarrow as pa
 
 from fastmetrics.errors import FileFormatError
 from fastmetrics.tables.chunks import Chunk
-from fastmetrics.tables.column_types import Selection
-from fastmetrics.tables.input_files import DataFile
+from fastmetrics.tables.column_conversion import Selection
+from fastmetrics.tables.inputs.input_files import DataFile
 from fastmetrics.tables.output.encoders import Encoder
 
 

@@ -19,8 +19,8 @@ import pyarrow.types as pt
 
 from fastmetrics.errors import OutputError
 from fastmetrics.tables.output.formula_guard import guarded, holds_text, plain_text
-from fastmetrics.tables.output.text_values import csv_column, json_lines
 from fastmetrics.tables.remote.stores import cause
+from fastmetrics.tables.text_values import csv_column, json_lines
 
 _SAMPLE_ROWS = 4_096
 _BLANK_LINE = re.compile(rb"^\n", re.MULTILINE)

@@ -12,11 +12,11 @@ import pyarrow.parquet as pq
 
 from fastmetrics.errors import FileFormatError, OutputError
 from fastmetrics.errors.messages import Argument
-from fastmetrics.tables.input_files import DataFile, reading
-from fastmetrics.tables.input_paths import expand
+from fastmetrics.tables.inputs.input_files import DataFile, reading
+from fastmetrics.tables.inputs.input_paths import expand
+from fastmetrics.tables.output.completion_mark import mark_path, write_mark
 from fastmetrics.tables.output.encoders import CONCLUSION, KEY, writing
 from fastmetrics.tables.output.output_formats import output_format
-from fastmetrics.tables.output.replaceable import MARK
 from fastmetrics.tables.output.targets import sync, target
 from fastmetrics.tables.output.work_folder import WorkFolder
 from fastmetrics.tables.remote.addresses import as_local, is_url, last_name, parse, shown
@@ -74,7 +74,7 @@ class Output:
             else:
                 self._target.drop(".rejects.jsonl")
             if self.folder:
-                (self.temporary / MARK).write_text(metadata + "\n", encoding="utf-8")
+                write_mark(self.temporary, metadata)
             elif self.sidecar is not None:
                 (work / "meta.json").write_text(metadata + "\n", encoding="utf-8")
                 moves.append((work / "meta.json", self.sidecar))
@@ -155,6 +155,4 @@ def _object(data: bytes, where: str) -> dict[str, Any]:
 
 
 def _places_of_metadata(text: str) -> list[str]:
-    if is_url(text):
-        return [str(parse(text).child(MARK)), str(parse(text).beside(".meta.json"))]
-    return [os.path.join(text, MARK), f"{text}.meta.json"]
+    return [mark_path(text), str(parse(text).beside(".meta.json")) if is_url(text) else f"{text}.meta.json"]

@@ -12,14 +12,12 @@ from fastmetrics.declaration.plugin_files import LOADED
 from fastmetrics.errors import OptionError, OutputError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.tables.file_formats import by_suffix
-from fastmetrics.tables.input_files import walked
+from fastmetrics.tables.inputs.input_files import walked
+from fastmetrics.tables.output.completion_mark import MARK
 from fastmetrics.tables.remote import globs
 from fastmetrics.tables.remote.addresses import Url, as_local, is_url, parse
 from fastmetrics.tables.remote.files import look
 from fastmetrics.tables.remote.stores import store
-
-MARK = "_fastmetrics.json"
-"""The file that marks a folder of parts as complete."""
 
 Content = tuple[object, ...] | None
 """What identifies the content of a file or folder at one moment; None if there is none."""

@@ -13,11 +13,11 @@ from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.core.threads import ordered
 from fastmetrics.errors import OptionError, OutputError
 from fastmetrics.errors.messages import Argument
-from fastmetrics.tables.input_files import WORK_SUFFIX
+from fastmetrics.tables.inputs.input_files import WORK_SUFFIX
+from fastmetrics.tables.output.completion_mark import MARK
 from fastmetrics.tables.output.encoders import writing
 from fastmetrics.tables.output.renames import exchange
 from fastmetrics.tables.output.replaceable import (
-    MARK,
     Content,
     check_kind,
     check_not_read,

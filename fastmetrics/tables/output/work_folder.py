@@ -17,7 +17,6 @@ import shutil
 import zlib
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +26,7 @@ from fastmetrics.errors import OutputError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.tables.chunks import Place
 from fastmetrics.tables.output.encoders import writing
+from fastmetrics.tables.output.parts_journal import JOURNAL, Part, add_to_journal, is_journal_empty, journal_parts
 from fastmetrics.tables.output.private_files import make_private_folder, open_private
 from fastmetrics.tables.output.run_differences import differences
 
@@ -38,29 +38,10 @@ _TOLD = 5
 _FOLDERS = ("parts", "rejects")
 _NAMES = {
     *_FOLDERS,
-    *("lock", "owner", "run.json", "journal.jsonl", "commit.json", "commit", "rejects.jsonl", "meta.json"),
+    *("lock", "owner", "run.json", JOURNAL, "commit.json", "commit", "rejects.jsonl", "meta.json"),
     *("uploaded", "replaced"),
 }
 """What runs make in a work folder, besides the output itself."""
-
-
-@dataclass(frozen=True)
-class Part:
-    """A finished part: its number, rows, rejects, the start of the next part, its observation, its checksum."""
-
-    number: int
-    rows: int
-    rejects: int
-    stop: tuple[int, int]
-    size: int
-    crc: int
-    rejects_crc: int
-    observed: Any
-
-    @property
-    def next(self) -> Place:
-        """The start of the next part."""
-        return Place(*self.stop)
 
 
 class WorkFolder:
@@ -121,8 +102,7 @@ class WorkFolder:
 
     def unfinished(self) -> bool:
         """Whether a run left finished parts, or only renames to do."""
-        journal = self.path / "journal.jsonl"
-        return self.committed() or (journal.exists() and journal.stat().st_size > 0)
+        return self.committed() or not is_journal_empty(self.path)
 
     def committed(self) -> bool:
         """Whether a run left only renames to do."""
@@ -155,18 +135,7 @@ class WorkFolder:
 
     def load(self) -> None:
         """Find the finished parts; the bytes of a part are checked when it is used."""
-        self.parts = {}
-        journal = self.path / "journal.jsonl"
-        for line in journal.read_bytes().splitlines() if journal.exists() else ():  # a run without rows has no journal
-            try:
-                record = json.loads(line)
-                check = record.pop("check")
-                part = Part(**{**record, "stop": tuple(record["stop"])})
-            except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-                continue  # an incomplete line of a killed run
-            if check != _check(part):
-                continue
-            self.parts[part.number] = part
+        self.parts = journal_parts(self.path)
 
     def save(
         self, number: int, data: Sequence[pa.Buffer], *, rows: int, rejects: str, stop: Place, observed: Any
@@ -187,9 +156,7 @@ class WorkFolder:
                 zlib.crc32(text),
                 observed,
             )
-            with open(self.path / "journal.jsonl", "ab", opener=open_private) as journal:
-                # The leading line end separates this line from an incomplete one.
-                journal.write(b"\n" + json.dumps({**asdict(part), "check": _check(part)}).encode() + b"\n")
+            add_to_journal(self.path, part)
         self.parts[number] = part
         return part
 
@@ -217,7 +184,7 @@ class WorkFolder:
 
     def _clear(self) -> None:
         """Delete everything but the lock and its owner; an interruption leaves a consistent state."""
-        last = ["run.json", "journal.jsonl", "commit.json"]
+        last = ["run.json", JOURNAL, "commit.json"]
         found = sorted(self.path.iterdir(), key=lambda entry: last.index(entry.name) if entry.name in last else -1)
         for entry in found:
             if entry.is_dir():
@@ -234,11 +201,6 @@ def compare(path: Path | str, earlier: Mapping[str, Any], now: Mapping[str, Any]
         more = [f"{len(found) - _TOLD:,} more differences"] if len(found) > _TOLD else []
         differs = f"cannot resume {path}: {'; '.join([*named, *more])}; choose "
         raise OutputError(differs, Argument("overwrite", True), " to start again")
-
-
-def _check(part: Part) -> int:
-    """The checksum of a part's line in the journal."""
-    return zlib.crc32(json.dumps(asdict(part)).encode())
 
 
 def _replace(path: Path, pieces: Sequence[bytes | pa.Buffer], *, private: bool = True) -> None:

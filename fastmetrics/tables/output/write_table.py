@@ -12,8 +12,8 @@ from fastmetrics.errors import OptionError, OutputError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.tables.output.encoders import KEY, dump, undefined_as_null, writing
 from fastmetrics.tables.output.output_formats import encoder, output_format
-from fastmetrics.tables.output.place import Place
-from fastmetrics.tables.output.recorded import described
+from fastmetrics.tables.output.output_place import Place
+from fastmetrics.tables.output.recorded_types import described
 from fastmetrics.tables.remote.addresses import as_local, shown
 
 _META = ".meta.json"

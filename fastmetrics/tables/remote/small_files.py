@@ -10,8 +10,8 @@ import pyarrow as pa
 
 from fastmetrics.errors import FileFormatError, OptionError
 from fastmetrics.errors.messages import Argument
-from fastmetrics.tables.input_files import MAX_ROW_BYTES, reading
-from fastmetrics.tables.input_streams import compression_of, unpacked
+from fastmetrics.tables.inputs.input_files import MAX_ROW_BYTES, reading
+from fastmetrics.tables.inputs.input_streams import compression_of, unpacked
 from fastmetrics.tables.remote.addresses import as_local, is_url, parse, shown
 from fastmetrics.tables.remote.stores import plainly, store
 from fastmetrics.tables.retry import patiently

@@ -18,12 +18,12 @@ import pyarrow.types as pt
 
 from fastmetrics.core.column_kinds import plain
 from fastmetrics.errors import FileFormatError
-from fastmetrics.tables.input_files import DataFile, reading
+from fastmetrics.tables.inputs.input_files import DataFile, reading
 from fastmetrics.tables.output.encoders import Encoder
-from fastmetrics.tables.recorded_values import decode_schema, encode_schema
 from fastmetrics.tables.remote.addresses import is_url, parse, shown
 from fastmetrics.tables.remote.small_files import read_small
 from fastmetrics.tables.remote.stores import passing
+from fastmetrics.tables.text_values import decode_schema, encode_schema
 
 _BEGINNING = 1 << 16
 

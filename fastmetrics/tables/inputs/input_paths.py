@@ -14,8 +14,8 @@ from urllib.parse import unquote
 from fastmetrics.errors import FileFormatError, OptionError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.tables.file_formats import Wanted, table_formats
-from fastmetrics.tables.input_files import DataFile, content_of, reading, walked
-from fastmetrics.tables.input_streams import compression_of, is_pipe, spool
+from fastmetrics.tables.inputs.input_files import DataFile, content_of, reading, walked
+from fastmetrics.tables.inputs.input_streams import compression_of, is_pipe, spool
 from fastmetrics.tables.remote import files as remote
 from fastmetrics.tables.remote import globs
 from fastmetrics.tables.remote.addresses import as_local, as_utf8, is_url, parse

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.errors import FileFormatError
 from fastmetrics.kernels.ranking import trec_text as kernels
-from fastmetrics.tables.input_files import MAX_ROW_BYTES
+from fastmetrics.tables.inputs.input_files import MAX_ROW_BYTES
 
 _RUN = "query Q0 document rank score tag"
 _JUDGEMENTS = "query 0 document grade"

@@ -10,7 +10,7 @@ from typing import Any
 from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.core.threads import ordered
 from fastmetrics.errors import OutputError
-from fastmetrics.tables.output.place import Place
+from fastmetrics.tables.output.output_place import Place
 from fastmetrics.tables.output.renames import exchange
 from fastmetrics.tables.output.targets import upload
 from fastmetrics.tables.remote.addresses import Url

@@ -12,8 +12,8 @@ from fastmetrics.engines.span_parts import Finished
 from fastmetrics.tables.output.encoders import Encoder, dump, writing
 from fastmetrics.tables.output.output import Output
 from fastmetrics.tables.output.output_formats import encoder
-from fastmetrics.tables.output.recorded import described
-from fastmetrics.tables.output.work_folder import Part
+from fastmetrics.tables.output.parts_journal import Part
+from fastmetrics.tables.output.recorded_types import described
 
 
 class PartWriter:

@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import BinaryIO
 
 from fastmetrics.errors import FileFormatError
-from fastmetrics.tables.column_types import WrongValueError
+from fastmetrics.tables.column_conversion import WrongValueError
 from fastmetrics.tables.file_formats import sniff
 from fastmetrics.tables.formats.jsonl import record_of
-from fastmetrics.tables.input_files import DataFile, reading
-from fastmetrics.tables.input_paths import expand
-from fastmetrics.tables.input_streams import compression_of
+from fastmetrics.tables.inputs.input_files import DataFile, reading
+from fastmetrics.tables.inputs.input_paths import expand
+from fastmetrics.tables.inputs.input_streams import compression_of
+from fastmetrics.tables.rankings.ranking_columns import NAMES, canonical
 from fastmetrics.tables.remote.files import side_by_side
-from fastmetrics.tables.run_columns import NAMES, canonical
 
 BOM = b"\xef\xbb\xbf"
 _UNSEEN = "run"

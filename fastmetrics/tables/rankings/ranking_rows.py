@@ -21,14 +21,14 @@ from fastmetrics.core.frames import open_frame
 from fastmetrics.core.threads import cores
 from fastmetrics.errors import ColumnError, FileFormatError
 from fastmetrics.tables.chunks import Place
-from fastmetrics.tables.column_types import Selection, Widened
-from fastmetrics.tables.formats.json_runs import load, table_of
-from fastmetrics.tables.formats.trec import read_trec
-from fastmetrics.tables.input_files import DataFile, reading
+from fastmetrics.tables.column_conversion import Selection, Widened
+from fastmetrics.tables.file_source import Source, open_files
+from fastmetrics.tables.inputs.input_files import DataFile, reading
+from fastmetrics.tables.rankings.json_rankings import load, table_of
+from fastmetrics.tables.rankings.ranking_columns import Batches, RunColumns, is_text
+from fastmetrics.tables.rankings.ranking_files import opened, run_files
+from fastmetrics.tables.rankings.trec_text import read_trec
 from fastmetrics.tables.remote.addresses import as_local, shown
-from fastmetrics.tables.run_columns import Batches, RunColumns, is_text
-from fastmetrics.tables.run_formats import opened, run_files
-from fastmetrics.tables.source import Source, open_files
 
 _SIZES = ReadSizes(parquet_rows=SIZES.run_rows, parquet_bytes=64 << 20, arrow_rows=SIZES.run_rows)
 _LONGEST_JSON = 1 << 29

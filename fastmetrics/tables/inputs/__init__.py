@@ -1,0 +1,1 @@
+"""The files of an input: paths, folders, patterns, addresses and streams."""
