@@ -20,8 +20,8 @@ import pyarrow.parquet as pq
 from bench.compare import RESULTS
 from bench.machine import machine
 from bench.paired_sacrebleu import paired
-from fastmetrics.stats.paired_tests import randomisation_p
-from fastmetrics.stats.sample import Sample
+from fastmetrics.stats.intervals.sample import Sample
+from fastmetrics.stats.significance.paired_tests import randomisation_p
 
 RESAMPLES = 10_000
 

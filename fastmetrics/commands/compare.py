@@ -60,7 +60,7 @@ def compare(
     Print differences, intervals, p values and segments.
     """
     from fastmetrics.errors import OptionError
-    from fastmetrics.results.comparison import compare as compared
+    from fastmetrics.results.compare.compare import compare as compared
 
     printing.check()
     called = name_list(names, "--names")

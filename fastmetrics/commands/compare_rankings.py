@@ -39,7 +39,7 @@ def compare_rankings(
 
     Print differences, intervals and p values of each measure.
     """
-    from fastmetrics.results.ranking_comparison import compare_rankings
+    from fastmetrics.results.compare.compare_rankings import compare_rankings
     from fastmetrics.retrieval.rank import MEASURES
 
     printing.check()

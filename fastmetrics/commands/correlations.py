@@ -15,7 +15,7 @@ def correlations(
 
     Also show where metrics disagree.
     """
-    from fastmetrics.results.correlations import correlations
+    from fastmetrics.results.summary.correlations import correlations
 
     load_plugins(plugin)
     matrix = correlations(scores, metrics=split(metrics) or None)

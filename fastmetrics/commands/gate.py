@@ -77,7 +77,7 @@ def gate(
     The exit code is 0 if all rules are met, and 1 if one is broken.
     """
     from fastmetrics.errors import OptionError
-    from fastmetrics.results.gate import gate as held_against
+    from fastmetrics.results.gate.gate import gate as held_against
     from fastmetrics.tables.output.write_table import page_place, write_page
 
     if as_json and as_markdown:

@@ -17,7 +17,7 @@ def histograms(
     as_json: AsJson = False,
 ) -> None:
     """Show histograms of the scores."""
-    from fastmetrics.results.histograms import histograms
+    from fastmetrics.results.summary.histograms import histograms
 
     load_plugins(plugin)
     bars = histograms(scores, metrics=split(metrics) or None, bins=bins)

@@ -29,7 +29,7 @@ def judge_report(
 
     Print how consistent judges are, how often they fail, and how far they agree with people and each other.
     """
-    from fastmetrics.results.judge_report import judge_report
+    from fastmetrics.results.people.judge_report import judge_report
 
     found = judge_report(
         judged,

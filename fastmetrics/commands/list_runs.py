@@ -19,7 +19,7 @@ def list_runs(
     Print names, times (if stored), rows, fingerprints and inputs.
     """
     from fastmetrics.core.display import Grid
-    from fastmetrics.results.list_runs import list_runs
+    from fastmetrics.results.runs.list_runs import list_runs
 
     found = list_runs(folder).to_pylist()
     if as_json:

@@ -74,7 +74,7 @@ def plot(
     chosen, cut = name_list(metrics, "--metrics"), name_list(by, "--by")
     colors = None
     if kind is Kind.comparison:
-        from fastmetrics.results.comparison import compare
+        from fastmetrics.results.compare.compare import compare
 
         found: Any = compare(inputs, metrics=chosen, by=cut, **options)
     elif kind is Kind.cache:
@@ -84,15 +84,15 @@ def plot(
     else:
         [given] = _single(inputs, kind)
         if kind is Kind.histograms:
-            from fastmetrics.results.histograms import histograms
+            from fastmetrics.results.summary.histograms import histograms
 
             found = histograms(given, metrics=chosen, bins=bins)
         elif kind is Kind.means:
-            from fastmetrics.results.interval_summary import summarize_by
+            from fastmetrics.results.summary.summarize_by import summarize_by
 
             found = summarize_by(given, by=cut, metrics=chosen, **options)
         elif kind is Kind.trend:
-            from fastmetrics.results.trend import trend
+            from fastmetrics.results.summary.trend import trend
 
             found = trend(given, _single(chosen, kind)[0], **options)
         else:

@@ -41,7 +41,7 @@ def power(
 
     The variances come from a pilot, or are given.
     """
-    from fastmetrics.results.power import power as planned
+    from fastmetrics.results.compare.power import power as planned
 
     load_plugins(plugin)
     report = planned(

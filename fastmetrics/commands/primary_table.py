@@ -12,7 +12,7 @@ def primary_table(runs: Runs, *, plugin: Plugins = None, as_json: AsJson = False
 
     They are N, Faithfulness, Overlap, F1, Tokens, Latency, Abstain Rate and Avg EM.
     """
-    from fastmetrics.results.primary_table import primary_table
+    from fastmetrics.results.summary.primary_table import primary_table
 
     load_plugins(plugin)
     table = primary_table(runs)

@@ -29,7 +29,7 @@ def repeats(
 
     Print the variance between and within questions, pass@k and pass^k.
     """
-    from fastmetrics.results.repeats import repeats as over_repeats
+    from fastmetrics.results.summary.repeats import repeats as over_repeats
 
     load_plugins(plugin)
     report = over_repeats(

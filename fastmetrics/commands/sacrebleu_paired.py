@@ -60,7 +60,7 @@ def sacrebleu_paired(
     The numbers of --paired-bs and --paired-ar are the same, bit by bit.
     """
     from fastmetrics.errors import OptionError
-    from fastmetrics.results.sacrebleu_paired import sacrebleu_paired
+    from fastmetrics.results.compare.sacrebleu_paired import sacrebleu_paired
 
     if as_json and as_markdown:
         raise OptionError("choose one of --json and --markdown")

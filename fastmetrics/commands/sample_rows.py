@@ -30,7 +30,7 @@ def sample_rows(
 
     The commands validate and judges read the sheet.
     """
-    from fastmetrics.results.sample_rows import sample_rows
+    from fastmetrics.results.people.sample_rows import sample_rows
     from fastmetrics.tables.output.write_table import table_place, write_whole
 
     how: dict[str, Any] = {"strategy": strategy, "seed": seed, "score": score, "label": label, "texts": texts, "on": on}

@@ -12,7 +12,7 @@ def side_by_side(runs: Runs, *, plugin: Plugins = None, as_json: AsJson = False)
 
     The table has one line for each metric and one column of means for each run.
     """
-    from fastmetrics.results.side_by_side import side_by_side
+    from fastmetrics.results.summary.side_by_side import side_by_side
 
     load_plugins(plugin)
     table = side_by_side(runs)

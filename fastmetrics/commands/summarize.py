@@ -20,7 +20,7 @@ def summarize(
 
     The table gives mean, standard deviation and extremes, and counts the rows without a score by reason.
     """
-    from fastmetrics.results.summary import summarize as summarize_table
+    from fastmetrics.results.summary.summary import summarize as summarize_table
 
     load_plugins(plugin)
     summary = summarize_table(scores)

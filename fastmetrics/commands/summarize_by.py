@@ -36,7 +36,7 @@ def summarize_by(
     as_json: AsJson = False,
 ) -> None:
     """Show means with intervals, also of segments."""
-    from fastmetrics.results.interval_summary import summarize_by
+    from fastmetrics.results.summary.summarize_by import summarize_by
 
     load_plugins(plugin)
     summary = summarize_by(

@@ -36,7 +36,7 @@ def trend(
 
     The runs come first to last, each mean with its interval.
     """
-    from fastmetrics.results.trend import trend as over_runs
+    from fastmetrics.results.summary.trend import trend as over_runs
 
     load_plugins(plugin)
     points = over_runs(

@@ -61,7 +61,7 @@ def validate(
     """
     from rich.console import Console
 
-    from fastmetrics.results.validation import validate as hold
+    from fastmetrics.results.people.validate import validate as hold
 
     load_plugins(plugin)
     found = hold(

@@ -61,7 +61,7 @@ def worst_rows(
 
     With a baseline, show the largest losses or gains.
     """
-    from fastmetrics.results.worst_rows import worst_rows
+    from fastmetrics.results.rows.worst_rows import worst_rows
     from fastmetrics.tables.output.write_table import table_place, write_whole
 
     load_plugins(plugin)

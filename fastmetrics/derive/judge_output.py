@@ -17,7 +17,7 @@ from fastmetrics.derive.judged_counts import conclude, judged_of, lasts, observe
 from fastmetrics.engines.job import Job, RunOptions, RunResult
 from fastmetrics.engines.local import Threads
 from fastmetrics.engines.run import run_on
-from fastmetrics.results.summary import Summary
+from fastmetrics.results.summary.summary import Summary
 from fastmetrics.tables import Output
 from fastmetrics.tables.table_source import TableSource
 

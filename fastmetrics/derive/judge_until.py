@@ -21,8 +21,8 @@ from fastmetrics.derive.judge_plan import JudgePlan
 from fastmetrics.derive.stop_condition import Known, StopCondition, parse_until
 from fastmetrics.errors import ColumnError, OptionError
 from fastmetrics.errors.messages import Argument
-from fastmetrics.results.score_run import ScoreRun
-from fastmetrics.results.score_runs import open_run
+from fastmetrics.results.runs.open_runs import open_run
+from fastmetrics.results.runs.score_run import ScoreRun
 
 _FIRST_LOOKS = 16
 _SHARE_OF_ROWS = 10

@@ -11,9 +11,9 @@ from fastmetrics.core.corpus_counts import BatchSums
 from fastmetrics.core.score_metadata import RowCounts, ScoreMetadata
 from fastmetrics.declaration.cautions import list_notes, script_notes
 from fastmetrics.derive.judged_columns import IDENTICAL, MISSING, SCORED, UNASKED, UNSETTLED, added, counted
-from fastmetrics.results.summary import MetricSummary, Summary
-from fastmetrics.stats.fingerprint import fingerprint_text
-from fastmetrics.stats.moments import State
+from fastmetrics.results.summary.summary import MetricSummary, Summary
+from fastmetrics.stats.sums.exact_sums import State
+from fastmetrics.stats.sums.fingerprint import fingerprint_text
 
 
 def observe(axes: Sequence[str], part: pa.RecordBatch | pa.Table, sums: BatchSums | None = None) -> dict[str, Any]:

@@ -23,10 +23,10 @@ from fastmetrics.core.judged_names import PREFIX
 from fastmetrics.derive.rubric import Rubric
 from fastmetrics.errors import OptionError
 from fastmetrics.errors.messages import Argument
-from fastmetrics.results.gate_rules import Rule, parse_rule
-from fastmetrics.stats.confidence_sequences import confidence_sequence
-from fastmetrics.stats.estimate import Estimate
-from fastmetrics.stats.sample import between
+from fastmetrics.results.gate.rules import Rule, parse_rule
+from fastmetrics.stats.intervals.confidence_sequences import confidence_sequence
+from fastmetrics.stats.intervals.interval import Estimate
+from fastmetrics.stats.intervals.sample import between
 
 _CONFIDENCE = 0.95
 _NAME = re.compile(r"(?:(?P<rubric>(?!delta\.).+?)\.)?(?P<reading>(?P<delta>delta\.)?(?:mean|low|high|width)|n)")

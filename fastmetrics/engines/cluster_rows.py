@@ -18,8 +18,8 @@ from fastmetrics.core.name_lists import listed
 from fastmetrics.errors import OptionError
 from fastmetrics.plan.plan import Plan, parse, plan
 from fastmetrics.plan.score_batch import Scorer, score_batch, slices
-from fastmetrics.stats.moments import State
-from fastmetrics.stats.score_sums import Sums
+from fastmetrics.stats.sums.exact_sums import State
+from fastmetrics.stats.sums.summed_scores import Sums
 
 
 def plan_rows(

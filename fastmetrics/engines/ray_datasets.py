@@ -18,7 +18,7 @@ from fastmetrics.engines.cluster_rows import Rows, pack, plan_rows, unpack
 from fastmetrics.engines.ray_cluster import ray_data
 from fastmetrics.errors import InputError
 from fastmetrics.plan.score_batch import fit, slices
-from fastmetrics.stats.score_sums import Collected, score_columns
+from fastmetrics.stats.sums.summed_scores import Collected, score_columns
 
 
 def score_dataset(

@@ -21,7 +21,7 @@ from fastmetrics.engines.cluster_rows import Rows, pack, plan_rows, unpack
 from fastmetrics.errors import InputError, MissingExtraError
 from fastmetrics.plan.plan import Plan
 from fastmetrics.plan.score_batch import fit
-from fastmetrics.stats.score_sums import Collected
+from fastmetrics.stats.sums.summed_scores import Collected
 
 __all__ = ["collect", "score"]
 

@@ -16,7 +16,7 @@ from fastmetrics.declaration.hooks import Corpus
 from fastmetrics.declaration.kept_rows import KeptRows, heads_of, row_lists
 from fastmetrics.declaration.metric import metric
 from fastmetrics.declaration.representations import Options
-from fastmetrics.stats.agreement import Agreement, agreement
+from fastmetrics.stats.agreement.agreement import Agreement, agreement
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,8 @@ from fastmetrics.declaration.hooks import Corpus, Rows
 from fastmetrics.declaration.metric import REGISTRY, SPELLINGS, metric
 from fastmetrics.declaration.representations import Number, Options, Raw
 from fastmetrics.errors import FastmetricsError, OptionError, UnknownNameError
-from fastmetrics.stats.moments import State
 from fastmetrics.stats.risk_coverage import Pairs, risks
+from fastmetrics.stats.sums.exact_sums import State
 
 Quality = Annotated[str, Text(1_000, "the name of a metric"), "the metric that says how right an answer is"]
 

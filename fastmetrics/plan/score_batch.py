@@ -25,7 +25,7 @@ from fastmetrics.declaration.batch import Batch
 from fastmetrics.declaration.cautions import LISTS
 from fastmetrics.declaration.kept_rows import where_present
 from fastmetrics.plan.plan import Plan
-from fastmetrics.stats.fingerprint import fingerprint, is_hashable
+from fastmetrics.stats.sums.fingerprint import fingerprint, is_hashable
 from fastmetrics.text.tokenize import Wordbook
 
 _FEW_ROUNDS = 4

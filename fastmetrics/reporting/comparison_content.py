@@ -11,11 +11,11 @@ from fastmetrics.core.display import Grid, number
 from fastmetrics.reporting.charts.heat_map import HeatMap, heat_of_changes
 from fastmetrics.reporting.plain_text import visible
 from fastmetrics.reporting.readings import turn
-from fastmetrics.results.comparison import compare
-from fastmetrics.results.comparison_cells import bounds, signed
-from fastmetrics.results.comparison_result import Comparison
-from fastmetrics.results.score_run import ScoreRun
-from fastmetrics.stats.interval_notes import MARK
+from fastmetrics.results.compare.compare import compare
+from fastmetrics.results.compare.comparison import Comparison
+from fastmetrics.results.compare.comparison_tables import bounds, signed
+from fastmetrics.results.runs.score_run import ScoreRun
+from fastmetrics.stats.intervals.interval_notes import MARK
 
 _MANY_ROWS = 100_000
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from fastmetrics.declaration.metric import Better
 from fastmetrics.plan.declared import Stored
-from fastmetrics.results.declared_metrics import declared_better, declared_readings
+from fastmetrics.results.runs.declared_metrics import declared_better, declared_readings
 
 
 @dataclass(frozen=True)

@@ -28,15 +28,15 @@ from fastmetrics.reporting.rows.row_texts import JUDGED
 from fastmetrics.reporting.rows.scored_claims import ScoredClaims
 from fastmetrics.reporting.sections.section import Counter, SectionInput
 from fastmetrics.reporting.sections.section_list import SECTIONS
-from fastmetrics.results.correlations import Correlations, correlations
-from fastmetrics.results.declared_metrics import declared_better
-from fastmetrics.results.histograms import histograms
-from fastmetrics.results.interval_summary import MeanInterval, summarize_by
-from fastmetrics.results.primary_table import primary_of
-from fastmetrics.results.score_run import ScoreRun
-from fastmetrics.results.score_runs import open_run, open_runs
-from fastmetrics.results.side_by_side import SideBySide, summaries_of
-from fastmetrics.results.summary import Summary
+from fastmetrics.results.runs.declared_metrics import declared_better
+from fastmetrics.results.runs.open_runs import open_run, open_runs
+from fastmetrics.results.runs.score_run import ScoreRun
+from fastmetrics.results.summary.correlations import Correlations, correlations
+from fastmetrics.results.summary.histograms import histograms
+from fastmetrics.results.summary.primary_table import primary_of
+from fastmetrics.results.summary.side_by_side import SideBySide, summaries_of
+from fastmetrics.results.summary.summarize_by import MeanInterval, summarize_by
+from fastmetrics.results.summary.summary import Summary
 
 _CORRELATED = 40
 """Maximum number of correlated metrics: the first ones."""

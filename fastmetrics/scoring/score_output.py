@@ -29,12 +29,12 @@ from fastmetrics.plan.declared import Declared
 from fastmetrics.plan.plan import Plan, keeping_counts, plan
 from fastmetrics.plan.score_batch import Scorer, fit
 from fastmetrics.plan.signature import signature
-from fastmetrics.results.declared_metrics import declared_labels, declared_specs, declared_statistics
-from fastmetrics.results.score_files import column_of
-from fastmetrics.results.summary import MetricSummary, Summary
-from fastmetrics.stats.fingerprint import fingerprint_text
-from fastmetrics.stats.moments import State
-from fastmetrics.stats.named_statistics import named_statistics
+from fastmetrics.results.runs.declared_metrics import declared_labels, declared_specs, declared_statistics
+from fastmetrics.results.runs.score_file import column_of
+from fastmetrics.results.summary.summary import MetricSummary, Summary
+from fastmetrics.stats.sums.exact_sums import State
+from fastmetrics.stats.sums.fingerprint import fingerprint_text
+from fastmetrics.stats.sums.named_statistics import named_statistics
 from fastmetrics.tables import Output
 from fastmetrics.tables.column_conversion import Widened
 from fastmetrics.tables.good_rows import good_batches

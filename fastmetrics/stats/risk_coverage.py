@@ -13,7 +13,7 @@ import pyarrow as pa
 from fastmetrics.core.arrays import Flags, Floats, Ints, floats_of_arrow
 from fastmetrics.core.columns import as_array
 from fastmetrics.errors import ColumnError, InputError
-from fastmetrics.stats.quantiles import order_statistics
+from fastmetrics.stats.sums.quantiles import order_statistics
 
 Pairs: TypeAlias = Callable[[], Iterable[tuple[Floats, Floats]]]
 """Returns the same rows, confidence and quality, in batches, at each call."""

@@ -26,7 +26,7 @@ REAL = (
     "fastmetrics.core",
     "fastmetrics.plan",
     "fastmetrics.declaration.metric_labels",
-    "fastmetrics.results.how_to_compare",
+    "fastmetrics.results.compare.comparison_options",
     "fastmetrics.engines.run_settings",
     "fastmetrics.derive.call_options",
 )

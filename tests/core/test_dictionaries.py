@@ -16,7 +16,7 @@ from fastmetrics.core.input_columns import COLUMNS
 from fastmetrics.errors import ColumnError
 from fastmetrics.metrics.grounding import grounding_evidence
 from fastmetrics.scoring.calls import callable_of
-from fastmetrics.stats.human_labels import clusters_of
+from fastmetrics.stats.agreement.joined_labels import clusters_of
 from fastmetrics.vectors.embedding.embedder import Embedder
 from tests.support.every_metric import CASES, columns
 from tests.support.strategies import coded, coded_lists

@@ -17,8 +17,8 @@ from fastmetrics.core.score_metadata import ScoreMetadata
 from fastmetrics.errors import FileFormatError, OptionError
 from fastmetrics.metrics import lookup
 from fastmetrics.reporting.readings import reading
-from fastmetrics.results.declared_metrics import stored_declarations
-from fastmetrics.results.read_table import read
+from fastmetrics.results.runs.declared_metrics import stored_declarations
+from fastmetrics.results.runs.read_table import read
 from tests.support.program import ENVIRONMENT, alone, jsonl, program, unfolded
 
 PLUGIN = """

@@ -20,7 +20,8 @@ import os, signal, sys
 import openai, aiohttp, pandas, pyarrow.parquet
 import fastmetrics.commands.options, fastmetrics.derive.judge
 from fastmetrics import cli
-from fastmetrics.stats import fingerprint, moments
+from fastmetrics.stats.sums import fingerprint
+from fastmetrics.stats.sums import exact_sums as moments
 from fastmetrics.tables.formats import jsonl
 jsonl.record_of(b"{}")
 fingerprint.fingerprint([pyarrow.array(["a"])])

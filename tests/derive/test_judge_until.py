@@ -18,7 +18,8 @@ from fastmetrics.derive.judge_until import Until, judge_until
 from fastmetrics.derive.rubric import find_rubrics
 from fastmetrics.derive.stop_condition import parse_until
 from fastmetrics.errors import ColumnError, OptionError
-from fastmetrics.results.score_files import ScoreFile
+from fastmetrics.results.runs.open_runs import open_run
+from fastmetrics.results.runs.score_file import ScoreFile
 from tests.derive.test_judge_calls import number_in, written
 from tests.support.judge_server import judge_server, user_message
 from tests.support.program import jsonl, program
@@ -283,7 +284,7 @@ def test_false_stops_are_rare(kind):
         if kind == "table":
             after = rng.permutation(before)
         ids = np.arange(300)
-        baseline = fm.results.score_runs.open_run({"id": ids, "judge_safety": before})
+        baseline = open_run({"id": ids, "judge_safety": before})
         for text in ("delta.low > 0", "delta.high < 0 or delta.low > 0"):
             until = Until(plan, parse_until(text, plan.rubrics), trial, baseline)
             table = pa.table({"id": ids, "judge_safety": after})

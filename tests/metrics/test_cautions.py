@@ -19,7 +19,7 @@ from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.engines.run_settings import FileSettings
 from fastmetrics.kernels.text.scripts import CYRILLIC, FOREIGN, LATIN, ONE_WORD, OTHER, UNLISTED, UNSPACED
 from fastmetrics.plan.plan import parse
-from fastmetrics.results.summary import summarize
+from fastmetrics.results.summary.summary import summarize
 from fastmetrics.scoring.score import score
 from fastmetrics.text.scripts import _classes, scripts
 from tests.reference import scripts as plain

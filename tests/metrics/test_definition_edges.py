@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 import fastmetrics as fm
 from fastmetrics.core.arrays import floats_of_arrow
 from fastmetrics.errors import FileFormatError, OptionError, UnknownNameError
-from fastmetrics.results.score_files import column_of
-from fastmetrics.stats.agreement import agreement
+from fastmetrics.results.runs.score_file import column_of
+from fastmetrics.stats.agreement.agreement import agreement
 from fastmetrics.tables import open_source
 from fastmetrics.text import statements
 from tests.support.program import ENVIRONMENT

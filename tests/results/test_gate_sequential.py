@@ -11,7 +11,7 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics.errors import OptionError
-from fastmetrics.stats.confidence_sequences import confidence_sequence
+from fastmetrics.stats.intervals.confidence_sequences import confidence_sequence
 from tests.support.program import program, unfolded
 
 N = 300

@@ -15,9 +15,8 @@ import pytest
 import fastmetrics as fm
 from fastmetrics.core.records import Records
 from fastmetrics.errors import ColumnError
-from fastmetrics.results.gate_checked import Checked
-from fastmetrics.results.gate_result import Gate
-from fastmetrics.results.matching_rows import matching_rows
+from fastmetrics.results.gate.result import Checked, Gate
+from fastmetrics.results.rows.matching_rows import matching_rows
 from tests.support.program import jsonl, program
 
 N = 60

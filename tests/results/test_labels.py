@@ -10,7 +10,7 @@ from fastmetrics.declaration.metric_labels import labelled
 from fastmetrics.errors import OptionError, UnknownNameError
 from fastmetrics.metrics import REGISTRY
 from fastmetrics.plan.plan import parse
-from fastmetrics.results.summary import Summary, summarize
+from fastmetrics.results.summary.summary import Summary, summarize
 from tests.support.program import jsonl, program
 
 LABELLED = sorted(name for name, metric in REGISTRY.items() if metric.labels)

@@ -16,7 +16,7 @@ import fastmetrics as fm
 from fastmetrics.core.display import json_pieces, strict
 from fastmetrics.core.records import Mapped, Records
 from fastmetrics.reporting.charts.heat_map import SEGMENTS, fewer_segments
-from fastmetrics.results.score_runs import open_run
+from fastmetrics.results.runs.open_runs import open_run
 from tests.support.program import ENVIRONMENT
 
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.results.summary import summarize
+from fastmetrics.results.summary.summary import summarize
 from tests.support.program import program, unfolded
 
 ROWS = {

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from fastmetrics.results.summary import summarize
+from fastmetrics.results.summary.summary import summarize
 from fastmetrics.tables import read_metadata
 from fastmetrics.tables.inputs.input_files import DataFile
 from fastmetrics.tables.remote.addresses import parse

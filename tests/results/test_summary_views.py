@@ -16,8 +16,8 @@ from scipy.stats import pearsonr, spearmanr
 
 import fastmetrics as fm
 from fastmetrics.errors import ColumnError, FileFormatError, InputError, OptionError, UnknownNameError
-from fastmetrics.results.correlations import MetricPair
-from fastmetrics.stats.correlation_matrix import correlate
+from fastmetrics.results.summary.correlations import MetricPair
+from fastmetrics.stats.agreement.correlation_matrix import correlate
 from tests.support.program import program
 
 ROWS = {

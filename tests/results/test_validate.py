@@ -17,10 +17,10 @@ from sklearn import metrics as sk
 
 from fastmetrics.errors import FileFormatError, InputError, OptionError
 from fastmetrics.kernels.stats.bootstrap import draw
-from fastmetrics.results.read_table import read
-from fastmetrics.results.validation import validate
-from fastmetrics.stats.agreement import cohen_kappa, krippendorff_alpha
-from fastmetrics.stats.association import associate
+from fastmetrics.results.people.validate import validate
+from fastmetrics.results.runs.read_table import read
+from fastmetrics.stats.agreement.agreement import cohen_kappa, krippendorff_alpha
+from fastmetrics.stats.agreement.association import associate
 
 SCORES = st.one_of(st.integers(-3, 3).map(float), st.floats(-100, 100).map(lambda x: round(x, 3)))
 

@@ -19,8 +19,8 @@ import fastmetrics as fm
 from fastmetrics.commands.validate import validate as command
 from fastmetrics.errors import ColumnError, OptionError, UnknownNameError
 from fastmetrics.metrics import REGISTRY
-from fastmetrics.results.summary import summarize
-from fastmetrics.stats.association import associate
+from fastmetrics.results.summary.summary import summarize
+from fastmetrics.stats.agreement.association import associate
 
 GOOD = [1, 1, 0, 1, 0, 0]
 LOW = [0.0, 0.2, 0.9, 0.1, 0.1, 1.0]

@@ -8,7 +8,7 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics.errors import OutputError
-from fastmetrics.results.read_table import read
+from fastmetrics.results.runs.read_table import read
 from tests.support.program import program
 
 

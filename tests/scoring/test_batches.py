@@ -13,7 +13,7 @@ import pytest
 import fastmetrics as fm
 from fastmetrics.engines.cluster_rows import Rows, pack, plan_rows, unpack
 from fastmetrics.errors import ColumnError, OptionError
-from fastmetrics.stats.moments import State
+from fastmetrics.stats.sums.exact_sums import State
 
 TABLE = pa.table(
     {

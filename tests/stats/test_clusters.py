@@ -10,7 +10,7 @@ from scipy import stats
 from sklearn import metrics as sk
 
 from fastmetrics.kernels.stats.bootstrap import draw
-from fastmetrics.stats.association import associate
+from fastmetrics.stats.agreement.association import associate
 
 FIGURES = ("pearson", "spearman", "auc", "f1")
 

@@ -11,10 +11,10 @@ import pytest
 
 from fastmetrics.errors import ColumnError, InputError
 from fastmetrics.kernels.stats import exact_sums as sums
-from fastmetrics.results.summary import summarize
-from fastmetrics.stats import quantiles as module
-from fastmetrics.stats.moments import State
-from fastmetrics.stats.quantiles import quantiles
+from fastmetrics.results.summary.summary import summarize
+from fastmetrics.stats.sums import quantiles as module
+from fastmetrics.stats.sums.exact_sums import State
+from fastmetrics.stats.sums.quantiles import quantiles
 
 SMALLEST = 5e-324
 

@@ -12,8 +12,8 @@ from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
 
 import fastmetrics as fm
-from fastmetrics.stats.mean_interval import INTERVALS, has_long_tail, mean_interval
-from fastmetrics.stats.sample import Sample
+from fastmetrics.stats.intervals.mean_interval import INTERVALS, has_long_tail, mean_interval
+from fastmetrics.stats.intervals.sample import Sample
 
 RNG = np.random.default_rng(3)
 TRIALS = 1500

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fastmetrics.errors import OptionError
-from fastmetrics.stats.quantiles import quantiles
+from fastmetrics.stats.sums.quantiles import quantiles
 from tests.results.test_summary import FLOATS
 
 

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score
 
 from fastmetrics.errors import ColumnError, InputError, OptionError
-from fastmetrics.stats.agreement import agreement, cohen_kappa, krippendorff_alpha
-from fastmetrics.stats.agreement_intervals import agreement_interval
+from fastmetrics.stats.agreement.agreement import agreement, cohen_kappa, krippendorff_alpha
+from fastmetrics.stats.agreement.agreement_intervals import agreement_interval
 from tests.reference.agreement import krippendorff_alpha as plain
 
 N = None

@@ -10,8 +10,8 @@ import pytest
 from scipy import stats
 
 import fastmetrics as fm
-from fastmetrics.stats.bootstrap_intervals import bootstrap_interval
-from fastmetrics.stats.sample import Sample
+from fastmetrics.stats.intervals.bootstrap_intervals import bootstrap_interval
+from fastmetrics.stats.intervals.sample import Sample
 
 RNG = np.random.default_rng(8)
 

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from fastmetrics.stats import unpaired_tests as tests
-from fastmetrics.stats.sample import Sample
+from fastmetrics.stats.intervals.sample import Sample
+from fastmetrics.stats.significance import unpaired_tests as tests
 
 
 def permutation_p(first, second, *options):

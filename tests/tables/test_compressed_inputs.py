@@ -19,7 +19,7 @@ import fastmetrics as fm
 from fastmetrics.derive.full_context_bot import read_knowledge
 from fastmetrics.derive.rubric import read_rubric
 from fastmetrics.errors import FileFormatError
-from fastmetrics.results.gate_rules import read_rules
+from fastmetrics.results.gate.rules import read_rules
 from fastmetrics.results.price_tables import price_table
 from fastmetrics.tables import open_source
 from fastmetrics.tables.remote import small_files

@@ -17,7 +17,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from fastmetrics.errors import FileFormatError
-from fastmetrics.results.summary import summarize
+from fastmetrics.results.summary.summary import summarize
 from fastmetrics.tables import open_source
 from fastmetrics.tables.inputs.input_paths import expand
 from fastmetrics.tables.remote import globs

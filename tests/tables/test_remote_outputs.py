@@ -19,7 +19,7 @@ import fastmetrics as fm
 from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.engines.local import Job, run
 from fastmetrics.errors import InputError, OptionError, OutputError
-from fastmetrics.results.summary import summarize
+from fastmetrics.results.summary.summary import summarize
 from fastmetrics.tables import Limits, open_source, read_metadata
 from fastmetrics.tables.output import targets
 from fastmetrics.tables.remote.addresses import as_local

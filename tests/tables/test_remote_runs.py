@@ -11,7 +11,7 @@ import fastmetrics as fm
 from fastmetrics.derive.full_context_bot import read_knowledge
 from fastmetrics.derive.rubric import read_rubric
 from fastmetrics.errors import FileFormatError, UnknownNameError
-from fastmetrics.results.gate_rules import read_rules
+from fastmetrics.results.gate.rules import read_rules
 from fastmetrics.results.price_tables import price_of
 from tests.support.loopback import BUCKET, KEY, SECRET, Server
 from tests.support.program import jsonl, program

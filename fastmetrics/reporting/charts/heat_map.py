@@ -12,9 +12,9 @@ import pyarrow.compute as pc
 from fastmetrics.core.display import number
 from fastmetrics.declaration.metric import Better
 from fastmetrics.reporting.plain_text import visible
-from fastmetrics.results.comparison_result import Comparison
-from fastmetrics.results.interval_summary import IntervalSummary
-from fastmetrics.results.score_run import ScoreRun
+from fastmetrics.results.compare.comparison import Comparison
+from fastmetrics.results.runs.score_run import ScoreRun
+from fastmetrics.results.summary.summarize_by import IntervalSummary
 
 SEGMENTS = 60
 """Maximum number of segments per column: those with the most rows; the others are merged."""

@@ -16,10 +16,10 @@ from fastmetrics.errors import InputError, MissingExtraError, OptionError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.reporting.charts.heat_map import HeatMap, heat_of_changes, heat_of_means
 from fastmetrics.reporting.plain_text import visible
-from fastmetrics.results.comparison_result import Comparison
-from fastmetrics.results.histograms import Histograms
-from fastmetrics.results.interval_summary import IntervalSummary
-from fastmetrics.results.trend import Trend
+from fastmetrics.results.compare.comparison import Comparison
+from fastmetrics.results.summary.histograms import Histograms
+from fastmetrics.results.summary.summarize_by import IntervalSummary
+from fastmetrics.results.summary.trend import Trend
 from fastmetrics.tables.output.output_place import Place
 from fastmetrics.tables.output.write_table import page_place, write_page
 from fastmetrics.usage.cache_hit_rate import CacheHits

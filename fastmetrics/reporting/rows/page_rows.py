@@ -14,8 +14,8 @@ from fastmetrics.reporting.rows.row_judgements import JudgedRows
 from fastmetrics.reporting.rows.row_selection import EACH, Stratum, candidates, least, strata
 from fastmetrics.reporting.rows.row_texts import Seen, row_texts
 from fastmetrics.reporting.rows.scored_claims import scores_of
-from fastmetrics.results.correlations import Correlations
-from fastmetrics.results.declared_metrics import declared_better
+from fastmetrics.results.runs.declared_metrics import declared_better
+from fastmetrics.results.summary.correlations import Correlations
 
 BUDGET = 3_600_000
 """Maximum bytes of the rows in a page."""

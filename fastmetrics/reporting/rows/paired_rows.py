@@ -15,8 +15,8 @@ from fastmetrics.core.input_columns import resolve
 from fastmetrics.errors import ColumnError
 from fastmetrics.reporting.report_options import Asked
 from fastmetrics.reporting.rows.row_texts import cut, row_texts
-from fastmetrics.results.score_run import ScoreRun
-from fastmetrics.results.sorted_ids import rows_of_ids
+from fastmetrics.results.runs.score_run import ScoreRun
+from fastmetrics.results.runs.sorted_ids import rows_of_ids
 
 _LABEL = 300
 """Maximum characters of a displayed id."""

@@ -10,8 +10,8 @@ import pyarrow.compute as pc
 
 from fastmetrics.reporting.plain_text import visible
 from fastmetrics.reporting.rows.row_texts import cut
-from fastmetrics.results.score_run import ScoreRun
-from fastmetrics.results.score_runs import open_run
+from fastmetrics.results.runs.open_runs import open_run
+from fastmetrics.results.runs.score_run import ScoreRun
 
 _STATUS, _REASON = "_status", "_reason"
 

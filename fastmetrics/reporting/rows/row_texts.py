@@ -11,8 +11,8 @@ from fastmetrics.core.input_columns import resolve
 from fastmetrics.reporting.plain_text import visible
 from fastmetrics.reporting.rows.citation_marks import Mark, citation_marks
 from fastmetrics.reporting.rows.scored_claims import Anchor, ScoredClaims
-from fastmetrics.results.score_run import ScoreRun
-from fastmetrics.results.worst_rows import with_texts
+from fastmetrics.results.rows.worst_rows import with_texts
+from fastmetrics.results.runs.score_run import ScoreRun
 
 Seen = Callable[[Mapping[str, pa.ChunkedArray]], None]
 """Callback that receives the columns of all rows during reading."""

@@ -13,7 +13,7 @@ from fastmetrics.errors import FastmetricsError, MissingExtraError, OptionError
 from fastmetrics.metrics.shared.anchors import TRIPLES, WORDS
 from fastmetrics.metrics.shared.spacy_claims import load
 from fastmetrics.plan.plan import parse
-from fastmetrics.results.score_run import ScoreRun
+from fastmetrics.results.runs.score_run import ScoreRun
 from fastmetrics.scoring.verdict_reasons import anchors
 
 _COUNTING = ("hallucination", "verdict", "hallucination_risk")

@@ -14,8 +14,8 @@ from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.core.input_columns import resolve
 from fastmetrics.errors import InputError
 from fastmetrics.reporting.rows.row_texts import Seen
-from fastmetrics.results.score_run import ScoreRun
-from fastmetrics.results.worst_rows import text_pieces
+from fastmetrics.results.rows.worst_rows import text_pieces
+from fastmetrics.results.runs.score_run import ScoreRun
 
 
 class KeptTexts:

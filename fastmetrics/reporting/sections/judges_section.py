@@ -6,7 +6,7 @@ from typing import Any
 
 from fastmetrics.reporting.plain_text import visible
 from fastmetrics.reporting.sections.section import Section, SectionInput
-from fastmetrics.results.judge_report import judge_report
+from fastmetrics.results.people.judge_report import judge_report
 
 
 def _content(given: SectionInput) -> dict[str, Any] | None:

@@ -15,7 +15,7 @@ from fastmetrics.core.display import Grid, number
 from fastmetrics.reporting.charts.line_chart import Charts, LineChart
 from fastmetrics.reporting.plain_text import visible
 from fastmetrics.reporting.sections.section import Section
-from fastmetrics.results.summary import Summary
+from fastmetrics.results.summary.summary import Summary
 from fastmetrics.retrieval.rankings import Rankings, grades_of, judge, rankings
 
 PLACES = 50

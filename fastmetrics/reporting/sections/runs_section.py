@@ -7,9 +7,9 @@ from typing import Any
 from fastmetrics.reporting.charts.line_chart import LineChart
 from fastmetrics.reporting.plain_text import visible
 from fastmetrics.reporting.sections.section import Section, SectionInput
-from fastmetrics.results.list_runs import list_runs
-from fastmetrics.results.primary_table import PRIMARY
-from fastmetrics.results.trend import trend
+from fastmetrics.results.runs.list_runs import list_runs
+from fastmetrics.results.summary.primary_table import PRIMARY
+from fastmetrics.results.summary.trend import trend
 
 _TRENDS = 8
 """Maximum number of metrics with trends over runs."""

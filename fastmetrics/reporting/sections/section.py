@@ -11,7 +11,7 @@ import pyarrow as pa
 from fastmetrics.reporting.charts.line_chart import Charts
 from fastmetrics.reporting.report_options import Asked
 from fastmetrics.reporting.rows.paired_rows import PairedRows
-from fastmetrics.results.summary import Summary
+from fastmetrics.results.summary.summary import Summary
 
 
 class Counter(Protocol):

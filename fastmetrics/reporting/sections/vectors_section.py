@@ -22,7 +22,7 @@ from fastmetrics.reporting.rows.page_rows import short
 from fastmetrics.reporting.rows.paired_rows import PairedRows
 from fastmetrics.reporting.rows.row_texts import row_texts
 from fastmetrics.reporting.sections.section import Section
-from fastmetrics.results.sorted_ids import SortedIds
+from fastmetrics.results.runs.sorted_ids import SortedIds
 from fastmetrics.vectors.arrays import Vectors
 from fastmetrics.vectors.projection.principal_components import pca
 from fastmetrics.vectors.vector_columns import vector_column

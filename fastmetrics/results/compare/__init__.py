@@ -1,0 +1,1 @@
+"""Comparing systems by their scores, and planning such comparisons."""

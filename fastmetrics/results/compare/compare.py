@@ -1,0 +1,338 @@
+"""Comparing systems by their scores on the same rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from fastmetrics.core.allowed_values import Choice, argument
+from fastmetrics.core.arrays import Ints
+from fastmetrics.core.corpus_counts import counts_column
+from fastmetrics.core.missing_queries import MissingQueries
+from fastmetrics.core.name_lists import distinct, listed
+from fastmetrics.core.precision import rounding_error
+from fastmetrics.core.records import Records, RecordsMaker
+from fastmetrics.declaration.metric import Better
+from fastmetrics.errors import ColumnError, OptionError, UnknownNameError
+from fastmetrics.errors.messages import Argument
+from fastmetrics.plan.corpus_values import many_values
+from fastmetrics.results.compare.cells import Cell, CountedCell, UnpairedCell
+from fastmetrics.results.compare.compared_pair import Compared, Ranking
+from fastmetrics.results.compare.comparison import Comparison
+from fastmetrics.results.compare.comparison_options import check_unpaired, how_to_compare, sequential_way
+from fastmetrics.results.compare.repeat_variance import repeat_parts
+from fastmetrics.results.rows.pairing import PairedRuns, check_settings, pair_runs, unpaired_runs
+from fastmetrics.results.rows.segments import Segments, cluster_numbers, segments_of
+from fastmetrics.results.runs.declared_metrics import declared_bounds, directions
+from fastmetrics.results.runs.open_runs import open_run, open_runs
+from fastmetrics.results.runs.read_table import read
+from fastmetrics.results.runs.score_run import ScoreRun
+from fastmetrics.results.runs.shared_metrics import first_declared, shared_metrics
+from fastmetrics.stats.significance.multiple_tests import CORRECTIONS, corrected
+
+
+def compare(
+    runs: Any,
+    *,
+    baseline: str | None = None,
+    metrics: Sequence[str] | str | None = None,
+    by: Sequence[str] | str | Sequence[Sequence[str]] | None = None,
+    cluster: str | None = None,
+    tests: Sequence[str] | str | None = None,
+    correction: str = "holm",
+    resamples: int = 10_000,
+    bootstrap: int = 2_000,
+    confidence: float = 0.95,
+    interval: str = "auto",
+    system: str | None = None,
+    on: str | None = None,
+    by_position: bool = False,
+    unpaired: bool = False,
+    sequential: bool = False,
+    margin: float | None = None,
+    segments: Any = None,
+    better: Mapping[str, str] | None = None,
+    allow_differences: bool = False,
+    seed: int = 0,
+    threads: int | None = None,
+) -> Comparison:
+    """Compare systems by their existing scores on the same rows.
+
+    ``runs`` are score files, folders, addresses, tables of scores or results of ``fm.rank``, in a list or by name in a
+    dict; or one table with a column ``system`` that names the systems.  Rows are paired by the column ``on``, by
+    default the id; with ``by_position=True``, row i is paired with row i.  All pairs of systems are compared, pairs
+    with the ``baseline`` (by default the first run) first.
+
+    For each metric, over the n rows where both systems have a score: Δ = mean(other − baseline); its interval, of the
+    kind that holds its level for these data (:func:`fastmetrics.stats.intervals.mean_interval.mean_interval`), or by
+    ``interval``: Student's ``t``, or from ``bootstrap`` samples of rows, ``percentile``, ``bca`` or ``studentised``;
+    d_z = mean/sd of the differences; rows won, tied and lost, by the
+    direction of the metric (as declared, or ``better={"name": "lower"}``; otherwise higher); the p of each of the
+    ``tests``; and ``detectable``, the smallest true difference that n such rows detect with power 0.8 at the corrected
+    level, the level divided by the number of comparisons.  Rows with a
+    score of one system only are counted, and a note says where they could reverse Δ.
+
+    ``tests``: ``fisher``, the randomisation test with ``resamples`` random sign patterns (all 2ⁿ up to 20 rows); ``t``,
+    the paired t-test; ``mcnemar``, exact, for scores of 0 and 1; ``wilcoxon``, the signed-rank test.  The p values of a
+    test are corrected together over metrics, segments and pairs: ``holm``, ``bh`` (Benjamini and Hochberg) or
+    ``none``.  For three systems or more, each metric also has a ranking by the randomised Tukey HSD test, which already
+    corrects for the pairs: systems with a common letter are not significantly different.
+
+    Corpus metrics (``corpus_bleu``, ``corpus_chrf``, …) are compared if the runs store the counts of their rows
+    (``keep_counts=True``).  The means are the metric's values and Δ their difference.  The interval is a bootstrap over
+    rows, and p comes from approximate randomisation (the ``fisher`` test): rows are swapped between systems, and p = (1
+    + #{|Δ*| ≥ |Δ|})/(1 + N), or the share of all patterns if there are no more than N.  Statistics of single rows (d_z,
+    wins, ``detectable``, other tests, rankings) do not exist for them.
+
+    A run may have several answers to each question: rows with the same id, numbered by a column ``repeat``, or the same
+    number for every question.  The score of a question is then the mean of its answers' scores, and n counts questions.
+    ``repeats`` splits the variance of Δ: ω² between questions, which only more questions reduce, and σ²/K within
+    questions, which more answers K reduce.
+
+    ``sequential=True`` is for looking while rows still arrive: interval (``interval="sequential"``, a confidence
+    sequence) and p (the test ``sequential``) hold however often one looks and whenever one stops, for metrics with
+    declared bounds.  Rows count in the order of the files, so new rows must be appended.  The price is an interval
+    about half as wide again.
+
+    ``unpaired=True`` compares runs that share no rows as independent samples: Δ with Welch's interval, and the tests
+    ``permutation`` (the default: values are randomly assigned to the runs) and ``welch``.
+
+    ``margin`` is a difference that does not matter: a difference that is not significant is ``equivalent`` if two
+    one-sided t tests show that it lies within ±``margin``, and ``not worse`` if one shows that it is not worse by the
+    margin.
+
+    ``by`` names columns whose values define segments: ``"language"``, ``["language", "length"]`` for each combination,
+    ``[["language"], ["length"]]`` for one after the other.  They are columns that a run kept, or columns of the table
+    ``segments`` with ids; numeric columns with more than 12 values are divided into quartiles.  ``cluster`` names the
+    column with the document, session or question that rows share: such rows are flipped and resampled together.
+
+    The same ``seed`` gives the same bits for any order of the rows and any number of ``threads``.
+
+    Parameters:
+
+    - ``runs``: the runs, in a list or by name in a dict
+    - ``baseline``: the name of the baseline run; by default the first
+    - ``metrics``: only these metrics
+    - ``by``: the columns whose values define segments
+    - ``cluster``: the column whose equal values mark dependent rows
+    - ``tests``: the tests: fisher (the default), t, mcnemar, wilcoxon, sequential; permutation and welch of
+      unpaired runs
+    - ``correction``: the correction of p for the number of comparisons
+    - ``resamples``: the random sign patterns for each p
+    - ``bootstrap``: the samples of each bootstrap interval
+    - ``confidence``: the level of the intervals
+    - ``interval``: the kind of the intervals; ``auto`` chooses the one that fits the data
+    - ``system``: the column of one table that names the systems
+    - ``on``: the column that pairs the rows; by default the id
+    - ``by_position``: pair rows by position
+    - ``unpaired``: compare runs that share no rows
+    - ``sequential``: interval and p that hold at every look
+    - ``margin``: a difference that does not matter
+    - ``segments``: a table with ids and the columns of ``by``
+    - ``better``: the direction of metrics that declare none: ``{"my_score": "lower"}``
+    - ``allow_differences``: compare runs even if their options or versions differ
+    - ``seed``: the seed of all draws
+    - ``threads``: the number of threads; by default one for each core
+
+    >>> import fastmetrics as fm
+    >>> a = {"id": range(8), "token_f1": [0.1, 0.4, 0.5, 0.3, 0.2, 0.6, 0.4, 0.0]}
+    >>> b = {"id": range(8), "token_f1": [0.3, 0.6, 0.5, 0.4, 0.5, 0.7, 0.6, 0.2]}
+    >>> found = fm.compare({"old": a, "new": b})["token_f1"]
+    >>> round(found.delta, 4), found.wins, found.ties, found.p
+    (0.1625, 7, 1, 0.015625)
+
+    Raises ``ColumnError`` for runs without ids or without a common metric, ``InputError`` for ids that are missing,
+    duplicated or not shared, and ``UnknownNameError`` for unknown names.  Unless ``allow_differences`` is set,
+    different questions under the same id are an ``InputError``, and different options or versions of a metric an
+    ``OptionError``.
+
+    Sources: Smucker, Allan and Carterette 2007; Carterette 2012; Efron 1987; Holm 1979; Piepho 2004.
+    """
+    if sequential:
+        interval, tests = sequential_way(interval, tests, cluster, unpaired)
+    how = how_to_compare(tests, resamples, bootstrap, confidence, interval, seed, threads, margin, unpaired)
+    if cluster is not None and not {"fisher", "t", "welch"} >= set(how.tests):
+        fitting = "the test welch" if unpaired else "the tests fisher or t"
+        raise OptionError(Argument("cluster", cluster), f" needs {fitting}")
+    argument("correction", correction, Choice(*CORRECTIONS))
+    opened = baseline_first(open_runs(runs, system), baseline)
+    names = shared_metrics(opened, listed(metrics), counted=True)
+    groupings = _groupings(by)
+    beside = [name for grouping in groupings for name in grouping] + ([cluster] if cluster else [])
+    names = names if metrics else [name for name in names if name not in (*beside, on)]
+    counted = [name for name in names if name not in opened[0].scores]
+    columns = [counts_column(name) if name in counted else name for name in names]
+    keys = [name for run in opened for name in (run.id_column, run.question_column, run.repeat_column, on) if name]
+    held = [run.by_column([*columns, *keys, *beside]) for run in opened]
+    notes = check_settings(held, names, allow_differences)
+    if unpaired:
+        check_unpaired(on, by_position, segments, counted)
+        paired = unpaired_runs(held)
+    else:
+        paired = pair_runs(held, on, by_position, allow_differences, repeats=True)
+    side = None if segments is None else _side_table(paired, segments, on)
+    clusters = None if cluster is None else cluster_numbers(cluster, _column(paired, cluster, side))
+    stored = first_declared(held)
+    ways = directions(names, stored, better or {})
+    bounds = declared_bounds(names, stored)
+    parts = _Parts(
+        [segments_of([(name, _column(paired, name, side)) for name in grouping]) for grouping in groupings],
+        paired if "sequential" in (interval, *how.tests) else None,
+    )
+    if correction != "none":
+        pairs = len(held) * (len(held) - 1) // 2
+        how = replace(how, family=max(1, len(names) * len(parts) * pairs))
+    comparisons = RecordsMaker(Compared)
+    rankings: list[Ranking] = []
+    systems = [run.name for run in held]
+    lacking = {run.name: queries for run in held if (queries := run.missing_queries) is not None}
+    for name in names:
+        for cell in _cells(paired, name, name in counted, ways[name], bounds.get(name), parts, clusters, unpaired):
+            comparisons.add(_with_missing(one, lacking) for one in cell.compared(systems, how))
+            if len(held) > 2 and isinstance(cell, Cell) and cell.segment is None:
+                rankings.append(cell.ranking(systems, how))
+    return Comparison(
+        systems=systems,
+        joined_by=paired.joined_by,
+        repeats=repeat_parts(paired, [name for name in names if name not in counted]),
+        n_rows={run.name: int((rows >= 0).sum()) for run, rows in zip(held, paired.rows, strict=True)},
+        comparisons=_corrected(comparisons.records(), correction),
+        rankings=rankings,
+        better=ways,
+        bounds={name: None if name in counted else bounds.get(name) for name in names},
+        correction=correction,
+        confidence=confidence,
+        cluster=cluster,
+        differences=[
+            *notes,
+            *paired.notes,
+            *_segment_notes(paired, groupings, side is None),
+            *(run.describe() for run in paired.repeated if run is not None),
+        ],
+        counted=counted,
+        interval=interval,
+        missing_queries=lacking,
+        margin=margin,
+        unpaired=unpaired,
+    )
+
+
+@dataclass(frozen=True)
+class _Parts:
+    """The parts of the rows to compare: all rows (None), then the segments."""
+
+    cuts: Sequence[Segments]
+    arrived: PairedRuns | None
+    """The rows whose order of arrival counts, if it does."""
+
+    def __len__(self) -> int:
+        return 1 + sum(map(len, self.cuts))
+
+    def __iter__(self) -> Iterator[tuple[str | None, Ints | slice]]:
+        whole: list[tuple[str | None, Ints | slice]] = [(None, slice(None))]
+        for name, rows in chain(whole, ((segment.name, segment.rows) for cut in self.cuts for segment in cut)):
+            yield name, rows if self.arrived is None else self.arrived.by_arrival(rows)
+
+
+def _with_missing(one: Compared, lacking: Mapping[str, MissingQueries]) -> Compared:
+    """The comparison with the numbers of judged queries that its runs lack."""
+    if one.segment is not None or not lacking:
+        return one
+    first, second = (lacking[name].count if name in lacking else None for name in (one.baseline, one.other))
+    return replace(one, n_missing_baseline=first, n_missing_other=second)
+
+
+def baseline_first(runs: list[ScoreRun], baseline: str | None) -> list[ScoreRun]:
+    """The runs with the named baseline first; raises ``UnknownNameError`` for an unknown name."""
+    names = [run.name for run in runs]
+    if baseline is None:
+        return runs
+    if baseline not in names:
+        raise UnknownNameError.of("run", baseline, names)
+    return sorted(runs, key=lambda run: run.name != baseline)
+
+
+def _cells(
+    paired: PairedRuns,
+    name: str,
+    counted: bool,
+    better: Better,
+    bounds: tuple[float, float] | None,
+    parts: _Parts,
+    clusters: Ints | None,
+    unpaired: bool,
+) -> Iterator[Cell | CountedCell | UnpairedCell]:
+    """One cell per segment of a metric, from its scores or from the counts of rows."""
+    counts, has = paired.counts(name) if counted else (None, None)
+    scores = np.stack([np.zeros(0) if counted else paired.scores(at, name) for at in range(len(paired.runs))])
+    rounding = rounding_error(None if counted else paired.precision(name))
+    formula = partial(many_values, paired.runs[0].spec(name))
+    for segment, rows in parts:
+        some = None if clusters is None else clusters[rows]
+        if counts is None or has is None:
+            data = (name, segment, better, scores[:, rows], some, bounds)
+            yield UnpairedCell(*data) if unpaired else Cell(*data, rounding)
+        else:
+            yield CountedCell(name, segment, counts[:, rows], has[:, rows], formula, some, bounds)
+
+
+def _segment_notes(paired: PairedRuns, groupings: Sequence[Sequence[str]], own: bool) -> list[str]:
+    """Notes on segments by a score, and on columns of segments in which the runs differ."""
+    notes = []
+    for name in dict.fromkeys(column for grouping in groupings for column in grouping):
+        scored = [run.name for run in paired.runs if name in run.scores]
+        if scored:
+            notes.append(
+                f"segments by {name}, a score of {scored[0]}: rows chosen by one system's score regress to the mean: "
+                "the other system seems to gain where the score is low and to lose where it is high"
+            )
+        notes += paired.disagreements(name) if own else []
+    return notes
+
+
+def _groupings(by: Any) -> list[list[str]]:
+    if by is None or isinstance(by, str):
+        return [distinct(by)] if by else []
+    nested = [one for one in by if not isinstance(one, str)]
+    if not nested:
+        return [distinct(by)] if len(by) else []
+    return list(map(list, dict.fromkeys(tuple(distinct(one)) for one in by)))
+
+
+def _side_table(paired: PairedRuns, table: Any, on: str | None) -> tuple[ScoreRun, Ints]:
+    """A table beside the runs, and its row for each question, or −1."""
+    side = open_run(read(table, ()) if isinstance(table, str | Path) else table)  # a file without scores is no run
+    if paired.ids is None:
+        raise OptionError(Argument("segments"), " needs rows with ids; ", Argument("by_position"), " has none")
+    key = on or side.id_column
+    if key is None:
+        raise ColumnError("the table of segments has no id column to match rows by; set one with ", Argument("on"))
+    rows = pc.index_in(paired.ids, value_set=side.ids(key)).fill_null(-1)
+    return side, rows.to_numpy().astype(np.int64)
+
+
+def _column(paired: PairedRuns, name: str, side: tuple[ScoreRun, Ints] | None) -> pa.Array:
+    if side is None or name not in side[0].columns:
+        return paired.column(name)
+    table, rows = side
+    return table.column(name, "").take(pa.array(rows, mask=rows < 0))
+
+
+def _corrected(compared: Records[Compared], correction: str) -> Records[Compared]:
+    """The comparisons with the p values of each test corrected together, and so those of equivalence."""
+    tests, names = compared.kinds("test")
+    for test in range(len(names)):
+        places = np.flatnonzero(tests == test)
+        for name, target in (("p", "p_corrected"), ("p_equivalent", "p_equivalent"), ("p_not_worse", "p_not_worse")):
+            if compared.given(name)[places].all():
+                p_values = corrected(compared.numbers(name)[places], correction)
+                compared = compared.with_numbers(target, p_values, places)
+    return compared

@@ -1,0 +1,124 @@
+"""Comparing search runs: every query is scored against the judgements, then compared like other systems."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from fastmetrics.core.threads import cores
+from fastmetrics.errors import InputError, OptionError
+from fastmetrics.results.compare.compare import compare
+from fastmetrics.results.compare.comparison import Comparison
+from fastmetrics.retrieval.judgements import judgements
+from fastmetrics.retrieval.measures import measures as named
+from fastmetrics.retrieval.rank import MEASURES, rank
+from fastmetrics.tables.remote.addresses import last_name, shown
+
+
+def compare_rankings(
+    runs: Any,
+    qrels: Any,
+    measures: str | Sequence[str] = MEASURES,
+    *,
+    baseline: str | None = None,
+    tests: Sequence[str] | str = "fisher",
+    correction: str = "holm",
+    resamples: int = 10_000,
+    bootstrap: int = 2_000,
+    confidence: float = 0.95,
+    interval: str = "auto",
+    relevance_level: float = 1,
+    missing: Literal["zero", "skip"] = "zero",
+    no_relevant: Literal["zero", "undefined"] = "zero",
+    duplicates: Literal["error", "first"] = "error",
+    depth: int | None = None,
+    seed: int = 0,
+    threads: int | None = None,
+) -> Comparison:
+    """Compare search runs query by query: every measure of :func:`fastmetrics.rank`, tested as in ``compare``.
+
+    ``runs`` maps names to runs as in ``rank``, or is a list of files, named by file name.  ``qrels``, ``measures``,
+    ``relevance_level``, ``no_relevant``, ``duplicates`` and ``depth`` are as in ``rank``, the others as in
+    :func:`fastmetrics.compare`; the judgements are read once.  ``missing`` is the rule for judged queries that a run
+    lacks: ``"zero"`` (trec_eval's -c) scores them 0, so that no run gains by failing; ``"skip"`` compares the queries
+    that both runs have.  Tables, notes and ``missing_queries`` of the result count them under either rule.  For three
+    runs or more, each measure also has a ranking by Tukey's test, and ``to_latex`` gives the table of runs × measures
+    with the letters of the runs that each run beats.
+
+    Parameters:
+
+    - ``runs``: the runs, in a list or by name in a dict
+    - ``qrels``: the judgements
+    - ``measures``: the measures
+    - ``baseline``: the name of the baseline run; by default the first
+    - ``tests``: the tests: fisher, t, mcnemar, wilcoxon
+    - ``correction``: the correction of p for the number of comparisons
+    - ``resamples``: the random sign patterns for each p
+    - ``bootstrap``: the samples of each bootstrap interval
+    - ``confidence``: the level of the intervals
+    - ``interval``: the kind of the intervals; ``auto`` chooses the one that fits the data
+    - ``relevance_level``: the lowest grade that counts as relevant
+    - ``missing``: the rule for judged queries that a run lacks
+    - ``no_relevant``: the score of a query without relevant documents
+    - ``duplicates``: the rule for documents listed twice
+    - ``depth``: use only this many documents of each query
+    - ``seed``: the seed of all draws
+    - ``threads``: the number of threads; by default one for each core
+
+    >>> import fastmetrics as fm
+    >>> good = {f"q{n}": {"a": 2.0, "b": 1.0} for n in range(8)}
+    >>> bad = {f"q{n}": {"a": 1.0, "b": 2.0} for n in range(8)}
+    >>> found = fm.compare_rankings({"bad": bad, "good": good}, {f"q{n}": {"a": 1} for n in range(8)}, "mrr")["mrr"]
+    >>> found.mean_baseline, found.mean_other, found.p
+    (0.5, 1.0, 0.0078125)
+
+    Raises ``InputError`` for fewer than two runs and for data that cannot be scored, ``UnknownNameError`` for an
+    unknown measure or baseline, ``OptionError`` for an invalid option and for two runs of the same name.
+
+    Sources: trec_eval 10; Smucker, Allan and Carterette 2007; Carterette 2012.
+    """
+    cores(threads)  # checked before any input is read
+    given = dict(runs) if isinstance(runs, Mapping) else _by_name(runs)
+    if len(given) < 2:
+        raise InputError(f"a comparison needs at least two runs, got {'one' if given else 'none'}")
+    judged = judgements(qrels, duplicates)
+    results = {
+        name: rank(
+            run,
+            judged,
+            measures,
+            relevance_level=relevance_level,
+            missing=missing,
+            no_relevant=no_relevant,
+            duplicates=duplicates,
+            depth=depth,
+            threads=threads,
+        )
+        for name, run in given.items()
+    }
+    return compare(
+        results,
+        baseline=baseline,
+        metrics=[one.name for one in named(measures)],
+        tests=tests,
+        correction=correction,
+        resamples=resamples,
+        bootstrap=bootstrap,
+        confidence=confidence,
+        interval=interval,
+        better={one.name: one.family.better for one in named(measures) if one.family.better},
+        seed=seed,
+        threads=threads,
+    )
+
+
+def _by_name(paths: Any) -> dict[str, Any]:
+    """Files by name, or by path if two have the same name."""
+    if isinstance(paths, str | Path) or not all(isinstance(path, str | Path) for path in paths):
+        raise InputError("expected a list of files, or a dict of names and runs")
+    if len({str(path) for path in paths}) < len(paths):
+        raise OptionError("two runs have the same name")
+    counts = Counter(map(last_name, paths))
+    return {last_name(path) if counts[last_name(path)] == 1 else shown(path): path for path in paths}

@@ -1,0 +1,303 @@
+"""The result of comparing systems: figures of each pair, rankings, notes; as text, JSON, Markdown and LaTeX."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from functools import cached_property
+from itertools import islice
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from fastmetrics.core.display import Grid, Shown, number
+from fastmetrics.core.missing_queries import MissingQueries
+from fastmetrics.core.records import Mapped, Records
+from fastmetrics.declaration.metric import Better
+from fastmetrics.results.compare import comparison_tables as cells
+from fastmetrics.results.compare.compared_pair import Compared, Ranking, least_rows
+from fastmetrics.results.compare.comparison_tables import latex_table
+from fastmetrics.results.compare.repeat_variance import RepeatParts, repeat_grid
+from fastmetrics.results.compare.unpaired_rows import could_turn
+from fastmetrics.results.rows.segments import worst_first
+from fastmetrics.stats.intervals.interval_notes import MARK, interval_notes
+
+_FEW = 30
+_NOTED = 8
+
+
+@dataclass(frozen=True)
+class Comparison(Shown, Sequence[Compared]):
+    """Systems compared by each metric; prints as tables; indexed by metric name or position."""
+
+    systems: Sequence[str]
+    joined_by: str
+    n_rows: Mapping[str, int]
+    """The number of rows of each system."""
+    comparisons: Records[Compared]
+    rankings: Sequence[Ranking]
+    better: Mapping[str, Better]
+    bounds: Mapping[str, tuple[float, float] | None]
+    correction: str
+    confidence: float
+    cluster: str | None = None
+    differences: Sequence[str] = ()
+    """The differences in the settings of the runs."""
+    counted: Sequence[str] = ()
+    """The corpus metrics among the metrics."""
+    interval: str = "auto"
+    """The kind of intervals asked for."""
+    margin: float | None = None
+    """The difference that does not matter."""
+    unpaired: bool = False
+    """Whether the runs are independent samples that share no rows."""
+    repeats: Sequence[RepeatParts] = ()
+    """For runs with several answers to a question, the parts of the variance of each difference."""
+    missing_queries: Mapping[str, MissingQueries] = field(default_factory=dict)
+    """The judged queries that each evaluated run lacks, and the rule for them."""
+
+    def __len__(self) -> int:
+        return len(self.comparisons)
+
+    def __iter__(self) -> Iterator[Compared]:
+        return iter(self.comparisons)
+
+    def __getitem__(self, key: Any) -> Any:
+        """The comparison at a position, or the first one of a metric over all rows; raises ``KeyError``."""
+        if not isinstance(key, str):
+            return self.comparisons[key]
+        for one in self._whole:
+            if one.metric == key:
+                return one
+        raise KeyError(key)
+
+    @property
+    def _whole(self) -> Records[Compared]:
+        """The comparisons over all rows."""
+        return self.comparisons.at(~self.comparisons.given("segment"))
+
+    @property
+    def alpha(self) -> float:
+        """The significance level: 1 − confidence."""
+        return 1 - self.confidence
+
+    def verdict(self, one: Compared) -> str:
+        """``better``, ``worse`` (``higher``, ``lower`` without a declared direction) or ``–`` if not significant.
+
+        With a margin, a difference that is not significant is ``equivalent`` if it is shown to lie within the margin,
+        or ``not worse`` if it is shown not to be worse by the margin.
+        """
+        if math.isnan(one.p_corrected) or one.p_corrected > self.alpha or one.delta == 0:
+            shown = (("equivalent", one.p_equivalent), ("not worse", one.p_not_worse))
+            return next((word for word, p in shown if p is not None and p <= self.alpha), "–")
+        words = {"higher": ("better", "worse"), "lower": ("worse", "better"), None: ("higher", "lower")}
+        return words[self.better[one.metric]][0 if one.delta > 0 else 1]
+
+    @property
+    def notes(self) -> list[str]:
+        """How rows were paired, missing scores that could reverse a difference, and the correction of p values."""
+        counts = ", ".join(f"{name} {count:,}" for name, count in self.n_rows.items())
+        notes = [f"{'independent rows' if self.unpaired else f'rows paired by {self.joined_by}'}: {counts}"]
+        notes += [f"{name}: {note}" for name, queries in self.missing_queries.items() for note in queries.notes]
+        of = "" if self.cluster is None else f", clustered by {self.cluster!r}"
+        how = {"holm": "corrected by Holm", "bh": "corrected by Benjamini and Hochberg", "none": "not corrected"}
+        tests = ", ".join(name for (name,) in self.comparisons.distinct("test"))
+        family = len(self.comparisons) // max(1, len(tests.split(", ")))
+        notes += self._intervals(of)
+        notes.append(f"p of {tests}, {how[self.correction]} over {family:,} comparison{'s' * (family != 1)}{of}")
+        if family > 1 and self.correction != "none":
+            notes.append("intervals hold each by itself, not all together; detectable is at the corrected level")
+        if self.margin is not None:
+            notes.append(
+                f"equivalent: Δ within ±{self.margin:g} by two one-sided tests; not worse: by less than {self.margin:g}"
+            )
+        notes += [] if self.unpaired else self._turned()
+        segments = self._once.at(self._once.given("segment"))
+        small = sum(least_rows(one) < _FEW for one in segments)
+        notes += [f"* fewer than {_FEW} rows: {small:,} segment{'s' * (small != 1)}"] if small else []
+        undefined = self.comparisons.at(np.isnan(self.comparisons.numbers("p"))).distinct("test", "metric")
+        odd = [metric for test, metric in undefined if test == "mcnemar" and metric not in self.counted]
+        notes += [f"mcnemar needs scores of 0 and 1; not computed for {', '.join(odd)}"] if odd else []
+        unsaid = [name for name, better in self.better.items() if better is None]
+        notes += [f"assumed to be better when higher (no direction is declared): {', '.join(unsaid)}"] if unsaid else []
+        if self.counted:
+            notes.append(
+                f"computed from the counts of all rows, which are swapped for p: "
+                f"{', '.join(self.counted)}; wins, d_z, ranking and other tests do not exist for them"
+            )
+        return [*notes, *self.differences]
+
+    def _intervals(self, of: str = "") -> list[str]:
+        """The kinds of intervals, and the notes on them."""
+        return interval_notes(self._once.distinct("metric", "interval", "interval_note"), self.confidence, of)
+
+    def _turned(self) -> list[str]:
+        """The differences that unpaired rows could reverse: the first ones, and the number of the others."""
+        alone = self._once.numbers("n_only_baseline") + self._once.numbers("n_only_other")
+        texts = (could_turn(one, self.bounds.get(one.metric)) for one in self._once.at(alone > 0))
+        turned = filter(None, texts)
+        notes = list(islice(turned, _NOTED))
+        more = sum(1 for _ in turned)
+        return [*notes, *([f"{more:,} more differences that unpaired rows could reverse"] if more else [])]
+
+    @cached_property
+    def _once(self) -> Records[Compared]:
+        """The comparisons by the first test, whose verdicts tables of several tests show."""
+        return self.comparisons.at(self.comparisons.kinds("test")[0] == 0)
+
+    def to_dict(self) -> dict[str, Any]:
+        """``{"comparisons": [{"metric", "baseline", …}], "rankings": […], "notes": […]}`` and the settings."""
+        return {**self._figures(), "comparisons": list(map(self._row, self.comparisons))}
+
+    def _figures(self) -> dict[str, Any]:
+        return {
+            "comparisons": Mapped(self._row, self.comparisons),
+            "rankings": [asdict(one) for one in self.rankings],
+            **({"repeats": [asdict(parts) for parts in self.repeats]} if self.repeats else {}),
+            "systems": list(self.systems),
+            "correction": self.correction,
+            "confidence": self.confidence,
+            "interval": self.interval,
+            "margin": self.margin,
+            "unpaired": self.unpaired,
+            "joined_by": self.joined_by,
+            "missing_queries": {name: asdict(queries) for name, queries in self.missing_queries.items()},
+            "notes": self.notes,
+        }
+
+    def _row(self, one: Compared) -> dict[str, Any]:
+        """The figures of a comparison by name, with its verdict and the direction of the metric."""
+        return {**one.to_dict(), "verdict": self.verdict(one), "better": self.better[one.metric]}
+
+    def to_arrow(self) -> pa.Table:
+        """One row per comparison, with the columns of ``comparisons`` in the JSON."""
+        names = [one.name for one in fields(Compared) if not one.name.startswith("all_")]
+        columns = {name: self.comparisons.column(name) for name in names}
+        columns["segment"] = columns["segment"].cast(pa.string())
+        better = self.comparisons.kinds("metric")
+        columns["verdict"] = pa.array(map(self.verdict, self.comparisons), pa.string())
+        columns["better"] = pa.array([self.better[name] for name in better[1]], pa.string()).take(pa.array(better[0]))
+        return pa.table(columns)
+
+    def to_markdown(self) -> str:
+        """The tables in GitHub's Markdown, and the notes as a list."""
+        return "".join(f"{line}\n" for line in self.markdown_lines())
+
+    def markdown_lines(self) -> Iterator[str]:
+        """The tables in GitHub's Markdown and the notes, line by line."""
+        for grid in self.grids():
+            yield from grid.markdown_lines()
+            yield ""
+        yield from (f"- {note}" for note in self.notes)
+
+    def to_latex(self) -> str:
+        """A table of means by system and metric, with superscript letters of significantly worse systems.
+
+        Means are over the rows that are compared: those where all systems have a score.  Their number is in the last
+        row, with a star if a system has other rows; of independent runs, each system's rows are its own.  Notes name
+        the test of the letters and the kind of the differences' intervals.
+        """
+        whole = list(self._once.at(~self._once.given("segment")))
+        means: dict[tuple[str, str], float] = {}
+        rows: dict[str, str] = {}
+        for one in reversed(whole):
+            means |= {(one.baseline, one.metric): one.mean_baseline, (one.other, one.metric): one.mean_other}
+            alone = one.n_only_baseline + one.n_only_other
+            rows[one.metric] = cells.rows(one) + ("*" if alone and not self.unpaired else "")
+        for ranking in self.rankings:
+            means |= {
+                (system, ranking.metric): mean for system, mean in zip(ranking.systems, ranking.means, strict=True)
+            }
+            others = any(count != ranking.n for count in self.n_rows.values())
+            rows[ranking.metric] = number(ranking.n) + ("*" if others else "")
+        beaten: dict[tuple[str, str], list[str]] = {}
+        for one in whole:
+            verdict = self.verdict(one)
+            if verdict in ("better", "higher"):
+                beaten.setdefault((one.other, one.metric), []).append(one.baseline)
+            elif verdict in ("worse", "lower"):
+                beaten.setdefault((one.baseline, one.metric), []).append(one.other)
+        lacking = [f"{name}: {queries.brief}" for name, queries in self.missing_queries.items() if queries.count]
+        kinds = [note for note in self._intervals(" of differences") if not note.startswith(MARK)]
+        lacking += [
+            f"superscripts: better than these systems, by the test {whole[0].test}, level {self.alpha:g}",
+            *kinds,
+        ]
+        if any(count.endswith("*") for count in rows.values()):
+            lacking.append("* some systems have scores of other rows too")
+        metrics = list(dict.fromkeys(one.metric for one in whole))
+        return latex_table(self.systems, metrics, means, beaten, rows, lacking)
+
+    def remarks(self) -> Sequence[str]:
+        """The notes."""
+        return self.notes
+
+    def grids(self) -> list[Grid]:
+        """Differences with their intervals, counts, segments (worst first), rankings, and variances of repeats."""
+        whole = list(self._whole)
+        several = len(self.systems) > 2
+        found = [self._differences(whole, several), self._counts(whole, several)]
+        found += [self._segments(metric) for metric in self.better if self.comparisons.given("segment").any()]
+        return [*found, *map(_ranked, self.rankings), *([repeat_grid(self.repeats)] if self.repeats else [])]
+
+    def _differences(self, whole: Sequence[Compared], several: bool) -> Grid:
+        tests = len({one.test for one in whole}) > 1
+        first = ("metric", *(("baseline", "other") if several else self.systems), "Δ")
+        header = (*first, "interval", *(("test",) if tests else ()), "p", "verdict")
+        rows = [
+            (
+                one.metric,
+                *((one.baseline, one.other) if several else map(number, (one.mean_baseline, one.mean_other))),
+                cells.signed(one.delta),
+                _interval(one),
+                *((one.test,) if tests else ()),
+                cells.p_value(one.p_corrected),
+                self.verdict(one),
+            )
+            for one in whole
+        ]
+        return Grid(header, rows)
+
+    def _counts(self, whole: Sequence[Compared], several: bool) -> Grid:
+        lacking = ("missing base", "missing other") if self.missing_queries else ()
+        header = ("metric", *(("baseline", "other") if several else ()), "n", "only base", "only other", *lacking)
+        rows = []
+        for one in {(o.metric, o.baseline, o.other): o for o in whole}.values():
+            pair = (one.baseline, one.other) if several else ()
+            counts = map(number, (one.n_paired, one.n_only_baseline, one.n_only_other))
+            absent = map(cells.counted, (one.n_missing_baseline, one.n_missing_other) if lacking else ())
+            won = "–" if one.wins is None else f"{one.wins:,}/{one.ties:,}/{one.losses:,}"
+            rows.append((one.metric, *pair, *counts, *absent, won, number(one.d_z), number(one.detectable)))
+        return Grid((*header, "won/tied/lost", "d_z", "detectable"), rows)
+
+    def _segments(self, metric: str) -> Grid:
+        """The segments of a metric, worst for the other system first; small segments are marked."""
+        several = len(self.systems) > 2
+
+        def row(one: Compared) -> tuple[str, ...]:
+            return (
+                str(one.segment),
+                *((one.baseline, one.other) if several else map(number, (one.mean_baseline, one.mean_other))),
+                cells.signed(one.delta),
+                _interval(one),
+                cells.rows(one) + ("*" if least_rows(one) < _FEW else ""),
+                self.verdict(one),
+            )
+
+        metrics, names = self._once.kinds("metric")
+        some = self._once.at((metrics == names.index(metric)) & self._once.given("segment"))
+        order = worst_first(some, "delta", self.better[metric])
+        rows = Mapped(row, some.at(order))
+        pair = ("baseline", "other") if several else tuple(self.systems)
+        return Grid((metric, *pair, "Δ", "interval", "n", "verdict"), rows)
+
+
+def _ranked(ranking: Ranking) -> Grid:
+    rows = list(zip(ranking.systems, map(number, ranking.means), ranking.letters, strict=True))
+    return Grid((f"{ranking.metric}, {ranking.n:,} rows of all", "mean", "group"), rows)
+
+
+def _interval(one: Compared) -> str:
+    return cells.bounds(one.low, one.high, "" if one.interval_note is None else MARK)

@@ -1,0 +1,92 @@
+"""The options of a comparison, checked: tests, intervals, resamples, and which of them fit together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from fastmetrics.core.allowed_values import Choice, Real, Seed, Whole, argument
+from fastmetrics.core.name_lists import distinct, listed
+from fastmetrics.core.threads import cores
+from fastmetrics.errors import OptionError, UnknownNameError
+from fastmetrics.errors.messages import Argument
+from fastmetrics.stats.intervals.mean_interval import INTERVALS, SEQUENTIAL
+from fastmetrics.stats.significance.paired_tests import TESTS
+from fastmetrics.stats.significance.unpaired_tests import UNPAIRED_TESTS
+
+
+@dataclass(frozen=True)
+class HowToCompare:
+    """The settings of a comparison, common to all metrics, segments and pairs."""
+
+    tests: Sequence[str]
+    resamples: int
+    bootstrap: int
+    confidence: float
+    interval: str
+    seed: int
+    threads: int | None
+    margin: float | None = None
+    """The difference that does not matter, for the tests of equivalence."""
+    family: int = 1
+    """The number of comparisons that are corrected together."""
+
+    @property
+    def corrected_alpha(self) -> float:
+        """The level at which a single difference among the family is sure to be significant."""
+        return (1 - self.confidence) / self.family
+
+
+def sequential_way(
+    interval: str, tests: Sequence[str] | str | None, cluster: str | None, unpaired: bool
+) -> tuple[str, Sequence[str]]:
+    """The interval and the test that hold at every look; raises ``OptionError`` for options that do not fit them."""
+    others = {"interval": interval not in ("auto", "sequential"), "tests": listed(tests) not in ([], ["sequential"])}
+    others |= {"cluster": cluster is not None, "unpaired": unpaired}
+    for name, is_set in others.items():
+        if is_set:
+            raise OptionError(Argument("sequential", True), " cannot be combined with ", Argument(name))
+    return "sequential", ["sequential"]
+
+
+def check_unpaired(on: str | None, by_position: bool, segments: Any, counted: Sequence[str]) -> None:
+    """Raise ``OptionError`` for options that pair rows, and for metrics that need pairs."""
+    for name, is_set in (("on", on is not None), ("by_position", by_position), ("segments", segments is not None)):
+        if is_set:
+            raise OptionError(Argument(name), ": pairs rows, which ", Argument("unpaired", True), " does not")
+    if counted:
+        metrics = Argument("metrics")
+        raise OptionError(
+            f"{counted[0]} is compared over paired rows only; leave it out with ", metrics, ", or pair the runs"
+        )
+
+
+def how_to_compare(
+    tests: Sequence[str] | str | None,
+    resamples: int,
+    bootstrap: int,
+    confidence: float,
+    interval: str,
+    seed: int,
+    threads: Any,
+    margin: float | None,
+    unpaired: bool,
+) -> HowToCompare:
+    """The settings, checked; raises ``OptionError`` and ``UnknownNameError``."""
+    chosen, known = distinct(tests), UNPAIRED_TESTS if unpaired else TESTS
+    for name in chosen:
+        if name not in known:
+            raise UnknownNameError.of("test", name, known)
+    if margin is not None:
+        argument("margin", margin, Real(0.0, 1e300, above=True))
+    if unpaired and interval not in ("auto", "t"):
+        raise OptionError(Argument("interval", interval), ": runs without shared rows have Welch's interval only")
+    argument("resamples", resamples, Whole(1, 100_000_000))
+    argument("bootstrap", bootstrap, Whole(1, 10_000_000))
+    argument("confidence", confidence, Real(0.0, 1.0, above=True, below=True))
+    argument("interval", interval, Choice(*INTERVALS, SEQUENTIAL))
+    argument("seed", seed, Seed)
+    cores(threads)
+    chosen = chosen or [known[0]]
+    return HowToCompare(chosen, resamples, bootstrap, confidence, interval, seed, threads, margin)

@@ -1,0 +1,90 @@
+"""The tables of comparisons: cells as text, and LaTeX tables of systems and metrics, as in papers on retrieval."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from fastmetrics.core.display import number
+from fastmetrics.results.compare.compared_pair import Compared
+
+
+def counted(count: int | None) -> str:
+    """A count.
+
+    >>> counted(1500), counted(None)
+    ('1,500', '–')
+    """
+    return "–" if count is None else number(count)
+
+
+def rows(one: Compared) -> str:
+    """The number of paired rows, or of both systems' rows if they are independent."""
+    return number(one.n_paired) if one.n_paired else f"{one.n_only_baseline:,} + {one.n_only_other:,}"
+
+
+def signed(value: float) -> str:
+    """A difference with its sign.
+
+    >>> signed(0.25), signed(-0.25), signed(math.nan)
+    ('+0.2500', '-0.2500', '–')
+    """
+    return "–" if math.isnan(value) else ("+" if value > 0 else "") + number(value)
+
+
+def bounds(low: float, high: float, mark: str = "") -> str:
+    """The interval of a difference, and a mark.
+
+    >>> bounds(-0.5, 0.25, "*")
+    '[-0.5000, +0.2500]*'
+    """
+    return f"–{mark}" if math.isnan(low) else f"[{signed(low)}, {signed(high)}]{mark}"
+
+
+def p_value(p: float) -> str:
+    """A p value.
+
+    >>> p_value(0.03), p_value(1e-9)
+    ('0.0300', '<0.0001')
+    """
+    return "–" if math.isnan(p) else "<0.0001" if p < 0.0001 else f"{p:.4f}"
+
+
+def latex_table(
+    systems: Sequence[str],
+    metrics: Sequence[str],
+    means: Mapping[tuple[str, str], float],
+    beaten: Mapping[tuple[str, str], Sequence[str]],
+    rows: Mapping[str, str],
+    notes: Sequence[str] = (),
+) -> str:
+    """Means by (system, metric), with superscript letters of the systems that are significantly worse.
+
+    ``rows`` has the number of rows behind the means of each metric; notes come last.
+    """
+    marks = dict(zip(systems, map(_mark, range(len(systems))), strict=True))
+    lines = [f"\\begin{{tabular}}{{ll{'r' * len(metrics)}}}", "\\hline"]
+    lines += [" & ".join(["", "System", *map(_escaped, metrics)]) + " \\\\", "\\hline"]
+    for name in systems:
+        cells = [_cell(means[name, one], [marks[other] for other in beaten.get((name, one), ())]) for one in metrics]
+        lines.append(" & ".join([marks[name], _escaped(name), *cells]) + " \\\\")
+    lines += ["\\hline", " & ".join(["", "$n$", *(_escaped(rows[metric]) for metric in metrics)]) + " \\\\"]
+    wide = f"\\multicolumn{{{2 + len(metrics)}}}{{l}}"
+    below = [f"{wide}{{\\footnotesize {_escaped(note)}}} \\\\" for note in notes]
+    return "\n".join([*lines, "\\hline", *below, "\\end{tabular}"]) + "\n"
+
+
+def _mark(place: int) -> str:
+    """a to z, then a1 to z1 and so on."""
+    return chr(ord("a") + place % 26) + (str(place // 26) if place >= 26 else "")
+
+
+def _cell(mean: float, beaten: Sequence[str]) -> str:
+    if math.isnan(mean):
+        return "--"
+    return f"{mean:.4f}" + (f"$^{{{''.join(sorted(beaten))}}}$" if beaten else "")
+
+
+def _escaped(text: str) -> str:
+    special = {"\\": "\\textbackslash{}", "~": "\\textasciitilde{}", "^": "\\textasciicircum{}"}
+    return "".join(special.get(c, f"\\{c}" if c in "&%$#_{}" else c) for c in text)

@@ -1,0 +1,1 @@
+"""Checking scores against rules."""

@@ -1,0 +1,184 @@
+"""The checks of one call: the metrics and rows that each rule covers, and whether it is met."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from fastmetrics.core.arrays import Ints
+from fastmetrics.core.records import Records, RecordsMaker
+from fastmetrics.errors import OptionError
+from fastmetrics.errors.messages import Argument
+from fastmetrics.results.gate.metrics import AnyMetric, GateMetrics, check_sequence
+from fastmetrics.results.gate.result import Checked
+from fastmetrics.results.gate.row_metric import Level, Value
+from fastmetrics.results.gate.rows import GateRows
+from fastmetrics.results.gate.rules import Rule
+from fastmetrics.results.rows.segments import Segment
+from fastmetrics.stats.intervals.interval import Interval
+from fastmetrics.stats.intervals.mean_interval import FEWER, LEAST_CLUSTERS, LEAST_ROWS, SEQUENTIAL, has_long_tail
+
+
+@dataclass(frozen=True)
+class GateSettings:
+    """The settings of all rules of a call."""
+
+    unpaired: str
+    min_n: int | None
+    confidence: float
+    correction: str
+    interval: str
+    """``auto``, or ``sequential`` for intervals that hold at every look."""
+    seed: int
+    threads: int | None
+
+    def least(self, rule: Rule) -> int:
+        """The number of rows with a score that a rule needs: by default as many as its interval does, or a few."""
+        if rule.least is not None or rule.is_count:
+            return rule.least or 0
+        return self.min_n or (LEAST_ROWS if rule.reads_interval and self.interval != SEQUENTIAL else FEWER)
+
+    def least_clusters(self, rule: Rule) -> int:
+        """The number of clusters that a rule needs which reads an interval."""
+        return min(LEAST_CLUSTERS, self.least(rule))
+
+    def counting(self, rule: Rule) -> str | float:
+        """How rows without a score count in a rule."""
+        return self.unpaired if rule.unpaired is None else rule.unpaired
+
+
+@dataclass(frozen=True)
+class _Tasks:
+    """One rule for one metric over the rows of each of some segments."""
+
+    rule: Rule
+    metric: AnyMetric
+    segments: Sequence[Segment]
+    places: Ints
+    """The segments that are large enough."""
+    why: str | None = None
+    """Why there are no rows to check."""
+
+    def __iter__(self) -> Iterator[Segment]:
+        return (self.segments[place] for place in self.places.tolist())
+
+
+@dataclass
+class GateChecks:
+    """The checks of the rules of one call, and notes on them."""
+
+    rows: GateRows
+    metrics: GateMetrics
+    settings: GateSettings
+    notes: list[str] = field(default_factory=list)
+
+    def of(self, rules: Sequence[Rule]) -> Records[Checked]:
+        """The checks of all rules.
+
+        With a correction, each of the m intervals that rules read has the level 1 − (1 − confidence)/m (Bonferroni).
+        """
+        several = [tasks for rule in rules for tasks in self._tasks(rule)]
+        read = sum(len(tasks.places) for tasks in several if tasks.rule.reads_interval and tasks.why is None)
+        confidence = self.settings.confidence
+        corrected = 1 - (1 - confidence) / max(read, 1) if self.settings.correction == "bonferroni" else confidence
+        checks = RecordsMaker(Checked)
+        for tasks in several:
+            level = self._level(tasks.rule, corrected)
+            checks.add(self._checked(tasks, segment, level) for segment in tasks)
+        return checks.records()
+
+    def _level(self, rule: Rule, corrected: float) -> float:
+        """The level of the interval of a rule: of one-sided tests at α, 1 − 2α.  Raises ``OptionError`` if α > 0.5."""
+        confidence = corrected if rule.reads_interval else self.settings.confidence
+        if rule.is_margin and confidence <= 0.5:
+            raise OptionError(f"rule {rule.text!r} needs a ", Argument("confidence"), " above 0.5")
+        return 2 * confidence - 1 if rule.is_margin else confidence
+
+    def _tasks(self, rule: Rule) -> Iterator[_Tasks]:
+        """What a rule covers: its metrics, and of each the segments that are large enough."""
+        segments = self.rows.segments(rule)
+        metrics, notes = self.metrics.of(rule)
+        self.notes += notes
+        if self.settings.interval == SEQUENTIAL and rule.reads_interval:
+            check_sequence(rule, metrics)
+        if rule.where and self.rows.n_rejected:
+            self.notes.append(f"{rule.text}: {self.rows.n_rejected:,} rows that scoring rejected are in no segment")
+        for metric in metrics:
+            counting = self.settings.counting(rule)
+            least = max(self.settings.least(rule), 1) if rule.several else 0
+            considered = (metric.n_considered(rule, one.rows, counting) for one in segments)
+            large = np.flatnonzero(np.fromiter(considered, np.int64, len(segments)) >= least)
+            small = len(segments) - len(large)
+            least = self.settings.least(rule)
+            if small and len(large):
+                plural = "s" * (small != 1)
+                self.notes.append(f"{rule.text}: {small:,} segment{plural} of fewer than {least:,} rows skipped")
+            if len(large):
+                yield _Tasks(rule, metric, segments, large)
+            else:
+                why = f"no segment has at least {least:,} rows" if segments else "there are no rows"
+                yield _Tasks(rule, metric, [Segment(None, self.rows.none)], np.zeros(1, np.int64), why)
+
+    def _checked(self, task: _Tasks, segment: Segment, confidence: float) -> Checked:
+        rule, unpaired = task.rule, self.settings.counting(task.rule)
+        level = Level(confidence, self.settings.interval, self.settings.seed, self.settings.threads)
+        found = Value.nothing() if task.why is not None else task.metric.read(rule, segment.rows, unpaired, level)
+        self.notes += [found.note] if found.note is not None and found.note not in self.notes else []
+        why = task.why or self._why(rule, task.metric.name, found)
+        checked = Checked(
+            rule=rule,
+            metric=task.metric.name,
+            better=task.metric.better,
+            segment=segment.name,
+            value=found.value,
+            n=found.n,
+            met=False,
+            low=found.interval.low,
+            high=found.interval.high,
+            confidence=confidence,
+            interval=found.interval.kind,
+            interval_note=found.interval.note,
+            n_clusters=found.n_clusters,
+            n_worst=found.n_worst,
+            worst=found.worst,
+            n_ignored=found.n_ignored,
+            n_new=found.n_new,
+            why=why,
+        )
+        note = _tail_note(checked, found.interval)
+        notes = [one for one in (checked.interval_note, note) if one is not None]
+        return replace(checked, met=why is None and rule.met(checked.bound), interval_note="; ".join(notes) or None)
+
+    def _why(self, rule: Rule, name: str, found: Value) -> str | None:
+        """Why there is nothing to compare with the limit, if there is not."""
+        least = self.settings.least(rule)
+        clusters = found.n_clusters if rule.reads_interval else None
+        if found.lacks_worst:
+            return (
+                f"{found.n_worst:,} rows have no score, and {name} has no worst score to count for them; add 'with "
+                "unpaired=ignore' to the rule, or the score to count, 'with unpaired=NUMBER'"
+            )
+        if found.n < least:
+            way = (
+                "" if rule.least is not None else f"; a rule over fewer states it, as in 'with n >= {max(found.n, 1)}'"
+            )
+            return f"{found.n:,} row{'s' * (found.n != 1)} with a score, expected at least {least:,}{way}"
+        if clusters is not None and clusters < (least := self.settings.least_clusters(rule)):
+            way = f"a rule over fewer states it, as in 'with n >= {max(clusters, 1)}'"
+            return f"{clusters:,} cluster{'s' * (clusters != 1)}, expected at least {least:,}; {way}"
+        if math.isnan(found.value):
+            return f"undefined over {found.n:,} rows"
+        if rule.reads_interval and math.isnan(found.interval.low):
+            return found.interval.note or "no interval"
+        return None
+
+
+def _tail_note(checked: Checked, interval: Interval) -> str | None:
+    """The note on a rule that reads the bound on the side of a long tail, if the rows are few for it."""
+    if not (checked.rule.reads_interval and has_long_tail(interval, checked.bound_at == interval.high)):
+        return None
+    missed = f"{(1 - checked.confidence) * 50:.3g}"
+    return f"skewed: a few rows decide the mean, so the bound may miss it in more than {missed} % of the cases"

@@ -1,0 +1,233 @@
+"""Checking scores against rules."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from fastmetrics.core.allowed_values import Choice, Optional, Real, Seed, Whole, argument
+from fastmetrics.core.threads import cores
+from fastmetrics.errors import OptionError
+from fastmetrics.errors.messages import Argument
+from fastmetrics.results.compare.comparison_options import sequential_way
+from fastmetrics.results.gate.checks import GateChecks, GateSettings
+from fastmetrics.results.gate.metrics import GateMetrics
+from fastmetrics.results.gate.result import Checked, Gate
+from fastmetrics.results.gate.rows import GateRows, columns_read
+from fastmetrics.results.gate.rules import Rule, parse_rules, read_rules
+from fastmetrics.results.rows.pairing import check_settings, pair_runs
+from fastmetrics.results.runs.list_runs import latest_run
+from fastmetrics.results.runs.metric_columns import column_named
+from fastmetrics.results.runs.open_runs import open_run
+from fastmetrics.results.runs.score_file import ScoreFile, check_one
+from fastmetrics.results.runs.score_run import ScoreRun
+from fastmetrics.results.summary.summary import Summary, summarize
+
+UNPAIRED = ("worst", "ignore")
+"""How rows without a score count in rules that do not say it."""
+
+
+def gate(
+    scores: Any,
+    require: Sequence[str] | str = (),
+    *,
+    rules: str | Path | None = None,
+    baseline: Any = None,
+    latest: bool = False,
+    unpaired: str = "worst",
+    min_n: int | None = None,
+    better: Mapping[str, str] | None = None,
+    cluster: str | None = None,
+    confidence: float = 0.95,
+    correction: str = "none",
+    sequential: bool = False,
+    on: str | None = None,
+    by_position: bool = False,
+    allow_differences: bool = False,
+    seed: int = 0,
+    threads: int | None = None,
+) -> Gate:
+    """Check scores against rules; ``passed`` of the result is True if all rules are met.
+
+    ``scores`` is a score file, a folder, an address or a table of scores; of a folder with several runs, ``latest``
+    takes the last one in the order of :func:`fastmetrics.results.runs.list_runs.list_runs`.  ``require`` contains
+    rules as text, ``rules`` is a TOML file of rules (:func:`fastmetrics.results.gate.rules.read_rules`).
+
+    A rule is a metric, what it reads, a comparison and a number.  Every reading has a name:
+
+    - ``token_f1 >= 0.6`` reads the mean, and the output says if its interval crosses 0.6.  Other figures are ``std``,
+      ``min``, ``max``, ``sum``, percentiles (``latency_ms.p95 < 800``), counts of rows (``n``, ``n_missing``,
+      ``n_undefined``, ``n_error``, ``n_unpaired``) and their shares (``token_f1.share_missing <= 1%``).  A label
+      (``abstain_rate``) and a corpus metric are figures too.
+    - ``token_f1.low >= 0.6`` and ``.high`` read a bound of the mean's interval.
+    - ``token_f1.drop <= 0.02`` reads the less favourable bound of the drop's interval: it is met if the rows show that
+      the scores are not worse than the ``baseline`` by more.  ``delta`` is the same for scores − baseline, whatever
+      direction is better.  ``drop <= 0.02`` applies to every metric with a direction that both runs have.
+    - ``token_f1.drop.point <= 0.02`` and ``delta.point`` read the change of the mean itself.
+    - ``token_f1.equivalent <= 0.01`` is met if two one-sided tests at the level 1 − ``confidence`` show that the change
+      lies within ±0.01, and ``token_f1.not_worse <= 0.01`` if one shows that the scores are not worse by more: bounds
+      of the interval at the level 2·``confidence`` − 1.  Both are verdicts of ``compare(margin=0.01)`` too.
+    - A change compared with a percentage (``drop <= 2%``) is relative to the baseline's mean over the same rows.
+
+    Rows without a score count as the worst score of the metric's bounds: rows that the baseline scores and the scores
+    lack, for whatever reason, and, with or without a baseline, rows that failed or miss an input.  Rows where the
+    metric is undefined do not count, unless the baseline scores them.  Rows that only the scores have are in no change.
+    A rule on a metric without a worst score (``latency_ms`` has no highest value) is not met if there are such rows,
+    unless it states the score to count, ``with unpaired=60000``, or leaves them out, ``with unpaired=ignore``;
+    ``unpaired`` sets this for all rules that do not.  The output states how many rows there are.
+
+    ``where language=ru`` restricts a rule to some rows, by columns that the runs kept; ``where language=*`` applies it
+    to each value.  A rule needs 5 rows with a score, one that reads an interval 20 rows and 12 clusters, the numbers
+    from which on intervals hold their level; ``min_n`` sets another number for all rules, and ``with n >= 50`` for one.
+    Counts of rows need none.  With ``*``, smaller segments are skipped and counted; if all are, the rule is not met.
+    An undefined figure meets no rule.
+
+    ``sequential=True`` is for looking while rows still arrive: rules that read an interval read confidence sequences
+    (:func:`fastmetrics.stats.intervals.confidence_sequences.confidence_sequence`), which hold however often one
+    looks and whenever one stops.  Rows count in the order of the files, so new rows must be appended; rows of the
+    baseline after the last row of the scores have not arrived and are in no rule.  It needs metrics with declared
+    bounds and independent rows.
+
+    ``confidence`` is the level of intervals; ``correction="bonferroni"`` raises it so that all intervals that rules of
+    this call read hold together.  ``better={"my_score": "lower"}`` states the direction of scores that declare none,
+    which ``drop`` needs.  ``cluster``, ``on``, ``by_position``, ``allow_differences`` and ``seed`` are as in
+    :func:`fastmetrics.results.compare.compare.compare`.
+
+    Parameters:
+
+    - ``scores``: a score file, folder, address or table
+    - ``require``: the rules
+    - ``rules``: a TOML file of rules
+    - ``baseline``: the scores that rules on changes read
+    - ``latest``: take the last run of a folder
+    - ``unpaired``: how rows without a score count
+    - ``min_n``: the rows with a score that a rule needs
+    - ``better``: the direction of metrics that declare none: ``{"my_score": "lower"}``
+    - ``cluster``: the column whose equal values mark dependent rows
+    - ``confidence``: the level of the intervals
+    - ``correction``: the correction of intervals for the number of rules
+    - ``sequential``: bounds that hold at every look
+    - ``on``: the column that pairs the rows; by default the id
+    - ``by_position``: pair rows by position
+    - ``allow_differences``: compare runs even if their options or versions differ
+    - ``seed``: the seed of all draws
+    - ``threads``: the number of threads; by default one for each core
+
+    >>> import fastmetrics as fm
+    >>> found = fm.gate({"token_f1": [0.5, 1.0, 0.9, 0.7, 0.8]}, ["token_f1 >= 0.6", "token_f1.min > 0.5"])
+    >>> found.passed, [one.met for one in found]
+    (False, [True, False])
+
+    Raises ``OptionError`` for a malformed rule, for ``drop`` of a metric without a direction, and for a folder of
+    several runs, ``UnknownNameError`` for an unknown name in a rule, and the errors of ``compare``.
+    """
+    argument("unpaired", unpaired, Choice(*UNPAIRED))
+    argument("min_n", min_n, Optional(Whole(1, 1_000_000_000)))
+    argument("confidence", confidence, Real(0.0, 1.0, above=True, below=True))
+    argument("correction", correction, Choice("none", "bonferroni"))
+    argument("seed", seed, Seed)
+    cores(threads)
+    interval = sequential_way("auto", None, cluster, False)[0] if sequential else "auto"
+    read = [*(parse_rules(require) if len(require) or rules is None else []), *(read_rules(rules) if rules else [])]
+    for rule in read:
+        if rule.is_change and baseline is None:
+            raise OptionError(f"rule {rule.text!r} needs a ", Argument("baseline"))
+    path, chosen = latest_run(scores) if latest else (scores, None)
+    run, base = _opened(path, "scores", latest=True), None if baseline is None else _opened(baseline, "baseline")
+    run, base = _prefetched(run, read, cluster, on), None if base is None else _prefetched(base, read, cluster, on)
+    rows, differences = _rows(run, base, read, cluster, on, by_position, allow_differences)
+    rows = _in_order(rows) if sequential else rows
+    excluded = [*columns_read(read, cluster), *([on] if on is not None else [])]
+    metrics = GateMetrics(rows, better or {}, excluded, partial(_summarized, path, run))
+    checks = GateChecks(rows, metrics, GateSettings(unpaired, min_n, confidence, correction, interval, seed, threads))
+    found = checks.of(read)
+    lacking = [f"{one.name}: {note}" for one in (run, base) if one is not None for note in _missing_queries(one)]
+    notes = [*([] if chosen is None else [chosen]), *differences, *checks.notes, *lacking]
+    notes += _looks(rows, found) if sequential else []
+    return Gate(run.name, found, None if base is None else base.name, confidence, correction, notes, interval)
+
+
+def _opened(scores: Any, name: str, *, latest: bool = False) -> ScoreRun:
+    """A run in any form; a table is called ``name``.  Raises ``OptionError`` for several runs."""
+    if isinstance(scores, str | Path):
+        check_one(ScoreFile.open(scores), latest=latest)
+    found = open_run(scores)
+    return found if found.path is not None or isinstance(scores, ScoreRun) else replace(found, name=name)
+
+
+def _prefetched(run: ScoreRun, rules: Sequence[Rule], cluster: str | None, on: str | None) -> ScoreRun:
+    """The run with the columns of the rules at hand."""
+    named = [column_named(rule.metric, run.scores) for rule in rules if rule.metric is not None]
+    scores = run.scores if len(named) < len(rules) else [name for name in named if name in run.scores]
+    keys = [name for name in (run.id_column, run.question_column, run.repeat_column, on) if name is not None]
+    return run.by_column([*scores, *columns_read(rules, cluster), *keys])
+
+
+def _rows(
+    run: ScoreRun,
+    base: ScoreRun | None,
+    rules: Sequence[Rule],
+    cluster: str | None,
+    on: str | None,
+    by_position: bool,
+    allow_differences: bool,
+) -> tuple[GateRows, list[str]]:
+    """The rows of both runs, and notes on differences between them."""
+    if base is None:
+        repeated = None if cluster is not None else _repeated(run)
+        notes = [] if repeated is None else [f"rows with one {repeated!r} are several answers to a question: a cluster"]
+        return GateRows(run, None, run.read(run.columns[:1]).num_rows, cluster or repeated), notes
+    changes = [rule for rule in rules if rule.is_change]
+    named = [column_named(rule.metric, run.scores) for rule in changes if rule.metric is not None]
+    metrics = run.scores if len(named) < len(changes) else named
+    notes = check_settings([base, run], metrics, allow_differences)
+    paired = pair_runs([base, run], on, by_position, allow_differences, repeats=True)
+    repeats = [one.describe() for one in paired.repeated if one is not None]
+    return GateRows(run, paired, paired.n, cluster), [*notes, *paired.notes, *repeats]
+
+
+def _in_order(rows: GateRows) -> GateRows:
+    """The rows in their order of arrival; raises ``OptionError`` if they are not independent."""
+    if rows.cluster is not None:
+        several = f"rows with one {rows.cluster!r} are several answers to a question"
+        raise OptionError(f"{several}, but ", Argument("sequential", True), " needs independent rows: one answer each")
+    return replace(rows, sequential=True)
+
+
+def _looks(rows: GateRows, checks: Sequence[Checked]) -> list[str]:
+    """Notes on rows that have not arrived, and on rules that do not hold at every look."""
+    later = rows.n - len(rows.every)
+    notes = [f"{later:,} rows of the baseline after the last row of the scores are in no rule"] if later else []
+    figures = [one for one in checks if not (one.rule.reads_interval or one.rule.is_count)]
+    if figures:
+        notes.append(
+            f"{figures[0].title}{f' and {len(figures) - 1:,} more' if len(figures) > 1 else ''} read a figure of this "
+            "look: who stops as soon as it is met passes too often"
+        )
+    return notes
+
+
+def _repeated(run: ScoreRun) -> str | None:
+    """The column of ids if some of them repeat; intervals then need clusters."""
+    name = run.id_column
+    if name is None:
+        return None
+    ids = run.column(name, "")
+    return name if not pa.types.is_nested(ids.type) and pc.count_distinct(ids).as_py() < pc.count(ids).as_py() else None
+
+
+def _summarized(scores: Any, run: ScoreRun) -> Summary:
+    """The summary of all scores, with the metadata of a file about missing and undefined rows."""
+    if isinstance(scores, str | Path):
+        return summarize(ScoreFile.open(scores).batches)
+    return summarize(run.read(run.scores))
+
+
+def _missing_queries(run: ScoreRun) -> list[str]:
+    return [] if run.missing_queries is None else run.missing_queries.notes

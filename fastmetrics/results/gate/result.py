@@ -1,0 +1,341 @@
+"""The result of checking scores against rules: the check of each rule; as text, JSON, Markdown and JUnit XML."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+
+from fastmetrics.core.arrays import Flags
+from fastmetrics.core.display import Grid, Shown, number
+from fastmetrics.core.records import Mapped, Records
+from fastmetrics.declaration.metric import Better
+from fastmetrics.results.gate.rules import Rule
+from fastmetrics.stats.intervals.interval_notes import MARK, interval_notes
+from fastmetrics.stats.intervals.mean_interval import NAMES
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """The check of one rule for one metric and segment (None: all rows, or no segment)."""
+
+    rule: Rule
+    metric: str
+    better: Better
+    segment: str | None
+    value: float
+    n: int
+    """The number of rows with a score; for a change, of both runs."""
+    met: bool
+    low: float = math.nan
+    high: float = math.nan
+    """The interval of the mean or of the change; NaN without one."""
+    confidence: float = math.nan
+    interval: str = "none"
+    """The kind of interval: a key of :data:`fastmetrics.stats.intervals.mean_interval.NAMES`."""
+    interval_note: str | None = None
+    """Why the interval may hold another level, or why there is none."""
+    n_clusters: int | None = None
+    n_worst: int = 0
+    """Rows without a score that count as ``worst``."""
+    worst: float | None = None
+    n_ignored: int = 0
+    """Rows without a score that are left out on request."""
+    n_new: int = 0
+    """Rows that only the scores have; no change includes them."""
+    why: str | None = None
+    """Why there is nothing to compare with the limit."""
+
+    @property
+    def title(self) -> str:
+        """The rule as written, with its name, and the metric and segment if it covers several."""
+        parts = [f"{self.rule.name}: {self.rule.text}" if self.rule.name else self.rule.text]
+        parts += [self.metric] if self.rule.metric is None else []
+        parts += [self.segment] if self.segment and self.rule.several else []
+        return " · ".join(parts)
+
+    @property
+    def has_interval(self) -> bool:
+        """Whether the value is shown with its interval: of a change or of a bound."""
+        return (self.rule.is_change or self.rule.reads_interval) and not math.isnan(self.low)
+
+    @property
+    def shown(self) -> str:
+        """The value; for a change or a bound, with its interval, marked if there is a note on it."""
+        if not self.has_interval:
+            return self._number(self.value)
+        mark = "" if self.interval_note is None else MARK
+        return f"{self._number(self.value)} [{self._number(self.low)}, {self._number(self.high)}]{mark}"
+
+    def _number(self, value: float) -> str:
+        return f"{number(value * 100)}%" if self.rule.percent and self.rule.is_change else number(value)
+
+    @property
+    def bound_at(self) -> float:
+        """The end of the interval that a rule reads; the value if it reads none."""
+        if not self.rule.reads_interval:
+            return self.value
+        if self.rule.reading == "equivalent":
+            return self.low if -self.low > self.high else self.high
+        if self.rule.is_change:
+            return self.high if self.rule.compare in ("<", "<=") else self.low
+        return self.low if self.rule.reading == "low" else self.high
+
+    @property
+    def bound(self) -> float:
+        """The number that is compared with the limit: the value, a bound of its interval, or the size of a bound."""
+        return abs(self.bound_at) if self.rule.reading == "equivalent" else self.bound_at
+
+    @property
+    def crosses(self) -> bool:
+        """Whether a rule reads a mean whose interval crosses the limit, so that the rows do not decide it."""
+        return self.rule.reading in (None, "mean") and self.low < self.rule.limit < self.high
+
+    @property
+    def reason(self) -> str:
+        """Why the rule is not met, in one sentence."""
+        rule, limit = self.rule, f"{self.rule.compare} {self.rule.limit_text}"
+        if self.why is not None:
+            return self.why
+        over = f"over {self.n:,} rows" + (
+            f" and {self.n_worst:,} that count as {number(self.worst)}"
+            if self.worst is not None and self.n_worst
+            else ""
+        )
+        if not rule.reads_interval:
+            return f"{self._number(self.value)} {over}, expected {limit}"
+        what = "the mean" + (" drop" if rule.is_directed else " change" if rule.is_change else "")
+        told = f"{what} is {self._number(self.value)} {over}"
+        if rule.reading == "equivalent":
+            limit = f"between -{rule.limit_text} and {rule.limit_text}"
+        if not rule.met(abs(self.value) if rule.reading == "equivalent" else self.value):
+            return f"{told}, expected {limit}"
+        but = "but" if self.interval != "worst_case" else "which all agree, but so few may miss a rare change:"
+        reach = f"its {self.confidence * 100:g} % interval reaches {self._number(self.bound_at)}"
+        plain = f"{self.metric}.{rule.point}" if rule.is_change else self.metric
+        limit = f"that it is {limit}" if rule.reading == "equivalent" else limit
+        return f"{told}, {but} {reach}, so these rows do not show {limit} ({plain} reads the mean itself)"
+
+    @property
+    def basis(self) -> str:
+        """The value, its interval with its kind and note, and the rows behind it, in one line."""
+        parts = [f"value {self._number(self.value)}"]
+        if not math.isnan(self.low):
+            ends = f"[{self._number(self.low)}, {self._number(self.high)}]"
+            parts.append(f"{self.confidence * 100:g} % interval {ends}: {NAMES[self.interval]}")
+        parts += [self.interval_note] if self.interval_note is not None else []
+        parts.append(f"n = {self.n:,}" + ("" if self.n_clusters is None else f" in {self.n_clusters:,} clusters"))
+        parts += [f"{self.n_worst:,} rows without a score"] if self.n_worst else []
+        return "; ".join(parts)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The rule and the result, as plain values."""
+        rule = self.rule
+        said = {"rule": rule.text, "name": rule.name, "metric": self.metric, "reading": rule.reading or "mean"}
+        limits = {"compare": rule.compare, "limit": rule.limit, "percent": rule.percent, "segment": self.segment}
+        interval = {"low": self.low, "high": self.high, "confidence": self.confidence, "interval": self.interval}
+        rows = {"n": self.n, "n_clusters": self.n_clusters, "n_worst": self.n_worst, "worst": self.worst}
+        left_out = {"n_ignored": self.n_ignored, "n_new": self.n_new}
+        verdict = {"met": self.met, "verdict": "met" if self.met else "not met", "crosses": self.crosses}
+        told = {"interval_note": self.interval_note, "reason": None if self.met else self.reason}
+        return {
+            **said,
+            "better": self.better,
+            **limits,
+            "value": self.value,
+            **interval,
+            **rows,
+            **left_out,
+            **verdict,
+            **told,
+        }
+
+
+_NOTED = 8
+
+
+@dataclass(frozen=True)
+class Gate(Shown, Sequence[Checked]):
+    """All rules with their results; prints as a table."""
+
+    scores: str
+    checks: Records[Checked]
+    baseline: str | None
+    confidence: float
+    correction: str = "none"
+    notes: Sequence[str] = ()
+    interval: str = "auto"
+    """``auto``, or ``sequential`` for intervals that hold at every look."""
+
+    @property
+    def passed(self) -> bool:
+        """Whether there are rules and all are met."""
+        return bool(self.checks) and bool(self._met.all())
+
+    @property
+    def failures(self) -> list[Checked]:
+        """The rules that are not met."""
+        return list(self._failures)
+
+    @property
+    def _met(self) -> Flags:
+        found: Flags = self.checks.column("met").to_numpy(zero_copy_only=False)
+        return found
+
+    @property
+    def _failures(self) -> Records[Checked]:
+        return self.checks.at(~self._met)
+
+    def __len__(self) -> int:
+        return len(self.checks)
+
+    def __iter__(self) -> Iterator[Checked]:
+        return iter(self.checks)
+
+    def __getitem__(self, place: Any) -> Any:
+        return self.checks[place]
+
+    @property
+    def verdict(self) -> str:
+        """The number of rules that are met."""
+        failed = len(self._failures)
+        total = f"{len(self.checks):,} check{'s' * (len(self.checks) != 1)}"
+        if self.passed:
+            return f"passed: {total} met"
+        return f"FAILED: {failed:,} of {total} not met" if failed else "FAILED: no rule was checked"
+
+    def grids(self) -> list[Grid]:
+        """The rules, unmet rules first; the rows without a score are those that count or would count as the worst."""
+        rows = Mapped(_cells, self.checks.at(np.argsort(self._met, kind="stable")))
+        return [Grid(("rule", "value", "interval", "n", "no score", ""), rows)]
+
+    def remarks(self) -> Sequence[str]:
+        """The verdict, why rules are not met, how rows without a score count, the intervals, and the notes."""
+        verdict = f"{self.scores} {self.verdict}"
+        reasons = (f"not met: {one.title}: {one.reason}" for one in self._failures)
+        against = [] if self.baseline is None else [f"changes against {self.baseline}"]
+        return [
+            verdict,
+            *_some(reasons),
+            *against,
+            *_some(self._rows()),
+            *_some(self._crossed()),
+            *self._intervals(),
+            *self.notes,
+        ]
+
+    def _rows(self) -> Iterator[str]:
+        """How rows without a score count; rules over the same rows say the same."""
+        counts = [self.checks.numbers(name) for name in ("n_worst", "n_ignored", "n_new")]
+        some = self.checks.at(np.any([count > 0 for count in counts], axis=0))
+        several = len({(id(one.rule)) for one in some}) > 1
+        seen: set[int] = set()
+        for one in some:
+            for text in _unscored(one):
+                if not several:
+                    yield text
+                elif (digest := hash(text)) not in seen:  # a million texts would take several hundred megabytes
+                    seen.add(digest)
+                    yield text
+
+    def _crossed(self) -> Iterator[str]:
+        """The rules on means that the rows do not decide."""
+        return (
+            f"{one.title}: the {one.confidence * 100:g} % interval [{number(one.low)}, {number(one.high)}] "
+            f"({NAMES[one.interval]}{'' if one.interval_note is None else f'; {one.interval_note}'}) crosses "
+            f"{one.rule.limit_text}, so these rows do not decide it; {one.metric}."
+            f"{'low' if one.rule.compare in ('>', '>=') else 'high'} reads the bound"
+            for one in self.checks
+            if one.crosses
+        )
+
+    def _intervals(self) -> list[str]:
+        """The kinds of intervals that are shown, and their correction."""
+        kinds: dict[float, dict[tuple[str, str, str | None], None]] = {}
+        for one in self.checks:
+            if one.has_interval:
+                kinds.setdefault(one.confidence, {})[one.metric, one.interval, one.interval_note] = None
+        found = [note for level, several in kinds.items() for note in interval_notes(several, level)]
+        read = sum(one.rule.reads_interval and one.why is None for one in self.checks)
+        if self.correction != "none" and read:
+            found.append(
+                f"{self.confidence * 100:g} % intervals corrected by Bonferroni for {read:,} checks that read one"
+            )
+        return found
+
+    def to_dict(self) -> dict[str, Any]:
+        """``{"passed", "verdict", "scores", "baseline", "checks": [{"rule", "value", "met", …}], "notes"}``."""
+        return {**self._figures(), "checks": [one.to_dict() for one in self.checks]}
+
+    def _figures(self) -> dict[str, Any]:
+        result = {"passed": self.passed, "verdict": self.verdict, "scores": self.scores, "baseline": self.baseline}
+        settings = {"confidence": self.confidence, "correction": self.correction, "interval": self.interval}
+        notes = list(self.remarks()[1:])
+        return {**result, **settings, "checks": Mapped(Checked.to_dict, self.checks), "notes": notes}
+
+    def to_markdown(self) -> str:
+        """The verdict, the table and the notes, for a comment on a pull request."""
+        return "".join(f"{line}\n" for line in self.markdown_lines())
+
+    def markdown_lines(self) -> Iterator[str]:
+        """The verdict, the table and the notes in GitHub's Markdown, line by line."""
+        yield f"### {'✅' if self.passed else '❌'} {self.scores} {self.verdict}"
+        yield ""
+        yield from self.grids()[0].markdown_lines()
+        notes = self.remarks()[1:]
+        yield from ["", *(f"- {note}" for note in notes)] if notes else []
+
+    def to_junit(self) -> str:
+        """JUnit XML: a test case for each rule, with a failure if it is not met."""
+        counts = {"tests": str(len(self.checks)), "failures": str(len(self.failures)), "errors": "0"}
+        suite = ElementTree.Element("testsuite", {"name": f"fastmetrics gate {_plain(self.scores)}", **counts})
+        for one in self.checks:
+            named = {"classname": _plain(one.metric), "name": _plain(one.title)}
+            case = ElementTree.SubElement(suite, "testcase", named)
+            if not one.met:
+                ElementTree.SubElement(case, "failure", {"message": _plain(one.reason)})
+            ElementTree.SubElement(case, "system-out").text = _plain(one.basis)
+        ElementTree.indent(suite)
+        return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(suite, encoding="unicode") + "\n"
+
+
+def _cells(one: Checked) -> tuple[str, ...]:
+    return (
+        one.title,
+        one.shown,
+        one.interval if one.has_interval else "–",
+        number(one.n),
+        number(one.n_worst + one.n_ignored),
+        "ok" if one.met else "FAILED",
+    )
+
+
+def _unscored(one: Checked) -> Iterator[str]:
+    """How the rows without a score count in a check."""
+    where = one.metric if one.segment is None else f"{one.metric} ({one.segment})"
+    lacking = "that the run failed to score" if not one.rule.is_change else "that only the baseline scores"
+    if one.n_worst and one.worst is not None:
+        yield f"{where}: {one.n_worst:,} rows {lacking} count as {number(one.worst)}"
+    if one.n_ignored:
+        yield f"{where}: {one.n_ignored:,} rows {lacking} are ignored (unpaired=ignore)"
+    if one.n_new:
+        yield f"{where}: {one.n_new:,} rows that the baseline does not score are in no change"
+
+
+def _some(lines: Iterable[str]) -> list[str]:
+    """The first lines, and the number of the others."""
+    others = iter(lines)
+    first = list(islice(others, _NOTED))
+    more = sum(1 for _ in others)
+    return [*first, *([f"{more:,} more of this kind"] if more else [])]
+
+
+def _plain(text: str) -> str:
+    """The text with U+FFFD for characters that XML forbids: most control characters, surrogates, U+FFFE, U+FFFF."""
+    return re.sub("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", "\ufffd", text)

@@ -1,0 +1,130 @@
+"""The rows that rules read: those of the scores, and those that only the baseline has."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from fastmetrics.core.arrays import Flags, Ints
+from fastmetrics.errors import ColumnError
+from fastmetrics.results.gate.rules import Rule
+from fastmetrics.results.rows.matching_rows import matching_rows
+from fastmetrics.results.rows.pairing import PairedRuns
+from fastmetrics.results.rows.score_states import ScoreStates
+from fastmetrics.results.rows.segments import Segment, cluster_numbers, segments_of
+from fastmetrics.results.runs.score_run import ScoreRun
+
+
+@dataclass(frozen=True)
+class GateRows:
+    """The rows of the scores, or with a baseline of either run, sorted by id."""
+
+    run: ScoreRun
+    paired: PairedRuns | None
+    """The baseline and the scores, if there is a baseline."""
+    n: int
+    cluster: str | None = None
+    sequential: bool = False
+    """Whether rows count in their order of arrival, up to the last row that the scores have."""
+    _states: dict[tuple[int, str], ScoreStates] = field(default_factory=dict, repr=False)
+
+    @property
+    def none(self) -> Ints:
+        """No rows."""
+        return np.zeros(0, np.int64)
+
+    def scores(self, metric: str) -> ScoreStates:
+        """The states of a metric of the scores."""
+        return self._of(1, metric)
+
+    def baseline(self, metric: str) -> ScoreStates:
+        """The states of a metric of the baseline."""
+        return self._of(0, metric)
+
+    def _of(self, at: int, metric: str) -> ScoreStates:
+        if (at, metric) not in self._states:
+            self._states[at, metric] = self._read(at, metric)
+        return self._states[at, metric]
+
+    def _read(self, at: int, metric: str) -> ScoreStates:
+        if self.paired is None:
+            return ScoreStates.of(self.run, metric)
+        repeated, precision = self.paired.repetition(at), self.paired.precision(metric)
+        if repeated is None:
+            return ScoreStates.of(self.paired.runs[at], metric, precision).placed(self.paired.rows[at])
+        states = ScoreStates.of(repeated.run, metric, precision).by_question(repeated.questions)
+        return states.placed(self.paired.rows[at])
+
+    @cached_property
+    def absent(self) -> Flags:
+        """The rows that the scores lack."""
+        return np.zeros(self.n, np.bool_) if self.paired is None else self.paired.rows[1] < 0
+
+    @cached_property
+    def every(self) -> Ints:
+        """The rows of rules without ``where``: all, or, looking while rows arrive, those that have arrived, in order.
+
+        A row that the scores lack has not arrived if it comes after all their rows in the baseline.
+        """
+        if self.paired is None or not self.sequential:
+            return np.arange(self.n)
+        before, mine = self.paired.rows
+        last = before[mine >= 0].max(initial=-1)
+        return self.paired.by_arrival(np.flatnonzero((mine >= 0) | (before < last)))
+
+    @cached_property
+    def n_rejected(self) -> int:
+        """The rows that scoring rejected, except for as many as are known to be absent."""
+        return max(0, (self.run.metadata.n_rejected or 0) - int(self.absent[self.every].sum()))
+
+    def column(self, name: str, purpose: str) -> pa.Array:
+        """A column of either run; raises a ``ColumnError`` that states its purpose."""
+        if self.paired is None or name not in self.paired.runs[0].columns:
+            self.run.column(name, purpose)
+        return self.run.column(name, purpose) if self.paired is None else self.paired.column(name)
+
+    @cached_property
+    def clusters(self) -> Ints | None:
+        """The cluster of each row, if rows are clustered."""
+        if self.cluster is None:
+            return None
+        return cluster_numbers(self.cluster, self.column(self.cluster, "to cluster rows by"))
+
+    def segments(self, rule: Rule) -> Sequence[Segment]:
+        """The rows of a rule, in segments if it covers each value of a column.
+
+        Raises ``ColumnError`` if the runs lack a column of the rule or no row has a value that it names.
+        """
+        if not rule.where:
+            return [Segment(None, self.every)]
+        columns = {name: self.column(name, f"for rule {rule.text!r}") for name in rule.where}
+        rows = self.every[self._matching(rule, columns)[self.every]]
+        each = [(name, column.take(pa.array(rows))) for name, column in columns.items() if rule.where[name] == "*"]
+        if not each:
+            return [Segment(", ".join(f"{name}={value}" for name, value in rule.where.items()), rows)]
+        return segments_of(each).of_rows(rows) if len(rows) else []
+
+    def _matching(self, rule: Rule, columns: Mapping[str, pa.Array]) -> Flags:
+        """The rows with all values that a rule names."""
+        rows = np.ones(self.n, np.bool_)
+        said = [(name, value) for name, value in rule.where.items() if value != "*"]
+        for name, value in said:
+            equal = matching_rows(name, columns[name], value)
+            if not equal.any():
+                known = ", ".join(map(str, pc.unique(columns[name].drop_null())[:5].to_pylist()))
+                raise ColumnError(f"rule {rule.text!r}: no row has {name}={value}; the column contains {known}")
+            rows &= equal
+        if said and not rows.any():
+            raise ColumnError(f"rule {rule.text!r}: no row has all of {', '.join(f'{n}={v}' for n, v in said)}")
+        return rows
+
+
+def columns_read(rules: Sequence[Rule], cluster: str | None) -> list[str]:
+    """The columns beside the scores that rules and clusters read."""
+    named = [name for rule in rules for name in rule.where]
+    return list(dict.fromkeys([*named, *([cluster] if cluster is not None else [])]))

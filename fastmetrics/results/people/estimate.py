@@ -1,0 +1,150 @@
+"""The mean of human labels over all rows that a judge scored, estimated from the labelled rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from fastmetrics.core.arrays import Floats, Ints
+from fastmetrics.core.column_kinds import is_list
+from fastmetrics.core.columns import as_numbers
+from fastmetrics.core.frames import index_columns
+from fastmetrics.core.precision import narrowest, rounded
+from fastmetrics.errors import ColumnError, UnknownNameError
+from fastmetrics.errors.messages import Argument
+from fastmetrics.results.runs.read_table import read
+from fastmetrics.stats.agreement.joined_labels import as_table, join, ratings_of, truth_of
+from fastmetrics.stats.intervals.prediction_powered import PoweredMean, powered_mean
+from fastmetrics.stats.sums.summed_scores import score_columns
+
+
+def estimate(
+    judged: Any,
+    labels: Any = None,
+    *,
+    score: str | None = None,
+    label: str | None = None,
+    on: str | None = None,
+    confidence: float = 0.95,
+    interval: str = "auto",
+) -> PoweredMean:
+    """The prediction-powered mean of a label over all judged rows, together with the plain mean of the labels.
+
+    ``judged`` is a file of judgements or scores, a table, or a sequence of scores.  ``labels`` is a file or table of
+    the labelled rows, or a sequence as long as the scores, with null or NaN for rows without a label.  Without
+    ``labels``, they are a column of ``judged``.  Rows are matched by the column ``on``, by default by ``id`` if both
+    have it, otherwise by position; labels without a judged row are counted.  ``score`` and ``label`` name the columns
+    if there are several candidates; a label that is a list (several people) is its mean.  Rows with a null score are
+    not used.
+
+    Formula, intervals (``interval="normal"`` is that of PPI++) and undefined cases:
+    :func:`fastmetrics.stats.intervals.prediction_powered.powered_mean`.  The labelled rows must be a random
+    sample of the judged rows.
+
+    Parameters:
+
+    - ``judged``: judged files or tables
+    - ``labels``: a file or table of human labels
+    - ``score``: the column of scores; by default the only judged column
+    - ``label``: the column of labels; by default the only numeric column
+    - ``on``: the column that pairs the rows; by default the id
+    - ``confidence``: the level of the intervals
+    - ``interval``: the kind of the intervals; ``auto`` chooses the one that fits the data
+
+    >>> found = estimate([1, 2, 3, 4, 5, 5, 4, 5], [1, 2, 3, 5, None, None, None, None])
+    >>> print(found)
+    mean                 value       low     high  rows
+    prediction-powered  3.5561  -0.3042†  7.4164†     8
+    labels alone        2.7500   0.0325†  5.4675†     4
+    judge alone         3.6250                        8
+    <BLANKLINE>
+    lambda 0.3583
+    95 % intervals: Student's t
+    † unreliable: no kind of interval holds its level for fewer than 5 rows
+    (prediction-powered, labels alone)
+    valid if the labelled rows are a random sample of the judged rows
+
+    Raises ``ColumnError`` if a column or the matching is ambiguous, ``InputError`` for duplicate ids, for no shared id,
+    and if no row has both a score and a label.
+    """
+    left = table_of(judged, on)
+    right = left if labels is None else table_of(labels, on)
+    if labels is None and label is None:
+        raise ColumnError(
+            "human labels are needed: ",
+            Argument("labels"),
+            ", or as ",
+            Argument("label"),
+            " a column of the judged table",
+        )
+    own = [label] if labels is None and label is not None else []
+    score = score_of(left, score, [*own, *([on] if on is not None else [])])
+    rows = np.arange(left.num_rows) if labels is None else join(left, right, on)[0]
+    found = labels_of_rows(right, rows, label, on)
+    scores, truth = found.beside(left.column(score))
+    return replace(powered_mean(scores, truth, confidence, interval), n_not_judged=found.n_not_judged)
+
+
+@dataclass(frozen=True)
+class RowLabels:
+    """The label of each judged row, NaN for none; a label without a judged row counts in ``n_not_judged``."""
+
+    truth: Floats
+    n_not_judged: int
+    precision: type[np.floating] | None
+    """The narrowest floating type of the labels below float64."""
+
+    def beside(self, column: pa.ChunkedArray) -> tuple[Floats, Floats]:
+        """The scores of a judged column and the labels, both in the narrower of their precisions."""
+        narrow = self._precision_beside(column)
+        return rounded(as_numbers(column), narrow), rounded(self.truth, narrow)
+
+    def threshold(self, positive: float | None, column: pa.ChunkedArray) -> float | None:
+        """The lowest positive score in the same precision."""
+        return None if positive is None else float(rounded(np.array([positive]), self._precision_beside(column))[0])
+
+    def _precision_beside(self, column: pa.ChunkedArray) -> type[np.floating] | None:
+        own = [] if self.precision is None else [pa.from_numpy_dtype(self.precision)]
+        return narrowest([column.type, *own])
+
+
+def labels_of_rows(labels: pa.Table, rows: Ints, label: str | None, on: str | None) -> RowLabels:
+    """The labels of judged rows; ``rows`` has, for each judged row, the row of its label, or −1."""
+    name, ratings = ratings_of(labels, label, (), [on] if on is not None else [])
+    every = truth_of(labels, name, ratings)
+    truth = np.full(len(rows), np.nan)
+    truth[rows >= 0] = every[rows[rows >= 0]]
+    kinds = [labels.column(name).type] if name in labels.column_names else [one.type for one in ratings.values()]
+    precision = narrowest([kind.value_type if is_list(kind) else kind for kind in kinds])
+    return RowLabels(truth, int((~np.isnan(every)).sum() - (~np.isnan(truth)).sum()), precision)
+
+
+def table_of(given: Any, on: str | None) -> pa.Table:
+    """A table from a file or any form of table; a plain sequence becomes the column ``label``."""
+    if isinstance(given, str | Path):
+        return read(given, {"id", on or "id"})  # read these as text, so that 007 differs from 7
+    return as_table(given, on, [on] if on is not None else [])[0]
+
+
+def axes_of(table: pa.Table) -> list[str]:
+    """The columns of a judge's scores: those with a status column."""
+    return [name for name in table.column_names if f"{name}_status" in table.column_names]
+
+
+def score_of(table: pa.Table, score: str | None, others: Sequence[str]) -> str:
+    """The column of scores: the named one, the only one of a judge, or the only numeric one."""
+    names = [name for name in score_columns(table.schema) if name not in others]
+    if score is not None:
+        if score not in score_columns(table.schema):
+            raise ColumnError(f"scores: {UnknownNameError.of('column', score, names)}")
+        return score
+    fit = axes_of(table) or [name for name in names if name not in index_columns(table.schema)]
+    if len(fit) != 1:
+        could = f"; candidates: {', '.join(fit) or 'none'}"
+        raise ColumnError("set the column of scores with ", Argument("score"), could)
+    return fit[0]

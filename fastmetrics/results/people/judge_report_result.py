@@ -1,0 +1,266 @@
+"""The results of evaluating judges: figures of each judged column, agreement between judges, printed tables."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from fastmetrics.core.display import Grid, Shown, number
+from fastmetrics.core.judged_names import PREFIX
+from fastmetrics.stats.agreement.judge_quality import Consistency, Decisions, Latency
+from fastmetrics.stats.agreement.pairwise import Pairwise
+from fastmetrics.stats.intervals.interval import Interval
+from fastmetrics.stats.intervals.interval_notes import MARK, interval_notes
+from fastmetrics.stats.intervals.prediction_powered import PoweredMean
+
+_WIDTH = 24
+
+
+@dataclass(frozen=True)
+class PeopleAgreement:
+    """Agreement of a judge's scores with human labels over ``n`` rows; NaN if undefined."""
+
+    n: int
+    accuracy: float
+    precision: float
+    recall: float
+    f1: float
+    kappa: float
+    kappa_linear: float
+    kappa_quadratic: float
+    alpha_nominal: float
+    alpha_ordinal: float
+    alpha_interval: float
+    pearson: float
+    spearman: float
+    kendall: float
+    intervals: Mapping[str, Interval]
+    """The confidence intervals of these figures, by name."""
+
+
+@dataclass(frozen=True)
+class SegmentMean:
+    """The judge's mean over the ``n`` scored rows of a segment."""
+
+    segment: str
+    n: int
+    mean: float
+
+
+@dataclass(frozen=True)
+class AxisReport:
+    """The figures of one judge for one judged column; None if the file lacks the data."""
+
+    judge: str
+    axis: str
+    n_rows: int
+    n: int
+    """Rows with a score."""
+    mean: float
+    statuses: Mapping[str, int]
+    error_rate: float
+    consistency: Consistency | None
+    latency: Latency | None
+    """Milliseconds per call."""
+    prompt_tokens: int | None
+    completion_tokens: int | None
+    cost: float | None
+    """The cost of the tokens, by a table of prices."""
+    length_spearman: float | None
+    """Spearman's ρ between the score and the number of words of the answer."""
+    segments: Sequence[SegmentMean]
+    people: PeopleAgreement | None
+    powered: PoweredMean | None
+    orders: Pairwise | None
+    """For a comparison of two answers: the win rate, and how often the order changes the verdict."""
+    decisions: Decisions | None
+    """For decisions: their quality against labels of 0 and 1."""
+
+
+@dataclass(frozen=True)
+class JudgePair:
+    """Two judges for one judged column, over the ``n`` rows that both scored."""
+
+    axis: str
+    first: str
+    second: str
+    n: int
+    kappa: float
+    kappa_quadratic: float
+    alpha_interval: float
+    spearman: float
+    intervals: Mapping[str, Interval]
+    """The confidence intervals of these figures, by name."""
+
+
+@dataclass(frozen=True)
+class JudgeReport(Shown):
+    """Every judge for every judged column, and the agreement of judges; prints as tables."""
+
+    axes: Sequence[AxisReport]
+    pairs: Sequence[JudgePair]
+    notes: Sequence[str]
+    confidence: float = 0.95
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as nested dictionaries of plain values."""
+        found = asdict(self)
+        for one, axis in zip(found["axes"], self.axes, strict=True):
+            if axis.consistency is not None:
+                one["consistency"]["reading"] = axis.consistency.reading
+        return found
+
+    def grids(self) -> Sequence[Grid]:
+        """The judged columns of each judge; then, if any, human labels, means, segments and pairs of judges."""
+        judges = dict.fromkeys(one.judge for one in self.axes)
+        grids = [
+            Grid((_cut(name), "rows", "scored", "mean", "errors", "steady", "p50 ms"), self._quality(name))
+            for name in judges
+        ]
+        people = [(one, one.people) for one in self.axes if one.people is not None]
+        rows = [
+            (self._name(one), number(p.n), *map(number, (p.accuracy, p.f1, p.kappa, p.kappa_quadratic, p.spearman)))
+            for one, p in people
+        ]
+        grids += [Grid(("against people", "n", "acc.", "f1", "kappa", "quadr.", "rho"), rows)] if rows else []
+        head = (f"{self.confidence * 100:g} % intervals", "accuracy", "kappa", "rho")
+        shown = [
+            (self._name(one), *(_bounds(p.intervals.get(figure)) for figure in ("accuracy", "kappa", "spearman")))
+            for one, p in people
+        ]
+        grids += [Grid(head, shown)] if shown else []
+        rows = [(self._name(one), *_ends(one.powered)) for one in self.axes if one.powered is not None]
+        grids += [Grid(("mean label", "powered", "low", "high", "plain", "low", "high"), rows)] if rows else []
+        rows = [
+            (self._name(one), _cut(s.segment), number(s.n), number(s.mean)) for one in self.axes for s in one.segments
+        ]
+        grids += [Grid(("by segment", "segment", "n", "mean"), rows)] if rows else []
+        grids += [*self._orders(), *self._decisions()]
+        rows = [
+            (
+                _cut(p.axis),
+                f"{_short(p.first)} / {_short(p.second)}",
+                number(p.n),
+                *map(number, (p.kappa, p.alpha_interval, p.spearman)),
+            )
+            for p in self.pairs
+        ]
+        return [*grids, *([Grid(("between judges", "judges", "n", "kappa", "alpha", "rho"), rows)] if rows else [])]
+
+    def _orders(self) -> list[Grid]:
+        """Win rates over both orders."""
+        rows = [
+            (
+                self._name(one),
+                number(o.n),
+                *(number(end) for end in (o.win_rate.value, o.win_rate.low, o.win_rate.high)),
+                number(o.flips.value),
+                number(o.first_place.value),
+            )
+            for one in self.axes
+            if (o := one.orders) is not None
+        ]
+        return [Grid(("both orders", "n", "wins", "low", "high", "flips", "first"), rows)] if rows else []
+
+    def _decisions(self) -> list[Grid]:
+        """Confusion tables of decisions."""
+        rows = [
+            (
+                self._name(one),
+                *map(number, (d.tp, d.fp, d.fn, d.tn)),
+                *(number(end) for end in (d.accuracy.value, d.accuracy.low, d.accuracy.high)),
+                number(d.f1.value),
+            )
+            for one in self.axes
+            if (d := one.decisions) is not None
+        ]
+        return [Grid(("decisions", "tp", "fp", "fn", "tn", "accuracy", "low", "high", "F1"), rows)] if rows else []
+
+    def _quality(self, judge: str) -> list[tuple[str, ...]]:
+        return [
+            (
+                _cut(one.axis),
+                number(one.n_rows),
+                number(one.n),
+                number(one.mean),
+                number(one.error_rate),
+                number(math.nan if one.consistency is None else one.consistency.share),
+                number(math.nan if one.latency is None else one.latency.percentiles["p50"]),
+            )
+            for one in self.axes
+            if one.judge == judge
+        ]
+
+    def _name(self, one: AxisReport) -> str:
+        several = len({axis.judge for axis in self.axes}) > 1
+        axis = one.axis.removeprefix(PREFIX)
+        return f"{_short(one.judge)} {_cut(axis, 12)}" if several else _cut(one.axis)
+
+    def remarks(self) -> Sequence[str]:
+        """The notes, and details of each judged column that the tables omit."""
+        notes = [*interval_notes(self._intervals(), self.confidence), *self.notes]
+        return [*[line for one in self.axes for line in self._said(one)], *notes]
+
+    def _intervals(self) -> Iterator[tuple[str, str, str | None]]:
+        """The figure, kind and note of each printed interval."""
+        for one in self.axes:
+            if one.consistency is not None and not math.isnan(one.consistency.share):
+                yield "steady", one.consistency.interval.kind, one.consistency.interval.note
+            for figure, label in (("accuracy", "accuracy"), ("kappa", "kappa"), ("spearman", "rho")):
+                found = None if one.people is None else one.people.intervals.get(figure)
+                if found is not None:
+                    yield label, found.kind, found.note
+            estimates = [("powered", one.powered.powered), ("plain", one.powered.plain)] if one.powered else []
+            estimates += [("wins", one.orders.win_rate)] if one.orders else []
+            estimates += [("accuracy", one.decisions.accuracy)] if one.decisions else []
+            yield from ((label, estimate.interval, estimate.note) for label, estimate in estimates)
+
+    def _said(self, one: AxisReport) -> list[str]:
+        counts = ", ".join(f"{count:,} {status}" for status, count in one.statuses.items())
+        said = [f"{self._name(one)}: {counts}"]
+        if one.consistency is not None:
+            share = f"{number(one.consistency.share)} {_bounds(one.consistency.interval)}"
+            said.append(f"  {one.consistency.reading} over {one.consistency.n:,} repeated rows: steady {share}")
+        if one.orders is not None and one.orders.n_identical:
+            said.append(f"  {one.orders.n_identical:,} pairs of identical answers: ties, left out of the flips")
+        if one.length_spearman is not None:
+            said.append(f"  rank correlation with the length of the answer: {number(one.length_spearman)}")
+        if one.prompt_tokens is not None and one.completion_tokens is not None:
+            cost = "" if one.cost is None else f", cost {one.cost:,.4g} by the table of prices"
+            said.append(f"  {one.prompt_tokens:,} + {one.completion_tokens:,} tokens{cost}")
+        return said
+
+
+def _bounds(interval: Interval | None) -> str:
+    if interval is None:
+        return "–"
+    mark = "" if interval.note is None else MARK
+    bounds = "–" if math.isnan(interval.low) else f"[{interval.low:.3f}, {interval.high:.3f}]"
+    return bounds + mark
+
+
+def _ends(one: PoweredMean) -> list[str]:
+    both = (one.powered, one.plain)
+    return [number(value) for mean in both for value in (mean.value, mean.low, mean.high)]
+
+
+def _short(judge: str) -> str:
+    """The judge's name without a file suffix, in at most 11 characters.
+
+    >>> _short("judged_by_a_model_2.parquet")
+    'judge…del_2'
+    """
+    stem, dot, suffix = judge.rpartition(".")
+    return _cut(stem if dot and suffix.isalpha() else judge, 11)
+
+
+def _cut(name: str, width: int = _WIDTH) -> str:
+    """A name shortened in the middle to a maximum length.
+
+    >>> _cut("a_rather_long_name_1", 11)
+    'a_rat…ame_1'
+    """
+    kept = (width - 1) // 2
+    return name if len(name) <= width else f"{name[: width - 1 - kept]}…{name[-kept:]}"

@@ -1,0 +1,1 @@
+"""The rows of runs: pairs by id, repeated answers, segments, reasons for missing scores."""

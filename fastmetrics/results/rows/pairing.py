@@ -1,0 +1,284 @@
+"""Pairing the rows of several runs by id, and checking that the runs can be compared."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from fastmetrics.core.arrays import Flags, Floats, Ints, Uint64s
+from fastmetrics.core.precision import narrowest, rounded
+from fastmetrics.errors import ColumnError, InputError, OptionError
+from fastmetrics.errors.messages import Argument
+from fastmetrics.results.rows.question_means import RepeatedRun, repeated_run
+from fastmetrics.results.runs.score_run import ScoreRun
+from fastmetrics.results.runs.sorted_ids import SortedIds, rows_of_ids
+from fastmetrics.stats.sums.fingerprint import text_hashes
+from fastmetrics.tables.output.run_differences import differences
+
+_TOLD = 5
+
+
+@dataclass(frozen=True)
+class PairedRuns:
+    """Runs with paired rows: ``rows[i][r]`` is the row of run i for the r-th question, or −1.
+
+    Questions are sorted by id, so the order of the rows in the runs does not matter; without ids, they are in the order
+    of the rows.
+    """
+
+    runs: Sequence[ScoreRun]
+    rows: Sequence[Ints]
+    by_id: SortedIds | None
+    joined_by: str
+    notes: Sequence[str] = ()
+    """Differences in the questions, if these were allowed."""
+    repeated: Sequence[RepeatedRun | None] = ()
+    """For each run, its answers if it has several to a question; ``runs`` then has one row per question."""
+
+    @property
+    def ids(self) -> pa.Array | None:
+        """The ids of the questions, if rows are paired by id."""
+        return None if self.by_id is None else self.by_id.distinct()
+
+    @property
+    def n(self) -> int:
+        """The number of questions in any run."""
+        return len(self.rows[0])
+
+    @cached_property
+    def arrival(self) -> Ints:
+        """When each question was complete: the greatest of its rows' numbers in the runs."""
+        return np.max(np.stack(self.rows), axis=0)
+
+    def by_arrival(self, questions: Ints | slice) -> Ints:
+        """Some questions in the order in which they were complete."""
+        chosen = np.arange(self.n)[questions] if isinstance(questions, slice) else questions
+        return chosen[np.argsort(self.arrival[chosen], kind="stable")]
+
+    def scores(self, run: int, metric: str) -> Floats:
+        """The scores of a metric in the common order and precision, NaN where the run has no finite score."""
+        repeated, precision, rows = self.repetition(run), self.precision(metric), self.rows[run]
+        if repeated is None:
+            values = rounded(self.runs[run].values(metric), precision)
+        else:
+            values = repeated.means(metric, precision)
+        found = np.full(self.n, np.nan)
+        found[rows >= 0] = values[rows[rows >= 0]]
+        found[np.isinf(found)] = np.nan
+        return found
+
+    def precision(self, metric: str) -> type[np.floating] | None:
+        """The narrowest floating type in which a run stores the metric, if narrower than float64.
+
+        The scores of all runs are compared in this type: 0.7 of float32 equals 0.7 of float64.
+        """
+        held = [self.repetition(at) for at in range(len(self.runs))]
+        runs = [run if several is None else several.run for run, several in zip(self.runs, held, strict=True)]
+        return narrowest([run.type_of(metric) for run in runs])
+
+    def repetition(self, run: int) -> RepeatedRun | None:
+        """The answers of a run, if it has several to a question."""
+        return self.repeated[run] if self.repeated else None
+
+    def counts(self, metric: str) -> tuple[Ints, Flags]:
+        """The counts of a corpus metric for each run and row in the common order, and which of them exist.
+
+        Raises ``OptionError`` if the runs store different counts.
+        """
+        held = [run.counts(metric) for run in self.runs]
+        sizes = sorted({counts.shape[1] for counts, known in held if known.any()})
+        if len(sizes) > 1:
+            many = " and ".join(map(str, sizes))
+            raise OptionError(
+                f"the runs store different counts of {metric}: {many} per row; score both with the same settings"
+            )
+        found = np.zeros((len(held), self.n, sizes[0] if sizes else 0), np.int64)
+        has = np.zeros((len(held), self.n), np.bool_)
+        for run, (counts, known) in enumerate(held):
+            rows = self.rows[run]
+            has[run, rows >= 0] = known[rows[rows >= 0]]
+            found[run, has[run]] = counts[rows[has[run]]]
+        return found, has
+
+    def column(self, name: str) -> pa.Array:
+        """A column of any run in the common order: the value of the first run that has the row."""
+        holders = [at for at, run in enumerate(self.runs) if name in run.columns]
+        if not holders:
+            known = ", ".join(dict.fromkeys(column for run in self.runs for column in run.columns))
+            raise ColumnError(f"no run has the column {name!r}; keep it when scoring; the columns are {known}")
+        found = self._placed(holders[0], name)
+        for at in holders[1:]:
+            if found.null_count == 0:
+                break
+            other = self._placed(at, name)
+            found = other if pa.types.is_null(found.type) else pc.coalesce(found, other.cast(found.type))
+        return found
+
+    def disagreements(self, name: str) -> list[str]:
+        """A note for each run whose values of a column differ from those of the first run that has it."""
+        holders = [at for at, run in enumerate(self.runs) if name in run.columns]
+        notes = []
+        for at in holders[1:]:
+            first = self._placed(holders[0], name)
+            other = self._placed(at, name)
+            if pa.types.is_null(first.type) or pa.types.is_null(other.type):
+                continue  # a column of nulls only differs from nothing
+            differ = pc.not_equal(first, other.cast(first.type)).fill_null(False)
+            if count := int(pc.sum(differ).as_py() or 0):
+                names = f"{self.runs[holders[0]].name} and {self.runs[at].name}"
+                notes.append(
+                    f"{names} differ in {name!r} in {count:,} rows, which are put by {self.runs[holders[0]].name}"
+                )
+        return notes
+
+    def _placed(self, run: int, name: str) -> pa.Array:
+        rows = pa.array(self.rows[run], mask=self.rows[run] < 0)
+        column = self.runs[run].column(name, "")
+        return column.cast(pa.large_string()).take(rows) if pa.types.is_string(column.type) else column.take(rows)
+
+
+def pair_runs(
+    runs: Sequence[ScoreRun], on: str | None, by_position: bool, allow: bool = False, *, repeats: bool = False
+) -> PairedRuns:
+    """Pair the rows of the runs by the column ``on``, by default the id, or by position on request.
+
+    With ``repeats``, a run may have several answers to each question: its rows are then questions, with the means of
+    their scores.  Raises ``ColumnError`` if a run has no ids, ``InputError`` for other duplicate ids, for runs without
+    a shared id, and, unless ``allow``, for different questions under the same id.
+    """
+    paired = _by_position(runs) if by_position else _by_id(runs, on, repeats)
+    found = [*_other_questions(paired), *_other_fingerprints(runs)]
+    if found and not allow:
+        raise InputError(f"{found[0]}; to compare them anyway, use ", Argument("allow_differences", True))
+    return replace(paired, notes=found)
+
+
+def _by_id(runs: Sequence[ScoreRun], on: str | None, repeats: bool) -> PairedRuns:
+    keys = []
+    for run in runs:
+        keys.append(on or run.id_column or "")
+        if not keys[-1]:
+            ways = Argument("on"), " or, if row i of each run is the same question, pair rows with "
+            raise ColumnError(
+                f"{run.name} has no id column to match rows by; set one with ", *ways, Argument("by_position", True)
+            )
+    _sorted_ids(runs, keys)
+    repeated = [repeated_run(run, key) if repeats else None for run, key in zip(runs, keys, strict=True)]
+    runs = [run if several is None else several.reduced() for run, several in zip(runs, repeated, strict=True)]
+    for run, key in zip(runs, keys, strict=True):
+        run.check_distinct(key)
+    columns = _sorted_ids(runs, keys)
+    every, rows = rows_of_ids(columns)
+    for at in range(1, len(runs)):
+        shared = (rows[0] >= 0) & (rows[at] >= 0)
+        if len(columns[0]) and len(columns[at]) and not shared.any():
+            raise _nothing_shared(runs[0], columns[0], runs[at], columns[at])
+    pa.default_memory_pool().release_unused()
+    return PairedRuns(runs, rows, every, keys[0], (), repeated)
+
+
+def _sorted_ids(runs: Sequence[ScoreRun], keys: Sequence[str]) -> list[SortedIds]:
+    """The ids of each run; runs with the same ids in the same order share them."""
+    first = runs[0].sorted_ids(keys[0])
+    return [first, *(run.sorted_ids(key, like=first) for run, key in zip(runs[1:], keys[1:], strict=True))]
+
+
+def unpaired_runs(runs: Sequence[ScoreRun]) -> PairedRuns:
+    """Runs that share no rows: every row is a question of one run only."""
+    lengths = [run.read([]).num_rows for run in runs]
+    rows = np.full((len(runs), sum(lengths)), -1, np.int64)
+    start = 0
+    for run, length in enumerate(lengths):
+        rows[run, start : start + length] = np.arange(length)
+        start += length
+    return PairedRuns(runs, list(rows), None, "nothing")
+
+
+def _by_position(runs: Sequence[ScoreRun]) -> PairedRuns:
+    lengths = [run.read([]).num_rows for run in runs]
+    for run, length in zip(runs, lengths, strict=True):
+        if length != lengths[0]:
+            both = f"{runs[0].name} has {lengths[0]:,} rows and {run.name} {length:,}"
+            raise InputError(f"{both}: pairing by position needs equal numbers of rows")
+    return PairedRuns(runs, [np.arange(lengths[0])] * len(runs), None, "position")
+
+
+def _nothing_shared(first: ScoreRun, ids: SortedIds, other: ScoreRun, others: SortedIds) -> InputError:
+    has = f"{first.name} has {ids.text_of(0)!r}, {other.name} has {others.text_of(0)!r}"
+    return InputError(
+        f"{first.name} and {other.name} share no id: {has}; to compare them as independent samples, use ",
+        Argument("unpaired", True),
+    )
+
+
+def _other_questions(paired: PairedRuns) -> list[str]:
+    """Notes on runs with different questions in paired rows, if they kept their questions.
+
+    Hashes are compared, so that the questions of one run at a time are in memory.
+    """
+    asked = [(at, run.question_column) for at, run in enumerate(paired.runs) if run.question_column is not None]
+    notes = []
+    hashes = [_question_hashes(paired, at, name) for at, name in asked] if len(asked) > 1 else []
+    for place, (at, name) in enumerate(asked[1:], 1):
+        differ = (hashes[0] != hashes[place]) & (hashes[0] != 0) & (hashes[place] != 0)
+        if differ.any():
+            row = int(differ.argmax())
+            where = f"row {row}" if paired.by_id is None else f"id {paired.by_id.distinct_text(row)!r}"
+            names = f"{paired.runs[asked[0][0]].name} and {paired.runs[at].name}"
+            texts = " and ".join(repr(_question(paired, *one, row)[:80]) for one in (asked[0], (at, name)))
+            notes.append(f"{names} have different questions in {int(differ.sum()):,} rows, first in {where}: {texts}")
+    return notes
+
+
+def _question_hashes(paired: PairedRuns, at: int, name: str) -> Uint64s:
+    """The hash of each question in the common order, 0 where the run has none."""
+    hashes = text_hashes(paired.runs[at].column(name, ""))
+    rows = paired.rows[at]
+    placed = np.zeros(paired.n, np.uint64)
+    placed[rows >= 0] = hashes[rows[rows >= 0]]
+    return placed
+
+
+def _question(paired: PairedRuns, at: int, name: str, row: int) -> str:
+    return str(paired.runs[at].column(name, "")[int(paired.rows[at][row])].as_py())
+
+
+def _other_fingerprints(runs: Sequence[ScoreRun]) -> list[str]:
+    """Notes on runs with the same ids but different questions, by the fingerprints in their metadata."""
+    prints = [(run.name, run.metadata.fingerprint or {}) for run in runs]
+    prints = [(name, rows) for name, rows in prints if {"ids", "questions"} <= rows.keys()]
+    return [
+        f"{prints[0][0]} and {name} have the same ids but different questions, by their fingerprints"
+        for name, rows in prints[1:]
+        if rows["ids"] == prints[0][1]["ids"] and rows["questions"] != prints[0][1]["questions"]
+    ]
+
+
+def _other_settings(runs: Sequence[ScoreRun], metrics: Sequence[str]) -> list[str]:
+    """Differences in the versions and options of these metrics, as text, as far as the metadata record them."""
+    known = [(run, run.settings(metrics)) for run in runs]
+    known = [(run, settings) for run, settings in known if settings]
+    found = []
+    for run, settings in known[1:]:
+        first = {name: value for name, value in known[0][1].items() if name in settings}
+        mine = {name: value for name, value in settings.items() if name in first}
+        found += [f"{what} is {a} in {known[0][0].name}, {b} in {run.name}" for what, a, b in differences(first, mine)]
+    return found
+
+
+def check_settings(runs: Sequence[ScoreRun], metrics: Sequence[str], allow: bool) -> list[str]:
+    """Notes on differences in settings; raises an ``OptionError`` with them unless ``allow``."""
+    found = _other_settings(runs, metrics)
+    if found and not allow:
+        more = f"; and {len(found) - _TOLD} more" if len(found) > _TOLD else ""
+        raise OptionError(
+            f"the runs were scored with different settings: {'; '.join(found[:_TOLD])}{more}. Score "
+            "them with the same settings, or compare them anyway with ",
+            Argument("allow_differences", True),
+        )
+    return found

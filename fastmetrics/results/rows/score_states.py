@@ -1,0 +1,130 @@
+"""Why rows have no score: the run failed there, or the metric is undefined there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from fastmetrics.core.arrays import Flags, Floats, Ints
+from fastmetrics.core.columns import as_numbers
+from fastmetrics.core.precision import rounded
+from fastmetrics.core.score_metadata import ScoreMetadata
+from fastmetrics.results.runs.score_run import ScoreRun
+from fastmetrics.stats.repeated_answers import question_scores
+
+
+@dataclass(frozen=True)
+class ScoreStates:
+    """One metric of one run by row; a row is a question, with several answers if the run repeats it.
+
+    Files store missing and undefined scores as null and count them in their metadata.  If a metric has both, a row
+    without a score is ``doubtful``, and ``most_failed`` of these rows failed.
+    """
+
+    values: Floats
+    """The mean of the row's scores; NaN without a score."""
+    answers: Ints
+    """The number of answers that the run should have: of a question, as many as of any; 0 for a row that it lacks."""
+    scored: Ints
+    """The number of answers with a score."""
+    failed: Ints
+    """The number of answers without a score that failed."""
+    undefined: Flags
+    """Rows without a score where the metric is undefined."""
+    doubtful: Flags
+    """Rows without a score that may have failed."""
+    most_failed: int
+
+    @classmethod
+    def of(cls, run: ScoreRun, metric: str, precision: type[np.floating] | None = None) -> ScoreStates:
+        """The states of a run's own rows, with the scores in the ``precision`` of a comparison."""
+        column = run.read([metric]).column(0)
+        values = rounded(as_numbers(column), precision)
+        null = column.is_null().to_numpy()
+        finite = np.isfinite(values)
+        n_null, n_undefined = int(null.sum()), _undefined(run.metadata, metric, len(values), int(null.sum()))
+        certain = null & (n_undefined == 0)
+        undefined = (np.isnan(values) & ~null) | (null & (n_undefined == n_null))
+        doubtful = null & ~certain & ~undefined
+        failed = certain | np.isinf(values)
+        return cls(
+            values=np.where(finite, values, np.nan),
+            answers=np.ones(len(values), np.int64),
+            scored=finite.astype(np.int64),
+            failed=failed.astype(np.int64),
+            undefined=undefined,
+            doubtful=doubtful,
+            most_failed=n_null - n_undefined if doubtful.any() else 0,
+        )
+
+    def by_question(self, questions: Ints) -> ScoreStates:
+        """The states of questions from those of their answers; beside a scored answer, a doubtful one failed."""
+        counts = np.bincount(questions)
+        answers = np.full(len(counts), counts.max(initial=0))
+        scored, failed, doubtful = (
+            np.bincount(questions, states).astype(np.int64) for states in (self.scored, self.failed, self.doubtful)
+        )
+        failed = np.where(scored > 0, failed + doubtful, failed)
+        means = np.full(len(counts), np.nan)
+        means[scored > 0] = question_scores(self.values, questions).means
+        nothing = (scored == 0) & (failed == 0)
+        undefined, unsure = nothing & (doubtful == 0), nothing & (doubtful > 0)
+        return ScoreStates(means, answers, scored, failed, undefined, unsure, self.most_failed)
+
+    def placed(self, rows: Ints) -> ScoreStates:
+        """The states in another order: of the row ``rows[r]`` for each r, or of no row for −1."""
+        there = rows >= 0
+
+        def taken(values: Any, nothing: Any) -> Any:
+            found = np.full(len(rows), nothing, values.dtype)
+            found[there] = values[rows[there]]
+            return found
+
+        return ScoreStates(
+            values=taken(self.values, np.nan),
+            answers=taken(self.answers, 0),
+            scored=taken(self.scored, 0),
+            failed=taken(self.failed, 0),
+            undefined=taken(self.undefined, False),
+            doubtful=taken(self.doubtful, False),
+            most_failed=self.most_failed,
+        )
+
+    @cached_property
+    def has(self) -> Flags:
+        """The rows with a score."""
+        found: Flags = self.scored > 0
+        return found
+
+    def counting(self, score: float, rows: Ints) -> Floats:
+        """The means of the rows with a score, their failed answers counted with this ``score``."""
+        failed = self.failed[rows]
+        return self._mixed(failed / np.maximum(self.scored[rows] + failed, 1), score, rows)
+
+    def counting_beyond(self, other: ScoreStates, score: float, rows: Ints) -> Floats:
+        """The means of the rows with a score; answers that only the ``other`` run scores count as this ``score``."""
+        return self._mixed(self.more_unscored(other, rows), score, rows)
+
+    def more_unscored(self, other: ScoreStates, rows: Ints) -> Floats:
+        """By how much the share of a row's answers without a score exceeds that of the ``other`` run."""
+        found: Floats = np.maximum(self._share_unscored(rows) - other._share_unscored(rows), 0.0)
+        return found
+
+    def _share_unscored(self, rows: Ints) -> Floats:
+        found: Floats = 1 - self.scored[rows] / np.maximum(self.answers[rows], 1)
+        return found
+
+    def _mixed(self, share: Floats, score: float, rows: Ints) -> Floats:
+        values = self.values[rows]
+        return np.where(self.has[rows] & (share > 0), values + share * (score - values), values)
+
+
+def _undefined(metadata: ScoreMetadata, metric: str, n_rows: int, n_null: int) -> int:
+    """How many nulls of a score column are undefined by the metadata; 0 if these describe other rows."""
+    counts = (metadata.metrics or {}).get(metric)
+    if counts is None or counts.n_rows != n_rows:
+        return 0
+    return counts.n_undefined if counts.n_missing + counts.n_undefined + counts.n_error == n_null else 0

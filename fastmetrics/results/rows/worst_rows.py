@@ -1,0 +1,246 @@
+"""The rows behind a figure: the worst scores, or the largest changes against a baseline, with their texts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from fastmetrics.core.allowed_values import Flag, Whole, argument
+from fastmetrics.core.arrays import Flags, Floats, Ints
+from fastmetrics.core.frames import open_frame
+from fastmetrics.core.input_columns import COLUMNS, resolve
+from fastmetrics.core.name_lists import distinct
+from fastmetrics.errors import ColumnError, InputError, OptionError, UnknownNameError
+from fastmetrics.errors.messages import Argument
+from fastmetrics.results.rows.pairing import check_settings, pair_runs
+from fastmetrics.results.rows.segments import segments_of
+from fastmetrics.results.runs.declared_metrics import direction_of
+from fastmetrics.results.runs.open_runs import open_run, open_runs, two_runs
+from fastmetrics.results.runs.score_run import ScoreRun
+from fastmetrics.results.runs.shared_metrics import first_declared, shared_metrics
+from fastmetrics.tables import open_source
+from fastmetrics.tables.good_rows import good_batches
+
+TEXTS = ("question", "reference", "answer", "contexts")
+
+
+def worst_rows(
+    scores: Any,
+    metric: str,
+    *,
+    n: int = 20,
+    answers: Any = None,
+    baseline: Any = None,
+    best: bool = False,
+    on: str | None = None,
+    by: Sequence[str] | str | None = None,
+    segment: str | None = None,
+    system: str | None = None,
+    other: str | None = None,
+    better: Mapping[str, str] | None = None,
+    allow_differences: bool = False,
+) -> pa.Table:
+    """The ``n`` rows with the worst scores of a metric, worst first.
+
+    Which scores are worse, the metric declares, or ``better={"my_score": "lower"}``.
+
+    ``scores`` is a score file, folder, address or table.  With a ``baseline``, the result has the rows with the largest
+    drops, with the columns ``baseline``, ``score`` and ``change``.  ``answers``, a file or table with ids, adds
+    question, reference, answer and contexts; it is read once, and only the selected rows are held in memory.  ``best``
+    reverses the order.  Rows of equal scores are sorted by id; rows without a score are omitted.  ``by`` and
+    ``segment`` select the rows of one segment, named as in the output of ``compare`` and ``summarize_by``:
+    ``by="language", segment="language=ru"``.  With ``system``, the column of ``scores`` that names several systems,
+    ``baseline`` and ``other`` are two of those names; if the answers have this column too, only those of ``other`` are
+    used.  ``allow_differences`` is as in ``compare``.
+
+    Parameters:
+
+    - ``scores``: a score file, folder, address or table
+    - ``metric``: the metric
+    - ``n``: the number of rows
+    - ``answers``: the file or table that was scored, for its texts
+    - ``baseline``: the scores of another run, or with ``system`` its name
+    - ``best``: the best rows instead, or the largest gains
+    - ``on``: the column that pairs the rows; by default the id
+    - ``by``: the columns whose values define segments
+    - ``segment``: the segment of ``by`` to select from
+    - ``system``: the column of one table that names the systems
+    - ``other``: the system that is compared, with ``system``
+    - ``better``: the direction of metrics that declare none: ``{"my_score": "lower"}``
+    - ``allow_differences``: compare runs even if their options or versions differ
+
+    >>> import fastmetrics as fm
+    >>> scores = {"id": ["a", "b", "c"], "token_f1": [0.9, 0.1, None]}
+    >>> answers = {"id": ["c", "b", "a"], "question": ["Who?", "Where?", "When?"], "answer": ["Ann", "here", "now"]}
+    >>> fm.worst_rows(scores, "token_f1", n=1, answers=answers).to_pylist()
+    [{'id': 'b', 'token_f1': 0.1, 'question': 'Where?', 'answer': 'here'}]
+
+    Raises ``UnknownNameError`` for an unknown metric, system or segment, ``ColumnError`` for scores or answers without
+    ids, ``InputError`` for answers with a duplicate id, ``OptionError`` for ``by`` without ``segment`` and for a metric
+    without a direction, and the errors of ``compare`` for two runs that cannot be compared.
+    """
+    argument("n", n, Whole(1, 1_000_000))
+    argument("best", best, Flag())
+    columns = distinct(by)
+    if bool(columns) != (segment is not None):
+        raise OptionError(
+            Argument("by"), " and ", Argument("segment"), " must be given together: a column and one of its segments"
+        )
+    asked = _Asked(metric, n, best, on, columns, segment, better or {})
+    of = None
+    if system is not None:
+        pair = two_runs(open_runs(scores, system), baseline, other)
+        found, of = _changed(pair, asked, allow_differences), (system, pair[1].name)
+    elif baseline is None:
+        found = _of_one(open_run(scores), asked)
+    else:
+        found = _changed(open_runs({"baseline": baseline, "scores": scores}), asked, allow_differences)
+    return found if answers is None else with_texts(found, answers, of)
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """The request for rows."""
+
+    metric: str
+    n: int
+    best: bool
+    on: str | None
+    by: Sequence[str]
+    segment: str | None
+    given: Mapping[str, str]
+    """The directions of metrics, by name, as the user states them."""
+    lower: bool = False
+    """Whether lower scores of the metric are better."""
+
+    def of(self, runs: Sequence[ScoreRun]) -> _Asked:
+        """The request with the column of the metric in these runs, and its direction."""
+        [metric] = shared_metrics(runs, [self.metric])
+        return replace(self, metric=metric, lower=direction_of(metric, first_declared(runs), self.given) == "lower")
+
+    def chosen(self, values: Floats, ids: pa.Array, column: Callable[[str], pa.Array]) -> Ints:
+        """The positions of the n worst (or best) values in the segment; ties are sorted by id."""
+        inside = self._inside(column) if self.by else np.ones(len(values), np.bool_)
+        values = np.where(inside, values, np.nan)
+        sign = -1 if self.lower != self.best else 1
+        order = np.lexsort((np.asarray(pc.rank(ids, tiebreaker="first").to_numpy()), sign * values))
+        return np.asarray(order[: min(self.n, int((~np.isnan(values)).sum()))])
+
+    def _inside(self, column: Callable[[str], pa.Array]) -> Flags:
+        parts = {str(one.name): one.rows for one in segments_of([(name, column(name)) for name in self.by])}
+        if self.segment not in parts:
+            raise UnknownNameError.of("segment", str(self.segment), list(parts))
+        inside = np.zeros(sum(map(len, parts.values())), np.bool_)
+        inside[parts[self.segment]] = True
+        return inside
+
+
+def _of_one(run: ScoreRun, asked: _Asked) -> pa.Table:
+    asked = asked.of([run])
+    held = run.by_column([asked.metric, *asked.by, *_keys(run, asked.on)])
+    ids, values = held.ids(_key(run, asked.on)), held.values(asked.metric)
+    chosen = asked.chosen(values, ids, lambda name: held.column(name, "to segment the rows by; keep it when scoring"))
+    return pa.table({"id": ids.take(pa.array(chosen)), asked.metric: values[chosen]})
+
+
+def _changed(runs: Sequence[ScoreRun], asked: _Asked, allow_differences: bool) -> pa.Table:
+    asked = asked.of(runs)
+    held = [run.by_column([asked.metric, *asked.by, *_keys(run, asked.on)]) for run in runs]
+    check_settings(held, [asked.metric], allow_differences)
+    paired = pair_runs(held, asked.on, by_position=False, allow=allow_differences)
+    assert paired.ids is not None
+    before, after = (paired.scores(at, asked.metric) for at in range(2))
+    chosen = asked.chosen(after - before, paired.ids, paired.column)
+    columns = {"baseline": before, "score": after, "change": after - before}
+    return pa.table({"id": paired.ids.take(pa.array(chosen)), **{name: one[chosen] for name, one in columns.items()}})
+
+
+def _keys(run: ScoreRun, on: str | None) -> list[str]:
+    return [name for name in (on, run.id_column, run.question_column) if name is not None]
+
+
+def _key(run: ScoreRun, on: str | None) -> str:
+    key = on or run.id_column
+    if key is None:
+        raise ColumnError(f"{run.name} has no id column to identify rows")
+    return key
+
+
+def with_texts(
+    rows: pa.Table,
+    answers: Any,
+    of: tuple[str, str] | None,
+    texts: Sequence[str] = TEXTS,
+    seen: Callable[[dict[str, pa.ChunkedArray]], None] | None = None,
+) -> pa.Table:
+    """The rows with the texts of a file or table, matched by id, null for missing texts; ``of`` selects one system.
+
+    ``seen`` is called with the columns of each chunk of the answers as it is read.
+    """
+    wanted = rows["id"].combine_chunks()
+    read = _file_pieces if isinstance(answers, str | Path) else _table_pieces
+    columns, pieces = read(answers, of[0] if of else None, texts)
+    found = []
+    for piece in pieces:
+        if seen is not None:
+            seen({name: piece.column(yours) for name, yours in columns.items()})
+        ids = piece.column(columns["id"]).cast(pa.large_string())
+        here = pc.is_in(ids, value_set=wanted.cast(pa.large_string()))
+        if of is not None and of[0] in columns:
+            here = pc.and_(here, pc.equal(piece.column(of[0]).cast(pa.large_string()), of[1]))
+        found.append(piece.set_column(piece.schema.get_field_index(columns["id"]), "id", ids).filter(here))
+    held = pa.concat_tables(found) if found else None
+    if len(wanted) and (held is None or held.num_rows == 0):
+        raise InputError(f"the answers contain no id of the scores, such as {wanted[0].as_py()!r}")
+    if held is None:
+        return rows
+    counts = pc.value_counts(held["id"].combine_chunks())
+    twice = counts.filter(pc.greater(counts.field("counts"), 1))
+    if len(twice):
+        first = twice[0].as_py()
+        raise InputError(
+            f"the answers contain the id {first['values']!r} in {first['counts']:,} rows; give the answers of one run"
+        )
+    places = pc.index_in(wanted.cast(pa.large_string()), value_set=held["id"].combine_chunks())
+    for name in texts:
+        if name in columns:
+            rows = rows.append_column(name, held[columns[name]].take(places))
+    return rows
+
+
+def text_pieces(answers: Any, texts: Sequence[str]) -> tuple[dict[str, str], Iterator[pa.Table]]:
+    """The names of the id and text columns of a file or table, and its rows piece by piece."""
+    read = _file_pieces if isinstance(answers, str | Path) else _table_pieces
+    return read(answers, None, texts)
+
+
+def _columns_of(names: Sequence[str], system: str | None, texts: Sequence[str]) -> dict[str, str]:
+    found = resolve(names, needed=("id", *texts))
+    if "id" not in found:
+        raise ColumnError(f"the answers have no id column to match rows by; the columns are {', '.join(names)}")
+    kept = {name: found[name] for name in ("id", *texts) if name in found}
+    return kept if system is None or system not in names else {**kept, system: system}
+
+
+def _file_pieces(
+    path: str | Path, system: str | None, texts: Sequence[str]
+) -> tuple[dict[str, str], Iterator[pa.Table]]:
+    source = open_source(path)
+    columns = _columns_of(source.schema.names, system, texts)
+    kinds = {yours: COLUMNS[name].kind if name in COLUMNS else "any" for name, yours in columns.items()}
+    selection = source.select(kinds)
+
+    batches = good_batches(source, selection, any_length=True)
+    return columns, (pa.Table.from_batches([batch]) for batch in batches)
+
+
+def _table_pieces(table: Any, system: str | None, texts: Sequence[str]) -> tuple[dict[str, str], Iterator[pa.Table]]:
+    frame = open_frame(table)
+    columns = _columns_of(frame.names, system, texts)
+    return columns, frame.read(list(columns.values()))[1]

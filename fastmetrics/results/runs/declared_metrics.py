@@ -1,0 +1,113 @@
+"""Declared properties of score columns: stored with the scores, or those of the metric of that name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import cast, get_args
+
+import pyarrow as pa
+
+from fastmetrics.core.judged_names import is_axis, is_cost
+from fastmetrics.core.score_metadata import ScoreMetadata
+from fastmetrics.declaration.metric import Better, Reading, Side
+from fastmetrics.errors import OptionError, UnknownNameError
+from fastmetrics.errors.messages import Argument
+from fastmetrics.metrics import lookup
+from fastmetrics.plan.declared import Declared, Stored
+from fastmetrics.results.runs.metric_columns import column_named
+
+
+def stored_declarations(metadata: ScoreMetadata) -> dict[str, Declared]:
+    """The declarations of scores in their metadata; the bounds of a judge's scores are the range of its rubric.
+
+    Raises ``FileFormatError`` for another structure.
+    """
+    ranges = {name: metadata.range_of(name) for name in metadata.scores or () if is_axis(name)}
+    judged = {name: Declared(name, "higher", bounds) for name, bounds in ranges.items() if bounds is not None}
+    stored = (metadata.declared or {}).items()
+    return {**judged, **{name: Declared.of_json(name, declaration) for name, declaration in stored}}
+
+
+def declarations_of(schema: pa.Schema) -> dict[str, Declared]:
+    """The declarations in the metadata of a table of scores."""
+    metadata = ScoreMetadata.of_schema(schema)
+    return stored_declarations(ScoreMetadata(declared=metadata.declared))
+
+
+def declared(names: Iterable[str], stored: Stored) -> dict[str, Declared]:
+    """The declarations of these score columns, of those that have one; ``ndcg@10`` is a score of ``ndcg``."""
+    found = {}
+    for name in names:
+        metric = None if name in stored else lookup(re.split(r"[@(]", name)[0])
+        if name in stored:
+            found[name] = stored[name]
+        elif metric is not None:
+            found[name] = Declared.of(metric, name)
+    return found
+
+
+def declared_statistics(names: Iterable[str], stored: Stored) -> dict[str, tuple[str, ...]]:
+    """The percentiles that the metrics of these score columns declare."""
+    return {name: one.statistics for name, one in declared(names, stored).items() if one.statistics}
+
+
+def declared_labels(names: Iterable[str], stored: Stored) -> dict[str, str]:
+    """The declared labels of statistics of these score columns: ``{"abstained.mean": "abstain_rate"}``."""
+    return {
+        f"{name}.{statistic}": label
+        for name, one in declared(names, stored).items()
+        for statistic, label in one.labels.items()
+    }
+
+
+def declared_better(names: Iterable[str], stored: Stored) -> dict[str, Better]:
+    """The declared direction of these columns: ``{"hallucination": "lower"}``.
+
+    Higher is better for a judge's scores, lower for columns of the cost of its calls.
+    """
+    names = list(names)
+    costs: dict[str, Better] = {name: "lower" for name in names if is_cost(name)}
+    axes: dict[str, Better] = {name: "higher" for name in names if is_axis(name)}
+    return {**axes, **costs, **{name: one.better for name, one in declared(names, stored).items()}}
+
+
+def declared_readings(names: Iterable[str], stored: Stored) -> dict[str, Reading]:
+    """The readings of means that the metrics of these columns declare."""
+    return {name: one.reading for name, one in declared(names, stored).items() if one.reading is not None}
+
+
+def declared_specs(stored: Stored) -> dict[str, str]:
+    """The metric with its options of each column whose name does not tell it."""
+    return {name: one.spec for name, one in stored.items()}
+
+
+def declared_bounds(names: Iterable[str], stored: Stored) -> dict[str, tuple[float, float]]:
+    """The smallest and the largest score that the metrics of these columns declare."""
+    return {name: one.bounds for name, one in declared(names, stored).items()}
+
+
+def directions(
+    names: Sequence[str], stored: Stored, given: Mapping[str, str], what: str = "metric"
+) -> dict[str, Better]:
+    """The direction of each column: as ``given`` by the user, or as declared.
+
+    Raises ``UnknownNameError`` for an unknown column, ``OptionError`` for another direction than higher or lower.
+    """
+    known: dict[str, Better] = {**dict.fromkeys(names), **declared_better(names, stored)}
+    for name, direction in given.items():
+        column = column_named(name, names)
+        if column not in names:
+            raise UnknownNameError.of(what, name, list(dict.fromkeys(names)))
+        if direction not in get_args(Side):
+            raise OptionError(Argument("better", {name: direction}), ": expected higher or lower")
+        known[column] = cast(Side, direction)
+    return known
+
+
+def direction_of(name: str, stored: Stored, given: Mapping[str, str]) -> Side:
+    """The direction of one column; raises ``OptionError`` if neither the user nor a declaration states it."""
+    found = directions([name], stored, given)[name]
+    if found is None:
+        raise OptionError(f"{name!r} declares no direction; state it with ", Argument("better", {name: "lower"}))
+    return found

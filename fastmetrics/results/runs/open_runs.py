@@ -1,0 +1,189 @@
+"""Opening runs in any form: score files, tables, results, or one table whose column names the systems."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from fastmetrics.core.columns import is_column
+from fastmetrics.core.frames import open_frame
+from fastmetrics.core.input_columns import is_id
+from fastmetrics.core.score_metadata import ScoreMetadata
+from fastmetrics.errors import FileFormatError, InputError, OptionError, UnknownNameError
+from fastmetrics.errors.messages import Argument
+from fastmetrics.results.runs.score_file import ScoreFile, check_one, stored_scores
+from fastmetrics.results.runs.score_run import ScoreRun
+from fastmetrics.stats.sums.summed_scores import score_columns
+from fastmetrics.tables.formats.csv_cells import as_it_looks
+from fastmetrics.tables.remote.addresses import last_name
+from fastmetrics.tables.whole_table import read_in_turn
+
+_BOTH = (Argument("baseline"), " and ", Argument("other"))
+_FEW = 6
+"""Maximum number of columns of a Parquet file to read at once."""
+
+
+def open_runs(runs: Any, system: str | None = None, least: int = 2) -> list[ScoreRun]:
+    """Runs in any form: paths and tables in a list or a dict, or one table whose column ``system`` names them.
+
+    Two files with the same name are named by their paths.  Raises ``InputError`` for fewer than ``least`` runs.
+    """
+    if system is not None:
+        opened = _by_system(runs, system)
+    elif isinstance(runs, Mapping):
+        opened = [_open(one, str(name)) for name, one in runs.items()]
+    elif isinstance(runs, Sequence) and not isinstance(runs, str | bytes):
+        opened = [_open(one, None, place) for place, one in enumerate(runs, 1)]
+    else:
+        way = Argument("system")
+        raise InputError("compare needs at least two runs: a list, a dict of names and runs, or one table with ", way)
+    if not opened and least == 1:
+        raise InputError("there are no runs")
+    if len(opened) < least:
+        raise InputError(f"a comparison needs at least two runs, got {'one' if opened else 'none'}")
+    return _named_apart(opened)
+
+
+def are_several(runs: Any) -> bool:
+    """Whether these are several runs, in a list or by name in a dict, rather than one path or table.
+
+    A dict of columns is one table, and so is a list of record batches or of rows: dicts that do not contain columns
+    only.
+
+    >>> table = {"id": [1, 2], "token_f1": [0.5, 1.0]}
+    >>> are_several([table, table]), are_several({"old": table, "new": "new.parquet"}), are_several(table)
+    (True, True, False)
+    >>> are_several([{"id": 1, "token_f1": 0.5}])
+    False
+    """
+    if isinstance(runs, Mapping):
+        return bool(runs) and not any(map(is_column, runs.values()))
+    if not isinstance(runs, list | tuple) or (runs and isinstance(runs[0], pa.RecordBatch)):
+        return False
+    return not runs or not isinstance(runs[0], Mapping) or all(map(is_column, runs[0].values()))
+
+
+def two_runs(runs: Sequence[ScoreRun], baseline: str | None, other: str | None) -> tuple[ScoreRun, ScoreRun]:
+    """The baseline and the compared run: by name, or the first and the second of two.
+
+    Raises ``UnknownNameError`` for an unknown name, ``OptionError`` if names are needed to choose.
+    """
+    named = {run.name: run for run in runs}
+    for name in (baseline, other):
+        if name is not None and name not in named:
+            raise UnknownNameError.of("run", name, list(named))
+    first = named[baseline] if baseline is not None else next(run for run in runs if run.name != other)
+    left = [run for run in runs if run is not first]
+    if other is None and len(left) > 1:
+        known = ", ".join(run.name for run in left)
+        raise OptionError(f"there are {len(runs)} runs; choose two of them with ", *_BOTH, f": {first.name}, {known}")
+    second = named[other] if other is not None else left[0]
+    if second is first:
+        raise OptionError(Argument("other", other), ": this run is the baseline; choose another run")
+    return first, second
+
+
+def open_run(run: Any) -> ScoreRun:
+    """One run in any form."""
+    return _open(run, None)
+
+
+def _open(run: Any, name: str | None, place: int = 1) -> ScoreRun:
+    if isinstance(run, ScoreRun):
+        return replace(run, name=name or run.name)
+    if isinstance(run, str | Path):
+        file = ScoreFile.open(run)
+        check_one(file)
+        return _of_file(file, name)
+    return _of_table(getattr(run, "per_query", run), name or f"run {place}")
+
+
+def _of_file(file: ScoreFile, name: str | None) -> ScoreRun:
+    metadata = file.metadata or ScoreMetadata()
+    called = name or metadata.name or last_name(file.name)
+    read = _reader(file)
+    names = file.source.schema.names
+    types = None
+    if _is_by_column(file):
+        schema = file.source.select(_kinds(file, names)).schema
+        types = dict(zip(schema.names, schema.types, strict=True))
+    return ScoreRun(called, names, list(file.scores), metadata, read, file.name, types)
+
+
+def _reader(file: ScoreFile) -> Callable[[Sequence[str]], pa.Table]:
+    """A reader of some columns of a file: scores as numbers, others unchanged (in CSV without types, as they look)."""
+    plain, few = not file.source.has_types, _FEW if _is_by_column(file) else len(file.source.schema)
+
+    def read(names: Sequence[str]) -> pa.Table:
+        table = read_in_turn(file.source, _kinds(file, names), few)
+        for at, name in enumerate(table.column_names):
+            if plain and name not in file.scores and not is_id(name):
+                table = table.set_column(at, name, as_it_looks(table.column(at)))
+        return table
+
+    return read
+
+
+def _kinds(file: ScoreFile, names: Sequence[str]) -> dict[str, str]:
+    """The kind of each column: scores are numbers or flags."""
+    flags = {field.name for field in file.source.schema if pa.types.is_boolean(field.type)}
+    return {name: "any" if name not in file.scores else "flag" if name in flags else "number" for name in names}
+
+
+def _is_by_column(file: ScoreFile) -> bool:
+    return {part.format for part in file.source.files} <= {"parquet"}
+
+
+def _of_table(table: Any, name: str) -> ScoreRun:
+    frame = open_frame(table)
+    metadata = ScoreMetadata()
+    if isinstance(table, pa.Table | pa.RecordBatch):
+        try:
+            metadata = ScoreMetadata.of_schema(table.schema)
+        except FileFormatError as error:
+            raise FileFormatError(f"{name}: {error}") from error
+
+    def read(names: Sequence[str]) -> pa.Table:
+        return pa.concat_tables(frame.read(names)[1])
+
+    held = read(list(dict.fromkeys(frame.names)))
+    scores = stored_scores(metadata) or score_columns(held.schema)
+    scores = [score for score in scores if score in held.column_names]
+    return ScoreRun(name, held.column_names, scores, metadata, held.select)
+
+
+def _by_system(table: Any, system: str) -> list[ScoreRun]:
+    """A run for each value of a column, in order of first occurrence."""
+    whole = open_run(table)
+    names = whole.column(system, "that names the systems").cast(pa.large_string())
+    if names.null_count:
+        row = int(np.flatnonzero(names.is_null().to_numpy(zero_copy_only=False))[0])
+        raise InputError(f"column {system!r}, row {row}: the system is missing (null)")
+
+    def reader(rows: pa.Array) -> Callable[[Sequence[str]], pa.Table]:
+        return lambda columns: whole.read(columns).filter(rows)
+
+    scores = [name for name in whole.scores if name != system]
+    return [
+        ScoreRun(one, whole.columns, scores, whole.metadata, reader(pc.equal(names, one)))
+        for one in pc.unique(names).to_pylist()
+    ]
+
+
+def _named_apart(runs: Sequence[ScoreRun]) -> list[ScoreRun]:
+    """Files with the same name are named by their paths, and remaining duplicates are numbered."""
+    counts = Counter(run.name for run in runs)
+    named = [replace(run, name=run.path) if counts[run.name] > 1 and run.path else run for run in runs]
+    seen: Counter[str] = Counter()
+    found = []
+    for run in named:
+        seen[run.name] += 1
+        found.append(run if seen[run.name] == 1 else replace(run, name=f"{run.name} ({seen[run.name]})"))
+    return found

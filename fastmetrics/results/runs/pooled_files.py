@@ -1,0 +1,79 @@
+"""Score files as one table of scores: their batches, and notes on the files and the differences between their runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import pyarrow as pa
+
+from fastmetrics.results.runs.score_file import ScoreFile
+from fastmetrics.tables.output.run_differences import Difference, described_inputs, differences
+
+_TOLD = 5
+"""Maximum number of files and differences in a note."""
+
+
+class PooledFiles:
+    """One or several score files, folders or patterns, opened."""
+
+    def __init__(self, paths: str | Path | Sequence[str | Path]) -> None:
+        each = [paths] if isinstance(paths, str | Path) else list(paths)
+        self._files = [file for path in each for file in ScoreFile.open_all(path)]
+        self._rows = [0] * len(self._files)
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """The scores of all files, each batch with the metadata of its file; can be called repeatedly."""
+        for place, file in enumerate(self._files):
+            self._rows[place] = 0
+            for batch in file.batches():
+                self._rows[place] += batch.num_rows
+                yield batch
+
+    @property
+    def read(self) -> tuple[Mapping[str, str], Mapping[str, Sequence[str]]]:
+        """The scored and the ignored columns, if all files have the same."""
+        first = self._files[0].read
+        return first if all(file.read == first for file in self._files) else ({}, {})
+
+    @property
+    def notes(self) -> list[str]:
+        """The notes on several files, after their rows were read."""
+        return _pooled(self._files, self._rows) if len(self._files) > 1 else []
+
+
+def _pooled(files: Sequence[ScoreFile], rows: Sequence[int]) -> list[str]:
+    """The note on the pooled files, and on differences between their settings."""
+    named = [f"{file.name} ({count:,} rows)" for file, count in zip(files, rows, strict=True)]
+    notes = [f"{len(files):,} files pooled: {_some(named)}"]
+    known = [file for file in files if file.settings]
+    where: dict[Difference, list[str]] = {}
+    for file in known[1:]:
+        for one in differences(known[0].settings, file.settings):
+            where.setdefault(one, []).append(file.name)
+    notes += [f"{what} is {a} in {known[0].name}, {b} in {_some(names)}" for (what, a, b), names in where.items()][
+        :_TOLD
+    ]
+    notes += [f"{len(where) - _TOLD:,} more differences in settings"] if len(where) > _TOLD else []
+    notes += _inputs(files)
+    unknown = [file.name for file in files if not file.settings]
+    return [*notes, *([f"unknown settings: {_some(unknown)}"] if known and unknown else [])]
+
+
+def _inputs(files: Sequence[ScoreFile]) -> list[str]:
+    """The notes on files with different inputs, and on files with the same input, from their metadata."""
+    made: dict[str, list[str]] = {}
+    for file in files:
+        told = described_inputs(None if file.metadata is None else file.metadata.inputs)
+        if told is not None:
+            made.setdefault(told, []).append(file.name)
+    pairs = [f"{_some(names)} from {told}" for told, names in made.items()]
+    notes = [f"different inputs: {_some(pairs, '; ')}"] if len(made) > 1 else []
+    again = "files from the same input (by name and size); its rows are counted repeatedly"
+    return notes + [f"{again}: {_some(names)} from {told}" for told, names in made.items() if len(names) > 1][:_TOLD]
+
+
+def _some(names: Sequence[str], between: str = ", ") -> str:
+    """The names, or the first of many and the number of the others."""
+    more = f" and {len(names) - _TOLD:,} more" if len(names) > _TOLD else ""
+    return f"{between.join(names[:_TOLD])}{more}"

@@ -1,0 +1,162 @@
+"""Reading score files: their metadata, their score columns, and single columns."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from fastmetrics.core.arrays import floats_of_arrow
+from fastmetrics.core.column_kinds import is_list
+from fastmetrics.core.corpus_counts import counts_column
+from fastmetrics.core.score_metadata import METADATA, ScoreMetadata
+from fastmetrics.errors import FileFormatError, OptionError
+from fastmetrics.errors.messages import Argument
+from fastmetrics.plan.corpus_values import lists_read
+from fastmetrics.results.runs.declared_metrics import declared_specs, stored_declarations
+from fastmetrics.stats.sums.summed_scores import score_columns
+from fastmetrics.tables import Source, open_source
+from fastmetrics.tables.file_source import open_each
+from fastmetrics.tables.good_rows import good_batches
+from fastmetrics.tables.inputs.input_files import DataFile
+from fastmetrics.tables.output.output import find_metadata
+from fastmetrics.tables.output.recorded_types import recorded_schema
+from fastmetrics.tables.remote.addresses import as_local, shown
+
+_NAMED = 5
+"""Maximum number of runs that an error names."""
+
+
+@dataclass(frozen=True)
+class ScoreFile:
+    """An opened score file or folder: its metadata, if a run wrote it, and its score columns."""
+
+    name: str
+    source: Source
+    metadata: ScoreMetadata | None
+    scores: Sequence[str]
+
+    @classmethod
+    def open(cls, path: str | Path) -> ScoreFile:
+        """Open ``path``; raises ``FileFormatError`` if it cannot be read or contains no scores."""
+        text = as_local(path)
+        source = open_source(text)
+        return cls._of(shown(text), source, metadata_of(text, source.files))
+
+    @classmethod
+    def open_all(cls, path: str | Path) -> list[ScoreFile]:
+        """Open ``path``: one output, or each file of a folder or pattern, with its own metadata."""
+        whole = open_source(as_local(path))
+        if len(whole.files) == 1 or find_metadata(path) is not None:
+            return [cls._of(shown(as_local(path)), whole, metadata_of(path, whole.files))]
+        each = ((source, source.files[0]) for source in open_each(whole.files))
+        return [cls._of(file.shown, source, metadata_of(file.path, [file])) for source, file in each]
+
+    @classmethod
+    def _of(cls, name: str, source: Source, metadata: ScoreMetadata | None) -> ScoreFile:
+        stored = stored_scores(metadata)
+        names = source.schema.names
+        scores = score_columns(source.schema) if stored is None else [name for name in names if name in stored]
+        if not (scores or (metadata is not None and metadata.metrics is not None)):
+            raise FileFormatError(
+                f"{name}: no column of scores (numbers or booleans); "
+                "for CSV, the .meta.json beside the file lists the score columns"
+            )
+        return cls(name, source, metadata, scores)
+
+    def batches(self, names: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
+        """The batches of the scores, or of ``names`` only, each with the metadata.
+
+        The first batch is empty, so that the columns of an empty file are known too.
+        """
+        chosen = [*self.scores, *self._lists] if names is None else names
+        flags = {field.name for field in self.source.schema if pa.types.is_boolean(field.type)}
+        kinds = {name: "flag" if name in flags else "number" for name in chosen}
+        kinds |= {name: "any" for name in chosen if name in self._lists}
+        selection = self.source.select(kinds or dict.fromkeys(self._counts[:1], "any"))
+        metadata = {METADATA: json.dumps({} if self.metadata is None else self.metadata.stored)}
+        yield pa.RecordBatch.from_pylist([], selection.schema).replace_schema_metadata(metadata)
+        for batch in good_batches(self.source, selection, any_length=True):
+            yield batch.replace_schema_metadata(metadata)
+
+    @property
+    def _counted(self) -> Sequence[str]:
+        """The corpus metrics that the metadata count."""
+        return [] if self.metadata is None else list(self.metadata.counts or ())
+
+    @property
+    def _counts(self) -> list[str]:
+        """The columns with the counts of rows; with corpus metrics only, they give the number of rows."""
+        return [name for name in map(counts_column, self._counted) if name in self.source.schema.names]
+
+    @property
+    def _lists(self) -> list[str]:
+        """The columns with lists for corpus metrics that need all rows at once."""
+        specs = {} if self.metadata is None else declared_specs(stored_declarations(self.metadata))
+        columns = lists_read(specs.get(name, name) for name in self._counted)
+        return [name for name in columns if name in self.source.schema.names]
+
+    @property
+    def run_names(self) -> list[str]:
+        """The files with metadata of a run of their own."""
+        each = ((file.shown, metadata_of(file.path, [file])) for file in self.source.files)
+        return [name for name, metadata in each if metadata is not None and metadata.metrics is not None]
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The settings of the scores, from the metadata."""
+        return {} if self.metadata is None else self.metadata.settings()
+
+    @property
+    def read(self) -> tuple[Mapping[str, str], Mapping[str, Sequence[str]]]:
+        """The scored and the ignored columns, from the metadata."""
+        return ({}, {}) if self.metadata is None else (self.metadata.columns or {}, self.metadata.passed_over or {})
+
+
+def metadata_of(path: str | Path, files: Sequence[DataFile] = ()) -> ScoreMetadata | None:
+    """The metadata beside a path, or in its single file, or None if there are none.
+
+    Raises a ``FileFormatError`` with the file's name if they cannot be read.
+    """
+    stored = find_metadata(path, files)
+    try:
+        return None if stored is None else ScoreMetadata.of(stored)
+    except FileFormatError as error:
+        raise FileFormatError(f"{shown(as_local(path))}: {error}") from error
+
+
+def stored_scores(metadata: ScoreMetadata | None) -> list[str] | None:
+    """The score columns of a file according to its metadata, or None if unknown."""
+    if metadata is None:
+        return None
+    if metadata.metrics is not None:
+        return list(metadata.metrics)  # the other numeric columns are copied input
+    schema = recorded_schema(metadata.stored)
+    return None if schema is None else score_columns(schema)
+
+
+def column_of(path: str | Path, name: str) -> Iterator[Any]:
+    """The scores of one column of an output, or the lists stored in it, at each call."""
+    for batch in ScoreFile.open(path).batches([name]):
+        yield batch.column(0) if is_list(batch.schema.field(0).type) else floats_of_arrow(batch.column(0), name)
+
+
+def check_one(file: ScoreFile, *, latest: bool = False) -> None:
+    """Raise ``OptionError`` if several files of this input are outputs of runs of their own.
+
+    Files without the metadata of a run are parts of one table.  ``latest`` says whether the caller can take the last.
+    """
+    if file.metadata is not None or len(file.source.files) < 2:
+        return
+    runs = file.run_names
+    if len(runs) < 2:
+        return
+    more = f" and {len(runs) - _NAMED:,} more" if len(runs) > _NAMED else ""
+    ways = (", or take the last one with ", Argument("latest", True)) if latest else ()
+    raise OptionError(
+        f"{file.name} holds {len(runs):,} runs: {', '.join(runs[:_NAMED])}{more}; name one of them", *ways
+    )

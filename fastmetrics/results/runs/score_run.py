@@ -1,0 +1,181 @@
+"""The scores of one system in one form, whether they come from a file or from a table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from fastmetrics.core.arrays import Flags, Floats, Ints
+from fastmetrics.core.column_kinds import is_text
+from fastmetrics.core.columns import as_array, as_numbers
+from fastmetrics.core.corpus_counts import counts_column
+from fastmetrics.core.input_columns import COLUMNS, is_id, is_repeat
+from fastmetrics.core.missing_queries import MissingQueries
+from fastmetrics.core.score_metadata import ScoreMetadata
+from fastmetrics.errors import ColumnError, InputError
+from fastmetrics.plan.corpus_values import is_counted
+from fastmetrics.plan.declared import Declared
+from fastmetrics.results.runs.declared_metrics import stored_declarations
+from fastmetrics.results.runs.sorted_ids import SortedIds
+
+QUESTION = ("question", *COLUMNS["question"].aliases)
+
+
+@dataclass(frozen=True)
+class ScoreRun:
+    """The scores of one system: ``columns`` are the available columns, ``read`` returns some of them as a table."""
+
+    name: str
+    columns: Sequence[str]
+    scores: Sequence[str]
+    metadata: ScoreMetadata
+    read: Callable[[Sequence[str]], pa.Table]
+    path: str | None = None
+    types: Mapping[str, pa.DataType] | None = None
+    """The types of the columns, if one can be read without the others, as in Parquet."""
+    sorted: dict[str, SortedIds] = field(default_factory=dict, repr=False, compare=False)
+    """Sorted id columns, shared by the run and its copies with the same rows."""
+
+    @property
+    def id_column(self) -> str | None:
+        """The column with the ids, if there is one."""
+        return next((name for name in self.columns if is_id(name)), None)
+
+    @property
+    def question_column(self) -> str | None:
+        """The column with the questions, if the run kept it."""
+        return next((name for name in self.columns if name.lower() in QUESTION), None)
+
+    @property
+    def repeat_column(self) -> str | None:
+        """The column that numbers several answers to one question, if there is one."""
+        return next((name for name in self.columns if is_repeat(name)), None)
+
+    @property
+    def missing_queries(self) -> MissingQueries | None:
+        """The judged queries that the run lacks, if it is an evaluated run."""
+        return self.metadata.missing_queries
+
+    @cached_property
+    def declared(self) -> dict[str, Declared]:
+        """The stored declarations of its scores, where their names do not tell them."""
+        return stored_declarations(self.metadata)
+
+    def spec(self, name: str) -> str:
+        """The metric of a score with its options."""
+        return self.declared[name].spec if name in self.declared else name
+
+    def held(self, names: Sequence[str]) -> ScoreRun:
+        """The run with these columns in memory, read at once; others are read when they are needed."""
+        table = self.read([name for name in dict.fromkeys(names) if name in self.columns])
+
+        def read(names: Sequence[str]) -> pa.Table:
+            if set(names) <= set(table.column_names):
+                return table.select(names)
+            pa.default_memory_pool().release_unused()
+            return self.read(names)
+
+        return replace(self, read=read)
+
+    def by_column(self, names: Sequence[str]) -> ScoreRun:
+        """The run with these columns in memory, except for those that are large and can be read when they are needed.
+
+        They are ids, questions, scores and counts in a file that is read by column: each takes 40 MB or more of five
+        million rows.
+        """
+        if self.types is None:
+            return self.held(names)
+        large = {*self.scores, *map(counts_column, self.counted), self.id_column, self.question_column}
+        return self.held([name for name in names if name not in large])
+
+    def type_of(self, name: str) -> pa.DataType:
+        """The type of a column, as :attr:`read` returns it."""
+        return self.types[name] if self.types is not None else self.read([name]).schema.field(0).type
+
+    def settings(self, metrics: Sequence[str]) -> dict[str, Any]:
+        """The versions and options of these metrics, from the metadata."""
+        metadata = self.metadata
+        scores = None if metadata.scores is None else {n: metadata.scores[n] for n in metrics if n in metadata.scores}
+        declared = {name: self.declared[name].to_json() for name in metadata.declared or () if name in metrics}
+        settings = ScoreMetadata(
+            version=metadata.version, unicode=metadata.unicode, scores=scores, declared=declared or None
+        )
+        return settings.to_json()
+
+    def column(self, name: str, purpose: str) -> pa.Array:
+        """One column; raises a ``ColumnError`` that states its purpose."""
+        if name not in self.columns:
+            raise ColumnError(f"{self.name} has no column {name!r} {purpose}; it has {', '.join(self.columns)}")
+        return as_array(self.read([name]).column(0), name)
+
+    def values(self, name: str) -> Floats:
+        """The scores of one metric, NaN without a score."""
+        return as_numbers(self.read([name]).column(0))
+
+    @property
+    def counted(self) -> list[str]:
+        """The corpus metrics for which the run stores the counts of rows."""
+        ending = counts_column("")
+        names = [name.removesuffix(ending) for name in self.columns if name.endswith(ending)]
+        return [name for name in names if is_counted(self.spec(name))]
+
+    def counts(self, metric: str) -> tuple[Ints, Flags]:
+        """Each row's counts for a corpus metric, and whether the row was counted."""
+        name = counts_column(metric)
+        column = self.column(name, f"to compare {metric} by")
+        listed = pa.types.is_list(column.type) or pa.types.is_large_list(column.type)
+        listed = listed or pa.types.is_fixed_size_list(column.type)
+        flat = column.flatten() if listed else None
+        if pa.types.is_null(column.type) or (flat is not None and not len(flat)):
+            return np.zeros((len(column), 0), np.int64), np.zeros(len(column), np.bool_)
+        sizes = pc.unique(pc.list_value_length(column).drop_null()) if listed else []
+        if flat is None or not pa.types.is_integer(flat.type) or flat.null_count or len(sizes) != 1:
+            raise ColumnError(f"column {name!r} of {self.name} does not contain one list of integers per row")
+        known = column.is_valid().to_numpy(zero_copy_only=False)
+        found = np.zeros((len(column), sizes[0].as_py()), np.int64)
+        found[known] = flat.to_numpy().reshape(-1, found.shape[1])
+        return found, known
+
+    def texts(self, name: str) -> pa.Array:
+        """The ids as text; raises ``ColumnError`` for another type and ``InputError`` for a missing id."""
+        ids = self.column(name, "to match rows by")
+        if not (pa.types.is_integer(ids.type) or is_text(ids.type)):
+            raise ColumnError(f"column {name!r} of {self.name} holds {ids.type}, not ids (text or integers)")
+        if ids.null_count:
+            row = int(np.flatnonzero(ids.is_null().to_numpy(zero_copy_only=False))[0])
+            raise InputError(f"column {name!r} of {self.name}, row {row}: an id is missing (null)")
+        return ids.cast(pa.large_string())
+
+    def ids(self, name: str) -> pa.Array:
+        """The ids as text; raises the errors of ``texts``, and ``InputError`` for a duplicate id."""
+        self.check_distinct(name)
+        return self.sorted_ids(name).text
+
+    def check_distinct(self, name: str) -> None:
+        """Raise ``InputError`` for a duplicate id."""
+        ids = self.sorted_ids(name)
+        if not ids.are_distinct:
+            twice = list(ids.duplicates())
+            first, count = twice[0]
+            others = f"; {len(twice) - 1:,} more ids are duplicates" if len(twice) > 1 else ""
+            raise InputError(f"column {name!r} of {self.name}: the id {first!r} occurs in {count:,} rows{others}")
+
+    def sorted_ids(self, name: str, like: SortedIds | None = None) -> SortedIds:
+        """The ids, sorted once; from then on ``like``, if it has the same ids in the same order.
+
+        Raises the errors of :meth:`texts`.
+        """
+        ids = self.sorted.get(name)
+        if ids is None or (like is not None and ids is not like):
+            texts = self.texts(name) if ids is None else ids.text
+            if like is not None and texts.equals(like.text):
+                ids = like
+            self.sorted[name] = SortedIds.of(texts) if ids is None else ids
+            pa.default_memory_pool().release_unused()
+        return self.sorted[name]

@@ -1,0 +1,1 @@
+"""Summaries of scores: of one run, of segments, of several runs."""

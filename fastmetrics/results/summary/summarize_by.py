@@ -1,0 +1,190 @@
+"""Means of scores with their intervals, over all rows and over segments."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from fastmetrics.core.allowed_values import Choice, Real, Seed, Whole, argument
+from fastmetrics.core.display import Grid, Shown, number
+from fastmetrics.core.name_lists import distinct, listed
+from fastmetrics.core.records import Mapped, Records, RecordsMaker
+from fastmetrics.core.threads import cores
+from fastmetrics.declaration.metric import Better
+from fastmetrics.results.rows.segments import Segment, cluster_numbers, segments_of, worst_first
+from fastmetrics.results.runs.declared_metrics import declared_bounds, directions
+from fastmetrics.results.runs.open_runs import open_run
+from fastmetrics.results.runs.score_run import ScoreRun
+from fastmetrics.results.runs.shared_metrics import shared_metrics
+from fastmetrics.stats.intervals.interval_notes import MARK, interval_notes
+from fastmetrics.stats.intervals.mean_interval import INTERVALS, SEQUENTIAL, mean_interval
+from fastmetrics.stats.intervals.sample import Sample
+
+_FEW = 30
+
+
+@dataclass(frozen=True, slots=True)
+class MeanInterval:
+    """The mean of a metric over a segment (None: all rows), and its interval."""
+
+    metric: str
+    segment: str | None
+    n: int
+    n_missing: int
+    """Rows without a finite score, for any reason."""
+    mean: float
+    low: float
+    high: float
+    interval: str
+    """The kind of interval: a key of :data:`fastmetrics.stats.intervals.mean_interval.NAMES`."""
+    interval_note: str | None
+    """Why the interval may hold another level, or why there is none."""
+    n_clusters: int | None
+    """The number of clusters, if rows are clustered."""
+
+
+@dataclass(frozen=True)
+class IntervalSummary(Shown, Sequence[MeanInterval]):
+    """Means with intervals; prints as a table for each metric, the worst segment first."""
+
+    scores: str
+    means: Records[MeanInterval]
+    better: Mapping[str, Better]
+    confidence: float
+    cluster: str | None
+
+    def __len__(self) -> int:
+        return len(self.means)
+
+    def __iter__(self) -> Iterator[MeanInterval]:
+        return iter(self.means)
+
+    def __getitem__(self, place: Any) -> Any:
+        return self.means[place]
+
+    def grids(self) -> list[Grid]:
+        """The means over all rows, then over the segments of each metric."""
+        header = ("mean", "interval", "n", "no score")
+        segmented = self.means.given("segment")
+        whole = [(one.metric, *_cells(one)) for one in self.means.at(~segmented)]
+        grids = [Grid(("metric", *header), whole)]
+        metrics, names = self.means.kinds("metric")
+        for place, metric in enumerate(names):
+            some = self.means.at((metrics == place) & segmented)
+            rows = Mapped(_segment_cells, some.at(worst_first(some, "mean", self.better[metric])))
+            grids += [Grid((metric, *header), rows)] if len(rows) else []
+        return grids
+
+    def remarks(self) -> Sequence[str]:
+        """The kind of intervals, and the number of small segments."""
+        of = "" if self.cluster is None else f", clustered by {self.cluster!r}"
+        kinds = self.means.distinct("metric", "interval", "interval_note")
+        notes = [f"means of {self.scores}", *interval_notes(kinds, self.confidence, of)]
+        small = int((self.means.given("segment") & (self.means.numbers("n") < _FEW)).sum())
+        return [*notes, *([f"* fewer than {_FEW} rows: {small:,} segment{'s' * (small != 1)}"] if small else [])]
+
+    def to_dict(self) -> dict[str, Any]:
+        """``{"means": [{"metric", "segment", "n", "mean", "low", "high", "interval", …}, …], "notes": […]}``."""
+        return {"means": list(map(_figures, self.means)), "notes": list(self.remarks())}
+
+    def _figures(self) -> dict[str, Any]:
+        return {"means": Mapped(_figures, self.means), "notes": list(self.remarks())}
+
+    def to_arrow(self) -> pa.Table:
+        """One row per mean."""
+        columns = {name: self.means.column(name) for name in MeanInterval.__slots__}
+        return pa.table({**columns, "segment": columns["segment"].cast(pa.string())})
+
+
+def _figures(one: MeanInterval) -> dict[str, Any]:
+    return {name: getattr(one, name) for name in one.__slots__}
+
+
+def _segment_cells(one: MeanInterval) -> tuple[str, ...]:
+    return str(one.segment), *_cells(one)
+
+
+def _cells(one: MeanInterval) -> tuple[str, str, str, str]:
+    interval = "–" if math.isnan(one.low) else f"[{number(one.low)}, {number(one.high)}]"
+    interval += "" if one.interval_note is None else MARK
+    small = "*" if one.segment is not None and one.n < _FEW else ""
+    return number(one.mean), interval, number(one.n) + small, number(one.n_missing)
+
+
+def summarize_by(
+    scores: Any,
+    *,
+    by: Sequence[str] | str | None = None,
+    metrics: Sequence[str] | str | None = None,
+    cluster: str | None = None,
+    confidence: float = 0.95,
+    interval: str = "auto",
+    bootstrap: int = 2_000,
+    seed: int = 0,
+    threads: int | None = None,
+) -> IntervalSummary:
+    """The mean of each metric with its interval, over all rows and over each segment.
+
+    ``scores`` is a score file, folder, address or table.  ``by`` names kept columns whose combined values define
+    segments (numeric columns with more than 12 values are divided into quartiles).  Rows whose score is missing,
+    undefined or infinite are counted.  ``cluster``, ``confidence``, ``interval``, ``bootstrap``, ``seed`` and
+    ``threads`` are as in :func:`fastmetrics.results.compare.compare.compare`.
+
+    Parameters:
+
+    - ``scores``: a score file, folder, address or table
+    - ``by``: the columns whose values define segments
+    - ``metrics``: only these metrics
+    - ``cluster``: the column whose equal values mark dependent rows
+    - ``confidence``: the level of the intervals
+    - ``interval``: the kind of the intervals; ``auto`` chooses the one that fits the data
+    - ``bootstrap``: the samples of each bootstrap interval
+    - ``seed``: the seed of all draws
+    - ``threads``: the number of threads; by default one for each core
+
+    >>> import fastmetrics as fm
+    >>> scores = {"token_f1": [0.2, 0.4, 0.9, 0.7], "language": ["ru", "ru", "en", "en"]}
+    >>> [(one.segment, round(one.mean, 3), one.n) for one in fm.summarize_by(scores, by="language")]
+    [(None, 0.55, 4), ('language=en', 0.8, 2), ('language=ru', 0.3, 2)]
+
+    Raises ``UnknownNameError`` for an unknown metric, ``ColumnError`` for a missing column.
+    """
+    argument("confidence", confidence, Real(0.0, 1.0, above=True, below=True))
+    argument("interval", interval, Choice(*INTERVALS, SEQUENTIAL))
+    argument("bootstrap", bootstrap, Whole(1, 10_000_000))
+    argument("seed", seed, Seed)
+    cores(threads)
+    run, columns = open_run(scores), distinct(by)
+    beside = [*columns, *([cluster] if cluster else [])]
+    names = shared_metrics([run], listed(metrics))
+    names = names if metrics else [name for name in names if name not in beside]
+    held = run.by_column([*names, *beside])
+    segments = _segments(held, columns)
+    groups = None if cluster is None else cluster_numbers(cluster, held.column(cluster, "to cluster rows by"))
+    means, bounds = RecordsMaker(MeanInterval), declared_bounds(names, run.declared)
+    for name in names:
+        values = held.values(name)
+        for part in chain([Segment(None, np.arange(len(values)))], segments):
+            some = values[part.rows]
+            known = np.isfinite(some)
+            rows = Sample.of(some[known], None if groups is None else groups[part.rows][known], bounds.get(name))
+            drawn: dict[str, Any] = {"resamples": bootstrap, "seed": seed, "threads": threads}
+            rows = rows if interval == SEQUENTIAL else rows.ordered()
+            one = mean_interval(rows, confidence, interval, **drawn)
+            counts = (rows.n, len(some) - rows.n)
+            clusters = None if rows.sizes is None else len(rows.sizes)
+            told: tuple[Any, ...] = (one.low, one.high, one.kind, one.note, clusters)
+            means.add([MeanInterval(name, part.name, *counts, rows.mean, *told)])
+    return IntervalSummary(run.name, means.records(), directions(names, run.declared, {}), confidence, cluster)
+
+
+def _segments(run: ScoreRun, columns: Sequence[str]) -> Sequence[Segment]:
+    """The segments by the values of these columns; none without columns."""
+    purpose = "to segment the rows by; keep it when scoring"
+    return segments_of([(name, run.column(name, purpose)) for name in columns]) if columns else []

@@ -1,0 +1,292 @@
+"""Summaries of score tables."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
+
+import pyarrow as pa
+
+from fastmetrics.core.arrays import floats_of_arrow
+from fastmetrics.core.display import Grid, Shown, number
+from fastmetrics.core.score_metadata import ScoreMetadata
+from fastmetrics.errors import OptionError
+from fastmetrics.plan.corpus_values import caution_notes, columns_read, finish_all
+from fastmetrics.results.runs.declared_metrics import (
+    declared_labels,
+    declared_specs,
+    declared_statistics,
+    stored_declarations,
+)
+from fastmetrics.results.runs.pooled_files import PooledFiles
+from fastmetrics.stats.sums.exact_sums import State
+from fastmetrics.stats.sums.named_statistics import named_statistics, percentiles
+from fastmetrics.stats.sums.summed_scores import Collected, Piece, Scores, Sums, list_columns, score_columns
+from fastmetrics.tables.table_source import is_paths
+
+_FIGURES = ("mean", "std", "min", "max")
+_COUNTS = ("n", "n_missing", "n_undefined", "n_error")
+
+
+@dataclass(frozen=True)
+class MetricSummary:
+    """The figures of one metric; ``std`` is that of the population (ddof = 0); figures without values are NaN."""
+
+    mean: float
+    std: float
+    min: float
+    max: float
+    n: int
+    n_missing: int
+    n_undefined: int
+    n_error: int
+    extra: Mapping[str, float] = field(default_factory=dict)
+    """Further statistics by name, such as ``p95`` and ``sum``."""
+
+    @classmethod
+    def of(cls, state: State, extra: Mapping[str, float]) -> MetricSummary:
+        """The figures of the rows accumulated in ``state``."""
+        return cls(**{name: getattr(state, name) for name in _FIGURES + _COUNTS}, extra=dict(extra))
+
+
+@dataclass(frozen=True)
+class Summary(Shown, Mapping[str, MetricSummary]):
+    """The figures of each metric, by name; prints as a table."""
+
+    n_rows: int
+    metrics: Mapping[str, MetricSummary]
+    corpus: Mapping[str, float] = field(default_factory=dict)
+    """Corpus metrics, such as ``corpus_bleu``."""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    """The labels of statistics: ``{"reciprocal_rank.mean": "mrr"}``."""
+    notes: Sequence[str] = ()
+    columns: Mapping[str, str] = field(default_factory=dict)
+    """The scored columns, ``{canonical: yours}``, if known."""
+    passed_over: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """The ignored columns that also match a scored column by name."""
+
+    def __post_init__(self) -> None:
+        """Raise ``OptionError`` if two figures would have the same name."""
+        for name, count in Counter([*self.unlabelled, *(label for label, _ in self._labels)]).items():
+            if count > 1:
+                raise OptionError(f"labels: {count} figures have the name {name!r}; give each a different name")
+
+    def __getitem__(self, name: str) -> MetricSummary:
+        return self.metrics[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.metrics)
+
+    def __len__(self) -> int:
+        return len(self.metrics)
+
+    @property
+    def figures(self) -> dict[str, float]:
+        """All statistics by flat name (``token_f1.mean``, ``latency_ms.p95``, ``corpus_bleu``) and label (``mrr``)."""
+        flat = self.unlabelled
+        return {**flat, **{label: flat[name] for label, name in self._labels}}
+
+    @property
+    def _labels(self) -> list[tuple[str, str]]:
+        """The labels of the statistics at hand, each with the statistic's flat name."""
+        return [(label, name) for name, label in self.labels.items() if name in self.unlabelled]
+
+    @property
+    def unlabelled(self) -> dict[str, float]:
+        """All statistics by metric and statistic, without labels: ``reciprocal_rank.mean``."""
+        flat = {
+            f"{name}.{statistic}": value
+            for name, metric in self.metrics.items()
+            for statistic, value in [*((f, getattr(metric, f)) for f in _FIGURES), *metric.extra.items()]
+        }
+        return {**flat, **self.corpus}
+
+    def to_dict(self) -> dict[str, Any]:
+        """``{"n_rows", "metrics": {name: {"mean", …, "n_error", "p95", …}}, "figures": {name: value}, …}``.
+
+        It also contains "columns", "passed_over" and "notes".
+        """
+        metrics = {
+            name: {**{key: getattr(metric, key) for key in _FIGURES + _COUNTS}, **metric.extra}
+            for name, metric in self.metrics.items()
+        }
+        read = {"columns": dict(self.columns), "passed_over": dict(self.passed_over)}
+        return {"n_rows": self.n_rows, "metrics": metrics, "figures": self.figures, **read, "notes": list(self.notes)}
+
+    def to_arrow(self) -> pa.Table:
+        """One row per metric; one column per statistic, null where a metric has none; ``corpus`` has corpus metrics."""
+        extra = list(dict.fromkeys(name for metric in self.metrics.values() for name in metric.extra))
+        rows: list[dict[str, Any]] = [
+            {"metric": name, **{key: getattr(metric, key) for key in _FIGURES + _COUNTS}, **metric.extra}
+            for name, metric in self.metrics.items()
+        ]
+        rows += [{"metric": name, "corpus": value} for name, value in self.corpus.items()]
+        fields = [("metric", pa.string()), *((name, pa.float64()) for name in _FIGURES)]
+        fields += [(name, pa.int64()) for name in _COUNTS]
+        fields += [(name, pa.float64()) for name in ("corpus", *extra)]
+        return pa.Table.from_pylist(rows, pa.schema(fields))
+
+    def remarks(self) -> Sequence[str]:
+        """The notes, and the columns that were read."""
+        return [*self.notes, *([f"read: {', '.join(map(self._read, self.columns))}"] if self.columns else [])]
+
+    def _read(self, column: str) -> str:
+        """``reference = gold (not target)``: a column, its name in the table, and the ignored alternatives."""
+        yours, others = self.columns[column], self.passed_over.get(column)
+        named = column if yours == column else f"{column} = {yours}"
+        return f"{named} (not {', '.join(others)})" if others else named
+
+    def grids(self) -> list[Grid]:
+        """The metrics, and the figures that are not among them."""
+        header = ("metric", *_FIGURES, "n", "missing", "undef.", "error")
+        rows = [
+            (name, *(number(getattr(metric, key)) for key in _FIGURES + _COUNTS))
+            for name, metric in self.metrics.items()
+        ]
+        named = [(name, number(value), flat) for name, value, flat in self.further]
+        columns = ("figure", "value", "of") if any(flat for *_, flat in named) else ("figure", "value")
+        return [Grid(header, rows), *([Grid(columns, [one[: len(columns)] for one in named])] if named else [])]
+
+    @property
+    def further(self) -> list[tuple[str, float, str]]:
+        """The figures beside the usual statistics of metrics: their labels, further statistics, corpus metrics.
+
+        Each has a name, a value, and, for a label, the name of the statistic: ``("mrr", 0.5, "reciprocal_rank.mean")``.
+        """
+        plain = {f"{name}.{key}" for name in self.metrics for key in _FIGURES}
+        return [
+            (self.labels.get(flat, flat), value, flat if flat in self.labels else "")
+            for flat, value in self.unlabelled.items()
+            if flat in self.labels or flat not in plain
+        ]
+
+
+def summarize(
+    scores: Any,
+    *,
+    statistics: Mapping[str, Sequence[str]] | None = None,
+    labels: Mapping[str, str] | None = None,
+    finish: Callable[[str, Sequence[int]], float] | None = None,
+    budget: int = 1 << 22,
+) -> Summary:
+    """Mean, population standard deviation, extremes and counts of every numeric or boolean column of ``scores``.
+
+    ``scores`` is a score file, a folder, pattern or address of such files, or a list of them; an Arrow table, record
+    batch or reader, a pandas or Polars frame, a lazy Polars frame, a mapping of names to arrays, a list of dicts, an
+    iterable of Arrow tables or batches, a function that returns such an iterable at each call, or a Ray Dataset or
+    Spark DataFrame, whose workers add up its parts.  Several files are pooled, and the notes of the summary name the
+    files, their inputs and the differences in their settings.  The
+    ``id``, the pandas index, and kept columns of integers or booleans are not summarised.  Sums are exact and rounded
+    once, so any order or split of the rows gives the same bits.
+
+    Null means that an input was missing, NaN that the metric is undefined.  Files written by this package store both as
+    null and count them in the schema's metadata; if a table no longer has the same number of rows, every null counts as
+    missing, and a note says so.  pandas does not distinguish the two: all are missing.
+
+    >>> summary = summarize({"token_f1": [0.5, 1.0, None], "latency_ms": [10.0, 20.0, 40.0]})
+    >>> summary["token_f1"].mean, summary["token_f1"].n_missing, summary.figures["latency_ms.p50"]
+    (0.75, 1, 20.0)
+
+    >>> import pathlib, tempfile, fastmetrics as fm
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> _ = (folder / "rows.jsonl").write_text('{"answer": "in Paris", "reference": "Paris"}')
+    >>> _ = fm.score(folder / "rows.jsonl", "token_precision", output=folder / "scores.parquet")
+    >>> summarize(folder / "scores.parquet")["token_precision"].mean
+    0.5
+
+    ``statistics`` requests the ``sum`` of some columns, or percentiles (``p50``, ``p99.9``: interpolated like
+    ``numpy.percentile``), computed in bounded memory (``budget`` values) if ``scores`` can be read more than once.
+    ``labels`` are further names of statistics (``{"reciprocal_rank.mean": "mrr"}``).  Both default to the declarations
+    of the metrics.  ``finish(name, counts)`` computes the value of a corpus metric from the counts in the metadata,
+    summed over all parts.
+
+    Raises ``InputError`` for an unsupported type, ``FileFormatError`` for a file that cannot be read or has no scores,
+    ``ColumnError`` if the parts differ in their columns,
+    ``UnknownNameError`` for an unknown statistic, and ``OptionError`` for labels that give two figures the same name.
+    """
+    if is_paths(scores):
+        files = PooledFiles(scores)
+        summary = summarize(files.batches, statistics=statistics, labels=labels, finish=finish, budget=budget)
+        columns, ignored = files.read
+        return replace(summary, notes=[*summary.notes, *files.notes], columns=columns, passed_over=ignored)
+    asked = partial(asked_of, statistics=statistics)
+    collected = _collected(scores, asked)
+    sums = collected.sums
+    stored = stored_declarations(ScoreMetadata(declared=sums.declared))
+    specs = declared_specs(stored)
+    wanted = declared_statistics(sums.states, stored) if statistics is None else statistics
+    try:
+        extra = {
+            name: named_statistics(sums.states[name], keys, partial(collected.values, name), budget)
+            for name, keys in wanted.items()
+            if name in sums.states
+        }
+        if finish is None:
+            corpus, left_out = finish_all(sums.counts, collected.values, [*sums.states, *sums.lists], specs)
+        else:
+            corpus, left_out = {name: float(finish(name, counts)) for name, counts in sums.counts.items()}, []
+    finally:
+        collected.release()
+    metrics = {name: MetricSummary.of(state, extra.get(name, {})) for name, state in sums.states.items()}
+    named = declared_labels(metrics, stored) if labels is None else dict(labels)
+    cautions = [note for options, counts in sums.cautions for note in caution_notes(counts, options, specs)]
+    return Summary(sums.n_rows, metrics, corpus, named, [*sums.notes, *left_out, *cautions])
+
+
+def asked_of(
+    names: Sequence[str], declared: Mapping[str, Any], *, statistics: Mapping[str, Sequence[str]] | None
+) -> list[str]:
+    """The columns whose percentiles, which need all values, are requested; by default those that are ``declared``."""
+    wanted = (
+        declared_statistics(names, stored_declarations(ScoreMetadata(declared=declared)))
+        if statistics is None
+        else statistics
+    )
+    return [name for name, keys in wanted.items() if percentiles(keys)]
+
+
+def _collected(scores: Any, asked: Callable[[Sequence[str], Mapping[str, Any]], list[str]]) -> Collected:
+    """The sums of scores, computed by Ray or Spark if they hold the scores, otherwise in this process."""
+    home = type(scores).__module__
+    if home.startswith("ray.data"):
+        from fastmetrics.engines.ray_datasets import collect as collect_dataset
+
+        return collect_dataset(scores, lambda names: asked(names, {}))
+    if home.startswith("pyspark."):
+        from fastmetrics.engines.spark import collect as collect_dataframe
+
+        return collect_dataframe(scores, lambda names: asked(names, {}))
+    return scores if isinstance(scores, Collected) else _added(scores, asked)
+
+
+def _added(scores: Any, asked: Callable[[Sequence[str], Mapping[str, Any]], list[str]]) -> Collected:
+    """The sums of scores in this process, and the values of requested columns if they can be read only once."""
+    source = Scores.of(scores)
+    held: dict[str, list[Any]] = {}
+    sums = Sums(source.notes)
+    for piece in source.read():
+        sums.add(piece)
+        if not source.again:
+            specs = {name: str(one.get("spec", name)) for name, one in sums.declared.items()}
+            corpus = columns_read(specs.get(name, name) for name in sums.corpus)
+            for name in {*asked(list(sums.states), sums.declared), *corpus}:
+                held.setdefault(name, []).extend(_values(piece, name))
+    sums.close()
+    return Collected(sums, partial(_reread, source) if source.again else lambda name: iter(held[name]))
+
+
+def _reread(source: Scores, name: str) -> Iterator[Any]:
+    for piece in source.read():
+        yield from _values(piece, name)
+
+
+def _values(piece: Piece, name: str) -> Iterator[Any]:
+    """The scores of one column, NaN without a score, or the lists stored in it."""
+    lists = name in list_columns(piece.schema)
+    if lists or name in score_columns(piece.schema):
+        column = piece.column(name)
+        for chunk in column.chunks if isinstance(column, pa.ChunkedArray) else [column]:
+            yield chunk if lists else floats_of_arrow(chunk, name)

@@ -1,0 +1,182 @@
+"""A metric over the runs in a folder, sorted by start time."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from fastmetrics.core.display import Grid, Shown, number, sparkline
+from fastmetrics.errors import UnknownNameError
+from fastmetrics.results.runs.list_runs import list_runs
+from fastmetrics.results.runs.metric_columns import column_named
+from fastmetrics.results.summary.summarize_by import summarize_by
+from fastmetrics.stats.intervals.interval_notes import MARK, interval_notes
+from fastmetrics.tables.remote.addresses import shown, within
+
+_WIDTH = 20
+
+
+@dataclass(frozen=True)
+class TrendPoint:
+    """One run: the mean of the metric, its interval, and whether its rows equal those of the previous run."""
+
+    file: str
+    name: str | None
+    began: str | None
+    n: int
+    mean: float
+    low: float
+    high: float
+    interval: str
+    """The kind of interval: a key of :data:`fastmetrics.stats.intervals.mean_interval.NAMES`."""
+    interval_note: str | None
+    """Why the interval may hold another level, or why there is none."""
+    other_rows: bool | None
+    """Whether the ids or questions differ from those of the previous run; None if unknown."""
+
+
+@dataclass(frozen=True)
+class Trend(Shown, Sequence[TrendPoint]):
+    """A metric over runs; prints as a table with the intervals drawn to scale."""
+
+    metric: str
+    points: Sequence[TrendPoint]
+    confidence: float
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+    def __iter__(self) -> Iterator[TrendPoint]:
+        return iter(self.points)
+
+    def __getitem__(self, place: Any) -> Any:
+        return self.points[place]
+
+    def grids(self) -> list[Grid]:
+        """The runs, first to last."""
+        known = [value for one in self.points for value in (one.low, one.high, one.mean) if not math.isnan(value)]
+        least, most = min(known, default=0.0), max(known, default=0.0)
+        rows = [
+            (
+                (one.name or one.file) + ("*" if one.other_rows else ""),
+                (one.began or "–")[:16],
+                number(one.n),
+                number(one.mean),
+                ("–" if math.isnan(one.low) else f"[{number(one.low)}, {number(one.high)}]")
+                + ("" if one.interval_note is None else MARK),
+                _drawn(one, least, most),
+            )
+            for one in self.points
+        ]
+        return [Grid(("run", "began", "n", self.metric, "interval", ""), rows)]
+
+    def remarks(self) -> Sequence[str]:
+        """The kind of intervals, and the runs with different rows."""
+        notes = interval_notes(
+            ((one.name or one.file, one.interval, one.interval_note) for one in self.points), self.confidence
+        )
+        if len(self) > 1:
+            notes.append(f"means from the first run to the last: {sparkline(one.mean for one in self)}")
+        marked = any(one.other_rows for one in self.points)
+        return [
+            *notes,
+            *(["* other rows than in the previous run, so the questions differ"] * marked),
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """``{"metric", "runs": [{"file", "name", "began", "n", "mean", "low", "high", "interval", …}, …]}``."""
+        return {"metric": self.metric, "runs": [asdict(one) for one in self.points]}
+
+    def to_arrow(self) -> pa.Table:
+        """One row per run."""
+        types = {"str": pa.string(), "str | None": pa.string(), "int": pa.int64(), "float": pa.float64()}
+        types["bool | None"] = pa.bool_()
+        schema = pa.schema([(one.name, types[str(one.type)]) for one in fields(TrendPoint)])
+        return pa.Table.from_pylist([asdict(one) for one in self.points], schema)
+
+
+def _drawn(one: TrendPoint, least: float, most: float) -> str:
+    """The interval as a line and the mean as a point, on a scale common to all runs."""
+    if math.isnan(one.mean):
+        return " " * _WIDTH
+
+    def place(value: float) -> int:
+        return round((value - least) / (most - least) * (_WIDTH - 1)) if most > least else 0
+
+    low, high = (place(one.mean if math.isnan(bound) else bound) for bound in (one.low, one.high))
+    line = [" "] * low + ["─"] * (high - low + 1) + [" "] * (_WIDTH - 1 - high)
+    line[place(one.mean)] = "●"
+    return "".join(line)
+
+
+def trend(
+    folder: str | Path,
+    metric: str,
+    *,
+    confidence: float = 0.95,
+    interval: str = "auto",
+    bootstrap: int = 2_000,
+    seed: int = 0,
+    threads: int | None = None,
+) -> Trend:
+    """The mean of a metric with its interval for each run in a folder, or at an address, in ``fm.list_runs``'s order.
+
+    Runs without the metric are omitted.  Runs without times (``score --times``) come last, sorted by name.
+
+    Parameters:
+
+    - ``folder``: a folder of outputs, or its address
+    - ``metric``: the metric
+    - ``confidence``: the level of the intervals
+    - ``interval``: the kind of the intervals; ``auto`` chooses the one that fits the data
+    - ``bootstrap``: the samples of each bootstrap interval
+    - ``seed``: the seed of all draws
+    - ``threads``: the number of threads; by default one for each core
+
+    >>> import fastmetrics as fm
+    >>> import tempfile, pathlib
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> _ = (folder / "rows.jsonl").write_text('{"id": 1, "answer": "in Paris"}')
+    >>> for name in ("a", "b"):
+    ...     _ = fm.score(folder / "rows.jsonl", "answer_words", output=folder / f"{name}.parquet", name=name)
+    >>> [(one.name, one.mean, one.other_rows) for one in fm.trend(folder, "answer_words")]
+    [('a', 2.0, None), ('b', 2.0, False)]
+
+    Raises ``UnknownNameError`` if no run has the metric, and the errors of ``fm.list_runs``.
+    """
+    runs = list_runs(folder).to_pylist()
+    columns = {run["file"]: column_named(metric, run["metrics"]) for run in runs}
+    having = [run for run in runs if columns[run["file"]] in run["metrics"]]
+    if not having:
+        known = dict.fromkeys(name for run in runs for name in run["metrics"])
+        raise UnknownNameError(
+            f"{shown(folder)}: no run has it: ", UnknownNameError.of("metric", metric, known).message
+        )
+    how: dict[str, Any] = {
+        "confidence": confidence,
+        "interval": interval,
+        "bootstrap": bootstrap,
+        "seed": seed,
+        "threads": threads,
+    }
+    points: list[TrendPoint] = []
+    before: dict[str, Any] | None = None
+    for run in having:
+        (found,) = summarize_by(within(folder, run["file"]), metrics=[columns[run["file"]]], **how)
+        other = None if before is None else _other_rows(before, run)
+        told = {key: run[key] for key in ("file", "name", "began")}
+        shared = {key: getattr(found, key) for key in ("n", "mean", "low", "high", "interval", "interval_note")}
+        points.append(TrendPoint(**told, **shared, other_rows=other))
+        before = run
+    return Trend(columns[having[0]["file"]], points, confidence)
+
+
+def _other_rows(before: dict[str, Any], run: dict[str, Any]) -> bool | None:
+    """Whether two runs scored different rows, by the fingerprints that both have."""
+    known = [key for key in ("ids", "questions") if before[key] is not None and run[key] is not None]
+    return any(before[key] != run[key] for key in known) if known else None

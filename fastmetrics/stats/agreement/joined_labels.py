@@ -1,0 +1,183 @@
+"""Human labels: finding them in a table, matching them to scores, and converting them to numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from fastmetrics.core.column_kinds import is_text
+from fastmetrics.core.columns import as_array, as_arrow, as_numbers, is_column
+from fastmetrics.core.frames import index_columns, with_index
+from fastmetrics.core.input_columns import is_id
+from fastmetrics.core.precision import narrowest, rounded
+from fastmetrics.errors import ColumnError, InputError, UnknownNameError
+from fastmetrics.errors.messages import Argument
+from fastmetrics.stats.sums.summed_scores import Scores
+
+
+def as_table(data: Any, on: str | None, columns: Collection[str]) -> tuple[pa.Table, Sequence[str]]:
+    """A table from scores or labels in any form, and what was left out; a plain sequence becomes the column ``label``.
+
+    The table includes the pandas index if no column identifies the rows.  ``columns`` is as in ``Scores.of``.
+    """
+    source = Scores.of({"label": as_arrow(data, "label")} if is_column(data) else data, columns)
+    table = source.table()
+    by_row = hasattr(data, "iloc") and on is None and "id" not in table.column_names
+    return with_index(table, data.index) if by_row else table, source.notes
+
+
+def join(left: pa.Table, right: pa.Table, on: str | None) -> tuple[NDArray[np.int64], str]:
+    """For each row of the scores the row of its labels, or −1; and the matching column."""
+    if on is None and "id" in left.column_names and "id" in right.column_names:
+        on = "id"
+    if on is None:
+        return _join_rows(left, right)
+    keys = []
+    for what, table in (("scores", left), ("labels", right)):
+        if on not in table.column_names:
+            raise ColumnError(f"the {what} have no column {on!r} to match rows by")
+        key = as_array(table.column(on), on)
+        if not (pa.types.is_integer(key.type) or is_text(key.type)):
+            raise ColumnError(f"column {on!r} of the {what} holds {key.type}, not ids (text or integers)")
+        key = key.cast(pa.string())
+        counts = pc.value_counts(key.drop_null())
+        twice = counts.filter(pc.greater(counts.field("counts"), 1))
+        if len(twice):
+            first = twice[0]["values"].as_py()
+            raise InputError(f"column {on!r} of the {what}: expected unique ids, but {first!r} occurs twice")
+        keys.append(key)
+    rows = pc.index_in(keys[0], keys[1], skip_nulls=True)
+    if rows.null_count == len(rows) > 0 and len(keys[1]):
+        first, other = (next((value for value in key.to_pylist() if value is not None), None) for key in keys)
+        raise InputError(
+            f"scores and labels share no {on!r}; the scores have for example {first!r}, the labels {other!r}"
+        )
+    return rows.fill_null(-1).to_numpy().astype(np.int64), on
+
+
+def _join_rows(left: pa.Table, right: pa.Table) -> tuple[NDArray[np.int64], str]:
+    """Matching without ids: by position, or by the pandas index if both tables have it in different order."""
+    if left.num_rows != right.num_rows:
+        lengths = f"{left.num_rows:,} rows of scores and {right.num_rows:,} of labels"
+        shared = "set the shared column with "
+        raise ColumnError(f"{lengths} cannot be matched by position; {shared}", Argument("on"))
+    first, second = _row_labels(left), _row_labels(right)
+    if first is None or second is None or first == second:
+        return np.arange(left.num_rows), "position"
+    places = {label: row for row, label in enumerate(second)}
+    if len(places) < len(second) or set(first) != set(places):
+        shared = "scores and labels have a different pandas index: set the shared column with "
+        raise ColumnError(shared, Argument("on"), ", or match them by position after reset_index(drop=True)")
+    return np.array([places[label] for label in first], np.int64), "row labels"
+
+
+def _row_labels(table: pa.Table) -> list[tuple[Any, ...]] | None:
+    """The pandas index, if the table has one."""
+    columns = [table.column(name).to_pylist() for name in sorted(index_columns(table.schema))]
+    return list(zip(*columns, strict=True)) if columns else None
+
+
+def _is_label(kind: pa.DataType) -> bool:
+    types = (pa.types.is_boolean, pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal, pa.types.is_null)
+    return any(is_type(kind) for is_type in types)  # an all-null column may contain labels
+
+
+def _is_list(kind: pa.DataType) -> bool:
+    listed = pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)
+    return bool(listed and _is_label(kind.value_type))
+
+
+def ratings_of(
+    table: pa.Table, label: str | None, raters: Sequence[str], others: Collection[str]
+) -> tuple[str, dict[str, pa.ChunkedArray]]:
+    """The name of the label, excluding the columns ``others``, and a column for each rater, if several."""
+    for name in [*raters, *([label] if label is not None else [])]:
+        if name not in table.column_names:
+            raise ColumnError(f"labels: {UnknownNameError.of('column', name, table.column_names)}")
+    if raters:
+        return label or "mean of the raters", {name: table.column(name) for name in raters}
+    if label is None:
+        keys = {*others, *index_columns(table.schema)}
+        free = [field for field in table.schema if not (is_id(field.name) or field.name in keys)]
+        fit = [field.name for field in free if _is_label(field.type) or _is_list(field.type)]
+        if len(fit) != 1:
+            could = f"; candidates: {', '.join(fit) or 'none'}"
+            raise ColumnError("set the column of labels with ", Argument("label"), could)
+        label = fit[0]
+    column = table.column(label)
+    return label, _spread(label, column) if _is_list(column.type) else {}
+
+
+def _spread(name: str, column: pa.ChunkedArray) -> dict[str, pa.ChunkedArray]:
+    """A column for each position in a column of lists."""
+    lengths = pc.list_value_length(column).fill_null(0).to_numpy()
+    flat = as_numbers(pc.list_flatten(column), name)
+    rows = np.repeat(np.arange(len(lengths)), lengths)
+    places = np.arange(len(flat)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    spread = np.full((int(lengths.max(initial=0)), len(lengths)), np.nan)
+    spread[places, rows] = flat
+    return {f"{name}[{place}]": pa.chunked_array([pa.array(values)]) for place, values in enumerate(spread)}
+
+
+def truth_of(table: pa.Table, label: str, ratings: Mapping[str, pa.ChunkedArray]) -> NDArray[np.float64]:
+    """The labels as numbers, NaN where missing."""
+    if label in table.column_names and not _is_list(table.column(label).type):
+        columns = {label: table.column(label)}
+    else:
+        columns = dict(ratings)
+    for name, column in columns.items():
+        if not _is_label(column.type):
+            raise ColumnError(f"column {name!r} of the labels holds {column.type}, not numbers or booleans")
+    if not columns:
+        return np.full(table.num_rows, np.nan)
+    stacked = np.stack([as_numbers(column, name) for name, column in columns.items()])
+    for name, infinite in zip(columns, np.isinf(stacked), strict=True):
+        if infinite.any():
+            raise ColumnError(f"column {name!r} of the labels, row {int(infinite.argmax())}: expected a finite label")
+    present = ~np.isnan(stacked)
+    count = present.sum(axis=0)
+    return np.where(count > 0, np.where(present, stacked, 0.0).sum(axis=0) / np.maximum(count, 1), np.nan)
+
+
+def same_precision(
+    first: NDArray[np.float64], kind: pa.DataType, second: NDArray[np.float64], other: pa.DataType
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Two columns of numbers in the narrower of their floating types, so that equal values are equal."""
+    narrow = narrowest([kind, other])
+    return rounded(first, narrow), rounded(second, narrow)
+
+
+def clusters_of(tables: Mapping[str, pa.Table], name: str | None, rows: NDArray[np.int64]) -> NDArray[np.int64] | None:
+    """The group number of each labelled row of scores, by the column ``name`` of the labels, or of the scores.
+
+    ``rows`` has, for each row of the scores, the row of its labels, or −1.  Groups are numbered in ascending order.
+    """
+    if name is None:
+        return None
+    what = next((what for what, table in tables.items() if name in table.column_names), None)
+    if what is None:
+        names = dict.fromkeys(column for table in tables.values() for column in table.column_names)
+        raise ColumnError(f"cluster: {UnknownNameError.of('column', name, names)}")
+    column = as_array(tables[what].column(name), name)
+    kind = column.type
+    if not (_is_label(kind) or is_text(kind) or pa.types.is_temporal(kind)):
+        raise ColumnError(f"column {name!r} of the {what} holds {column.type}, which cannot define groups")
+    places = rows[rows >= 0] if what == "labels" else np.flatnonzero(rows >= 0)
+    missing = places[column.is_null(nan_is_null=True).to_numpy(zero_copy_only=False)[places]]
+    if len(missing):
+        raise ColumnError(f"column {name!r} of the {what}, row {int(missing[0])}: the group is null")
+    groups = column.cast(pa.large_string() if is_text(kind) else kind).take(pa.array(places))
+    return np.asarray(pc.rank(groups, tiebreaker="dense").to_numpy(), np.int64) - 1
+
+
+def positive_from(truth: NDArray[np.float64]) -> float | None:
+    """The lowest positive label: 1 for labels 0 and 1, the higher of two values; None for graded labels."""
+    distinct = np.unique(truth)
+    if np.isin(distinct, (0.0, 1.0)).all():
+        return 1.0
+    return float(distinct[1]) if len(distinct) == 2 else None

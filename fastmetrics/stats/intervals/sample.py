@@ -1,0 +1,238 @@
+"""The values whose mean is estimated: scores of rows, or differences of paired scores, in clusters if there are any.
+
+Values are rounded to integer multiples of 2⁻⁵⁶ times the sum of their absolute values, so their sums are exact in any
+order, and equal sums compare as equal.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fastmetrics.core.arrays import Floats, Ints
+from fastmetrics.stats.sums.exact_sums import exact_mean, exact_sum
+
+Kind: TypeAlias = Literal["numbers", "flags", "flag differences"]
+Bounds: TypeAlias = tuple[float, float]
+
+_BITS = 56
+_FLAGS: Bounds = (0.0, 1.0)
+_ROUNDING = 2.0**-51
+"""The relative error of a difference of two numbers that are themselves rounded to float64."""
+
+
+@dataclass(frozen=True)
+class Spread:
+    """The precision of a mean, from the residuals of rows or clusters."""
+
+    error: float
+    """The standard error; NaN for fewer than two rows or clusters."""
+    freedom: float
+    """The degrees of freedom of the standard error."""
+    skew: float
+    """Σe³ / (Σe²)^1.5 of the residuals e: the skewness divided by the root of their number; 0 without spread."""
+    kurtosis: float
+    """The fourth standardised moment of the residuals."""
+    count: int
+    """The number of rows or clusters; of a sum, that of the part with fewer."""
+
+    def plus(self, other: Spread, sign: int = 1) -> Spread:
+        """The precision of the sum (of the difference, with ``sign`` -1) of two independent estimates.
+
+        Variances and third moments add up; the degrees of freedom are those of Welch and Satterthwaite.
+        """
+        error = math.hypot(self.error, other.error)
+        count = min(self.count, other.count)
+        if not error > 0:
+            freedom = self.freedom + other.freedom if error == 0 else math.nan
+            return Spread(error, freedom, 0.0, 3.0, count)
+        own_share, other_share = (spread.error / error for spread in (self, other))
+        freedom = 1 / (own_share**4 / self.freedom + other_share**4 / other.freedom)
+        skew = self.skew * own_share**3 + sign * other.skew * other_share**3
+        return Spread(error, freedom, skew, self.kurtosis * own_share**2 + other.kurtosis * other_share**2, count)
+
+    def corrected(self, factor: float, freedom: float) -> Spread:
+        """The precision with the error times a factor and other degrees of freedom."""
+        return replace(self, error=factor * self.error, freedom=freedom)
+
+    def times(self, factor: float) -> Spread:
+        """The precision of the estimate times a factor."""
+        return replace(self, error=abs(factor) * self.error, skew=math.copysign(1.0, factor) * self.skew)
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Finite values of rows, summed within clusters if there are any.
+
+    ``totals`` are the values, or the sums of the clusters, and ``units`` the same as integers in units of 1/``scale``;
+    ``sizes`` are the clusters' numbers of rows.  ``bounds`` are the smallest and the largest possible value, if known.
+    """
+
+    values: Floats
+    totals: Floats
+    units: Ints
+    scale: float
+    sizes: Ints | None
+    kind: Kind
+    bounds: Bounds | None
+    constant: bool
+    """Whether the values of all rows are equal, up to the rounding of the scores."""
+    agree: bool
+    """Whether the means of all clusters are equal, up to the rounding of the scores; without clusters, ``constant``."""
+
+    @classmethod
+    def of(cls, values: Floats, clusters: Ints | None = None, bounds: Bounds | None = None) -> Sample:
+        """From finite scores, with the cluster of each row, numbered in any way, and the bounds of the metric."""
+        return cls._of(values, clusters, *_kind(values, None, bounds), _ROUNDING * np.abs(values))
+
+    @classmethod
+    def between(
+        cls,
+        first: Floats,
+        second: Floats,
+        clusters: Ints | None = None,
+        bounds: Bounds | None = None,
+        rounding: float = _ROUNDING,
+    ) -> Sample:
+        """From the finite scores of two systems: the differences ``second - first``.
+
+        ``rounding`` is the relative error of the scores, larger if they come from a narrower type.
+        """
+        error = rounding * np.maximum(np.abs(first), np.abs(second))
+        return cls._of(second - first, clusters, *_kind(first, second, bounds), error)
+
+    @classmethod
+    def linearised(
+        cls, value: float, without: Floats, sizes: Ints | None = None, bounds: Bounds | None = None
+    ) -> Sample:
+        """From a figure that is no mean: its values ``without`` each row or each cluster of these sizes (jackknife).
+
+        v + (v − vₖ)·(N − mₖ)/mₖ, of which a mean over rows is close to v; for v a mean, it is the row's own value.
+        """
+        rows = np.ones(len(without), np.int64) if sizes is None else sizes
+        own = value + (value - without) * (rows.sum() - rows) / rows
+        clusters = None if sizes is None else np.repeat(np.arange(len(sizes)), sizes)
+        return cls._of(np.repeat(own, rows), clusters, "numbers", bounds, np.repeat(_ROUNDING * abs(own), rows))
+
+    @classmethod
+    def _of(cls, values: Floats, clusters: Ints | None, kind: Kind, bounds: Bounds | None, error: Floats) -> Sample:
+        same = _equal(values, error)
+        if clusters is None:
+            units, scale = whole(values)
+            return cls(values, values, units, scale, None, kind, bounds, same, same)
+        _, numbers = np.unique(clusters, return_inverse=True)
+        sizes = np.bincount(numbers)
+        sums = np.array([math.fsum(some) for some in _grouped(values, numbers, sizes)][: len(sizes)], np.float64)
+        units, scale = whole(sums)
+        errors = np.bincount(numbers, error)
+        return cls(values, sums, units, scale, sizes, kind, bounds, same, _equal(sums / sizes, errors / sizes))
+
+    def ordered(self) -> Sample:
+        """The sample in an order that does not depend on that of its rows, for draws by position."""
+        order = np.lexsort((self.units if self.sizes is None else self.sizes, self.totals))
+        sizes = None if self.sizes is None else self.sizes[order]
+        return replace(self, totals=self.totals[order], units=self.units[order], sizes=sizes)
+
+    @property
+    def n(self) -> int:
+        """The number of rows."""
+        return len(self.values)
+
+    @cached_property
+    def mean(self) -> float:
+        """The mean, rounded once; NaN without rows."""
+        return exact_mean(self.values)
+
+    @property
+    def residuals(self) -> tuple[Floats, int]:
+        """The deviations from the mean, of a cluster the sum of its rows' deviations, as multiples of a power of two.
+
+        The power, of which the exponent is returned too, is near the largest value, so that squares neither overflow
+        nor vanish.
+        """
+        sizes = 1 if self.sizes is None else self.sizes
+        exponent = math.frexp(float(np.abs(self.totals).max(initial=0.0)))[1]
+        return np.ldexp(self.totals, -exponent) - sizes * math.ldexp(self.mean, -exponent), exponent
+
+    @cached_property
+    def spread(self) -> Spread:
+        """The standard error of the mean, its degrees of freedom, and the shape of the residuals.
+
+        With h the share of the rows in a cluster (1/n without clusters) and e its residual, s² = Σ e²/(1 − h)/n²: the
+        estimate CR2 of Bell and McCaffrey 2002, s/√n for rows.  The degrees of freedom are the geometric mean of
+        Satterthwaite's for independent rows and for rows that are equal within each cluster: n − 1 for rows.
+        """
+        count = len(self.units)
+        if count < 2:
+            return Spread(math.nan, math.nan, 0.0, 3.0, count)
+        if self.agree:
+            return Spread(0.0, self._freedom, 0.0, 3.0, count)
+        e, exponent = self.residuals
+        shares = 1 / count if self.sizes is None else self.sizes / self.n
+        squares = e * e
+        error = math.sqrt(exact_sum(squares / (1 - shares))) / self.n
+        total = exact_sum(squares)
+        skew = exact_sum(squares * e) / total**1.5
+        kurtosis = count * exact_sum(squares**2) / total**2
+        return Spread(math.ldexp(error, exponent), self._freedom, skew, kurtosis, count)
+
+    @property
+    def _freedom(self) -> float:
+        return float(len(self.units) - 1) if self.sizes is None else _freedom(self.sizes / self.n)
+
+
+def _kind(first: Floats, second: Floats | None, bounds: Bounds | None) -> tuple[Kind, Bounds | None]:
+    """The kind of values, and their bounds; scores that are all 0 or 1 are flags unless the bounds tell otherwise."""
+    limits = bounds if bounds is not None and all(map(math.isfinite, bounds)) else None
+    both = [first] if second is None else [first, second]
+    flags = bounds in (None, _FLAGS) and all(bool(np.isin(values, _FLAGS).all()) for values in both)
+    limits = _FLAGS if flags else limits
+    if second is None:
+        return "flags" if flags else "numbers", limits
+    return "flag differences" if flags else "numbers", None if limits is None else between(limits)
+
+
+def between(bounds: Bounds) -> Bounds:
+    """The bounds of a difference of two values with these bounds."""
+    return bounds[0] - bounds[1], bounds[1] - bounds[0]
+
+
+def _equal(values: Floats, error: Floats) -> bool:
+    """Whether one number is within the error of every value."""
+    return bool(len(values)) and float((values - error).max()) <= float((values + error).min())
+
+
+def _freedom(shares: Floats) -> float:
+    """Satterthwaite's degrees of freedom: the geometric mean for independent and for equal rows in a cluster."""
+    if shares.min() == shares.max():
+        return float(len(shares) - 1)
+    weights, squares = 1 / (1 - shares), shares**2
+    joint = squares * weights
+    independent = 1 / (squares.sum() + joint.sum() ** 2 - (joint**2).sum())
+    total = squares.sum()
+    own = squares - 2 * shares * squares + squares * total  # the variances of the residuals
+    cross = own - squares
+    sums = {power: float((weights * shares**power).sum()) for power in (2, 3, 4)}
+    pairs = 2 * sums[2] * sums[4] + (sums[2] * total) ** 2 + 2 * sums[3] ** 2 - 4 * sums[2] * sums[3] * total
+    trace = pairs + (weights**2 * (own**2 - cross**2)).sum()
+    equal = (weights * own).sum() ** 2 / trace
+    return float(math.sqrt(independent * min(independent, equal)))
+
+
+def whole(values: NDArray[np.float64]) -> tuple[Ints, float]:
+    """Numbers as integer multiples of 1/scale, where scale is the power of 2 that keeps Σ|value| below 2⁵⁶."""
+    size = exact_sum(np.abs(values).ravel())
+    if size == 0:
+        return np.zeros(values.shape, np.int64), 1.0
+    exponent = min(_BITS - math.frexp(size)[1], 1000)
+    return np.rint(np.ldexp(values, exponent)).astype(np.int64), math.ldexp(1.0, exponent)
+
+
+def _grouped(values: Floats, numbers: Ints, sizes: Ints) -> list[Floats]:
+    order = np.argsort(numbers, kind="stable")
+    return np.split(values[order], np.cumsum(sizes)[:-1])

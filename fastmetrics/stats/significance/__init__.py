@@ -1,0 +1,1 @@
+"""Tests of differences between systems, and the size of experiments."""

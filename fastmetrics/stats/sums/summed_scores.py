@@ -1,0 +1,261 @@
+"""Scores in any form, split by file and summed part by part."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from fastmetrics.core.column_kinds import is_list
+from fastmetrics.core.corpus_counts import add_up
+from fastmetrics.core.frames import Frame, aligned_table, index_columns, open_frame
+from fastmetrics.core.input_columns import is_id, is_repeat
+from fastmetrics.core.missing_queries import MissingQueries
+from fastmetrics.core.plain_layouts import plain_table
+from fastmetrics.core.score_metadata import METADATA, ScoreMetadata
+from fastmetrics.errors import ColumnError, InputError
+from fastmetrics.stats.sums.exact_sums import State
+
+Piece: TypeAlias = "pa.Table | pa.RecordBatch"
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Consecutive tables and record batches; ``again`` says whether they can be read a second time."""
+
+    read: Callable[[], Iterable[Piece]]
+    again: bool
+    notes: Sequence[str] = ()
+    """The columns that were left out, and why."""
+
+    @classmethod
+    def of(cls, scores: Any, needed: Collection[str] = ()) -> Scores:
+        """The source for any input of ``summarize``; raises ``InputError`` for anything else.
+
+        A column that cannot be read, such as mixed objects, is left out unless it is ``needed``.
+        """
+        if isinstance(scores, pa.Table | pa.RecordBatch):
+            return cls(lambda: _pieces([scores]), again=True)
+        if isinstance(scores, pa.RecordBatchReader):
+            return cls(lambda: _with_schema(scores), again=False)
+        if callable(scores):
+            return cls(lambda: _pieces(scores()), again=True)
+        if isinstance(scores, Mapping) or any(
+            hasattr(type(scores), attribute) for attribute in ("columns", "__arrow_c_stream__")
+        ):
+            return cls._of_frame(open_frame(scores), needed)
+        if isinstance(scores, list | tuple) and scores and isinstance(scores[0], Mapping):
+            return cls._of_frame(open_frame(scores), needed)
+        if isinstance(scores, Iterable) and not isinstance(scores, str | bytes):
+            once = isinstance(scores, Iterator) or any(isinstance(item, pa.RecordBatchReader) for item in scores)
+            return cls(lambda: _pieces(scores), again=not once)
+        raise InputError(f"expected a table of scores, got {type(scores).__name__}")
+
+    @classmethod
+    def _of_frame(cls, frame: Frame, needed: Collection[str]) -> Scores:
+        columns, notes = {}, []
+        for name in dict.fromkeys(frame.names):
+            try:
+                columns[name] = pa.concat_tables(frame.read([name])[1]).column(0)
+            except ColumnError as error:
+                if name in needed:
+                    raise
+                notes.append(f"left out: {error}")
+        table = aligned_table(columns)
+        return cls(lambda: [table], again=True, notes=notes)
+
+    def table(self) -> pa.Table:
+        """Everything in one table."""
+        pieces = [p if isinstance(p, pa.Table) else pa.Table.from_batches([p]) for p in self.read()]
+        return pa.concat_tables(pieces) if pieces else pa.table({})
+
+
+def _with_schema(reader: pa.RecordBatchReader) -> Iterator[Piece]:
+    yield plain_table(reader.schema.empty_table())
+    yield from map(plain_table, reader)
+
+
+def _pieces(items: Iterable[Any]) -> Iterator[Piece]:
+    for place, item in enumerate(items):
+        if isinstance(item, pa.RecordBatchReader):
+            yield from _with_schema(item)
+        elif isinstance(item, pa.Table | pa.RecordBatch):
+            yield plain_table(item)
+        else:
+            raise InputError(f"item {place}: expected an Arrow table or record batch, got {type(item).__name__}")
+
+
+def score_columns(schema: pa.Schema) -> list[str]:
+    """The names of the score columns: numeric and boolean columns except ``id``, ``repeat`` and the pandas index.
+
+    Integer and boolean columns that the metadata do not list as metrics were kept by a run and are not scores.
+
+    >>> score_columns(pa.schema({"id": pa.int64(), "token_f1": pa.float64(), "passed": pa.bool_(), "why": pa.string()}))
+    ['token_f1', 'passed']
+    """
+    labels = index_columns(schema)
+    metadata = ScoreMetadata.of_schema(schema)
+    if metadata.n_rows is not None and not metadata.metrics:
+        return []  # the file contains corpus metrics only
+    kinds = _KINDS[:1] if metadata.metrics else _KINDS
+    others = [field for field in schema if not (is_id(field.name) or is_repeat(field.name) or field.name in labels)]
+    return [field.name for field in others if any(kind(field.type) for kind in kinds)]
+
+
+def list_columns(schema: pa.Schema) -> list[str]:
+    """The names of list columns, in which a run stores data of each row for corpus metrics."""
+    return [field.name for field in schema if is_list(field.type)]
+
+
+_KINDS = (pa.types.is_floating, pa.types.is_integer, pa.types.is_boolean, pa.types.is_decimal)
+
+
+class Sums:
+    """Summed parts: a state per score column, the counts of the corpus metrics, and notes on problems."""
+
+    def __init__(self, notes: Iterable[str] = ()) -> None:
+        self.n_rows = 0
+        self.states: dict[str, State] = {}
+        self.lists: set[str] = set()
+        """The list columns that every part has."""
+        self.cautions: list[tuple[Mapping[str, Any], dict[str, list[int]]]] = []
+        """The counts of cautions, summed over the parts whose metrics have the same options."""
+        self._missing_queries: dict[str, MissingQueries] = {}
+        """The judged queries that evaluated runs lack, summed over the parts with the same rule."""
+        self.declared: dict[str, Any] = {}
+        """The stored declarations of scores."""
+        self._counts: dict[str, list[list[int]]] = {}
+        self._n_parts = 0
+        self._names: list[str] | None = None
+        self._notes: dict[str, None] = dict.fromkeys(notes)
+        self._part: _Part | None = None
+
+    def add(self, piece: Piece) -> None:
+        """Add one table or batch; batches of one file are adjacent and have its metadata."""
+        names = score_columns(piece.schema)
+        if self._names is None:
+            self._names = names
+            self.states = {name: State() for name in names}
+            self.lists = set(list_columns(piece.schema))
+        self.lists &= set(list_columns(piece.schema))
+        if len(set(names)) < len(names):
+            raise ColumnError(f"two score columns have the same name; found {', '.join(map(repr, names))}")
+        if names != self._names:
+            differing = sorted(set(names) ^ set(self._names)) or names
+            raise ColumnError(f"the parts differ in their score columns: {', '.join(map(repr, differing))}")
+        metadata = (piece.schema.metadata or {}).get(METADATA)
+        if self._part is not None and (self._part.text != metadata or (self._part.whole and piece.num_rows)):
+            self.close()
+        if self._part is None:
+            self._part = _Part(metadata, names)
+            self._declare(self._part.metadata.declared or {})
+        self._part.add(piece)
+
+    def close(self) -> None:
+        """End the current part, whose number of rows is then known."""
+        if self._part is None:
+            return
+        part, self._part = self._part, None
+        self.n_rows += part.n_rows
+        if part.n_rows or part.metadata.counts:
+            self._n_parts += 1
+        for name, state in part.states.items():
+            note = part.settle(name)
+            if note:
+                self._notes[note] = None
+            if part.whole:
+                state.add_errors(part.metadata.n_rejected or 0)
+            self.states[name] = self.states[name].merge(state)
+        for name, vector in (part.metadata.counts or {}).items():
+            self._counts.setdefault(name, []).extend([vector] if part.whole else [])
+        lacking = part.metadata.missing_queries
+        if part.whole and lacking is not None:
+            before = self._missing_queries.get(lacking.rule, MissingQueries(0, 0, lacking.rule))
+            self._missing_queries[lacking.rule] = before + lacking
+        settings = part.metadata.options or {}
+        alike = [counts for options, counts in self.cautions if options == settings]
+        others = [entry for entry in self.cautions if entry[0] != settings]
+        self.cautions = [*others, (settings, add_up([*alike, part.cautions]))]
+
+    def _declare(self, declared: Mapping[str, Any]) -> None:
+        """Add the declarations of a part; raises ``ColumnError`` if another part declares a score otherwise."""
+        for name, declaration in declared.items():
+            if self.declared.setdefault(name, declaration) != declaration:
+                raise ColumnError(f"the parts declare {name!r} differently: {self.declared[name]} and {declaration}")
+
+    @property
+    def counts(self) -> dict[str, list[int]]:
+        """The summed counts of each corpus metric that every part has."""
+        complete = {name: vectors for name, vectors in self._counts.items() if not self._is_torn(vectors)}
+        return {name: [sum(column) for column in zip(*vectors, strict=True)] for name, vectors in complete.items()}
+
+    @property
+    def corpus(self) -> list[str]:
+        """The corpus metrics in any part so far."""
+        return [*self._counts, *(() if self._part is None else self._part.metadata.counts or ())]
+
+    @property
+    def notes(self) -> list[str]:
+        """The notes for the reader of the sums."""
+        torn = [name for name, vectors in self._counts.items() if self._is_torn(vectors)]
+        left_out = f"left out, because some parts lack the counts of their rows: {', '.join(torn)}"
+        lacking = [note for queries in self._missing_queries.values() for note in queries.notes]
+        return [*self._notes, *([left_out] if torn else []), *lacking]
+
+    def _is_torn(self, vectors: list[list[int]]) -> bool:
+        return len(vectors) != self._n_parts or len({len(vector) for vector in vectors}) != 1
+
+
+@dataclass(frozen=True)
+class Collected:
+    """Scores in another system, already summed.
+
+    ``values`` returns the scores of a column at each call; ``release`` frees the data in the other system.
+    """
+
+    sums: Sums
+    values: Callable[[str], Iterator[NDArray[np.float64]]]
+    release: Callable[[], Any] = lambda: None
+
+
+class _Part:
+    """The rows of one file: their sums, and its metadata."""
+
+    def __init__(self, text: bytes | None, names: Iterable[str]) -> None:
+        self.text = text
+        self.metadata = ScoreMetadata.of_text(text)
+        self.n_rows = 0
+        self.states = {name: State() for name in names}
+
+    def add(self, piece: Piece) -> None:
+        self.n_rows += piece.num_rows
+        for name, state in self.states.items():
+            state.add(piece.column(name))
+
+    @property
+    def whole(self) -> bool:
+        """Whether these are exactly the rows described by the metadata."""
+        return self.n_rows == self.metadata.rows
+
+    @property
+    def cautions(self) -> dict[str, list[int]]:
+        """Per score, the number of rows with its caution (none if unknown), and the number of scored rows."""
+        scored = {name: [0, state.n + state.n_undefined] for name, state in self.states.items()}
+        return {**scored, **((self.metadata.cautions or {}) if self.whole else {})}
+
+    def settle(self, name: str) -> str | None:
+        """Split a column's nulls as the metadata count them; add a note if that is impossible."""
+        state, counts = self.states[name], (self.metadata.metrics or {}).get(name)
+        if counts is None or state.n_missing == 0:
+            return None
+        if counts.n_rows != self.n_rows:
+            rows = f"{counts.n_rows:,} rows, but there are {self.n_rows:,}"
+            return f"every null is counted as missing: the metadata describe {rows}"
+        if counts.n_missing + counts.n_undefined + counts.n_error != state.n_missing:
+            return f"every null of {name} is counted as missing: the metadata do not count {state.n_missing:,} nulls"
+        state.tell_apart(counts.n_undefined, counts.n_error)
+        return None
