@@ -71,7 +71,7 @@ def answer(
     ] = 1,
     retry: Annotated[list[str] | None, typer.Option(help=descriptions(JudgeOptions)["retry"])] = None,
     sample: Sample = None,
-    seed: Seed = 1,
+    seed: Seed = 0,
     dry_run: DryRun = False,
     files: Files,
     resume: Resume = False,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 import typer
@@ -39,6 +40,22 @@ from fastmetrics.engines.run_settings import FileSettings
 from fastmetrics.errors import OptionError
 
 
+@dataclass(frozen=True, kw_only=True)
+class Stopping:
+    """When judging ends before the last row."""
+
+    until: Annotated[
+        str | None,
+        typer.Option(
+            help="Stop judging when this is met: 'correctness.delta.low > 0 or width < 0.02'. Rows are judged in "
+            "random order; the other rows get the status unasked."
+        ),
+    ] = None
+    baseline: Annotated[
+        str | None, typer.Option(help="Earlier judgements of the same ids, for delta in --until.", metavar="FILE")
+    ] = None
+
+
 def judge(
     table: Table,
     *,
@@ -51,17 +68,8 @@ def judge(
     lists: TextLists = None,
     keep: Keep = None,
     sample: Sample = None,
-    seed: Seed = 1,
-    until: Annotated[
-        str | None,
-        typer.Option(
-            help="Stop judging when this is met: 'correctness.delta.low > 0 or width < 0.02'. Rows are judged in "
-            "random order; the other rows get the status unasked."
-        ),
-    ] = None,
-    baseline: Annotated[
-        str | None, typer.Option(help="Earlier judgements of the same ids, for delta in --until.", metavar="FILE")
-    ] = None,
+    seed: Seed = 0,
+    stopping: Stopping,
     dry_run: DryRun = False,
     files: Files,
     resume: Resume = False,
@@ -91,7 +99,7 @@ def judge(
         from fastmetrics.derive.dry_run import estimate_judging
 
         typer.echo(str(estimate_judging(table, judging, **reading)))
-        if until is not None:
+        if stopping.until is not None:
             typer.echo("these are the calls for all rows; --until may end before")
         return
     if output is None:
@@ -104,8 +112,8 @@ def judge(
             judging,
             output=output,
             **reading,
-            until=until,
-            baseline=baseline,
+            until=stopping.until,
+            baseline=stopping.baseline,
             keep=name_list(keep, "--keep"),
             resume=resume,
             overwrite=overwrite,

@@ -18,7 +18,7 @@ def sample_rows(
     ],
     n: Annotated[int, typer.Option("-n", help="Number of rows.")] = 200,
     strategy: Annotated[str, typer.Option(help="Strategy: random, stratified (by score) or disagreement.")] = "random",
-    seed: Seed = 1,
+    seed: Seed = 0,
     score: Annotated[str | None, typer.Option(help="The column of scores; by default the only judged column.")] = None,
     label: Annotated[str, typer.Option(help="The name of the empty column for labels.")] = "human",
     texts: Annotated[str | None, typer.Option(help="The file that was judged, for its texts.", metavar="FILE")] = None,

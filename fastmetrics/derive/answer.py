@@ -63,7 +63,7 @@ def answer(
     repeats: int = 1,
     retry: Sequence[str] | str = (),
     sample: int | None = None,
-    seed: int = 1,
+    seed: int = 0,
     files: FileSettings | None = None,
     resume: bool = False,
     overwrite: bool = False,

@@ -63,7 +63,7 @@ def estimate_judging(
     schema: str | None = None,
     lists: Sequence[str] | str = (),
     sample: int | None = None,
-    seed: int = 1,
+    seed: int = 0,
     files: FileSettings | None = None,
 ) -> Estimate:
     """The calls that :func:`judge` would make with the same arguments; reads all rows and sends nothing.
@@ -95,7 +95,7 @@ def estimate_answering(
     repeats: int = 1,
     retry: Sequence[str] | str = (),
     sample: int | None = None,
-    seed: int = 1,
+    seed: int = 0,
     files: FileSettings | None = None,
 ) -> Estimate:
     """The calls that :func:`answer` would make, as in :func:`estimate_judging`.

@@ -47,7 +47,7 @@ def judge(
     keep: Sequence[str] | str = (),
     lists: Sequence[str] | str = (),
     sample: int | None = None,
-    seed: int = 1,
+    seed: int = 0,
     until: str | None = None,
     baseline: Any = None,
     files: FileSettings | None = None,

@@ -69,7 +69,7 @@ def test_judging_ends_when_the_interval_is_narrow(tmp_path):
         assert known.reading("low") <= known.reading("mean") <= known.reading("high")
         assert made.summary["judge_safety"].n == asked
         assert made.summary["judge_safety"].n_error == 0
-        assert f"'safety.width < 1' is met: {asked} of 600 rows judged, in random order (seed 1)" in made.summary.notes
+        assert f"'safety.width < 1' is met: {asked} of 600 rows judged, in random order (seed 0)" in made.summary.notes
         figures = fm.summarize(tmp_path / "o.jsonl")["judge_safety"]
         assert (figures.n, figures.n_error, figures.n_undefined) == (asked, 0, 600 - asked)
         assert fm.gate(tmp_path / "o.jsonl", "judge_safety >= 4").passed
@@ -149,10 +149,10 @@ def test_a_change_against_a_baseline_ends_judging(tmp_path):
         ]
         done = program(*command)
         assert (done.code, judge.count - before) == (0, asked), done.err
-        assert f"'delta.low > 0' is met: {asked} of 400 rows judged, in random order (seed 1)" in done.out
+        assert f"'delta.low > 0' is met: {asked} of 400 rows judged, in random order (seed 0)" in done.out
         assert "judge_safety change: 2" in done.out
         metadata = ScoreFile.open(tmp_path / "p.parquet").metadata
-        assert metadata.until == {"condition": "delta.low > 0", "seed": 1, "baseline": "before.jsonl"}
+        assert metadata.until == {"condition": "delta.low > 0", "seed": 0, "baseline": "before.jsonl"}
         assert metadata.ended_by_until["rows"] == asked
 
 
@@ -161,7 +161,7 @@ def test_a_condition_that_is_not_met_judges_all_rows(tmp_path):
     with judge_server(reply=good) as judge:
         rows, made = judged(tmp_path, judge, path, until="safety.high < 2")
         assert (statuses(rows), judge.count, made.ended.met) == ({"ok": 50}, 50, False)
-        assert "'safety.high < 2' is not met: 50 of 50 rows judged, in random order (seed 1)" in made.summary.notes
+        assert "'safety.high < 2' is not met: 50 of 50 rows judged, in random order (seed 0)" in made.summary.notes
         empty = jsonl(tmp_path / "one.jsonl", {"id": 1, "question": "question 1?", "answer": "answer 1"})
         rows, made = judged(tmp_path, judge, empty, "e.jsonl", until="n >= 5")
         assert (statuses(rows), made.ended.rows) == ({"ok": 1}, 1)

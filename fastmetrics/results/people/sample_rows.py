@@ -29,7 +29,7 @@ def sample_rows(
     *,
     n: int = 200,
     strategy: Strategy = "random",
-    seed: int = 1,
+    seed: int = 0,
     score: str | None = None,
     label: str = "human",
     texts: Any = None,

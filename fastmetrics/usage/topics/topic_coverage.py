@@ -156,7 +156,7 @@ def topic_coverage(
     - ``log``: a table or files of a log
     - ``topics``: the number of topics
     - ``k``: the positions of each ranking to count
-    - ``seed``: the seed of all draws
+    - ``seed``: the seed of all draws; by default 42, as in the source
     - ``embedder``: the embedding model of texts without vectors
     - ``cache``: the folder that stores the embeddings
     - ``chunks``: the table of all chunks

@@ -117,7 +117,7 @@ def project(
     - ``method``: ``pca``, ``pacmap`` or ``umap``
     - ``dims``: 2 or 3
     - ``sample``: the rows that the method is fitted on
-    - ``seed``: the seed of all draws
+    - ``seed``: the seed of all draws; by default 42, as in the source
     - ``column``: the column of vectors; by default the only one
     - ``threads``: the number of threads; by default one for each core
 
