@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import fastmetrics as fm
+from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.core.prices import Price
 from fastmetrics.derive.budget import Budget
 from fastmetrics.derive.call import Answer, CallMaker, Message, Model
@@ -157,3 +158,31 @@ def test_a_requested_wait_holds_back_every_call_and_no_longer():
         return now[0]
 
     assert asyncio.run(run()) == 0.25
+
+
+def repeated_prompts(server, folder, **settings):
+    """A judge's run over many batches of rows with two prompts."""
+    table = {"question": [f"q{n % 2}" for n in range(80)], "answer": ["a"] * 80}
+    asked = {"base_url": server.url, "store": folder / "s.sqlite", "concurrency": 2, "max_unparsed": 0, **settings}
+    return judged_files(table, fm.JudgeSettings("safety", "m", **asked), folder)
+
+
+@pytest.mark.timeout(60)
+def test_prompts_of_several_batches_are_sent_once_and_are_no_calls_of_an_earlier_run(tmp_path, monkeypatch):
+    monkeypatch.setattr(SIZES, "asked_rows", 4)
+    with judge_server(delay=0.3) as server:
+        spending = repeated_prompts(server, tmp_path).spending
+        assert (spending.requests, server.count, spending.found) == (2, 2, 0)
+        (tmp_path / "o.parquet").unlink()
+        spending = repeated_prompts(server, tmp_path).spending
+        assert (spending.requests, server.count, spending.found) == (0, 2, 2 * 80 // 4)
+
+
+def test_the_tokens_of_prompts_and_replies_count_against_the_limit_per_minute(tmp_path, monkeypatch):
+    counted = []
+    monkeypatch.setattr(RateLimits, "used", lambda self, guessed, tokens: counted.append(tokens))
+    usage = {"prompt_tokens": 70, "completion_tokens": 3}
+    with judge_server(reply=lambda body: completion("x") | {"usage": usage}) as server:
+        bot = fm.GivenContextsBot("m", template="{question}", base_url=server.url, store=tmp_path / "s.sqlite", tpm=1e9)
+        fm.answer({"question": ["q", "r"]}, bot)
+    assert counted == [73, 73]

@@ -232,6 +232,13 @@ def test_document_judged_twice_raises_unless_first_counts():
     assert found.per_query.to_pydict() == {"query_id": ["q", "p"], "mrr": [0.0, 1.0], "num_rel": [0.0, 1.0]}
 
 
+def test_documents_listed_again_are_counted_over_all_queries():
+    queries = ["p", "p", "q", "q", "q", "r", "r"]
+    run = pa.table({"qid": queries, "docno": ["a", "a", "a", "b", "a", "b", "b"], "sim": [1.0] * 7})
+    judged = {query: {"a": 1} for query in "pqr"}
+    assert fm.rank(run, judged, "mrr", duplicates="first").n_duplicates == 3
+
+
 def test_duplicates_are_those_of_the_judgements_of_several_runs_too():
     judged = pa.table({"qid": ["q", "q"], "docid": ["a", "a"], "rel": [1, 0]})
     runs = {"one": {"q": {"a": 1}}, "two": {"q": {"b": 2, "a": 1}}}

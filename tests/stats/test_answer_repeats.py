@@ -115,6 +115,18 @@ def test_one_run_may_have_repeats_alone():
     assert not fm.compare({"a": means(a), "b": b}, metrics="m").repeats
 
 
+def test_numbered_answers_may_be_more_to_one_question_than_to_another():
+    runs = {
+        "a": {"id": ["p", "p", "q"], "repeat": [1, 2, 1], "token_f1": [0.2, 0.4, 0.5]},
+        "b": {"id": ["p", "q", "q", "q"], "repeat": [1, 1, 2, 3], "token_f1": [0.5, 0.1, 0.2, 0.6]},
+    }
+    found = fm.compare(runs)["token_f1"]
+    assert (found.n_paired, found.mean_baseline, found.mean_other) == (2, pytest.approx(0.4), pytest.approx(0.4))
+    unnumbered = {name: {key: run[key] for key in ("id", "token_f1")} for name, run in runs.items()}
+    with pytest.raises(InputError, match="the id 'p' occurs in 2 rows"):
+        fm.compare(unnumbered)
+
+
 def test_answers_of_failed_calls_leave_the_mean_of_the_rest():
     a = repeated(1).to_pydict()
     a["m"][0] = None
