@@ -12,6 +12,7 @@ from typing import Any, TypeVar, cast
 
 import numba
 import numpy as np
+from numba.extending import intrinsic
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -36,6 +37,19 @@ def leaf(function: F) -> F:
 def inline(function: F) -> F:
     """A part of a kernel, inlined into each kernel that calls it, so that passing arrays costs nothing."""
     return function if _interpreted() else _jit(function, inline="always")
+
+
+def instruction(code: Callable[..., Any]) -> Callable[[F], F]:
+    """A function for kernels that compiles to the LLVM instructions that ``code`` writes.
+
+    ``code`` is what ``numba.extending.intrinsic`` takes.  The decorated function says the same in Python, for
+    ``NUMBA_DISABLE_JIT=1``.
+    """
+
+    def choose(meaning: F) -> F:
+        return meaning if _interpreted() else cast(F, intrinsic(code))
+
+    return choose
 
 
 def _compiled(function: F, **private: Any) -> F:

@@ -13,10 +13,14 @@ from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.kernels.text import folding as words
 from fastmetrics.kernels.text import retokenize as rewrite
 from fastmetrics.kernels.text import sacrebleu_tokenizers as bleu
+from fastmetrics.kernels.text import tokenize as kernel
 from fastmetrics.kernels.text import vocabulary
+from fastmetrics.kernels.text.byte_blocks import BLOCK
+from fastmetrics.kernels.text.word_edges import Blocks, Rules
 from fastmetrics.text import unicode
 from fastmetrics.text.conventions import Convention, convention
 from fastmetrics.text.stemmer import stem
+from fastmetrics.text.word_rules import folded_rules, rules_of
 
 T = TypeVar("T")
 
@@ -39,7 +43,7 @@ class Vocabulary:
             sizes=np.zeros(2, np.int64),
         )
         if convention.leave_out:
-            self._number(fold(text_of_strings(convention.leave_out), convention), skip=0)
+            self._number(text_of_strings(convention.leave_out), rules_of(convention), skip=0)
 
     def __len__(self) -> int:
         return int(self.arrays.sizes[0])
@@ -71,24 +75,43 @@ class Vocabulary:
 
     def tokenize(self, text: Text) -> Tokens:
         """The tokens of every string in ``text``."""
-        return self._number(fold(text, self.convention), skip=len(self.convention.leave_out))
+        if self.convention.frame is not None:
+            return self.cut(fold(text, self.convention))
+        return self._number(text, rules_of(self.convention), skip=len(self.convention.leave_out))
 
     def cut(self, folded: Folded) -> Tokens:
         """The words of text that is already folded."""
-        return self._number(folded, skip=0)
-
-    def _number(self, folded: Folded, skip: int) -> Tokens:
         bounds = folded.bounds
-        n = len(bounds) - 1
-        ids = np.empty(int(bounds[-1]) // 2 + 1, np.int32)
-        state = np.zeros(n + 4, np.int64)
-        strip = self.convention.strip
-        self._grow(int(bounds[-1]) // 64 - len(self), 0)  # grow in advance for one new word in ten
-        while not vocabulary.cut(folded.data, bounds, strip, skip, self.arrays, ids, state):
-            row, n_words = state[:2]
-            self._grow(int(n_words), int(bounds[row + 1] - bounds[row]) // 8)
-        tokens = Tokens(ids[: state[2]], state[3:-1], state[4:], len(self))
+        text = Text(folded.data, bounds[:-1], bounds[1:] - 1, np.ones(len(bounds) - 1, np.bool_))
+        tokens = self._number(text, folded_rules(), skip=0)
         return tokens if folded.places is None else tokens.take(folded.places)
+
+    def _number(self, text: Text, rules: Rules, skip: int) -> Tokens:
+        lengths = text.stops - text.starts
+        size = int(lengths.sum())
+        output = kernel.Output(
+            ids=np.empty(size // 2 + len(text) + 1, np.int32),
+            bounds=np.zeros(len(text) + 1, np.uint64),
+            left=np.zeros(len(text), np.bool_),
+            state=np.zeros(3, np.int64),
+        )
+        data, starts, stops = _frozen(text.data), _frozen(text.starts), _frozen(text.stops)
+        work = _work(int(lengths.max(initial=0)))
+        self._grow(size // 64 - len(self), 0)  # grow in advance for one new word in ten
+        while not kernel.tokenize(data, starts, stops, rules, np.uint64(skip), self.arrays, work, output):
+            self._grow(int(output.state[1]), int(output.state[2]))
+        bounds = output.bounds.view(np.int64)
+        tokens = Tokens(output.ids[: bounds[-1]], bounds[:-1], bounds[1:], len(self))
+        left = np.flatnonzero(output.left)
+        return tokens if len(left) == 0 else self._with_prepared(tokens, text, left, rules, skip)
+
+    def _with_prepared(self, tokens: Tokens, text: Text, rows: Ints, rules: Rules, skip: int) -> Tokens:
+        """The tokens, with those of the texts ``rows``, which Python prepares, after the others."""
+        prepared = text_of_strings([self.convention.prepare(string) for string in text.take(rows).strings()])
+        more = self._number(prepared, rules, skip)
+        starts, stops = tokens.starts.copy(), tokens.stops.copy()
+        starts[rows], stops[rows] = more.starts + len(tokens.ids), more.stops + len(tokens.ids)
+        return Tokens(np.concatenate([tokens.ids, more.ids]), starts, stops, len(self))
 
     def _grow(self, n_words: int, n_tails: int) -> None:
         """Make room for more words and bytes; words keep their numbers."""
@@ -221,6 +244,28 @@ class Wordbook:
     def full(self) -> bool:
         """Whether a new book is needed."""
         return any(len(vocabulary) > SIZES.wordbook_words for vocabulary in self._vocabularies.values())
+
+
+def _work(longest: int) -> kernel.Work:
+    """Arrays to work in, for texts of at most ``longest`` bytes."""
+    size = max(kernel.CHUNK_BYTES, 2 * longest) + 4 * BLOCK
+    n_words = kernel.CHUNK_WORDS + longest // 2 + 2
+    blocks = Blocks(
+        raw=np.zeros(size, np.uint8),
+        folded=np.zeros(size, np.uint8),
+        spaces=np.empty(longest // (BLOCK // 2) + 4, np.uint64),
+        marks=np.empty(longest // (BLOCK // 2) + 4, np.uint64),
+        joints=np.empty(longest // 2 + 2, np.uint64),
+    )
+    ends = np.empty(kernel.CHUNK_BYTES // BLOCK + 1, np.uint64)
+    return kernel.Work(blocks, np.empty(2 * n_words, np.uint64), ends, np.empty(4 * n_words, np.uint64))
+
+
+def _frozen(array: Any) -> Any:
+    """A contiguous view without the right to write, the only kind that the kernel is compiled for."""
+    view = np.ascontiguousarray(array).view()
+    view.setflags(write=False)
+    return view
 
 
 def _enough(size: int, least: int) -> int:

@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 
 import fastmetrics as fm
+from fastmetrics import text
 from fastmetrics.core.arrays import text_of_strings
 from fastmetrics.text.tokenize import Wordbook
+from tests.reference.text import CONVENTIONS as REFERENCES
 
 MIX, STIR = 0x9E3779B97F4A7C15, 0xD6E8FEB86659FD93
 UNMIX, UNSTIR = (pow(factor, -1, 1 << 64) for factor in (MIX, STIR))
@@ -130,3 +132,30 @@ def test_vocabulary_grows_beyond_initial_tables() -> None:
     turned = [" ".join(reversed(answer.split())) for answer in answers]
     assert fm.token_f1(answers, turned, threads=1).tolist() == [1.0] * 100
     assert fm.token_f1(answers, turned[1:] + turned[:1], threads=1).tolist() == [0.0] * 100
+
+
+PARTS = [*"xЖЁяÉΩΠΣשب٣中’«—\u212a\x00-' \u2028", "..."]
+
+
+@pytest.mark.parametrize("name", REFERENCES)
+def test_words_at_the_borders_of_blocks_are_those_of_the_definition(name: str) -> None:
+    """Text is folded in blocks of 64 bytes: each character and pair at every place around a border."""
+    pairs = [one + other for one in PARTS for other in PARTS]
+    texts = [
+        f"{'a' * size}{part}Bc. {part} d" for size in (0, *range(58, 66), *range(122, 130)) for part in PARTS + pairs
+    ]
+    for sliced in (texts, [value.rstrip() for value in texts]):
+        assert text.tokens(sliced, name) == [REFERENCES[name](value) for value in sliced]
+
+
+def test_every_letter_of_two_bytes_is_lower_cased_as_in_python() -> None:
+    letters = [chr(code) for code in range(0x80, 0x800)]
+    texts = [f"a{letter} {letter}{letter.upper()}{letter * 40}" for letter in letters]
+    assert text.tokens(texts, "split") == [value.lower().split() for value in texts]
+
+
+def test_texts_of_all_lengths_are_read_to_their_last_byte_and_not_beyond() -> None:
+    """The last text ends where its buffer ends."""
+    for size in range(200):
+        words = ["b" * size, "я" * size, "c"]
+        assert text.tokens(words, "split") == [[word] if word else [] for word in words]

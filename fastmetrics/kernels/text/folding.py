@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from fastmetrics.core.arrays import Bytes, Flags, Ids, Ints
-from fastmetrics.kernels.jit import inline, kernel
+from fastmetrics.kernels.jit import inline, kernel, leaf
 
 # An entry of a fold table contains the replacement character in its low bits, and these flags.
 CODE = 0x1FFFFF
@@ -69,15 +69,47 @@ def emit(entry: int, out: Bytes, j: int) -> int:
     """Write the replacement in a table's ``entry`` at ``out[j]``; return the next position."""
     if entry & DELETE:
         return j
-    if entry & RAW:
-        out[j] = entry & 0xFF
-        return j + 1
     if entry & ALONE:
         out[j] = 0x20
-        j = encode(entry & CODE, out, j + 1)
+        j += 1
+    if entry & RAW:
+        out[j] = entry & 0xFF
+        j += 1
+    else:
+        j = encode(entry & CODE, out, j)
+    if entry & ALONE:
         out[j] = 0x20
-        return j + 1
-    return encode(entry & CODE, out, j)
+        j += 1
+    return j
+
+
+@inline
+def fold_text(data: Bytes, i: int, stop: int, bytemap: Ids, codemap: Ids, out: Bytes, j: int) -> tuple[int, int]:
+    """Fold the text ``data[i:stop]`` to ``out[j:]``; return its end there, and the flags of its characters."""
+    met = 0
+    while i < stop:
+        entry = bytemap[data[i]]
+        if entry & SLOW:
+            code, i = decode(data, i)
+            entry = codemap[code if code < len(codemap) else 0]
+            met |= entry
+            j = emit(entry, out, j)
+            continue
+        out[j] = entry & 0xFF
+        j += entry >> 8
+        i += 1
+        while i + 8 <= stop and data[i] < 0x80:
+            before, union = j, 0
+            for t in range(8):
+                entry = bytemap[data[np.uint64(i + t)]]  # unsigned: Numba omits the test for negative indices
+                union |= entry
+                out[np.uint64(j)] = entry & 0xFF
+                j += entry >> 8
+            if union & SLOW:
+                j = before
+                break
+            i += 8
+    return j, met
 
 
 @kernel
@@ -89,32 +121,9 @@ def fold(data: Bytes, starts: Ints, stops: Ints, bytemap: Ids, codemap: Ids, out
     marks = np.zeros(len(starts), np.int32)
     j = bounds[0]
     for row in range(len(starts)):
-        i, stop, met = starts[row], stops[row], 0
-        while i < stop:
-            entry = bytemap[data[i]]
-            if entry & SLOW:
-                code, i = decode(data, i)
-                entry = codemap[code if code < len(codemap) else 0]
-                met |= entry
-                j = emit(entry, out, j)
-                continue
-            out[j] = entry & 0xFF
-            j += entry >> 8
-            i += 1
-            while i + 8 <= stop and data[i] < 0x80:
-                before, union = j, 0
-                for t in range(8):
-                    entry = bytemap[data[np.uint64(i + t)]]  # unsigned: Numba omits the test for negative indices
-                    union |= entry
-                    out[np.uint64(j)] = entry & 0xFF
-                    j += entry >> 8
-                if union & SLOW:
-                    j = before
-                    break
-                i += 8
+        j, marks[row] = fold_text(data, starts[row], stops[row], bytemap, codemap, out, j)
         out[j] = 0x20
         j += 1
-        marks[row] = met
         bounds[row + 1] = j
     return marks
 
@@ -128,19 +137,24 @@ def blank(data: Bytes, bounds: Ints, rows: Ints) -> None:
 
 @kernel
 def drop_articles(data: Bytes, bounds: Ints, rows: Ints, is_word: Flags) -> None:
-    """Overwrite with spaces every maximal run of word characters that is "a", "an" or "the"."""
+    """Drop the articles of the texts ``rows``."""
     for row in rows:
-        i = begin = bounds[row]
-        stop = bounds[row + 1]
-        while i < stop:
-            code, after = decode(data, i)
-            if code >= len(is_word) or not is_word[code]:
-                blank_article(data, begin, i)
-                begin = after
-            i = after
+        drop_articles_of(data, bounds[row], bounds[row + 1], is_word)
 
 
-@kernel
+@leaf
+def drop_articles_of(data: Bytes, begin: int, stop: int, is_word: Flags) -> None:
+    """Overwrite with spaces every maximal run of word characters that is "a", "an" or "the"."""
+    i = begin
+    while i < stop:
+        code, after = decode(data, i)
+        if code >= len(is_word) or not is_word[code]:
+            blank_article(data, begin, i)
+            begin = after
+        i = after
+
+
+@leaf
 def blank_article(data: Bytes, begin: int, end: int) -> None:
     """Overwrite ``data[begin:end]`` with spaces if it is an article."""
     n = end - begin
@@ -150,4 +164,5 @@ def blank_article(data: Bytes, begin: int, end: int) -> None:
     an = n == 2 and data[begin] == 97 and data[begin + 1] == 110
     the = n == 3 and data[begin] == 116 and data[begin + 1] == 104 and data[begin + 2] == 101
     if a or an or the:
-        data[begin:end] = 32
+        for p in range(begin, end):
+            data[p] = 0x20

@@ -1,4 +1,4 @@
-"""Conversion of folded text to word ids: find the bounds of the words, then look up each word.
+"""The numbers of words: each distinct word of folded text is looked up in a hash table, and added if it is new.
 
 A word has no zero byte, so its first sixteen bytes, padded with zeros, are two 64-bit numbers that identify a shorter
 word and its length; only longer words have further bytes to hash and to compare.
@@ -10,8 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fastmetrics.core.arrays import Bytes, Flags, Ids, Ints, Uint64s
-from fastmetrics.kernels.jit import inline, kernel
+from fastmetrics.core.arrays import Bytes, Ids, Ints, Uint64s
+from fastmetrics.kernels.jit import inline, kernel, leaf
+from fastmetrics.kernels.text.byte_blocks import eight, prefetch
 
 _ALL = (1 << 64) - 1
 _FIRST = np.array([_ALL >> (64 - 8 * min(n, 8)) for n in range(17)], np.uint64)
@@ -20,8 +21,7 @@ _MIX = np.uint64(0x9E3779B97F4A7C15)
 _STIR = np.uint64(0xD6E8FEB86659FD93)
 _TAG = np.uint64(0xFFFFFFFF00000000)
 _NUMBER = np.uint64(0x00000000FFFFFFFF)
-_U0, _U1, _U2, _U3, _U4, _U5, _U6, _U7, _U8 = (np.uint64(n) for n in range(9))
-_U16, _U24, _U32 = (np.uint64(n) for n in (16, 24, 32))
+_U0, _U1, _U2, _U3, _U8, _U16, _U32 = (np.uint64(n) for n in (0, 1, 2, 3, 8, 16, 32))
 
 
 class Words(NamedTuple):
@@ -40,50 +40,12 @@ class Words(NamedTuple):
 
 
 @inline
-def load(data: Bytes, p: np.uint64) -> np.uint64:
-    """The eight bytes from byte ``p`` on; the compiler turns this into one load."""
-    low = np.uint64(data[p]) | np.uint64(data[p + _U1]) << _U8
-    low |= np.uint64(data[p + _U2]) << _U16 | np.uint64(data[p + _U3]) << _U24
-    high = np.uint64(data[p + _U4]) | np.uint64(data[p + _U5]) << _U8
-    high |= np.uint64(data[p + _U6]) << _U16 | np.uint64(data[p + _U7]) << _U24
-    return low | high << _U32
-
-
-@inline
-def find_edges(text: Bytes, turns: Flags, edges: Uint64s) -> int:
-    """Write the start and end of each word, without branches; return the number of positions."""
-    turns[0] = text[0] != 0x20
-    for p in range(1, len(text)):
-        turns[p] = (text[p] == 0x20) != (text[p - 1] == 0x20)
-    n = _U0
-    for p in range(len(text)):
-        edges[n] = p
-        n += np.uint64(turns[p])
-    return np.int64(n)
-
-
-@inline
-def trim(data: Bytes, begin: int, strip: Flags, edges: Uint64s, n_words: int) -> int:
-    """Strip the bytes in ``strip`` from both ends of words, drop empty words; return the number of remaining words."""
-    end = 0
-    for w in range(0, 2 * n_words, 2):
-        first, last = begin + np.int64(edges[w]), begin + np.int64(edges[w + 1])
-        while first < last and strip[data[first]]:
-            first += 1
-        while first < last and strip[data[last - 1]]:
-            last -= 1
-        edges[end], edges[end + 1] = first - begin, last - begin
-        end += 2 * (first < last)
-    return end >> 1
-
-
-@inline
 def tail(data: Bytes, p: np.uint64, n: np.uint64, k: np.uint64) -> np.uint64:
     """Bytes ``k`` to ``k + 8`` of the ``n`` bytes from byte ``p`` on, padded with zeros."""
-    return load(data, p + k) & _FIRST[min(n - k, _U8)]
+    return eight(data, p + k) & _FIRST[min(n - k, _U8)]
 
 
-@kernel
+@leaf
 def hash_tail(data: Bytes, p: np.uint64, n: np.uint64, key: np.uint64) -> np.uint64:
     """A hash of ``key`` and of the bytes from the seventeenth on."""
     k = _U16
@@ -93,7 +55,7 @@ def hash_tail(data: Bytes, p: np.uint64, n: np.uint64, key: np.uint64) -> np.uin
     return key
 
 
-@kernel
+@leaf
 def same_tail(tails: Uint64s, at: int, data: Bytes, p: np.uint64, n: np.uint64) -> bool:
     """Whether the bytes from the seventeenth on equal those stored at ``tails[at:]``."""
     k, same = _U16, True
@@ -104,7 +66,7 @@ def same_tail(tails: Uint64s, at: int, data: Bytes, p: np.uint64, n: np.uint64) 
     return same
 
 
-@kernel
+@leaf
 def keep_tail(tails: Uint64s, at: int, data: Bytes, p: np.uint64, n: np.uint64) -> int:
     """Store the bytes from the seventeenth on at ``tails[at:]``; return their end."""
     k = _U16
@@ -137,76 +99,89 @@ def bits(n: int) -> int:
     return exponent
 
 
-@inline
-def key_of(data: Bytes, p: np.uint64, n: np.uint64) -> tuple[np.uint64, np.uint64, np.uint64]:
-    """The first sixteen of the ``n`` bytes from byte ``p`` on, as two numbers, and a hash of them."""
-    size = min(n, _U16)
-    low, high = load(data, p) & _FIRST[size], load(data, p + _U8) & _SECOND[size]
-    return low, high, (low ^ (high * _STIR)) * _MIX
+@leaf
+def find_entries(data: Bytes, edges: Uint64s, m: np.uint64, slots: Uint64s, heads: Uint64s, keys: Uint64s) -> None:
+    """Write four numbers for each of ``m`` words: first sixteen bytes, hash, and the first entry that may be theirs.
 
-
-@inline
-def holds(entry: np.uint64, heads: Uint64s, key: np.uint64, low: np.uint64, high: np.uint64) -> bool:
-    """Whether a slot's ``entry`` is a word with this hash and these first sixteen bytes."""
-    i = ((entry & _NUMBER) - _U1) << _U1
-    return ((entry ^ key) & _TAG) == _U0 and heads[i] == low and heads[i + _U1] == high
-
-
-@kernel
-def cut(data: Bytes, bounds: Ints, strip: Flags, skip: int, vocabulary: Words, ids: Ids, state: Ints) -> bool:
-    """Split folded texts into numbered words; return False if the vocabulary must grow first, then call again.
-
-    ``strip`` are the bytes to remove from both ends of a word; words numbered below ``skip`` are dropped.  ``state``
-    holds the current row, its number of words, and the number of ids written; ``state[3:]`` gets each row's first id.
+    Word w is ``data[edges[2 * w] : edges[2 * w + 1]]``.  What the next step needs of each word is then on its way from
+    memory, for all words at once.
     """
-    slots, heads, tails, begins, lengths, sizes = vocabulary
+    shift = np.uint64(64 - bits(len(slots)))
+    for w in range(m):
+        p = edges[w << _U1]
+        n = edges[(w << _U1) + _U1] - p
+        size = min(n, _U16)
+        low, high = eight(data, p) & _FIRST[size], eight(data, p + _U8) & _SECOND[size]
+        key = (low ^ (high * _STIR)) * _MIX
+        if n > _U16:
+            key = hash_tail(data, p, n, key)
+        at = w << _U2
+        keys[at], keys[at + _U1], keys[at + _U2] = low, high, key
+        prefetch(slots, key >> shift)
+    for w in range(m):
+        at = w << _U2
+        entry = slots[keys[at + _U2] >> shift]
+        keys[at + _U3] = entry
+        prefetch(heads, (entry & _NUMBER) * _U2 - _U2)
+
+
+@leaf
+def look_up(
+    data: Bytes,
+    edges: Uint64s,
+    ends: Uint64s,
+    keys: Uint64s,
+    vocabulary: Words,
+    skip: np.uint64,
+    ids: Ids,
+    bounds: Uint64s,
+) -> None:
+    """Write the numbers of the words of some texts, except those below ``skip``; new words are added.
+
+    ``ends[i]`` is the end of the words of text i.  Its numbers begin at ``bounds[i]``; ``bounds[0]`` is given.
+    """
+    slots, heads, tails, begins, lengths, _ = vocabulary
     shift, last = np.uint64(64 - bits(len(slots))), np.uint64(len(slots) - 1)
-    turns, edges, lows, highs, hashes = scratch(bounds)
-    strips = strip.any()
-    k, number = state[2], sizes[0]
-    for row in range(state[0], len(bounds) - 1):
-        begin, end = bounds[row], bounds[row + 1]
-        n_words = find_edges(data[begin:end], turns, edges) >> 1
-        if strips:
-            n_words = trim(data, begin, strip, edges, n_words)
-        if number + n_words > len(begins) or sizes[1] + (end - begin) // 8 > len(tails):
-            state[0], state[1], state[2] = row, n_words, k
-            return False
-        for w in range(np.uint64(n_words)):
-            p, n = np.uint64(begin) + edges[w << _U1], edges[(w << _U1) + _U1] - edges[w << _U1]
-            lows[w], highs[w], key = key_of(data, p, n)
-            hashes[w] = key if n <= _U16 else hash_tail(data, p, n, key)
-        for w in range(np.uint64(n_words)):
-            low, high, key = lows[w], highs[w], hashes[w]
-            p, n = np.uint64(begin) + edges[w << _U1], edges[(w << _U1) + _U1] - edges[w << _U1]
+    w, k = _U0, bounds[_U0]
+    for text in range(np.uint64(len(ends))):
+        while w < ends[text]:
+            low, high, key, entry = (
+                keys[w << _U2],
+                keys[(w << _U2) + _U1],
+                keys[(w << _U2) + _U2],
+                keys[(w << _U2) + _U3],
+            )
             h = key >> shift
-            while slots[h] != _U0:
-                i = (slots[h] & _NUMBER) - _U1
-                same = holds(slots[h], heads, key, low, high)
-                if same and (n < _U16 or (lengths[i] == np.int64(n) and same_tail(tails, begins[i], data, p, n))):
-                    break
+            if entry == _U0:
+                entry = slots[h]  # an earlier word may have taken the place
+            while entry != _U0:
+                i = (entry & _NUMBER) - _U1
+                if ((entry ^ key) & _TAG) == _U0 and heads[i << _U1] == low and heads[(i << _U1) + _U1] == high:
+                    p = edges[w << _U1]
+                    n = edges[(w << _U1) + _U1] - p
+                    if n < _U16 or (np.uint64(lengths[i]) == n and same_tail(tails, begins[i], data, p, n)):
+                        break
                 h = (h + _U1) & last
-            if slots[h] == _U0:
-                heads[2 * number], heads[2 * number + 1] = low, high
-                begins[number], lengths[number] = sizes[1], np.int64(n)
-                if n > _U16:
-                    sizes[1] = keep_tail(tails, sizes[1], data, p, n)
-                number += 1
-                slots[h] = (key & _TAG) | np.uint64(number)
-                sizes[0] = number
-            word_id = np.int64(slots[h] & _NUMBER) - 1
-            ids[np.uint64(k)] = word_id
-            k += word_id >= skip
-        state[4 + row] = k
-    state[0], state[2] = len(bounds) - 1, k
-    return True
+                entry = slots[h]
+            if entry == _U0:
+                p = edges[w << _U1]
+                entry = (key & _TAG) | add(data, p, edges[(w << _U1) + _U1] - p, low, high, vocabulary)
+                slots[h] = entry
+            word = (entry & _NUMBER) - _U1
+            ids[k] = np.int32(word)
+            k += np.uint64(word >= skip)
+            w += _U1
+        bounds[text + _U1] = k
 
 
-@inline
-def scratch(bounds: Ints) -> tuple[Flags, Uint64s, Uint64s, Uint64s, Uint64s]:
-    """Allocate the work arrays for the edges and keys of the longest text."""
-    size = 0
-    for row in range(len(bounds) - 1):
-        size = max(size, bounds[row + 1] - bounds[row])
-    keys = np.empty((3, size // 2 + 1), np.uint64)
-    return np.empty(size, np.bool_), np.empty(size + 1, np.uint64), keys[0], keys[1], keys[2]
+@leaf
+def add(data: Bytes, p: np.uint64, n: np.uint64, low: np.uint64, high: np.uint64, vocabulary: Words) -> np.uint64:
+    """Keep a new word; return the number of words."""
+    _, heads, tails, begins, lengths, sizes = vocabulary
+    number = sizes[0]
+    heads[2 * number], heads[2 * number + 1] = low, high
+    begins[number], lengths[number] = sizes[1], np.int64(n)
+    if n > _U16:
+        sizes[1] = keep_tail(tails, sizes[1], data, p, n)
+    sizes[0] = number + 1
+    return np.uint64(number + 1)

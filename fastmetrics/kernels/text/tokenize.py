@@ -1,0 +1,100 @@
+"""Conversion of text to word ids: find the edges of the words of some texts, then look up all of them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from fastmetrics.core.arrays import Bytes, Flags, Ids, Ints, Uint64s
+from fastmetrics.kernels.jit import inline, leaf
+from fastmetrics.kernels.text.byte_blocks import BLOCK
+from fastmetrics.kernels.text.vocabulary import Words, find_entries, look_up
+from fastmetrics.kernels.text.word_edges import (
+    Blocks,
+    Rules,
+    classify,
+    copy_text,
+    fold_exactly,
+    fold_high,
+    list_edges,
+)
+
+CHUNK_WORDS = 1024
+"""Words that are looked up together, or those of one text if it has more."""
+CHUNK_BYTES = 16 * CHUNK_WORDS
+
+_U1 = np.uint64(1)
+_BLOCK = np.uint64(BLOCK)
+
+
+class Work(NamedTuple):
+    """Arrays to work in: the edges of the words of some texts, the end of each text's words, and what is looked up."""
+
+    blocks: Blocks
+    edges: Uint64s
+    ends: Uint64s
+    keys: Uint64s
+
+
+class Output(NamedTuple):
+    """The ids of all texts; ``bounds[i]`` is the first of text i.  ``left`` marks texts that only Python can fold."""
+
+    ids: Ids
+    bounds: Uint64s
+    left: Flags
+    state: Ints  # the next text; the words and tail entries that it and those after it may add
+
+
+@inline
+def list_words(
+    data: Bytes, start: int, stop: int, rules: Rules, work: Work, j: np.uint64, e: np.uint64
+) -> tuple[np.uint64, int]:
+    """Fold a text and list the edges of its words; return the end of that list, and the folded length or -1."""
+    n = np.uint64(stop - start)
+    copy_text(data, np.uint64(start), n, work.blocks.raw, j)
+    high, rare = classify(rules, work.blocks, j, n)
+    quick = rules.folded or (rare == np.uint64(0) and (high == np.uint64(0) or fold_high(rules, work.blocks, j, n)))
+    size = stop - start if quick else fold_exactly(rules, work.blocks, j, n)
+    if size > 0:
+        e = list_edges(rules, work.blocks, j, np.uint64(size), work.edges, e)
+    return e, size
+
+
+@leaf
+def list_texts(data: Bytes, starts: Ints, stops: Ints, rules: Rules, work: Work, left: Flags) -> tuple[int, int]:
+    """List the edges of the words of the first texts, as many as are looked up together; return texts and bytes."""
+    j, e, row = _BLOCK, np.uint64(0), np.uint64(0)
+    while row < np.uint64(len(starts)):
+        start, stop = starts[row], stops[row]
+        if row > np.uint64(0) and (e >= 2 * CHUNK_WORDS or np.int64(j) + 2 * (stop - start) >= CHUNK_BYTES):
+            break
+        e, size = list_words(data, start, stop, rules, work, j, e)
+        left[row] = size < 0
+        j += (np.uint64(max(size, stop - start)) + _BLOCK) & ~(_BLOCK - _U1)
+        work.ends[row] = e >> _U1
+        row += _U1
+    return np.int64(row), np.int64(j)
+
+
+@leaf
+def tokenize(
+    data: Bytes, starts: Ints, stops: Ints, rules: Rules, skip: np.uint64, words: Words, work: Work, output: Output
+) -> bool:
+    """Number the words of every text; return False if the vocabulary must grow first, then call again.
+
+    Words numbered below ``skip`` are dropped.
+    """
+    ids, bounds, left, state = output
+    edges, folded = work.edges, work.blocks.folded
+    first = state[0]
+    while first < len(starts):
+        n_texts, n_bytes = list_texts(data, starts[first:], stops[first:], rules, work, left[first:])
+        m = work.ends[n_texts - 1]
+        if words.sizes[0] + np.int64(m) > len(words.begins) or words.sizes[1] + n_bytes // 8 > len(words.tails):
+            state[0], state[1], state[2] = first, np.int64(m), n_bytes // 8
+            return False
+        find_entries(folded, edges, m, words.slots, words.heads, work.keys)
+        look_up(folded, edges, work.ends[:n_texts], work.keys, words, skip, ids, bounds[first:])
+        first += n_texts
+    return True

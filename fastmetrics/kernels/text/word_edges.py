@@ -1,0 +1,243 @@
+"""Where the words of a text are: its bytes are folded and classified 64 at a time, and each word's edges listed.
+
+``Rules`` say what becomes of each character.  What they cannot say in one step, as a small letter with more bytes than
+its capital, ``folding.fold_text`` does for the whole text.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from fastmetrics.core.arrays import Bytes, Flags, Ids, Uint64s
+from fastmetrics.kernels.jit import inline, leaf
+from fastmetrics.kernels.text.byte_blocks import (
+    copy_block,
+    fold_block,
+    fold_letters,
+    in_range,
+    leading_zeros,
+    trailing_zeros,
+)
+from fastmetrics.kernels.text.folding import (
+    ALONE,
+    CODE,
+    CONTEXT,
+    DELETE,
+    EDGE,
+    RAW,
+    decode,
+    drop_articles_of,
+    encode,
+    fold_text,
+)
+
+# What becomes of letters that ``byte_blocks.fold_letters`` folds.
+UNKNOWN, FOLDED, SEPARATORS = np.uint64(0), np.uint64(1), np.uint64(2)
+
+_U0, _U1, _U6, _U63, _U64, _U2 = (np.uint64(n) for n in (0, 1, 6, 63, 64, 2))
+_ALL = np.uint64((1 << 64) - 1)
+_SPACE, _LEAD = np.uint64(0x20), np.uint64(0xC0)
+
+
+class Rules(NamedTuple):
+    """A convention: ranges of bytes, each a first byte and a number of bytes, and what else it does."""
+
+    separators: Bytes
+    marks: Bytes  # deleted, or stripped from the ends of words
+    rare: Bytes  # bytes that only ``fold_text`` handles
+    capitals: np.uint64  # how many ASCII letters are lower-cased: 26, or none
+    letters: np.uint64
+    folded: bool  # whether texts are folded already, and separated by spaces
+    deletes: bool
+    bytemap: Ids
+    codemap: Ids
+    is_word: Flags
+
+
+class Blocks(NamedTuple):
+    """Room for some texts, as they are and folded, at the same places; and for the longest text, its bits by block."""
+
+    raw: Bytes
+    folded: Bytes
+    spaces: Uint64s
+    marks: Uint64s
+    joints: Uint64s  # places after deleted bytes inside words
+
+
+@inline
+def copy_text(data: Bytes, start: np.uint64, n: np.uint64, raw: Bytes, j: np.uint64) -> None:
+    """Copy a text's ``n`` bytes to ``raw[j]``, where up to 63 more bytes may be overwritten."""
+    p, size = _U0, np.uint64(len(data))
+    while p < n and start + p + _U64 <= size:
+        copy_block(data, start + p, raw, j + p)
+        p += _U64
+    while p < n:
+        raw[j + p] = data[start + p]
+        p += _U1
+
+
+@inline
+def inside(n: np.uint64, p: np.uint64) -> np.uint64:
+    """The bits of a block at byte ``p`` that belong to a text of ``n`` bytes."""
+    return _ALL if n - p >= _U64 else (_U1 << (n - p)) - _U1
+
+
+@inline
+def any_of(ranges: Bytes, data: Bytes, p: np.uint64) -> np.uint64:
+    """Which of the 64 bytes from ``p`` on are in one of the ranges."""
+    bits = _U0
+    for k in range(np.uint64(len(ranges))):
+        bits |= in_range(data, p, np.uint64(ranges[k, 0]), np.uint64(ranges[k, 1]))
+    return bits
+
+
+@inline
+def classify(rules: Rules, blocks: Blocks, j: np.uint64, n: np.uint64) -> tuple[np.uint64, np.uint64]:
+    """Fold the ASCII letters of the text at ``raw[j]`` and mark its bytes; which kinds of other bytes it has.
+
+    The two numbers are zero if it has no bytes that are not ASCII, and none of ``rare``.
+    """
+    raw, folded, spaces, marks, _ = blocks
+    high = rare = p = _U0
+    while p < n:
+        bits, block = inside(n, p), p >> _U6
+        high |= fold_block(raw, j + p, folded, rules.capitals) & bits
+        spaces[block] = any_of(rules.separators, folded, j + p) | ~bits
+        marks[block] = any_of(rules.marks, folded, j + p) & bits
+        rare |= any_of(rules.rare, folded, j + p) & bits
+        p += _U64
+    spaces[p >> _U6] = marks[p >> _U6] = _U0
+    return high, rare
+
+
+@leaf
+def fold_high(rules: Rules, blocks: Blocks, j: np.uint64, n: np.uint64) -> bool:
+    """Fold and mark the characters that are not ASCII; False for a text that only ``fold_text`` can fold."""
+    p, fits = _U0, True
+    while p < n and fits:
+        if rules.letters == UNKNOWN:
+            others = in_range(blocks.raw, j + p, _LEAD, _U64)
+        else:
+            letters, others = fold_letters(blocks.raw, j + p, blocks.folded)
+            if rules.letters == SEPARATORS:
+                blocks.spaces[p >> _U6] |= letters & inside(n, p)
+        others &= inside(n, p)
+        while others != _U0 and fits:
+            fits = fold_character(rules.codemap, blocks, j, p + trailing_zeros(others))
+            others &= others - _U1
+        p += _U64
+    return fits
+
+
+@inline
+def fold_character(codemap: Ids, blocks: Blocks, j: np.uint64, p: np.uint64) -> bool:
+    """Fold and mark the character at byte ``p`` of the text; False if it does not become as many bytes."""
+    code, after = decode(blocks.raw, np.int64(j + p))
+    size = np.uint64(after) - j - p
+    entry = codemap[code if code < len(codemap) else 0]
+    if entry & (CONTEXT | EDGE | ALONE):
+        return False
+    bits = ((_U1 << size) - _U1) << (p & _U63)
+    over = ((_U1 << size) - _U1) >> (_U63 - (p & _U63)) >> _U1
+    block = p >> _U6
+    if entry == DELETE:
+        blocks.marks[block] |= bits
+        blocks.marks[block + _U1] |= over
+    elif entry == 0x20:
+        blocks.spaces[block] |= bits
+        blocks.spaces[block + _U1] |= over
+    elif entry & RAW:
+        blocks.folded[j + p] = entry & 0xFF
+        return size == _U1
+    else:
+        wide = 1 + (entry >= 0x80) + (entry >= 0x800) + (entry >= 0x10000)
+        if np.uint64(wide) != size:
+            return False
+        encode(entry & CODE, blocks.folded, np.int64(j + p))
+    return True
+
+
+@leaf
+def fold_exactly(rules: Rules, blocks: Blocks, j: np.uint64, n: np.uint64) -> int:
+    """Fold a text by tables and mark its bytes; return its folded length, -1 if only Python can fold it."""
+    begin = np.int64(j)
+    raw, folded, spaces, marks, _ = blocks
+    end, met = fold_text(raw, begin, begin + np.int64(n), rules.bytemap, rules.codemap, folded, begin)
+    if met & CONTEXT:
+        return -1
+    if met & EDGE:
+        folded[end] = 0x20
+        drop_articles_of(folded, begin, end + 1, rules.is_word)
+    size = np.uint64(end - begin)
+    p = _U0
+    while p < size:
+        bits = inside(size, p)
+        spaces[p >> _U6] = in_range(folded, j + p, _SPACE, _U1) | ~bits
+        marks[p >> _U6] = _U0 if rules.deletes else any_of(rules.marks, folded, j + p) & bits
+        p += _U64
+    return end - begin
+
+
+@inline
+def list_edges(rules: Rules, blocks: Blocks, j: np.uint64, n: np.uint64, edges: Uint64s, e: np.uint64) -> np.uint64:
+    """Write the start and the end of each word of the text from ``edges[e]`` on; return the end of the list.
+
+    A word is a run of bytes that are neither separators nor marks; marks between two such runs join them.
+    """
+    _, folded, spaces, marks, joints = blocks
+    first, n_joints = e, _U0
+    carry = before = open_run = p = _U0
+    while p < n:
+        mark = marks[p >> _U6]
+        keep = ~(spaces[p >> _U6] | mark)
+        unmarked = keep
+        if (mark | open_run) != _U0:
+            runs_end = mark + (mark & ((keep << _U1) | before)) + open_run
+            joining = runs_end & ~mark & keep
+            while joining != _U0:
+                q = trailing_zeros(joining)
+                joining &= joining - _U1
+                below = (_U1 << q) - _U1
+                others = ~mark & below
+                if others == _U0:
+                    e -= open_run
+                    carry = _U1
+                    keep |= below
+                else:
+                    keep |= below & ~(_ALL >> leading_zeros(others))
+                joints[n_joints] = j + p + q
+                n_joints += _U1
+            open_run = (mark >> _U63) & ~(runs_end >> _U63)
+        turns = keep ^ ((keep << _U1) | carry)
+        carry, before = keep >> _U63, unmarked >> _U63
+        while turns != _U0:
+            edges[e] = j + p + trailing_zeros(turns)
+            e += _U1
+            turns &= turns - _U1
+        p += _U64
+    if carry != _U0:
+        edges[e] = j + n
+        e += _U1
+    if n_joints != _U0 and rules.deletes:
+        close_joints(folded, marks, joints, n_joints, j, edges, first)
+    return e
+
+
+@leaf
+def close_joints(
+    folded: Bytes, marks: Uint64s, joints: Uint64s, n_joints: np.uint64, j: np.uint64, edges: Uint64s, e: np.uint64
+) -> None:
+    """Delete the marked bytes inside words; the words from ``edges[e]`` on become shorter."""
+    k = _U0
+    while k < n_joints:
+        while edges[e + _U1] <= joints[k]:
+            e += _U2
+        end, to = edges[e + _U1], edges[e]
+        for p in range(edges[e], end):
+            folded[to] = folded[p]
+            to += _U1 - ((marks[(p - j) >> _U6] >> ((p - j) & _U63)) & _U1)
+        edges[e + _U1] = to
+        while k < n_joints and joints[k] < end:
+            k += _U1

@@ -1,0 +1,73 @@
+"""What a convention does with bytes, as the kernel that finds words needs it: ranges of bytes instead of tables."""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+
+from fastmetrics.core.arrays import Bytes, Flags
+from fastmetrics.kernels.text import folding, word_edges
+from fastmetrics.kernels.text.byte_blocks import LETTERS
+from fastmetrics.text import unicode
+from fastmetrics.text.conventions import Convention
+
+_CAPITALS = 26
+
+
+@functools.cache
+def rules_of(convention: Convention) -> word_edges.Rules:
+    """The rules of a convention."""
+    byte = np.arange(256)
+    ascii_byte = byte < 128
+    entry = np.where(ascii_byte, convention.bytemap, folding.SLOW)
+    capitals = _CAPITALS if entry[ord("A")] == folding.KEEP | ord("a") else 0
+    capital = (byte >= ord("A")) & (byte < ord("A") + capitals)
+    separator = entry == folding.KEEP | 0x20
+    deleted = entry == 0
+    letter = entry == folding.KEEP | (byte + 0x20 * capital)
+    return word_edges.Rules(
+        separators=_ranges(separator, capital),
+        marks=_ranges(deleted | convention.strip, capital),
+        rare=_ranges(ascii_byte & ~(separator | deleted | letter), capital),
+        capitals=np.uint64(capitals),
+        letters=_letters(convention),
+        folded=False,
+        deletes=bool(deleted.any()),
+        bytemap=convention.bytemap,
+        codemap=convention.codemap,
+        is_word=unicode.is_word(),
+    )
+
+
+@functools.cache
+def folded_rules() -> word_edges.Rules:
+    """The rules of text that is folded already: its words stand between spaces."""
+    return word_edges.Rules(
+        separators=np.array([[0x20, 1]], np.uint8),
+        marks=np.zeros((0, 2), np.uint8),
+        rare=np.zeros((0, 2), np.uint8),
+        capitals=np.uint64(0),
+        letters=word_edges.UNKNOWN,
+        folded=True,
+        deletes=False,
+        bytemap=np.zeros(256, np.int32),
+        codemap=np.zeros(1, np.int32),
+        is_word=np.zeros(1, np.bool_),
+    )
+
+
+def _ranges(flags: Flags, absent: Flags) -> Bytes:
+    """The ranges of flagged bytes as (first, size); they may include bytes that are ``absent``."""
+    edges = np.flatnonzero(np.diff(flags | absent, prepend=False, append=False)).reshape(-1, 2)
+    ranges = [(first, end - first) for first, end in edges.tolist() if flags[first:end].any()]
+    return np.array(ranges, np.uint8).reshape(-1, 2)
+
+
+def _letters(convention: Convention) -> np.uint64:
+    """What becomes of the letters that ``fold_letters`` folds."""
+    letters = [ord(bytes([first, second]).decode()) for first, low, high in LETTERS for second in range(low, high + 1)]
+    become = convention.codemap[letters]
+    if (become == unicode.lower()[letters]).all():
+        return word_edges.FOLDED
+    return word_edges.SEPARATORS if (become == 0x20).all() else word_edges.UNKNOWN
