@@ -71,12 +71,12 @@ def match(
 
 def _matched(questions: TableSource, faq: TableSource, columns: Mapping[str, str] | None, threads: int) -> pa.Table:
     """The table of answers."""
-    given = {canonical: str(yours) for canonical, yours in (columns or {}).items()}
-    resolve(dict.fromkeys([*questions.names, *faq.names]), given, needed=())  # raises for a column that neither has
-    asked = _read(questions, "questions", given, ("question",), ("id",))
-    answers = _read(faq, "faq", given, ("question", "answer"), ())
-    answered = StrictMatchBot(answers).answer_all(asked["question"], threads=threads)
-    return pa.table({name: table[name] for table in (asked, answered) for name in table.column_names})
+    mapping = {canonical: str(column) for canonical, column in (columns or {}).items()}
+    resolve(dict.fromkeys([*questions.names, *faq.names]), mapping, needed=())  # raises for a column that neither has
+    question_columns = _read(questions, "questions", mapping, ("question",), ("id",))
+    answers = _read(faq, "faq", mapping, ("question", "answer"), ())
+    answered = StrictMatchBot(answers).answer_all(question_columns["question"], threads=threads)
+    return pa.table({name: table[name] for table in (question_columns, answered) for name in table.column_names})
 
 
 def read_faq(path: str | Path, columns: Mapping[str, str] | None = None) -> StrictMatchBot:
@@ -88,16 +88,16 @@ def read_faq(path: str | Path, columns: Mapping[str, str] | None = None) -> Stri
 
 
 def _read(
-    source: TableSource, name: str, given: Mapping[str, str], needed: Iterable[str], optional: Iterable[str]
+    source: TableSource, name: str, mapping: Mapping[str, str], needed: Iterable[str], optional: Iterable[str]
 ) -> pa.Table:
     """The columns of a source by their canonical names, the question as text and the others unchanged."""
     names = source.names
-    here = {canonical: yours for canonical, yours in given.items() if yours in names}
-    found = resolve(names, here, needed={*needed, *optional})
+    own = {canonical: column for canonical, column in mapping.items() if column in names}
+    resolved = resolve(names, own, needed={*needed, *optional})
     for column in needed:
-        if column not in found:
+        if column not in resolved:
             raise ColumnError(f"{name}: needs the column {column!r}; it has: {quoted(names)}")
-    chosen = {column: found[column] for column in (*optional, *needed) if column in found}
+    chosen = {column: resolved[column] for column in (*optional, *needed) if column in resolved}
     kinds = {**dict.fromkeys(chosen.values(), "any"), chosen["question"]: "text"}
     table = whole_table(source, kinds)
-    return pa.table({column: table[yours] for column, yours in chosen.items()})
+    return pa.table({name: table[column] for name, column in chosen.items()})

@@ -45,26 +45,26 @@ class Against:
     notes: Sequence[str]
 
 
-def compared(systems: Sequence[ScoreRun], asked: Any) -> Against:
+def compared(systems: Sequence[ScoreRun], options: Any) -> Against:
     """The first system against the others."""
     if any(run.read([]).num_rows == 0 for run in systems):
         return Against([visible(run.name) for run in systems], [], [], None, ["a run has no rows: nothing to compare"])
     large = max(run.read([]).num_rows for run in systems) >= _MANY_ROWS
-    found = compare(
+    comparison = compare(
         list(systems),
-        by=[[name] for name in asked.by] or None,
+        by=[[name] for name in options.by] or None,
         tests="t" if large else "fisher",
-        allow_differences=asked.allow_differences,
-        seed=asked.seed,
-        threads=asked.threads,
+        allow_differences=options.allow_differences,
+        seed=options.seed,
+        threads=options.threads,
     )
-    whole = [one for one in found if one.segment is None]
+    whole = [difference for difference in comparison if difference.segment is None]
     return Against(
-        [visible(name) for name in found.systems],
-        [_difference(found, one) for one in whole],
-        [_letters(one) for one in found.rankings],
-        heat_of_changes(found),
-        [visible(note) for note in found.remarks()],
+        [visible(name) for name in comparison.systems],
+        [_difference(comparison, difference) for difference in whole],
+        [_letters(ranking) for ranking in comparison.rankings],
+        heat_of_changes(comparison),
+        [visible(note) for note in comparison.remarks()],
     )
 
 
@@ -73,26 +73,31 @@ def _letters(ranking: Any) -> Grid:
     return Grid((visible(ranking.metric), "mean", "group"), list(cells))
 
 
-def _difference(found: Comparison, one: Any) -> Difference:
-    verdict = found.verdict(one)
-    won = "–" if one.wins is None else f"{one.wins:,} / {one.ties:,} / {one.losses:,}"
+def _difference(comparison: Comparison, difference: Any) -> Difference:
+    verdict = comparison.verdict(difference)
+    won = "–" if difference.wins is None else f"{difference.wins:,} / {difference.ties:,} / {difference.losses:,}"
     cells = (
-        number(one.mean_baseline),
-        number(one.mean_other),
-        signed(one.delta),
-        bounds(one.low, one.high, "" if one.interval_note is None else MARK),
-        number(one.p_corrected),
-        number(one.n_paired),
-        number(one.n_only_baseline),
-        number(one.n_only_other),
+        number(difference.mean_baseline),
+        number(difference.mean_other),
+        signed(difference.delta),
+        bounds(difference.low, difference.high, "" if difference.interval_note is None else MARK),
+        number(difference.p_corrected),
+        number(difference.n_paired),
+        number(difference.n_only_baseline),
+        number(difference.n_only_other),
         won,
-        number(one.d_z),
+        number(difference.d_z),
     )
-    reached = max((abs(value) for value in (one.low, one.delta, one.high) if math.isfinite(value)), default=0.0)
+    reached = max(
+        (abs(value) for value in (difference.low, difference.delta, difference.high) if math.isfinite(value)),
+        default=0.0,
+    )
     drawn = None
-    if reached and not math.isnan(one.low):
-        low, middle, high = (round(50 + 46 * value / reached, 2) for value in (one.low, one.delta, one.high))
+    if reached and not math.isnan(difference.low):
+        low, middle, high = (
+            round(50 + 46 * value / reached, 2) for value in (difference.low, difference.delta, difference.high)
+        )
         drawn = (low, middle, high)
-    seen = "same" if verdict == "–" else turn(found.better[one.metric], one.delta)
-    pair = f"{visible(one.baseline)} → {visible(one.other)}" if len(found.systems) > 2 else ""
-    return Difference(visible(one.metric), pair, cells, verdict, seen, drawn)
+    seen = "same" if verdict == "–" else turn(comparison.better[difference.metric], difference.delta)
+    pair = f"{visible(difference.baseline)} → {visible(difference.other)}" if len(comparison.systems) > 2 else ""
+    return Difference(visible(difference.metric), pair, cells, verdict, seen, drawn)

@@ -63,11 +63,11 @@ def _static(name: str) -> str:
 def _environment() -> Environment:
     """The templates; raises ``MissingExtraError`` if Jinja2 is not installed."""
     try:
-        made = environment("reporting/templates")
+        templates = environment("reporting/templates")
     except ImportError as error:
         raise MissingExtraError.of("jinja2", "report") from error
-    made.filters |= {"number": number, "spark": spark, "template": made.from_string}
-    return made
+    templates.filters |= {"number": number, "spark": spark, "template": templates.from_string}
+    return templates
 
 
 def spark(counts: list[int]) -> str:

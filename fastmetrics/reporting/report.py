@@ -15,8 +15,8 @@ from fastmetrics.errors.messages import Argument
 from fastmetrics.reporting.labels import LANGUAGES, labels
 from fastmetrics.reporting.page import chart_library, rendered
 from fastmetrics.reporting.plain_text import visible
-from fastmetrics.reporting.report_content import Collected, collect
-from fastmetrics.reporting.report_options import Asked
+from fastmetrics.reporting.report_content import ReportContent, report_content
+from fastmetrics.reporting.report_options import ReportOptions
 from fastmetrics.reporting.rows.row_files import MARK
 from fastmetrics.reporting.sections.section_list import SECTIONS
 from fastmetrics.results.runs.open_runs import are_several
@@ -133,7 +133,7 @@ def report(
     read = [scores, texts, baseline, baseline_texts, judged, usage, vectors, runs]
     place = (folder_place if rows == "all" else page_place)(output, read, overwrite=overwrite)
     library = chart_library()
-    asked = Asked(
+    options = ReportOptions(
         baseline,
         texts,
         baseline_texts,
@@ -148,21 +148,21 @@ def report(
         threads,
         None,
     )
-    given = scores if are_several(scores) else [scores]
+    runs_of_scores = scores if are_several(scores) else [scores]
 
-    def page(found: Collected) -> str:
+    def page(content: ReportContent) -> str:
         words = labels(language, SECTIONS)
-        head = {"L": words, "language": language, "title": visible(title or found.parts["names"][0])}
-        return rendered({**found.parts, **head}, {**found.data, "labels": words, "language": language}, library)
+        head = {"L": words, "language": language, "title": visible(title or content.parts["names"][0])}
+        return rendered({**content.parts, **head}, {**content.data, "labels": words, "language": language}, library)
 
     weight = len(library.encode())
     if rows == "all":
         with whole_folder(place, MARK) as folder:
-            found = collect(given, replace(asked, folder=folder))
-            (folder / INDEX).write_text(page(found), encoding="utf-8", newline="\n")
+            content = report_content(runs_of_scores, replace(options, folder=folder))
+            (folder / INDEX).write_text(page(content), encoding="utf-8", newline="\n")
             size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
-        return Report(shown(where), found.n_rows, found.n_shown, size - weight, weight)
-    found = collect(given, asked)
-    made = page(found)
-    write_page(place, made)
-    return Report(shown(where), found.n_rows, found.n_shown, len(made.encode()) - weight, weight)
+        return Report(shown(where), content.n_rows, content.n_shown, size - weight, weight)
+    content = report_content(runs_of_scores, options)
+    html = page(content)
+    write_page(place, html)
+    return Report(shown(where), content.n_rows, content.n_shown, len(html.encode()) - weight, weight)

@@ -20,8 +20,8 @@ from fastmetrics.reporting.charts.line_chart import Charts
 from fastmetrics.reporting.comparison_content import compared
 from fastmetrics.reporting.plain_text import visible
 from fastmetrics.reporting.readings import reading
-from fastmetrics.reporting.report_options import Asked
-from fastmetrics.reporting.rows.page_rows import chosen_rows, short, strata_of_all
+from fastmetrics.reporting.report_options import ReportOptions
+from fastmetrics.reporting.rows.page_rows import page_rows, short, strata_of_all
 from fastmetrics.reporting.rows.paired_rows import PairedRows
 from fastmetrics.reporting.rows.row_files import RowFiles
 from fastmetrics.reporting.rows.row_texts import JUDGED
@@ -46,7 +46,7 @@ _CORRELATED_ROWS = 20_000
 
 
 @dataclass(frozen=True)
-class Collected:
+class ReportContent:
     """The data of the templates, the data of the page's script, and the total and shown numbers of rows."""
 
     parts: Mapping[str, Any]
@@ -55,19 +55,19 @@ class Collected:
     n_shown: int
 
 
-def collect(scores: Any, asked: Asked) -> Collected:
+def report_content(scores: Any, options: ReportOptions) -> ReportContent:
     """Collect the contents of one report."""
-    read = _read(scores, asked)
+    read = _read(scores, options)
     names, base, summary = read.names, read.base, read.summary
     drawn = histograms(read.main, metrics=names) if names else {}
     spread = _spread(read.main, names[:_CORRELATED])
     paired = correlations(spread, metrics=names[:_CORRELATED]) if len(names) > 1 else None
     charts = Charts()
-    counters = {one.name: one.counter() for one in SECTIONS if one.counter is not None}
-    everyone = PairedRows.of(read.main, read.systems[0] if base else None, names, asked)
-    shown = _shown_rows(everyone, paired, asked, list(counters.values()))
-    more = _sections(read, everyone, asked, counters, charts)
-    present = [one for one in SECTIONS if more[one.name]]
+    counters = {section.name: section.counter() for section in SECTIONS if section.counter is not None}
+    everyone = PairedRows.of(read.main, read.systems[0] if base else None, names, options)
+    shown = _shown_rows(everyone, paired, options, list(counters.values()))
+    more = _sections(read, everyone, options, counters, charts)
+    present = [section for section in SECTIONS if more[section.name]]
     parts = {
         "names": [visible(run.name) for run in read.opened],
         "n_rows": summary.n_rows,
@@ -78,11 +78,13 @@ def collect(scores: Any, asked: Asked) -> Collected:
         "figures": _named_figures(summary, read.main.declared),
         "beside": SideBySide(read.summaries).grids()[0] if len(read.summaries) > 1 else None,
         "notes": [visible(note) for note in [*summary.remarks(), *read.notes, *ScoredClaims.of(read.main).remarks()]],
-        "segmented": heat_of_means(_means(read.main, names, asked)) if asked.by and len(read.systems) == 1 else None,
-        "against": compared(read.systems, asked) if len(read.systems) > 1 else None,
+        "segmented": heat_of_means(_means(read.main, names, options))
+        if options.by and len(read.systems) == 1
+        else None,
+        "against": compared(read.systems, options) if len(read.systems) > 1 else None,
         **more,
         "sections": present,
-        "pages": [*_FIRST, *(one.name for one in present), "data"],
+        "pages": [*_FIRST, *(section.name for section in present), "data"],
         "correlated": None if paired is None else {"n": spread.num_rows, "metrics": len(names[:_CORRELATED])},
         "sampled": shown.strata,
         "n_shown": shown.n,
@@ -93,20 +95,25 @@ def collect(scores: Any, asked: Asked) -> Collected:
     data = {
         "metrics": [{"name": visible(name), "better": better.get(name)} for name in names],
         "histograms": [
-            {"edges": list(map(short, one.edges)), "counts": one.counts, "n": one.n, "missing": one.n_missing}
-            for one in drawn.values()
+            {
+                "edges": list(map(short, histogram.edges)),
+                "counts": histogram.counts,
+                "n": histogram.n,
+                "missing": histogram.n_missing,
+            }
+            for histogram in drawn.values()
         ],
         "correlations": None if paired is None else _matrix(paired, names[:_CORRELATED]),
-        "charts": [one.data() for one in charts.held],
+        "charts": [chart.data() for chart in charts.drawn],
         "rows": shown.rows,
         "all": shown.page,
         "n_rows": summary.n_rows,
         "strata": shown.strata,
         "compared": base is not None,
     }
-    for one in SECTIONS:
-        data |= {} if one.data is None else one.data(more[one.name], names)
-    return Collected(parts, data, summary.n_rows, shown.n)
+    for section in SECTIONS:
+        data |= {} if section.data is None else section.data(more[section.name], names)
+    return ReportContent(parts, data, summary.n_rows, shown.n)
 
 
 @dataclass(frozen=True)
@@ -131,18 +138,18 @@ class _Read:
         return self.summaries[self.opened[0].name]
 
 
-def _read(scores: Any, asked: Asked) -> _Read:
+def _read(scores: Any, options: ReportOptions) -> _Read:
     """Read the score files of a report and of its baseline."""
     opened = open_runs(scores, least=1)
-    base = None if asked.baseline is None else open_run(asked.baseline)
+    base = None if options.baseline is None else open_run(options.baseline)
     if base is not None and base.name in {run.name for run in opened}:
         base = replace(base, name=f"{base.name} (baseline)")
     summaries = summaries_of(scores)
     if base is not None:
-        summaries = {base.name: next(iter(summaries_of([asked.baseline]).values())), **summaries}
+        summaries = {base.name: next(iter(summaries_of([options.baseline]).values())), **summaries}
     runs = ([base] if base else []) + opened
-    systems, merged = fewer_segments([_held(one, asked) for one in runs], asked.by)
-    names = [name for name in systems[1 if base else 0].scores if name not in asked.by]
+    systems, merged = fewer_segments([_with_columns(run, options) for run in runs], options.by)
+    names = [name for name in systems[1 if base else 0].scores if name not in options.by]
     return _Read(opened, base, summaries, systems, names, merged)
 
 
@@ -157,7 +164,7 @@ class _ShownRows:
 
 
 def _shown_rows(
-    everyone: PairedRows, paired: Correlations | None, asked: Asked, counters: Sequence[Counter]
+    everyone: PairedRows, paired: Correlations | None, options: ReportOptions, counters: Sequence[Counter]
 ) -> _ShownRows:
     """Choose rows of the page, or write the files of all rows; the ``counters`` of sections count all rows."""
 
@@ -165,31 +172,34 @@ def _shown_rows(
         for counter in counters:
             counter.add(columns)
 
-    if asked.folder is None:
-        rows, strata = chosen_rows(everyone, paired, asked, count)
+    if options.folder is None:
+        rows, strata = page_rows(everyone, paired, options, count)
         return _ShownRows(rows, strata, len(rows), None)
-    files = RowFiles(asked.folder, everyone, asked, count)
-    return _ShownRows([], strata_of_all(everyone, paired, asked), everyone.n, files.page)
+    files = RowFiles(options.folder, everyone, options, count)
+    return _ShownRows([], strata_of_all(everyone, paired, options), everyone.n, files.page)
 
 
 def _sections(
-    read: _Read, everyone: PairedRows, asked: Asked, counters: Mapping[str, Counter], charts: Charts
+    read: _Read, everyone: PairedRows, options: ReportOptions, counters: Mapping[str, Counter], charts: Charts
 ) -> dict[str, Any]:
     """The contents of the sections that only some reports have, by name; empty ones are left out of the page."""
     base = None if read.base is None else read.summaries[read.base.name]
-    given = SectionInput(read.summaries, base, read.names, everyone, asked, charts)
-    return {one.name: one.content(replace(given, counter=counters.get(one.name))) for one in SECTIONS}
+    section_input = SectionInput(read.summaries, base, read.names, everyone, options, charts)
+    return {
+        section.name: section.content(replace(section_input, counter=counters.get(section.name)))
+        for section in SECTIONS
+    }
 
 
-def _held(run: ScoreRun, asked: Asked) -> ScoreRun:
+def _with_columns(run: ScoreRun, options: ReportOptions) -> ScoreRun:
     """The run with the columns of the report at hand; ids are checked before scores are loaded."""
-    if (asked.texts is not None or asked.baseline is not None) and run.id_column is not None:
+    if (options.texts is not None or options.baseline is not None) and run.id_column is not None:
         run.ids(run.id_column)
-    texts = [yours for name, yours in resolve(run.columns, needed=()).items() if name in JUDGED]
-    keys = [one for one in (run.id_column, run.question_column) if one]
-    columns = [*run.scores, *map(counts_column, run.counted), *keys, *asked.by, *texts]
+    texts = [column for name, column in resolve(run.columns, needed=()).items() if name in JUDGED]
+    keys = [column for column in (run.id_column, run.question_column) if column]
+    columns = [*run.scores, *map(counts_column, run.counted), *keys, *options.by, *texts]
     # files of all rows are written part by part, each with all of its columns
-    return run.by_column(columns) if asked.folder is None else run.held(columns)
+    return run.by_column(columns) if options.folder is None else run.held(columns)
 
 
 def _spread(run: ScoreRun, names: Sequence[str]) -> pa.Table:
@@ -199,11 +209,16 @@ def _spread(run: ScoreRun, names: Sequence[str]) -> pa.Table:
     return table if step < 2 else table.take(pa.array(np.arange(0, table.num_rows, step)))
 
 
-def _means(run: ScoreRun, names: Sequence[str], asked: Asked) -> Any:
-    few: dict[str, Any] = {"bootstrap": 200, "seed": asked.seed, "threads": asked.threads}
-    found = [summarize_by(run, by=name, metrics=names, **few) for name in asked.by]
-    means = (one for place, part in enumerate(found) for one in part if place == 0 or one.segment is not None)
-    return replace(found[0], means=Records.of(MeanInterval, means))
+def _means(run: ScoreRun, names: Sequence[str], options: ReportOptions) -> Any:
+    few: dict[str, Any] = {"bootstrap": 200, "seed": options.seed, "threads": options.threads}
+    summaries = [summarize_by(run, by=name, metrics=names, **few) for name in options.by]
+    means = (
+        interval
+        for place, part in enumerate(summaries)
+        for interval in part
+        if place == 0 or interval.segment is not None
+    )
+    return replace(summaries[0], means=Records.of(MeanInterval, means))
 
 
 def _primary(read: _Read) -> Any:
@@ -219,12 +234,12 @@ def _lines(summary: Summary, drawn: Mapping[str, Any], stored: Stored) -> list[d
     return [
         {
             "name": visible(name),
-            "figures": one,
-            "reading": reading(name, one.mean, stored),
+            "figures": figures,
+            "reading": reading(name, figures.mean, stored),
             "better": better.get(name),
             "counts": list(drawn[name].counts) if name in drawn and drawn[name].n else None,
         }
-        for name, one in summary.metrics.items()
+        for name, figures in summary.metrics.items()
     ]
 
 
@@ -236,9 +251,9 @@ def _named_figures(summary: Summary, stored: Stored) -> list[tuple[str, str, flo
 
 
 def _matrix(paired: Correlations, names: Sequence[str]) -> dict[str, Any]:
-    found = {(one.a, one.b): one.agreement for one in paired}
-    values = [[1.0 if a == b else found.get((a, b), found.get((b, a), np.nan)) for b in names] for a in names]
-    return {"names": [visible(name) for name in names], "values": [[short(one) for one in line] for line in values]}
+    agreements = {(pair.a, pair.b): pair.agreement for pair in paired}
+    values = [[1.0 if a == b else agreements.get((a, b), agreements.get((b, a), np.nan)) for b in names] for a in names]
+    return {"names": [visible(name) for name in names], "values": [[short(value) for value in line] for line in values]}
 
 
 def _signature(run: ScoreRun) -> str | None:

@@ -9,7 +9,7 @@ from typing import Any
 
 
 @dataclass(frozen=True)
-class Asked:
+class ReportOptions:
     """The contents of a report in addition to scores, and the settings of comparisons."""
 
     baseline: Any

@@ -108,10 +108,10 @@ class RankResult(Shown):
 
 def described(table: pa.Table, measures: Sequence[Measure], missing: MissingQueries, settings: Settings) -> pa.Table:
     """The values per query with the metadata of a score file: settings, counts of nulls, missing queries."""
-    columns = {one.name: table[one.name] for one in measures}
+    columns = {measure.name: table[measure.name] for measure in measures}
     metadata = ScoreMetadata(
         version=__version__,
-        scores={one.name: _settings(one, settings) for one in measures},
+        scores={measure.name: _settings(measure, settings) for measure in measures},
         metrics={name: _counts(column) for name, column in columns.items()},
         missing_queries=missing,
     )

@@ -27,18 +27,20 @@ def assert_scores(table: Any, *rules: str, baseline: Any = None, **options: Any)
 
     Raises the errors of ``gate`` and ``score``.
     """
-    found = gate(_scored(table, rules), list(rules), baseline=baseline, **options)
-    if not found.passed:
-        lines = [f"{one.title}: {one.reason}" for one in found.failures]
-        raise AssertionError("\n".join([f"{found.scores} {found.verdict}", *lines, *found.notes]))
+    result = gate(_scored(table, rules), list(rules), baseline=baseline, **options)
+    if not result.passed:
+        lines = [f"{check.title}: {check.reason}" for check in result.failures]
+        raise AssertionError("\n".join([f"{result.scores} {result.verdict}", *lines, *result.notes]))
 
 
 def _scored(table: Any, rules: tuple[str, ...]) -> Any:
     """The table, or its scores if it lacks columns named in the rules."""
     if isinstance(table, str | Path):
         return table
-    asked = list(dict.fromkeys(rule.metric for rule in parse_rules(rules) if rule.metric is not None))
-    held = open_frame(table).names
+    metrics = list(dict.fromkeys(rule.metric for rule in parse_rules(rules) if rule.metric is not None))
+    names = open_frame(table).names
     return (
-        table if not asked or any(column_named(name, held) in held for name in asked) else score(table, metrics=asked)
+        table
+        if not metrics or any(column_named(name, names) in names for name in metrics)
+        else score(table, metrics=metrics)
     )

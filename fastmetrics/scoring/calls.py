@@ -43,21 +43,21 @@ def _called_with_columns(metric: Metric) -> Callable[..., Any]:
     """A metric called with raw columns and its options."""
 
     @functools.wraps(metric.function)
-    def call(*columns: Any, threads: int | None = None, **named: Any) -> Any:
-        given = dict(zip(metric.needs, columns, strict=False))
+    def call(*columns: Any, threads: int | None = None, **keywords: Any) -> Any:
+        present = dict(zip(metric.needs, columns, strict=False))
         if len(columns) > len(metric.needs):
             raise TypeError(
                 f"{metric.name}() takes {len(metric.needs)} columns ({', '.join(metric.needs)}), got {len(columns)}"
             )
         options: dict[str, Any] = {}
-        for option, value in named.items():
-            (given if option in metric.needs and option not in given else options)[option] = value
-        lacking = [column for column in metric.required if given.get(column) is None]
+        for option, value in keywords.items():
+            (present if option in metric.needs and option not in present else options)[option] = value
+        lacking = [column for column in metric.required if present.get(column) is None]
         if lacking:
             raise TypeError(f"{metric.name}() needs the columns {', '.join(lacking)}")
-        if not metric.fits([column for column, values in given.items() if values is not None]):
+        if not metric.fits([column for column, values in present.items() if values is not None]):
             raise TypeError(f"{metric.name}() needs the columns {metric.rows.either}")
-        return (score_columns if metric.corpus is None else count_columns)(metric, given, options, threads)
+        return (score_columns if metric.corpus is None else count_columns)(metric, present, options, threads)
 
     call.__signature__ = _signature(metric)  # type: ignore[attr-defined]
     return call
@@ -97,10 +97,10 @@ def count_columns(metric: Metric, columns: Mapping[str, Any], options: Mapping[s
         return metric.corpus.finish(lambda: [tuple(scores[score.name] for score in read)], **complete)
     kinds = {column: need.kind for column, need in metric.needs.items() if hasattr(need, "kind")}
     if metric.keeps is not None:
-        kept = list(
+        arrays = list(
             _map(lambda rows: (where_present(*metric.row_counts(rows, complete)),), _table_of(columns, kinds), workers)
         )
-        return metric.corpus.finish(lambda: kept, **complete)
+        return metric.corpus.finish(lambda: arrays, **complete)
     counted = _map(lambda rows: metric.row_counts(rows, complete), _table_of(columns, kinds), workers)
     counts = [added[present].sum(axis=0) for added, present in counted]
     return metric.corpus.finish(np.sum(counts, axis=0).tolist() if counts else [], **complete)

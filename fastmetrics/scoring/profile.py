@@ -182,13 +182,13 @@ def profile(
     with tempfile.TemporaryDirectory() as folder:
         result = run(source, job(planned, scorer), Path(folder) / "scores.parquet", threads=threads)
     seconds = scorer.watch.seconds
-    made = {name[5:]: spent for name, spent in seconds.items() if name.startswith("make ")}
+    makers = {name[5:]: spent for name, spent in seconds.items() if name.startswith("make ")}
     kernels = {score.name: seconds[score.name] for score in planned.scores}
     stages = {
         "read": result.seconds["read"],
-        "tokenise": sum(made.values()),
+        "tokenise": sum(makers.values()),
         "kernels": sum(kernels.values()),
         "write": result.seconds["write"],
     }
     elapsed = result.seconds["total"] - (scorer.warm_up or 0.0)
-    return Profile(result.rows, sum(scorer.nbytes), threads, elapsed, stages, made, kernels)
+    return Profile(result.rows, sum(scorer.nbytes), threads, elapsed, stages, makers, kernels)

@@ -36,14 +36,14 @@ def rouge(
     Raises ``UnknownNameError`` for another type, ``OptionError`` for another tokenizer, ``ColumnError`` for columns
     that differ in length.
     """
-    known = [f"rouge{kind}" for kind in KINDS]
+    expected = [f"rouge{kind}" for kind in KINDS]
     types = listed(types)
     for kind in types:
-        if kind not in known:
-            raise UnknownNameError.of("type of ROUGE", kind, known)
+        if kind not in expected:
+            raise UnknownNameError.of("type of ROUGE", kind, expected)
     names = [f"{kind}_{part}" for kind in types for part in PARTS]
     options = REGISTRY["rouge1_f1"].options({"stemmer": stemmer, "tokenizer": tokenizer})
     # longer n-grams first: counting them also counts the shorter ones
     scores = [Score(name, REGISTRY[name], options, name) for name in sorted(names, reverse=True)]
-    found = score_together(scores, {"answer": answer, "reference": reference}, threads)
-    return {name: found[name] for name in names}
+    scored = score_together(scores, {"answer": answer, "reference": reference}, threads)
+    return {name: scored[name] for name in names}

@@ -139,7 +139,7 @@ def score(
     chosen = metrics, columns, schema, keep, suites, embedder, cache, no_relevant, lists
     files = files or FileSettings()
     options = RunOptions(files, resume, overwrite, progress)
-    named = argument("name", name, Optional(Text(200, "a name")))
+    run_name = argument("name", name, Optional(Text(200, "a name")))
     if output is None:
         check_without_output(options, engine=None if engine == "local" else engine, name=name, times=times or None)
     if _is_distributed(table):
@@ -153,8 +153,8 @@ def score(
     # Open the output first: planning may read all rows, and an unwritable output should fail at once.
     target = open_output(output, source, options)
     planned = plan_table(source, *chosen, keep_counts=keep_counts)
-    planned = fitted(replace(planned, identity=identity(planned, named=named is not None)), source)
-    about = partial(about_run, named, now() if times else None)
+    planned = fitted(replace(planned, identity=identity(planned, has_name=run_name is not None)), source)
+    about = partial(about_run, run_name, now() if times else None)
     # The path of a result has no credentials, and reading the output again may need them.
     return write_scores(runner, source, planned, target, options, about, output if is_url(output) else None)
 
@@ -235,5 +235,5 @@ def _joined(scored: Sequence[pa.RecordBatch], planned: Plan) -> pa.Table:
     try:
         return pa.concat_tables(tables, promote_options="permissive")
     except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
-        kept = ", ".join(map(repr, planned.keep))
-        raise ColumnError(f"column {kept}: the batches hold values of different types: {error}") from error
+        columns = ", ".join(map(repr, planned.keep))
+        raise ColumnError(f"column {columns}: the batches hold values of different types: {error}") from error

@@ -94,9 +94,9 @@ def plan_table(
     keep_counts: bool = False,
 ) -> Plan:
     """The plan for the columns of an opened table, without options computed from its rows; keeps the ``id``."""
-    found = resolve(source.names, columns, schema, {"id"})
-    kept = [found["id"]] if "id" in found else []
-    keep = list(dict.fromkeys([*kept, *listed(keep)]))
+    canonical = resolve(source.names, columns, schema, {"id"})
+    ids = [canonical["id"]] if "id" in canonical else []
+    keep = list(dict.fromkeys([*ids, *listed(keep)]))
     planned = plan(source.names, metrics, columns, schema, keep, suites, embedder, cache, no_relevant, lists)
     return keeping_counts(planned) if keep_counts or planned.is_all_corpus else planned
 
@@ -112,10 +112,10 @@ def fitted(planned: Plan, source: TableSource) -> Plan:
             selection = selection.widen(wider.name, wider.type)
 
 
-def identity(planned: Plan, *, named: bool) -> dict[str, str]:
+def identity(planned: Plan, *, has_name: bool) -> dict[str, str]:
     """The columns of the fingerprint: the id, and the question if it is read anyway or the run has a name."""
-    found = {name: planned.columns[name] for name in ("id", "question") if name in planned.columns}
-    return {name: yours for name, yours in found.items() if named or yours in planned.inputs}
+    mapping = {name: planned.columns[name] for name in ("id", "question") if name in planned.columns}
+    return {name: column for name, column in mapping.items() if has_name or column in planned.inputs}
 
 
 def about_run(name: str | None, began: str | None) -> ScoreMetadata:

@@ -71,8 +71,8 @@ def verdicts(question: Any, answer: Any, contexts: Any, **options: Any) -> pa.Ta
     pieces: dict[str, list[pa.Array]] = {name: [] for name in (*parts, "unsupported")}
     for batch in _batches({"question": question, "answer": answer, "contexts": contexts}):
         for name, metric in parts.items():
-            given = {option: complete[option] for option in metric.defaults if option in complete}
-            scores, present = metric.compute(batch, metric.options(given))
+            own_options = {option: complete[option] for option in metric.defaults if option in complete}
+            scores, present = metric.compute(batch, metric.options(own_options))
             pieces[name].append(pa.array(scores, mask=~present))
         pieces["unsupported"].append(_anchors(batch, complete, True))
     pieces["verdict"] = [_in_words(scores) for scores in pieces["verdict"]]
@@ -95,17 +95,17 @@ def _anchors(batch: Batch, options: Mapping[str, Any], unsupported: bool) -> pa.
     """The anchors of a batch as a list column, optionally only unsupported ones."""
     need = PassageIn()
     answer, contexts = need.of(batch, "answer", {}), need.of(batch, "contexts", {})
-    found = find_anchors(answer, contexts, options["window"], options["claims"])
-    order = np.lexsort((found.starts, found.rows))
+    spans = find_anchors(answer, contexts, options["window"], options["claims"])
+    order = np.lexsort((spans.starts, spans.rows))
     if unsupported:
-        order = order[~found.supported[order]]
-    rows, starts, stops = found.rows[order], found.starts[order], found.stops[order]
+        order = order[~spans.supported[order]]
+    rows, starts, stops = spans.rows[order], spans.starts[order], spans.stops[order]
     data, begins = answer.text.data, answer.text.starts[rows]
     texts = [data[a:b].tobytes().decode() for a, b in zip(starts, stops, strict=True)]
     first, size = count_characters(data, begins, starts), count_characters(data, starts, stops)
-    kinds = pa.array(KINDS).take(pa.array(found.kinds[order]))
+    kinds = pa.array(KINDS).take(pa.array(spans.kinds[order]))
     fields = [kinds, pa.array(texts, pa.string()), pa.array(first), pa.array(first + size)]
-    values = pa.StructArray.from_arrays([*fields, pa.array(found.supported[order])], fields=list(ANCHOR))
+    values = pa.StructArray.from_arrays([*fields, pa.array(spans.supported[order])], fields=list(ANCHOR))
     offsets = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=batch.n_rows))]).astype(np.int32)
     missing = ~(batch.present("answer") & batch.present("contexts"))
     return pa.ListArray.from_arrays(pa.array(offsets), values, type=pa.list_(ANCHOR), mask=pa.array(missing))

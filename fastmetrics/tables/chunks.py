@@ -181,8 +181,8 @@ def long_rows(batch: pa.RecordBatch, most: int) -> list[int]:
     """The rows of more than ``most`` bytes, in a batch with plain layouts."""
     if batch.nbytes <= most:
         return []
-    found: list[int] = np.flatnonzero(row_bytes(batch) > most).tolist()
-    return found
+    numbers: list[int] = np.flatnonzero(row_bytes(batch) > most).tolist()
+    return numbers
 
 
 def cut(chunks: Iterable[Chunk], limits: Limits, part: int = 0) -> Iterator[tuple[int, Chunk]]:

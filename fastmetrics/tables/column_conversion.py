@@ -90,9 +90,9 @@ def unify(first: pa.DataType, second: pa.DataType) -> pa.DataType | None:
     return None
 
 
-def loose(known: pa.DataType, type_: pa.DataType) -> pa.DataType:
+def loose(first: pa.DataType, second: pa.DataType) -> pa.DataType:
     """The type of a column of text files that disagree: lists take precedence over scalars, text over the rest."""
-    return next((one for one in (known, type_) if is_list(one)), pa.string())
+    return next((type_ for type_ in (first, second) if is_list(type_)), pa.string())
 
 
 def key_types(keys: Iterable[Mapping[str, str | None]]) -> dict[str, pa.DataType]:
@@ -129,8 +129,8 @@ def states(schema: pa.Schema | None, name: str) -> bool:
 
 def recorded_types(schema: pa.Schema | None, selected: pa.Schema) -> dict[str, pa.DataType]:
     """The recorded types of the selected columns, as far as they fit: another file may need a column as text."""
-    known = {field.name: schema.field(field.name).type for field in selected if states(schema, field.name) and schema}
-    return {name: type_ for name, type_ in known.items() if unify(type_, selected.field(name).type) is not None}
+    stated = {field.name: schema.field(field.name).type for field in selected if states(schema, field.name) and schema}
+    return {name: type_ for name, type_ in stated.items() if unify(type_, selected.field(name).type) is not None}
 
 
 def settle(kind: str, inferred: pa.DataType | None) -> pa.DataType:

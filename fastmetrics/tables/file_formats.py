@@ -62,7 +62,7 @@ def sniff(head: bytes) -> str | None:
     return next(by_magic, None) or next(by_looks, None)
 
 
-class Wanted(NamedTuple):
+class AllowedFormats(NamedTuple):
     """The format named for an input, if any, and the allowed formats of its files."""
 
     format: str | None
@@ -75,8 +75,8 @@ class Wanted(NamedTuple):
 
     def by_bytes(self, head: bytes, path: str) -> str:
         """The format by a file's first bytes; raises ``FileFormatError`` if it is not allowed."""
-        found = self.format or sniff(head)
-        if found in self.formats:
-            return str(found)
-        known = f" ({', '.join(self.formats)})"
-        raise FileFormatError(f"{path}: unknown format; name it with ", Argument("format"), known)
+        name = self.format or sniff(head)
+        if name in self.formats:
+            return str(name)
+        expected = f" ({', '.join(self.formats)})"
+        raise FileFormatError(f"{path}: unknown format; name it with ", Argument("format"), expected)

@@ -69,18 +69,18 @@ class Source:
                     self._unfit.setdefault(name, f"{reader.file.shown}: the file has {count} columns {name!r}")
             for field in reader.schema:
                 name = field.name
-                known = types.get(name)
-                joined = plain(field.type) if known is None else unify(known, field.type)
+                type_ = types.get(name)
+                joined = plain(field.type) if type_ is None else unify(type_, field.type)
                 if joined is None:
                     other = origin[name]
                     if reader.is_text and other.is_text and not (reader.states(name) and other.states(name)):
-                        joined = loose(known, field.type)
+                        joined = loose(type_, field.type)
                     else:
-                        before = f"but {other.file.shown} holds {known}"
+                        before = f"but {other.file.shown} holds {type_}"
                         self._unfit.setdefault(
                             name, f"{reader.file.shown}: column {name!r} holds {field.type}, {before}"
                         )
-                        joined = known
+                        joined = type_
                 types[name] = joined
                 origin.setdefault(name, reader)
         keys = key_types([reader.file.keys for reader in self._readers])
@@ -99,10 +99,10 @@ class Source:
         for name, kind in columns.items():
             if name in self._unfit:
                 raise ColumnError(self._unfit[name])
-            known = types.get(name)
+            recorded = types.get(name)
             for reader, own in zip(self._readers, names, strict=True):
-                self._require(reader, name, kind, name in own, known is not None)
-            type_ = known if known is not None and self.is_typed(name) else settle(kind, known)
+                self._require(reader, name, kind, name in own, recorded is not None)
+            type_ = recorded if recorded is not None and self.is_typed(name) else settle(kind, recorded)
             fields.append(pa.field(name, type_))
         return Selection(pa.schema(fields), dict(columns))
 
@@ -126,14 +126,14 @@ class Source:
         return any(name in file.keys for file in self.files)
 
     @staticmethod
-    def _require(reader: Reader, name: str, kind: str, has: bool, known: bool) -> None:
+    def _require(reader: Reader, name: str, kind: str, has: bool, exists: bool) -> None:
         """Raise ``ColumnError`` if a reader has no such column, although others may, or one of another kind."""
         if name in reader.file.keys:
             return
         if has:
             if reader.states(name):
                 check(f"{reader.file.shown}: ", name, kind, reader.schema.field(name).type)
-        elif not (reader.has_late_columns and (known or reader.holds(name))):
+        elif not (reader.has_late_columns and (exists or reader.holds(name))):
             nearest = UnknownNameError.of("column", name, reader.schema.names)
             raise ColumnError(f"{reader.file.shown}: {nearest}")
 

@@ -110,15 +110,15 @@ def _json(value: Any) -> str:
     try:
         return json.dumps(value, ensure_ascii=False, allow_nan=False)
     except ValueError:
-        return json.dumps(_named(value), ensure_ascii=False)
+        return json.dumps(_with_names(value), ensure_ascii=False)
 
 
-def _named(value: Any) -> Any:
+def _with_names(value: Any) -> Any:
     """The value with the strings of ``NOT_FINITE`` in place of numbers."""
     if isinstance(value, dict):
-        return {name: _named(one) for name, one in value.items()}
+        return {name: _with_names(entry) for name, entry in value.items()}
     if isinstance(value, list):
-        return [_named(one) for one in value]
+        return [_with_names(entry) for entry in value]
     if isinstance(value, float) and not math.isfinite(value):
         return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
     return value
@@ -226,7 +226,7 @@ def of_json(values: pa.Array, type_: pa.DataType) -> pa.Array:
         inner = of_json(lists.values, type_.value_type)
         return cast(pa.ListArray.from_arrays(lists.offsets, inner, mask=mask), type_)
     if pt.is_struct(type_):
-        fields = [of_json(one, field.type) for one, field in zip(values.flatten(), type_, strict=True)]
+        fields = [of_json(entry, field.type) for entry, field in zip(values.flatten(), type_, strict=True)]
         return pa.StructArray.from_arrays(fields, fields=list(type_), mask=mask)
     if pt.is_string(values.type):
         return values.cast(type_) if is_text(type_) else _scalars(values, type_)
@@ -268,7 +268,7 @@ def _numbered(value: Any, type_: pa.DataType) -> Any:
     if value is None:
         return None
     if is_list(type_) and isinstance(value, list):
-        return [_numbered(one, type_.value_type) for one in value]
+        return [_numbered(entry, type_.value_type) for entry in value]
     if pt.is_struct(type_) and isinstance(value, dict):
         return {field.name: _numbered(value.get(field.name), field.type) for field in type_}
     if pt.is_floating(type_) and isinstance(value, str) and value in NOT_FINITE:

@@ -38,13 +38,13 @@ def read_in_turn(source: TableSource, columns: Mapping[str, str], few: int) -> p
     if len(columns) <= few:
         return whole_table(source, columns)
     names = list(columns)
-    held: list[pa.ChunkedArray] = []
+    arrays: list[pa.ChunkedArray] = []
     for start in range(0, len(names), few):
         part = whole_table(source, {name: columns[name] for name in names[start : start + few]})
-        held += [part.column(name).combine_chunks() for name in names[start : start + few]]
+        arrays += [part.column(name).combine_chunks() for name in names[start : start + few]]
         del part
         pa.default_memory_pool().release_unused()
-    return pa.table(dict(zip(names, held, strict=True)))
+    return pa.table(dict(zip(names, arrays, strict=True)))
 
 
 @dataclass(frozen=True)

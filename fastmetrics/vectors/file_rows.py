@@ -54,9 +54,9 @@ class FileRows:
 
     def _runs(self, starts: Ints, stops: Ints) -> npt.NDArray[Any]:
         """The rows of several runs, from each start to before its stop."""
-        found = np.empty((int((stops - starts).sum()), self.shape[1]), self.stored)
-        width = found.itemsize * self.shape[1]
-        room = found.view(np.uint8).reshape(-1).data if found.size else memoryview(b"")
+        rows_read = np.empty((int((stops - starts).sum()), self.shape[1]), self.stored)
+        width = rows_read.itemsize * self.shape[1]
+        room = rows_read.view(np.uint8).reshape(-1).data if rows_read.size else memoryview(b"")
         with reading(self.shown), open(self.path, "rb", buffering=0) as file:
             for start, stop in zip(starts.tolist(), stops.tolist(), strict=True):
                 piece, room = room[: (stop - start) * width], room[(stop - start) * width :]
@@ -67,4 +67,4 @@ class FileRows:
                     self.check()
                     raise FileFormatError(f"{self.shown}: the file ends before row {stop - 1:,} of {len(self):,}")
         self.check()
-        return found
+        return rows_read

@@ -83,9 +83,9 @@ def _local(file: DataFile) -> npt.NDArray[Any] | FileRows:
     mapped = np.load(file.path, mmap_mode="r", allow_pickle=False)  # reads the header; nothing reads the map
     if not isinstance(mapped, np.memmap):
         raise ValueError("a .npz file; expected one array")
-    rest = file.size - mapped.offset - mapped.nbytes
-    if rest > 0:
-        raise ValueError(f"{rest:,} bytes follow the array")
+    excess = file.size - mapped.offset - mapped.nbytes
+    if excess > 0:
+        raise ValueError(f"{excess:,} bytes follow the array")
     if mapped.ndim != 2 or mapped.dtype.kind not in "fiub" or not mapped.flags.c_contiguous:
         return _unpacked(file)
     count, dim = mapped.shape

@@ -59,7 +59,7 @@ def test_rank_counts_equal_hand_counts_for_any_batches(graded):
     charts = Charts()
     page = counts.page(charts)
     assert page.last == max(ranked) == len(page.lines)
-    chart = charts.held[page.chart]
+    chart = charts.drawn[page.chart]
     assert chart.lines["relevant_share"] == [relevant.get(at, 0) / ranked[at] for at in chart.x]
     reached = np.cumsum([found.get(at, 0) for at in chart.x]) / n
     assert chart.lines["found_by"] == reached.tolist()
@@ -71,8 +71,8 @@ def test_long_rankings_are_cut_and_invalid_columns_ignored():
     counts.add({"retrieved_ids": pa.array([list(range(80))]), "relevant_ids": pa.array([["3", "70"]])})
     page = counts.page(charts := Charts())
     assert page.last == PLACES
-    assert charts.held[0].lines["relevant_share"][3] == 1.0
-    assert sum(charts.held[0].lines["relevant_share"]) == 1.0
+    assert charts.drawn[0].lines["relevant_share"][3] == 1.0
+    assert sum(charts.drawn[0].lines["relevant_share"]) == 1.0
     for odd in (pa.array(["a"]), pa.array([1])):
         counts = PlaceCounts()
         counts.add({"retrieved_ids": odd, "relevant_ids": pa.array([["a"]])})

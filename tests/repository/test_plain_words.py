@@ -18,13 +18,7 @@ MOST = {
     "core": 8,
     "declaration": 1,
     "derive": 185,
-    "faq": 7,
-    "reporting": 215,
     "results": 403,
-    "retrieval": 3,
-    "scoring": 23,
-    "tables": 132,
-    "vectors": 2,
 }
 
 

@@ -45,9 +45,9 @@ class HeatMap:
 def fewer_segments(runs: Sequence[ScoreRun], by: Sequence[str]) -> tuple[list[ScoreRun], list[str]]:
     """The runs with the rarer values of the columns ``by`` merged if there are many, and notes about them."""
     notes: list[str] = []
-    made = list(runs)
+    merged = list(runs)
     for name in by:
-        having = [run for run in made if name in run.columns]
+        having = [run for run in merged if name in run.columns]
         column = having[0].column(name, "") if having else pa.array([])
         if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
             continue
@@ -55,56 +55,60 @@ def fewer_segments(runs: Sequence[ScoreRun], by: Sequence[str]) -> tuple[list[Sc
         if len(counts) <= SEGMENTS:
             continue
         most = counts.take(pc.sort_indices(counts.field("counts"), sort_keys=[("", "descending")])[:SEGMENTS])
-        rest = f"({len(counts) - SEGMENTS:,} others)"
+        others = f"({len(counts) - SEGMENTS:,} others)"
         notes.append(f"{name}: shows {SEGMENTS} of {len(counts):,} segments, those of most rows; the others are one")
-        made = [_renamed(run, name, most.field("values"), rest) if name in run.columns else run for run in made]
-    return made, notes
+        merged = [_renamed(run, name, most.field("values"), others) if name in run.columns else run for run in merged]
+    return merged, notes
 
 
-def _renamed(run: ScoreRun, name: str, kept: pa.Array, rest: str) -> ScoreRun:
+def _renamed(run: ScoreRun, name: str, shown_values: pa.Array, others: str) -> ScoreRun:
     def read(names: Sequence[str]) -> pa.Table:
         table = run.read(names)
         if name not in table.column_names:
             return table
         column = table.column(name).combine_chunks()
-        known = pc.is_in(column, value_set=kept.cast(column.type))
+        is_shown = pc.is_in(column, value_set=shown_values.cast(column.type))
         return table.set_column(
-            table.column_names.index(name), name, pc.if_else(known, column, pa.scalar(rest, column.type))
+            table.column_names.index(name), name, pc.if_else(is_shown, column, pa.scalar(others, column.type))
         )
 
     return replace(run, read=read)
 
 
-def heat_of_changes(found: Comparison) -> HeatMap | None:
+def heat_of_changes(comparison: Comparison) -> HeatMap | None:
     """The differences of the second system from the first, by segment and metric."""
-    pair = (found.systems[0], found.systems[1])
-    some = [one for one in found if one.segment is not None and (one.baseline, one.other) == pair]
+    pair = (comparison.systems[0], comparison.systems[1])
+    some = [
+        difference
+        for difference in comparison
+        if difference.segment is not None and (difference.baseline, difference.other) == pair
+    ]
     cells = {
-        (str(one.segment), one.metric): (
-            one.delta,
-            ("+" if one.delta > 0 else "") + number(one.delta),
-            one.n_paired,
-            found.verdict(one) != "–",
+        (str(difference.segment), difference.metric): (
+            difference.delta,
+            ("+" if difference.delta > 0 else "") + number(difference.delta),
+            difference.n_paired,
+            comparison.verdict(difference) != "–",
         )
-        for one in some
+        for difference in some
     }
-    return _map(cells, found.better)
+    return _map(cells, comparison.better)
 
 
-def heat_of_means(found: IntervalSummary) -> HeatMap | None:
+def heat_of_means(means: IntervalSummary) -> HeatMap | None:
     """The means by segment and metric, coloured by their difference from the mean of all rows."""
-    whole = {one.metric: one.mean for one in found if one.segment is None}
+    whole = {interval.metric: interval.mean for interval in means if interval.segment is None}
     cells = {
-        (str(one.segment), one.metric): (
-            one.mean - whole[one.metric],
-            number(one.mean),
-            one.n,
-            not (one.low <= whole[one.metric] <= one.high),
+        (str(interval.segment), interval.metric): (
+            interval.mean - whole[interval.metric],
+            number(interval.mean),
+            interval.n,
+            not (interval.low <= whole[interval.metric] <= interval.high),
         )
-        for one in found
-        if one.segment is not None
+        for interval in means
+        if interval.segment is not None
     }
-    return _map(cells, found.better)
+    return _map(cells, means.better)
 
 
 def _map(cells: Mapping[tuple[str, str], tuple[float, str, int, bool]], better: Mapping[str, Better]) -> HeatMap | None:
@@ -112,7 +116,7 @@ def _map(cells: Mapping[tuple[str, str], tuple[float, str, int, bool]], better: 
     metrics = every[:METRICS]
     widest = {
         metric: max(
-            (abs(one[0]) for key, one in cells.items() if key[1] == metric and not math.isnan(one[0])), default=0
+            (abs(cell[0]) for key, cell in cells.items() if key[1] == metric and not math.isnan(cell[0])), default=0
         )
         for metric in metrics
     }
@@ -126,10 +130,10 @@ def _map(cells: Mapping[tuple[str, str], tuple[float, str, int, bool]], better: 
     return HeatMap([visible(name) for name in metrics], lines, len(every)) if lines else None
 
 
-def _cell(one: tuple[float, str, int, bool] | None, widest: float, better: Better) -> HeatCell | None:
-    if one is None:
+def _cell(cell: tuple[float, str, int, bool] | None, widest: float, better: Better) -> HeatCell | None:
+    if cell is None:
         return None
-    delta, text, n, marked = one
+    delta, text, n, marked = cell
     if math.isnan(delta):
         return HeatCell("–", None, n)
     sign = -1 if better == "lower" else 1

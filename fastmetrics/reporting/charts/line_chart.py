@@ -25,17 +25,17 @@ class LineChart:
     def data(self) -> dict[str, Any]:
         """The data for the script."""
         lines = [{"name": visible(name), "y": list(map(short, values))} for name, values in self.lines.items()]
-        named = {"name": visible(self.name), "x_title": visible(self.x_title), "words": self.words}
-        return {**named, "x": list(self.x), "lines": lines}
+        titles = {"name": visible(self.name), "x_title": visible(self.x_title), "words": self.words}
+        return {**titles, "x": list(self.x), "lines": lines}
 
 
 class Charts:
     """The charts of a page, by the numbers that its templates use."""
 
     def __init__(self) -> None:
-        self.held: list[LineChart] = []
+        self.drawn: list[LineChart] = []
 
     def add(self, chart: LineChart) -> int:
         """Store a chart; return its number."""
-        self.held.append(chart)
-        return len(self.held) - 1
+        self.drawn.append(chart)
+        return len(self.drawn) - 1

@@ -84,13 +84,13 @@ def plot(result: Any, output: str | Path, *, color: Any = None, overwrite: bool 
     draw_into(picture_place(output, (), overwrite), result, color)
 
 
-def draw_into(place: Place, found: Any, color: Any = None) -> None:
+def draw_into(place: Place, result: Any, color: Any = None) -> None:
     """Draw a chart of a result, as :func:`plot` does, into a place that was checked."""
-    draw = next((one for kind, one in _CHARTS.items() if isinstance(found, kind)), None)
+    draw = next((function for kind, function in _CHARTS.items() if isinstance(result, kind)), None)
     if draw is None:
         expected = "a result of histograms, compare, summarize_by, trend, cache_hit_rate or project"
-        raise InputError(f"{type(found).__name__} has no chart; give {expected}")
-    if color is not None and not isinstance(found, Points):
+        raise InputError(f"{type(result).__name__} has no chart; give {expected}")
+    if color is not None and not isinstance(result, Points):
         raise OptionError(Argument("color"), " is of projections only")
     import matplotlib
     from matplotlib.figure import Figure
@@ -98,10 +98,10 @@ def draw_into(place: Place, found: Any, color: Any = None) -> None:
     with matplotlib.rc_context(_SETTINGS), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # warnings about glyphs missing from a font
         figure = Figure(layout="constrained")
-        if isinstance(found, Points):
-            _points(figure, found, color)
+        if isinstance(result, Points):
+            _points(figure, result, color)
         else:
-            draw(figure, found)
+            draw(figure, result)
         sink = io.BytesIO()
         suffix = _suffix(place.text)
         figure.savefig(sink, format=suffix, dpi=150, metadata={"Date": None} if suffix == "svg" else {"Software": None})
@@ -128,7 +128,7 @@ def _suffix(path: str | Path) -> str:
     return Path(path).suffix.lower().removeprefix(".")
 
 
-def _said(text: Any) -> str:
+def _label(text: Any) -> str:
     """A label without invisible characters, truncated if it is long."""
     whole = visible(str(text))
     return whole if len(whole) <= _LABEL else whole[: _LABEL - 1] + "…"
@@ -142,14 +142,21 @@ def _cells(figure: Any, count: int, height: float = 2.0) -> list[Any]:
     return [figure.add_subplot(lines, columns, at + 1) for at in range(count)]
 
 
-def _histograms(figure: Any, found: Histograms) -> None:
-    some = list(found.values())[:MOST]
+def _histograms(figure: Any, histograms: Histograms) -> None:
+    some = list(histograms.values())[:MOST]
     if not some:
-        raise InputError(f"{found.scores}: no scores to draw")
-    for axes, one in zip(_cells(figure, len(some)), some, strict=True):
-        if one.n:
-            axes.bar(one.edges[:-1], one.counts, np.diff(one.edges), align="edge", color=_PALETTE[0], linewidth=0)
-        axes.set_title(f"{_said(one.metric)}, n = {one.n:,}", fontsize=9)
+        raise InputError(f"{histograms.scores}: no scores to draw")
+    for axes, histogram in zip(_cells(figure, len(some)), some, strict=True):
+        if histogram.n:
+            axes.bar(
+                histogram.edges[:-1],
+                histogram.counts,
+                np.diff(histogram.edges),
+                align="edge",
+                color=_PALETTE[0],
+                linewidth=0,
+            )
+        axes.set_title(f"{_label(histogram.metric)}, n = {histogram.n:,}", fontsize=9)
 
 
 def _intervals(axes: Any, names: Sequence[str], figures: Sequence[tuple[float, float, float]]) -> None:
@@ -158,32 +165,40 @@ def _intervals(axes: Any, names: Sequence[str], figures: Sequence[tuple[float, f
         if math.isfinite(value):
             axes.plot([low, high], [at, at], color=_PALETTE[0], linewidth=1.5)
             axes.plot([value], [at], "o", color=_PALETTE[0], markersize=4)
-    axes.set_yticks(range(len(names)), [_said(name) for name in names])
+    axes.set_yticks(range(len(names)), [_label(name) for name in names])
     axes.set_ylim(len(names) - 0.5, -0.5)
     axes.locator_params(axis="x", nbins=4)
 
 
-def _comparison(figure: Any, found: Comparison) -> None:
-    heat = heat_of_changes(found)
+def _comparison(figure: Any, comparison: Comparison) -> None:
+    heat = heat_of_changes(comparison)
     if heat is not None:
         return _heat(figure, heat)
-    whole = [one for one in found if one.segment is None and one.baseline == found.systems[0]]
-    metrics = list(dict.fromkeys(one.metric for one in whole))[:MOST]
-    for axes, metric in zip(_cells(figure, len(metrics), 1.2 + 0.25 * len(found.systems)), metrics, strict=True):
-        some = list({one.other: one for one in whole if one.metric == metric}.values())
-        _intervals(axes, [one.other for one in some], [(one.delta, one.low, one.high) for one in some])
+    whole = [
+        difference
+        for difference in comparison
+        if difference.segment is None and difference.baseline == comparison.systems[0]
+    ]
+    metrics = list(dict.fromkeys(difference.metric for difference in whole))[:MOST]
+    for axes, metric in zip(_cells(figure, len(metrics), 1.2 + 0.25 * len(comparison.systems)), metrics, strict=True):
+        some = list({difference.other: difference for difference in whole if difference.metric == metric}.values())
+        _intervals(
+            axes,
+            [difference.other for difference in some],
+            [(difference.delta, difference.low, difference.high) for difference in some],
+        )
         axes.axvline(0.0, color="#999999", linewidth=0.8)
-        axes.set_title(f"{_said(metric)}: difference from {_said(found.systems[0])}", fontsize=9)
+        axes.set_title(f"{_label(metric)}: difference from {_label(comparison.systems[0])}", fontsize=9)
     return None
 
 
-def _means(figure: Any, found: IntervalSummary) -> None:
-    heat = heat_of_means(found)
+def _means(figure: Any, summary: IntervalSummary) -> None:
+    heat = heat_of_means(summary)
     if heat is not None:
         return _heat(figure, heat)
-    for axes, one in zip(_cells(figure, len(found[:MOST]), 1.2), found[:MOST], strict=True):
-        _intervals(axes, [""], [(one.mean, one.low, one.high)])
-        axes.set_title(f"{_said(one.metric)}, n = {one.n:,}", fontsize=9)
+    for axes, interval in zip(_cells(figure, len(summary[:MOST]), 1.2), summary[:MOST], strict=True):
+        _intervals(axes, [""], [(interval.mean, interval.low, interval.high)])
+        axes.set_title(f"{_label(interval.metric)}, n = {interval.n:,}", fontsize=9)
     return None
 
 
@@ -191,83 +206,85 @@ def _heat(figure: Any, heat: HeatMap) -> None:
     """Segments by metrics; purple is good, orange is bad, grey is neutral; a * marks a significant cell."""
     figure.set_size_inches(2.4 + 1.1 * len(heat.metrics), 1.0 + 0.28 * len(heat.lines))
     axes = figure.add_subplot()
-    levels = np.array([[(one.level or 0) if one else 0 for one in cells] for _, cells in heat.lines], float)
+    levels = np.array([[(cell.level or 0) if cell else 0 for cell in cells] for _, cells in heat.lines], float)
     axes.imshow(levels, cmap="PuOr", vmin=-_DARKEST, vmax=_DARKEST, aspect="auto")
     for at, (_, cells) in enumerate(heat.lines):
-        for place, one in enumerate(cells):
-            if one is not None:
-                axes.text(place, at, one.text + "*" * one.marked, ha="center", va="center", fontsize=8)
-    axes.set_xticks(range(len(heat.metrics)), [_said(name) for name in heat.metrics], rotation=30, ha="right")
-    axes.set_yticks(range(len(heat.lines)), [_said(name) for name, _ in heat.lines])
+        for place, cell in enumerate(cells):
+            if cell is not None:
+                axes.text(place, at, cell.text + "*" * cell.marked, ha="center", va="center", fontsize=8)
+    axes.set_xticks(range(len(heat.metrics)), [_label(name) for name in heat.metrics], rotation=30, ha="right")
+    axes.set_yticks(range(len(heat.lines)), [_label(name) for name, _ in heat.lines])
 
 
-def _trend(figure: Any, found: Trend) -> None:
+def _trend(figure: Any, trend: Trend) -> None:
     figure.set_size_inches(6.0, 3.0)
     axes = figure.add_subplot()
-    places = np.arange(len(found))
-    means = np.array([one.mean for one in found], float)
-    low, high = (np.array([getattr(one, name) for one in found], float) for name in ("low", "high"))
+    places = np.arange(len(trend))
+    means = np.array([point.mean for point in trend], float)
+    low, high = (np.array([getattr(point, name) for point in trend], float) for name in ("low", "high"))
     axes.fill_between(places, low, high, color=_PALETTE[4], alpha=0.4, linewidth=0)
     axes.plot(places, means, "o-", color=_PALETTE[0], markersize=4)
-    names = [_said(one.name or one.file) + "*" * bool(one.other_rows) for one in found]
+    names = [_label(point.name or point.file) + "*" * bool(point.other_rows) for point in trend]
     axes.set_xticks(places, names, rotation=30, ha="right")
-    axes.set_ylabel(_said(found.metric))
+    axes.set_ylabel(_label(trend.metric))
 
 
-def _cache(figure: Any, found: CacheHits) -> None:
+def _cache(figure: Any, hits: CacheHits) -> None:
     figure.set_size_inches(4.5, 3.0)
     axes = figure.add_subplot()
-    taus = [point["tau"] for point in found.curve]
+    taus = [point["tau"] for point in hits.curve]
     for at, (name, label) in enumerate((("cache_hit_rate", "hit rate"), ("wrong_share", "wrong share of hits"))):
-        values = [math.nan if point[name] is None else point[name] for point in found.curve]
+        values = [math.nan if point[name] is None else point[name] for point in hits.curve]
         axes.plot(taus, values, ("o-", "s--")[at], color=_PALETTE[at], markersize=4, label=label)
-    axes.axvline(found.tau, color="#999999", linewidth=0.8)
+    axes.axvline(hits.tau, color="#999999", linewidth=0.8)
     axes.set_xlabel("τ, the cosine above which an earlier question counts")
     axes.set_ylim(-0.02, 1.02)
     axes.legend(frameon=False)
 
 
-def _points(figure: Any, found: Points, color: Any) -> None:
-    if color is not None and len(color) != found.rows:
-        raise OptionError(Argument("color"), f": expected one a row, {found.rows:,}, got {len(color):,}")
+def _points(figure: Any, points: Points, color: Any) -> None:
+    if color is not None and len(color) != points.rows:
+        raise OptionError(Argument("color"), f": expected one a row, {points.rows:,}, got {len(color):,}")
     figure.set_size_inches(6.0, 5.0)
-    axes = figure.add_subplot(projection="3d" if found.dims == len(AXES) else None)
-    there = np.isfinite(found.points[:, 0])
-    size = float(np.clip(2e4 / max(1, there.sum()), 0.5, 12))
-    for label, rows, style in _groups(found, color):
-        shown = there & rows
-        drawn = axes.scatter(*found.points[shown].T, s=size, linewidths=0, rasterized=True, label=label, **style(shown))
+    axes = figure.add_subplot(projection="3d" if points.dims == len(AXES) else None)
+    has_point = np.isfinite(points.points[:, 0])
+    size = float(np.clip(2e4 / max(1, has_point.sum()), 0.5, 12))
+    for label, rows, style in _groups(points, color):
+        shown = has_point & rows
+        drawn = axes.scatter(
+            *points.points[shown].T, s=size, linewidths=0, rasterized=True, label=label, **style(shown)
+        )
         if label is None and color is not None:
             figure.colorbar(drawn, ax=axes)
     if color is not None and axes.get_legend_handles_labels()[0]:
         axes.legend(frameon=False, markerscale=3)
-    quality = f"trustworthiness {found.trustworthiness:.3f}"
-    if found.explained is not None:
-        quality = f"{sum(found.explained):.1%} of the variance, {quality}"
-    axes.set_title(f"{found.method} of {found.sampled:,} of {found.rows:,} rows; {quality}", fontsize=9)
+    quality = f"trustworthiness {points.trustworthiness:.3f}"
+    if points.explained is not None:
+        quality = f"{sum(points.explained):.1%} of the variance, {quality}"
+    axes.set_title(f"{points.method} of {points.sampled:,} of {points.rows:,} rows; {quality}", fontsize=9)
 
 
 _Style = Callable[[Any], Mapping[str, Any]]
 
 
-def _groups(found: Points, color: Any) -> list[tuple[str | None, Any, _Style]]:
+def _groups(points: Points, color: Any) -> list[tuple[str | None, Any, _Style]]:
     """The rows of each colour, with the name of their category, and their drawing style."""
-    every = np.ones(found.rows, np.bool_)
+    every = np.ones(points.rows, np.bool_)
     if color is None:
         return [(None, every, lambda _: {"color": _PALETTE[0]})]
     values = as_array(color, "color").to_pylist()
-    given = [None if isinstance(one, float) and math.isnan(one) else one for one in values]
-    if all(one is None or (isinstance(one, int | float) and not isinstance(one, bool)) for one in given):
-        shades = np.array([math.nan if one is None else float(one) for one in given])
+    known_values = [None if isinstance(value, float) and math.isnan(value) else value for value in values]
+    if all(value is None or (isinstance(value, int | float) and not isinstance(value, bool)) for value in known_values):
+        shades = np.array([math.nan if value is None else float(value) for value in known_values])
         return [(None, every, lambda shown: {"c": shades[shown], "cmap": "viridis"})]
-    names = np.array([_said("none" if one is None else one) for one in given])
+    names = np.array([_label("none" if value is None else value) for value in known_values])
     kinds, counts = np.unique(names, return_counts=True)
     first = [str(kinds[at]) for at in np.argsort(-counts, kind="stable")[: _CATEGORIES - 1]]
     groups: list[tuple[str | None, Any, _Style]] = [
         (kind, names == kind, _of_color(_PALETTE[at])) for at, kind in enumerate(first)
     ]
-    rest = ~np.isin(names, first)
-    return [*groups, *([(f"{len(kinds) - len(first):,} others", rest, _of_color("#CCCCCC"))] if rest.any() else [])]
+    others = ~np.isin(names, first)
+    return [*groups, *([(f"{len(kinds) - len(first):,} others", others, _of_color("#CCCCCC"))] if others.any() else [])]
 
 
 def _of_color(color: str) -> _Style:
@@ -280,5 +297,5 @@ _CHARTS: Mapping[type, Callable[[Any, Any], None]] = {
     IntervalSummary: _means,
     Trend: _trend,
     CacheHits: _cache,
-    Points: lambda figure, found: _points(figure, found, None),
+    Points: lambda figure, points: _points(figure, points, None),
 }

@@ -42,23 +42,23 @@ def citation_marks(answers: Sequence[str], contexts: Sequence[Sequence[str]], sc
     >>> [(mark.start, mark.number, mark.state) for mark in found]
     [(18, 1, 'cited_supported'), (34, 3, 'cited_nothing')]
     """
-    found: list[list[Mark]] = [[] for _ in answers]
+    marks: list[list[Mark]] = [[] for _ in answers]
     checked: list[tuple[int, Mark, str, str]] = []
     for row, start, text in _sentences(answers):
-        for one in re.finditer(PATTERN, text):
-            number = min(int(one[1][:9]), 10**9)
-            known = 1 <= number <= len(contexts[row])
-            mark = Mark(start + one.start(), start + one.end(), number, PLAIN if known else NO_CONTEXT)
-            found[row].append(mark)
-            if known:
+        for match in re.finditer(PATTERN, text):
+            number = min(int(match[1][:9]), 10**9)
+            is_present = 1 <= number <= len(contexts[row])
+            mark = Mark(start + match.start(), start + match.end(), number, PLAIN if is_present else NO_CONTEXT)
+            marks[row].append(mark)
+            if is_present:
                 checked.append((row, mark, re.sub(PATTERN, "", text), contexts[row][number - 1]))
     if checked:
-        anchors = scored.anchors([one[2] for one in checked], [[one[3]] for one in checked])
+        anchors = scored.anchors([sentence[2] for sentence in checked], [[sentence[3]] for sentence in checked])
         for (row, mark, _, _), some in zip(checked, anchors, strict=True):
             if some:
-                state = SUPPORTED if all(one.supported for one in some) else UNSUPPORTED
-                found[row][found[row].index(mark)] = mark._replace(state=state)
-    return found
+                state = SUPPORTED if all(anchor.supported for anchor in some) else UNSUPPORTED
+                marks[row][marks[row].index(mark)] = mark._replace(state=state)
+    return marks
 
 
 def _sentences(answers: Sequence[str]) -> Iterator[_Sentence]:
@@ -69,7 +69,7 @@ def _sentences(answers: Sequence[str]) -> Iterator[_Sentence]:
     assert cut.groups is not None
     for at, row in enumerate(rows):
         begin = int(text.starts[at])
-        for one in range(int(cut.groups[at]), int(cut.groups[at + 1])):
-            start, stop = int(cut.starts[one]), int(cut.stops[one])
+        for statement in range(int(cut.groups[at]), int(cut.groups[at + 1])):
+            start, stop = int(cut.starts[statement]), int(cut.stops[statement])
             before = bytes(text.data[begin:start]).decode()
             yield _Sentence(row, len(before), bytes(text.data[start:stop]).decode())

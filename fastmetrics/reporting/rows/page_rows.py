@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from fastmetrics.reporting.plain_text import embedded, visible
-from fastmetrics.reporting.report_options import Asked
+from fastmetrics.reporting.report_options import ReportOptions
 from fastmetrics.reporting.rows.paired_rows import PairedRows
 from fastmetrics.reporting.rows.row_judgements import JudgedRows
 from fastmetrics.reporting.rows.row_selection import EACH, Stratum, candidates, least, strata
@@ -23,53 +23,55 @@ POOL = 1_000
 """Number of rows, with the highest hallucination scores, whose unsupported anchors are counted."""
 
 
-def chosen_rows(
-    rows: PairedRows, paired: Correlations | None, asked: Asked, seen: Seen | None = None
+def page_rows(
+    rows: PairedRows, paired: Correlations | None, options: ReportOptions, seen: Seen | None = None
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """The rows of the page, most informative first, and its strata with the positions of their rows.
 
     ``seen`` is called with the columns of all rows whose texts are read.
     """
-    found, texts = _strata(rows, paired, asked, seen)
-    chosen = candidates(found, rows.n)
-    made: list[dict[str, Any]] = []
+    all_strata, texts = _strata(rows, paired, options, seen)
+    chosen = candidates(all_strata, rows.n)
+    shown_rows: list[dict[str, Any]] = []
     weight = 0
-    for row in told_rows(rows, chosen, [texts[at] for at in chosen], asked):
+    for row in described_rows(rows, chosen, [texts[at] for at in chosen], options):
         weight += len(embedded(row).encode())
         if weight > BUDGET:
             break
-        made.append(row)
-    held = {row["at"]: at for at, row in enumerate(made)}
-    return made, [data for one in found if (data := _stratum_data(one, held))["rows"]]
+        shown_rows.append(row)
+    positions = {row["at"]: at for at, row in enumerate(shown_rows)}
+    return shown_rows, [data for stratum in all_strata if (data := _stratum_data(stratum, positions))["rows"]]
 
 
-def strata_of_all(rows: PairedRows, paired: Correlations | None, asked: Asked) -> list[dict[str, Any]]:
+def strata_of_all(rows: PairedRows, paired: Correlations | None, options: ReportOptions) -> list[dict[str, Any]]:
     """The strata with the numbers of their rows, for a page with all rows."""
-    found, _ = _strata(rows, paired, asked, None)
-    return [_stratum_data(one, {int(row): int(row) for row in one.places}) for one in found]
+    all_strata, _ = _strata(rows, paired, options, None)
+    return [_stratum_data(stratum, {int(row): int(row) for row in stratum.places}) for stratum in all_strata]
 
 
 def _strata(
-    rows: PairedRows, paired: Correlations | None, asked: Asked, seen: Seen | None
+    rows: PairedRows, paired: Correlations | None, options: ReportOptions, seen: Seen | None
 ) -> tuple[list[Stratum], dict[int, dict[str, Any]]]:
     """The strata, and the texts that were read to find them."""
-    pairs = [(one.a, one.b) for one in paired or () if one.agreement < 1]
-    found = strata(rows.names, rows.main.values, rows.before, declared_better(rows.names, rows.main.declared), pairs)
+    pairs = [(pair.a, pair.b) for pair in paired or () if pair.agreement < 1]
+    all_strata = strata(
+        rows.names, rows.main.values, rows.before, declared_better(rows.names, rows.main.declared), pairs
+    )
     pool = _hallucinating(rows)
-    looked = pool if asked.folder else list(dict.fromkeys([*candidates(found, rows.n), *pool]))
-    texts = row_texts(rows.main, rows.ids, looked, asked.texts, seen) if looked or seen else []
+    looked = pool if options.folder else list(dict.fromkeys([*candidates(all_strata, rows.n), *pool]))
+    texts = row_texts(rows.main, rows.ids, looked, options.texts, seen) if looked or seen else []
     texts_by_row = dict(zip(looked, texts, strict=True))
-    return [*_unsupported(pool, texts_by_row), *found], texts_by_row
+    return [*_unsupported(pool, texts_by_row), *all_strata], texts_by_row
 
 
-def told_rows(
-    rows: PairedRows, chosen: Sequence[int], texts: Sequence[Mapping[str, Any]], asked: Asked
+def described_rows(
+    rows: PairedRows, chosen: Sequence[int], texts: Sequence[Mapping[str, Any]], options: ReportOptions
 ) -> Iterator[dict[str, Any]]:
     """Each row in the form that the script reads: position, id, texts, scores, and the baseline's scores and answer."""
     after = [rows.main.values(name)[list(chosen)] for name in rows.names]
-    before = [None if (one := rows.before(name)) is None else one[list(chosen)] for name in rows.names]
-    earlier = rows.earlier_answers(chosen, asked.baseline_texts)
-    judged = [] if asked.judged is None else JudgedRows(asked.judged).of(rows.labels, chosen)
+    before = [None if (scores := rows.before(name)) is None else scores[list(chosen)] for name in rows.names]
+    earlier = rows.earlier_answers(chosen, options.baseline_texts)
+    judged = [] if options.judged is None else JudgedRows(options.judged).of(rows.labels, chosen)
     for place, at in enumerate(chosen):
         row: dict[str, Any] = {"at": int(at), "id": rows.label(int(at)), "t": texts[place]}
         row["s"] = [short(float(values[place])) for values in after]
@@ -92,15 +94,15 @@ def _hallucinating(rows: PairedRows) -> list[int]:
 
 def _unsupported(pool: Sequence[int], texts: Mapping[int, Mapping[str, Any]]) -> list[Stratum]:
     """The rows of the pool with the most anchors that no context supports."""
-    counts = np.array([sum(not one[2] for one in texts[row].get("anchors", ())) for row in pool], np.float64)
+    counts = np.array([sum(not anchor[2] for anchor in texts[row].get("anchors", ())) for row in pool], np.float64)
     places = least(np.where(counts > 0, -counts, np.nan), EACH)
     chosen = np.asarray(pool, np.int64)[places]
     return [Stratum("unsupported_anchors", (), len(pool), chosen)] if len(chosen) else []
 
 
-def _stratum_data(one: Stratum, place: Mapping[int, int]) -> dict[str, Any]:
-    held = [place[int(row)] for row in one.places if int(row) in place]
-    return {"kind": one.kind, "metrics": list(map(visible, one.metrics)), "n": one.n, "rows": held}
+def _stratum_data(stratum: Stratum, place: Mapping[int, int]) -> dict[str, Any]:
+    positions = [place[int(row)] for row in stratum.places if int(row) in place]
+    return {"kind": stratum.kind, "metrics": list(map(visible, stratum.metrics)), "n": stratum.n, "rows": positions}
 
 
 def short(value: float | None) -> float | None:

@@ -13,7 +13,7 @@ from fastmetrics.core.arrays import Floats, Ints
 from fastmetrics.core.columns import as_numbers
 from fastmetrics.core.input_columns import resolve
 from fastmetrics.errors import ColumnError
-from fastmetrics.reporting.report_options import Asked
+from fastmetrics.reporting.report_options import ReportOptions
 from fastmetrics.reporting.rows.row_texts import cut, row_texts
 from fastmetrics.results.runs.score_run import ScoreRun
 from fastmetrics.results.runs.sorted_ids import rows_of_ids
@@ -35,9 +35,9 @@ class PairedRows:
     partner: Ints | None
 
     @classmethod
-    def of(cls, main: ScoreRun, base: ScoreRun | None, names: Sequence[str], asked: Asked) -> PairedRows:
+    def of(cls, main: ScoreRun, base: ScoreRun | None, names: Sequence[str], options: ReportOptions) -> PairedRows:
         """Match the rows of a run to those of a baseline; raises ``ColumnError`` if required ids are missing."""
-        needs_ids = asked.texts is not None or base is not None
+        needs_ids = options.texts is not None or base is not None
         if needs_ids and main.id_column is None:
             raise ColumnError(f"{main.name} has no id column, by which its rows and their texts could meet")
         ids = main.ids(str(main.id_column)) if needs_ids else None
@@ -57,8 +57,8 @@ class PairedRows:
         if self.base is None or self.partner is None or name not in self.base.scores:
             return None
         scores = np.full(len(self.partner), np.nan)
-        known = self.partner >= 0
-        scores[known] = self.base.values(name)[self.partner[known]]
+        has_partner = self.partner >= 0
+        scores[has_partner] = self.base.values(name)[self.partner[has_partner]]
         return scores
 
     def part(self, name: str, start: int, stop: int) -> Floats:
@@ -82,13 +82,13 @@ class PairedRows:
             return [None] * len(rows)
         if texts is not None:
             found_texts = row_texts(self.base, self.ids, rows, texts)
-            return [one.get("answer") for one in found_texts]
-        kept = resolve(self.base.columns, needed=()).get("answer")
-        if kept is None or kept in self.base.scores:
+            return [texts_of_row.get("answer") for texts_of_row in found_texts]
+        column = resolve(self.base.columns, needed=()).get("answer")
+        if column is None or column in self.base.scores:
             return [None] * len(rows)
         places = self.partner[np.asarray(rows)]
-        answers = self.base.column(kept, "").take(pa.array(places, mask=places < 0)).to_pylist()
-        return [None if one is None else cut(one) for one in answers]
+        answers = self.base.column(column, "").take(pa.array(places, mask=places < 0)).to_pylist()
+        return [None if answer is None else cut(answer) for answer in answers]
 
 
 def _partners(main: ScoreRun, base: ScoreRun) -> Ints:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from fastmetrics.core.arrays import Floats
 from fastmetrics.core.batch_sizes import SIZES
-from fastmetrics.reporting.report_options import Asked
+from fastmetrics.reporting.report_options import ReportOptions
 from fastmetrics.reporting.rows.paired_rows import PairedRows
 from fastmetrics.reporting.rows.row_judgements import JudgedRows
 from fastmetrics.reporting.rows.row_texts import JUDGED, Seen, cut, shown_texts
@@ -32,7 +32,7 @@ _EXACT = 2.0**24
 class RowFiles:
     """Writes all rows into a folder; ``page`` is the data that the script needs to read them."""
 
-    def __init__(self, folder: Path, rows: PairedRows, asked: Asked, seen: Seen | None) -> None:
+    def __init__(self, folder: Path, rows: PairedRows, options: ReportOptions, seen: Seen | None) -> None:
         self.folder, self.rows = folder / "rows", rows
         self.folder.mkdir()
         self.starts: list[int] = []
@@ -50,7 +50,7 @@ class RowFiles:
             "before": before,
             "each": wide,
         }
-        self._write_texts(asked, seen, wide)
+        self._write_texts(options, seen, wide)
         (folder / MARK).write_text(json.dumps({"report": "fastmetrics", "worst-rows": rows.n}) + "\n", encoding="utf-8")
 
     def _column(self, name: str, values: Floats) -> str:
@@ -59,21 +59,25 @@ class RowFiles:
         self._write(name, json.dumps(_encoded(values, kind)))
         return kind
 
-    def _write_texts(self, asked: Asked, seen: Seen | None, kind: str) -> None:
+    def _write_texts(self, options: ReportOptions, seen: Seen | None, kind: str) -> None:
         rows, n = self.rows, self.rows.n
         work = self.folder / "work"
         work.mkdir()
-        texts = _source(work / "texts", rows, asked.texts, JUDGED, seen)
-        earlier = _earlier(work / "earlier", rows, asked.baseline_texts)
-        judged = None if asked.judged is None else JudgedRows(asked.judged)
+        texts = _source(work / "texts", rows, options.texts, JUDGED, seen)
+        earlier = _earlier(work / "earlier", rows, options.baseline_texts)
+        judged = None if options.judged is None else JudgedRows(options.judged)
         scored = ScoredClaims.of(rows.main)
         for start in range(0, n, SIZES.report_part_rows):
             stop = min(start + SIZES.report_part_rows, n)
-            row_data: list[dict[str, Any]] = [{"t": one} for one in shown_texts(texts.rows(start, stop), scored)]
+            row_data: list[dict[str, Any]] = [
+                {"t": row_texts} for row_texts in shown_texts(texts.rows(start, stop), scored)
+            ]
             for row, other in zip(row_data, earlier.rows(start, stop) if earlier else [], strict=False):
                 row["other"] = None if (answer := other.get("answer")) is None else cut(answer)
-            for row, said in zip(row_data, judged.of(rows.labels, range(start, stop)) if judged else [], strict=False):
-                row |= {"j": said} if said else {}
+            for row, judgements in zip(
+                row_data, judged.of(rows.labels, range(start, stop)) if judged else [], strict=False
+            ):
+                row |= {"j": judgements} if judgements else {}
             self._write_part(start, row_data, kind)
         shutil.rmtree(work)
 
@@ -103,8 +107,8 @@ class RowFiles:
 
 def kind_of(values: Floats) -> str:
     """``f4`` if float32 is exact for the displayed values, else ``f8``."""
-    known = values[np.isfinite(values)]
-    return "f8" if len(known) and float(np.abs(known).max()) > _EXACT else "f4"
+    finite = values[np.isfinite(values)]
+    return "f8" if len(finite) and float(np.abs(finite).max()) > _EXACT else "f4"
 
 
 def _source(
@@ -128,8 +132,8 @@ def _earlier(folder: Path, rows: PairedRows, texts: Any) -> KeptTexts | SpilledT
 def _by_weight(written: Sequence[str]) -> Iterator[tuple[int, Sequence[str]]]:
     """The rows of each file of texts, and the position of the first row."""
     first = weight = 0
-    for at, one in enumerate(written):
-        weight += len(one)
+    for at, text in enumerate(written):
+        weight += len(text)
         if weight >= SIZES.report_text_chars or at == len(written) - 1:
             yield first, written[first : at + 1]
             first, weight = at + 1, 0
@@ -137,7 +141,7 @@ def _by_weight(written: Sequence[str]) -> Iterator[tuple[int, Sequence[str]]]:
 
 def _matrix(columns: Sequence[Floats], rows: slice) -> Floats:
     """The rows in order, each with the scores of all metrics."""
-    return np.column_stack([one[rows] for one in columns]) if columns else np.zeros(0)
+    return np.column_stack([column[rows] for column in columns]) if columns else np.zeros(0)
 
 
 def _encoded(values: npt.NDArray[np.float64], kind: str) -> str:

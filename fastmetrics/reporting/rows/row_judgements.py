@@ -28,11 +28,11 @@ class JudgedRows:
         self.axes = [axis for axis in axes if axis in run.columns]
         self.ids: pa.Array | None = None
         if run.id_column is not None and self.axes:
-            wanted = [f"{axis}{ending}" for axis in self.axes for ending in ("", _STATUS, _REASON)]
-            held = run.held([run.id_column, *wanted])
-            self.ids = held.texts(run.id_column)
+            columns = [f"{axis}{ending}" for axis in self.axes for ending in ("", _STATUS, _REASON)]
+            loaded = run.held([run.id_column, *columns])
+            self.ids = loaded.texts(run.id_column)
             self.id_column = run.id_column
-            self.run: ScoreRun = held
+            self.run: ScoreRun = loaded
             self.by_position: bool | None = None
 
     def of(self, ids: pa.Array | None, rows: Sequence[int]) -> list[list[Any]]:

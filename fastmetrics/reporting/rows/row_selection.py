@@ -47,21 +47,21 @@ def strata(
 
     Scores are read metric by metric, so that only one or two columns are in memory.
     """
-    found = []
+    selected = []
     for name in names:
         values, earlier = scores(name), before(name)
         sign = -1.0 if better.get(name) == "lower" else 1.0
-        known = int(np.isfinite(values).sum())
-        middle = float(np.median(values[np.isfinite(values)])) if known else 0.0
-        found.append(Stratum("worst", (name,), known, _least(sign * values)))
-        found.append(Stratum("best", (name,), known, _least(-sign * values)))
-        found.append(Stratum("median", (name,), known, _least(np.abs(values - middle))))
+        n_finite = int(np.isfinite(values).sum())
+        middle = float(np.median(values[np.isfinite(values)])) if n_finite else 0.0
+        selected.append(Stratum("worst", (name,), n_finite, _least(sign * values)))
+        selected.append(Stratum("best", (name,), n_finite, _least(-sign * values)))
+        selected.append(Stratum("median", (name,), n_finite, _least(np.abs(values - middle))))
         if earlier is not None:
             change = sign * (values - earlier)
             moved = np.where(change == 0, np.nan, change)
             both = int(np.isfinite(change).sum())
-            found.append(Stratum("fell", (name,), both, _least(np.where(moved < 0, moved, np.nan))))
-            found.append(Stratum("rose", (name,), both, _least(np.where(moved > 0, -moved, np.nan))))
+            selected.append(Stratum("fell", (name,), both, _least(np.where(moved < 0, moved, np.nan))))
+            selected.append(Stratum("rose", (name,), both, _least(np.where(moved > 0, -moved, np.nan))))
     for a, b in pairs[:_PAIRS]:
         first, second = scores(a), scores(b)
         both_known = np.isfinite(first) & np.isfinite(second)
@@ -71,22 +71,26 @@ def strata(
         apart -= _ranks(turned * second, both_known)
         del second
         np.abs(apart, out=apart)
-        found.append(Stratum("disagree", (a, b), int(both_known.sum()), _least(np.where(both_known, -apart, np.nan))))
-    return [one for one in found if len(one.places)]
+        selected.append(
+            Stratum("disagree", (a, b), int(both_known.sum()), _least(np.where(both_known, -apart, np.nan)))
+        )
+    return [stratum for stratum in selected if len(stratum.places)]
 
 
-def candidates(found: Sequence[Stratum], n_rows: int) -> list[int]:
+def candidates(all_strata: Sequence[Stratum], n_rows: int) -> list[int]:
     """The rows to show, most informative first: all rows if few, else the first of each stratum, the second, …"""
-    taken = dict.fromkeys(_in_turn(found))
-    some = itertools.islice(itertools.chain(taken, (row for row in range(n_rows) if row not in taken)), _CANDIDATES)
-    return list(some) if n_rows <= _CANDIDATES else list(taken)[:_CANDIDATES]
+    first_rows = dict.fromkeys(_in_turn(all_strata))
+    some = itertools.islice(
+        itertools.chain(first_rows, (row for row in range(n_rows) if row not in first_rows)), _CANDIDATES
+    )
+    return list(some) if n_rows <= _CANDIDATES else list(first_rows)[:_CANDIDATES]
 
 
-def _in_turn(found: Sequence[Stratum]) -> Iterator[int]:
+def _in_turn(all_strata: Sequence[Stratum]) -> Iterator[int]:
     for rank in range(EACH):
-        for one in found:
-            if rank < len(one.places):
-                yield int(one.places[rank])
+        for stratum in all_strata:
+            if rank < len(stratum.places):
+                yield int(stratum.places[rank])
 
 
 def least(values: Floats, many: int) -> Ints:
@@ -95,23 +99,23 @@ def least(values: Floats, many: int) -> Ints:
         blocks = [start + least(values[start : start + _BLOCK], many) for start in range(0, len(values), _BLOCK)]
         places = np.concatenate(blocks)
         return places[least(values[places], many)]
-    known = np.flatnonzero(np.isfinite(values))
-    scores = values[known]
+    finite = np.flatnonzero(np.isfinite(values))
+    scores = values[finite]
     if len(scores) > many:
         bound = np.partition(scores, many - 1)[many - 1]
         below, at = np.flatnonzero(scores < bound), np.flatnonzero(scores == bound)
         chosen = np.concatenate([below, at[: many - len(below)]])
     else:
         chosen = np.arange(len(scores))
-    return known[chosen[np.lexsort((chosen, scores[chosen]))]]
+    return finite[chosen[np.lexsort((chosen, scores[chosen]))]]
 
 
-def _ranks(values: Floats, known: Flags) -> Floats:
+def _ranks(values: Floats, is_known: Flags) -> Floats:
     """The ranks of the known values, scaled to 0 to 1; ties have their mean rank."""
-    distinct, counts = np.unique(values[known], return_counts=True)
+    distinct, counts = np.unique(values[is_known], return_counts=True)
     ranks_of_distinct = (np.cumsum(counts) - counts + (counts + 1) / 2) / max(int(counts.sum()), 1)
     ranks = np.full(len(values), np.nan)
     for start in range(0, len(values), _BLOCK):
-        rows = start + np.flatnonzero(known[start : start + _BLOCK])
+        rows = start + np.flatnonzero(is_known[start : start + _BLOCK])
         ranks[rows] = ranks_of_distinct[np.searchsorted(distinct, values[rows])]
     return ranks

@@ -36,11 +36,11 @@ def row_texts(
     """
     at = pa.array(places, pa.int64())
     if texts is None:
-        found = resolve(run.columns, needed=())
-        kept = {name: found[name] for name in JUDGED if name in found and found[name] not in run.scores}
-        whole = run.read(list(kept.values())).rename_columns(list(kept))
+        canonical = resolve(run.columns, needed=())
+        stored = {name: canonical[name] for name in JUDGED if name in canonical and canonical[name] not in run.scores}
+        whole = run.read(list(stored.values())).rename_columns(list(stored))
         if seen is not None:
-            seen(dict(zip(kept, whole.columns, strict=True)))
+            seen(dict(zip(stored, whole.columns, strict=True)))
         table = whole.take(at)
     else:
         assert ids is not None
@@ -51,27 +51,27 @@ def row_texts(
 
 def shown_texts(rows: Sequence[Mapping[str, Any]], scored: ScoredClaims) -> list[dict[str, Any]]:
     """The displayed texts of rows: truncated if long, with the anchors and citations of their answers."""
-    return [_shown(*one) for one in zip(rows, *_marks(rows, scored), strict=True)]
+    return [_shown(*row) for row in zip(rows, *_marks(rows, scored), strict=True)]
 
 
 def _shown(row: Mapping[str, Any], anchors: Sequence[Anchor], citations: Sequence[Mark]) -> dict[str, Any]:
     """The texts of a row, with lists for multi-valued columns, without missing texts."""
-    made: dict[str, Any] = {}
+    texts: dict[str, Any] = {}
     for name, value in row.items():
         if value is None or name not in TEXTS:
             continue
         if name in ("question", "answer"):
-            made[name] = cut(value)
+            texts[name] = cut(value)
         else:
             several = value if isinstance(value, list) else [value]
-            made[name] = [cut(one) for one in several[:_MANY] if one is not None]
+            texts[name] = [cut(entry) for entry in several[:_MANY] if entry is not None]
             if len(several) > _MANY:
-                made[f"{name}_more"] = len(several) - _MANY
+                texts[f"{name}_more"] = len(several) - _MANY
     if anchors:
-        made["anchors"] = [list(one) for one in anchors if one.stop <= _LONG]
+        texts["anchors"] = [list(entry) for entry in anchors if entry.stop <= _LONG]
     if citations:
-        made["cites"] = [list(one) for one in citations]
-    return made
+        texts["cites"] = [list(entry) for entry in citations]
+    return texts
 
 
 def cut(value: Any) -> str:
@@ -83,18 +83,18 @@ def cut(value: Any) -> str:
 
 def _marks(rows: Sequence[Mapping[str, Any]], scored: ScoredClaims) -> tuple[list[list[Anchor]], list[list[Mark]]]:
     """The anchors and citations of each answer with known contexts."""
-    found: list[list[Anchor]] = [[] for _ in rows]
-    cited: list[list[Mark]] = [[] for _ in rows]
+    anchors_by_row: list[list[Anchor]] = [[] for _ in rows]
+    citations_by_row: list[list[Mark]] = [[] for _ in rows]
     having = [at for at, row in enumerate(rows) if isinstance(row.get("answer"), str) and row.get("contexts")]
     if having:
         contexts = [_passages(rows[at]["contexts"]) for at in having]
         answers = [rows[at]["answer"][:_LONG] for at in having]
         anchors, marks = scored.anchors(answers, contexts), citation_marks(answers, contexts, scored)
         for at, some, several in zip(having, anchors, marks, strict=True):
-            found[at], cited[at] = some, several
-    return found, cited
+            anchors_by_row[at], citations_by_row[at] = some, several
+    return anchors_by_row, citations_by_row
 
 
 def _passages(value: Any) -> list[str]:
     several = value if isinstance(value, list) else [value]
-    return [str(one)[: _LONG * 4] for one in several if one is not None]
+    return [str(passage)[: _LONG * 4] for passage in several if passage is not None]

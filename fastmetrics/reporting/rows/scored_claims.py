@@ -61,7 +61,7 @@ class ScoredClaims:
             ]
             edges = np.append(0, np.cumsum(chunk.value_lengths().fill_null(0))).tolist()
             for start, stop in itertools.pairwise(edges):
-                yield [one for one in spans[start:stop] if self.absent is None or one.kind != "claim"]
+                yield [anchor for anchor in spans[start:stop] if self.absent is None or anchor.kind != "claim"]
 
     def remarks(self) -> list[str]:
         """A note if claims are not marked."""

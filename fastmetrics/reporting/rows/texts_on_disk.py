@@ -22,12 +22,12 @@ class KeptTexts:
     """The texts stored in a run, in the order of ``places``."""
 
     def __init__(self, run: ScoreRun, names: Sequence[str], places: Any = None, seen: Seen | None = None) -> None:
-        found = resolve(run.columns, needed=())
-        kept = {name: found[name] for name in names if name in found and found[name] not in run.scores}
-        self.table = run.read(list(kept.values())).rename_columns(list(kept))
+        canonical = resolve(run.columns, needed=())
+        stored = {name: canonical[name] for name in names if name in canonical and canonical[name] not in run.scores}
+        self.table = run.read(list(stored.values())).rename_columns(list(stored))
         self.places = places
         if seen is not None:
-            seen(dict(zip(kept, self.table.columns, strict=True)))
+            seen(dict(zip(stored, self.table.columns, strict=True)))
 
     def rows(self, start: int, stop: int) -> list[Mapping[str, Any]]:
         """The texts of the rows from ``start`` to ``stop``; empty for a missing row."""
@@ -52,17 +52,17 @@ class SpilledTexts:
         self.met = np.zeros(len(ids), np.bool_)
         self.writers: dict[int, pa.RecordBatchStreamWriter] = {}
         columns, pieces = text_pieces(texts, names)
-        held: list[pa.Table] = []
+        pending: list[pa.Table] = []
         for piece in pieces:
-            one = pa.table({name: piece.column(yours) for name, yours in columns.items()})
+            texts_of_piece = pa.table({name: piece.column(column) for name, column in columns.items()})
             if seen is not None:
-                seen(dict(zip(one.column_names, one.columns, strict=True)))
-            held.append(one)
-            if sum(part.num_rows for part in held) >= SIZES.report_text_rows:
-                self._lay(pa.concat_tables(held))
-                held = []
-        if held:
-            self._lay(pa.concat_tables(held))
+                seen(dict(zip(texts_of_piece.column_names, texts_of_piece.columns, strict=True)))
+            pending.append(texts_of_piece)
+            if sum(part.num_rows for part in pending) >= SIZES.report_text_rows:
+                self._lay(pa.concat_tables(pending))
+                pending = []
+        if pending:
+            self._lay(pa.concat_tables(pending))
         for writer in self.writers.values():
             writer.close()
         if len(ids) and not self.met.any():
@@ -75,8 +75,8 @@ class SpilledTexts:
         else:
             places = np.asarray(pc.index_in(own, self.ids).fill_null(-1)).astype(np.int64)
         self.expected += len(own)
-        known = places >= 0
-        rows, counts = np.unique(places[known], return_counts=True)
+        has_place = places >= 0
+        rows, counts = np.unique(places[has_place], return_counts=True)
         twice = rows[self.met[rows] | (counts > 1)]
         if len(twice):
             raise InputError(
@@ -84,19 +84,19 @@ class SpilledTexts:
             )
         self.met[rows] = True
         table = table.drop_columns("id").append_column("row", pa.array(places))
-        for part in np.unique(places[known] // self.each).tolist():
-            inside = table.filter(pa.array(known & (places // self.each == part)))
+        for part in np.unique(places[has_place] // self.each).tolist():
+            inside = table.filter(pa.array(has_place & (places // self.each == part)))
             if part not in self.writers:
                 self.writers[part] = pa.ipc.new_stream(self.folder / f"{part}.arrow", inside.schema)
             self.writers[part].write_table(inside)
 
     def rows(self, start: int, stop: int) -> list[Mapping[str, Any]]:
         """The texts of the rows of one part; empty for a row without texts."""
-        made: list[Mapping[str, Any]] = [{}] * (stop - start)
+        texts: list[Mapping[str, Any]] = [{}] * (stop - start)
         part = start // self.each
         if part in self.writers:
             with pa.ipc.open_stream(self.folder / f"{part}.arrow") as stream:
                 for row in stream.read_all().to_pylist():
-                    made[row.pop("row") - start] = row
+                    texts[row.pop("row") - start] = row
             (self.folder / f"{part}.arrow").unlink()
-        return made
+        return texts

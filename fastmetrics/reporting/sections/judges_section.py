@@ -9,10 +9,10 @@ from fastmetrics.reporting.sections.section import Section, SectionInput
 from fastmetrics.results.people.judge_report import judge_report
 
 
-def _content(given: SectionInput) -> dict[str, Any] | None:
-    if given.asked.judged is None:
+def _content(section_input: SectionInput) -> dict[str, Any] | None:
+    if section_input.options.judged is None:
         return None
-    judged = judge_report(given.asked.judged)
+    judged = judge_report(section_input.options.judged)
     return {"grids": judged.grids(), "notes": list(map(visible, judged.remarks()))}
 
 

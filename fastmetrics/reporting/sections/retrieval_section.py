@@ -71,24 +71,26 @@ class PlaceCounts:
         without a ranking or without a relevant document is skipped.
         """
         lists = [columns[name] for name in _LISTS if name in columns]
-        if len(lists) < len(_LISTS) or not all(is_list(one.type) for one in lists):
+        if len(lists) < len(_LISTS) or not all(is_list(column.type) for column in lists):
             return
         self.seen = True
-        retrieved, relevant = _alike([rankings(one, name) for one, name in zip(lists, _LISTS, strict=True)], lists)
-        given = columns.get("relevance")
-        grades = None if given is None or not is_list(given.type) else grades_of(given, lists[1])
+        retrieved, relevant = _alike(
+            [rankings(column, name) for column, name in zip(lists, _LISTS, strict=True)], lists
+        )
+        relevance = columns.get("relevance")
+        grades = None if relevance is None or not is_list(relevance.type) else grades_of(relevance, lists[1])
         judged = judge(retrieved, relevant, grades)
         good = np.bincount(
             np.repeat(np.arange(len(relevant)), np.diff(judged.ideal_starts)),
             judged.ideal >= 1,
             minlength=len(relevant),
         )
-        kept = retrieved.valid & relevant.valid & (good > 0)
-        self.rows += int(kept.sum())
-        self.left_out += int((~kept).sum())
+        counted = retrieved.valid & relevant.valid & (good > 0)
+        self.rows += int(counted.sum())
+        self.left_out += int((~counted).sum())
         rows = np.repeat(np.arange(len(retrieved)), retrieved.sizes)
         places = np.arange(len(rows)) - judged.starts[rows]
-        near = kept[rows] & (places < PLACES)
+        near = counted[rows] & (places < PLACES)
         hits = near & (judged.grades >= 1)
         self.ranked += np.bincount(places[near], minlength=PLACES)
         self.relevant += np.bincount(places[hits], minlength=PLACES)
@@ -100,20 +102,20 @@ class PlaceCounts:
         if not self.rows or not last:
             return None
         shares = self.relevant[:last] / np.maximum(self.ranked[:last], 1)
-        found = np.cumsum(self.first[:last]) / self.rows
-        lines = {"relevant_share": shares.tolist(), "found_by": found.tolist()}
+        found_share = np.cumsum(self.first[:last]) / self.rows
+        lines = {"relevant_share": shares.tolist(), "found_by": found_share.tolist()}
         chart = LineChart("by_place", "place", list(range(1, last + 1)), lines, words=True)
-        figures = zip(self.ranked[:last].tolist(), shares.tolist(), found.tolist(), strict=True)
-        table_rows = [(str(place), *map(number, one)) for place, one in enumerate(figures, 1)]
+        figures = zip(self.ranked[:last].tolist(), shares.tolist(), found_share.tolist(), strict=True)
+        table_rows = [(str(place), *map(number, numbers)) for place, numbers in enumerate(figures, 1)]
         return ByPlace(charts.add(chart), table_rows, self.rows, self.left_out, last)
 
 
-def _alike(found: Sequence[Rankings], lists: Sequence[pa.Array | pa.ChunkedArray]) -> Sequence[Rankings]:
+def _alike(pair: Sequence[Rankings], lists: Sequence[pa.Array | pa.ChunkedArray]) -> Sequence[Rankings]:
     """The rankings with ids of one type: text if some are numbers and others text."""
-    if {one.kind for one in found} != {"text", "integer"}:
-        return found
-    texts = [pc.cast(one, pa.large_list(pa.large_string())) for one in lists]
-    return [rankings(one, name) for one, name in zip(texts, _LISTS, strict=True)]
+    if {side.kind for side in pair} != {"text", "integer"}:
+        return pair
+    texts = [pc.cast(column, pa.large_list(pa.large_string())) for column in lists]
+    return [rankings(column, name) for column, name in zip(texts, _LISTS, strict=True)]
 
 
 def retrieval_page(summaries: Mapping[str, Summary], counts: PlaceCounts, charts: Charts) -> RetrievalPage | None:
@@ -121,8 +123,8 @@ def retrieval_page(summaries: Mapping[str, Summary], counts: PlaceCounts, charts
     cut: dict[str, set[int]] = {}
     for summary in summaries.values():
         for name in summary.metrics:
-            if found := _NAME.fullmatch(name):
-                cut.setdefault(f"{found[1]}@k{found[3] or ''}", set()).add(int(found[2]))
+            if match := _NAME.fullmatch(name):
+                cut.setdefault(f"{match[1]}@k{match[3] or ''}", set()).add(int(match[2]))
     families = [_cut_offs(name, sorted(ks), summaries, charts) for name, ks in cut.items() if len(ks) > 1]
     places = counts.page(charts)
     return RetrievalPage(families, places) if families or places else None
@@ -131,8 +133,8 @@ def retrieval_page(summaries: Mapping[str, Summary], counts: PlaceCounts, charts
 def _cut_offs(family: str, ks: Sequence[int], summaries: Mapping[str, Summary], charts: Charts) -> CutOffs:
     lines = {}
     for system, summary in summaries.items():
-        held = [summary.metrics.get(family.replace("@k", f"@{k}", 1)) for k in ks]
-        lines[system] = [None if one is None else one.mean for one in held]
+        summaries_of_cuts = [summary.metrics.get(family.replace("@k", f"@{k}", 1)) for k in ks]
+        lines[system] = [None if figures is None else figures.mean for figures in summaries_of_cuts]
     rows = [
         (visible(system), *("–" if mean is None else number(mean) for mean in means)) for system, means in lines.items()
     ]
@@ -161,7 +163,7 @@ SECTION = Section(
         "relevant_share": ("relevant at this place", "релевантны на этом месте"),
         "found_by": ("rows with one by this place", "строк, где уже найден"),
     },
-    content=lambda given: retrieval_page(given.summaries, given.counter, given.charts),
+    content=lambda section_input: retrieval_page(section_input.summaries, section_input.counter, section_input.charts),
     template="""\
 {% if retrieval.families %}
 <h2>{{ L.by_cutoff }}</h2>

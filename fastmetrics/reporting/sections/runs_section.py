@@ -15,26 +15,28 @@ _TRENDS = 8
 """Maximum number of metrics with trends over runs."""
 
 
-def _trends(given: SectionInput) -> list[dict[str, Any]]:
+def _trends(section_input: SectionInput) -> list[dict[str, Any]]:
     """The trends of the first metrics over the runs of a folder, metrics of the primary table first.
 
     The chart of a metric has a line of its means, the bounds of their intervals, and the baseline's mean.
     """
-    asked, names, base = given.asked, given.names, given.baseline
-    if asked.runs is None:
+    options, names, base = section_input.options, section_input.names, section_input.baseline
+    if options.runs is None:
         return []
     shown = [figure.partition(".")[0] for figures in PRIMARY.values() for figure in figures]
-    known = {name for run in list_runs(str(asked.runs)).to_pylist() for name in run["metrics"]}
-    first = sorted([name for name in names if name in known] or names, key=lambda name: name not in shown)[:_TRENDS]
-    found = [trend(str(asked.runs), name, seed=asked.seed, threads=asked.threads) for name in first]
+    recorded = {name for run in list_runs(str(options.runs)).to_pylist() for name in run["metrics"]}
+    first = sorted([name for name in names if name in recorded] or names, key=lambda name: name not in shown)[:_TRENDS]
+    trends = [trend(str(options.runs), name, seed=options.seed, threads=options.threads) for name in first]
     selected = []
-    for one in found:
-        lines = {key: [getattr(point, key) for point in one] for key in ("mean", "low", "high")}
-        if base is not None and one.metric in base.metrics:
-            lines["baseline"] = [base.metrics[one.metric].mean] * len(one)
-        chart = given.charts.add(LineChart(one.metric, "run", list(range(1, len(one) + 1)), lines, words=True))
-        notes = list(map(visible, one.remarks()))
-        selected.append({"metric": visible(one.metric), "grid": one.grids()[0], "notes": notes, "chart": chart})
+    for points in trends:
+        lines = {key: [getattr(point, key) for point in points] for key in ("mean", "low", "high")}
+        if base is not None and points.metric in base.metrics:
+            lines["baseline"] = [base.metrics[points.metric].mean] * len(points)
+        chart = section_input.charts.add(
+            LineChart(points.metric, "run", list(range(1, len(points) + 1)), lines, words=True)
+        )
+        notes = list(map(visible, points.remarks()))
+        selected.append({"metric": visible(points.metric), "grid": points.grids()[0], "notes": notes, "chart": chart})
     return selected
 
 

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import pyarrow as pa
 
 from fastmetrics.reporting.charts.line_chart import Charts
-from fastmetrics.reporting.report_options import Asked
+from fastmetrics.reporting.report_options import ReportOptions
 from fastmetrics.reporting.rows.paired_rows import PairedRows
 from fastmetrics.results.summary.summary import Summary
 
@@ -29,7 +29,7 @@ class SectionInput:
     names: Sequence[str]
     """The metrics of the first run."""
     rows: PairedRows
-    asked: Asked
+    options: ReportOptions
     charts: Charts
     counter: Any = None
     """The section's own counter, after all rows."""

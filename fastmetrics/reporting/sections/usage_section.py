@@ -65,62 +65,66 @@ def usage_parts(usage: Any, charts: Charts) -> list[UsagePart]:
     """The parts of the page: from files of the commands that read logs, or from their results."""
     several = isinstance(usage, Sequence) and not isinstance(usage, str)
     return [
-        _part(found, name, charts)
-        for one in (usage if several else [usage])
-        for found, name in (_opened(one) if isinstance(one, str | Path) else _results(one, "usage"))
+        _part(result, name, charts)
+        for source in (usage if several else [usage])
+        for result, name in (_opened(source) if isinstance(source, str | Path) else _results(source, "usage"))
     ]
 
 
 def _opened(path: str | Path) -> Iterator[tuple[Shown, str]]:
     where = as_local(path)
     with reading(shown(where)):
-        held = read_small(where)
-    if held is None:
+        data = read_small(where)
+    if data is None:
         raise FileFormatError(f"{shown(where)}: there is no such file; it is what {_COMMANDS} write with -o")
     try:
-        found = json.loads(held)
+        figures = json.loads(data)
     except (ValueError, RecursionError) as error:
         raise FileFormatError(f"{shown(where)}: expected JSON as {_COMMANDS} write it with -o: {error}") from error
-    yield from _results(found, last_name(shown(where)))
+    yield from _results(figures, last_name(shown(where)))
 
 
 def _results(value: Any, name: str) -> list[tuple[Shown, str]]:
     """The results in a value: the value itself, or results restored from figures."""
     if isinstance(value, ChunkUse | Topics | CacheHits | Sessions | Domain):
         value = json.loads(value.to_json())
-    made: list[Shown] = []
+    results: list[Shown] = []
     if isinstance(value, Mapping):
-        made = [restored(value, name) for keys, restored in _KINDS.items() if set(keys) <= set(value)]
-    if not made:
+        results = [restored(value, name) for keys, restored in _KINDS.items() if set(keys) <= set(value)]
+    if not results:
         raise FileFormatError(f"{name}: holds no figures of {_COMMANDS}; write them with -o")
-    return [(one, name) for one in made]
+    return [(result, name) for result in results]
 
 
-def _restored(cls: Callable[..., T], figures: Mapping[str, Any], **rest: Any) -> T:
+def _restored(cls: Callable[..., T], figures: Mapping[str, Any], **others: Any) -> T:
     """The result with these figures; a number that JSON cannot represent is NaN."""
     own: Any = cls
-    unknown = {one.name: math.nan for one in fields(own) if one.type == "float" and figures.get(one.name, 0.0) is None}
-    named = {one.name for one in fields(own)}
-    return cls(**{key: one for key, one in {**figures, **unknown, **rest}.items() if key in named})
+    unknown = {
+        attribute.name: math.nan
+        for attribute in fields(own)
+        if attribute.type == "float" and figures.get(attribute.name, 0.0) is None
+    }
+    names = {attribute.name for attribute in fields(own)}
+    return cls(**{key: value for key, value in {**figures, **unknown, **others}.items() if key in names})
 
 
 def _checked(restore: Callable[[Mapping[str, Any]], Shown]) -> Callable[[Mapping[str, Any], str], Shown]:
     """A restored result with valid tables; raises ``FileFormatError`` otherwise."""
 
-    def made(figures: Mapping[str, Any], name: str) -> Shown:
+    def restored(figures: Mapping[str, Any], name: str) -> Shown:
         try:
-            found = restore(figures)
-            found.grids(), found.remarks()
+            result = restore(figures)
+            result.grids(), result.remarks()
         except (TypeError, ValueError, KeyError, AttributeError, LookupError, StopIteration) as error:
             raise FileFormatError(f"{name}: not the figures that {_COMMANDS} write: {error}") from error
-        return found
+        return result
 
-    return made
+    return restored
 
 
 def _chunks(figures: Mapping[str, Any]) -> ChunkUse:
-    most = figures.get("most_used") or [{"chunk": one} for one in figures["hubs"]]
-    most = [{**one, "chunk": str(one["chunk"])} for one in most]
+    most = figures.get("most_used") or [{"chunk": chunk} for chunk in figures["hubs"]]
+    most = [{**chunk, "chunk": str(chunk["chunk"])} for chunk in most]
     return _restored(ChunkUse, figures, table=pa.Table.from_pylist(most, schema=_schema(most)))
 
 
@@ -133,8 +137,8 @@ def _schema(rows: Sequence[Mapping[str, Any]]) -> pa.Schema:
 
 
 def _topics(figures: Mapping[str, Any]) -> Topics:
-    found = [_restored(Topic, one) for one in figures["topics"]]
-    return _restored(Topics, figures, topics=found, assignment=_NO_ROWS)
+    topics = [_restored(Topic, topic) for topic in figures["topics"]]
+    return _restored(Topics, figures, topics=topics, assignment=_NO_ROWS)
 
 
 _KINDS: Mapping[tuple[str, ...], Callable[[Mapping[str, Any], str], Shown]] = {
@@ -147,30 +151,33 @@ _KINDS: Mapping[tuple[str, ...], Callable[[Mapping[str, Any], str], Shown]] = {
 """The keys that identify the figures of each kind, and the class that restores the result."""
 
 
-def _part(found: Shown, source: str, charts: Charts) -> UsagePart:
-    grids, notes, name = found.grids(), list(map(visible, found.remarks())), visible(source)
-    if isinstance(found, ChunkUse):
-        ids = {label: getattr(found, label) for label in _LISTS if getattr(found, label)}
+def _part(result: Shown, source: str, charts: Charts) -> UsagePart:
+    grids, notes, name = result.grids(), list(map(visible, result.remarks())), visible(source)
+    if isinstance(result, ChunkUse):
+        ids = {label: getattr(result, label) for label in _LISTS if getattr(result, label)}
         lists = [
-            IdList(label, [cut(one)[:80] for one in held[:_LISTED]], _n(found, label)) for label, held in ids.items()
+            IdList(label, [cut(chunk_id)[:80] for chunk_id in ids_of_list[:_LISTED]], _n(result, label))
+            for label, ids_of_list in ids.items()
         ]
-        used = None if found.unused_chunks is None else (found.used_chunks, found.unused_chunks)
+        used = None if result.unused_chunks is None else (result.used_chunks, result.unused_chunks)
         return UsagePart("chunks", name, grids, notes, lists, used)
-    if isinstance(found, Topics):
-        samples = [(f"{one.topic}: {' '.join(one.words[:6])}", list(map(cut, one.samples))) for one in found.topics]
+    if isinstance(result, Topics):
+        samples = [
+            (f"{topic.topic}: {' '.join(topic.words[:6])}", list(map(cut, topic.samples))) for topic in result.topics
+        ]
         return UsagePart(
             "topics", name, grids, notes, samples=[(visible(head), some) for head, some in samples if some]
         )
-    if isinstance(found, CacheHits):
-        lines = {line: [point[line] for point in found.curve] for line in ("cache_hit_rate", "wrong_share")}
-        drawn = {line: values for line, values in lines.items() if any(one is not None for one in values)}
-        places = [float(point["tau"] or 0.0) for point in found.curve]
+    if isinstance(result, CacheHits):
+        lines = {line: [point[line] for point in result.curve] for line in ("cache_hit_rate", "wrong_share")}
+        drawn = {line: values for line, values in lines.items() if any(value is not None for value in values)}
+        places = [float(point["tau"] or 0.0) for point in result.curve]
         return UsagePart("cache", name, grids, notes, chart=charts.add(LineChart("cache", "τ", places, drawn)))
-    return UsagePart("sessions" if isinstance(found, Sessions) else "domain", name, grids, notes)
+    return UsagePart("sessions" if isinstance(result, Sessions) else "domain", name, grids, notes)
 
 
-def _n(found: ChunkUse, label: str) -> int:
-    return found.unknown_chunks if label == "unknown_ids" else len(getattr(found, label))
+def _n(use: ChunkUse, label: str) -> int:
+    return use.unknown_chunks if label == "unknown_ids" else len(getattr(use, label))
 
 
 SECTION = Section(
@@ -196,7 +203,9 @@ SECTION = Section(
             "считаются одним; и доля попаданий, где сохранённый ответ другой.",
         ),
     },
-    content=lambda given: [] if given.asked.usage is None else usage_parts(given.asked.usage, given.charts),
+    content=lambda section_input: (
+        [] if section_input.options.usage is None else usage_parts(section_input.options.usage, section_input.charts)
+    ),
     template="""\
 {% for one in usage %}
 <h2>{{ L[one.kind] }} <small><bdi>{{ one.source }}</bdi></small></h2>

@@ -17,7 +17,7 @@ from fastmetrics.core.input_columns import resolve
 from fastmetrics.errors import InputError, OptionError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.reporting.plain_text import visible
-from fastmetrics.reporting.report_options import Asked
+from fastmetrics.reporting.report_options import ReportOptions
 from fastmetrics.reporting.rows.page_rows import short
 from fastmetrics.reporting.rows.paired_rows import PairedRows
 from fastmetrics.reporting.rows.row_texts import row_texts
@@ -53,63 +53,63 @@ class VectorsPage:
         return len(self.points["at"])
 
 
-def vectors_page(rows: PairedRows, asked: Asked) -> VectorsPage:
+def vectors_page(rows: PairedRows, options: ReportOptions) -> VectorsPage:
     """The vectors of the rows, matched by id, or by position if the vectors have no ids.
 
     Raises ``InputError`` if they share no id, or if the numbers of vectors and rows differ.
     """
-    held = _read(asked.vectors, asked.vectors_column)
-    places = _places(rows, held)
-    found = pca(Vectors.of_files(held), 2, threads=asked.threads)
+    files = _read(options.vectors, options.vectors_column)
+    places = _places(rows, files)
+    projection = pca(Vectors.of_files(files), 2, threads=options.threads)
     met = np.flatnonzero(places >= 0)
-    met = met[np.isfinite(found.points[places[met], 0])]
+    met = met[np.isfinite(projection.points[places[met], 0])]
     chosen = met[:: max(1, -(-len(met) // POINTS))]
-    spots = found.points[places[chosen]]
-    found_texts = row_texts(rows.main, rows.ids, chosen.tolist(), asked.texts)
+    spots = projection.points[places[chosen]]
+    found_texts = row_texts(rows.main, rows.ids, chosen.tolist(), options.texts)
     points = {
         "at": chosen.tolist(),
         "id": [rows.label(int(row)) for row in chosen],
-        "x": [short(float(one)) for one in spots[:, 0]],
-        "y": [short(float(one)) for one in spots[:, 1]],
-        "text": [str(one.get("question") or one.get("answer") or "")[:_TEXT] for one in found_texts],
-        "scores": [[short(float(one)) for one in rows.main.values(name)[chosen]] for name in rows.names[:_METRICS]],
+        "x": [short(float(coordinate)) for coordinate in spots[:, 0]],
+        "y": [short(float(coordinate)) for coordinate in spots[:, 1]],
+        "text": [str(texts.get("question") or texts.get("answer") or "")[:_TEXT] for texts in found_texts],
+        "scores": [[short(float(score)) for score in rows.main.values(name)[chosen]] for name in rows.names[:_METRICS]],
     }
-    first, second = (float(one) for one in found.explained)
+    first, second = (float(share) for share in projection.explained)
     return VectorsPage(len(met), rows.n - len(met), (first, second), points)
 
 
 def _read(vectors: Any, column: str | None) -> VectorFiles:
     if isinstance(vectors, str | os.PathLike):
-        found = read_vectors(Path(vectors) if isinstance(vectors, os.PathLike) else vectors, column, _OPTION)
+        files = read_vectors(Path(vectors) if isinstance(vectors, os.PathLike) else vectors, column, _OPTION)
     elif isinstance(vectors, pa.Table):
         chosen = vector_column(vectors.schema, column, _OPTION)
-        named = resolve(vectors.column_names, needed={"id"}).get("id")
-        ids = None if named is None else vectors[named].combine_chunks()
-        found = VectorFiles("vectors", [], vectors[chosen], ids)
+        id_column = resolve(vectors.column_names, needed={"id"}).get("id")
+        ids = None if id_column is None else vectors[id_column].combine_chunks()
+        files = VectorFiles("vectors", [], vectors[chosen], ids)
     else:
-        found = VectorFiles("vectors", [np.asarray(vectors)])
-    if column is not None and found.column is None:
-        raise OptionError(Argument(_OPTION, column), f": {visible(found.name)} is an array, which has no columns")
-    return found
+        files = VectorFiles("vectors", [np.asarray(vectors)])
+    if column is not None and files.column is None:
+        raise OptionError(Argument(_OPTION, column), f": {visible(files.name)} is an array, which has no columns")
+    return files
 
 
-def _places(rows: PairedRows, held: VectorFiles) -> Ints:
+def _places(rows: PairedRows, files: VectorFiles) -> Ints:
     """The position of each row's vector, −1 for none."""
-    n = len(held.column) if held.column is not None else sum(map(len, held.arrays))
-    if held.ids is not None and rows.labels is not None:
-        own, theirs = (_as_text(one) for one in (rows.labels, held.ids))
+    n = len(files.column) if files.column is not None else sum(map(len, files.arrays))
+    if files.ids is not None and rows.labels is not None:
+        own, theirs = (_as_text(ids) for ids in (rows.labels, files.ids))
         if own.equals(theirs):
             return np.arange(n)
         for name, count in SortedIds.of(theirs).duplicates():
             raise InputError(
-                f"{visible(held.name)}: the id {name!r} occurs in {count:,} rows; give each row one vector"
+                f"{visible(files.name)}: the id {name!r} occurs in {count:,} rows; give each row one vector"
             )
-        found = np.asarray(pc.index_in(own, value_set=theirs).fill_null(-1)).astype(np.int64)
-        if rows.n and not (found >= 0).any():
-            raise InputError(f"{visible(held.name)} has none of the ids of the scores, such as {own[0].as_py()!r}")
-        return found
+        places = np.asarray(pc.index_in(own, value_set=theirs).fill_null(-1)).astype(np.int64)
+        if rows.n and not (places >= 0).any():
+            raise InputError(f"{visible(files.name)} has none of the ids of the scores, such as {own[0].as_py()!r}")
+        return places
     if n != rows.n:
-        raise InputError(f"{visible(held.name)} has {n:,} vectors without ids for {rows.n:,} rows; give them ids")
+        raise InputError(f"{visible(files.name)} has {n:,} vectors without ids for {rows.n:,} rows; give them ids")
     return np.arange(n)
 
 
@@ -134,7 +134,9 @@ SECTION = Section(
             "текст, нажмите, чтобы открыть строку. Доля дисперсии:",
         ),
     },
-    content=lambda given: None if given.asked.vectors is None else vectors_page(given.rows, given.asked),
+    content=lambda section_input: (
+        None if section_input.options.vectors is None else vectors_page(section_input.rows, section_input.options)
+    ),
     template="""\
 <div class="controls"><label>{{ L.colour }} <select id="point-metric"></select></label></div>
 <p class="note">{{ L.vectors_note }} {{ "%.1f" | format(100 * vectors.explained[0]) }} % + {{

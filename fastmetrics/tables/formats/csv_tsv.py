@@ -60,13 +60,13 @@ class Stream:
 
     def _start(self, size: int) -> bytes:
         # Arrow removes the BOM itself if the file needs no recoding.
-        found = self._read(size)
-        return found.removeprefix(_BOM) if self._coded else found
+        data = self._read(size)
+        return data.removeprefix(_BOM) if self._coded else data
 
     def _read(self, size: int) -> bytes:
         # A recoded byte may take two bytes, and at most ``size`` bytes may be returned.
-        found: bytes = self.stream.read(size // 2 if self._coded else size)
-        return found
+        data: bytes = self.stream.read(size // 2 if self._coded else size)
+        return data
 
     def close(self) -> None:
         self.closed = True
@@ -102,12 +102,12 @@ class LineNumbers:
     def __init__(self, file: DataFile, delimiter: str) -> None:
         self._file = file
         self._delimiter = delimiter
-        self._kept = np.zeros(0, np.int64)
+        self._lines = np.zeros(0, np.int64)
         # Arrow's limit: a record may extend over two blocks
         self._most = 2 * max(SIZES.csv_block_bytes, file.max_row_bytes)
 
     def _begin(self) -> None:
-        self._kept = np.zeros(SIZES.line_numbers, np.int64)
+        self._lines = np.zeros(SIZES.line_numbers, np.int64)
         self._record = -1
         self._start = 1
         self._records = self._walk()
@@ -130,15 +130,15 @@ class LineNumbers:
 
     def of(self, row: int) -> int:
         """The line of a record; the header is record -1."""
-        wanted = row + 1
+        record = row + 1
         with _field_size(self._most):
-            if not len(self._kept) or wanted <= self._record - len(self._kept):
+            if not len(self._lines) or record <= self._record - len(self._lines):
                 self._begin()
-            while self._record < wanted:
+            while self._record < record:
                 self._start = next(self._records, self._start)
                 self._record += 1
-                self._kept[self._record % len(self._kept)] = self._start
-            return int(self._kept[wanted % len(self._kept)])
+                self._lines[self._record % len(self._lines)] = self._start
+            return int(self._lines[record % len(self._lines)])
 
     def refuse_open_quote(self) -> None:
         """Raise ``FileFormatError`` if the last record's quote is not closed."""
@@ -305,8 +305,8 @@ class DelimitedReader(Reader):
 
         With a ``note`` of ragged records, whose text Arrow passes as UTF-8, the bytes are coded.
         """
-        wanted = selection.schema.names or self.schema.names[:1]
-        inside = self._written if note is None else {name: coded_name(one) for name, one in self._written.items()}
+        names = selection.schema.names or self.schema.names[:1]
+        inside = self._written if note is None else {name: coded_name(raw) for name, raw in self._written.items()}
         stream, tell = self.file.open()
         counted = Stream(stream, coded=note is not None)
         with counted.stream:
@@ -316,14 +316,14 @@ class DelimitedReader(Reader):
                 pacsv.ParseOptions(delimiter=self._delimiter, newlines_in_values=True, invalid_row_handler=note),
                 pacsv.ConvertOptions(
                     column_types={inside[name]: pa.binary() for name in self.schema.names},
-                    include_columns=[inside[name] for name in wanted],
+                    include_columns=[inside[name] for name in names],
                     strings_can_be_null=self.record.schema is not None,
                     quoted_strings_can_be_null=False,
                     null_values=[""],
                 ),
             )
             for batch in reader:
-                yield batch.rename_columns(wanted), tell()
+                yield batch.rename_columns(names), tell()
             if counted.count % 2:
                 self._lines.refuse_open_quote()
 

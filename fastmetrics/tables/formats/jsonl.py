@@ -266,8 +266,8 @@ def _infer_by_line(block: bytes, shown: str) -> pa.Schema:
         for name, value in record.items():
             if name != well_formed(name):  # not a valid column name
                 continue
-            found = _type_of(value)
-            types[name] = _join(types[name], found) if name in types else found
+            type_of_value = _type_of(value)
+            types[name] = _join(types[name], type_of_value) if name in types else type_of_value
     if not types and failure:
         raise NoGoodLineError(failure)
     return pa.schema(list(types.items()))

@@ -31,7 +31,7 @@ def blocks(file: DataFile) -> Iterator[Block]:
 
     A block reports a line longer than ``file.max_row_bytes`` at once; the rest of that line is skipped.
     """
-    line = held = 0
+    line = pending_bytes = 0
     pending: list[bytes] = []
     over = False
     stream, tell = file.open()
@@ -46,13 +46,13 @@ def blocks(file: DataFile) -> Iterator[Block]:
             if stop:
                 whole = b"".join([*pending, memoryview(data)[:stop]])
                 yield from _apart(Block(line, whole, tell()), file.max_row_bytes)
-                line, held, pending = line + whole.count(b"\n"), 0, []
+                line, pending_bytes, pending = line + whole.count(b"\n"), 0, []
             if stop < len(data):
                 pending.append(data[stop:])
-                held += len(pending[-1])
-            if held > file.max_row_bytes:
+                pending_bytes += len(pending[-1])
+            if pending_bytes > file.max_row_bytes:
                 yield Block(line, b"".join(pending)[:_SHOWN], tell(), cut=True)
-                held, pending, over = 0, [], True
+                pending_bytes, pending, over = 0, [], True
     if pending:
         yield Block(line, b"".join(pending), file.size)
 

@@ -150,9 +150,9 @@ def _largest_run(metadata: pq.FileMetaData, names: list[str]) -> int:
     """The bytes of the columns in the largest run of row groups that are read together."""
     largest = 0
     for _, groups in _runs(metadata, 0, None):
-        found = (metadata.row_group(group) for group in groups)
-        columns = (group.column(index) for group in found for index in range(group.num_columns))
-        size = sum(one.total_compressed_size for one in columns if one.path_in_schema.split(".")[0] in names)
+        row_groups = (metadata.row_group(group) for group in groups)
+        columns = (group.column(index) for group in row_groups for index in range(group.num_columns))
+        size = sum(column.total_compressed_size for column in columns if column.path_in_schema.split(".")[0] in names)
         largest = max(largest, size)
     return largest
 

@@ -72,10 +72,10 @@ class DataFile:
         """The identity of the file's content: path, size and modification time (a checksum for standard input)."""
         if self.stamp is not None:
             return [self.shown, *self.stamp]
-        found = os.stat(self.path)
+        status = os.stat(self.path)
         if self.checksum is not None:
-            return [self.shown, found.st_size, self.checksum]
-        return [os.path.abspath(self.path), found.st_size, found.st_mtime_ns]
+            return [self.shown, status.st_size, self.checksum]
+        return [os.path.abspath(self.path), status.st_size, status.st_mtime_ns]
 
     def open(self) -> tuple[pa.NativeFile, Callable[[], int]]:
         """The decompressed bytes as a stream, and a counter of the bytes read."""
@@ -145,4 +145,4 @@ def _holds_input(folder: str, top: str) -> bool:
     steps = os.path.relpath(os.path.dirname(folder), top).split(os.sep)
     above = (os.path.realpath(os.path.join(top, *steps[:count])) for count in range(len(steps) + 1))
     target = os.path.join(os.path.realpath(folder), "")
-    return not any(os.path.join(one, "").startswith(target) for one in above)
+    return not any(os.path.join(path, "").startswith(target) for path in above)

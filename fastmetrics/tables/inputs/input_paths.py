@@ -13,7 +13,7 @@ from urllib.parse import unquote
 
 from fastmetrics.errors import FileFormatError, OptionError
 from fastmetrics.errors.messages import Argument
-from fastmetrics.tables.file_formats import Wanted, table_formats
+from fastmetrics.tables.file_formats import AllowedFormats, table_formats
 from fastmetrics.tables.inputs.input_files import DataFile, content_of, reading, walked
 from fastmetrics.tables.inputs.input_streams import compression_of, is_pipe, spool
 from fastmetrics.tables.remote import files as remote
@@ -34,82 +34,82 @@ def expand(
     formats = table_formats() if formats is None else formats
     if format is not None and format not in formats:
         raise OptionError(Argument("format", format), f": expected one of {', '.join(formats)}")
-    wanted = Wanted(format, formats)
-    given = [inputs] if isinstance(inputs, (str, Path)) else list(inputs)
-    if not given:
+    allowed = AllowedFormats(format, formats)
+    paths = [inputs] if isinstance(inputs, (str, Path)) else list(inputs)
+    if not paths:
         raise OptionError("no input given")
-    found: list[DataFile] = []
-    for one in map(as_local, given):
-        if one == "-":
-            found.append(_spooled(sys.stdin.buffer, "standard input", wanted))
-        elif is_url(one):
-            found.extend(_behind(one, wanted))
-        elif os.path.isdir(one):
-            within = _in_folder(one, wanted)
+    files: list[DataFile] = []
+    for path in map(as_local, paths):
+        if path == "-":
+            files.append(_spooled(sys.stdin.buffer, "standard input", allowed))
+        elif is_url(path):
+            files.extend(_behind(path, allowed))
+        elif os.path.isdir(path):
+            within = _in_folder(path, allowed)
             if not within:
-                raise FileFormatError(f"{one}: {_no_file(wanted)}")
-            found.extend(within)
-        elif not os.path.exists(one) and glob.has_magic(one):
+                raise FileFormatError(f"{path}: {_no_file(allowed)}")
+            files.extend(within)
+        elif not os.path.exists(path) and glob.has_magic(path):
             once: dict[str, DataFile] = {}  # "rows/**" matches a folder and also its files: keep each file once
-            for match in globs.on_disk(one):
-                for file in _in_folder(match, wanted) if os.path.isdir(match) else [_file(match, wanted)]:
+            for match in globs.on_disk(path):
+                for file in _in_folder(match, allowed) if os.path.isdir(match) else [_file(match, allowed)]:
                     once.setdefault(os.path.normpath(file.path), file)
             if not once:
-                raise FileFormatError(f"{one}: no file matches")
-            found.extend(once.values())
+                raise FileFormatError(f"{path}: no file matches")
+            files.extend(once.values())
         else:
-            found.append(_file(one, wanted))
-    return found
+            files.append(_file(path, allowed))
+    return files
 
 
-def _no_file(wanted: Wanted) -> str:
+def _no_file(allowed: AllowedFormats) -> str:
     """The error for a folder without matching files."""
-    kind = "table files" if wanted.formats == table_formats() else f"files of the formats {', '.join(wanted.formats)}"
+    kind = "table files" if allowed.formats == table_formats() else f"files of the formats {', '.join(allowed.formats)}"
     return f"the folder contains no {kind}"
 
 
-def _file(path: str, wanted: Wanted, keys: Mapping[str, str | None] | None = None) -> DataFile:
+def _file(path: str, allowed: AllowedFormats, keys: Mapping[str, str | None] | None = None) -> DataFile:
     as_utf8(os.path.abspath(path))
-    kind, compression = wanted.by_name(path)
+    kind, compression = allowed.by_name(path)
     with reading(path), open(path, "rb") as stream:
         if is_pipe(path):
-            return _spooled(stream, path, wanted)
+            return _spooled(stream, path, allowed)
         head = stream.read(16)
         content = content_of(path)
     # Absolute path, because other processes may have other working directories.
-    format = kind or wanted.by_bytes(head, path)
+    format = kind or allowed.by_bytes(head, path)
     return DataFile(os.path.abspath(path), path, format, compression, keys or {}, content=content)
 
 
-def _behind(address: str, wanted: Wanted) -> list[DataFile]:
+def _behind(address: str, allowed: AllowedFormats) -> list[DataFile]:
     """The files for an address."""
     shown = parse(address).shown
     with reading(shown), plainly():
-        found = remote.find(address)
+        matches = remote.find(address)
     files = []
-    for one in found:
-        keys, kind, compression = {}, *wanted.by_name(one.url.name)
-        if one.relative is not None:
+    for match in matches:
+        keys, kind, compression = {}, *allowed.by_name(match.url.name)
+        if match.relative is not None:
             if kind is None:
                 continue
-            keys = dict(_hive(step) for step in one.relative.split("/")[:-1] if "=" in step)
+            keys = dict(_hive(step) for step in match.relative.split("/")[:-1] if "=" in step)
         if kind is None:
-            with reading(one.url.shown):
-                kind = wanted.by_bytes(remote.RemoteFile(one.url, one.stamp, ahead=16).read(16), one.url.shown)
-        files.append(DataFile(str(one.url), one.url.shown, kind, compression, keys, stamp=one.stamp))
+            with reading(match.url.shown):
+                kind = allowed.by_bytes(remote.RemoteFile(match.url, match.stamp, ahead=16).read(16), match.url.shown)
+        files.append(DataFile(str(match.url), match.url.shown, kind, compression, keys, stamp=match.stamp))
     if not files:
-        lacking = "no file matches" if glob.has_magic(parse(address).path) else _no_file(wanted)
+        lacking = "no file matches" if glob.has_magic(parse(address).path) else _no_file(allowed)
         raise FileFormatError(f"{shown}: {lacking}")
     return files
 
 
-def _in_folder(folder: str, wanted: Wanted) -> list[DataFile]:
+def _in_folder(folder: str, allowed: AllowedFormats) -> list[DataFile]:
     files = []
     for where, name in walked(folder, _refuse):
-        if wanted.by_name(name)[0] is not None:
+        if allowed.by_name(name)[0] is not None:
             relative = os.path.relpath(where, folder).split(os.sep)
             keys = dict(_hive(step) for step in relative if "=" in step)
-            files.append(_file(os.path.join(where, name), wanted, keys))
+            files.append(_file(os.path.join(where, name), allowed, keys))
     return sorted(files, key=lambda file: file.path)
 
 
@@ -123,18 +123,18 @@ def _hive(step: str) -> tuple[str, str | None]:
     return unquote(key), None if value == "__HIVE_DEFAULT_PARTITION__" else unquote(value)
 
 
-def _spooled(stream: BinaryIO, path: str, wanted: Wanted) -> DataFile:
+def _spooled(stream: BinaryIO, path: str, allowed: AllowedFormats) -> DataFile:
     """The copied file of a stream, with format and compression from its first bytes."""
     with reading(path):
         first = stream.read(_HEAD)
-    compression, kind = compression_of(first), wanted.by_name(path)[0]
+    compression, kind = compression_of(first), allowed.by_name(path)[0]
     if compression is None:  # streams may be endless
-        kind = kind or wanted.by_bytes(first, path)
+        kind = kind or allowed.by_bytes(first, path)
     with reading(path):
         copy, checksum = spool(stream, path, first)
-    made = DataFile(copy, path, "", compression, checksum=checksum)
+    file = DataFile(copy, path, "", compression, checksum=checksum)
     if kind is None:
-        with reading(path), made.open()[0] as text:
+        with reading(path), file.open()[0] as text:
             head = text.read(_HEAD)
-        kind = wanted.by_bytes(head, path)
-    return replace(made, format=kind)
+        kind = allowed.by_bytes(head, path)
+    return replace(file, format=kind)

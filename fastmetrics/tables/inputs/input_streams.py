@@ -57,12 +57,12 @@ class Unpacked(io.RawIOBase):
             if self._unpacker.eof:  # padding after a compressed stream
                 continue
             try:
-                found = self._unpacker.decompress(data, len(buffer))
+                unpacked = self._unpacker.decompress(data, len(buffer))
             except (lzma.LZMAError, OSError, ValueError) as error:
                 raise OSError(f"damaged {self._name} data: {error}") from error
-            if found:
-                buffer[: len(found)] = found
-                return len(found)
+            if unpacked:
+                buffer[: len(unpacked)] = unpacked
+                return len(unpacked)
 
     def _packed(self) -> bytes | None:
         """The next compressed bytes, or None at the end; zeros between two streams are skipped."""
@@ -127,7 +127,7 @@ def spool(stream: BinaryIO, shown: str, head: bytes = b"") -> tuple[str, int]:
             size += copy.write(block)
         copy.flush()
         if not os.path.exists("/proc/self/fd"):
-            return _named(copy), checksum
+            return _path_of(copy), checksum
         # The duplicated descriptor keeps the unnamed file alive until the process exits.
         return f"/proc/self/fd/{os.dup(copy.fileno())}", checksum
 
@@ -149,7 +149,7 @@ def _too_much(shown: str, size: int) -> str:
     )
 
 
-def _named(spool: BinaryIO) -> str:
+def _path_of(spool: BinaryIO) -> str:
     """A named copy of the spool on systems where open descriptors have no path; deleted at exit."""
     import atexit
 

@@ -170,10 +170,10 @@ class TextEncoder:
             self.null_rows += (np.flatnonzero(table.column(0).is_null()) + self._rows).tolist()
             table = _null_text_as_empty(table)
         pacsv.write_csv(table, block, options)
-        made = block.getvalue()
+        text = block.getvalue()
         if lone and table.column(0).null_count:  # readers skip blank lines, so a lone null is quoted
-            made = _BLANK_LINE.sub(b'""\n', made.to_pybytes())
-        self._sink.write(made)
+            text = _BLANK_LINE.sub(b'""\n', text.to_pybytes())
+        self._sink.write(text)
         self._rows += table.num_rows
 
     def write(self, part: pa.RecordBatch) -> None:
@@ -215,14 +215,14 @@ def dump(metadata: Mapping[str, Any]) -> str:
     return json.dumps(metadata, ensure_ascii=False)
 
 
-def undefined_as_null(batch: pa.RecordBatch, kept: set[str]) -> pa.RecordBatch:
+def undefined_as_null(batch: pa.RecordBatch, user_columns: set[str]) -> pa.RecordBatch:
     """The batch with NaN as null in every float column except the ``kept`` ones of the user.
 
     Values under nulls are zeroed or emptied, because Arrow files would expose the previous memory contents.
     """
     arrays = []
     for name, column in zip(batch.schema.names, batch.columns, strict=True):
-        if name not in kept and pt.is_floating(column.type):
+        if name not in user_columns and pt.is_floating(column.type):
             values = np.asarray(column.fill_null(np.nan) if column.null_count else column)
             missing = np.isnan(values)
             if missing.any():

@@ -44,7 +44,7 @@ def guarded(text: pa.Array) -> tuple[pa.Array, int]:
     count = pc.sum(risky).as_py() or 0
     if not count:
         return text, 0
-    quote, nothing = (pa.scalar(one, text.type) for one in ("'", ""))
+    quote, nothing = (pa.scalar(character, text.type) for character in ("'", ""))
     return pc.if_else(risky, pc.binary_join_element_wise(quote, text, nothing), text), count
 
 

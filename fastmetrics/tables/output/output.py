@@ -117,12 +117,12 @@ def read_metadata(path: str | Path) -> dict[str, Any]:
     Raises ``FileFormatError`` for a file that is not the output of a run.
     """
     text = as_local(path)
-    found = find_metadata(text)
-    if found is None and (is_url(text) or os.path.isfile(text)):
-        found = find_metadata(text, expand(text))
-    if found is None:
+    metadata = find_metadata(text)
+    if metadata is None and (is_url(text) or os.path.isfile(text)):
+        metadata = find_metadata(text, expand(text))
+    if metadata is None:
         raise FileFormatError(f"{shown(text)}: contains no metadata of fastmetrics")
-    return found
+    return metadata
 
 
 def find_metadata(path: str | Path, files: Sequence[DataFile] = ()) -> dict[str, Any] | None:
@@ -132,26 +132,28 @@ def find_metadata(path: str | Path, files: Sequence[DataFile] = ()) -> dict[str,
     """
     for beside in _places_of_metadata(as_local(path)):
         with reading(shown(beside)):
-            found = read_small(beside)
-        if found is not None:
-            return _object(found, shown(beside))
+            data = read_small(beside)
+        if data is not None:
+            return _object(data, shown(beside))
     if len(files) != 1 or files[0].format != "parquet":  # with several files, each has its own metadata
         return None
     with reading(files[0].shown), pq.ParquetFile(files[0].at_random()) as parquet:
-        held = {**(parquet.schema_arrow.metadata or {}), **(parquet.metadata.metadata or {})}
-    if KEY.encode() not in held:
+        metadata = {**(parquet.schema_arrow.metadata or {}), **(parquet.metadata.metadata or {})}
+    if KEY.encode() not in metadata:
         return None
-    return _object(held[KEY.encode()], files[0].shown) | _object(held.get(CONCLUSION.encode(), b"{}"), files[0].shown)
+    return _object(metadata[KEY.encode()], files[0].shown) | _object(
+        metadata.get(CONCLUSION.encode(), b"{}"), files[0].shown
+    )
 
 
 def _object(data: bytes, where: str) -> dict[str, Any]:
     try:
-        found = json.loads(data)
+        value = json.loads(data)
     except (ValueError, RecursionError):
-        found = None
-    if not isinstance(found, dict):
+        value = None
+    if not isinstance(value, dict):
         raise FileFormatError(f"{where}: the metadata of fastmetrics are not a JSON object")
-    return found
+    return value
 
 
 def _places_of_metadata(text: str) -> list[str]:

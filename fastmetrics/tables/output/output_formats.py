@@ -34,10 +34,10 @@ def output_format(path: str | Path) -> tuple[str, str | None]:
     if is_folder or not os.path.splitext(name)[1]:
         return "folder", None
     format, compression = by_suffix(name)
-    known = FORMATS.get(format or "")
-    if known is not None and known.encoder is not None and (not compression or compression in known.compressions):
-        return known.name, compression
-    unwritten = known is not None and known.encoder is None
+    output = FORMATS.get(format or "")
+    if output is not None and output.encoder is not None and (not compression or compression in output.compressions):
+        return output.name, compression
+    unwritten = output is not None and output.encoder is None
     reason = f"files of the format {format} are read, but not written; " if unwritten else ""
     raise OptionError(f"output {shown(text)!r}: {reason}expected a name ending in {_endings()}, or a folder")
 
@@ -59,6 +59,6 @@ def _listed(words: Sequence[str], last: str) -> str:
 
 def encoder(path: Path, schema: pa.Schema, format: str, compression: str | None, *, guard: bool = True) -> Encoder:
     """The encoder of ``format`` for ``path``; the schema's metadata are stored if the format supports it."""
-    made = FORMATS[PARTS if format == "folder" else format].encoder
-    assert made is not None, format
-    return made(path, schema, compression, guard)
+    make = FORMATS[PARTS if format == "folder" else format].encoder
+    assert make is not None, format
+    return make(path, schema, compression, guard)

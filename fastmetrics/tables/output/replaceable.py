@@ -33,8 +33,8 @@ def check_not_read(target: str | Path | Url, inputs: Any) -> None:
     paths = [*_paths(inputs), *(path for path, _ in LOADED.values())]
     if isinstance(target, Url):
         read = [parse(path) for path in paths if is_url(path)]
-        if any(_is_of(target, one) for one in read):
-            holds = any(store(one).path.startswith(f"{store(target).path.rstrip('/')}/") for one in read)
+        if any(_is_of(target, url) for url in read):
+            holds = any(store(url).path.startswith(f"{store(target).path.rstrip('/')}/") for url in read)
             raise OutputError(f"{target.shown} {'holds' if holds else 'is'} an input; write to another name")
         return
     local = [path for path in paths if not is_url(path)]
@@ -57,8 +57,8 @@ def _paths(inputs: Any) -> Iterator[str]:
     elif isinstance(inputs, Mapping):
         yield from _paths(list(inputs.values()))
     elif isinstance(inputs, list | tuple):
-        for one in inputs:
-            yield from _paths(one)
+        for path in inputs:
+            yield from _paths(path)
 
 
 def _identity(path: str | Path) -> tuple[int, int] | None:
@@ -76,13 +76,13 @@ def _files(path: str) -> Iterator[str]:
         return
     if os.path.isdir(path):
         yield from (os.path.join(path, name) for name in (MARK, "index.faiss", "settings.json", "names.arrow"))
-        found: Iterable[str] = (os.path.join(at, name) for at, name in walked(path, None) if by_suffix(name)[0])
+        files: Iterable[str] = (os.path.join(at, name) for at, name in walked(path, None) if by_suffix(name)[0])
     elif not os.path.lexists(path) and glob.has_magic(path):
         matches = globs.on_disk(path)
-        found = (file for match in matches for file in ([match] if os.path.isfile(match) else _files(match)))
+        files = (file for match in matches for file in ([match] if os.path.isfile(match) else _files(match)))
     else:
-        found = [path]
-    for file in found:
+        files = [path]
+    for file in files:
         yield file
         yield f"{file}.meta.json"
 
@@ -91,21 +91,23 @@ def _is_of(target: Url, read: Url) -> bool:
     """Whether an address is the target, is in it, or is a folder or pattern that reads it."""
     if target.scheme != read.scheme:
         return False
-    here, there = store(target).path.rstrip("/"), store(read).path.rstrip("/")
-    if here in (there, f"{there}.meta.json") or there.startswith(f"{here}/"):
+    target_path, read_path = store(target).path.rstrip("/"), store(read).path.rstrip("/")
+    if target_path in (read_path, f"{read_path}.meta.json") or read_path.startswith(f"{target_path}/"):
         return True
     if not by_suffix(target.name)[0]:
         return False
-    if here.startswith(f"{there}/"):
+    if target_path.startswith(f"{read_path}/"):
         return True
-    if not glob.has_magic(there):
+    if not glob.has_magic(read_path):
         return False
-    above, rest = globs.fixed(there)
-    if not here.startswith(f"{above}/"):
+    above, pattern = globs.fixed(read_path)
+    if not target_path.startswith(f"{above}/"):
         return False
-    inside = here[len(above) + 1 :]
+    inside = target_path[len(above) + 1 :]
     steps = inside.split("/")
-    folders, files = globs.matching(rest, ["", *("/".join(steps[:count]) for count in range(1, len(steps)))], [inside])
+    folders, files = globs.matching(
+        pattern, ["", *("/".join(steps[:count]) for count in range(1, len(steps)))], [inside]
+    )
     return bool(folders or files)
 
 

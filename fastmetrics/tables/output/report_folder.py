@@ -40,16 +40,16 @@ def whole_folder(place: Place, mark: str) -> Iterator[Path]:
     else:
         _check_ours(place.shown, ours=not final.exists() or (final / mark).is_file())
     with place.unfinished() as hidden:
-        made = hidden / "whole"
-        made.mkdir()
-        yield made
+        folder = hidden / "whole"
+        folder.mkdir()
+        yield folder
         if place.url is not None:
-            _upload(made, place.url, mark)
+            _upload(folder, place.url, mark)
         elif final.exists():
             place.check_unchanged()
-            exchange(made, final, hidden / "old")
+            exchange(folder, final, hidden / "old")
         else:
-            place.put(made)
+            place.put(folder)
 
 
 def _check_ours(where: str, *, ours: bool) -> None:

@@ -29,7 +29,7 @@ _FOLLOWS = ("order", "kinds", "passed_over", "options")
 """Differences that follow from others and are not reported."""
 
 
-_NAMED = 5
+_LISTED = 5
 """Number of input files that scores name."""
 
 
@@ -50,11 +50,11 @@ def differences(first: Mapping[str, Any], second: Mapping[str, Any]) -> list[Dif
     option 'k' of 'f1@5': 5, 6
     the column of 'reference': 'gold', none
     """
-    flat = [{**_mapping(one.get("signature")), **one} for one in (first, second)]
+    flat = [{**_mapping(side.get("signature")), **side} for side in (first, second)]
     names = [name for name in {**flat[0], **flat[1]} if name != "signature"]
-    found = {name: list(_of(name, *(one.get(name) for one in flat))) for name in names}
-    main = [one for name, some in found.items() if name not in _FOLLOWS for one in some]
-    return main or [one for some in found.values() for one in some]
+    by_name = {name: list(_of(name, *(side.get(name) for side in flat))) for name in names}
+    main = [difference for name, some in by_name.items() if name not in _FOLLOWS for difference in some]
+    return main or [difference for some in by_name.values() for difference in some]
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:
@@ -88,27 +88,27 @@ def _scores(first: Mapping[str, Any], second: Mapping[str, Any]) -> Iterator[Dif
     """Metrics that one side lacks, and options that differ."""
     for name in dict.fromkeys([*first, *second]):
         if name not in first or name not in second:
-            asked = ("requested" if name in side else "not requested" for side in (first, second))
-            yield Difference(f"metric {shown(name)}", *asked)
+            requests = ("requested" if name in side else "not requested" for side in (first, second))
+            yield Difference(f"metric {shown(name)}", *requests)
             continue
-        one, other = _mapping(first[name]), _mapping(second[name])
-        for option in dict.fromkeys([*one, *other]):
-            if one.get(option) != other.get(option):
+        own, other = _mapping(first[name]), _mapping(second[name])
+        for option in dict.fromkeys([*own, *other]):
+            if own.get(option) != other.get(option):
                 what = f"option {shown(option)} of {shown(name)}"
-                yield Difference(what, _value_text(one.get(option)), _value_text(other.get(option)))
+                yield Difference(what, _value_text(own.get(option)), _value_text(other.get(option)))
 
 
 def _inputs(first: Sequence[Sequence[Any]], second: Sequence[Sequence[Any]]) -> Iterator[Difference]:
     """Files that one side lacks, and files that changed."""
-    one, other = sides = [{file[0]: file[1:] for file in side} for side in (first, second)]
-    for name in dict.fromkeys([*one, *other]):
-        if name not in one or name not in other:
+    own, other = sides = [{file[0]: file[1:] for file in side} for side in (first, second)]
+    for name in dict.fromkeys([*own, *other]):
+        if name not in own or name not in other:
             yield Difference(f"input {name}", *("there" if name in side else "not there" for side in sides))
-        elif one[name][:1] != other[name][:1]:
+        elif own[name][:1] != other[name][:1]:
             yield Difference(f"the size of {name}", *(f"{side[name][0]:,} bytes" for side in sides))
-        elif one[name] != other[name]:
+        elif own[name] != other[name]:
             yield Difference(f"the content of {name}", *(_mark(name, side[name][1]) for side in sides))
-    if one == other:
+    if own == other:
         yield Difference(
             "the order of the inputs", *(_value_text([file[0] for file in side]) for side in (first, second))
         )
@@ -118,7 +118,7 @@ def describe_inputs(files: Sequence[tuple[str, int]]) -> dict[str, Any]:
     """The description of input files in scores: names and sizes of some, and a digest of all."""
     listed = [list(file) for file in files]
     digest = hashlib.sha256(json.dumps(listed).encode()).hexdigest()[:16]
-    return {"files": len(files), "bytes": sum(size for _, size in files), "first": listed[:_NAMED], "digest": digest}
+    return {"files": len(files), "bytes": sum(size for _, size in files), "first": listed[:_LISTED], "digest": digest}
 
 
 def described_inputs(described: Any) -> str | None:
@@ -129,16 +129,16 @@ def described_inputs(described: Any) -> str | None:
     >>> described_inputs({"files": 9, "bytes": 9900, "first": [["0.csv", 1100]], "digest": "89ab"})
     '0.csv (1,100 bytes) and 8 more, 9,900 bytes in all, digest 89ab'
     """
-    said = _mapping(described)
-    first, count, size = said.get("first"), said.get("files"), said.get("bytes")
+    inputs = _mapping(described)
+    first, count, size = inputs.get("first"), inputs.get("files"), inputs.get("bytes")
     if not (first and isinstance(first, list) and isinstance(count, int) and isinstance(size, int)):
         return None
     if not _are_files([[*file, None] if isinstance(file, list) else file for file in first]):
         return None
-    named = ", ".join(f"{name} ({size:,} bytes)" for name, size in first)
+    names = ", ".join(f"{name} ({size:,} bytes)" for name, size in first)
     if count <= len(first):
-        return named
-    return f"{named} and {count - len(first):,} more, {size:,} bytes in all, digest {said.get('digest')}"
+        return names
+    return f"{names} and {count - len(first):,} more, {size:,} bytes in all, digest {inputs.get('digest')}"
 
 
 def _mark(name: str, mark: Any) -> str:

@@ -111,10 +111,10 @@ def check_existing(path: Path | str, names: list[str] | None, overwrite: bool) -
 
 def sync(path: Path) -> None:
     """Wait until a file, or a folder and its files, are written to disk."""
-    for one in [*(sorted(path.iterdir()) if path.is_dir() and path.name == "parts" else []), path]:
-        if one.is_dir() and not hasattr(os, "O_DIRECTORY"):
+    for entry in [*(sorted(path.iterdir()) if path.is_dir() and path.name == "parts" else []), path]:
+        if entry.is_dir() and not hasattr(os, "O_DIRECTORY"):
             continue  # Windows cannot open folders, and NTFS journals names itself
-        handle = os.open(one, os.O_RDONLY if one.is_dir() else os.O_RDWR)  # Windows flushes only writeable files
+        handle = os.open(entry, os.O_RDONLY if entry.is_dir() else os.O_RDWR)  # Windows flushes only writeable files
         try:
             os.fsync(handle)
         finally:
@@ -205,25 +205,25 @@ class RemoteTarget:
                 else:
                     upload(work / temporary, self._url.folder.child(final))
         except OSError as error:
-            kept = f"cannot write {self.path}: {cause(error)}; the scores are kept in {work}: "
-            raise OutputError(kept, Argument("resume", True), " uploads them") from error
+            failure = f"cannot write {self.path}: {cause(error)}; the scores are kept in {work}: "
+            raise OutputError(failure, Argument("resume", True), " uploads them") from error
 
     def _upload_folder(self, parts: Path, journal: Path) -> None:
-        said = journal.read_text(encoding="utf-8", errors="replace").split() if journal.exists() else []
+        recorded = journal.read_text(encoding="utf-8", errors="replace").split() if journal.exists() else []
         self._delete(self._url.child(MARK))
         sizes = {path.name: path.stat().st_size for path in parts.iterdir() if path.name != MARK}
-        there, _ = remote.listing(store(self._url), deep=False)
-        for name in there.keys() - sizes.keys():
+        uploaded, _ = remote.listing(store(self._url), deep=False)
+        for name in uploaded.keys() - sizes.keys():
             if name.startswith("part-"):
                 self._delete(self._url.child(name))
-        done = {name for name in said if name in there and there[name].size == sizes.get(name)}
+        done = {name for name in recorded if name in uploaded and uploaded[name].size == sizes.get(name)}
 
-        def one(name: str) -> str:
+        def upload_part(name: str) -> str:
             upload(parts / name, self._url.child(name))
             return name
 
         with open(journal, "a", encoding="utf-8") as notes:
-            for name in ordered(one, sorted(sizes.keys() - done), SIZES.uploaded_files):
+            for name in ordered(upload_part, sorted(sizes.keys() - done), SIZES.uploaded_files):
                 notes.write(f"{name}\n")
                 notes.flush()
         upload(parts / MARK, self._url.child(MARK))
@@ -252,9 +252,9 @@ def upload(path: Path, url: Url) -> None:
                 if remote.look(place).is_file:
                     place.system.delete_file(place.path)
                 place.system.move(target.path, place.path)
-            found = remote.look(place).size
-            if found != size:
-                raise OSError(f"{url.shown} has {found} bytes after the upload of {size}")
+            uploaded_size = remote.look(place).size
+            if uploaded_size != size:
+                raise OSError(f"{url.shown} has {uploaded_size} bytes after the upload of {size}")
 
     patiently(copy)
 

@@ -22,7 +22,7 @@ try:
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
-_FREE, _TAKEN, _UNKNOWN = "free", "taken", "unknown"
+_FREE, _LOCKED, _UNKNOWN = "free", "taken", "unknown"
 
 
 @contextmanager
@@ -65,7 +65,7 @@ def _lock(handle: int) -> str:
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        return _TAKEN
+        return _LOCKED
     except OSError:
         return _UNKNOWN
     return _FREE
@@ -84,7 +84,7 @@ def _remove_left(where: Path, stem: str, output: str | None) -> None:
             continue
         try:
             state = _lock(handle)
-            if state == _TAKEN and output is not None:
+            if state == _LOCKED and output is not None:
                 raise OutputError(f"another run is writing {output}; wait for its end, or write to another name")
             if state == _FREE:
                 shutil.rmtree(left, ignore_errors=True)

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from filelock import BaseFileLock
 
 
-_TOLD = 5
+_LISTED = 5
 _FOLDERS = ("parts", "rejects")
 _NAMES = {
     *_FOLDERS,
@@ -128,10 +128,10 @@ class WorkFolder:
     def recorded(self) -> dict[str, Any] | None:
         """The record of the run that left this folder, or None without one."""
         try:
-            found = json.loads((self.path / "run.json").read_bytes())
+            record = json.loads((self.path / "run.json").read_bytes())
         except (OSError, ValueError, RecursionError):
             return None
-        return found if isinstance(found, dict) else None
+        return record if isinstance(record, dict) else None
 
     def load(self) -> None:
         """Find the finished parts; the bytes of a part are checked when it is used."""
@@ -185,8 +185,8 @@ class WorkFolder:
     def _clear(self) -> None:
         """Delete everything but the lock and its owner; an interruption leaves a consistent state."""
         last = ["run.json", JOURNAL, "commit.json"]
-        found = sorted(self.path.iterdir(), key=lambda entry: last.index(entry.name) if entry.name in last else -1)
-        for entry in found:
+        entries = sorted(self.path.iterdir(), key=lambda entry: last.index(entry.name) if entry.name in last else -1)
+        for entry in entries:
             if entry.is_dir():
                 shutil.rmtree(entry)
             elif entry.name not in ("lock", "owner"):
@@ -195,11 +195,11 @@ class WorkFolder:
 
 def compare(path: Path | str, earlier: Mapping[str, Any], now: Mapping[str, Any]) -> None:
     """Raise an ``OutputError`` with the differences between an unfinished run and this one."""
-    found = differences({name: earlier.get(name) for name in now}, now)
-    if found:
-        named = [f"{what} was {was}, is {is_}" for what, was, is_ in found[:_TOLD]]
-        more = [f"{len(found) - _TOLD:,} more differences"] if len(found) > _TOLD else []
-        differs = f"cannot resume {path}: {'; '.join([*named, *more])}; choose "
+    changes = differences({name: earlier.get(name) for name in now}, now)
+    if changes:
+        texts = [f"{what} was {was}, is {is_}" for what, was, is_ in changes[:_LISTED]]
+        more = [f"{len(changes) - _LISTED:,} more differences"] if len(changes) > _LISTED else []
+        differs = f"cannot resume {path}: {'; '.join([*texts, *more])}; choose "
         raise OutputError(differs, Argument("overwrite", True), " to start again")
 
 

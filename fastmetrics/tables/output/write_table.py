@@ -56,20 +56,20 @@ def write_whole(
     format, compression = output_format(place.text)
     with writing(place.shown), place.unfinished() as folder:
         whole = folder / "whole"
-        made = encoder(whole, table.schema.with_metadata({KEY: dump(metadata)}), format, compression, guard=guard)
+        writer = encoder(whole, table.schema.with_metadata({KEY: dump(metadata)}), format, compression, guard=guard)
         try:
             for batch in table.to_batches() if isinstance(table, pa.Table) else table:
-                made.write(undefined_as_null(batch, keys))
-            made.close({})
+                writer.write(undefined_as_null(batch, keys))
+            writer.close({})
             if format != "parquet":
-                about = {**metadata, **described(table.schema, made, whole)}
+                about = {**metadata, **described(table.schema, writer, whole)}
                 (folder / "meta").write_text(dump(about) + "\n", encoding="utf-8")
                 place.check_unchanged()
                 place.put(folder / "meta", _META)
             place.put(whole)
         finally:
-            made.discard()
-    return made.guarded
+            writer.discard()
+    return writer.guarded
 
 
 def page_place(path: str | Path, inputs: Any, *, overwrite: bool = False) -> Place:

@@ -21,7 +21,7 @@ class Pairs(list[tuple[str, Any]]):
     """A JSON object as a list of pairs, to detect duplicate documents."""
 
 
-def load(text: bytes, name: str, kind: str, named: Callable[[Sequence[str]], list[str]]) -> pa.Table:
+def load(text: bytes, name: str, kind: str, columns: Callable[[Sequence[str]], list[str]]) -> pa.Table:
     """The table of a JSON file; ``named`` finds the columns of query, document and ``kind`` in records.
 
     Raises a ``FileFormatError`` or ``ColumnError`` with the expected form for other JSON.
@@ -42,7 +42,7 @@ def load(text: bytes, name: str, kind: str, named: Callable[[Sequence[str]], lis
     for row, record in enumerate(loaded):
         if not isinstance(record, Pairs):
             raise FileFormatError(f"{name}: expected {form}; item {row} is {_description(record)}")
-    return _of_records([dict(record) for record in loaded], name, kind, named)
+    return _of_records([dict(record) for record in loaded], name, kind, columns)
 
 
 def table_of(queries: Sequence[tuple[Any, Sequence[tuple[Any, Any]]]], name: str, kind: str) -> pa.Table:
@@ -54,39 +54,39 @@ def table_of(queries: Sequence[tuple[Any, Sequence[tuple[Any, Any]]]], name: str
     try:
         values = pa.array([value for _, value in pairs], pa.float64(), from_pandas=False)
     except _UNFIT:
-        named = (
-            (f"query {_brief(query)}, document {_brief(doc)}", one) for query, docs in queries for doc, one in docs
+        places_and_values = (
+            (f"query {_brief(query)}, document {_brief(doc)}", value) for query, docs in queries for doc, value in docs
         )
-        values = pa.array([_number(one, f"{name}, {where}") for where, one in named], pa.float64())
+        values = pa.array([_number(value, f"{name}, {where}") for where, value in places_and_values], pa.float64())
     docs = _texts([str(doc) for doc, _ in pairs])
     return pa.table({"query": pa.DictionaryArray.from_arrays(places, heads), "doc": docs, kind: values})
 
 
 def _of_records(
-    records: list[dict[str, Any]], name: str, kind: str, named: Callable[[Sequence[str]], list[str]]
+    records: list[dict[str, Any]], name: str, kind: str, columns: Callable[[Sequence[str]], list[str]]
 ) -> pa.Table:
     if not records:
         return table_of([], name, kind)
-    query, doc, value = named(list(dict.fromkeys(key for record in records for key in record)))
+    query, doc, value = columns(list(dict.fromkeys(key for record in records for key in record)))
     values = [record.get(value) for record in records]
     try:
         numbers = pa.array(values)
     except _UNFIT:
-        numbers = pa.array([_number(one, f"{name}, row {row}") for row, one in enumerate(values)], pa.float64())
+        numbers = pa.array([_number(number, f"{name}, row {row}") for row, number in enumerate(values)], pa.float64())
     return pa.table({"query": _ids(records, query, name), "doc": _ids(records, doc, name), kind: numbers})
 
 
 def _ids(records: list[dict[str, Any]], key: str, name: str) -> pa.Array:
     """The ids of records as text, null if missing."""
-    found: list[str | None] = []
+    ids: list[str | None] = []
     for row, record in enumerate(records):
         value = record.get(key)
         if isinstance(value, bool) or not isinstance(value, str | int | None):
             raise ColumnError(
                 f"{name}, row {row}: expected a string or a whole number as {key!r}, got {_description(value)}"
             )
-        found.append(None if value is None else str(value))
-    return _texts(found)
+        ids.append(None if value is None else str(value))
+    return _texts(ids)
 
 
 def _number(value: Any, where: str) -> float | None:
@@ -103,7 +103,7 @@ def _texts(strings: Sequence[str | None]) -> pa.Array:
     try:
         return pa.array(strings, pa.large_string())
     except UnicodeEncodeError:
-        return pa.array([None if one is None else well_formed(one) for one in strings], pa.large_string())
+        return pa.array([None if text is None else well_formed(text) for text in strings], pa.large_string())
 
 
 def _description(value: Any) -> str:

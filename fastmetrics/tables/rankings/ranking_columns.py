@@ -40,35 +40,35 @@ class RunColumns:
     name: str
     kind: str
 
-    def named(self, names: Sequence[str]) -> list[str]:
+    def columns_among(self, names: Sequence[str]) -> list[str]:
         """The columns of query, document and value among ``names``; raises ``ColumnError`` if one is missing."""
         present = {canonical(name): name for name in reversed(names)}
         chosen = []
         for what in ("query", "doc", self.kind):
-            found = [present[name] for name in NAMES[what] if name in present]
-            if not found:
+            matches = [present[name] for name in NAMES[what] if name in present]
+            if not matches:
                 raise ColumnError(f"{self.name}: no column {' or '.join(NAMES[what])} among {quoted(names)}")
-            chosen.append(found[0])
+            chosen.append(matches[0])
         return chosen
 
     def of_table(self, table: pa.Table, rows: int) -> Batches:
         """The three columns of a table in memory, in batches of the given number of rows."""
-        chosen = self.named(table.schema.names)
+        chosen = self.columns_among(table.schema.names)
         for name in chosen:
             check(table.column(name), f"{self.name}: column {name!r}", FileFormatError)
         return self.of(iter(table.select(chosen).to_batches(rows)), chosen)
 
     def of(self, batches: Batches, names: Sequence[str]) -> Batches:
         """The columns ``names`` of batches, as query, doc and value."""
-        chosen = self.named(names)
+        chosen = self.columns_among(names)
         for batch in batches:
             columns = [batch.column(name) for name in chosen]
-            found = pa.record_batch(dict(zip(("query", "doc", "value"), columns, strict=True)))
+            rows = pa.record_batch(dict(zip(("query", "doc", "value"), columns, strict=True)))
             try:
-                found.validate(full=True)
+                rows.validate(full=True)
             except pa.ArrowInvalid as error:
                 raise FileFormatError(f"{self.name}: an id is not UTF-8: {error}") from None
-            yield found
+            yield rows
 
     def checked(self, batch: pa.RecordBatch, row: int) -> pa.RecordBatch:
         """The rows from number ``row`` on, ids as text and values as float64; raises ``ColumnError`` for a bad row."""
@@ -79,15 +79,15 @@ class RunColumns:
             if plain.null_count:
                 wrong = int(np.flatnonzero(plain.is_null().to_numpy(zero_copy_only=False))[0]) + row
                 raise ColumnError(f"{self.name}, row {wrong}: the {name} is null")
-        found = value if pa.types.is_float64(value.type) else self._number(value, row)
+        numbers = value if pa.types.is_float64(value.type) else self._number(value, row)
         unfit = np.isnan if self.kind == "score" else lambda grades: ~np.isfinite(grades)
-        wrong_rows = np.flatnonzero(unfit(found.to_numpy()))
+        wrong_rows = np.flatnonzero(unfit(numbers.to_numpy()))
         if wrong_rows.size:
-            bad, where = found[int(wrong_rows[0])].as_py(), f"{self.name}, row {int(wrong_rows[0]) + row}"
+            bad, where = numbers[int(wrong_rows[0])].as_py(), f"{self.name}, row {int(wrong_rows[0]) + row}"
             raise ColumnError(f"{where}: the {self.kind} is {'not a number' if np.isnan(bad) else 'infinite'}")
         if not pa.types.is_dictionary(query.type) or not is_text(query.dictionary.type):
             query = self._text(query, "query")
-        return pa.record_batch({"query": query, "doc": self._text(doc, "document"), "value": found})
+        return pa.record_batch({"query": query, "doc": self._text(doc, "document"), "value": numbers})
 
     def _text(self, column: pa.Array, what: str) -> pa.Array:
         kind = column.type

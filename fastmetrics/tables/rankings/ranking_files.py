@@ -44,8 +44,8 @@ def _recognised(file: DataFile) -> DataFile:
     with reading(file.shown), replace(file, compression=None).open()[0] as packed:
         head = packed.read(_HEAD)
     file = replace(file, compression=compression_of(head))
-    if (found := sniff(head)) in ("parquet", "arrow"):
-        return replace(file, format=str(found))
+    if (format := sniff(head)) in ("parquet", "arrow"):
+        return replace(file, format=str(format))
     with reading(file.shown), opened(file) as text:
         line = text.readline(file.max_row_bytes)
     begin = line.strip()
@@ -59,14 +59,14 @@ def _recognised(file: DataFile) -> DataFile:
 
 def _table_format(head: bytes, where: str) -> str | None:
     """csv or tsv, if the line is a header with names of columns of runs or judgements."""
-    known = {name for names in NAMES.values() for name in names}
+    expected = {name for names in NAMES.values() for name in names}
     for format, mark in (("csv", ","), ("tsv", "\t")):
         try:
             cells = next(csv.reader([head.decode("utf-8", "replace")], delimiter=mark), [])
         except csv.Error as error:
             raise FileFormatError(f"{where}, line 1: {error}") from error
         names = set(map(canonical, cells))
-        if len(names) > 2 and len(names & known) > 1:
+        if len(names) > 2 and len(names & expected) > 1:
             return format
     return None
 

@@ -77,7 +77,7 @@ def _table(source: Any, columns: RunColumns) -> pa.Table:
     except ColumnError as error:
         expected = "expected a path, a table or a dictionary"
         raise ColumnError(f"{columns.name}: {expected}, got {type(source).__name__}") from error
-    return pa.concat_tables(frame.read(columns.named(frame.names))[1])
+    return pa.concat_tables(frame.read(columns.columns_among(frame.names))[1])
 
 
 def _read(file: DataFile, columns: RunColumns) -> Batches:
@@ -91,7 +91,7 @@ def _read(file: DataFile, columns: RunColumns) -> Batches:
         if len(text) > _LONGEST_JSON:
             longest = f"JSON files are limited to {_LONGEST_JSON:,} bytes; write TREC text or Parquet"
             raise FileFormatError(f"{file.shown}: {longest}")
-        table = load(text, file.shown, columns.kind, columns.named)
+        table = load(text, file.shown, columns.kind, columns.columns_among)
         yield from columns.of(iter(table.to_batches(SIZES.run_rows)), table.schema.names)
     else:
         yield from _read_table(open_files([replace(file, sizes=_SIZES)]), columns)
@@ -101,7 +101,7 @@ def _read_table(source: Source, columns: RunColumns) -> Batches:
     """The rows of a table, with ids and values in their original types."""
     (file,) = source.files
     try:
-        chosen = columns.named(source.schema.names)
+        chosen = columns.columns_among(source.schema.names)
     except ColumnError as error:
         if file.format != "jsonl":
             raise

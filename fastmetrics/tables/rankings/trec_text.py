@@ -27,17 +27,17 @@ def read_trec(stream: Any, path: str, judgements: bool) -> Iterator[pa.RecordBat
 
     Raises ``FileFormatError`` for a line with missing fields, and for a line of more than 64 MiB.
     """
-    rest, line = b"", 1
+    tail, line = b"", 1
     while True:
         block = stream.read(SIZES.trec_block_bytes)
-        text = rest + block
+        text = tail + block
         end = len(text) if not block else text.rfind(b"\n") + 1
-        rest = text[end:]
+        tail = text[end:]
         if end:
             data = np.frombuffer(text, np.uint8, end)
             yield _batch(data, path, line, judgements)
             line += kernels.count_lines(data)
-        if len(rest) > MAX_ROW_BYTES:
+        if len(tail) > MAX_ROW_BYTES:
             raise FileFormatError(f"{path}, line {line}: the line is longer than {MAX_ROW_BYTES:,} bytes")
         if not block:
             return
@@ -45,29 +45,29 @@ def read_trec(stream: Any, path: str, judgements: bool) -> Iterator[pa.RecordBat
 
 def _batch(data: NDArray[np.uint8], path: str, line: int, judgements: bool) -> pa.RecordBatch:
     most = int(kernels.count_lines(data)) + 1
-    wanted = (0, 2, 3) if judgements else (0, 2, 4)
+    fields = (0, 2, 3) if judgements else (0, 2, 4)
     starts, stops = np.empty((5, most), np.int64), np.empty((5, most), np.int64)
     numbers = np.empty(most, np.int64)
     rows = kernels.cut_fields(data, starts, stops, numbers)
     numbers = numbers[:rows] + line
     excess = starts[4, :rows] >= 0 if judgements else np.zeros(rows, np.bool_)
-    short = np.flatnonzero((starts[wanted[-1], :rows] < 0) | excess)
+    short = np.flatnonzero((starts[fields[-1], :rows] < 0) | excess)
     if short.size:
         form = _JUDGEMENTS if judgements else _RUN
         raise FileFormatError(f"{path}, line {numbers[short[0]]}: expected a line {form!r}")
-    query, doc, value = (_texts(data, starts[field, :rows], stops[field, :rows], path) for field in wanted)
+    query, doc, value = (_texts(data, starts[field, :rows], stops[field, :rows], path) for field in fields)
     return pa.record_batch({"query": query, "doc": doc, "value": _floats(value, numbers, path)})
 
 
 def _texts(data: NDArray[np.uint8], starts: NDArray[np.int64], stops: NDArray[np.int64], path: str) -> pa.Array:
     bounds = np.empty(starts.size + 1, np.int64)
     gathered = kernels.gather(data, starts, stops, bounds)
-    found = pa.LargeStringArray.from_buffers(starts.size, pa.py_buffer(bounds), pa.py_buffer(gathered))
+    texts = pa.LargeStringArray.from_buffers(starts.size, pa.py_buffer(bounds), pa.py_buffer(gathered))
     try:
-        found.validate(full=True)
+        texts.validate(full=True)
     except pa.ArrowInvalid as error:
         raise FileFormatError(f"{path}: an id is not UTF-8: {error}") from None
-    return found
+    return texts
 
 
 def _floats(texts: pa.Array, numbers: NDArray[np.int64], path: str) -> pa.Array:

@@ -107,7 +107,7 @@ def as_text(path: str | Path) -> str:
     if isinstance(path, str):
         return path
     text = path.as_posix() if _COLLAPSED.match(path.as_posix()) else str(path)
-    return _COLLAPSED.sub(lambda found: f"{found[1]}://{'/' if found[1] == 'file' else ''}", text)
+    return _COLLAPSED.sub(lambda match: f"{match[1]}://{'/' if match[1] == 'file' else ''}", text)
 
 
 def as_utf8(name: str) -> str:
@@ -130,32 +130,32 @@ def as_local(path: str | Path) -> str:
     text = as_utf8(as_text(path))
     if not text.lower().startswith("file://"):
         return text
-    rest = text[len("file://") :].removeprefix("localhost")
-    if not rest.startswith("/"):
+    path_text = text[len("file://") :].removeprefix("localhost")
+    if not path_text.startswith("/"):
         raise OptionError(f"{text}: expected file:/// followed by an absolute path")
-    found = unquote(rest)
-    return found[1:] if os.name == "nt" and re.match("/[A-Za-z]:", found) else found
+    local = unquote(path_text)
+    return local[1:] if os.name == "nt" and re.match("/[A-Za-z]:", local) else local
 
 
 def parse(path: str | Path) -> Url:
     """Parse an address; ``s3a`` is ``s3``, and ``gcs`` is ``gs``."""
-    found = _URL.fullmatch(as_text(path))
-    if found is None:
+    match = _URL.fullmatch(as_text(path))
+    if match is None:
         raise OptionError(f"{str(path)!r}: expected an address such as s3://bucket/rows.parquet")
-    scheme = _ALIASES.get(found[1].lower(), found[1].lower())
-    rest, query = _without_query(scheme, found[2])
-    authority, slash, inside = rest.partition("/")
+    scheme = _ALIASES.get(match[1].lower(), match[1].lower())
+    location, query = _without_query(scheme, match[2])
+    authority, slash, inside = location.partition("/")
     return Url(scheme, authority, slash + inside, query)
 
 
-def _without_query(scheme: str, rest: str) -> tuple[str, str]:
+def _without_query(scheme: str, location: str) -> tuple[str, str]:
     """The path and the query; a question mark is also a wildcard, so known parameters must follow the last one."""
     if scheme in ("http", "https"):
-        before, _, query = rest.partition("?")
+        before, _, query = location.partition("?")
         return before, query
-    before, mark, query = rest.rpartition("?")
+    before, mark, query = location.rpartition("?")
     names = {pair.partition("=")[0] for pair in query.split("&")}
-    return (before, query) if mark and scheme in NATIVE and names <= _PARAMETERS else (rest, "")
+    return (before, query) if mark and scheme in NATIVE and names <= _PARAMETERS else (location, "")
 
 
 def parameters(url: Url) -> dict[str, str]:

@@ -26,7 +26,7 @@ Stamp = tuple[int, str]
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundFile:
     """A file: ``relative`` is its path in the input folder, or None if it was named itself."""
 
     url: Url
@@ -34,7 +34,7 @@ class Found:
     stamp: Stamp
 
 
-def find(text: str) -> list[Found]:
+def find(text: str) -> list[FoundFile]:
     """The files for an address: a file, all files in a folder, or the matches of a pattern.
 
     Names in a folder that start with ``_`` or a dot are ignored.  Raises ``FileFormatError`` if there are none.
@@ -43,7 +43,7 @@ def find(text: str) -> list[Found]:
     place = store(url)
     info = look(place)
     if info.is_file and not url.path.endswith("/"):
-        return [Found(url, None, _stamp(place, info))]
+        return [FoundFile(url, None, _stamp(place, info))]
     if has_magic(url.path) and info.type.name == "NotFound":
         return _matching(url, place)
     if info.type.name != "Directory":
@@ -72,28 +72,28 @@ def missing(url: Url, place: Store) -> str:
     return "there is no such file or folder"
 
 
-def _matching(url: Url, place: Store) -> list[Found]:
+def _matching(url: Url, place: Store) -> list[FoundFile]:
     """The matches of a pattern, each file once, even if its folder matches too."""
-    above, rest = globs.fixed(url.path)
+    above, pattern = globs.fixed(url.path)
     base = replace(url, path=above)
     try:
-        files, folders = listing(store(base), deep=globs.is_deep(rest))
+        files, folders = listing(store(base), deep=globs.is_deep(pattern))
     except NotADirectoryError:  # the prefix without wildcards is a file
         files, folders = {}, []
-    found_folders, found_files = globs.matching(rest, ["", *folders], files)
-    if found_folders and not globs.is_deep(rest):
+    found_folders, found_files = globs.matching(pattern, ["", *folders], files)
+    if found_folders and not globs.is_deep(pattern):
         files, _ = listing(store(base), deep=True)
-    found: dict[str, Found] = {}
+    matches: dict[str, FoundFile] = {}
     for name in sorted([*found_folders, *found_files]):
         if name in found_files:
-            group = [Found(base.child(name), None, _stamp(place, files[name]))]
+            group = [FoundFile(base.child(name), None, _stamp(place, files[name]))]
         else:
             group = _folder(base, place, name, files)
-        for one in group:
-            found.setdefault(str(one.url), one)
-    if not found and (lacking := missing(url, place)).startswith(_NO_BUCKET):
+        for match in group:
+            matches.setdefault(str(match.url), match)
+    if not matches and (lacking := missing(url, place)).startswith(_NO_BUCKET):
         raise FileFormatError(f"{url.shown}: {lacking}")
-    return list(found.values())
+    return list(matches.values())
 
 
 def listing(place: Store, *, deep: bool) -> tuple[dict[str, Any], list[str]]:
@@ -115,15 +115,15 @@ def listing(place: Store, *, deep: bool) -> tuple[dict[str, Any], list[str]]:
     return files, sorted(folders)
 
 
-def _folder(base: Url, place: Store, folder: str, files: dict[str, Any]) -> list[Found]:
-    found = []
+def _folder(base: Url, place: Store, folder: str, files: dict[str, Any]) -> list[FoundFile]:
+    files_inside = []
     for name in sorted(files):
         if folder and not name.startswith(f"{folder}/"):
             continue
         relative = name[len(folder) :].lstrip("/")
         if not any(step.startswith(("_", ".")) for step in relative.split("/")):
-            found.append(Found(base.child(name), relative, _stamp(place, files[name])))
-    return found
+            files_inside.append(FoundFile(base.child(name), relative, _stamp(place, files[name])))
+    return files_inside
 
 
 def _stamp(place: Store, info: Any) -> Stamp:
@@ -132,8 +132,8 @@ def _stamp(place: Store, info: Any) -> Stamp:
         return info.size, str(info.mtime_ns // 10**9)
     if place.native:
         return info.size, ""
-    known = place.system.handler.fs.info(info.path)
-    return info.size, next((str(known[name]) for name in _VERSIONS if known.get(name) is not None), "")
+    details = place.system.handler.fs.info(info.path)
+    return info.size, next((str(details[name]) for name in _VERSIONS if details.get(name) is not None), "")
 
 
 class RemoteFile(io.RawIOBase):
@@ -174,10 +174,10 @@ class RemoteFile(io.RawIOBase):
         data = self._block[start : start + size] if start >= 0 else b""
         if len(data) < size:
             offset = self._at + len(data)
-            rest = self._fetch(offset, max(size - len(data), min(self._ahead, self._stamp[0] - offset)))
-            if len(rest) <= self._ahead:
-                self._start, self._block = offset, rest
-            data = (data + rest if data else rest)[:size]
+            more = self._fetch(offset, max(size - len(data), min(self._ahead, self._stamp[0] - offset)))
+            if len(more) <= self._ahead:
+                self._start, self._block = offset, more
+            data = (data + more if data else more)[:size]
         self._at += len(data)
         return data
 

@@ -42,10 +42,10 @@ def matching(pattern: str, folders: Iterable[str], files: Iterable[str]) -> tupl
     """
     only_folders = pattern.endswith("/")
     steps = tuple(step for step in pattern.split("/") if step)
-    found = {folder for folder in folders if _fits(steps, tuple(folder.split("/")) if folder else (), 0)}
+    matching_folders = {folder for folder in folders if _fits(steps, tuple(folder.split("/")) if folder else (), 0)}
     if only_folders:
-        return found, set()
-    return found, {file for file in files if _fits(steps, tuple(file.split("/")), 1)}
+        return matching_folders, set()
+    return matching_folders, {file for file in files if _fits(steps, tuple(file.split("/")), 1)}
 
 
 def on_disk(pattern: str) -> list[str]:
@@ -53,8 +53,8 @@ def on_disk(pattern: str) -> list[str]:
 
     In some versions of ``glob``, ``x/**`` matches ``x/`` even if ``x`` is not a folder.
     """
-    found = glob.glob(pattern, recursive=True)
-    return sorted(path for path in found if os.path.isdir(path) or not path.endswith(os.sep))
+    paths = glob.glob(pattern, recursive=True)
+    return sorted(path for path in paths if os.path.isdir(path) or not path.endswith(os.sep))
 
 
 def _fits(steps: tuple[str, ...], names: tuple[str, ...], own: int) -> bool:
@@ -69,10 +69,10 @@ def _fits(steps: tuple[str, ...], names: tuple[str, ...], own: int) -> bool:
         return False
     if names[0].startswith(".") and glob.has_magic(steps[0]) and not steps[0].startswith("."):
         return False
-    return _one(steps[0], names[0]) and _fits(steps[1:], names[1:], own)
+    return _fits_step(steps[0], names[0]) and _fits(steps[1:], names[1:], own)
 
 
-def _one(step: str, name: str) -> bool:
+def _fits_step(step: str, name: str) -> bool:
     return step == name if not glob.has_magic(step) else _compiled(step).match(name) is not None
 
 

@@ -144,8 +144,8 @@ def _spec(url: Url) -> tuple[Any, str]:
         ) from None
     except ValueError as error:
         if "rotocol not known" in str(error):
-            known = "file, s3, gs, hdfs, abfs, and the schemes of fsspec, such as http, https, sftp"
-            raise OptionError(f"{url.shown}: unknown scheme {url.scheme!r}; known: {known}") from None
+            schemes = "file, s3, gs, hdfs, abfs, and the schemes of fsspec, such as http, https, sftp"
+            raise OptionError(f"{url.shown}: unknown scheme {url.scheme!r}; known: {schemes}") from None
         raise
     return fs.PyFileSystem(fs.FSSpecHandler(system)), path
 
@@ -208,13 +208,13 @@ _PASSING = {"NETWORK_CONNECTION": _UNREACHED, "UNAVAILABLE": _UNREACHED, "DEADLI
 def _code(error: BaseException) -> tuple[str, str]:
     """The store's error code, if there is one, and its message."""
     text = str(error)
-    found = _AWS.search(text)
-    if found is not None:
-        named = re.search(r"ExceptionName: (\w+)", found[4])
-        code = _snake(named[1]) if named else (found[2] or found[1]) if found[1] == "UNKNOWN" else found[1]
-        return code, re.split(r" ?\(Request ID|; Details: ", found[4])[0].strip()
-    found = _GOOGLE.search(text)
-    return (found[1], found[2].partition(" error_info=")[0]) if found is not None else ("", text)
+    match = _AWS.search(text)
+    if match is not None:
+        exception = re.search(r"ExceptionName: (\w+)", match[4])
+        code = _snake(exception[1]) if exception else (match[2] or match[1]) if match[1] == "UNKNOWN" else match[1]
+        return code, re.split(r" ?\(Request ID|; Details: ", match[4])[0].strip()
+    match = _GOOGLE.search(text)
+    return (match[1], match[2].partition(" error_info=")[0]) if match is not None else ("", text)
 
 
 def _snake(name: str) -> str:
@@ -227,12 +227,12 @@ def cause(error: BaseException) -> str:
     >>> cause(OSError("When getting x: AWS Error ACCESS_DENIED during HeadObject operation: No response body."))
     'permission denied; check the credentials and their permissions'
     """
-    code, said = _code(error)
+    code, message = _code(error)
     # Messages of packages may contain the address with its credentials.
-    line = _ADDRESS.sub(lambda found: parse(found[0]).shown, (said.splitlines() or [""])[0])[:_LONGEST]
-    if _ADDRESS.fullmatch(said.strip()):
+    line = _ADDRESS.sub(lambda match: parse(match[0]).shown, (message.splitlines() or [""])[0])[:_LONGEST]
+    if _ADDRESS.fullmatch(message.strip()):
         return "the server refused the request"
-    if "OAuth2 access token" in said:
+    if "OAuth2 access token" in message:
         return "no Google Cloud credentials were found; write anonymous@ before the bucket's name for public buckets"
     if code in _PASSING:
         return f"{_PASSING[code]}: {re.split(r', |error .[0-9]+.=', line)[-1] or code}"
