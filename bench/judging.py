@@ -86,13 +86,13 @@ def shares(profile: cProfile.Profile) -> dict[str, float]:
 def child(rows: str, store: str, out: str, url: str, profiled: str) -> None:
     """Judge a file, and print what it took."""
     import fastmetrics as fm
-    from fastmetrics.commands.garbage_collection import rare_garbage_collection
-    from fastmetrics.derive import window
+    from fastmetrics.commands.program.garbage_collection import rare_garbage_collection
+    from fastmetrics.derive.calls.call_loop import CallLoop
 
     profile = cProfile.Profile()
     if profiled == "profiled":
-        plain = window._Loop._run
-        window._Loop._run = lambda loop: profile.runcall(plain, loop)  # type: ignore[method-assign]
+        plain = CallLoop._run
+        CallLoop._run = lambda loop: profile.runcall(plain, loop)  # type: ignore[method-assign]
     settings = fm.JudgeSettings("correctness", "m", base_url=url, store=store, concurrency=CONCURRENCY)
     watch = Watch([1_000, 5_000, 10_000, 15_000, 20_000, 50_000, 100_000])
     began, cpu = time.perf_counter(), time.process_time()

@@ -8,17 +8,17 @@ from numpy.typing import NDArray
 
 from fastmetrics.declaration.metric import metric as metric
 from fastmetrics.declaration.plugins import load_plugin as load_plugin
-from fastmetrics.derive.answer import answer as answer
-from fastmetrics.derive.call_store_overview import stored_calls as stored_calls
-from fastmetrics.derive.completion import ModelReply as ModelReply
+from fastmetrics.derive.bots.answer import answer as answer
+from fastmetrics.derive.bots.full_context_bot import FullContextBot as FullContextBot
+from fastmetrics.derive.bots.function_bot import FunctionBot as FunctionBot
+from fastmetrics.derive.bots.prompt_bot import GivenContextsBot as GivenContextsBot
+from fastmetrics.derive.clients.completion import ModelReply as ModelReply
+from fastmetrics.derive.clients.model_client import ModelRequest as ModelRequest
+from fastmetrics.derive.clients.model_client import model_client as model_client
 from fastmetrics.derive.embed import embed as embed
-from fastmetrics.derive.full_context_bot import FullContextBot as FullContextBot
-from fastmetrics.derive.function_bot import FunctionBot as FunctionBot
-from fastmetrics.derive.judge import judge as judge
-from fastmetrics.derive.judge_settings import JudgeSettings as JudgeSettings
-from fastmetrics.derive.model_client import ModelRequest as ModelRequest
-from fastmetrics.derive.model_client import model_client as model_client
-from fastmetrics.derive.prompt_bot import GivenContextsBot as GivenContextsBot
+from fastmetrics.derive.judge.judge import judge as judge
+from fastmetrics.derive.judge.judge_settings import JudgeSettings as JudgeSettings
+from fastmetrics.derive.store.call_store_overview import stored_calls as stored_calls
 from fastmetrics.engines.run_settings import FileSettings as FileSettings
 from fastmetrics.engines.run_settings import RayCluster as RayCluster
 from fastmetrics.errors import ColumnError as ColumnError

@@ -1,6 +1,6 @@
 """``python -m fastmetrics``: the same as the ``fastmetrics`` program."""
 
-from fastmetrics.commands.unexpected_errors import UnexpectedErrors
+from fastmetrics.commands.program.unexpected_errors import UnexpectedErrors
 
 
 def main() -> None:

@@ -26,10 +26,10 @@ import typer.main
 from typer.core import TyperGroup
 
 from fastmetrics.commands import COMMANDS, load
-from fastmetrics.commands.compiling import compiling_note
-from fastmetrics.commands.garbage_collection import rare_garbage_collection
-from fastmetrics.commands.interrupts import exit_code, interruptible, said
-from fastmetrics.commands.terminal import (
+from fastmetrics.commands.program.compiling import compiling_note
+from fastmetrics.commands.program.garbage_collection import rare_garbage_collection
+from fastmetrics.commands.program.interrupts import exit_code, interruptible, said
+from fastmetrics.commands.program.terminal import (
     PrintError,
     message_with_options,
     open_streams,
@@ -37,7 +37,7 @@ from fastmetrics.commands.terminal import (
     redirect_to_null,
     watched_streams,
 )
-from fastmetrics.commands.unexpected_errors import UnexpectedErrors
+from fastmetrics.commands.program.unexpected_errors import UnexpectedErrors
 from fastmetrics.core.threads import cores
 from fastmetrics.core.version import __version__
 from fastmetrics.errors import (

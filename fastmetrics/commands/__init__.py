@@ -6,56 +6,56 @@ import importlib
 from collections.abc import Callable
 from typing import Any
 
-from fastmetrics.commands.groups import flat
+from fastmetrics.commands.options.option_groups import flat
 
-COMMANDS = (
-    "score",
-    "metrics",
-    "summarize",
-    "summarize-by",
-    "side-by-side",
-    "primary-table",
-    "correlations",
-    "histograms",
-    "compare",
-    "sacrebleu-paired",
-    "power",
-    "repeats",
-    "gate",
-    "report",
-    "plot",
-    "worst-rows",
-    "list-runs",
-    "trend",
-    "profile",
-    "validate",
-    "rank",
-    "compare-rankings",
-    "geometry",
-    "project",
-    "index",
-    "search",
-    "match",
-    "embed",
-    "answer",
-    "judge",
-    "judge-report",
-    "sample-rows",
-    "check-dataset",
-    "chunk-utilization",
-    "domain-analysis",
-    "topic-coverage",
-    "cache-hit-rate",
-    "context-preservation",
-    "stored-calls",
-)
-"""The names of the commands, in the order of the help page: those of the functions behind them, with hyphens."""
+COMMANDS = {
+    "score": "scoring",
+    "metrics": "scoring",
+    "summarize": "overview",
+    "summarize-by": "overview",
+    "side-by-side": "overview",
+    "primary-table": "overview",
+    "correlations": "overview",
+    "histograms": "overview",
+    "compare": "comparison",
+    "sacrebleu-paired": "comparison",
+    "power": "comparison",
+    "repeats": "comparison",
+    "gate": "comparison",
+    "report": "overview",
+    "plot": "overview",
+    "worst-rows": "overview",
+    "list-runs": "overview",
+    "trend": "overview",
+    "profile": "scoring",
+    "validate": "comparison",
+    "rank": "retrieval",
+    "compare-rankings": "retrieval",
+    "geometry": "vectors",
+    "project": "vectors",
+    "index": "vectors",
+    "search": "vectors",
+    "match": "models",
+    "embed": "vectors",
+    "answer": "models",
+    "judge": "models",
+    "judge-report": "models",
+    "sample-rows": "models",
+    "check-dataset": "logs",
+    "chunk-utilization": "logs",
+    "domain-analysis": "logs",
+    "topic-coverage": "logs",
+    "cache-hit-rate": "logs",
+    "context-preservation": "logs",
+    "stored-calls": "models",
+}
+"""The commands in the order of the help page, and the folder of each; a name is that of a function, with hyphens."""
 
 
 def load(name: str) -> Callable[..., None]:
-    """The function of a command, imported from the module that has its name."""
+    """The function of a command, imported from the module of its name."""
     own = name.replace("-", "_")
-    return flat(getattr(importlib.import_module(f"fastmetrics.commands.{own}"), own))
+    return flat(getattr(importlib.import_module(f"fastmetrics.commands.{COMMANDS[name]}.{own}"), own))
 
 
 def all_commands() -> dict[str, Callable[..., Any]]:

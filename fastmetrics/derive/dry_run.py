@@ -11,16 +11,16 @@ import pyarrow as pa
 
 from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.core.prices import REPLY_TOKENS
-from fastmetrics.derive.answer_maker import AnswerMaker, plan_answering
-from fastmetrics.derive.bot import Bot
-from fastmetrics.derive.budget import tokens_of
-from fastmetrics.derive.call import BUDGET, REPLY, Answer, Call
-from fastmetrics.derive.call_settings import CallSettings
-from fastmetrics.derive.call_store import CallStore
-from fastmetrics.derive.judge_maker import JudgeMaker
-from fastmetrics.derive.judge_plan import plan_judging
-from fastmetrics.derive.judge_settings import JudgeSettings
+from fastmetrics.derive.bots.answer_batch import BatchAnswerer, plan_answering
+from fastmetrics.derive.bots.bot import Bot
+from fastmetrics.derive.calls.budget import tokens_of
+from fastmetrics.derive.calls.call import BUDGET, REPLY, Answer, Call
+from fastmetrics.derive.calls.call_settings import CallSettings
+from fastmetrics.derive.judge.judge_batch import BatchJudge
+from fastmetrics.derive.judge.judge_plan import plan_judging
+from fastmetrics.derive.judge.judge_settings import JudgeSettings
 from fastmetrics.derive.row_sample import described, sampled
+from fastmetrics.derive.store.call_store import CallStore
 from fastmetrics.engines.run_settings import FileSettings
 from fastmetrics.errors import OptionError
 from fastmetrics.tables.chunks import Limits
@@ -84,7 +84,7 @@ def estimate_judging(
     plan = replace(plan_judging(source.names, settings, columns, schema, sample=sampling, lists=lists), max_unparsed=0)
     plan = replace(plan, keep=(), identity={})
     source = sampled(source, plan.kinds, sample, seed)
-    return _estimated(source, plan.kinds, partial(JudgeMaker, plan), settings)
+    return _estimated(source, plan.kinds, partial(BatchJudge, plan), settings)
 
 
 def estimate_answering(
@@ -110,7 +110,7 @@ def estimate_answering(
     source = sampled(source, plan.kinds, sample, seed)
 
     def maker(calls: _CallsToMake) -> Callable[[pa.RecordBatch], object]:
-        answers = AnswerMaker(plan, calls)
+        answers = BatchAnswerer(plan, calls)
 
         def make(batch: pa.RecordBatch) -> None:
             answers.check(batch)
@@ -122,7 +122,7 @@ def estimate_answering(
 
 
 class _CallsToMake:
-    """Takes the place of a window: stored replies are returned, and the other calls are recorded instead of made."""
+    """Takes the place of a sender: stored replies are returned, and the other calls are recorded instead of made."""
 
     def __init__(self, store: CallStore) -> None:
         self._store = store

@@ -29,7 +29,7 @@ _TEXTS = ("question", "answer", "reference")
 
 
 @dataclass(frozen=True)
-class EmbedMaker:
+class BatchEmbedder:
     """Maps a batch to its kept columns and the embeddings of its ``texts`` (output column: yours); null for null."""
 
     embedder: Embedder
@@ -143,7 +143,7 @@ def _maker(
     of: Sequence[str],
     columns: Mapping[str, str] | None,
     keep: Sequence[str] | None,
-) -> EmbedMaker:
+) -> BatchEmbedder:
     """The maker for a table with columns of these names."""
     found = resolve(names, columns, needed={"id", *_TEXTS})
     asked = {name: found.get(name, name) for name in of or [name for name in _TEXTS if name in found]}
@@ -161,4 +161,4 @@ def _maker(
     there = [made for made in texts if made in kept]
     if there:
         raise ColumnError(f"the column {there[0]!r} already exists; rename it, or remove it from ", Argument("keep"))
-    return EmbedMaker(embedder, texts, kept)
+    return BatchEmbedder(embedder, texts, kept)

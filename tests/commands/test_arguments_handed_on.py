@@ -38,13 +38,13 @@ DRAWN = {"sample", "settings"}
 CASES: list[tuple[str, str, dict[str, Any], set[str]]] = [
     ("retrieval.rank.rank", "Settings", {"runs": RUN, "qrels": {"q": {"a": 1}}}, set()),
     (
-        "results.ranking_comparison.compare_rankings",
+        "results.compare.compare_rankings.compare_rankings",
         "rank",
         {"runs": {"a": RUN, "b": RUN}, "qrels": {"q": {"a": 1}}},
         {"runs", "qrels"},
     ),
     (
-        "results.ranking_comparison.compare_rankings",
+        "results.compare.compare_rankings.compare_rankings",
         "compare",
         {"runs": {"a": RUN, "b": RUN}, "qrels": {"q": {"a": 1}}},
         {"runs"},
@@ -53,12 +53,12 @@ CASES: list[tuple[str, str, dict[str, Any], set[str]]] = [
     ("scoring.score.score", "plan_table", {"table": "FILE", "output": "OUT"}, set()),
     ("scoring.score.score", "RunOptions", {"table": "FILE", "output": "OUT"}, set()),
     ("scoring.profile.profile", "plan_table", {"table": TABLE}, set()),
-    ("derive.judge.judge", "plan_judging", {"table": "FILE", "output": "OUT", "rubrics": "JUDGE"}, DRAWN),
-    ("derive.judge.judge", "plan_judging", {"table": TABLE, "rubrics": "JUDGE"}, DRAWN),
-    ("derive.judge.judge", "RunOptions", {"table": "FILE", "output": "OUT", "rubrics": "JUDGE"}, set()),
-    ("derive.answer.answer", "planned", {"table": "FILE", "output": "OUT", "bot": "BOT"}, {"sample", "bot"}),
-    ("derive.answer.answer", "planned", {"table": TABLE, "bot": "BOT"}, {"sample", "bot"}),
-    ("derive.answer.answer", "RunOptions", {"table": "FILE", "output": "OUT", "bot": "BOT"}, set()),
+    ("derive.judge.judge.judge", "plan_judging", {"table": "FILE", "output": "OUT", "rubrics": "JUDGE"}, DRAWN),
+    ("derive.judge.judge.judge", "plan_judging", {"table": TABLE, "rubrics": "JUDGE"}, DRAWN),
+    ("derive.judge.judge.judge", "RunOptions", {"table": "FILE", "output": "OUT", "rubrics": "JUDGE"}, set()),
+    ("derive.bots.answer.answer", "planned", {"table": "FILE", "output": "OUT", "bot": "BOT"}, {"sample", "bot"}),
+    ("derive.bots.answer.answer", "planned", {"table": TABLE, "bot": "BOT"}, {"sample", "bot"}),
+    ("derive.bots.answer.answer", "RunOptions", {"table": "FILE", "output": "OUT", "bot": "BOT"}, set()),
 ]
 """Function, the one behind it, arguments that it needs, and those that are converted on the way."""
 

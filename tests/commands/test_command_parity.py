@@ -144,7 +144,7 @@ def test_options_have_the_defaults_of_the_function(command: str) -> None:
             assert default == expected, name
 
 
-SOURCES = sorted(Path(fastmetrics.commands.__path__[0]).glob("*.py"))
+SOURCES = sorted(Path(fastmetrics.commands.__path__[0]).rglob("*.py"))
 
 
 def test_an_option_of_several_commands_is_declared_once() -> None:

@@ -28,7 +28,7 @@ REAL = (
     "fastmetrics.declaration.metric_labels",
     "fastmetrics.results.compare.comparison_options",
     "fastmetrics.engines.run_settings",
-    "fastmetrics.derive.call_options",
+    "fastmetrics.derive.calls.call_options",
 )
 """Packages of functions that stay: they check and convert options, or format results."""
 
@@ -180,8 +180,8 @@ def replaced() -> dict[tuple[types.ModuleType, str], Any]:
 
 def imported() -> Iterator[tuple[types.ModuleType, str]]:
     """Every function and class that a module of commands imports from a package that is no exception."""
-    for info in pkgutil.iter_modules(fastmetrics.commands.__path__):
-        module = importlib.import_module(f"fastmetrics.commands.{info.name}")
+    for info in pkgutil.walk_packages(fastmetrics.commands.__path__, "fastmetrics.commands."):
+        module = importlib.import_module(info.name)
         tree = ast.parse(Path(inspect.getfile(module)).read_text(encoding="utf-8"))
         top = {id(node) for node in tree.body}
         for node in ast.walk(tree):

@@ -12,7 +12,7 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics.commands import load
-from fastmetrics.commands.terminal import message_with_options
+from fastmetrics.commands.program.terminal import message_with_options
 from fastmetrics.errors import FastmetricsError, InputError, MissingExtraError, OptionError, OutputError
 from fastmetrics.errors.messages import Argument, Message, quoted, shown
 from tests.support.program import ENVIRONMENT, command, jsonl, program, unfolded

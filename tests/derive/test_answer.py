@@ -13,8 +13,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.derive.full_context_bot import TEMPLATE, read_knowledge
-from fastmetrics.derive.prompt import mark
+from fastmetrics.derive.bots.full_context_bot import TEMPLATE, read_knowledge
+from fastmetrics.derive.prompts.prompt import mark
 from fastmetrics.errors import ColumnError, FileFormatError, InputError, OptionError, ServiceError
 from fastmetrics.faq.bot import Reply
 from tests.support.judge_server import completion, judge_server, user_message

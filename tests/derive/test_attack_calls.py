@@ -21,7 +21,7 @@ def test_drawn_modes_are_survived():
 @pytest.fixture(scope="module")
 def script():
     """The names of the script, in a process that keeps its shorter waits for itself."""
-    from fastmetrics.derive import reply_limits
+    from fastmetrics.derive.clients import reply_limits
 
     longest = reply_limits.LONGEST_WAIT
     try:

@@ -11,8 +11,8 @@ import time
 
 import pytest
 
-from fastmetrics.derive.call import Answer, CallMaker, Message, Model
-from fastmetrics.derive.call_store import CallStore
+from fastmetrics.derive.calls.call import Answer, CallMaker, Message, Model
+from fastmetrics.derive.store.call_store import CallStore
 from fastmetrics.errors import OutputError
 from tests.support.program import ENVIRONMENT
 
@@ -130,8 +130,8 @@ def test_threads_that_create_the_same_store_share_it(tmp_path):
 
 WRITER = """
 import sys
-from fastmetrics.derive.call import Answer, CallMaker, Message, Model
-from fastmetrics.derive.call_store import CallStore
+from fastmetrics.derive.calls.call import Answer, CallMaker, Message, Model
+from fastmetrics.derive.store.call_store import CallStore
 MODEL = Model("m", "here", {"temperature": 0})
 MAKER = CallMaker(MODEL, None, [Message("system", "s")])
 with CallStore(sys.argv[1]) as store:

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.derive.rubric import shipped
+from fastmetrics.derive.prompts.rubric import shipped
 from fastmetrics.errors import ColumnError, MissingExtraError, OptionError, ServiceError
 from tests.support.judge_server import drawn, judge_server
 from tests.support.program import alone, jsonl, program

@@ -18,7 +18,7 @@ from tests.support.program import ENVIRONMENT, jsonl, program
 NURSERY = """
 import os, signal, sys
 import openai, aiohttp, pandas, pyarrow.parquet
-import fastmetrics.commands.options, fastmetrics.derive.judge
+import fastmetrics.commands.options.shared_options, fastmetrics.derive.judge.judge
 from fastmetrics import cli
 from fastmetrics.stats.sums import fingerprint
 from fastmetrics.stats.sums import exact_sums as moments

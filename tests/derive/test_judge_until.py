@@ -14,9 +14,9 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics.core.batch_sizes import SIZES
-from fastmetrics.derive.judge_until import Until, judge_until
-from fastmetrics.derive.rubric import find_rubrics
-from fastmetrics.derive.stop_condition import parse_until
+from fastmetrics.derive.judge.judge_until import Until, judge_until
+from fastmetrics.derive.judge.stop_condition import parse_until
+from fastmetrics.derive.prompts.rubric import find_rubrics
 from fastmetrics.errors import ColumnError, OptionError
 from fastmetrics.results.runs.open_runs import open_run
 from fastmetrics.results.runs.score_file import ScoreFile

@@ -10,9 +10,9 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics.declaration.plugins import load_plugin
-from fastmetrics.derive.call import CallMaker, Message
-from fastmetrics.derive.completion import completion, usage
-from fastmetrics.derive.model_client import MODEL_CLIENTS
+from fastmetrics.derive.calls.call import CallMaker, Message
+from fastmetrics.derive.clients.completion import completion, usage
+from fastmetrics.derive.clients.model_client import MODEL_CLIENTS
 from fastmetrics.errors import ModelCallError, OptionError, PluginError, ServiceError
 from tests.support.program import jsonl, program
 

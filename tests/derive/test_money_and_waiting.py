@@ -12,9 +12,9 @@ import pytest
 import fastmetrics as fm
 from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.core.prices import Price
-from fastmetrics.derive.budget import Budget
-from fastmetrics.derive.call import Answer, CallMaker, Message, Model
-from fastmetrics.derive.rate_limits import RateLimits
+from fastmetrics.derive.calls.budget import Budget
+from fastmetrics.derive.calls.call import Answer, CallMaker, Message, Model
+from fastmetrics.derive.calls.rate_limits import RateLimits
 from fastmetrics.errors import OptionError
 from tests.support.judge_server import completion, grade, judge_server, user_message
 

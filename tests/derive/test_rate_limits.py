@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 
-from fastmetrics.derive.chat_client import Failure
-from fastmetrics.derive.circuit_breaker import FIRST, IN_A_ROW, CircuitBreaker
-from fastmetrics.derive.client import Retries
-from fastmetrics.derive.rate_limits import RateLimits
+from fastmetrics.derive.calls.circuit_breaker import FIRST, IN_A_ROW, CircuitBreaker
+from fastmetrics.derive.calls.rate_limits import RateLimits
+from fastmetrics.derive.clients.chat_client import Failure
+from fastmetrics.derive.clients.client import Retries
 
 
 class Clock:

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fastmetrics.derive import reply_objects
-from fastmetrics.derive.completion import completion, usage
-from fastmetrics.derive.reply_parsing import grade_of, read_reply
+from fastmetrics.derive.clients.completion import completion, usage
+from fastmetrics.derive.replies import reply_objects
+from fastmetrics.derive.replies.reply_parsing import grade_of, read_reply
 from tests.support.judge_server import completion as made
 
 FIVE = partial(grade_of, low=1, high=5)

@@ -17,10 +17,10 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics.core.batch_sizes import SIZES
-from fastmetrics.derive import call_claims, shared_store
-from fastmetrics.derive.call import Answer, CallMaker, Message, Model
-from fastmetrics.derive.call_claims import CallClaims
-from fastmetrics.derive.call_store import CallStore
+from fastmetrics.derive.calls.call import Answer, CallMaker, Message, Model
+from fastmetrics.derive.store import call_claims, shared_store
+from fastmetrics.derive.store.call_claims import CallClaims
+from fastmetrics.derive.store.call_store import CallStore
 from fastmetrics.errors import OutputError
 from tests.support.judge_server import completion, judge_server
 from tests.support.optional_parts import NO_MOUNT
@@ -93,8 +93,8 @@ def test_two_runs_that_retry_the_same_replies_pay_once(tmp_path):
 
 CLAIMANT = """
 import sys, time
-from fastmetrics.derive.call_claims import CallClaims
-from fastmetrics.derive.call_store import CallStore
+from fastmetrics.derive.store.call_claims import CallClaims
+from fastmetrics.derive.store.call_store import CallStore
 store = CallStore(sys.argv[1])
 assert CallClaims(store).take(b"key")
 print("taken", flush=True)
@@ -321,15 +321,15 @@ def test_clocks_that_step_back_neither_call_twice_nor_void_retry(tmp_path, monke
     reply = lambda body: completion(None, refusal="no")  # noqa: E731
     with judge_server(reply=reply) as judge:
         now = time.time()
-        monkeypatch.setattr("fastmetrics.derive.window.time.time", lambda: now + 1_000_000)
+        monkeypatch.setattr("fastmetrics.derive.calls.call_sender.time.time", lambda: now + 1_000_000)
         fm.judge(path, settings(tmp_path, judge), output=tmp_path / "o.parquet")
         assert judge.count == 6
-        monkeypatch.setattr("fastmetrics.derive.window.time.time", lambda: now)
+        monkeypatch.setattr("fastmetrics.derive.calls.call_sender.time.time", lambda: now)
         asked = settings(tmp_path, judge, retry="refused")
         fm.judge(path, asked, output=tmp_path / "o.parquet", overwrite=True)
         assert judge.count == 12
         steps = iter(range(1_000))
-        monkeypatch.setattr("fastmetrics.derive.window.time.time", lambda: now - 60 * next(steps))
+        monkeypatch.setattr("fastmetrics.derive.calls.call_sender.time.time", lambda: now - 60 * next(steps))
         fm.judge(path, asked, output=tmp_path / "o.parquet", overwrite=True)
         assert judge.count == 18
 

@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.commands.match import match
+from fastmetrics.commands.models.match import match
 from fastmetrics.errors import ColumnError
 
 ASKED, STORED = ["where is it", "how to pay"], ["Where is it?", "How to pay"]

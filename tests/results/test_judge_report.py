@@ -14,7 +14,7 @@ from scipy import stats
 from sklearn.metrics import cohen_kappa_score
 
 import fastmetrics as fm
-from fastmetrics.derive.chat_client import Reply
+from fastmetrics.derive.clients.chat_client import Reply
 from fastmetrics.errors import ColumnError, InputError
 from tests.support.judge_server import judge_server, user_message
 from tests.support.program import program
@@ -92,7 +92,7 @@ def test_latency_of_repeats_is_that_of_a_call(tmp_path, monkeypatch, rubric, cal
         reply = json.dumps({"score": 3, "better": "tie", "show": True})
         return Reply(json.dumps({"choices": [{"message": {"content": reply}}]}), float(next(latency)))
 
-    monkeypatch.setattr("fastmetrics.derive.chat_client.ChatClient.send", send)
+    monkeypatch.setattr("fastmetrics.derive.clients.chat_client.ChatClient.send", send)
     options = {"model": "m", "repeats": 3, "base_url": "http://127.0.0.1:9/v1", "store": tmp_path / "s.sqlite"}
     made = fm.judge(table, rubric, times=True, **options)
     lists = made[f"judge_{rubric}_latencies_ms"].to_pylist()

@@ -16,7 +16,7 @@ from sklearn import metrics as sk
 from typer.testing import CliRunner
 
 import fastmetrics as fm
-from fastmetrics.commands.validate import validate as command
+from fastmetrics.commands.comparison.validate import validate as command
 from fastmetrics.errors import ColumnError, OptionError, UnknownNameError
 from fastmetrics.metrics import REGISTRY
 from fastmetrics.results.summary.summary import summarize

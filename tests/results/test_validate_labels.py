@@ -17,7 +17,7 @@ import typer
 from rich.console import Console
 from typer.testing import CliRunner
 
-from fastmetrics.commands.validate import validate as command
+from fastmetrics.commands.comparison.validate import validate as command
 from fastmetrics.errors import ColumnError, InputError, UnknownNameError
 from fastmetrics.results.people.validate import validate
 from fastmetrics.stats.agreement.agreement import cohen_kappa, krippendorff_alpha

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from fastmetrics.commands.interrupts import interruptible
+from fastmetrics.commands.program.interrupts import interruptible
 from tests.support.program import ENVIRONMENT, program
 
 MOMENTS = """

@@ -167,7 +167,7 @@ except KeyboardInterrupt:
     print("interrupted")
 """
 HELD = """
-from fastmetrics.commands.interrupts import interruptible
+from fastmetrics.commands.program.interrupts import interruptible
 from fastmetrics.plan.plan import plan
 from fastmetrics.plan.score_batch import score_batch
 with interruptible("last words"):
@@ -176,7 +176,7 @@ with interruptible("last words"):
 
 FINALIZED = """
 import signal, time
-from fastmetrics.commands.interrupts import interruptible
+from fastmetrics.commands.program.interrupts import interruptible
 
 class Finalized:
     def __del__(self):

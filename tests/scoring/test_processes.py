@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from fastmetrics.commands import COMMANDS
-from fastmetrics.commands.garbage_collection import rare_garbage_collection
+from fastmetrics.commands.program.garbage_collection import rare_garbage_collection
 from tests.support.every_metric import bits
 from tests.support.program import ENVIRONMENT, ROOT
 
@@ -58,7 +58,7 @@ def test_program_imports_only_the_command_that_is_called():
     assert not commands & set(said(start(f"import fastmetrics.cli\n{LOADED}")))
     call = "import sys, fastmetrics.cli\nsys.argv[1:] = ['stored-calls', '--help']\ntry:\n    fastmetrics.cli.main()"
     assert commands & set(said(start(f"{call}\nexcept SystemExit:\n    pass\n{LOADED}"))) == {
-        "fastmetrics.commands.stored_calls"
+        "fastmetrics.commands.models.stored_calls"
     }
 
 

@@ -16,8 +16,8 @@ import pyarrow as pa
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.derive.full_context_bot import read_knowledge
-from fastmetrics.derive.rubric import read_rubric
+from fastmetrics.derive.bots.full_context_bot import read_knowledge
+from fastmetrics.derive.prompts.rubric import read_rubric
 from fastmetrics.errors import FileFormatError
 from fastmetrics.results.gate.rules import read_rules
 from fastmetrics.results.price_tables import price_table

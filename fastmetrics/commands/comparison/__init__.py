@@ -1,0 +1,1 @@
+"""The commands that compare runs, check them against rules, and validate scores."""

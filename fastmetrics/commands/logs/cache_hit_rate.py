@@ -1,0 +1,33 @@
+"""``fastmetrics cache-hit-rate``: what a cache of answers would have saved."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from fastmetrics.commands.logs.log_options import LogOptions
+from fastmetrics.commands.options.shared_options import Cache, EmbedderName, Table, Threads
+
+
+def cache_hit_rate(
+    log: Table,
+    *,
+    tau: Annotated[float, typer.Option(help="Cosine above which an earlier question counts as the same.")] = 0.85,
+    best: Annotated[
+        float | None, typer.Option(help="Minimum rating of stored answers; by default the highest rating.")
+    ] = None,
+    embedder: EmbedderName = None,
+    cache: Cache = None,
+    options: LogOptions,
+    threads: Threads = None,
+) -> None:
+    """Estimate what a cache of answers would have saved.
+
+    Count the questions that resemble an earlier question with a good answer.
+    """
+    from fastmetrics.usage.cache_hit_rate import cache_hit_rate
+
+    place = options.place(log)
+    hits = cache_hit_rate(log, tau=tau, best=best, embedder=embedder, cache=cache, threads=threads, **options.reading())
+    options.show(hits, place)

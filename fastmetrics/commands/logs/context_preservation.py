@@ -1,0 +1,20 @@
+"""``fastmetrics context-preservation``: how similar successive questions of a session are."""
+
+from __future__ import annotations
+
+from fastmetrics.commands.logs.log_options import LogOptions
+from fastmetrics.commands.options.shared_options import Cache, EmbedderName, Table
+
+
+def context_preservation(
+    log: Table, *, embedder: EmbedderName = None, cache: Cache = None, options: LogOptions
+) -> None:
+    """Measure how similar the questions of a session are.
+
+    The figure is the mean cosine of their embeddings.
+    """
+    from fastmetrics.usage.context_preservation import context_preservation
+
+    place = options.place(log)
+    sessions = context_preservation(log, embedder=embedder, cache=cache, **options.reading())
+    options.show(sessions, place)

@@ -1,0 +1,60 @@
+"""``fastmetrics topic-coverage``: what a log's questions are about, and the gaps of the knowledge base."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from fastmetrics.commands.logs.log_options import (
+    AverageScores,
+    ChunkColumn,
+    Chunks,
+    LogOptions,
+    Positions,
+)
+from fastmetrics.commands.options.shared_options import Cache, EmbedderName, Seed, Table, Threads
+from fastmetrics.commands.options.text_values import name_list
+
+
+def topic_coverage(
+    log: Table,
+    *,
+    topics: Annotated[int, typer.Option(help="Number of topics.")] = 20,
+    embedder: EmbedderName = None,
+    cache: Cache = None,
+    k: Positions = 5,
+    seed: Seed = 42,
+    chunks: Chunks = None,
+    chunk_column: ChunkColumn = None,
+    source_column: Annotated[str, typer.Option(help="Column of sources in --chunks.")] = "source",
+    scores: AverageScores = None,
+    failure: Annotated[
+        str | None, typer.Option(help="Score from 0 to 1; failure is 1 - score. By default unanswered questions fail.")
+    ] = None,
+    options: LogOptions,
+    threads: Threads = None,
+) -> None:
+    """Find topics of questions, and gaps of knowledge.
+
+    Print what the knowledge base has on each topic.
+    """
+    from fastmetrics.usage.topics.topic_coverage import topic_coverage
+
+    place = options.place(log, chunks)
+    figures = topic_coverage(
+        log,
+        topics=topics,
+        k=k,
+        seed=seed,
+        embedder=embedder,
+        cache=cache,
+        chunks=chunks,
+        chunk_column=chunk_column,
+        source_column=source_column,
+        scores=name_list(scores, "--scores"),
+        failure=failure,
+        threads=threads,
+        **options.reading(),
+    )
+    options.show(figures, place)

@@ -1,0 +1,1 @@
+"""The commands that call models or judge their answers."""

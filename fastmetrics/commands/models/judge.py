@@ -1,0 +1,135 @@
+"""``fastmetrics judge``: let a model rate the rows of a file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import typer
+
+from fastmetrics.commands.models.model_calls import (
+    exit_with_failed_rows,
+    progress_of_calls,
+    report_spent_budget,
+    spent,
+)
+from fastmetrics.commands.options.option_groups import OptionsOf
+from fastmetrics.commands.options.shared_options import (
+    ColumnNames,
+    DryRun,
+    Files,
+    Keep,
+    OutputIfAny,
+    Overwrite,
+    Plugins,
+    Quiet,
+    Resume,
+    RunName,
+    Sample,
+    Schema,
+    Seed,
+    Table,
+    TextLists,
+    Times,
+    guarded,
+    load_plugins,
+)
+from fastmetrics.commands.options.text_values import name_list, pairs
+from fastmetrics.derive.calls.call_options import MODEL, RUBRICS, JudgeOptions
+from fastmetrics.engines.run_settings import FileSettings
+from fastmetrics.errors import OptionError
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stopping:
+    """When judging ends before the last row."""
+
+    until: Annotated[
+        str | None,
+        typer.Option(
+            help="Stop judging when this is met: 'correctness.delta.low > 0 or width < 0.02'. Rows are judged in "
+            "random order; the other rows get the status unasked."
+        ),
+    ] = None
+    baseline: Annotated[
+        str | None, typer.Option(help="Earlier judgements of the same ids, for delta in --until.", metavar="FILE")
+    ] = None
+
+
+def judge(
+    table: Table,
+    *,
+    output: OutputIfAny = None,
+    rubrics: Annotated[list[str], typer.Option(help=RUBRICS)],
+    model: Annotated[str, typer.Option(help=MODEL)],
+    settings: Annotated[dict[str, Any], OptionsOf(JudgeOptions)],
+    columns: ColumnNames = None,
+    schema: Schema = None,
+    lists: TextLists = None,
+    keep: Keep = None,
+    sample: Sample = None,
+    seed: Seed = 0,
+    stopping: Stopping,
+    dry_run: DryRun = False,
+    files: Files,
+    resume: Resume = False,
+    overwrite: Overwrite = False,
+    name: RunName = None,
+    times: Times = False,
+    plugin: Plugins = None,
+    quiet: Quiet = False,
+) -> None:
+    """Let a model rate every row by rubrics.
+
+    Store all its replies, and print a summary.
+    """
+    from fastmetrics.derive.judge.judge_settings import JudgeSettings
+
+    load_plugins(plugin)
+    judging = JudgeSettings(name_list(rubrics, "--rubrics"), model, **settings)
+    reading: dict[str, Any] = {
+        "columns": pairs(columns),
+        "schema": schema,
+        "lists": name_list(lists, "--lists"),
+        "sample": sample,
+        "seed": seed,
+        "files": FileSettings(**files),
+    }
+    if dry_run:
+        from fastmetrics.derive.dry_run import estimate_judging
+
+        typer.echo(str(estimate_judging(table, judging, **reading)))
+        if stopping.until is not None:
+            typer.echo("these are the calls for all rows; --until may end before")
+        return
+    if output is None:
+        raise OptionError("--output is missing: name the file of judgements, or add --dry-run")
+    from fastmetrics.derive.judge.judge import judge as judge_table
+
+    with progress_of_calls(quiet, "judging") as shown:
+        judged = judge_table(
+            table,
+            judging,
+            output=output,
+            **reading,
+            until=stopping.until,
+            baseline=stopping.baseline,
+            keep=name_list(keep, "--keep"),
+            resume=resume,
+            overwrite=overwrite,
+            name=name,
+            times=times,
+            progress=shown.rows,
+            watch=shown.watch,
+        )
+    report_spent_budget(judged.spending)
+    if not quiet:
+        run = judged.run
+        typer.echo(str(judged.summary))
+        typer.echo(f"\n{run.rows:,} rows judged in {run.seconds['total']:.1f} s: {run.output}")
+        typer.echo(spent(judged.spending))
+        if run.rejects is not None:
+            typer.echo(f"{run.rejected:,} rows rejected: {run.rejects}")
+        if run.guarded:
+            typer.echo(guarded(run.guarded))
+    exit_with_failed_rows(judged.failed)

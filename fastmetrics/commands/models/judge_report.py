@@ -1,0 +1,58 @@
+"""``fastmetrics judge-report``: evaluate judges from their output files and human labels."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from fastmetrics.commands.options.shared_options import AsJson, By, Confidence, Judged, Label, On, Positive, Prices
+from fastmetrics.commands.options.text_values import name_list, pairs
+
+
+def judge_report(
+    judged: Judged,
+    *,
+    labels: Annotated[str | None, typer.Option(help="The file of human labels.", metavar="FILE")] = None,
+    label: Label = None,
+    by: By = None,
+    on: On = None,
+    positive: Positive = None,
+    ranges: Annotated[
+        list[str] | None, typer.Option(help="Ranges of scores without a known rubric: judge_style=0:10,judge_tone=0:1.")
+    ] = None,
+    prices: Prices = None,
+    confidence: Confidence = 0.95,
+    as_json: AsJson = False,
+) -> None:
+    """Report how far judges can be trusted.
+
+    Print how consistent judges are, how often they fail, and how far they agree with people and each other.
+    """
+    from fastmetrics.results.people.judge_report import judge_report
+
+    found = judge_report(
+        judged,
+        labels,
+        label=label,
+        by=name_list(by, "--by"),
+        on=on,
+        positive=positive,
+        ranges={axis: _span(axis, text) for axis, text in pairs(ranges, "--ranges", "AXIS=LOW:HIGH").items()},
+        prices=prices,
+        confidence=confidence,
+    )
+    typer.echo(found.to_json() if as_json else str(found))
+
+
+def _span(axis: str, text: str) -> tuple[float, float]:
+    """Parse ``LOW:HIGH``, the lowest and the highest score."""
+    from fastmetrics.errors import OptionError
+
+    low, _, high = text.partition(":")
+    try:
+        return float(low), float(high)
+    except ValueError:
+        raise OptionError(
+            f"--ranges {axis}={text}: expected LOW:HIGH, the lowest and highest score, as in 1:5"
+        ) from None

@@ -1,0 +1,34 @@
+"""``fastmetrics match``: answer questions from a FAQ by word matching."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from fastmetrics.commands.options.shared_options import ColumnNames, Guard, Output, Overwrite, Threads, guarded
+from fastmetrics.commands.options.text_values import pairs
+
+
+def match(
+    questions: Annotated[str, typer.Argument(help="A file with a question column.", show_default=False)],
+    faq: Annotated[str, typer.Argument(help="A file with question and answer columns.", show_default=False)],
+    *,
+    output: Output,
+    columns: ColumnNames = None,
+    threads: Threads = None,
+    overwrite: Overwrite = False,
+    guard: Guard = True,
+) -> None:
+    """Answer every question from the most similar FAQ row.
+
+    Similarity is that of the words of the questions.
+    """
+    from fastmetrics.faq.match import match as match_tables
+
+    matched = match_tables(
+        questions, faq, output=output, columns=pairs(columns), threads=threads, overwrite=overwrite, guard=guard
+    )
+    typer.echo(f"{matched.rows:,} questions answered: {output}")
+    if matched.guarded:
+        typer.echo(guarded(matched.guarded))

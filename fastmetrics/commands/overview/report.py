@@ -1,0 +1,105 @@
+"""``fastmetrics report``: scores, their texts and a comparison as one page that opens from a file."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from fastmetrics.commands.options.shared_options import (
+    AllowDifferences,
+    By,
+    Overwrite,
+    Plugins,
+    Seed,
+    Threads,
+    load_plugins,
+)
+from fastmetrics.commands.options.text_values import name_list
+
+
+class Language(StrEnum):
+    """The languages of a report's labels."""
+
+    en = "en"
+    ru = "ru"
+
+
+class Rows(StrEnum):
+    """The rows of a report."""
+
+    sample = "sample"
+    all = "all"
+
+
+def report(
+    scores: Annotated[
+        list[str],
+        typer.Argument(help="Score files, folders or addresses; rows are shown of the first."),
+    ],
+    *,
+    output: Annotated[
+        str,
+        typer.Option(
+            "--output", "-o", help="Output page, such as report.html; with --rows all, a folder.", metavar="PATH"
+        ),
+    ],
+    texts: Annotated[str | None, typer.Option(help="File that was scored, with the texts of the rows.")] = None,
+    baseline: Annotated[str | None, typer.Option(help="Score file that all others are compared with.")] = None,
+    baseline_texts: Annotated[str | None, typer.Option(help="File with the baseline's answers.")] = None,
+    judged: Annotated[str | None, typer.Option(help="Output of judge, for a page on the judges.")] = None,
+    usage: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Output of the commands that read logs (chunk-utilization, topic-coverage, …), for a page on them; "
+            "may be repeated."
+        ),
+    ] = None,
+    vectors: Annotated[
+        str | None, typer.Option(help="Vectors of the rows with their ids, for a page with their projection.")
+    ] = None,
+    vectors_column: Annotated[str | None, typer.Option(help="Column of the vectors; by default the only one.")] = None,
+    runs: Annotated[
+        str | None, typer.Option(help="Folder of outputs, for a page of metrics over runs.", metavar="FOLDER")
+    ] = None,
+    rows: Annotated[
+        Rows, typer.Option(help="Rows to show: a sample, or all, in files that the page loads.")
+    ] = Rows.sample,
+    by: By = None,
+    title: Annotated[str | None, typer.Option(help="The title of the page; by default the run's name.")] = None,
+    language: Annotated[Language, typer.Option(help="The language of labels.")] = Language.en,
+    allow_differences: AllowDifferences = False,
+    overwrite: Overwrite = False,
+    seed: Seed = 0,
+    threads: Threads = None,
+    plugin: Plugins = None,
+) -> None:
+    """Write a page of charts and rows.
+
+    It shows means, distributions, a comparison, and the rows behind them.
+    """
+    from fastmetrics.reporting.report import report as make
+
+    load_plugins(plugin)
+    made = make(
+        scores,
+        output,
+        texts=texts,
+        baseline=baseline,
+        baseline_texts=baseline_texts,
+        judged=judged,
+        usage=usage,
+        vectors=vectors,
+        vectors_column=vectors_column,
+        rows=rows.value,
+        runs=runs,
+        by=name_list(by, "--by"),
+        title=title,
+        language=language.value,
+        allow_differences=allow_differences,
+        overwrite=overwrite,
+        seed=seed,
+        threads=threads,
+    )
+    typer.echo(str(made))

@@ -1,0 +1,51 @@
+"""``fastmetrics trend``: show a metric over the runs in a folder."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from fastmetrics.commands.options.shared_options import (
+    AsJson,
+    Bootstrap,
+    Confidence,
+    Folder,
+    Interval,
+    IntervalKind,
+    Plugins,
+    Seed,
+    Threads,
+    load_plugins,
+)
+
+
+def trend(
+    folder: Folder,
+    metric: Annotated[str, typer.Argument(help="The metric to show.", show_default=False)],
+    *,
+    confidence: Confidence = 0.95,
+    interval: Interval = IntervalKind.auto,
+    bootstrap: Bootstrap = 2_000,
+    seed: Seed = 0,
+    threads: Threads = None,
+    plugin: Plugins = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show the mean of a metric in each run of a folder.
+
+    The runs come first to last, each mean with its interval.
+    """
+    from fastmetrics.results.summary.trend import trend as over_runs
+
+    load_plugins(plugin)
+    points = over_runs(
+        folder,
+        metric,
+        confidence=confidence,
+        interval=interval.value,
+        bootstrap=bootstrap,
+        seed=seed,
+        threads=threads,
+    )
+    typer.echo(points.to_json() if as_json else str(points))

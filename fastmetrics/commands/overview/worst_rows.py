@@ -1,0 +1,110 @@
+"""``fastmetrics worst-rows``: print or write the rows behind a figure."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+from typing import Annotated, Any
+
+import typer
+
+from fastmetrics.commands.options.shared_options import (
+    AllowDifferences,
+    Better,
+    By,
+    Guard,
+    On,
+    Overwrite,
+    Plugins,
+    Scores,
+    System,
+    guarded,
+    load_plugins,
+)
+from fastmetrics.commands.options.text_values import name_list, pairs
+
+_WIDTH = 80
+_LINES = 4
+"""How many lines of a text are printed."""
+
+
+def worst_rows(
+    scores: Scores,
+    metric: Annotated[str, typer.Argument(help="The metric.", show_default=False)],
+    *,
+    n: Annotated[int, typer.Option("-n", min=1, help="Number of rows.")] = 20,
+    answers: Annotated[
+        str | None, typer.Option(help="The file that was scored, for its texts.", metavar="FILE")
+    ] = None,
+    baseline: Annotated[
+        str | None,
+        typer.Option(help="Scores of another run, or with --system its name: show the rows with the largest changes."),
+    ] = None,
+    best: Annotated[bool, typer.Option("--best", help="Show the best rows, or the largest gains.")] = False,
+    on: On = None,
+    by: By = None,
+    segment: Annotated[str | None, typer.Option(help="Only rows of this segment of --by: language=ru.")] = None,
+    system: System = None,
+    other: Annotated[
+        str | None, typer.Option(help="The name of the run that is compared with --baseline, with --system.")
+    ] = None,
+    better: Better = None,
+    allow_differences: AllowDifferences = False,
+    output: Annotated[
+        str | None, typer.Option("--output", "-o", help="Write the rows to this file instead.", metavar="PATH")
+    ] = None,
+    overwrite: Overwrite = False,
+    guard: Guard = True,
+    plugin: Plugins = None,
+) -> None:
+    """Show the rows with the worst or best scores.
+
+    With a baseline, show the largest losses or gains.
+    """
+    from fastmetrics.results.rows.worst_rows import worst_rows
+    from fastmetrics.tables.output.write_table import table_place, write_whole
+
+    load_plugins(plugin)
+    earlier = [] if system is not None else [baseline]
+    place = None if output is None else table_place(output, [scores, answers, *earlier], overwrite=overwrite)
+    found = worst_rows(
+        scores,
+        metric,
+        n=n,
+        answers=answers,
+        baseline=baseline,
+        best=best,
+        on=on,
+        by=name_list(by, "--by") or None,
+        segment=segment,
+        system=system,
+        other=other,
+        better=pairs(better, "--better", "NAME=lower or NAME=higher"),
+        allow_differences=allow_differences,
+    )
+    if place is None:
+        typer.echo("\n\n".join(_printed(row, metric) for row in found.to_pylist()) or "no row has a score")
+        return
+    quoted = write_whole(found, place, {"rows": metric}, {"id"}, guard=guard)
+    typer.echo(f"{found.num_rows:,} rows: {output}")
+    if quoted:
+        typer.echo(guarded(quoted))
+
+
+def _printed(row: dict[str, Any], metric: str) -> str:
+    """A row as lines of at most 80 characters: its id and score, then its texts."""
+    if "change" in row:
+        score = f"{metric} {row['score']:.4f}, was {row['baseline']:.4f} ({row['change']:+.4f})"
+    else:
+        score = f"{metric} {row[metric]:.4f}"
+    texts = [(name, row[name]) for name in ("question", "reference", "answer", "contexts") if row.get(name) is not None]
+    return "\n".join([f"{row['id']}  {score}", *(line for name, value in texts for line in _lines(name, value))])
+
+
+def _lines(name: str, value: Any) -> Iterator[str]:
+    """One or several texts under their name, truncated and without control characters."""
+    for place, text in enumerate(value if isinstance(value, list) else [value]):
+        plain = " ".join("".join(c if c.isprintable() else " " for c in text or "").split()) or "(empty)"
+        lines = textwrap.wrap(plain, _WIDTH - 13, max_lines=_LINES, placeholder=" …")
+        for number, line in enumerate(lines):
+            yield f"  {name if not (place or number) else '':9}  {line}"

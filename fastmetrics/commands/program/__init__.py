@@ -1,0 +1,1 @@
+"""What surrounds every command: streams, interrupts, errors."""

@@ -1,0 +1,45 @@
+"""Options of the commands that evaluate search runs."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from fastmetrics.commands.options.shared_options import NO_RELEVANT, NoRelevant
+
+
+class Missing(StrEnum):
+    """Handling of a judged query that the run lacks."""
+
+    zero = "zero"
+    skip = "skip"
+
+
+class Duplicates(StrEnum):
+    """Handling of a document listed twice for one query."""
+
+    error = "error"
+    first = "first"
+
+
+MISSING = (
+    "Judged queries that a run lacks: skip (left out, as by trec_eval; the default for one run), or zero (score 0, as "
+    "by trec_eval -c; the default for several)."
+)
+Measures = Annotated[
+    list[str] | None, typer.Option("--measures", "-m", help="Measures: ndcg@10,mrr,RBP(p=0.8).", metavar="MEASURE")
+]
+RelevanceLevel = Annotated[
+    float, typer.Option("--relevance-level", "-l", help="The lowest grade that counts as relevant.")
+]
+NoRelevantQueries = Annotated[NoRelevant, typer.Option("--no-relevant", help=NO_RELEVANT)]
+DuplicateDocuments = Annotated[
+    Duplicates,
+    typer.Option("--duplicates", help="A document listed twice for one query: error, or first (keep the first)."),
+]
+Depth = Annotated[int | None, typer.Option("--depth", "-M", help="Use only this many documents of each query.")]
+RankedRuns = Annotated[
+    list[str], typer.Argument(help="Run files, then the judgements (qrels).", metavar="RUN... QRELS")
+]

@@ -1,0 +1,33 @@
+"""``fastmetrics index``: an index of the vectors of a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from fastmetrics.commands.options.shared_options import Threads, VectorColumn, VectorFiles
+
+
+def index(
+    vectors: VectorFiles,
+    *,
+    output: Annotated[Path, typer.Option("--output", "-o", help="The folder of the index.")],
+    metric: Annotated[str, typer.Option(help="Distance: cosine, euclidean or dot.")] = "cosine",
+    method: Annotated[
+        str | None, typer.Option(help="Method: exact, ivf, hnsw or pq; by default chosen by size.")
+    ] = None,
+    column: VectorColumn = None,
+    threads: Threads = None,
+) -> None:
+    """Build an index of vectors for searching."""
+    from fastmetrics.tables.remote.small_files import local_path
+    from fastmetrics.vectors.search.neighbors import check_absent
+    from fastmetrics.vectors.search.search_files import build_index
+
+    check_absent(local_path(output, "output"))
+    options: dict[str, Any] = {"metric": metric, "method": method, "column": column}
+    made = build_index(vectors, **options, threads=threads)
+    made.save(output)
+    typer.echo(f"{made.rows:,} rows indexed ({made.method}, {made.metric}): {output}")

@@ -1,0 +1,1 @@
+"""Bots that answer questions, and their answers."""

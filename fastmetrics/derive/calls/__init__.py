@@ -1,0 +1,1 @@
+"""Calls of models: what is sent, within which limits, and what is spent."""

@@ -1,0 +1,45 @@
+"""Opening the output of a run of model calls; a finished one with failed calls says how to ask for them again."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+from fastmetrics.core.score_metadata import ScoreMetadata
+from fastmetrics.derive.judge.judged_columns import failed_calls
+from fastmetrics.engines.job import RunOptions
+from fastmetrics.engines.run import open_output
+from fastmetrics.errors import FastmetricsError, OutputError
+from fastmetrics.errors.messages import Argument
+from fastmetrics.tables.output.output import Output, read_metadata
+from fastmetrics.tables.table_source import TableSource
+
+
+def open_calls_output(output: str | Path, source: TableSource, options: RunOptions) -> Output:
+    """The output of a run; raises ``OutputError`` if it exists or cannot be written."""
+    try:
+        return open_output(output, source, options)
+    except OutputError as error:
+        failed = _failed(output) if options.resume and not options.overwrite else {}
+        if not failed:
+            raise
+        count = sum(failed.values())
+        rows = f"{count:,} {'row' if count == 1 else 'rows'}"
+        by_status = ", ".join(f"{number:,} {status}" for status, number in failed.items())
+        raise OutputError(
+            f"{output} is complete, and calls of {rows} failed in it ({by_status}); to ask for them again, use ",
+            Argument("overwrite", True),
+            ": all other replies come from the store",
+        ) from error
+
+
+def _failed(output: str | Path) -> dict[str, int]:
+    """The rows whose calls failed in a finished output, by status; none if it is no such output."""
+    try:
+        metadata = ScoreMetadata.of(read_metadata(output))
+    except (FastmetricsError, OSError):  # the caller reports the error of opening the output
+        return {}
+    statuses: Counter[str] = Counter()
+    for counted in [*(metadata.judged or {}).values(), metadata.answered or {}]:
+        statuses.update(counted.get("statuses", {}))
+    return failed_calls(statuses)

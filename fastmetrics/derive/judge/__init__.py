@@ -1,0 +1,1 @@
+"""Judges: a model that rates rows by rubrics."""

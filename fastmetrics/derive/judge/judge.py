@@ -1,0 +1,184 @@
+"""Judging every row of a table with a model: ``fm.judge``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from fastmetrics.core.allowed_values import Optional, Text, argument
+from fastmetrics.core.batch_sizes import SIZES
+from fastmetrics.core.corpus_counts import BatchSums
+from fastmetrics.core.frames import with_index
+from fastmetrics.core.name_lists import listed
+from fastmetrics.core.score_metadata import ScoreMetadata
+from fastmetrics.derive.calls.budget import Spending
+from fastmetrics.derive.calls.finished_output import open_calls_output
+from fastmetrics.derive.judge.judge_batch import BEHIND, BatchJudge
+from fastmetrics.derive.judge.judge_output import now, write_judgements
+from fastmetrics.derive.judge.judge_plan import JudgePlan, plan_judging
+from fastmetrics.derive.judge.judge_settings import JudgeSettings
+from fastmetrics.derive.judge.judge_until import Ended, Until, judge_until
+from fastmetrics.derive.judge.judged_counts import conclude, observe
+from fastmetrics.derive.judge.rows_by_number import MarkedSource, RowsByNumber
+from fastmetrics.derive.prompts.rubric import Rubric
+from fastmetrics.derive.row_sample import described, sampled
+from fastmetrics.derive.store.call_store import CallStore
+from fastmetrics.derive.store.store_file import check_apart
+from fastmetrics.engines.in_memory import results_of
+from fastmetrics.engines.job import Progress, RunOptions, check_without_output
+from fastmetrics.engines.run_settings import FileSettings
+from fastmetrics.errors import OptionError
+from fastmetrics.errors.messages import Argument
+from fastmetrics.tables.chunks import Limits
+from fastmetrics.tables.output.encoders import undefined_as_null
+
+
+def judge(
+    table: Any,
+    rubrics: JudgeSettings | str | Path | Rubric | Sequence[str | Path | Rubric],
+    *,
+    output: str | Path | None = None,
+    columns: Mapping[str, str] | None = None,
+    schema: str | None = None,
+    keep: Sequence[str] | str = (),
+    lists: Sequence[str] | str = (),
+    sample: int | None = None,
+    seed: int = 0,
+    until: str | None = None,
+    baseline: Any = None,
+    files: FileSettings | None = None,
+    resume: bool = False,
+    overwrite: bool = False,
+    name: str | None = None,
+    times: bool = False,
+    progress: Callable[[Progress], None] | None = None,
+    watch: Callable[[Spending], None] | None = None,
+    **settings: Any,
+) -> Any:
+    """Let a model rate every row of ``table``, in memory or in files, as ``score`` accepts them.
+
+    ``rubrics`` are a :class:`JudgeSettings`, or rubrics with the other settings by name: ``model``, ``base_url``,
+    ``endpoint``, ``language``, ``parameters``, ``repeats``, ``structured``, ``max_chars``, ``keep_replies``, ``store``,
+    ``retry``, ``concurrency``, ``rpm``, ``tpm``, ``timeout``, ``tries``, ``max_reply_bytes``, ``max_calls``,
+    ``max_cost``, ``max_unparsed`` and ``prices``.  A rubric is the name of a built-in one (relevance, faithfulness,
+    safety, robustness, correctness: 1 to 5; answer_relevance, answer_faithfulness, e2e: 0 to 1), in a ``language``, or
+    a .toml file of the same format.  ``model`` is called at ``base_url``, an address with an OpenAI-compatible chat
+    completions API (by default the environment variable OPENAI_BASE_URL, or OpenAI's own), with the key in
+    OPENAI_API_KEY.
+
+    Returns the ``id``, the columns in ``keep`` and for each rubric X the columns ``judge_X`` (float64), ``_reason``,
+    ``_status``, ``_repairs``, ``_prompt_tokens``, ``_completion_tokens`` and ``_call`` (equal in rows that share their
+    calls).  A row without a score is null, never 0.  Its status is ``unparsed`` (also for a score outside the range),
+    ``truncated``, ``refused``, ``http``, ``timeout``, ``budget``, ``missing`` (an input is null) or ``too_long`` (a
+    prompt of more than ``max_chars`` characters); its reason gives details.  A comparison of identical answers is a tie
+    without a call, with the status ``identical``.  ``keep_replies`` adds ``_reply`` and ``_trace``, the model's
+    reasoning; ``times`` adds ``_latency_ms``, the milliseconds of one judgement.  With ``repeats``, score and latency
+    are means over the repeats that have one, and ``_scores``, ``_statuses`` and ``_latencies_ms`` list all repeats.
+
+    Every reply is stored in ``store``, an SQLite file (by default in the user's cache), under a hash of the model, the
+    ``endpoint`` (by default host and path of the address), the ``parameters`` (by default a temperature of 0), the
+    messages and the number of the repeat.  Stored calls are not repeated, except for the statuses in ``retry``
+    (unparsed, truncated, refused); the next run repeats transient failures.  Identical prompts are sent once.
+
+    ``concurrency`` limits the concurrent calls; a refusal for too many requests halves the limit, and replies raise it
+    again.  ``rpm`` and ``tpm`` limit requests and tokens per minute.  A call has at most ``tries`` attempts of at most
+    ``timeout`` seconds each, and a reply of more than ``max_reply_bytes`` bytes gives the status ``http``.  After
+    ``max_calls`` requests, or when ``max_cost`` by the table of ``prices`` (``{model: {"input": …, "output": …}}`` per
+    million tokens, or a file of it) might be exceeded, the remaining rows get the status ``budget``.  A call counts
+    with its highest possible cost until it returns: one token per byte of the prompt, and a reply of
+    ``parameters["max_tokens"]`` tokens, or 4,096.  A run stops if none of its first ``max_unparsed`` replies has a
+    score (0: never), because all others would probably cost money for nothing; the error shows a reply.  ``sample``
+    judges a random sample of that size, drawn with ``seed``.  ``lists`` is that of ``score``.
+
+    ``until`` ends judging, and paying, once the answer is known: ``"correctness.delta.low > 0 or width < 0.02"``.  It
+    compares ``n``, ``mean``, ``low``, ``high`` and ``width`` of a rubric's mean score (of all rubrics without a name)
+    and of its change ``delta`` against the ``baseline``, an earlier judged file or table with the same ids; ``and``
+    binds before ``or``.  Rows are judged in random order, drawn with ``seed``, so that those judged represent all; the
+    result has the order of the table, and the other rows the status ``unasked`` and no score.  The intervals are
+    confidence sequences, of 95 % together however often one looks, so stopping on them is valid.
+
+    >>> import tempfile, fastmetrics as fm
+    >>> table = {"id": [1], "question": ["Capital of France?"], "answer": ["Paris"]}
+    >>> store = f"{tempfile.mkdtemp()}/calls.sqlite"
+    >>> judged = fm.judge(table, "safety", model="m", base_url="http://localhost:1/v1", store=store, max_calls=0)
+    >>> judged.select(["id", "judge_safety", "judge_safety_status"]).to_pylist()
+    [{'id': 1, 'judge_safety': None, 'judge_safety_status': 'budget'}]
+
+    With ``output``, the judgements are written to a file, as the scores of ``score``, whose options of outputs these
+    are, and the result has the ``run``, the ``summary``, the ``spending``, the rows whose calls ``failed`` by status,
+    and with ``until`` how judging ``ended``.  A repeated run, with or without ``resume``, pays for nothing twice; it
+    repeats transient failures.  ``watch`` receives the spending record before the first call.
+
+    >>> import pathlib
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> settings = fm.JudgeSettings("safety", "m", base_url="http://localhost:1/v1", store=store, max_calls=0)
+    >>> judged = fm.judge(table, settings, output=folder / "judged.parquet")
+    >>> judged.summary["judge_safety"].n_error, judged.spending.requests
+    (1, 0)
+
+    Raises the errors of ``score``, ``ServiceError`` if the server refuses calls or fails repeatedly, or if no first
+    reply has a score (received replies are in the store), ``ColumnError`` for a rubric placeholder without a column,
+    ``FileFormatError`` for a file that is not a rubric, ``OptionError`` for an invalid setting, ``MissingExtraError``
+    if the package ``openai`` is not installed.
+    """
+    if isinstance(rubrics, JudgeSettings) and settings:
+        raise OptionError(Argument(next(iter(settings))), ": set it in the JudgeSettings")
+    judging = rubrics if isinstance(rubrics, JudgeSettings) else JudgeSettings(rubrics, **settings)
+    # large batches keep the sender busy, even while the last calls of a batch are pending
+    limits = Limits(batch_rows=max(SIZES.asked_rows, judging.concurrency), part_rows=SIZES.answered_part_rows)
+    files = files or FileSettings()
+    options = RunOptions(files, resume, overwrite, progress, limits)
+    argument("name", name, Optional(Text(200, "a name")))
+    if output is None:
+        check_without_output(options, name=name)
+    else:
+        check_apart(judging.store_path, output)
+    opened = files.open(table)
+    target = None if output is None else open_calls_output(output, opened, options)
+    plan = plan_judging(
+        opened.names,
+        judging,
+        columns,
+        schema,
+        listed(keep),
+        named=name is not None,
+        times=times,
+        sample=described(sample, seed),
+        lists=lists,
+    )
+    source = sampled(opened, plan.kinds, sample, seed)
+    ending = Until.of(plan, until, seed, baseline)
+    if ending is not None:
+        plan = replace(plan, until=ending.signature)
+    budget, ended = judging.budget(), None
+    with CallStore(judging.store_path) as calls, judging.sender(calls, budget) as sender:
+        if watch is not None:
+            watch(budget.spending)
+        maker, began = BatchJudge(plan, sender), now() if times else None
+        if ending is not None:
+            rows = RowsByNumber(source, plan.kinds, skip=files.on_error == "skip")
+            ended, asked = judge_until(ending, rows.total, rows.take, maker, lambda: budget.spending.ended)
+            source = source if asked is None else MarkedSource(source, rows, asked)
+            budget.spending.found = 0  # the rows are read again, and their replies from the store counted again
+        if target is not None:
+            return write_judgements(source, plan, maker, target, options, (name, began, ended), budget.spending)
+        judged = results_of(source, maker, plan.kinds, BEHIND, limits, progress=progress)
+    return _table(judged, plan, ended, None if sample is not None else getattr(opened, "index", None))
+
+
+def _table(batches: Sequence[pa.RecordBatch], plan: JudgePlan, ended: Ended | None, index: Any) -> pa.Table:
+    """The judgements as one table, with the data for ``summarize`` in the metadata."""
+    whole = pa.concat_tables([pa.Table.from_batches([batch]).replace_schema_metadata() for batch in batches])
+    observed = observe(plan.axes, whole.combine_chunks(), BatchSums.of(batches))
+    judged = pa.Table.from_batches(
+        [undefined_as_null(batch, set(plan.keep)) for batch in whole.to_batches()], whole.schema
+    )
+    until = ScoreMetadata(ended_by_until=None if ended is None else ended.to_json())
+    metadata = plan.signature | conclude(plan.axes, [observed], 0) | until
+    if index is not None:
+        judged = with_index(judged, index)
+    return judged.replace_schema_metadata({**(judged.schema.metadata or {}), **metadata.for_schema()})

@@ -1,0 +1,149 @@
+"""The plan of a judge for a table: the rubrics, their columns, and the signature."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from fastmetrics.core.input_columns import COLUMNS, passed_over, resolve
+from fastmetrics.core.score_metadata import ScoreMetadata
+from fastmetrics.core.version import __version__
+from fastmetrics.derive.calls.call import Model
+from fastmetrics.derive.judge.judge_settings import JudgeSettings
+from fastmetrics.derive.prompts.rubric import Rubric
+from fastmetrics.derive.prompts.template import columns_of, kind_of
+from fastmetrics.errors import ColumnError, UnknownNameError
+from fastmetrics.errors.messages import quoted
+from fastmetrics.plan.plan import text_lists
+
+
+@dataclass(frozen=True)
+class JudgePlan:
+    """The rubrics and their columns; ``columns`` are yours by placeholder, ``keep`` those to copy."""
+
+    rubrics: Sequence[Rubric]
+    model: Model
+    columns: Mapping[str, str]
+    keep: Sequence[str]
+    repeats: int = 1
+    structured: bool = True
+    max_chars: int = 400_000
+    retry: tuple[str, ...] = ()
+    max_unparsed: int = 20
+    keep_replies: bool = False
+    times: bool = False
+    identity: Mapping[str, str] = field(default_factory=dict)
+    passed_over: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    sample: Mapping[str, int] = field(default_factory=dict)
+    lists: tuple[str, ...] = ()
+    until: Mapping[str, Any] = field(default_factory=dict)
+    """The condition that ends judging, if there is one."""
+
+    @property
+    def axes(self) -> list[str]:
+        """The columns of scores."""
+        return [rubric.axis for rubric in self.rubrics]
+
+    @property
+    def kinds(self) -> dict[str, str]:
+        """The input columns and their kinds."""
+        copied = dict.fromkeys([*self.keep, *self.identity.values()], "any")
+        return {**copied, **{yours: kind_of(name) for name, yours in self.columns.items()}}
+
+    @property
+    def signature(self) -> ScoreMetadata:
+        """All settings that affect the judgements."""
+        asked = {
+            "model": self.model.name,
+            "endpoint": self.model.endpoint,
+            "parameters": dict(self.model.parameters),
+            "repeats": self.repeats,
+            "structured": self.structured,
+            "max_chars": self.max_chars,
+        }
+        return ScoreMetadata(
+            version=__version__,
+            scores={one.axis: {"metric": one.axis, **one.settings(), **asked} for one in self.rubrics},
+            columns=self.columns,
+            passed_over=self.passed_over or None,
+            keep=self.keep,
+            lists=self.lists or None,
+            sample=self.sample or None,
+            until=self.until or None,
+            more_columns=[name for name, is_made in self._more.items() if is_made] or None,
+        )
+
+    @property
+    def _more(self) -> dict[str, bool]:
+        """The optional output columns."""
+        return {"replies": self.keep_replies, "times": self.times}
+
+
+def plan_judging(
+    names: Sequence[str],
+    settings: JudgeSettings,
+    columns: Mapping[str, str] | None = None,
+    schema: str | None = None,
+    keep: Sequence[str] = (),
+    *,
+    named: bool = False,
+    times: bool = False,
+    sample: Mapping[str, int] | None = None,
+    lists: Sequence[str] | str = (),
+) -> JudgePlan:
+    """The plan for a table with columns of these ``names``; the id is kept if there is one.
+
+    ``named`` runs read the question for the fingerprint; ``lists`` are as in ``plan``.  Raises ``ColumnError`` for a
+    placeholder without a column, for an unknown kept column, and for a kept column with the name of an output column.
+    """
+    rubrics = settings.found_rubrics
+    holders = dict.fromkeys(name for rubric in rubrics for name in rubric.columns)
+    found = resolve(names, columns, schema, {"id", *(name for name in holders if name in COLUMNS)})
+    used = columns_of(holders, found, names)
+    for rubric in rubrics:
+        _check(rubric, used, names)
+    kept = list(dict.fromkeys([*([found["id"]] if "id" in found else []), *keep]))
+    plan = JudgePlan(
+        rubrics=rubrics,
+        model=settings.asked_model,
+        columns=used,
+        keep=kept,
+        repeats=settings.repeats,
+        structured=settings.structured,
+        max_chars=settings.max_chars,
+        retry=settings.statuses_to_retry,
+        max_unparsed=settings.max_unparsed,
+        keep_replies=settings.keep_replies,
+        times=times,
+        identity={
+            name: found[name]
+            for name in ("id", "question")
+            if name in found and (named or name == "id" or name in used)
+        },
+        passed_over=passed_over(names, {name: yours for name, yours in used.items() if name in COLUMNS}),
+        sample=dict(sample or {}),
+        lists=text_lists(names, found, lists),
+    )
+    _check_kept(kept, names, plan.axes)
+    return plan
+
+
+def _check(rubric: Rubric, used: Mapping[str, str], names: Sequence[str]) -> None:
+    for name in _lacking(rubric, used):
+        has = f"the table has: {quoted(names)}"
+        raise ColumnError(f"the rubric {rubric.name!r} needs the column {name}; {has}")
+
+
+def _lacking(rubric: Rubric, used: Mapping[str, str]) -> Iterator[str]:
+    yield from (repr(name) for name in rubric.columns if name not in used and name not in rubric.optional)
+    if rubric.one_of and not any(name in used for name in rubric.one_of):
+        yield " or ".join(map(repr, rubric.one_of))
+
+
+def _check_kept(keep: Sequence[str], names: Sequence[str], axes: Sequence[str]) -> None:
+    for name in keep:
+        if name not in names:
+            raise ColumnError(str(UnknownNameError.of("column", name, names)))
+        if any(name == axis or name.startswith(f"{axis}_") for axis in axes):
+            raise ColumnError(f"the kept column {name!r} has the name of an output column; rename it")

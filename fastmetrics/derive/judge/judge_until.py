@@ -1,0 +1,241 @@
+"""Judging rows in random order until a condition is met, which decides the rows that a run asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from fastmetrics.core.allowed_values import Seed, argument
+from fastmetrics.core.arrays import Flags, Floats, Ints
+from fastmetrics.core.batch_sizes import SIZES
+from fastmetrics.core.columns import as_numbers
+from fastmetrics.core.precision import narrowest, rounded
+from fastmetrics.core.threads import ordered
+from fastmetrics.derive.judge.judge_batch import BEHIND
+from fastmetrics.derive.judge.judge_plan import JudgePlan
+from fastmetrics.derive.judge.stop_condition import Known, StopCondition, parse_until
+from fastmetrics.errors import ColumnError, OptionError
+from fastmetrics.errors.messages import Argument
+from fastmetrics.results.runs.open_runs import open_run
+from fastmetrics.results.runs.score_run import ScoreRun
+
+_FIRST_LOOKS = 16
+_SHARE_OF_ROWS = 10
+Score = Callable[[pa.RecordBatch], pa.RecordBatch]
+RowsOf = Callable[[Ints], pa.Table]
+
+
+@dataclass(frozen=True)
+class Until:
+    """When a run of a plan ends, and the baseline of its changes."""
+
+    plan: JudgePlan
+    condition: StopCondition
+    seed: int
+    baseline: ScoreRun | None
+
+    @classmethod
+    def of(cls, plan: JudgePlan, text: str | None, seed: int, baseline: Any) -> Until | None:
+        """The condition ``text`` for the rubrics of a plan; None without a condition.
+
+        Raises ``OptionError`` for a change without a baseline and a baseline without a change, and for a baseline that
+        was judged with other rubrics or models, and ``ColumnError`` if ids or its scores are missing.
+        """
+        if text is None:
+            if baseline is not None:
+                raise OptionError(
+                    Argument("baseline"), " is read by the delta of ", Argument("until"), ", which is missing"
+                )
+            return None
+        condition = parse_until(text, plan.rubrics)
+        argument("seed", seed, Seed)
+        if not condition.needs_baseline:
+            if baseline is not None:
+                raise OptionError(Argument("baseline"), ": is not needed, ", Argument("until", text), " has no delta")
+            return cls(plan, condition, seed, None)
+        if baseline is None:
+            needs = ": delta is a change against earlier judgements of the same rows; name their file or table with "
+            raise OptionError(Argument("until", text), needs, Argument("baseline"))
+        if "id" not in plan.identity:
+            raise ColumnError("the rows have no id column to match them with the baseline; name it with ", _ID)
+        run = open_run(baseline)
+        if run.id_column is None:
+            raise ColumnError(f"the baseline {run.name} has no id column")
+        for axis in {axis for axis, is_change in condition.read if is_change}:
+            run.column(axis, "to compare with")
+            _check_alike(plan, run, axis)
+        return cls(plan, condition, seed, run)
+
+    @property
+    def signature(self) -> dict[str, Any]:
+        """The settings of the condition, for the metadata."""
+        named = {} if self.baseline is None else {"baseline": self.baseline.name}
+        return {"condition": self.condition.text, "seed": self.seed, **named}
+
+    def order(self, rows: int) -> Ints:
+        """The order in which rows are judged: random, so that those judged represent all."""
+        return np.random.default_rng(self.seed).permutation(rows)
+
+
+_ID = Argument("columns", {"id": ...})
+
+
+def _check_alike(plan: JudgePlan, run: ScoreRun, axis: str) -> None:
+    before, mine = run.metadata.settings_of(axis), plan.signature.settings_of(axis)
+    differ = [
+        name for name in ("hash", "range", "model", "parameters") if name in before and before[name] != mine[name]
+    ]
+    if differ:
+        name = differ[0]
+        raise OptionError(
+            Argument("baseline"),
+            f": {axis} was judged with another {'rubric' if name == 'hash' else name} ({before[name]!r}, not "
+            f"{mine[name]!r}); judge both with the same settings",
+        )
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How judging ended: whether the condition was ``met``, and after how many ``rows`` of ``total``."""
+
+    condition: StopCondition
+    seed: int
+    met: bool
+    rows: int
+    total: int
+    known: Mapping[tuple[str, bool], Known]
+
+    def to_json(self) -> dict[str, Any]:
+        """The end for the metadata."""
+        known = {
+            f"{axis}.delta" if is_change else axis: {
+                name: one.reading(name) for name in ("n", "mean", "low", "high") if one.n or name == "n"
+            }
+            for (axis, is_change), one in self.known.items()
+        }
+        return {"met": self.met, "rows": self.rows, "total": self.total, "known": known}
+
+    def notes(self) -> list[str]:
+        """Notes for the summary."""
+        some = f"{self.rows:,} of {self.total:,} rows judged, in random order (seed {self.seed})"
+        end = "is met" if self.met else "is not met"
+        estimates = [
+            f"{axis}{' change' if is_change else ''}: {one}" for (axis, is_change), one in self.known.items() if one.n
+        ]
+        level = "the intervals hold together with 95 %, whenever one looks"
+        return [f"{self.condition.text!r} {end}: {some}", *estimates, *([level] if estimates else [])]
+
+
+def judge_until(
+    until: Until,
+    total: int,
+    rows_of: RowsOf,
+    judge: Score,
+    spent: Callable[[], bool],
+) -> tuple[Ended, Flags | None]:
+    """Judge rows in random order until the condition is met, all are judged, or the budget is ``spent``.
+
+    ``rows_of`` returns the rows with these ascending numbers.  Returns how it ended, and which rows were judged, None
+    for all.  The condition is looked at after 16, 32 and so on rows, from 160 rows on after each tenth more: the same
+    rows at any concurrency.
+    """
+    order, seen = until.order(total), _Seen(until)
+    known = seen.known
+    start, block = 0, _Block(np.zeros(0, np.int64), None)
+    for stop in _looks(total):
+        if stop > start + len(block.order):
+            block = _Block(order[start : max(stop, start + SIZES.until_rows)], rows_of)
+        rows, block = block.split(stop - start)
+        seen.add(rows, _judged(judge, rows))
+        start, known = stop, seen.known
+        if until.condition.met(known):
+            asked = np.zeros(total, np.bool_)
+            asked[order[:stop]] = True
+            return Ended(until.condition, until.seed, True, stop, total, known), asked
+        if spent():
+            break
+    return Ended(until.condition, until.seed, False, start, total, known), None
+
+
+class _Seen:
+    """The judged rows so far, in order: their scores, the baseline's, and what is known from them."""
+
+    def __init__(self, until: Until) -> None:
+        axes = until.plan.axes
+        self._condition, self._baseline = until.condition, _Baseline(until)
+        self._scores: dict[str, list[Floats]] = {axis: [np.zeros(0)] for axis in axes}
+        self._before: dict[str, list[Floats]] = {axis: [np.zeros(0)] for axis in axes}
+
+    def add(self, rows: pa.Table, judged: pa.Table) -> None:
+        """Add rows with their judgements."""
+        for axis, scores in self._scores.items():
+            before, precision = self._baseline.of(axis, rows)
+            scores.append(rounded(as_numbers(judged[axis]), precision))
+            self._before[axis].append(before)
+
+    @property
+    def known(self) -> dict[tuple[str, bool], Known]:
+        """The estimates that the condition reads."""
+        return self._condition.known(*(_joined(one) for one in (self._scores, self._before)))
+
+
+def _joined(values: Mapping[str, list[Floats]]) -> dict[str, Floats]:
+    return {axis: np.concatenate(some) for axis, some in values.items()}
+
+
+class _Block:
+    """Rows that were read together, in their random ``order``."""
+
+    def __init__(self, order: Ints, rows_of: RowsOf | None, rows: pa.Table | None = None) -> None:
+        self.order = order
+        self._rows = rows
+        if rows_of is not None:
+            self._rows = rows_of(np.sort(order)).take(pa.array(np.argsort(np.argsort(order, kind="stable"))))
+
+    def split(self, count: int) -> tuple[pa.Table, _Block]:
+        """The first rows, and the others."""
+        assert self._rows is not None
+        return self._rows.slice(0, count), _Block(self.order[count:], None, self._rows.slice(count))
+
+
+def _looks(total: int) -> Iterator[int]:
+    """The numbers of judged rows after which the condition is looked at."""
+    seen = 0
+    while seen < total:
+        seen = min(total, seen + max(_FIRST_LOOKS, seen // _SHARE_OF_ROWS))
+        yield seen
+
+
+def _judged(judge: Score, rows: pa.Table) -> pa.Table:
+    """The judgements of rows, made in batches that keep the sender busy."""
+    batches = [one for one in rows.combine_chunks().to_batches(max_chunksize=SIZES.asked_rows) if one.num_rows]
+    made = list(ordered(judge, batches or [pa.RecordBatch.from_pylist([], rows.schema)], BEHIND))
+    return pa.concat_tables([pa.Table.from_batches([one]).replace_schema_metadata() for one in made])
+
+
+class _Baseline:
+    """The baseline's scores of rows, by id."""
+
+    def __init__(self, until: Until) -> None:
+        self._run = until.baseline
+        self._id = until.plan.identity.get("id", "")
+        self._changes = {axis for axis, is_change in until.condition.read if is_change}
+        self._ids = None if self._run is None else self._run.ids(str(self._run.id_column))
+        self._scores: dict[str, tuple[Floats, type[np.floating] | None]] = {}
+
+    def of(self, axis: str, rows: pa.Table) -> tuple[Floats, type[np.floating] | None]:
+        """The baseline's score of each row, NaN without one, and their precision."""
+        if self._run is None or axis not in self._changes:
+            return np.full(rows.num_rows, np.nan), None
+        if axis not in self._scores:
+            precision = narrowest([self._run.column(axis, "to compare with").type])
+            self._scores[axis] = rounded(self._run.values(axis), precision), precision
+        values, precision = self._scores[axis]
+        ids = rows.column(self._id).cast(pa.large_string())
+        places = pc.index_in(ids, value_set=self._ids).fill_null(-1).to_numpy().astype(np.int64)
+        return np.where(places >= 0, np.append(values, np.nan)[places], np.nan), precision

@@ -1,0 +1,134 @@
+"""From the judgements of rows to columns: score, reason, status and further data."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from fastmetrics.core.arrays import well_formed
+from fastmetrics.core.judged_names import CALL, COMPLETION_TOKENS, LATENCIES, LATENCY, PROMPT_TOKENS
+from fastmetrics.derive.calls.call import BUDGET, ERROR, HTTP, TIMEOUT
+from fastmetrics.derive.replies.reply_parsing import OK
+
+MISSING, TOO_LONG = "missing", "too_long"
+"""Statuses of rows without a call: an input is null, or the prompt is too long."""
+
+IDENTICAL = "identical"
+"""The status of a pair of identical answers, which is a tie without a call."""
+
+UNASKED = "unasked"
+"""The status of rows that were not judged because the condition to end was met before."""
+
+SCORED = (OK, IDENTICAL)
+"""Statuses of rows with a score."""
+
+UNSETTLED = (HTTP, TIMEOUT, BUDGET, ERROR)
+"""Statuses of rows that another run asks again."""
+
+FAILED = (HTTP, TIMEOUT, ERROR)
+"""Statuses of rows whose calls failed."""
+
+_BETWEEN = ", "
+
+
+class Judgement(NamedTuple):
+    """One judgement of one row, or why there is none."""
+
+    status: str
+    score: float | None = None
+    reason: str | None = None
+    repairs: tuple[str, ...] = ()
+    reply: str | None = None
+    trace: str | None = None
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    latency_ms: float | None = None
+    call: str | None = None
+
+
+def columns_of(rows: Sequence[Sequence[Judgement]], repeats: int, *, replies: bool, times: bool) -> dict[str, pa.Array]:
+    """The columns of one rubric by name suffix; each row has its repeats.
+
+    The score is the mean over the repeats with a score; reason, status and reply are those of the first of these, or of
+    the first repeat, and so is the call.  Tokens are summed.  The latency is that of one judgement: the mean over the
+    repeats.
+
+    >>> made = columns_of([[Judgement("ok", 4.0), Judgement("ok", 5.0)]], 2, replies=False, times=False)
+    >>> made[""].to_pylist(), made["_scores"].to_pylist()
+    ([4.5], [[4.0, 5.0]])
+    """
+    first = [next((one for one in row if one.status in SCORED), row[0]) for row in rows]
+    made = {
+        "": pa.array([_mean([one.score for one in row]) for row in rows], pa.float64()),
+        "_reason": _texts([one.reason for one in first]),
+        "_status": pa.array([one.status for one in first], pa.string()),
+        "_repairs": pa.array([_BETWEEN.join(one.repairs) or None for one in first], pa.string()),
+        PROMPT_TOKENS: pa.array([_sum(row, "prompt_tokens") for row in rows], pa.int64()),
+        COMPLETION_TOKENS: pa.array([_sum(row, "completion_tokens") for row in rows], pa.int64()),
+        CALL: pa.array([row[0].call for row in rows], pa.string()),
+    }
+    if times:
+        latencies = [[one.latency_ms for one in row] for row in rows]
+        made[LATENCY] = pa.array([_mean(row) for row in latencies], pa.float64())
+        if repeats > 1:
+            made[LATENCIES] = pa.array(latencies, pa.list_(pa.float64()))
+    if replies:
+        made["_reply"] = _texts([one.reply for one in first])
+        made["_trace"] = _texts([one.trace for one in first])
+    if repeats > 1:
+        made["_scores"] = pa.array([[_null(one.score) for one in row] for row in rows], pa.list_(pa.float64()))
+        made["_statuses"] = pa.array([[one.status for one in row] for row in rows], pa.list_(pa.string()))
+    if repeats > 1 and replies:
+        made["_replies"] = pa.array([[one.reply for one in row] for row in rows], pa.list_(pa.string()))
+    return made
+
+
+def _texts(values: Sequence[str | None]) -> pa.Array:
+    """A column of texts; half a surrogate pair, which a judge's JSON may hold, is U+FFFD."""
+    return pa.array([None if value is None else well_formed(value) for value in values], pa.string())
+
+
+def _null(score: float | None) -> float | None:
+    return None if score is None or math.isnan(score) else score
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    """The mean of the defined values; NaN if all are undefined, None if all are missing."""
+    present = [value for value in values if value is not None]
+    defined = [value for value in present if not math.isnan(value)]
+    if defined:
+        return math.fsum(defined) / len(defined)
+    return math.nan if present else None
+
+
+def _sum(row: Sequence[Judgement], name: str) -> Any:
+    known = [value for one in row if (value := getattr(one, name)) is not None]
+    return sum(known) if known else None
+
+
+def failed_calls(statuses: Mapping[str, int]) -> dict[str, int]:
+    """The rows whose calls failed, by status."""
+    return {status: statuses[status] for status in FAILED if statuses.get(status)}
+
+
+def counted(part: pa.RecordBatch | pa.Table, axis: str) -> dict[str, Any]:
+    """The counts of a part for one rubric: rows per status and repair."""
+    statuses = Counter(part.column(f"{axis}_status").to_pylist())
+    told = (repairs for repairs in part.column(f"{axis}_repairs").to_pylist() if repairs)
+    repairs = Counter(repair for one in told for repair in one.split(_BETWEEN))
+    return {"statuses": dict(statuses), "repairs": dict(repairs)}
+
+
+def added(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The summed counts of several parts, with the names in alphabetical order."""
+    total: dict[str, Any] = {}
+    for kind in ("statuses", "repairs"):
+        counts: Counter[str] = Counter()
+        for part in parts:
+            counts.update(part[kind])
+        total[kind] = dict(sorted(counts.items()))
+    return total

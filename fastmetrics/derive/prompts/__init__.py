@@ -1,0 +1,1 @@
+"""Rubrics, and the prompts made from rows."""

@@ -1,0 +1,262 @@
+"""Rubrics: files with a judge's instructions, its scale, and the meaning of each grade."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from fastmetrics.core.judged_names import PREFIX
+from fastmetrics.derive.prompts.template import split_template
+from fastmetrics.derive.replies.reply_forms import FORMS
+from fastmetrics.errors import FileFormatError, OptionError, UnknownNameError
+from fastmetrics.errors.messages import Argument, shown
+from fastmetrics.tables.remote.addresses import last_name
+from fastmetrics.tables.remote.small_files import read_text
+
+SUFFIX = ".toml"
+LANGUAGES = ("en", "ru")
+
+_FIELDS = {
+    "name",
+    "version",
+    "language",
+    "kind",
+    "range",
+    "instructions",
+    "template",
+    "optional",
+    "one_of",
+    "grades",
+    "pair",
+}
+_NAME = re.compile(r"[a-z][a-z0-9_]{0,60}")
+
+
+@dataclass(frozen=True)
+class Rubric:
+    """The instructions of a judge for one quality.
+
+    ``template`` is the message of a row, with any columns of the table in braces (``{{name}}`` is the text ``{name}``).
+    The columns in ``optional``
+    may be absent or null, but not all of those in ``one_of``.  ``instructions`` and the meanings of the ``grades``
+    precede it.  A score is within ``range``, both ends included.
+
+    The ``kind`` is score; decision (show or not: 1 or 0); claims (the share of supported claims); or pairwise, where
+    ``{first}`` and ``{second}`` are placeholders of the columns of the ``pair``, asked in both orders, and the score is
+    1 if the first column is better, 0 if the second is.
+    """
+
+    name: str
+    version: int
+    language: str
+    kind: str
+    range: tuple[float, float]
+    instructions: str
+    template: str
+    optional: tuple[str, ...] = ()
+    one_of: tuple[str, ...] = ()
+    pair: tuple[str, ...] = ()
+    grades: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def axis(self) -> str:
+        """The column of its scores."""
+        return PREFIX + self.name
+
+    @cached_property
+    def placeholders(self) -> list[str]:
+        """The columns in the template, in their order."""
+        return list(dict.fromkeys(self.pieces[1::2]))
+
+    @property
+    def digest(self) -> str:
+        """A hash of the whole rubric."""
+        said = [self.name, self.version, self.language, self.kind, self.range, self.instructions, self.template]
+        text = json.dumps([*said, self.optional, self.one_of, self.pair, dict(self.grades)])
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    @property
+    def columns(self) -> list[str]:
+        """The input columns: its placeholders, and the two of a pair under their own names."""
+        meant = dict(zip(("first", "second"), self.pair, strict=False))
+        return [meant.get(name, name) for name in self.placeholders]
+
+    @cached_property
+    def pieces(self) -> list[str]:
+        """The template split at its placeholders: text, column name, text, and so on."""
+        return split_template(self.template)
+
+    def settings(self) -> dict[str, Any]:
+        """The identity of the rubric for the signature of a run, its kind and range of scores."""
+        told = {"rubric": self.name, "version": self.version, "language": self.language, "hash": self.digest}
+        return {
+            **told,
+            "kind": self.kind,
+            "range": list(self.range),
+            **({"pair": list(self.pair)} if self.pair else {}),
+        }
+
+
+def shipped() -> dict[str, Path]:
+    """The built-in rubrics, ``relevance.en`` and so on, and their paths."""
+    folder = Path(str(files("fastmetrics.derive") / "rubrics"))
+    return {path.stem: path for path in sorted(folder.glob(f"*{SUFFIX}"))}
+
+
+def find_rubrics(asked: str | Path | Rubric | Sequence[str | Path | Rubric], language: str = "en") -> list[Rubric]:
+    """The requested rubrics: each a built-in name, the path of a .toml file, or a rubric.
+
+    >>> [rubric.axis for rubric in find_rubrics(["relevance", "correctness"])]
+    ['judge_relevance', 'judge_correctness']
+
+    Raises ``UnknownNameError`` for an unknown name, ``FileFormatError`` for a file that is not a rubric, and
+    ``OptionError`` for no rubric, or two with the same column.
+    """
+    given = [asked] if isinstance(asked, str | Path | Rubric) else list(asked)
+    found = [one if isinstance(one, Rubric) else _find(one, language) for one in given]
+    if not found:
+        raise OptionError(Argument("rubrics", []), ": expected at least one rubric")
+    for place, rubric in enumerate(found):
+        if rubric.name in [other.name for other in found[:place]]:
+            raise OptionError(f"two rubrics have the name {rubric.name!r}; rename one")
+    return found
+
+
+def _find(asked: str | Path, language: str) -> Rubric:
+    text = str(asked)
+    if isinstance(asked, Path) or last_name(asked).endswith(SUFFIX):
+        return read_rubric(asked)
+    known = shipped()
+    name = text if text in known else f"{text}.{language}"
+    if name not in known:
+        listing = f"your own file must end in {SUFFIX}; known: {', '.join(sorted({one[:-3] for one in known}))}"
+        raise UnknownNameError.of("rubric", text, {one.rpartition(".")[0] for one in known}, listing=listing)
+    return read_rubric(known[name])
+
+
+def read_rubric(path: str | Path) -> Rubric:
+    """Read a rubric from a file; raises a ``FileFormatError`` with the file and the field for a malformed one."""
+    text = read_text(path)
+    try:
+        found = tomllib.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise FileFormatError(f"{path}: not a rubric: {error}") from error
+    try:
+        return _rubric(found)
+    except _NoRubricError as error:
+        raise FileFormatError(f"{path}: not a rubric: {error}") from error
+
+
+class _NoRubricError(ValueError):
+    """An error in a field."""
+
+
+def _rubric(found: Mapping[str, Any]) -> Rubric:
+    for name in found:
+        if name not in _FIELDS:
+            raise _NoRubricError(UnknownNameError.of("field", name, _FIELDS))
+    name = _text(found, "name")
+    if not _NAME.fullmatch(name):
+        raise _NoRubricError(
+            f"name {name!r}: expected lowercase letters, digits and _, because it names the column judge_{name}"
+        )
+    version = found.get("version")
+    if isinstance(version, bool) or not isinstance(version, int) or version < 1:
+        raise _NoRubricError(f"version {shown(version)}: expected an integer of at least 1")
+    kind = found.get("kind", "score")
+    if kind not in FORMS:
+        raise _NoRubricError(f"kind {shown(kind)}: expected one of {', '.join(map(repr, FORMS))}")
+    if kind != "score" and "range" in found:
+        raise _NoRubricError(f"range: only allowed for the kind 'score'; the kind {kind} has the range 0 to 1")
+    rubric = Rubric(
+        name=name,
+        version=version,
+        language=_text(found, "language"),
+        kind=kind,
+        range=_range(found.get("range")) if kind == "score" else (0.0, 1.0),
+        instructions=_text(found, "instructions"),
+        template=_text(found, "template"),
+        optional=_texts(found, "optional"),
+        one_of=_texts(found, "one_of"),
+        pair=_texts(found, "pair"),
+        grades=_grades(found.get("grades", {})),
+    )
+    _check_pair(rubric, found)
+    _check_template(rubric)
+    return rubric
+
+
+def _check_template(rubric: Rubric) -> None:
+    holders = rubric.placeholders
+    if not holders:
+        raise _NoRubricError("template: contains no column; write {answer} as the placeholder of the answer")
+    if set(holders) <= set(rubric.optional):
+        raise _NoRubricError("optional: contains every column of the template; at least one must be required")
+    for name in rubric.optional:
+        if name not in holders:
+            raise _NoRubricError(f"optional: {name!r} is not in the template")
+    for name in rubric.one_of:
+        if name not in rubric.optional:
+            raise _NoRubricError(f"one_of: {name!r} is not listed in optional")
+    low, high = rubric.range
+    for grade in rubric.grades:
+        if not low <= float(grade) <= high:
+            raise _NoRubricError(f"grades: {grade} is outside the range {low:g} to {high:g}")
+
+
+def _check_pair(rubric: Rubric, found: Mapping[str, Any]) -> None:
+    if rubric.kind != "pairwise":
+        if rubric.pair:
+            raise _NoRubricError("pair: only allowed for the kind 'pairwise'")
+        return
+    if len(rubric.pair) != 2 or rubric.pair[0] == rubric.pair[1]:
+        raise _NoRubricError(f"pair {shown(found.get('pair'))}: expected two column names")
+    if not {"first", "second"} <= set(rubric.placeholders):
+        raise _NoRubricError("template: expected the placeholders {first} and {second} for the two answers")
+
+
+def _text(found: Mapping[str, Any], name: str) -> str:
+    value = found.get(name)
+    if not isinstance(value, str) or not value.strip():
+        raise _NoRubricError(f"{name}: expected a text" + ("" if name in found else ", but it is missing"))
+    return value.strip()
+
+
+def _texts(found: Mapping[str, Any], name: str) -> tuple[str, ...]:
+    value = found.get(name, [])
+    if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+        raise _NoRubricError(f"{name} {shown(value)}: expected a list of column names")
+    return tuple(value)
+
+
+def _range(value: Any) -> tuple[float, float]:
+    good = isinstance(value, list) and len(value) == 2 and all(_is_number(one) for one in value)
+    if not good or not value[0] < value[1]:
+        raise _NoRubricError(f"range {shown(value)}: expected two numbers, the lowest and the highest score")
+    return float(value[0]), float(value[1])
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _grades(value: Any) -> dict[str, str]:
+    if not isinstance(value, dict):
+        raise _NoRubricError(f"grades {shown(value)}: expected a table of grades and their meanings")
+    for grade, meaning in value.items():
+        try:
+            float(grade)
+        except ValueError:
+            raise _NoRubricError(f"grades: {shown(grade)} is not a number") from None
+        if not isinstance(meaning, str):
+            raise _NoRubricError(f"grades: the meaning of {grade} is {shown(meaning)}, not a text")
+    return {grade: " ".join(meaning.split()) for grade, meaning in value.items()}

@@ -1,0 +1,1 @@
+"""Parsing the replies of a judge."""

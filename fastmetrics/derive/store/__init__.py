@@ -1,0 +1,1 @@
+"""The store of calls on disk, which several runs may share."""
