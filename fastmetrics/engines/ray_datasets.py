@@ -18,7 +18,7 @@ from fastmetrics.engines.cluster_rows import Rows, pack, plan_rows, unpack
 from fastmetrics.engines.ray_cluster import ray_data
 from fastmetrics.errors import InputError
 from fastmetrics.plan.score_batch import fit, slices
-from fastmetrics.stats.sums.summed_scores import Collected, score_columns
+from fastmetrics.stats.sums.summed_scores import CollectedScores, score_columns
 
 
 def score_dataset(
@@ -85,7 +85,7 @@ class BatchWorker:
         return pa.Table.from_batches(self._rows.scores([table]))
 
 
-def collect(dataset: Any, choose: Callable[[Sequence[str]], Iterable[str]]) -> Collected:
+def collect(dataset: Any, choose: Callable[[Sequence[str]], Iterable[str]]) -> CollectedScores:
     """The sums of a Dataset's scores, and the values of the columns that ``choose`` returns, in one pass."""
     names = score_columns(_schema(dataset))
     columns = [name for name in choose(names) if name in names]
@@ -103,7 +103,7 @@ def collect(dataset: Any, choose: Callable[[Sequence[str]], Iterable[str]]) -> C
                 if len(row):
                     yield np.frombuffer(row[at].as_buffer(), np.float64)
 
-    return Collected(unpack(texts, names), values)
+    return CollectedScores(unpack(texts, names), values)
 
 
 def _pack(table: pa.Table, names: Sequence[str], columns: Sequence[str]) -> pa.Table:

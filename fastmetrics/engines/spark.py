@@ -21,7 +21,7 @@ from fastmetrics.engines.cluster_rows import Rows, pack, plan_rows, unpack
 from fastmetrics.errors import InputError, MissingExtraError
 from fastmetrics.plan.plan import Plan
 from fastmetrics.plan.score_batch import fit
-from fastmetrics.stats.sums.summed_scores import Collected
+from fastmetrics.stats.sums.summed_scores import CollectedScores
 
 __all__ = ["collect", "score"]
 
@@ -60,7 +60,7 @@ def score(
     return _numbered(df, planned.inputs).mapInArrow(scores, types.StructType(fields))
 
 
-def collect(df: Any, choose: Callable[[Sequence[str]], Iterable[str]]) -> Collected:
+def collect(df: Any, choose: Callable[[Sequence[str]], Iterable[str]]) -> CollectedScores:
     """The sums of a DataFrame's scores, and the values of the columns that ``choose`` returns, in one pass.
 
     Spark's workers compute exact sums, so any partitions in any order give the same bits.  The values are stored on the
@@ -80,7 +80,7 @@ def collect(df: Any, choose: Callable[[Sequence[str]], Iterable[str]]) -> Collec
     packed = _numbered(df, names).mapInArrow(partial(_pack, names, columns), schema).persist(_disk())
     try:
         texts = (row["sums"] for row in packed.where("sums is not null").select("sums").toLocalIterator())
-        return Collected(unpack(texts, names), partial(_values, packed, columns), packed.unpersist)
+        return CollectedScores(unpack(texts, names), partial(_values, packed, columns), packed.unpersist)
     except BaseException:
         packed.unpersist()
         raise

@@ -199,7 +199,7 @@ def _with_columns(run: ScoreRun, options: ReportOptions) -> ScoreRun:
     keys = [column for column in (run.id_column, run.question_column) if column]
     columns = [*run.scores, *map(counts_column, run.counted), *keys, *options.by, *texts]
     # files of all rows are written part by part, each with all of its columns
-    return run.by_column(columns) if options.folder is None else run.held(columns)
+    return run.by_column(columns) if options.folder is None else run.in_memory(columns)
 
 
 def _spread(run: ScoreRun, names: Sequence[str]) -> pa.Table:

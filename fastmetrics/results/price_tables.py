@@ -30,8 +30,10 @@ def price_of(model: str, prices: Prices) -> Price:
     if model not in table:
         raise UnknownNameError(f"{where}: ", UnknownNameError.of("model", model, map(str, table)).message)
     entry = table[model]
-    found = [entry.get(name) if isinstance(entry, Mapping) else None for name in ("input", "output")]
-    if not all(isinstance(one, int | float) and not isinstance(one, bool) and 0 <= one < math.inf for one in found):
+    numbers = [entry.get(name) if isinstance(entry, Mapping) else None for name in ("input", "output")]
+    if not all(
+        isinstance(price, int | float) and not isinstance(price, bool) and 0 <= price < math.inf for price in numbers
+    ):
         expected = 'expected {"input": number, "output": number}, the price of a million tokens'
         raise FileFormatError(f"{where}: the price of {model!r}: {expected}")
     return Price(float(entry["input"]), float(entry["output"]))
@@ -45,9 +47,9 @@ def price_table(prices: Prices) -> Mapping[str, Any]:
     text, where = read_text(path), shown(path)
     try:
         is_json = without_compression(last_name(path))[0].endswith(".json")
-        found = json.loads(text) if is_json else tomllib.loads(text)
+        table = json.loads(text) if is_json else tomllib.loads(text)
     except (ValueError, RecursionError) as error:
         raise FileFormatError(f"{where}: not a table of prices: {error}") from error
-    if not isinstance(found, dict):
+    if not isinstance(table, dict):
         raise FileFormatError(f"{where}: expected a table of prices by model")
-    return found
+    return table

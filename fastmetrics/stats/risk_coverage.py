@@ -45,7 +45,7 @@ def risk_coverage(confidence: Any, quality: Any) -> pa.Table:
     )
     if len(sure) != len(good):
         raise ColumnError(f"columns differ in length: {len(sure):,} rows of confidence, {len(good):,} of quality")
-    rows = _Rows.of(sure, good)
+    rows = _RankedRows.of(sure, good)
     risks = np.concatenate([np.zeros(0), *_Curve().add(rows)])
     n = len(risks)
     return pa.table(
@@ -59,37 +59,37 @@ def risks(pairs: Pairs, budget: int = BUDGET) -> Iterator[Floats]:
     For more rows, the input is read repeatedly: once for each half a budget of rows, and at most seven more times to
     count the rows and choose the ranges.  The result does not depend on batches and their order.
     """
-    n, pieces = 0, list[_Rows]()
-    for rows in _read(pairs):
+    n, pieces = 0, list[_RankedRows]()
+    for rows in _rows_of(pairs):
         n += len(rows)
         pieces = [*pieces, rows] if n <= budget else []
     curve = _Curve()
     if n <= budget:
-        yield from curve.add(_Rows.join(pieces))
+        yield from curve.add(_RankedRows.join(pieces))
         return
     parts = -(-n // max(budget // 2, 1))
     ranks = sorted({n * part // parts for part in range(1, parts)})
-    ranked = order_statistics(lambda: (rows.confidence for rows in _read(pairs)), ranks, budget)
+    ranked = order_statistics(lambda: (rows.confidence for rows in _rows_of(pairs)), ranks, budget)
     cuts = [np.inf, *sorted({value for value in ranked.values() if np.isfinite(value)}, reverse=True), -np.inf]
     for high, low in itertools.pairwise(cuts):
         between, level = [], _Level()
-        for rows in _read(pairs):
+        for rows in _rows_of(pairs):
             level.add(rows.where(rows.confidence == high))
             between.append(rows.where((rows.confidence < high) & (rows.confidence > low)))
         yield from curve.add_level(level)
-        yield from curve.add(_Rows.join(between))
+        yield from curve.add(_RankedRows.join(between))
     level = _Level()
-    for rows in _read(pairs):
+    for rows in _rows_of(pairs):
         level.add(rows.where(rows.confidence == -np.inf))
     yield from curve.add_level(level)
 
 
-def _read(pairs: Pairs) -> Iterator[_Rows]:
-    return (_Rows.of(confidence, quality) for confidence, quality in pairs())
+def _rows_of(pairs: Pairs) -> Iterator[_RankedRows]:
+    return (_RankedRows.of(confidence, quality) for confidence, quality in pairs())
 
 
 @dataclass(frozen=True, eq=False)
-class _Rows:
+class _RankedRows:
     """Rows with a confidence and a loss, in units of 2⁻⁵², by its two halves."""
 
     confidence: Floats
@@ -97,7 +97,7 @@ class _Rows:
     lower: Ints
 
     @classmethod
-    def of(cls, confidence: Floats, quality: Floats) -> _Rows:
+    def of(cls, confidence: Floats, quality: Floats) -> _RankedRows:
         """The rows with both values; raises ``InputError`` for an invalid quality."""
         defined = ~(np.isnan(confidence) | np.isnan(quality))
         confidence, quality = confidence[defined] + 0.0, quality[defined]  # makes −0.0 equal to 0.0 bit by bit
@@ -108,16 +108,16 @@ class _Rows:
         return cls(confidence, units >> _HALF, units & ((1 << _HALF) - 1))
 
     @classmethod
-    def join(cls, pieces: list[_Rows]) -> _Rows:
+    def join(cls, pieces: list[_RankedRows]) -> _RankedRows:
         """All rows of the pieces."""
         pieces = [cls.of(np.zeros(0), np.zeros(0)), *pieces]
         return cls(
             *(np.concatenate([getattr(piece, name) for piece in pieces]) for name in ("confidence", "upper", "lower"))
         )
 
-    def where(self, keep: Flags) -> _Rows:
+    def where(self, keep: Flags) -> _RankedRows:
         """The selected rows."""
-        return _Rows(self.confidence[keep], self.upper[keep], self.lower[keep])
+        return _RankedRows(self.confidence[keep], self.upper[keep], self.lower[keep])
 
     def __len__(self) -> int:
         return len(self.confidence)
@@ -129,7 +129,7 @@ class _Level:
     def __init__(self) -> None:
         self.size = self.upper = self.lower = 0
 
-    def add(self, rows: _Rows) -> None:
+    def add(self, rows: _RankedRows) -> None:
         """Count further rows."""
         self.size += len(rows)
         self.upper += int(rows.upper.sum())
@@ -142,7 +142,7 @@ class _Curve:
     def __init__(self) -> None:
         self._rows = self._upper = self._lower = 0
 
-    def add(self, rows: _Rows) -> Iterator[Floats]:
+    def add(self, rows: _RankedRows) -> Iterator[Floats]:
         """The risks of further rows, all less confident than the rows before."""
         order = np.argsort(-rows.confidence, kind="stable")
         sorted_by = rows.confidence[order]

@@ -18,7 +18,6 @@ MOST = {
     "core": 8,
     "declaration": 1,
     "derive": 185,
-    "results": 403,
 }
 
 

@@ -18,7 +18,7 @@ import fastmetrics as fm
 from fastmetrics.errors import ColumnError, InputError, OptionError
 from fastmetrics.metrics.bleu import SMOOTHING
 from fastmetrics.metrics.corpus_chrf import chrf_of_sums
-from fastmetrics.stats.significance.sacrebleu_tests import Counted, Draws, paired_bootstrap
+from fastmetrics.stats.significance.sacrebleu_tests import Draws, SystemCounts, paired_bootstrap
 from tests.support.program import program
 
 WORDS = [*(f"w{n}" for n in range(40)), "the", "cat.", "(sat", "да", "中", "é", ""]
@@ -159,7 +159,7 @@ def test_sums_beyond_float32_precision_equal_numpy(seed, size, smoothed):
         found, narrow = chrf_of_sums(sums, beta=2, eps_smoothing=smoothed)
         return found.astype(np.float32) if narrow.all() else found
 
-    systems = [[Counted(one, value.score, scores)] for one, value in zip(counts, whole, strict=True)]
+    systems = [[SystemCounts(one, value.score, scores)] for one, value in zip(counts, whole, strict=True)]
     ours = paired_bootstrap(systems, 40, 9, 1)[1][0]
     assert (ours.score, ours.p, ours.mean, ours.ci) == tuple(
         getattr(theirs["m"], name) for name in ("score", "p_value", "mean", "ci")

@@ -29,7 +29,7 @@ class JudgedRows:
         self.ids: pa.Array | None = None
         if run.id_column is not None and self.axes:
             columns = [f"{axis}{ending}" for axis in self.axes for ending in ("", _STATUS, _REASON)]
-            loaded = run.held([run.id_column, *columns])
+            loaded = run.in_memory([run.id_column, *columns])
             self.ids = loaded.texts(run.id_column)
             self.id_column = run.id_column
             self.run: ScoreRun = loaded

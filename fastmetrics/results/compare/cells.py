@@ -62,7 +62,7 @@ class Cell:
         clusters = None if self.clusters is None else self.clusters[both]
         differences = Sample.between(x, y, clusters, self.bounds, self.rounding)
         drawn: dict[str, Any] = {"resamples": how.bootstrap, "seed": how.seed, "threads": how.threads}
-        found = mean_interval(differences, how.confidence, how.interval, **drawn)
+        interval = mean_interval(differences, how.confidence, how.interval, **drawn)
         rises, falls = int((y > x).sum()), int((y < x).sum())
         wins, losses = (falls, rises) if self.better == "lower" else (rises, falls)
         for test in how.tests:
@@ -80,10 +80,10 @@ class Cell:
                 mean_baseline=exact_mean(x),
                 mean_other=exact_mean(y),
                 delta=differences.mean,
-                low=found.low,
-                high=found.high,
-                interval=found.kind,
-                interval_note=found.note,
+                low=interval.low,
+                high=interval.high,
+                interval=interval.kind,
+                interval_note=interval.note,
                 n_clusters=None if differences.sizes is None else len(differences.sizes),
                 d_z=effect_size(differences),
                 wins=wins,
@@ -100,22 +100,22 @@ class Cell:
 
     def ranking(self, systems: Sequence[str], how: HowToCompare) -> Ranking:
         """The systems sorted by their means over the rows where all have a score, with letters by Tukey's test."""
-        known = ~np.isnan(self.scores).any(axis=0)
-        table = np.ascontiguousarray(self.scores[:, known].T)
-        clusters = None if self.clusters is None else self.clusters[known]
+        has_all = ~np.isnan(self.scores).any(axis=0)
+        table = np.ascontiguousarray(self.scores[:, has_all].T)
+        clusters = None if self.clusters is None else self.clusters[has_all]
         means = [exact_mean(column) for column in table.T]
         sign = 1 if self.better == "lower" else -1
         order = sorted(range(len(systems)), key=lambda at: (sign * means[at] if len(table) else 0, at))
         p = tukey_p(table, how.resamples, how.seed, how.threads, clusters)
         alpha = 1 - how.confidence
-        letters = compact_letters(len(order), lambda one, other: bool(p[order[one], order[other]] <= alpha))
+        letters = compact_letters(len(order), lambda first, second: bool(p[order[first], order[second]] <= alpha))
         return Ranking(
             metric=self.metric,
             n=len(table),
             systems=[systems[at] for at in order],
             means=[means[at] for at in order],
             letters=letters,
-            p=[[float(p[one, other]) for other in order] for one in order],
+            p=[[float(p[first, second]) for second in order] for first in order],
         )
 
 
@@ -198,8 +198,8 @@ class UnpairedCell:
             yield from self._pair((systems[a], systems[b]), samples[a], samples[b], how)
 
     def _sample(self, scores: Floats) -> Sample:
-        known = ~np.isnan(scores)
-        return Sample.of(scores[known], None if self.clusters is None else self.clusters[known], self.bounds)
+        has_score = ~np.isnan(scores)
+        return Sample.of(scores[has_score], None if self.clusters is None else self.clusters[has_score], self.bounds)
 
     def _pair(self, names: tuple[str, str], first: Sample, second: Sample, how: HowToCompare) -> Iterator[Compared]:
         from scipy.special import stdtrit

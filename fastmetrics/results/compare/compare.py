@@ -171,16 +171,16 @@ def compare(
     counted = [name for name in names if name not in opened[0].scores]
     columns = [counts_column(name) if name in counted else name for name in names]
     keys = [name for run in opened for name in (run.id_column, run.question_column, run.repeat_column, on) if name]
-    held = [run.by_column([*columns, *keys, *beside]) for run in opened]
-    notes = check_settings(held, names, allow_differences)
+    loaded = [run.by_column([*columns, *keys, *beside]) for run in opened]
+    notes = check_settings(loaded, names, allow_differences)
     if unpaired:
         check_unpaired(on, by_position, segments, counted)
-        paired = unpaired_runs(held)
+        paired = unpaired_runs(loaded)
     else:
-        paired = pair_runs(held, on, by_position, allow_differences, repeats=True)
+        paired = pair_runs(loaded, on, by_position, allow_differences, repeats=True)
     side = None if segments is None else _side_table(paired, segments, on)
     clusters = None if cluster is None else cluster_numbers(cluster, _column(paired, cluster, side))
-    stored = first_declared(held)
+    stored = first_declared(loaded)
     ways = directions(names, stored, better or {})
     bounds = declared_bounds(names, stored)
     parts = _Parts(
@@ -188,22 +188,22 @@ def compare(
         paired if "sequential" in (interval, *how.tests) else None,
     )
     if correction != "none":
-        pairs = len(held) * (len(held) - 1) // 2
+        pairs = len(loaded) * (len(loaded) - 1) // 2
         how = replace(how, family=max(1, len(names) * len(parts) * pairs))
     comparisons = RecordsMaker(Compared)
     rankings: list[Ranking] = []
-    systems = [run.name for run in held]
-    lacking = {run.name: queries for run in held if (queries := run.missing_queries) is not None}
+    systems = [run.name for run in loaded]
+    lacking = {run.name: queries for run in loaded if (queries := run.missing_queries) is not None}
     for name in names:
         for cell in _cells(paired, name, name in counted, ways[name], bounds.get(name), parts, clusters, unpaired):
-            comparisons.add(_with_missing(one, lacking) for one in cell.compared(systems, how))
-            if len(held) > 2 and isinstance(cell, Cell) and cell.segment is None:
+            comparisons.add(_with_missing(pair, lacking) for pair in cell.compared(systems, how))
+            if len(loaded) > 2 and isinstance(cell, Cell) and cell.segment is None:
                 rankings.append(cell.ranking(systems, how))
     return Comparison(
         systems=systems,
         joined_by=paired.joined_by,
         repeats=repeat_parts(paired, [name for name in names if name not in counted]),
-        n_rows={run.name: int((rows >= 0).sum()) for run, rows in zip(held, paired.rows, strict=True)},
+        n_rows={run.name: int((rows >= 0).sum()) for run, rows in zip(loaded, paired.rows, strict=True)},
         comparisons=_corrected(comparisons.records(), correction),
         rankings=rankings,
         better=ways,
@@ -242,12 +242,12 @@ class _Parts:
             yield name, rows if self.arrived is None else self.arrived.by_arrival(rows)
 
 
-def _with_missing(one: Compared, lacking: Mapping[str, MissingQueries]) -> Compared:
+def _with_missing(pair: Compared, lacking: Mapping[str, MissingQueries]) -> Compared:
     """The comparison with the numbers of judged queries that its runs lack."""
-    if one.segment is not None or not lacking:
-        return one
-    first, second = (lacking[name].count if name in lacking else None for name in (one.baseline, one.other))
-    return replace(one, n_missing_baseline=first, n_missing_other=second)
+    if pair.segment is not None or not lacking:
+        return pair
+    first, second = (lacking[name].count if name in lacking else None for name in (pair.baseline, pair.other))
+    return replace(pair, n_missing_baseline=first, n_missing_other=second)
 
 
 def baseline_first(runs: list[ScoreRun], baseline: str | None) -> list[ScoreRun]:
@@ -301,10 +301,10 @@ def _segment_notes(paired: PairedRuns, groupings: Sequence[Sequence[str]], own: 
 def _groupings(by: Any) -> list[list[str]]:
     if by is None or isinstance(by, str):
         return [distinct(by)] if by else []
-    nested = [one for one in by if not isinstance(one, str)]
+    nested = [columns for columns in by if not isinstance(columns, str)]
     if not nested:
         return [distinct(by)] if len(by) else []
-    return list(map(list, dict.fromkeys(tuple(distinct(one)) for one in by)))
+    return list(map(list, dict.fromkeys(tuple(distinct(columns)) for columns in by)))
 
 
 def _side_table(paired: PairedRuns, table: Any, on: str | None) -> tuple[ScoreRun, Ints]:

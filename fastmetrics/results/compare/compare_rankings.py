@@ -12,7 +12,7 @@ from fastmetrics.errors import InputError, OptionError
 from fastmetrics.results.compare.compare import compare
 from fastmetrics.results.compare.comparison import Comparison
 from fastmetrics.retrieval.judgements import judgements
-from fastmetrics.retrieval.measures import measures as named
+from fastmetrics.retrieval.measures import measures as measures_of
 from fastmetrics.retrieval.rank import MEASURES, rank
 from fastmetrics.tables.remote.addresses import last_name, shown
 
@@ -80,9 +80,9 @@ def compare_rankings(
     Sources: trec_eval 10; Smucker, Allan and Carterette 2007; Carterette 2012.
     """
     cores(threads)  # checked before any input is read
-    given = dict(runs) if isinstance(runs, Mapping) else _by_name(runs)
-    if len(given) < 2:
-        raise InputError(f"a comparison needs at least two runs, got {'one' if given else 'none'}")
+    rankings = dict(runs) if isinstance(runs, Mapping) else _by_name(runs)
+    if len(rankings) < 2:
+        raise InputError(f"a comparison needs at least two runs, got {'one' if rankings else 'none'}")
     judged = judgements(qrels, duplicates)
     results = {
         name: rank(
@@ -96,19 +96,19 @@ def compare_rankings(
             depth=depth,
             threads=threads,
         )
-        for name, run in given.items()
+        for name, run in rankings.items()
     }
     return compare(
         results,
         baseline=baseline,
-        metrics=[one.name for one in named(measures)],
+        metrics=[measure.name for measure in measures_of(measures)],
         tests=tests,
         correction=correction,
         resamples=resamples,
         bootstrap=bootstrap,
         confidence=confidence,
         interval=interval,
-        better={one.name: one.family.better for one in named(measures) if one.family.better},
+        better={measure.name: measure.family.better for measure in measures_of(measures) if measure.family.better},
         seed=seed,
         threads=threads,
     )

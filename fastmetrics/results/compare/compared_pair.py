@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -71,6 +72,36 @@ class Ranking:
     p: Sequence[Sequence[float]]
 
 
-def least_rows(one: Compared) -> int:
+def least_rows(pair: Compared) -> int:
     """The paired rows; of independent runs, the rows of the smaller one."""
-    return one.n_paired or min(one.n_only_baseline, one.n_only_other)
+    return pair.n_paired or min(pair.n_only_baseline, pair.n_only_other)
+
+
+def could_turn(pair: Compared, bounds: tuple[float, float] | None) -> str | None:
+    """The note if the rows with one score only could reverse Δ, for any values of the missing scores."""
+    alone = pair.n_only_baseline + pair.n_only_other
+    if not alone or not pair.n_paired or pair.delta == 0:
+        return None
+    where = f"{pair.metric}{'' if pair.segment is None else f' ({pair.segment})'}, {pair.other} against {pair.baseline}"
+    counts = (
+        f"{pair.n_only_baseline:,} rows with a score of {pair.baseline} alone, {pair.n_only_other:,} of {pair.other}"
+    )
+    if bounds is None or not all(map(math.isfinite, bounds)):
+        return f"{where}: {counts}; they could reverse Δ"
+    low, high = (_extreme(pair, bounds[0], bounds[1]), _extreme(pair, bounds[1], bounds[0]))
+    if low * high > 0:
+        return None
+    return f"{where}: {counts}; they could reverse Δ, to between {low:+.4f} and {high:+.4f}"
+
+
+def _extreme(pair: Compared, missing_other: float, missing_baseline: float) -> float:
+    """Δ over all rows with any score if the missing scores had these values."""
+    total = pair.n_paired * pair.delta
+    for alone, paired_mean, all_mean, sign, missing in (
+        (pair.n_only_baseline, pair.mean_baseline, pair.all_baseline, -1, missing_other),
+        (pair.n_only_other, pair.mean_other, pair.all_other, 1, missing_baseline),
+    ):
+        if alone:
+            mean_alone = (all_mean * (pair.n_paired + alone) - paired_mean * pair.n_paired) / alone
+            total += sign * alone * (mean_alone - missing)
+    return total / (pair.n_paired + pair.n_only_baseline + pair.n_only_other)

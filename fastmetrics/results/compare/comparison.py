@@ -17,10 +17,9 @@ from fastmetrics.core.missing_queries import MissingQueries
 from fastmetrics.core.records import Mapped, Records
 from fastmetrics.declaration.metric import Better
 from fastmetrics.results.compare import comparison_tables as cells
-from fastmetrics.results.compare.compared_pair import Compared, Ranking, least_rows
+from fastmetrics.results.compare.compared_pair import Compared, Ranking, could_turn, least_rows
 from fastmetrics.results.compare.comparison_tables import latex_table
 from fastmetrics.results.compare.repeat_variance import RepeatParts, repeat_grid
-from fastmetrics.results.compare.unpaired_rows import could_turn
 from fastmetrics.results.rows.segments import worst_first
 from fastmetrics.stats.intervals.interval_notes import MARK, interval_notes
 
@@ -68,9 +67,9 @@ class Comparison(Shown, Sequence[Compared]):
         """The comparison at a position, or the first one of a metric over all rows; raises ``KeyError``."""
         if not isinstance(key, str):
             return self.comparisons[key]
-        for one in self._whole:
-            if one.metric == key:
-                return one
+        for pair in self._whole:
+            if pair.metric == key:
+                return pair
         raise KeyError(key)
 
     @property
@@ -83,17 +82,17 @@ class Comparison(Shown, Sequence[Compared]):
         """The significance level: 1 − confidence."""
         return 1 - self.confidence
 
-    def verdict(self, one: Compared) -> str:
+    def verdict(self, pair: Compared) -> str:
         """``better``, ``worse`` (``higher``, ``lower`` without a declared direction) or ``–`` if not significant.
 
         With a margin, a difference that is not significant is ``equivalent`` if it is shown to lie within the margin,
         or ``not worse`` if it is shown not to be worse by the margin.
         """
-        if math.isnan(one.p_corrected) or one.p_corrected > self.alpha or one.delta == 0:
-            shown = (("equivalent", one.p_equivalent), ("not worse", one.p_not_worse))
+        if math.isnan(pair.p_corrected) or pair.p_corrected > self.alpha or pair.delta == 0:
+            shown = (("equivalent", pair.p_equivalent), ("not worse", pair.p_not_worse))
             return next((word for word, p in shown if p is not None and p <= self.alpha), "–")
         words = {"higher": ("better", "worse"), "lower": ("worse", "better"), None: ("higher", "lower")}
-        return words[self.better[one.metric]][0 if one.delta > 0 else 1]
+        return words[self.better[pair.metric]][0 if pair.delta > 0 else 1]
 
     @property
     def notes(self) -> list[str]:
@@ -115,7 +114,7 @@ class Comparison(Shown, Sequence[Compared]):
             )
         notes += [] if self.unpaired else self._turned()
         segments = self._once.at(self._once.given("segment"))
-        small = sum(least_rows(one) < _FEW for one in segments)
+        small = sum(least_rows(pair) < _FEW for pair in segments)
         notes += [f"* fewer than {_FEW} rows: {small:,} segment{'s' * (small != 1)}"] if small else []
         undefined = self.comparisons.at(np.isnan(self.comparisons.numbers("p"))).distinct("test", "metric")
         odd = [metric for test, metric in undefined if test == "mcnemar" and metric not in self.counted]
@@ -136,7 +135,7 @@ class Comparison(Shown, Sequence[Compared]):
     def _turned(self) -> list[str]:
         """The differences that unpaired rows could reverse: the first ones, and the number of the others."""
         alone = self._once.numbers("n_only_baseline") + self._once.numbers("n_only_other")
-        texts = (could_turn(one, self.bounds.get(one.metric)) for one in self._once.at(alone > 0))
+        texts = (could_turn(pair, self.bounds.get(pair.metric)) for pair in self._once.at(alone > 0))
         turned = filter(None, texts)
         notes = list(islice(turned, _NOTED))
         more = sum(1 for _ in turned)
@@ -154,7 +153,7 @@ class Comparison(Shown, Sequence[Compared]):
     def _figures(self) -> dict[str, Any]:
         return {
             "comparisons": Mapped(self._row, self.comparisons),
-            "rankings": [asdict(one) for one in self.rankings],
+            "rankings": [asdict(ranking) for ranking in self.rankings],
             **({"repeats": [asdict(parts) for parts in self.repeats]} if self.repeats else {}),
             "systems": list(self.systems),
             "correction": self.correction,
@@ -167,13 +166,13 @@ class Comparison(Shown, Sequence[Compared]):
             "notes": self.notes,
         }
 
-    def _row(self, one: Compared) -> dict[str, Any]:
+    def _row(self, pair: Compared) -> dict[str, Any]:
         """The figures of a comparison by name, with its verdict and the direction of the metric."""
-        return {**one.to_dict(), "verdict": self.verdict(one), "better": self.better[one.metric]}
+        return {**pair.to_dict(), "verdict": self.verdict(pair), "better": self.better[pair.metric]}
 
     def to_arrow(self) -> pa.Table:
         """One row per comparison, with the columns of ``comparisons`` in the JSON."""
-        names = [one.name for one in fields(Compared) if not one.name.startswith("all_")]
+        names = [field.name for field in fields(Compared) if not field.name.startswith("all_")]
         columns = {name: self.comparisons.column(name) for name in names}
         columns["segment"] = columns["segment"].cast(pa.string())
         better = self.comparisons.kinds("metric")
@@ -202,10 +201,10 @@ class Comparison(Shown, Sequence[Compared]):
         whole = list(self._once.at(~self._once.given("segment")))
         means: dict[tuple[str, str], float] = {}
         rows: dict[str, str] = {}
-        for one in reversed(whole):
-            means |= {(one.baseline, one.metric): one.mean_baseline, (one.other, one.metric): one.mean_other}
-            alone = one.n_only_baseline + one.n_only_other
-            rows[one.metric] = cells.rows(one) + ("*" if alone and not self.unpaired else "")
+        for pair in reversed(whole):
+            means |= {(pair.baseline, pair.metric): pair.mean_baseline, (pair.other, pair.metric): pair.mean_other}
+            alone = pair.n_only_baseline + pair.n_only_other
+            rows[pair.metric] = cells.rows(pair) + ("*" if alone and not self.unpaired else "")
         for ranking in self.rankings:
             means |= {
                 (system, ranking.metric): mean for system, mean in zip(ranking.systems, ranking.means, strict=True)
@@ -213,12 +212,12 @@ class Comparison(Shown, Sequence[Compared]):
             others = any(count != ranking.n for count in self.n_rows.values())
             rows[ranking.metric] = number(ranking.n) + ("*" if others else "")
         beaten: dict[tuple[str, str], list[str]] = {}
-        for one in whole:
-            verdict = self.verdict(one)
+        for pair in whole:
+            verdict = self.verdict(pair)
             if verdict in ("better", "higher"):
-                beaten.setdefault((one.other, one.metric), []).append(one.baseline)
+                beaten.setdefault((pair.other, pair.metric), []).append(pair.baseline)
             elif verdict in ("worse", "lower"):
-                beaten.setdefault((one.baseline, one.metric), []).append(one.other)
+                beaten.setdefault((pair.baseline, pair.metric), []).append(pair.other)
         lacking = [f"{name}: {queries.brief}" for name, queries in self.missing_queries.items() if queries.count]
         kinds = [note for note in self._intervals(" of differences") if not note.startswith(MARK)]
         lacking += [
@@ -227,7 +226,7 @@ class Comparison(Shown, Sequence[Compared]):
         ]
         if any(count.endswith("*") for count in rows.values()):
             lacking.append("* some systems have scores of other rows too")
-        metrics = list(dict.fromkeys(one.metric for one in whole))
+        metrics = list(dict.fromkeys(pair.metric for pair in whole))
         return latex_table(self.systems, metrics, means, beaten, rows, lacking)
 
     def remarks(self) -> Sequence[str]:
@@ -238,25 +237,25 @@ class Comparison(Shown, Sequence[Compared]):
         """Differences with their intervals, counts, segments (worst first), rankings, and variances of repeats."""
         whole = list(self._whole)
         several = len(self.systems) > 2
-        found = [self._differences(whole, several), self._counts(whole, several)]
-        found += [self._segments(metric) for metric in self.better if self.comparisons.given("segment").any()]
-        return [*found, *map(_ranked, self.rankings), *([repeat_grid(self.repeats)] if self.repeats else [])]
+        grids = [self._differences(whole, several), self._counts(whole, several)]
+        grids += [self._segments(metric) for metric in self.better if self.comparisons.given("segment").any()]
+        return [*grids, *map(_ranked, self.rankings), *([repeat_grid(self.repeats)] if self.repeats else [])]
 
     def _differences(self, whole: Sequence[Compared], several: bool) -> Grid:
-        tests = len({one.test for one in whole}) > 1
+        tests = len({pair.test for pair in whole}) > 1
         first = ("metric", *(("baseline", "other") if several else self.systems), "Δ")
         header = (*first, "interval", *(("test",) if tests else ()), "p", "verdict")
         rows = [
             (
-                one.metric,
-                *((one.baseline, one.other) if several else map(number, (one.mean_baseline, one.mean_other))),
-                cells.signed(one.delta),
-                _interval(one),
-                *((one.test,) if tests else ()),
-                cells.p_value(one.p_corrected),
-                self.verdict(one),
+                pair.metric,
+                *((pair.baseline, pair.other) if several else map(number, (pair.mean_baseline, pair.mean_other))),
+                cells.signed(pair.delta),
+                _interval(pair),
+                *((pair.test,) if tests else ()),
+                cells.p_value(pair.p_corrected),
+                self.verdict(pair),
             )
-            for one in whole
+            for pair in whole
         ]
         return Grid(header, rows)
 
@@ -264,26 +263,26 @@ class Comparison(Shown, Sequence[Compared]):
         lacking = ("missing base", "missing other") if self.missing_queries else ()
         header = ("metric", *(("baseline", "other") if several else ()), "n", "only base", "only other", *lacking)
         rows = []
-        for one in {(o.metric, o.baseline, o.other): o for o in whole}.values():
-            pair = (one.baseline, one.other) if several else ()
-            counts = map(number, (one.n_paired, one.n_only_baseline, one.n_only_other))
-            absent = map(cells.counted, (one.n_missing_baseline, one.n_missing_other) if lacking else ())
-            won = "–" if one.wins is None else f"{one.wins:,}/{one.ties:,}/{one.losses:,}"
-            rows.append((one.metric, *pair, *counts, *absent, won, number(one.d_z), number(one.detectable)))
+        for pair in {(o.metric, o.baseline, o.other): o for o in whole}.values():
+            names = (pair.baseline, pair.other) if several else ()
+            counts = map(number, (pair.n_paired, pair.n_only_baseline, pair.n_only_other))
+            absent = map(cells.counted, (pair.n_missing_baseline, pair.n_missing_other) if lacking else ())
+            won = "–" if pair.wins is None else f"{pair.wins:,}/{pair.ties:,}/{pair.losses:,}"
+            rows.append((pair.metric, *names, *counts, *absent, won, number(pair.d_z), number(pair.detectable)))
         return Grid((*header, "won/tied/lost", "d_z", "detectable"), rows)
 
     def _segments(self, metric: str) -> Grid:
         """The segments of a metric, worst for the other system first; small segments are marked."""
         several = len(self.systems) > 2
 
-        def row(one: Compared) -> tuple[str, ...]:
+        def row(pair: Compared) -> tuple[str, ...]:
             return (
-                str(one.segment),
-                *((one.baseline, one.other) if several else map(number, (one.mean_baseline, one.mean_other))),
-                cells.signed(one.delta),
-                _interval(one),
-                cells.rows(one) + ("*" if least_rows(one) < _FEW else ""),
-                self.verdict(one),
+                str(pair.segment),
+                *((pair.baseline, pair.other) if several else map(number, (pair.mean_baseline, pair.mean_other))),
+                cells.signed(pair.delta),
+                _interval(pair),
+                cells.rows(pair) + ("*" if least_rows(pair) < _FEW else ""),
+                self.verdict(pair),
             )
 
         metrics, names = self._once.kinds("metric")
@@ -299,5 +298,5 @@ def _ranked(ranking: Ranking) -> Grid:
     return Grid((f"{ranking.metric}, {ranking.n:,} rows of all", "mean", "group"), rows)
 
 
-def _interval(one: Compared) -> str:
-    return cells.bounds(one.low, one.high, "" if one.interval_note is None else MARK)
+def _interval(pair: Compared) -> str:
+    return cells.bounds(pair.low, pair.high, "" if pair.interval_note is None else MARK)

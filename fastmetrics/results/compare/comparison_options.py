@@ -74,10 +74,10 @@ def how_to_compare(
     unpaired: bool,
 ) -> HowToCompare:
     """The settings, checked; raises ``OptionError`` and ``UnknownNameError``."""
-    chosen, known = distinct(tests), UNPAIRED_TESTS if unpaired else TESTS
+    chosen, allowed = distinct(tests), UNPAIRED_TESTS if unpaired else TESTS
     for name in chosen:
-        if name not in known:
-            raise UnknownNameError.of("test", name, known)
+        if name not in allowed:
+            raise UnknownNameError.of("test", name, allowed)
     if margin is not None:
         argument("margin", margin, Real(0.0, 1e300, above=True))
     if unpaired and interval not in ("auto", "t"):
@@ -88,5 +88,5 @@ def how_to_compare(
     argument("interval", interval, Choice(*INTERVALS, SEQUENTIAL))
     argument("seed", seed, Seed)
     cores(threads)
-    chosen = chosen or [known[0]]
+    chosen = chosen or [allowed[0]]
     return HowToCompare(chosen, resamples, bootstrap, confidence, interval, seed, threads, margin)

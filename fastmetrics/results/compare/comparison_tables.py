@@ -18,9 +18,9 @@ def counted(count: int | None) -> str:
     return "–" if count is None else number(count)
 
 
-def rows(one: Compared) -> str:
+def rows(pair: Compared) -> str:
     """The number of paired rows, or of both systems' rows if they are independent."""
-    return number(one.n_paired) if one.n_paired else f"{one.n_only_baseline:,} + {one.n_only_other:,}"
+    return number(pair.n_paired) if pair.n_paired else f"{pair.n_only_baseline:,} + {pair.n_only_other:,}"
 
 
 def signed(value: float) -> str:
@@ -66,7 +66,9 @@ def latex_table(
     lines = [f"\\begin{{tabular}}{{ll{'r' * len(metrics)}}}", "\\hline"]
     lines += [" & ".join(["", "System", *map(_escaped, metrics)]) + " \\\\", "\\hline"]
     for name in systems:
-        cells = [_cell(means[name, one], [marks[other] for other in beaten.get((name, one), ())]) for one in metrics]
+        cells = [
+            _cell(means[name, metric], [marks[other] for other in beaten.get((name, metric), ())]) for metric in metrics
+        ]
         lines.append(" & ".join([marks[name], _escaped(name), *cells]) + " \\\\")
     lines += ["\\hline", " & ".join(["", "$n$", *(_escaped(rows[metric]) for metric in metrics)]) + " \\\\"]
     wide = f"\\multicolumn{{{2 + len(metrics)}}}{{l}}"

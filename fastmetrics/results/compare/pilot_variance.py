@@ -85,12 +85,14 @@ def _paired_pilot(paired: PairedRuns, metric: str, groups: Any) -> Pilot:
     both = ~np.isnan(a) & ~np.isnan(b)
     differences = b[both] - a[both]
     answers = [None if run is None else run.scores(metric) for run in paired.repeated]
-    within = [0.0 if one is None else one.within for one in answers]
-    noise = sum(0.0 if one is None else one.within * float(np.mean(1.0 / one.counts)) for one in answers)
+    within = [0.0 if repeated is None else repeated.within for repeated in answers]
+    noise = sum(
+        0.0 if repeated is None else repeated.within * float(np.mean(1.0 / repeated.counts)) for repeated in answers
+    )
     between = max(variance(differences) - noise, 0.0) if len(differences) > 1 else math.nan
     effect, size = _design(differences, None if groups is None else groups[both])
     parts = DifferenceVariance(between, within[0], within[1], effect, size)
-    return _checked(Pilot(metric, parts, len(differences), separated=all(one is not None for one in answers)))
+    return _checked(Pilot(metric, parts, len(differences), separated=all(repeated is not None for repeated in answers)))
 
 
 def _of_one(
@@ -99,20 +101,20 @@ def _of_one(
     names = _names([run], metrics, cluster)
     key = on or run.id_column
     beside = [name for name in (key, run.question_column, run.repeat_column, cluster) if name]
-    held = run.by_column([*names, *beside])
-    answers = None if key is None else repeated_run(held, key)
-    whole = held if answers is None else answers.reduced()
+    loaded = run.by_column([*names, *beside])
+    answers = None if key is None else repeated_run(loaded, key)
+    whole = loaded if answers is None else answers.reduced()
     groups = None if cluster is None else cluster_numbers(cluster, whole.column(cluster, "to cluster rows by"))
     pilots = []
     for name in names:
         values = whole.values(name)
-        known = np.isfinite(values)
-        means = values[known]
+        has_score = np.isfinite(values)
+        means = values[has_score]
         own, within = variance(means), 0.0
         if answers is not None:
             scores = answers.scores(name)
             own, within = scores.between, scores.within
-        effect, size = _design(means, None if groups is None else groups[known])
+        effect, size = _design(means, None if groups is None else groups[has_score])
         parts = DifferenceVariance(2 * (1 - correlation) * own, within, within, effect, size)
         pilots.append(_checked(Pilot(name, parts, len(means), separated=answers is not None)))
     assumed = f"the other system is assumed to vary as much, with correlation {correlation:g}"
@@ -153,8 +155,8 @@ def with_given(pilot: Pilot, between: float | None, within: Any, repeats: int) -
         both = [within, within] if isinstance(within, int | float) else list(within)
         if len(both) != 2:
             raise OptionError(Argument("within", within), ": expected one variance, or one for each of two systems")
-        for one in both:
-            argument("within", one, Real(0.0, MOST))
+        for variance in both:
+            argument("within", variance, Real(0.0, MOST))
         if not pilot.separated and between is None and pilot.n is not None:
             parts = replace(parts, between=max(parts.between - sum(both), 0.0))
         parts = replace(parts, within_baseline=float(both[0]), within_other=float(both[1]))

@@ -179,10 +179,10 @@ def power(
     pilots, notes = pilots_of(pilot, listed(metrics), cluster, (baseline, other), on, system, correlation)
     plans = []
     for measured in pilots:
-        known = with_given(measured, between, within, repeats)
-        is_separated = known.variance.within_baseline + known.variance.within_other > 0
+        planned = with_given(measured, between, within, repeats)
+        is_separated = planned.variance.within_baseline + planned.variance.within_other > 0
         sizes = _REPEATS if is_separated and repeats == 1 else [repeats]
-        plans += [_plan(known, size, delta, n, power, confidence) for size in sizes]
+        plans += [_plan(planned, size, delta, n, power, confidence) for size in sizes]
     return PowerReport(plans, power, confidence, "n" if n is None else "delta", notes)
 
 

@@ -28,7 +28,12 @@ from fastmetrics.results.rows.pairing import PairedRuns, check_settings, pair_ru
 from fastmetrics.results.runs.open_runs import open_runs
 from fastmetrics.results.runs.score_run import ScoreRun
 from fastmetrics.results.runs.shared_metrics import shared_metrics
-from fastmetrics.stats.significance.sacrebleu_tests import Counted, PairedScore, paired_bootstrap, paired_randomisation
+from fastmetrics.stats.significance.sacrebleu_tests import (
+    PairedScore,
+    SystemCounts,
+    paired_bootstrap,
+    paired_randomisation,
+)
 
 _METRICS = ("corpus_bleu", "corpus_chrf", "corpus_chrf++")
 _SAMPLES = {"bs": 1_000, "ar": 10_000}
@@ -56,18 +61,18 @@ class SacrebleuPaired(Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """``{"test", "metrics": [{"metric", "name", "signature", "systems": [{"system", "score", "p", …}]}]}``."""
-        told = [
+        tables = [
             {
                 "metric": metric,
                 "name": name,
                 "signature": signature,
-                "systems": [{"system": s, **asdict(one)} for s, one in zip(self.systems, row, strict=True)],
+                "systems": [{"system": s, **asdict(score)} for s, score in zip(self.systems, row, strict=True)],
             }
             for metric, name, signature, row in zip(
                 self.metrics, self.names, self.signatures, self.results, strict=True
             )
         ]
-        return {"test": self.test, "baseline": self.systems[0], "metrics": told, "notes": list(self.notes)}
+        return {"test": self.test, "baseline": self.systems[0], "metrics": tables, "notes": list(self.notes)}
 
     def to_markdown(self) -> str:
         """The table in GitHub's Markdown, and the signatures as a list."""
@@ -84,12 +89,15 @@ class SacrebleuPaired(Shown):
 
     def remarks(self) -> list[str]:
         """The signatures, and differences between the runs."""
-        return [*(f"{name}|{said}" for name, said in zip(self.names, self.signatures, strict=True)), *self.notes]
+        return [
+            *(f"{name}|{signature}" for name, signature in zip(self.names, self.signatures, strict=True)),
+            *self.notes,
+        ]
 
 
-def _cells(one: PairedScore) -> tuple[str, str]:
-    around = "" if one.mean is None else f" ({one.mean:.1f} ± {one.ci:.1f})"
-    return f"{one.score:.1f}{around}", "" if one.p is None else f"{one.p:.4f}"
+def _cells(score: PairedScore) -> tuple[str, str]:
+    around = "" if score.mean is None else f" ({score.mean:.1f} ± {score.ci:.1f})"
+    return f"{score.score:.1f}{around}", "" if score.p is None else f"{score.p:.4f}"
 
 
 def sacrebleu_paired(
@@ -160,50 +168,55 @@ def sacrebleu_paired(
     chosen, workers = _seed(seed), cores(threads)
     opened = baseline_first(open_runs(runs, system), baseline)
     names = _metrics(opened, listed(metrics))
-    keys = [one for run in opened for one in (run.id_column, run.question_column, on) if one]
-    held = [run.by_column([*map(counts_column, names), *keys]) for run in opened]
-    notes = check_settings(held, names, allow_differences)
-    paired = pair_runs(held, on, by_position, allow_differences)
+    keys = [column for run in opened for column in (run.id_column, run.question_column, on) if column]
+    loaded = [run.by_column([*map(counts_column, names), *keys]) for run in opened]
+    notes = check_settings(loaded, names, allow_differences)
+    paired = pair_runs(loaded, on, by_position, allow_differences)
     counts = [_whole_files(paired, name) for name in names]
-    scores = [parse(held[0].spec(name)) for name in names]
-    counted = [[_counted(score, one[at]) for score, one in zip(scores, counts, strict=True)] for at in range(len(held))]
+    scores = [parse(loaded[0].spec(name)) for name in names]
+    counted = [
+        [_counted(score, of_metric[at]) for score, of_metric in zip(scores, counts, strict=True)]
+        for at in range(len(loaded))
+    ]
     n = samples or _SAMPLES[test]
     if test == "bs":
-        found = paired_bootstrap(counted, n, chosen, workers)
+        results = paired_bootstrap(counted, n, chosen, workers)
     else:
-        found = paired_randomisation(counted, n, chosen, workers, confidence_samples)
+        results = paired_randomisation(counted, n, chosen, workers, confidence_samples)
     updates = {"seed": str(chosen), test: n, **({"bs": confidence_samples} if confidence_samples else {})}
-    told = [_told(score, one[0], updates) for score, one in zip(scores, counts, strict=True)]
+    described = [
+        _name_and_signature(score, of_metric[0], updates) for score, of_metric in zip(scores, counts, strict=True)
+    ]
     return SacrebleuPaired(
         test,
-        [run.name for run in held],
+        [run.name for run in loaded],
         names,
-        [name for name, _ in told],
-        [said for _, said in told],
-        [list(row) for row in zip(*found, strict=True)],
+        [name for name, _ in described],
+        [signature for _, signature in described],
+        [list(row) for row in zip(*results, strict=True)],
         [*notes, *paired.notes],
     )
 
 
-def _seed(given: int | None) -> int:
+def _seed(seed: int | None) -> int:
     """The given seed, or that of the environment; raises ``OptionError`` for a seed that sacreBLEU ignores."""
-    if given is not None:
-        return int(argument("seed", given, _SEED))
-    said = os.environ.get(_SEED_VARIABLE, "12345")
-    if not said.isdecimal() or not 0 < int(said) < 2**31:
-        raise OptionError(f"{_SEED_VARIABLE}={said}: expected an integer of at least 1, for reproducible numbers")
-    return int(said)
+    if seed is not None:
+        return int(argument("seed", seed, _SEED))
+    text = os.environ.get(_SEED_VARIABLE, "12345")
+    if not text.isdecimal() or not 0 < int(text) < 2**31:
+        raise OptionError(f"{_SEED_VARIABLE}={text}: expected an integer of at least 1, for reproducible numbers")
+    return int(text)
 
 
-def _metrics(runs: Sequence[ScoreRun], asked: Sequence[str]) -> list[str]:
+def _metrics(runs: Sequence[ScoreRun], requested: Sequence[str]) -> list[str]:
     """The metrics to test: the requested ones, or all of sacreBLEU's for which every run has counts."""
-    found = shared_metrics(runs, asked, counted=True) if asked else []
-    for name in found:
+    names = shared_metrics(runs, requested, counted=True) if requested else []
+    for name in names:
         if not _is_tested(runs[0], name):
             raise OptionError(f"sacreBLEU cannot test {name}; it tests {', '.join(_METRICS)}")
-    known = [run.counted for run in runs]
-    found = found or [name for name in known[0] if all(name in some for some in known) and _is_tested(runs[0], name)]
-    return found or shared_metrics(runs, [_METRICS[0]], counted=True)
+    stored = [run.counted for run in runs]
+    names = names or [name for name in stored[0] if all(name in some for some in stored) and _is_tested(runs[0], name)]
+    return names or shared_metrics(runs, [_METRICS[0]], counted=True)
 
 
 def _is_tested(run: ScoreRun, name: str) -> bool:
@@ -213,12 +226,12 @@ def _is_tested(run: ScoreRun, name: str) -> bool:
 def _whole_files(paired: PairedRuns, name: str) -> Ints:
     """The counts of each run and row in the baseline's order; raises ``InputError`` if a run lacks some of them."""
     counts, has = paired.counts(name)
-    for run, known in zip(paired.runs, has, strict=True):
-        if not known.all():
-            row = int(np.flatnonzero(~known)[0])
+    for run, counted in zip(paired.runs, has, strict=True):
+        if not counted.all():
+            row = int(np.flatnonzero(~counted)[0])
             where = f"row {row}" if paired.by_id is None else f"id {paired.by_id.distinct_text(row)!r}"
             raise InputError(
-                f"{run.name} has no counts of {name} in {int((~known).sum()):,} rows, first of {where}; sacreBLEU "
+                f"{run.name} has no counts of {name} in {int((~counted).sum()):,} rows, first of {where}; sacreBLEU "
                 "compares whole files; fm.compare uses the rows that both runs have"
             )
     if not counts.shape[1]:
@@ -226,11 +239,11 @@ def _whole_files(paired: PairedRuns, name: str) -> Ints:
     return counts[:, np.argsort(paired.rows[0])]
 
 
-def _counted(score: Score, counts: Ints) -> Counted:
+def _counted(score: Score, counts: Ints) -> SystemCounts:
     """sacreBLEU's statistics from the counts of one run."""
     value = float(many_values(score.spec, counts.sum(axis=0)[None])[0])
     scores = partial(_bleus if score.metric.name == _METRICS[0] else _chrfs, score.options)
-    return Counted(counts[:, HEADS:], value, scores)
+    return SystemCounts(counts[:, HEADS:], value, scores)
 
 
 def _bleus(options: Any, sums: NDArray[Any]) -> Floats:
@@ -243,11 +256,11 @@ def _bleus(options: Any, sums: NDArray[Any]) -> Floats:
 
 
 def _chrfs(options: Any, sums: NDArray[Any]) -> NDArray[Any]:
-    found, narrow = chrf_of_sums(sums, **options)
-    return found.astype(np.float32) if sums.dtype == np.float32 and narrow.all() else found
+    values, narrow = chrf_of_sums(sums, **options)
+    return values.astype(np.float32) if sums.dtype == np.float32 and narrow.all() else values
 
 
-def _told(score: Score, counts: Ints, updates: dict[str, Any]) -> tuple[str, str]:
+def _name_and_signature(score: Score, counts: Ints, updates: dict[str, Any]) -> tuple[str, str]:
     """sacreBLEU's name of a metric, and its signature."""
     sums = counts.sum(axis=0).tolist()
     scorer = (bleu_scorer if score.metric.name == _METRICS[0] else chrf_scorer)(sums, **score.options)
@@ -255,5 +268,5 @@ def _told(score: Score, counts: Ints, updates: dict[str, Any]) -> tuple[str, str
     for key, value in updates.items():
         signature.update(key, value)
     options = score.options
-    named = "BLEU" if score.metric.name == _METRICS[0] else f"chrF{options['beta']}{'+' * options['word_order']}"
-    return named, str(signature)
+    name = "BLEU" if score.metric.name == _METRICS[0] else f"chrF{options['beta']}{'+' * options['word_order']}"
+    return name, str(signature)

@@ -13,7 +13,7 @@ from fastmetrics.core.records import Records, RecordsMaker
 from fastmetrics.errors import OptionError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.results.gate.metrics import AnyMetric, GateMetrics, check_sequence
-from fastmetrics.results.gate.result import Checked
+from fastmetrics.results.gate.result import CheckedRule
 from fastmetrics.results.gate.row_metric import Level, Value
 from fastmetrics.results.gate.rows import GateRows
 from fastmetrics.results.gate.rules import Rule
@@ -75,7 +75,7 @@ class GateChecks:
     settings: GateSettings
     notes: list[str] = field(default_factory=list)
 
-    def of(self, rules: Sequence[Rule]) -> Records[Checked]:
+    def of(self, rules: Sequence[Rule]) -> Records[CheckedRule]:
         """The checks of all rules.
 
         With a correction, each of the m intervals that rules read has the level 1 − (1 − confidence)/m (Bonferroni).
@@ -84,7 +84,7 @@ class GateChecks:
         read = sum(len(tasks.places) for tasks in several if tasks.rule.reads_interval and tasks.why is None)
         confidence = self.settings.confidence
         corrected = 1 - (1 - confidence) / max(read, 1) if self.settings.correction == "bonferroni" else confidence
-        checks = RecordsMaker(Checked)
+        checks = RecordsMaker(CheckedRule)
         for tasks in several:
             level = self._level(tasks.rule, corrected)
             checks.add(self._checked(tasks, segment, level) for segment in tasks)
@@ -109,7 +109,7 @@ class GateChecks:
         for metric in metrics:
             counting = self.settings.counting(rule)
             least = max(self.settings.least(rule), 1) if rule.several else 0
-            considered = (metric.n_considered(rule, one.rows, counting) for one in segments)
+            considered = (metric.n_considered(rule, segment.rows, counting) for segment in segments)
             large = np.flatnonzero(np.fromiter(considered, np.int64, len(segments)) >= least)
             small = len(segments) - len(large)
             least = self.settings.least(rule)
@@ -122,61 +122,61 @@ class GateChecks:
                 why = f"no segment has at least {least:,} rows" if segments else "there are no rows"
                 yield _Tasks(rule, metric, [Segment(None, self.rows.none)], np.zeros(1, np.int64), why)
 
-    def _checked(self, task: _Tasks, segment: Segment, confidence: float) -> Checked:
+    def _checked(self, task: _Tasks, segment: Segment, confidence: float) -> CheckedRule:
         rule, unpaired = task.rule, self.settings.counting(task.rule)
         level = Level(confidence, self.settings.interval, self.settings.seed, self.settings.threads)
-        found = Value.nothing() if task.why is not None else task.metric.read(rule, segment.rows, unpaired, level)
-        self.notes += [found.note] if found.note is not None and found.note not in self.notes else []
-        why = task.why or self._why(rule, task.metric.name, found)
-        checked = Checked(
+        value = Value.nothing() if task.why is not None else task.metric.read(rule, segment.rows, unpaired, level)
+        self.notes += [value.note] if value.note is not None and value.note not in self.notes else []
+        why = task.why or self._why(rule, task.metric.name, value)
+        checked = CheckedRule(
             rule=rule,
             metric=task.metric.name,
             better=task.metric.better,
             segment=segment.name,
-            value=found.value,
-            n=found.n,
+            value=value.value,
+            n=value.n,
             met=False,
-            low=found.interval.low,
-            high=found.interval.high,
+            low=value.interval.low,
+            high=value.interval.high,
             confidence=confidence,
-            interval=found.interval.kind,
-            interval_note=found.interval.note,
-            n_clusters=found.n_clusters,
-            n_worst=found.n_worst,
-            worst=found.worst,
-            n_ignored=found.n_ignored,
-            n_new=found.n_new,
+            interval=value.interval.kind,
+            interval_note=value.interval.note,
+            n_clusters=value.n_clusters,
+            n_worst=value.n_worst,
+            worst=value.worst,
+            n_ignored=value.n_ignored,
+            n_new=value.n_new,
             why=why,
         )
-        note = _tail_note(checked, found.interval)
-        notes = [one for one in (checked.interval_note, note) if one is not None]
+        note = _tail_note(checked, value.interval)
+        notes = [text for text in (checked.interval_note, note) if text is not None]
         return replace(checked, met=why is None and rule.met(checked.bound), interval_note="; ".join(notes) or None)
 
-    def _why(self, rule: Rule, name: str, found: Value) -> str | None:
+    def _why(self, rule: Rule, name: str, value: Value) -> str | None:
         """Why there is nothing to compare with the limit, if there is not."""
         least = self.settings.least(rule)
-        clusters = found.n_clusters if rule.reads_interval else None
-        if found.lacks_worst:
+        clusters = value.n_clusters if rule.reads_interval else None
+        if value.lacks_worst:
             return (
-                f"{found.n_worst:,} rows have no score, and {name} has no worst score to count for them; add 'with "
+                f"{value.n_worst:,} rows have no score, and {name} has no worst score to count for them; add 'with "
                 "unpaired=ignore' to the rule, or the score to count, 'with unpaired=NUMBER'"
             )
-        if found.n < least:
+        if value.n < least:
             way = (
-                "" if rule.least is not None else f"; a rule over fewer states it, as in 'with n >= {max(found.n, 1)}'"
+                "" if rule.least is not None else f"; a rule over fewer states it, as in 'with n >= {max(value.n, 1)}'"
             )
-            return f"{found.n:,} row{'s' * (found.n != 1)} with a score, expected at least {least:,}{way}"
+            return f"{value.n:,} row{'s' * (value.n != 1)} with a score, expected at least {least:,}{way}"
         if clusters is not None and clusters < (least := self.settings.least_clusters(rule)):
             way = f"a rule over fewer states it, as in 'with n >= {max(clusters, 1)}'"
             return f"{clusters:,} cluster{'s' * (clusters != 1)}, expected at least {least:,}; {way}"
-        if math.isnan(found.value):
-            return f"undefined over {found.n:,} rows"
-        if rule.reads_interval and math.isnan(found.interval.low):
-            return found.interval.note or "no interval"
+        if math.isnan(value.value):
+            return f"undefined over {value.n:,} rows"
+        if rule.reads_interval and math.isnan(value.interval.low):
+            return value.interval.note or "no interval"
         return None
 
 
-def _tail_note(checked: Checked, interval: Interval) -> str | None:
+def _tail_note(checked: CheckedRule, interval: Interval) -> str | None:
     """The note on a rule that reads the bound on the side of a long tail, if the rows are few for it."""
     if not (checked.rule.reads_interval and has_long_tail(interval, checked.bound_at == interval.high)):
         return None

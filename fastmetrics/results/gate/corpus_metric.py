@@ -48,12 +48,12 @@ class CountedMetric:
         """What a rule reads over these rows: the change over those that both runs counted, or the value."""
         counts, has = self._counts
         counts, has = counts[:, rows], has[:, rows]
-        mine, base = has[-1], has[0] if len(has) > 1 else np.zeros(len(rows), np.bool_)
+        after, before = has[-1], has[0] if len(has) > 1 else np.zeros(len(rows), np.bool_)
         present = ~self.rows.absent[rows]
         extra = 0 if rule.where else self.rows.n_rejected
-        lost = int((base & ~mine).sum()) if rule.is_change else int((~mine & (present | base)).sum()) + extra
-        used = mine & base if rule.is_change else mine
-        n_new = int((mine & ~base).sum()) if rule.is_change else 0
+        lost = int((before & ~after).sum()) if rule.is_change else int((~after & (present | before)).sum()) + extra
+        used = after & before if rule.is_change else after
+        n_new = int((after & ~before).sum()) if rule.is_change else 0
         if lost and unpaired != "ignore":
             return Value.uncounted(int(used.sum()), lost, n_new)
         clusters = None if self.rows.clusters is None else self.rows.clusters[rows][used]
@@ -74,14 +74,14 @@ class CountedMetric:
         run, places = self.rows.run, None
         if self.rows.paired is not None:
             run, places = self.rows.paired.runs[1], self.rows.paired.rows[1]
-        counts, known = run.counts(self.name)
+        counts, counted = run.counts(self.name)
         if places is None:
-            return counts[None], known[None]
-        found = np.zeros((len(places), counts.shape[1]), np.int64)
-        found[places >= 0] = counts[places[places >= 0]]
+            return counts[None], counted[None]
+        placed = np.zeros((len(places), counts.shape[1]), np.int64)
+        placed[places >= 0] = counts[places[places >= 0]]
         has = np.zeros(len(places), np.bool_)
-        has[places >= 0] = known[places[places >= 0]]
-        return found[None], has[None]
+        has[places >= 0] = counted[places[places >= 0]]
+        return placed[None], has[None]
 
     def _change(self, rule: Rule, pair: PairedCounts, level: Level) -> tuple[float, Interval]:
         before, after = pair.values

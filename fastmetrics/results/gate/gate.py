@@ -18,7 +18,7 @@ from fastmetrics.errors.messages import Argument
 from fastmetrics.results.compare.comparison_options import sequential_way
 from fastmetrics.results.gate.checks import GateChecks, GateSettings
 from fastmetrics.results.gate.metrics import GateMetrics
-from fastmetrics.results.gate.result import Checked, Gate
+from fastmetrics.results.gate.result import CheckedRule, Gate
 from fastmetrics.results.gate.rows import GateRows, columns_read
 from fastmetrics.results.gate.rules import Rule, parse_rules, read_rules
 from fastmetrics.results.rows.pairing import check_settings, pair_runs
@@ -146,25 +146,25 @@ def gate(
     excluded = [*columns_read(read, cluster), *([on] if on is not None else [])]
     metrics = GateMetrics(rows, better or {}, excluded, partial(_summarized, path, run))
     checks = GateChecks(rows, metrics, GateSettings(unpaired, min_n, confidence, correction, interval, seed, threads))
-    found = checks.of(read)
-    lacking = [f"{one.name}: {note}" for one in (run, base) if one is not None for note in _missing_queries(one)]
+    checked = checks.of(read)
+    lacking = [f"{each.name}: {note}" for each in (run, base) if each is not None for note in _missing_queries(each)]
     notes = [*([] if chosen is None else [chosen]), *differences, *checks.notes, *lacking]
-    notes += _looks(rows, found) if sequential else []
-    return Gate(run.name, found, None if base is None else base.name, confidence, correction, notes, interval)
+    notes += _looks(rows, checked) if sequential else []
+    return Gate(run.name, checked, None if base is None else base.name, confidence, correction, notes, interval)
 
 
 def _opened(scores: Any, name: str, *, latest: bool = False) -> ScoreRun:
     """A run in any form; a table is called ``name``.  Raises ``OptionError`` for several runs."""
     if isinstance(scores, str | Path):
         check_one(ScoreFile.open(scores), latest=latest)
-    found = open_run(scores)
-    return found if found.path is not None or isinstance(scores, ScoreRun) else replace(found, name=name)
+    run = open_run(scores)
+    return run if run.path is not None or isinstance(scores, ScoreRun) else replace(run, name=name)
 
 
 def _prefetched(run: ScoreRun, rules: Sequence[Rule], cluster: str | None, on: str | None) -> ScoreRun:
     """The run with the columns of the rules at hand."""
-    named = [column_named(rule.metric, run.scores) for rule in rules if rule.metric is not None]
-    scores = run.scores if len(named) < len(rules) else [name for name in named if name in run.scores]
+    columns = [column_named(rule.metric, run.scores) for rule in rules if rule.metric is not None]
+    scores = run.scores if len(columns) < len(rules) else [name for name in columns if name in run.scores]
     keys = [name for name in (run.id_column, run.question_column, run.repeat_column, on) if name is not None]
     return run.by_column([*scores, *columns_read(rules, cluster), *keys])
 
@@ -184,11 +184,11 @@ def _rows(
         notes = [] if repeated is None else [f"rows with one {repeated!r} are several answers to a question: a cluster"]
         return GateRows(run, None, run.read(run.columns[:1]).num_rows, cluster or repeated), notes
     changes = [rule for rule in rules if rule.is_change]
-    named = [column_named(rule.metric, run.scores) for rule in changes if rule.metric is not None]
-    metrics = run.scores if len(named) < len(changes) else named
+    columns = [column_named(rule.metric, run.scores) for rule in changes if rule.metric is not None]
+    metrics = run.scores if len(columns) < len(changes) else columns
     notes = check_settings([base, run], metrics, allow_differences)
     paired = pair_runs([base, run], on, by_position, allow_differences, repeats=True)
-    repeats = [one.describe() for one in paired.repeated if one is not None]
+    repeats = [repeated.describe() for repeated in paired.repeated if repeated is not None]
     return GateRows(run, paired, paired.n, cluster), [*notes, *paired.notes, *repeats]
 
 
@@ -200,11 +200,11 @@ def _in_order(rows: GateRows) -> GateRows:
     return replace(rows, sequential=True)
 
 
-def _looks(rows: GateRows, checks: Sequence[Checked]) -> list[str]:
+def _looks(rows: GateRows, checks: Sequence[CheckedRule]) -> list[str]:
     """Notes on rows that have not arrived, and on rules that do not hold at every look."""
     later = rows.n - len(rows.every)
     notes = [f"{later:,} rows of the baseline after the last row of the scores are in no rule"] if later else []
-    figures = [one for one in checks if not (one.rule.reads_interval or one.rule.is_count)]
+    figures = [check for check in checks if not (check.rule.reads_interval or check.rule.is_count)]
     if figures:
         notes.append(
             f"{figures[0].title}{f' and {len(figures) - 1:,} more' if len(figures) > 1 else ''} read a figure of this "

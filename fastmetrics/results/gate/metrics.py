@@ -48,7 +48,7 @@ class GateMetrics:
     """The metrics of the scores, and of a baseline, by the names in rules."""
 
     rows: GateRows
-    given: Mapping[str, str]
+    stated: Mapping[str, str]
     """The directions of scores that declare none."""
     excluded: Sequence[str]
     """Columns that rules read beside the scores."""
@@ -60,13 +60,13 @@ class GateMetrics:
         return first_declared([*([] if self.rows.paired is None else [self.rows.paired.runs[0]]), self.rows.run])
 
     @cached_property
-    def _known(self) -> list[str]:
+    def _own_names(self) -> list[str]:
         """The columns of scores and the corpus metrics with counts of rows."""
         return list(dict.fromkeys([*self.rows.run.scores, *self.rows.run.counted]))
 
     @cached_property
     def _directions(self) -> dict[str, Better]:
-        return directions(self._known, self._stored, self.given)
+        return directions(self._own_names, self._stored, self.stated)
 
     @cached_property
     def _summary(self) -> Summary:
@@ -81,20 +81,22 @@ class GateMetrics:
             return [self._figure(rule)], []
         assert self.rows.paired is not None
         shared = [
-            name for name in self._known if all(name in (*one.scores, *one.counted) for one in self.rows.paired.runs)
+            name
+            for name in self._own_names
+            if all(name in (*run.scores, *run.counted) for run in self.rows.paired.runs)
         ]
         if rule.metric is not None:
             name = column_named(rule.metric, shared)
             if name not in shared:
-                if name in self._known or self._is_corpus(name):
+                if name in self._own_names or self._is_corpus(name):
                     shared_metrics(self.rows.paired.runs, [name], counted=True)
                 raise self._unknown(rule, shared)
             if rule.is_directed and self._directions[name] is None:
                 raise _no_direction(rule, [name])
-            return [self._made(name)], []
+            return [self._metric(name)], []
         shared = [name for name in shared if name not in self.excluded and not is_cost(name)]
         if not rule.is_directed:
-            return [self._made(name) for name in shared], []
+            return [self._metric(name) for name in shared], []
         neutral = [name for name in shared if self._directions[name] is None]
         unknown = [name for name in neutral if name not in declared(neutral, self._stored) and not is_axis(name)]
         if unknown:
@@ -103,7 +105,7 @@ class GateMetrics:
         directed = [name for name in shared if name not in neutral]
         if not directed:
             raise UnknownNameError(f"rule {rule.text!r}: the runs share no metric with a direction")
-        return [self._made(name) for name in directed], note
+        return [self._metric(name) for name in directed], note
 
     def _figure(self, rule: Rule) -> AnyMetric:
         """The metric of a rule on the scores alone: a column, a label of a figure, or a corpus metric."""
@@ -111,18 +113,18 @@ class GateMetrics:
         labels = {
             label: flat.rpartition(".") for flat, label in declared_labels(self.rows.run.scores, self._stored).items()
         }
-        if rule.metric in labels and rule.metric not in self._known:
+        if rule.metric in labels and rule.metric not in self._own_names:
             name, _, statistic = labels[rule.metric]
             return replace(self._row_metric(name), usual=statistic)
-        name = column_named(rule.metric, self._known)
+        name = column_named(rule.metric, self._own_names)
         if name in self.rows.run.scores:
-            return self._made(name)
+            return self._metric(name)
         figures = {**self._summary.corpus, **dict.fromkeys(self.rows.run.counted)}
         name = column_named(rule.metric, list(figures))
         if name not in figures or rule.reading not in (None, "mean", "low", "high"):
             raise self._unknown(rule, [*self.rows.run.scores, *self._summary.figures])
         if name in self.rows.run.counted:
-            return self._made(name)
+            return self._metric(name)
         better = directions([name], self._stored, {})[name]
         n, n_missing = self._rows_behind(name)
         return SummaryFigure(name, better, self._summary.corpus[name], n, n_missing, self.rows)
@@ -144,7 +146,7 @@ class GateMetrics:
         n = counts[metric][0] if columns else (run.metadata.cautions or {}).get(metric, [0, n_rows])[1]
         return n, n_rows - n
 
-    def _made(self, name: str) -> AnyMetric:
+    def _metric(self, name: str) -> AnyMetric:
         if name in self.rows.run.scores:
             return self._row_metric(name)
         return CountedMetric(name, self._directions[name], self._bounds(name), self.rows)
@@ -158,8 +160,8 @@ class GateMetrics:
     def _is_corpus(self, name: str) -> bool:
         return is_corpus(self.rows.run.spec(name))
 
-    def _unknown(self, rule: Rule, known: Sequence[str]) -> UnknownNameError:
-        near = unknown_metric(str(rule.metric), known, self._stored).message
+    def _unknown(self, rule: Rule, names: Sequence[str]) -> UnknownNameError:
+        near = unknown_metric(str(rule.metric), names, self._stored).message
         return UnknownNameError(f"rule {rule.text!r}: {near}")
 
 
@@ -175,7 +177,7 @@ def _no_direction(rule: Rule, names: Sequence[str]) -> OptionError:
 
 def check_sequence(rule: Rule, metrics: Sequence[AnyMetric]) -> None:
     """Raise an ``OptionError`` if a rule reads an interval that has no version which holds at every look."""
-    lacking = [one.name for one in metrics if not one.has_sequence]
+    lacking = [metric.name for metric in metrics if not metric.has_sequence]
     without = Argument("sequential", True)
     if rule.is_change and rule.percent:
         raise OptionError(

@@ -22,7 +22,7 @@ from fastmetrics.stats.intervals.mean_interval import NAMES
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class CheckedRule:
     """The check of one rule for one metric and segment (None: all rows, or no segment)."""
 
     rule: Rule
@@ -111,16 +111,16 @@ class Checked:
         if not rule.reads_interval:
             return f"{self._number(self.value)} {over}, expected {limit}"
         what = "the mean" + (" drop" if rule.is_directed else " change" if rule.is_change else "")
-        told = f"{what} is {self._number(self.value)} {over}"
+        reason = f"{what} is {self._number(self.value)} {over}"
         if rule.reading == "equivalent":
             limit = f"between -{rule.limit_text} and {rule.limit_text}"
         if not rule.met(abs(self.value) if rule.reading == "equivalent" else self.value):
-            return f"{told}, expected {limit}"
+            return f"{reason}, expected {limit}"
         but = "but" if self.interval != "worst_case" else "which all agree, but so few may miss a rare change:"
         reach = f"its {self.confidence * 100:g} % interval reaches {self._number(self.bound_at)}"
         plain = f"{self.metric}.{rule.point}" if rule.is_change else self.metric
         limit = f"that it is {limit}" if rule.reading == "equivalent" else limit
-        return f"{told}, {but} {reach}, so these rows do not show {limit} ({plain} reads the mean itself)"
+        return f"{reason}, {but} {reach}, so these rows do not show {limit} ({plain} reads the mean itself)"
 
     @property
     def basis(self) -> str:
@@ -137,15 +137,15 @@ class Checked:
     def to_dict(self) -> dict[str, Any]:
         """The rule and the result, as plain values."""
         rule = self.rule
-        said = {"rule": rule.text, "name": rule.name, "metric": self.metric, "reading": rule.reading or "mean"}
+        entry = {"rule": rule.text, "name": rule.name, "metric": self.metric, "reading": rule.reading or "mean"}
         limits = {"compare": rule.compare, "limit": rule.limit, "percent": rule.percent, "segment": self.segment}
         interval = {"low": self.low, "high": self.high, "confidence": self.confidence, "interval": self.interval}
         rows = {"n": self.n, "n_clusters": self.n_clusters, "n_worst": self.n_worst, "worst": self.worst}
         left_out = {"n_ignored": self.n_ignored, "n_new": self.n_new}
         verdict = {"met": self.met, "verdict": "met" if self.met else "not met", "crosses": self.crosses}
-        told = {"interval_note": self.interval_note, "reason": None if self.met else self.reason}
+        last = {"interval_note": self.interval_note, "reason": None if self.met else self.reason}
         return {
-            **said,
+            **entry,
             "better": self.better,
             **limits,
             "value": self.value,
@@ -153,7 +153,7 @@ class Checked:
             **rows,
             **left_out,
             **verdict,
-            **told,
+            **last,
         }
 
 
@@ -161,11 +161,11 @@ _NOTED = 8
 
 
 @dataclass(frozen=True)
-class Gate(Shown, Sequence[Checked]):
+class Gate(Shown, Sequence[CheckedRule]):
     """All rules with their results; prints as a table."""
 
     scores: str
-    checks: Records[Checked]
+    checks: Records[CheckedRule]
     baseline: str | None
     confidence: float
     correction: str = "none"
@@ -179,23 +179,23 @@ class Gate(Shown, Sequence[Checked]):
         return bool(self.checks) and bool(self._met.all())
 
     @property
-    def failures(self) -> list[Checked]:
+    def failures(self) -> list[CheckedRule]:
         """The rules that are not met."""
         return list(self._failures)
 
     @property
     def _met(self) -> Flags:
-        found: Flags = self.checks.column("met").to_numpy(zero_copy_only=False)
-        return found
+        met: Flags = self.checks.column("met").to_numpy(zero_copy_only=False)
+        return met
 
     @property
-    def _failures(self) -> Records[Checked]:
+    def _failures(self) -> Records[CheckedRule]:
         return self.checks.at(~self._met)
 
     def __len__(self) -> int:
         return len(self.checks)
 
-    def __iter__(self) -> Iterator[Checked]:
+    def __iter__(self) -> Iterator[CheckedRule]:
         return iter(self.checks)
 
     def __getitem__(self, place: Any) -> Any:
@@ -218,7 +218,7 @@ class Gate(Shown, Sequence[Checked]):
     def remarks(self) -> Sequence[str]:
         """The verdict, why rules are not met, how rows without a score count, the intervals, and the notes."""
         verdict = f"{self.scores} {self.verdict}"
-        reasons = (f"not met: {one.title}: {one.reason}" for one in self._failures)
+        reasons = (f"not met: {check.title}: {check.reason}" for check in self._failures)
         against = [] if self.baseline is None else [f"changes against {self.baseline}"]
         return [
             verdict,
@@ -234,10 +234,10 @@ class Gate(Shown, Sequence[Checked]):
         """How rows without a score count; rules over the same rows say the same."""
         counts = [self.checks.numbers(name) for name in ("n_worst", "n_ignored", "n_new")]
         some = self.checks.at(np.any([count > 0 for count in counts], axis=0))
-        several = len({(id(one.rule)) for one in some}) > 1
+        several = len({(id(check.rule)) for check in some}) > 1
         seen: set[int] = set()
-        for one in some:
-            for text in _unscored(one):
+        for check in some:
+            for text in _unscored(check):
                 if not several:
                     yield text
                 elif (digest := hash(text)) not in seen:  # a million texts would take several hundred megabytes
@@ -247,37 +247,37 @@ class Gate(Shown, Sequence[Checked]):
     def _crossed(self) -> Iterator[str]:
         """The rules on means that the rows do not decide."""
         return (
-            f"{one.title}: the {one.confidence * 100:g} % interval [{number(one.low)}, {number(one.high)}] "
-            f"({NAMES[one.interval]}{'' if one.interval_note is None else f'; {one.interval_note}'}) crosses "
-            f"{one.rule.limit_text}, so these rows do not decide it; {one.metric}."
-            f"{'low' if one.rule.compare in ('>', '>=') else 'high'} reads the bound"
-            for one in self.checks
-            if one.crosses
+            f"{check.title}: the {check.confidence * 100:g} % interval [{number(check.low)}, {number(check.high)}] "
+            f"({NAMES[check.interval]}{'' if check.interval_note is None else f'; {check.interval_note}'}) crosses "
+            f"{check.rule.limit_text}, so these rows do not decide it; {check.metric}."
+            f"{'low' if check.rule.compare in ('>', '>=') else 'high'} reads the bound"
+            for check in self.checks
+            if check.crosses
         )
 
     def _intervals(self) -> list[str]:
         """The kinds of intervals that are shown, and their correction."""
         kinds: dict[float, dict[tuple[str, str, str | None], None]] = {}
-        for one in self.checks:
-            if one.has_interval:
-                kinds.setdefault(one.confidence, {})[one.metric, one.interval, one.interval_note] = None
-        found = [note for level, several in kinds.items() for note in interval_notes(several, level)]
-        read = sum(one.rule.reads_interval and one.why is None for one in self.checks)
+        for check in self.checks:
+            if check.has_interval:
+                kinds.setdefault(check.confidence, {})[check.metric, check.interval, check.interval_note] = None
+        notes = [note for level, several in kinds.items() for note in interval_notes(several, level)]
+        read = sum(check.rule.reads_interval and check.why is None for check in self.checks)
         if self.correction != "none" and read:
-            found.append(
+            notes.append(
                 f"{self.confidence * 100:g} % intervals corrected by Bonferroni for {read:,} checks that read one"
             )
-        return found
+        return notes
 
     def to_dict(self) -> dict[str, Any]:
         """``{"passed", "verdict", "scores", "baseline", "checks": [{"rule", "value", "met", …}], "notes"}``."""
-        return {**self._figures(), "checks": [one.to_dict() for one in self.checks]}
+        return {**self._figures(), "checks": [check.to_dict() for check in self.checks]}
 
     def _figures(self) -> dict[str, Any]:
         result = {"passed": self.passed, "verdict": self.verdict, "scores": self.scores, "baseline": self.baseline}
         settings = {"confidence": self.confidence, "correction": self.correction, "interval": self.interval}
         notes = list(self.remarks()[1:])
-        return {**result, **settings, "checks": Mapped(Checked.to_dict, self.checks), "notes": notes}
+        return {**result, **settings, "checks": Mapped(CheckedRule.to_dict, self.checks), "notes": notes}
 
     def to_markdown(self) -> str:
         """The verdict, the table and the notes, for a comment on a pull request."""
@@ -295,37 +295,37 @@ class Gate(Shown, Sequence[Checked]):
         """JUnit XML: a test case for each rule, with a failure if it is not met."""
         counts = {"tests": str(len(self.checks)), "failures": str(len(self.failures)), "errors": "0"}
         suite = ElementTree.Element("testsuite", {"name": f"fastmetrics gate {_plain(self.scores)}", **counts})
-        for one in self.checks:
-            named = {"classname": _plain(one.metric), "name": _plain(one.title)}
-            case = ElementTree.SubElement(suite, "testcase", named)
-            if not one.met:
-                ElementTree.SubElement(case, "failure", {"message": _plain(one.reason)})
-            ElementTree.SubElement(case, "system-out").text = _plain(one.basis)
+        for check in self.checks:
+            names = {"classname": _plain(check.metric), "name": _plain(check.title)}
+            case = ElementTree.SubElement(suite, "testcase", names)
+            if not check.met:
+                ElementTree.SubElement(case, "failure", {"message": _plain(check.reason)})
+            ElementTree.SubElement(case, "system-out").text = _plain(check.basis)
         ElementTree.indent(suite)
         return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(suite, encoding="unicode") + "\n"
 
 
-def _cells(one: Checked) -> tuple[str, ...]:
+def _cells(check: CheckedRule) -> tuple[str, ...]:
     return (
-        one.title,
-        one.shown,
-        one.interval if one.has_interval else "–",
-        number(one.n),
-        number(one.n_worst + one.n_ignored),
-        "ok" if one.met else "FAILED",
+        check.title,
+        check.shown,
+        check.interval if check.has_interval else "–",
+        number(check.n),
+        number(check.n_worst + check.n_ignored),
+        "ok" if check.met else "FAILED",
     )
 
 
-def _unscored(one: Checked) -> Iterator[str]:
+def _unscored(check: CheckedRule) -> Iterator[str]:
     """How the rows without a score count in a check."""
-    where = one.metric if one.segment is None else f"{one.metric} ({one.segment})"
-    lacking = "that the run failed to score" if not one.rule.is_change else "that only the baseline scores"
-    if one.n_worst and one.worst is not None:
-        yield f"{where}: {one.n_worst:,} rows {lacking} count as {number(one.worst)}"
-    if one.n_ignored:
-        yield f"{where}: {one.n_ignored:,} rows {lacking} are ignored (unpaired=ignore)"
-    if one.n_new:
-        yield f"{where}: {one.n_new:,} rows that the baseline does not score are in no change"
+    where = check.metric if check.segment is None else f"{check.metric} ({check.segment})"
+    lacking = "that the run failed to score" if not check.rule.is_change else "that only the baseline scores"
+    if check.n_worst and check.worst is not None:
+        yield f"{where}: {check.n_worst:,} rows {lacking} count as {number(check.worst)}"
+    if check.n_ignored:
+        yield f"{where}: {check.n_ignored:,} rows {lacking} are ignored (unpaired=ignore)"
+    if check.n_new:
+        yield f"{where}: {check.n_new:,} rows that the baseline does not score are in no change"
 
 
 def _some(lines: Iterable[str]) -> list[str]:

@@ -106,48 +106,48 @@ class RowMetric:
         lowest = self.better == "higher" if self.better is not None else rule.compare in (">", ">=")
         if self.bounds is None or (self.better is None and (rule.compare == "==" or rule.reading == "equivalent")):
             return None
-        found = self.bounds[0] if lowest else self.bounds[1]
-        return found if math.isfinite(found) else None
+        score = self.bounds[0] if lowest else self.bounds[1]
+        return score if math.isfinite(score) else None
 
     def without_score(self, rows: Ints) -> Flags:
         """Which of the rows have no score though the run failed there, or the baseline has one."""
         certain, doubtful = self._unscored
-        found = certain[rows]
-        found[np.flatnonzero(doubtful[rows])[: self.rows.scores(self.name).most_failed]] = True
-        return found
+        failed = certain[rows]
+        failed[np.flatnonzero(doubtful[rows])[: self.rows.scores(self.name).most_failed]] = True
+        return failed
 
     @cached_property
     def _unscored(self) -> tuple[Flags, Flags]:
         """The rows that count as without a score for certain, and those that may."""
-        mine = self.rows.scores(self.name)
+        scores = self.rows.scores(self.name)
         if self.rows.paired is None:
             base_has = base_undefined = np.zeros(self.rows.n, np.bool_)
         else:
             base = self.rows.baseline(self.name)
             base_has, base_undefined = base.has, base.undefined
-        certain = ~mine.has & ((mine.failed > 0) | base_has)
-        return certain, mine.doubtful & ~certain & ~base_undefined
+        certain = ~scores.has & ((scores.failed > 0) | base_has)
+        return certain, scores.doubtful & ~certain & ~base_undefined
 
     def figure(self, rule: Rule, rows: Ints, unpaired: str | float, level: Level) -> Value:
         """The figure of a rule over these rows, or the bound of the mean's interval."""
-        mine, reading = self.rows.scores(self.name), rule.reading or self.usual
+        scores, reading = self.rows.scores(self.name), rule.reading or self.usual
         if rule.is_count:
-            return Value(self._count(reading, rows), NO_INTERVAL, int(mine.has[rows].sum()))
+            return Value(self._count(reading, rows), NO_INTERVAL, int(scores.has[rows].sum()))
         failed = self.without_score(rows)
         extra = 0 if rule.where else self.rows.n_rejected
-        has = mine.has[rows]
+        has = scores.has[rows]
         scored = rows[has]
-        partly = int((mine.failed[scored] > 0).sum())
+        partly = int((scores.failed[scored] > 0).sum())
         n_failed = int(failed.sum()) + extra + partly
         worst = None if unpaired == "ignore" else self.worst(rule, unpaired)
         clusters = None if self.rows.clusters is None else self.rows.clusters[scored]
-        values = mine.values[scored]
+        values = scores.values[scored]
         unplaced = 0
         if n_failed and unpaired != "ignore":
             if worst is None:
                 return Value.uncounted(len(scored), n_failed)
             used, unplaced = has | failed, extra
-            values = np.where(has, mine.counting(worst, rows), worst)[used]
+            values = np.where(has, scores.counting(worst, rows), worst)[used]
             values = np.concatenate([values, np.full(extra, worst)])
             clusters = self._with_rejected(rows[used], extra)
         sample = Sample.of(values, clusters, self.bounds)
@@ -166,12 +166,12 @@ class RowMetric:
 
     def _doubt(self, rule: Rule, rows: Ints) -> str | None:
         """The note on rows that may have failed or be undefined."""
-        mine = self.rows.scores(self.name)
-        if not (rule.where or self.rows.paired) or not mine.doubtful[rows].any():
+        scores = self.rows.scores(self.name)
+        if not (rule.where or self.rows.paired) or not scores.doubtful[rows].any():
             return None
         return (
             f"{self.name}: the metadata do not store which of the rows without a score are undefined; up to "
-            f"{mine.most_failed:,} of them count as failed"
+            f"{scores.most_failed:,} of them count as failed"
         )
 
     def _with_rejected(self, rows: Ints, extra: int) -> Ints | None:
@@ -183,14 +183,14 @@ class RowMetric:
 
     def _count(self, reading: str, rows: Ints) -> float:
         """A count of rows, or its share."""
-        mine = self.rows.scores(self.name)
+        scores = self.rows.scores(self.name)
         present = ~self.rows.absent[rows]
-        has, undefined = mine.has[rows], mine.undefined[rows] & present
-        doubtful = mine.doubtful[rows] & present
+        has, undefined = scores.has[rows], scores.undefined[rows] & present
+        doubtful = scores.doubtful[rows] & present
         extra = self.rows.n_rejected if len(rows) == len(self.rows.every) else 0
         n_doubtful = int(doubtful.sum())
-        n_failed = int((present & ~has & ~undefined & ~doubtful).sum()) + min(n_doubtful, mine.most_failed)
-        n_undefined = int(undefined.sum()) + n_doubtful - min(n_doubtful, mine.most_failed)
+        n_failed = int((present & ~has & ~undefined & ~doubtful).sum()) + min(n_doubtful, scores.most_failed)
+        n_undefined = int(undefined.sum()) + n_doubtful - min(n_doubtful, scores.most_failed)
         n_error = min(n_failed, self._n_error(rows))
         counts = {
             "n": int(has.sum()),
@@ -251,10 +251,10 @@ class RowMetric:
         Without bounds there is none of changes that all agree.  If no score changed, it is then 0: otherwise an
         unchanged run would meet no rule on such a metric.
         """
-        found = level.of(sample)
-        if math.isnan(found.low) and sample.n > 1 and not sample.values.any():
-            return replace(found, low=0.0, high=0.0, note="no row changed, and the scores have no bounds")
-        return found
+        interval = level.of(sample)
+        if math.isnan(interval.low) and sample.n > 1 and not sample.values.any():
+            return replace(interval, low=0.0, high=0.0, note="no row changed, and the scores have no bounds")
+        return interval
 
     def _of_baseline(
         self, change: float, interval: Interval, changes: Floats, first: Floats, clusters: Ints | None, level: Level
@@ -273,10 +273,10 @@ class RowMetric:
             return ratio, NO_INTERVAL
         rows = ratio + (changes - ratio * math.copysign(1.0, base) * first) / size
         span = self.bounds[1] - self.bounds[0] if self.bounds is not None else math.inf
-        found = level.of(Sample.of(rows, clusters, (-span / size, span / size)))
-        if math.isnan(found.low):
+        interval = level.of(Sample.of(rows, clusters, (-span / size, span / size)))
+        if math.isnan(interval.low):
             return ratio, replace(interval, low=interval.low / size, high=interval.high / size)
-        return ratio, found
+        return ratio, interval
 
 
 def sign(rule: Rule, better: Better) -> float:

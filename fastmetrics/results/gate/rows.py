@@ -48,10 +48,10 @@ class GateRows:
 
     def _of(self, at: int, metric: str) -> ScoreStates:
         if (at, metric) not in self._states:
-            self._states[at, metric] = self._read(at, metric)
+            self._states[at, metric] = self._placed_states(at, metric)
         return self._states[at, metric]
 
-    def _read(self, at: int, metric: str) -> ScoreStates:
+    def _placed_states(self, at: int, metric: str) -> ScoreStates:
         if self.paired is None:
             return ScoreStates.of(self.run, metric)
         repeated, precision = self.paired.repetition(at), self.paired.precision(metric)
@@ -73,9 +73,9 @@ class GateRows:
         """
         if self.paired is None or not self.sequential:
             return np.arange(self.n)
-        before, mine = self.paired.rows
-        last = before[mine >= 0].max(initial=-1)
-        return self.paired.by_arrival(np.flatnonzero((mine >= 0) | (before < last)))
+        before, after = self.paired.rows
+        last = before[after >= 0].max(initial=-1)
+        return self.paired.by_arrival(np.flatnonzero((after >= 0) | (before < last)))
 
     @cached_property
     def n_rejected(self) -> int:
@@ -112,19 +112,19 @@ class GateRows:
     def _matching(self, rule: Rule, columns: Mapping[str, pa.Array]) -> Flags:
         """The rows with all values that a rule names."""
         rows = np.ones(self.n, np.bool_)
-        said = [(name, value) for name, value in rule.where.items() if value != "*"]
-        for name, value in said:
+        conditions = [(name, value) for name, value in rule.where.items() if value != "*"]
+        for name, value in conditions:
             equal = matching_rows(name, columns[name], value)
             if not equal.any():
-                known = ", ".join(map(str, pc.unique(columns[name].drop_null())[:5].to_pylist()))
-                raise ColumnError(f"rule {rule.text!r}: no row has {name}={value}; the column contains {known}")
+                values = ", ".join(map(str, pc.unique(columns[name].drop_null())[:5].to_pylist()))
+                raise ColumnError(f"rule {rule.text!r}: no row has {name}={value}; the column contains {values}")
             rows &= equal
-        if said and not rows.any():
-            raise ColumnError(f"rule {rule.text!r}: no row has all of {', '.join(f'{n}={v}' for n, v in said)}")
+        if conditions and not rows.any():
+            raise ColumnError(f"rule {rule.text!r}: no row has all of {', '.join(f'{n}={v}' for n, v in conditions)}")
         return rows
 
 
 def columns_read(rules: Sequence[Rule], cluster: str | None) -> list[str]:
     """The columns beside the scores that rules and clusters read."""
-    named = [name for rule in rules for name in rule.where]
-    return list(dict.fromkeys([*named, *([cluster] if cluster is not None else [])]))
+    columns = [name for rule in rules for name in rule.where]
+    return list(dict.fromkeys([*columns, *([cluster] if cluster is not None else [])]))

@@ -132,25 +132,27 @@ def parse_rule(text: str) -> Rule:
 
     Raises an ``OptionError`` that shows the position of a syntax error.
     """
-    found = _LIMIT.search(text)
-    if found is None:
+    comparison = _LIMIT.search(text)
+    if comparison is None:
         raise _without_limit(text)
-    metric, reading = _named(text, text[: found.start()])
-    percent = found[2].endswith("%")
-    limit = float(found[2].rstrip("%")) / (100 if percent else 1)
+    metric, reading = _left_side(text, text[: comparison.start()])
+    percent = comparison[2].endswith("%")
+    limit = float(comparison[2].rstrip("%")) / (100 if percent else 1)
     if not math.isfinite(limit):
-        raise _unreadable(text, found.start(2), "expected a finite number")
-    if reading in MARGINS and found[1] not in ("<", "<="):
-        raise _unreadable(text, found.start(1), f"expected < or <=, because {reading} is a margin that the rows show")
+        raise _unreadable(text, comparison.start(2), "expected a finite number")
+    if reading in MARGINS and comparison[1] not in ("<", "<="):
+        raise _unreadable(
+            text, comparison.start(1), f"expected < or <=, because {reading} is a margin that the rows show"
+        )
     if reading == "equivalent" and limit <= 0:
-        raise _unreadable(text, found.start(2), "expected a margin above 0")
-    if found[1] == "==" and reading in ("delta", "drop"):
+        raise _unreadable(text, comparison.start(2), "expected a margin above 0")
+    if comparison[1] == "==" and reading in ("delta", "drop"):
         way = f"{reading}.point reads the change itself"
         raise _unreadable(
-            text, found.start(1), f"expected <, <=, > or >=, because {reading} is the bound of an interval; {way}"
+            text, comparison.start(1), f"expected <, <=, > or >=, because {reading} is the bound of an interval; {way}"
         )
-    where, least, unpaired = _conditions(text, found.end())
-    return Rule(text.strip(), metric, reading, found[1], limit, percent, where, least, unpaired)
+    where, least, unpaired = _conditions(text, comparison.end())
+    return Rule(text.strip(), metric, reading, comparison[1], limit, percent, where, least, unpaired)
 
 
 def _without_limit(text: str) -> OptionError:
@@ -166,7 +168,7 @@ def _without_limit(text: str) -> OptionError:
     return _unreadable(text, whole.end(), _END)
 
 
-def _named(text: str, left: str) -> tuple[str | None, str | None]:
+def _left_side(text: str, left: str) -> tuple[str | None, str | None]:
     """The metric and the reading before the comparison."""
     name = left.strip()
     if not name:
@@ -181,8 +183,8 @@ def _named(text: str, left: str) -> tuple[str | None, str | None]:
 
 def _conditions(text: str, start: int) -> tuple[dict[str, str], int | None, str | float | None]:
     """The conditions after the number: the rows of a rule, their minimum number, and how rows without a score count."""
-    rest, least, unpaired = text[start:], None, None
-    conditions = _CONDITIONS.search(rest)
+    conditions_text, least, unpaired = text[start:], None, None
+    conditions = _CONDITIONS.search(conditions_text)
     if conditions is not None:
         for condition in re.finditer(_CONDITION, conditions[1]):
             place = start + conditions.start(1) + condition.start()
@@ -193,21 +195,21 @@ def _conditions(text: str, start: int) -> tuple[dict[str, str], int | None, str 
                 unpaired = _unpaired(value)
                 if unpaired is None:
                     raise _unreadable(text, place, _EXPECTED_UNPAIRED)
-        rest = rest[: conditions.start()]
-    if not rest.strip():
+        conditions_text = conditions_text[: conditions.start()]
+    if not conditions_text.strip():
         return {}, least, unpaired
-    where = re.match(r"\s+where\s+", rest)
+    where = re.match(r"\s+where\s+", conditions_text)
     if where is None:
-        place = start + len(rest) - len(rest.lstrip())
+        place = start + len(conditions_text) - len(conditions_text.lstrip())
         raise _unreadable(text, place, _END)
-    found, place = {}, start + where.end()
-    for piece in rest[where.end() :].split(","):
+    columns, place = {}, start + where.end()
+    for piece in conditions_text[where.end() :].split(","):
         column, equals, value = piece.partition("=")
         if not (equals and column.strip() and value.strip()):
             raise _unreadable(text, place, "expected a column, = and a value")
-        found[column.strip()] = value.strip()
+        columns[column.strip()] = value.strip()
         place += len(piece) + 1
-    return found, least, unpaired
+    return columns, least, unpaired
 
 
 def _unpaired(value: Any) -> str | float | None:
@@ -224,11 +226,11 @@ def _unreadable(text: str, place: int, expected: str) -> OptionError:
 
 def parse_rules(rules: Sequence[str | Rule] | str) -> list[Rule]:
     """Parse several rules; raises ``OptionError`` if there are none."""
-    given = [rules] if isinstance(rules, str) else list(rules)
-    found = [one if isinstance(one, Rule) else parse_rule(one) for one in given]
-    if not found:
+    texts = [rules] if isinstance(rules, str) else list(rules)
+    parsed = [rule if isinstance(rule, Rule) else parse_rule(rule) for rule in texts]
+    if not parsed:
         raise OptionError("no rule given; expected for example 'token_f1.mean >= 0.6'")
-    return found
+    return parsed
 
 
 def read_rules(path: str | Path) -> list[Rule]:
@@ -239,18 +241,18 @@ def read_rules(path: str | Path) -> list[Rule]:
     """
     text = read_text(path)
     try:
-        found = tomllib.loads(text)
+        document = tomllib.loads(text)
     except (ValueError, RecursionError) as error:
         raise FileFormatError(f"{path}: not valid TOML: {error}") from error
-    unknown = [key for key in found if key not in ("require", "rule")]
+    unknown = [key for key in document if key not in ("require", "rule")]
     if unknown:
         raise FileFormatError(f"{path}: {unknown[0]!r} is neither 'require' nor [[rule]]")
-    texts, tables = found.get("require", []), found.get("rule", [])
+    texts, tables = document.get("require", []), document.get("rule", [])
     texts = [texts] if isinstance(texts, str) else texts
-    if not (isinstance(texts, list) and isinstance(tables, list) and all(isinstance(one, str) for one in texts)):
+    if not (isinstance(texts, list) and isinstance(tables, list) and all(isinstance(text, str) for text in texts)):
         raise FileFormatError(f'{path}: expected require = ["token_f1 >= 0.6"] and tables [[rule]]')
     try:
-        rules = [_of_table({"require": one}) for one in texts] + [_of_table(one) for one in tables]
+        rules = [_of_table({"require": entry}) for entry in texts] + [_of_table(entry) for entry in tables]
     except OptionError as error:
         raise FileFormatError(f"{path}: {error}") from error
     if not rules:
@@ -259,12 +261,12 @@ def read_rules(path: str | Path) -> list[Rule]:
 
 
 def _of_table(table: Any) -> Rule:
-    known: dict[str, Any] = {"require": str, "name": str, "where": dict, "n": int, "unpaired": str | int | float}
+    types: dict[str, Any] = {"require": str, "name": str, "where": dict, "n": int, "unpaired": str | int | float}
     if not isinstance(table, Mapping) or "require" not in table:
         raise OptionError(f'a rule needs require = "token_f1 >= 0.6", got {table!r}')
     for key, value in table.items():
-        if key not in known or not isinstance(value, known[key]) or isinstance(value, bool):
-            raise OptionError(f"rule {table['require']!r}: {key} = {value!r} is none of {', '.join(known)}")
+        if key not in types or not isinstance(value, types[key]) or isinstance(value, bool):
+            raise OptionError(f"rule {table['require']!r}: {key} = {value!r} is none of {', '.join(types)}")
     rule = parse_rule(table["require"])
     where = {**rule.where, **{str(column): str(value) for column, value in table.get("where", {}).items()}}
     least = rule.least if "n" not in table else max(rule.least or 0, table["n"])

@@ -85,9 +85,9 @@ def estimate(
     own = [label] if labels is None and label is not None else []
     score = score_of(left, score, [*own, *([on] if on is not None else [])])
     rows = np.arange(left.num_rows) if labels is None else join(left, right, on)[0]
-    found = labels_of_rows(right, rows, label, on)
-    scores, truth = found.beside(left.column(score))
-    return replace(powered_mean(scores, truth, confidence, interval), n_not_judged=found.n_not_judged)
+    labelled = labels_of_rows(right, rows, label, on)
+    scores, truth = labelled.beside(left.column(score))
+    return replace(powered_mean(scores, truth, confidence, interval), n_not_judged=labelled.n_not_judged)
 
 
 @dataclass(frozen=True)
@@ -119,16 +119,16 @@ def labels_of_rows(labels: pa.Table, rows: Ints, label: str | None, on: str | No
     every = truth_of(labels, name, ratings)
     truth = np.full(len(rows), np.nan)
     truth[rows >= 0] = every[rows[rows >= 0]]
-    kinds = [labels.column(name).type] if name in labels.column_names else [one.type for one in ratings.values()]
+    kinds = [labels.column(name).type] if name in labels.column_names else [rater.type for rater in ratings.values()]
     precision = narrowest([kind.value_type if is_list(kind) else kind for kind in kinds])
     return RowLabels(truth, int((~np.isnan(every)).sum() - (~np.isnan(truth)).sum()), precision)
 
 
-def table_of(given: Any, on: str | None) -> pa.Table:
+def table_of(table: Any, on: str | None) -> pa.Table:
     """A table from a file or any form of table; a plain sequence becomes the column ``label``."""
-    if isinstance(given, str | Path):
-        return read(given, {"id", on or "id"})  # read these as text, so that 007 differs from 7
-    return as_table(given, on, [on] if on is not None else [])[0]
+    if isinstance(table, str | Path):
+        return read(table, {"id", on or "id"})  # read these as text, so that 007 differs from 7
+    return as_table(table, on, [on] if on is not None else [])[0]
 
 
 def axes_of(table: pa.Table) -> list[str]:

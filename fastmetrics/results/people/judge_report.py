@@ -14,7 +14,7 @@ from fastmetrics.core.name_lists import distinct
 from fastmetrics.errors import ColumnError
 from fastmetrics.results.people.estimate import axes_of, labels_of_rows, table_of
 from fastmetrics.results.people.judge_report_result import JudgePair, JudgeReport
-from fastmetrics.results.people.judged_axis import Asked, axis_report, price_of_judge
+from fastmetrics.results.people.judged_axis import AxisOptions, axis_report, price_of_judge
 from fastmetrics.results.rows.pairing import pair_runs
 from fastmetrics.results.runs.open_runs import are_several, open_runs
 from fastmetrics.results.runs.score_run import ScoreRun
@@ -80,7 +80,7 @@ def judge_report(
     """
     runs = open_runs(judged if are_several(judged) else [judged], least=1)
     people = None if labels is None else table_of(labels, on)
-    found, notes = [], []
+    reports, notes = [], []
     for run in runs:
         table = run.read(run.columns)
         axes = axes_of(table)
@@ -96,7 +96,7 @@ def judge_report(
             span = (ranges or {}).get(axis) or run.metadata.range_of(axis)
             if span is None:
                 notes.append(f"{run.name}: the range of {axis} is unknown without its rubric; 1 to 5 is assumed")
-            how = Asked(
+            how = AxisOptions(
                 span or _FIVE,
                 settings.get("kind"),
                 price_of_judge(settings, prices),
@@ -104,15 +104,17 @@ def judge_report(
                 positive,
                 confidence,
             )
-            found.append(axis_report(run.name, table, axis, truth, how))
-    if people is not None and any(one.people is not None and math.isnan(one.people.accuracy) for one in found):
+            reports.append(axis_report(run.name, table, axis, truth, how))
+    if people is not None and any(
+        report.people is not None and math.isnan(report.people.accuracy) for report in reports
+    ):
         notes.append("accuracy and F1 need labels on the judge's scale and a threshold for positive labels")
-    return JudgeReport(found, _pairs(runs, on, confidence), notes, confidence)
+    return JudgeReport(reports, _pairs(runs, on, confidence), notes, confidence)
 
 
 def _pairs(runs: Sequence[ScoreRun], on: str | None, confidence: float) -> list[JudgePair]:
     """All pairs of judges with a common judged column."""
-    found = []
+    pairs = []
     for first, second in itertools.combinations(runs, 2):
         axes = [name for name in axes_of(first.read(first.columns)) if name in second.columns]
         if not axes:
@@ -125,7 +127,7 @@ def _pairs(runs: Sequence[ScoreRun], on: str | None, confidence: float) -> list[
             pair, rho = agreed.pairs[0], associate(a[both], b[both], confidence=confidence).spearman
             figures = (pair.n, pair.kappa, scale_kappa(a[both], b[both], 2), agreed.alpha_interval, rho.value)
             intervals = {name: kappa_interval(a[both], b[both], power, confidence) for name, power in _KAPPAS}
-            intervals |= {name: one for name, one in agreed.intervals.items() if name == "alpha_interval"}
+            intervals |= {name: interval for name, interval in agreed.intervals.items() if name == "alpha_interval"}
             intervals["spearman"] = Interval(rho.low, rho.high, rho.interval, rho.note)
-            found.append(JudgePair(axis, first.name, second.name, *figures, intervals))
-    return found
+            pairs.append(JudgePair(axis, first.name, second.name, *figures, intervals))
+    return pairs

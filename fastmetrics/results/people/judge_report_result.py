@@ -9,7 +9,7 @@ from typing import Any
 
 from fastmetrics.core.display import Grid, Shown, number
 from fastmetrics.core.judged_names import PREFIX
-from fastmetrics.stats.agreement.judge_quality import Consistency, Decisions, Latency
+from fastmetrics.stats.agreement.judge_quality import Consistency, JudgeDecisions, Latency
 from fastmetrics.stats.agreement.pairwise import Pairwise
 from fastmetrics.stats.intervals.interval import Interval
 from fastmetrics.stats.intervals.interval_notes import MARK, interval_notes
@@ -75,7 +75,7 @@ class AxisReport:
     powered: PoweredMean | None
     orders: Pairwise | None
     """For a comparison of two answers: the win rate, and how often the order changes the verdict."""
-    decisions: Decisions | None
+    decisions: JudgeDecisions | None
     """For decisions: their quality against labels of 0 and 1."""
 
 
@@ -106,35 +106,37 @@ class JudgeReport(Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as nested dictionaries of plain values."""
-        found = asdict(self)
-        for one, axis in zip(found["axes"], self.axes, strict=True):
+        plain = asdict(self)
+        for entry, axis in zip(plain["axes"], self.axes, strict=True):
             if axis.consistency is not None:
-                one["consistency"]["reading"] = axis.consistency.reading
-        return found
+                entry["consistency"]["reading"] = axis.consistency.reading
+        return plain
 
     def grids(self) -> Sequence[Grid]:
         """The judged columns of each judge; then, if any, human labels, means, segments and pairs of judges."""
-        judges = dict.fromkeys(one.judge for one in self.axes)
+        judges = dict.fromkeys(report.judge for report in self.axes)
         grids = [
             Grid((_cut(name), "rows", "scored", "mean", "errors", "steady", "p50 ms"), self._quality(name))
             for name in judges
         ]
-        people = [(one, one.people) for one in self.axes if one.people is not None]
+        people = [(report, report.people) for report in self.axes if report.people is not None]
         rows = [
-            (self._name(one), number(p.n), *map(number, (p.accuracy, p.f1, p.kappa, p.kappa_quadratic, p.spearman)))
-            for one, p in people
+            (self._name(report), number(p.n), *map(number, (p.accuracy, p.f1, p.kappa, p.kappa_quadratic, p.spearman)))
+            for report, p in people
         ]
         grids += [Grid(("against people", "n", "acc.", "f1", "kappa", "quadr.", "rho"), rows)] if rows else []
         head = (f"{self.confidence * 100:g} % intervals", "accuracy", "kappa", "rho")
         shown = [
-            (self._name(one), *(_bounds(p.intervals.get(figure)) for figure in ("accuracy", "kappa", "spearman")))
-            for one, p in people
+            (self._name(report), *(_bounds(p.intervals.get(figure)) for figure in ("accuracy", "kappa", "spearman")))
+            for report, p in people
         ]
         grids += [Grid(head, shown)] if shown else []
-        rows = [(self._name(one), *_ends(one.powered)) for one in self.axes if one.powered is not None]
+        rows = [(self._name(report), *_ends(report.powered)) for report in self.axes if report.powered is not None]
         grids += [Grid(("mean label", "powered", "low", "high", "plain", "low", "high"), rows)] if rows else []
         rows = [
-            (self._name(one), _cut(s.segment), number(s.n), number(s.mean)) for one in self.axes for s in one.segments
+            (self._name(report), _cut(s.segment), number(s.n), number(s.mean))
+            for report in self.axes
+            for s in report.segments
         ]
         grids += [Grid(("by segment", "segment", "n", "mean"), rows)] if rows else []
         grids += [*self._orders(), *self._decisions()]
@@ -153,14 +155,14 @@ class JudgeReport(Shown):
         """Win rates over both orders."""
         rows = [
             (
-                self._name(one),
+                self._name(report),
                 number(o.n),
                 *(number(end) for end in (o.win_rate.value, o.win_rate.low, o.win_rate.high)),
                 number(o.flips.value),
                 number(o.first_place.value),
             )
-            for one in self.axes
-            if (o := one.orders) is not None
+            for report in self.axes
+            if (o := report.orders) is not None
         ]
         return [Grid(("both orders", "n", "wins", "low", "high", "flips", "first"), rows)] if rows else []
 
@@ -168,69 +170,69 @@ class JudgeReport(Shown):
         """Confusion tables of decisions."""
         rows = [
             (
-                self._name(one),
+                self._name(report),
                 *map(number, (d.tp, d.fp, d.fn, d.tn)),
                 *(number(end) for end in (d.accuracy.value, d.accuracy.low, d.accuracy.high)),
                 number(d.f1.value),
             )
-            for one in self.axes
-            if (d := one.decisions) is not None
+            for report in self.axes
+            if (d := report.decisions) is not None
         ]
         return [Grid(("decisions", "tp", "fp", "fn", "tn", "accuracy", "low", "high", "F1"), rows)] if rows else []
 
     def _quality(self, judge: str) -> list[tuple[str, ...]]:
         return [
             (
-                _cut(one.axis),
-                number(one.n_rows),
-                number(one.n),
-                number(one.mean),
-                number(one.error_rate),
-                number(math.nan if one.consistency is None else one.consistency.share),
-                number(math.nan if one.latency is None else one.latency.percentiles["p50"]),
+                _cut(report.axis),
+                number(report.n_rows),
+                number(report.n),
+                number(report.mean),
+                number(report.error_rate),
+                number(math.nan if report.consistency is None else report.consistency.share),
+                number(math.nan if report.latency is None else report.latency.percentiles["p50"]),
             )
-            for one in self.axes
-            if one.judge == judge
+            for report in self.axes
+            if report.judge == judge
         ]
 
-    def _name(self, one: AxisReport) -> str:
+    def _name(self, report: AxisReport) -> str:
         several = len({axis.judge for axis in self.axes}) > 1
-        axis = one.axis.removeprefix(PREFIX)
-        return f"{_short(one.judge)} {_cut(axis, 12)}" if several else _cut(one.axis)
+        axis = report.axis.removeprefix(PREFIX)
+        return f"{_short(report.judge)} {_cut(axis, 12)}" if several else _cut(report.axis)
 
     def remarks(self) -> Sequence[str]:
         """The notes, and details of each judged column that the tables omit."""
         notes = [*interval_notes(self._intervals(), self.confidence), *self.notes]
-        return [*[line for one in self.axes for line in self._said(one)], *notes]
+        return [*[line for report in self.axes for line in self._lines(report)], *notes]
 
     def _intervals(self) -> Iterator[tuple[str, str, str | None]]:
         """The figure, kind and note of each printed interval."""
-        for one in self.axes:
-            if one.consistency is not None and not math.isnan(one.consistency.share):
-                yield "steady", one.consistency.interval.kind, one.consistency.interval.note
+        for report in self.axes:
+            if report.consistency is not None and not math.isnan(report.consistency.share):
+                yield "steady", report.consistency.interval.kind, report.consistency.interval.note
             for figure, label in (("accuracy", "accuracy"), ("kappa", "kappa"), ("spearman", "rho")):
-                found = None if one.people is None else one.people.intervals.get(figure)
-                if found is not None:
-                    yield label, found.kind, found.note
-            estimates = [("powered", one.powered.powered), ("plain", one.powered.plain)] if one.powered else []
-            estimates += [("wins", one.orders.win_rate)] if one.orders else []
-            estimates += [("accuracy", one.decisions.accuracy)] if one.decisions else []
+                interval = None if report.people is None else report.people.intervals.get(figure)
+                if interval is not None:
+                    yield label, interval.kind, interval.note
+            estimates = [("powered", report.powered.powered), ("plain", report.powered.plain)] if report.powered else []
+            estimates += [("wins", report.orders.win_rate)] if report.orders else []
+            estimates += [("accuracy", report.decisions.accuracy)] if report.decisions else []
             yield from ((label, estimate.interval, estimate.note) for label, estimate in estimates)
 
-    def _said(self, one: AxisReport) -> list[str]:
-        counts = ", ".join(f"{count:,} {status}" for status, count in one.statuses.items())
-        said = [f"{self._name(one)}: {counts}"]
-        if one.consistency is not None:
-            share = f"{number(one.consistency.share)} {_bounds(one.consistency.interval)}"
-            said.append(f"  {one.consistency.reading} over {one.consistency.n:,} repeated rows: steady {share}")
-        if one.orders is not None and one.orders.n_identical:
-            said.append(f"  {one.orders.n_identical:,} pairs of identical answers: ties, left out of the flips")
-        if one.length_spearman is not None:
-            said.append(f"  rank correlation with the length of the answer: {number(one.length_spearman)}")
-        if one.prompt_tokens is not None and one.completion_tokens is not None:
-            cost = "" if one.cost is None else f", cost {one.cost:,.4g} by the table of prices"
-            said.append(f"  {one.prompt_tokens:,} + {one.completion_tokens:,} tokens{cost}")
-        return said
+    def _lines(self, report: AxisReport) -> list[str]:
+        counts = ", ".join(f"{count:,} {status}" for status, count in report.statuses.items())
+        lines = [f"{self._name(report)}: {counts}"]
+        if report.consistency is not None:
+            share = f"{number(report.consistency.share)} {_bounds(report.consistency.interval)}"
+            lines.append(f"  {report.consistency.reading} over {report.consistency.n:,} repeated rows: steady {share}")
+        if report.orders is not None and report.orders.n_identical:
+            lines.append(f"  {report.orders.n_identical:,} pairs of identical answers: ties, left out of the flips")
+        if report.length_spearman is not None:
+            lines.append(f"  rank correlation with the length of the answer: {number(report.length_spearman)}")
+        if report.prompt_tokens is not None and report.completion_tokens is not None:
+            cost = "" if report.cost is None else f", cost {report.cost:,.4g} by the table of prices"
+            lines.append(f"  {report.prompt_tokens:,} + {report.completion_tokens:,} tokens{cost}")
+        return lines
 
 
 def _bounds(interval: Interval | None) -> str:
@@ -241,8 +243,8 @@ def _bounds(interval: Interval | None) -> str:
     return bounds + mark
 
 
-def _ends(one: PoweredMean) -> list[str]:
-    both = (one.powered, one.plain)
+def _ends(estimate: PoweredMean) -> list[str]:
+    both = (estimate.powered, estimate.plain)
     return [number(value) for mean in both for value in (mean.value, mean.low, mean.high)]
 
 
@@ -262,5 +264,5 @@ def _cut(name: str, width: int = _WIDTH) -> str:
     >>> _cut("a_rather_long_name_1", 11)
     'a_rat…ame_1'
     """
-    kept = (width - 1) // 2
-    return name if len(name) <= width else f"{name[: width - 1 - kept]}…{name[-kept:]}"
+    half = (width - 1) // 2
+    return name if len(name) <= width else f"{name[: width - 1 - half]}…{name[-half:]}"

@@ -29,7 +29,7 @@ from fastmetrics.stats.agreement.association import associate
 from fastmetrics.stats.agreement.joined_labels import positive_from
 from fastmetrics.stats.agreement.judge_quality import (
     Consistency,
-    Decisions,
+    JudgeDecisions,
     judge_consistency,
     judge_decisions,
     judge_error_rate,
@@ -45,7 +45,7 @@ _WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True)
-class Asked:
+class AxisOptions:
     """The properties of a judged column's rubric, and the caller's options."""
 
     span: tuple[float, float]
@@ -63,7 +63,7 @@ def price_of_judge(settings: Mapping[str, Any], prices: Any) -> Price | None:
     return price_of(settings["model"], prices)
 
 
-def axis_report(judge: str, table: pa.Table, axis: str, labels: RowLabels | None, how: Asked) -> AxisReport:
+def axis_report(judge: str, table: pa.Table, axis: str, labels: RowLabels | None, how: AxisOptions) -> AxisReport:
     """The report of one judge for one judged column; ``labels`` are those of people, if there are any."""
     scores, truth = as_numbers(table.column(axis)), None
     if labels is not None:
@@ -71,7 +71,7 @@ def axis_report(judge: str, table: pa.Table, axis: str, labels: RowLabels | None
         how = replace(how, positive=labels.threshold(how.positive, table.column(axis)))
     statuses = _statuses(table, axis)
     latencies = _latencies(table, axis)
-    known = scores[~np.isnan(scores)]
+    values = scores[~np.isnan(scores)]
     both = None if truth is None else ~np.isnan(scores) & ~np.isnan(truth)
     calls = _one_row_per_call(table, axis)
     read, written = (_total(calls, axis + name) for name in (PROMPT_TOKENS, COMPLETION_TOKENS))
@@ -80,8 +80,8 @@ def axis_report(judge: str, table: pa.Table, axis: str, labels: RowLabels | None
         judge=judge,
         axis=axis,
         n_rows=len(scores),
-        n=len(known),
-        mean=_mean(known),
+        n=len(values),
+        mean=_mean(values),
         statuses=status_counts(table.column(f"{axis}_status").to_pylist()),
         error_rate=judge_error_rate(statuses),
         consistency=None if how.kind == "pairwise" else _consistency(table, axis, how.span, how.confidence),
@@ -123,7 +123,9 @@ def _orders(table: pa.Table, axis: str, confidence: float) -> Pairwise | None:
     return pairwise(first, second, rows=rows, identical=identical, confidence=confidence)
 
 
-def _decided(table: pa.Table, axis: str, scores: Floats, truth: Floats | None, confidence: float) -> Decisions | None:
+def _decided(
+    table: pa.Table, axis: str, scores: Floats, truth: Floats | None, confidence: float
+) -> JudgeDecisions | None:
     """The decisions against the labels, if these are 0 and 1; repeats that differ give no decision."""
     if truth is None or not np.isin(truth[~np.isnan(truth)], (0.0, 1.0)).all():
         return None
@@ -135,7 +137,7 @@ def _decided(table: pa.Table, axis: str, scores: Floats, truth: Floats | None, c
 def _statuses(table: pa.Table, axis: str) -> list[str | None]:
     """The statuses of all calls, including repeats if they are stored."""
     if _has_lists(table, f"{axis}_statuses"):
-        return [one for row in table.column(f"{axis}_statuses").to_pylist() for one in row or ()]
+        return [status for row in table.column(f"{axis}_statuses").to_pylist() for status in row or ()]
     return list(table.column(f"{axis}_status").to_pylist())
 
 
@@ -169,7 +171,7 @@ def _total(table: pa.Table, name: str) -> int | None:
 
 
 def _with_length(table: pa.Table, scores: Floats) -> float | None:
-    name = next((one for one in table.column_names if one.lower() in _ANSWER), None)
+    name = next((column for column in table.column_names if column.lower() in _ANSWER), None)
     if "answer_words" in table.column_names:
         words = as_numbers(table.column("answer_words"))
     elif name is not None:
@@ -187,23 +189,23 @@ def _segments(table: pa.Table, scores: Floats, by: Sequence[str]) -> list[Segmen
             raise ColumnError(f"by: {UnknownNameError.of('column', name, table.column_names)}")
     if not by:
         return []
-    found = []
+    segments = []
     for segment in segments_of([(name, as_array(table.column(name), name)) for name in by]):
-        known = scores[segment.rows][~np.isnan(scores[segment.rows])]
-        found.append(SegmentMean(str(segment.name), len(known), _mean(known)))
-    return found
+        values = scores[segment.rows][~np.isnan(scores[segment.rows])]
+        segments.append(SegmentMean(str(segment.name), len(values), _mean(values)))
+    return segments
 
 
-def _people(scores: Floats, truth: Floats, how: Asked) -> PeopleAgreement:
+def _people(scores: Floats, truth: Floats, how: AxisOptions) -> PeopleAgreement:
     span, level = how.span, how.confidence
     on_scale = len(truth) > 0 and span[0] <= truth.min() and truth.max() <= span[1]
     least = how.positive if how.positive is not None else positive_from(truth) if on_scale else None
-    figures: dict[str, Any] = dict.fromkeys((one.name for one in fields(PeopleAgreement)), math.nan)
+    figures: dict[str, Any] = dict.fromkeys((field.name for field in fields(PeopleAgreement)), math.nan)
     intervals: dict[str, Interval] = {}
     if least is not None and len(truth):
-        found = judge_decisions(scores >= least, truth >= least, confidence=level)
+        decisions = judge_decisions(scores >= least, truth >= least, confidence=level)
         for name in ("accuracy", "precision", "recall", "f1"):
-            figures[name], intervals[name] = _apart(getattr(found, name))
+            figures[name], intervals[name] = _apart(getattr(decisions, name))
     if on_scale:
         both = agreement({"judge": scores, "people": truth}, confidence=level)
         figures["kappa"] = both.pairs[0].kappa
@@ -221,8 +223,8 @@ def _people(scores: Floats, truth: Floats, how: Asked) -> PeopleAgreement:
     return PeopleAgreement(**{**figures, "n": len(scores), "intervals": intervals})
 
 
-def _apart(found: Estimate) -> tuple[float, Interval]:
-    return found.value, Interval(found.low, found.high, found.interval, found.note)
+def _apart(estimate: Estimate) -> tuple[float, Interval]:
+    return estimate.value, Interval(estimate.low, estimate.high, estimate.interval, estimate.note)
 
 
 def _mean(values: Floats) -> float:

@@ -68,7 +68,7 @@ def sample_rows(
     count, start = argument("n", n, Whole(1, 100_000_000)), argument("seed", seed, Seed)
     if strategy not in get_args(Strategy):
         raise OptionError(Argument("strategy", strategy), f": expected one of {', '.join(get_args(Strategy))}")
-    runs = [open_run(one) for one in (judged if are_several(judged) else [judged])]
+    runs = [open_run(rows) for rows in (judged if are_several(judged) else [judged])]
     if not runs:
         raise InputError("there are no judged rows")
     score = score_of(runs[0].read(runs[0].columns), score, [on] if on is not None else [])
@@ -88,12 +88,16 @@ def sample_rows(
 def _stratified(scores: Floats, count: int, generator: random.Random) -> list[int]:
     """Sizes of the samples from each stratum, in proportion to its share, by largest remainders."""
     strata = segments_of([("score", pa.array(scores, from_pandas=True))])
-    wanted = [min(count, len(scores)) * len(one.rows) / max(len(scores), 1) for one in strata]
-    taken = [int(one) for one in wanted]
-    order = sorted(range(len(strata)), key=lambda at: (taken[at] - wanted[at], at))
-    for at in order[: min(count, len(scores)) - sum(taken)]:
-        taken[at] += 1
-    return [row for one, some in zip(strata, taken, strict=True) for row in generator.sample(one.rows.tolist(), some)]
+    shares = [min(count, len(scores)) * len(stratum.rows) / max(len(scores), 1) for stratum in strata]
+    sizes = [int(share) for share in shares]
+    order = sorted(range(len(strata)), key=lambda at: (sizes[at] - shares[at], at))
+    for at in order[: min(count, len(scores)) - sum(sizes)]:
+        sizes[at] += 1
+    return [
+        row
+        for stratum, size in zip(strata, sizes, strict=True)
+        for row in generator.sample(stratum.rows.tolist(), size)
+    ]
 
 
 def _spread(paired: PairedRuns, score: str) -> Floats:
@@ -101,11 +105,11 @@ def _spread(paired: PairedRuns, score: str) -> Floats:
     judgements: list[list[float]] = [[] for _ in range(paired.n)]
     for at, run in enumerate(paired.runs):
         listed = f"{score}_scores" in run.columns and pa.types.is_list(run.column(f"{score}_scores", "").type)
-        held: Any = run.column(f"{score}_scores", "").to_pylist() if listed else run.values(score)
+        judged: Any = run.column(f"{score}_scores", "").to_pylist() if listed else run.values(score)
         for place, row in enumerate(paired.rows[at].tolist()):
-            found = held[row] if row >= 0 else None
-            several = found if isinstance(found, list) else [found]
-            judgements[place] += [float(one) for one in several if one is not None and not math.isnan(one)]
+            judgement = judged[row] if row >= 0 else None
+            several = judgement if isinstance(judgement, list) else [judgement]
+            judgements[place] += [float(value) for value in several if value is not None and not math.isnan(value)]
     spread = np.array([max(some) - min(some) if len(some) > 1 else -1.0 for some in judgements])
     if not (spread >= 0).any():
         raise InputError("disagreement needs two judgements of a row: judge with repeats, or give several judged files")
@@ -121,19 +125,19 @@ def _apart(spread: Floats, count: int, generator: random.Random) -> list[int]:
 def _sheet(paired: PairedRuns, rows: list[int], label: str, texts: Any) -> pa.Table:
     assert paired.ids is not None
     sheet = pa.table({"id": paired.ids.take(pa.array(rows, pa.int64()))})
-    kept = {}
+    columns = {}
     for name in _TEXTS:
-        known = (name, *COLUMNS[name].aliases)
-        column = next((one for one in paired.runs[0].columns if one.lower() in known), None)
+        names = (name, *COLUMNS[name].aliases)
+        column = next((existing for existing in paired.runs[0].columns if existing.lower() in names), None)
         if column is not None:
-            kept[name] = paired.column(column).take(pa.array(rows, pa.int64()))
-    for name, column in kept.items():
+            columns[name] = paired.column(column).take(pa.array(rows, pa.int64()))
+    for name, column in columns.items():
         sheet = sheet.append_column(name, column)
     if texts is not None:
-        found = with_texts(sheet.select(["id"]), texts, None)
-        for name in found.column_names:
-            if name in _TEXTS and name not in kept:
-                sheet = sheet.append_column(name, found.column(name))
+        answers = with_texts(sheet.select(["id"]), texts, None)
+        for name in answers.column_names:
+            if name in _TEXTS and name not in columns:
+                sheet = sheet.append_column(name, answers.column(name))
     if len(sheet.column_names) == 1:
         raise ColumnError(
             "the judged rows have neither question nor answer; give the judged file with ", Argument("texts")

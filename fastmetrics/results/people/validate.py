@@ -107,11 +107,11 @@ def validate(
     for name in [*metrics, *fixed]:
         if name not in names:
             raise UnknownNameError.of("metric", name, names)
-    given = {label: "higher", **(better or {})}
-    ways = directions([*names, label], declarations_of(left.schema), given, "metric or label")
+    stated = {label: "higher", **(better or {})}
+    ways = directions([*names, label], declarations_of(left.schema), stated, "metric or label")
     truth = truth_of(right, label, ratings)[rows[rows >= 0]]
-    known = ~np.isnan(truth)
-    positive = positive_from(truth[known]) if positive is None else positive
+    has_label = ~np.isnan(truth)
+    positive = positive_from(truth[has_label]) if positive is None else positive
     scored = left.filter(pa.array(rows >= 0))
     kind = right.schema.field(label).type if label in right.column_names else pa.float64()
     labelled = _Labelled(label, truth, kind, positive, groups)
@@ -122,22 +122,22 @@ def validate(
         "seed": seed,
         "threads": workers,
     }
-    found = {
+    validations = {
         name: _validated(name, scored.column(name), labelled, ways, threshold=fixed.get(name), **how) for name in chosen
     }
     return Validation(
         joined_by=joined_by,
         n_rows=scored.num_rows,
-        n_no_label=int((~known).sum()),
+        n_no_label=int((~has_label).sum()),
         n_only_scores=int((rows < 0).sum()),
         n_only_labels=right.num_rows - scored.num_rows,
         label=label,
         positive=positive,
         confidence=confidence,
-        metrics=found,
+        metrics=validations,
         raters=agreement(ratings, raters=list(ratings), confidence=confidence) if len(ratings) > 1 else None,
         cluster=cluster,
-        n_clusters=None if groups is None else len(np.unique(groups[known])),
+        n_clusters=None if groups is None else len(np.unique(groups[has_label])),
         left_out=left_out,
     )
 
@@ -158,19 +158,19 @@ def _validated(
 ) -> MetricValidation:
     """The comparison of one metric with the labels; ``options`` are those of ``associate``."""
     values, label = same_precision(as_numbers(column), column.type, labels.truth, labels.kind)
-    known = ~np.isnan(label)
-    usable = known & np.isfinite(values)
+    has_label = ~np.isnan(label)
+    usable = has_label & np.isfinite(values)
     scores, truth = values[usable], label[usable]
     opposed = directions[name] is not None and directions[name] != directions[labels.name]
     clusters = None if labels.groups is None else np.unique(labels.groups[usable], return_inverse=True)[1]
-    found = associate(scores, truth, positive=labels.positive, opposed=opposed, clusters=clusters, **options)
+    figures = associate(scores, truth, positive=labels.positive, opposed=opposed, clusters=clusters, **options)
     raters = [name, labels.name]
     agreed = None
     if not opposed and _on_scale(scores, truth):
         agreed = agreement({name: scores, labels.name: truth}, raters=raters, confidence=options["confidence"])
     return MetricValidation(
-        **vars(found),
-        n_no_score=int((known & ~usable).sum()),
+        **vars(figures),
+        n_no_score=int((has_label & ~usable).sum()),
         better=directions[name],
         opposed=opposed,
         agreement=agreed,
@@ -264,18 +264,20 @@ class Validation(Shown, Mapping[str, MetricValidation]):
         """The figure, kind and note of each printed interval."""
         for metric in self.metrics.values():
             for name in self._shown():
-                found = getattr(metric, name)
-                yield name, found.interval, found.note
-        for one in self._agreements():
-            for intervals in (*(pair.intervals for pair in one.pairs), one.intervals):
-                yield from ((name.replace("_", " "), found.kind, found.note) for name, found in intervals.items())
+                estimate = getattr(metric, name)
+                yield name, estimate.interval, estimate.note
+        for raters in self._agreements():
+            for intervals in (*(pair.intervals for pair in raters.pairs), raters.intervals):
+                yield from (
+                    (name.replace("_", " "), interval.kind, interval.note) for name, interval in intervals.items()
+                )
 
     def _shown(self) -> list[str]:
         return [name for name in _ESTIMATES if self.positive is not None or name not in ("auc", "f1")]
 
     def _agreements(self) -> list[Agreement]:
         as_raters = [m.agreement for m in self.metrics.values()]
-        return [found for found in (*as_raters, self.raters) if found is not None]
+        return [raters for raters in (*as_raters, self.raters) if raters is not None]
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as nested dictionaries of plain values."""
@@ -336,18 +338,18 @@ def _cell(value: float, interval: Interval | None) -> str:
 def _agreement_grid(agreements: Sequence[Agreement]) -> Grid:
     """A line for each figure of each pair of raters, and of all raters."""
     rows: list[tuple[str, ...]] = []
-    for found in agreements:
-        for pair in found.pairs:
+    for raters in agreements:
+        for pair in raters.pairs:
             label = f"{pair.first} × {pair.second}"
             rows += _figures(label, pair.n, pair, ("kappa", "kappa_linear", "kappa_quadratic"))
-        label = label if len(found.pairs) == 1 else "all"
-        rows += _figures(label, found.n_units, found, [f"alpha_{level}" for level in get_args(Level)])
+        label = label if len(raters.pairs) == 1 else "all"
+        rows += _figures(label, raters.n_units, raters, [f"alpha_{level}" for level in get_args(Level)])
     return Grid(("raters", "n", "agreement", "value"), rows)
 
 
-def _figures(label: str, n: int, found: Agreement | PairAgreement, names: Sequence[str]) -> list[tuple[str, ...]]:
+def _figures(label: str, n: int, raters: Agreement | PairAgreement, names: Sequence[str]) -> list[tuple[str, ...]]:
     return [
-        (label, number(n), name.replace("_", " "), _cell(getattr(found, name), found.intervals.get(name)))
+        (label, number(n), name.replace("_", " "), _cell(getattr(raters, name), raters.intervals.get(name)))
         for name in names
-        if not math.isnan(getattr(found, name))
+        if not math.isnan(getattr(raters, name))
     ]

@@ -34,12 +34,12 @@ def matching_rows(name: str, column: pa.Array, value: str) -> Flags:
     values = column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
     distinct = pc.unique(values)
     texts = distinct.to_pylist()
-    same = [one is not None and str(one) == value for one in texts]
+    same = [text is not None and str(text) == value for text in texts]
     if not any(same):
         number = _number(value)
-        same = [number is not None and _number(one) == number for one in texts]
+        same = [number is not None and _number(text) == number for text in texts]
     if not any(same) and value == "null":
-        same = [one is None or (isinstance(one, float) and math.isnan(one)) for one in texts]
+        same = [text is None or (isinstance(text, float) and math.isnan(text)) for text in texts]
     codes = pc.index_in(values, value_set=distinct).to_numpy(zero_copy_only=False).astype(np.int64)
     return np.array(same, np.bool_)[codes]
 
@@ -48,7 +48,7 @@ def _number(value: Any) -> Decimal | None:
     """The number that a value is or spells; true is 1 and false 0."""
     text = str(value).strip()
     try:
-        found = Decimal(_FLAGS.get(text.lower(), text))
+        parsed = Decimal(_FLAGS.get(text.lower(), text))
     except InvalidOperation:
         return None
-    return found if found.is_finite() else None
+    return parsed if parsed.is_finite() else None

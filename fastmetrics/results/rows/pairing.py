@@ -20,7 +20,7 @@ from fastmetrics.results.runs.sorted_ids import SortedIds, rows_of_ids
 from fastmetrics.stats.sums.fingerprint import text_hashes
 from fastmetrics.tables.output.run_differences import differences
 
-_TOLD = 5
+_MOST_NOTED = 5
 
 
 @dataclass(frozen=True)
@@ -67,18 +67,18 @@ class PairedRuns:
             values = rounded(self.runs[run].values(metric), precision)
         else:
             values = repeated.means(metric, precision)
-        found = np.full(self.n, np.nan)
-        found[rows >= 0] = values[rows[rows >= 0]]
-        found[np.isinf(found)] = np.nan
-        return found
+        scores = np.full(self.n, np.nan)
+        scores[rows >= 0] = values[rows[rows >= 0]]
+        scores[np.isinf(scores)] = np.nan
+        return scores
 
     def precision(self, metric: str) -> type[np.floating] | None:
         """The narrowest floating type in which a run stores the metric, if narrower than float64.
 
         The scores of all runs are compared in this type: 0.7 of float32 equals 0.7 of float64.
         """
-        held = [self.repetition(at) for at in range(len(self.runs))]
-        runs = [run if several is None else several.run for run, several in zip(self.runs, held, strict=True)]
+        repeated = [self.repetition(at) for at in range(len(self.runs))]
+        runs = [run if several is None else several.run for run, several in zip(self.runs, repeated, strict=True)]
         return narrowest([run.type_of(metric) for run in runs])
 
     def repetition(self, run: int) -> RepeatedRun | None:
@@ -90,34 +90,34 @@ class PairedRuns:
 
         Raises ``OptionError`` if the runs store different counts.
         """
-        held = [run.counts(metric) for run in self.runs]
-        sizes = sorted({counts.shape[1] for counts, known in held if known.any()})
+        counted = [run.counts(metric) for run in self.runs]
+        sizes = sorted({counts.shape[1] for counts, has in counted if has.any()})
         if len(sizes) > 1:
             many = " and ".join(map(str, sizes))
             raise OptionError(
                 f"the runs store different counts of {metric}: {many} per row; score both with the same settings"
             )
-        found = np.zeros((len(held), self.n, sizes[0] if sizes else 0), np.int64)
-        has = np.zeros((len(held), self.n), np.bool_)
-        for run, (counts, known) in enumerate(held):
+        placed = np.zeros((len(counted), self.n, sizes[0] if sizes else 0), np.int64)
+        has = np.zeros((len(counted), self.n), np.bool_)
+        for run, (counts, present) in enumerate(counted):
             rows = self.rows[run]
-            has[run, rows >= 0] = known[rows[rows >= 0]]
-            found[run, has[run]] = counts[rows[has[run]]]
-        return found, has
+            has[run, rows >= 0] = present[rows[rows >= 0]]
+            placed[run, has[run]] = counts[rows[has[run]]]
+        return placed, has
 
     def column(self, name: str) -> pa.Array:
         """A column of any run in the common order: the value of the first run that has the row."""
         holders = [at for at, run in enumerate(self.runs) if name in run.columns]
         if not holders:
-            known = ", ".join(dict.fromkeys(column for run in self.runs for column in run.columns))
-            raise ColumnError(f"no run has the column {name!r}; keep it when scoring; the columns are {known}")
-        found = self._placed(holders[0], name)
+            columns = ", ".join(dict.fromkeys(column for run in self.runs for column in run.columns))
+            raise ColumnError(f"no run has the column {name!r}; keep it when scoring; the columns are {columns}")
+        values = self._placed(holders[0], name)
         for at in holders[1:]:
-            if found.null_count == 0:
+            if values.null_count == 0:
                 break
             other = self._placed(at, name)
-            found = other if pa.types.is_null(found.type) else pc.coalesce(found, other.cast(found.type))
-        return found
+            values = other if pa.types.is_null(values.type) else pc.coalesce(values, other.cast(values.type))
+        return values
 
     def disagreements(self, name: str) -> list[str]:
         """A note for each run whose values of a column differ from those of the first run that has it."""
@@ -152,10 +152,10 @@ def pair_runs(
     a shared id, and, unless ``allow``, for different questions under the same id.
     """
     paired = _by_position(runs) if by_position else _by_id(runs, on, repeats)
-    found = [*_other_questions(paired), *_other_fingerprints(runs)]
-    if found and not allow:
-        raise InputError(f"{found[0]}; to compare them anyway, use ", Argument("allow_differences", True))
-    return replace(paired, notes=found)
+    notes = [*_other_questions(paired), *_other_fingerprints(runs)]
+    if notes and not allow:
+        raise InputError(f"{notes[0]}; to compare them anyway, use ", Argument("allow_differences", True))
+    return replace(paired, notes=notes)
 
 
 def _by_id(runs: Sequence[ScoreRun], on: str | None, repeats: bool) -> PairedRuns:
@@ -221,16 +221,18 @@ def _other_questions(paired: PairedRuns) -> list[str]:
 
     Hashes are compared, so that the questions of one run at a time are in memory.
     """
-    asked = [(at, run.question_column) for at, run in enumerate(paired.runs) if run.question_column is not None]
+    questions = [(at, run.question_column) for at, run in enumerate(paired.runs) if run.question_column is not None]
     notes = []
-    hashes = [_question_hashes(paired, at, name) for at, name in asked] if len(asked) > 1 else []
-    for place, (at, name) in enumerate(asked[1:], 1):
+    hashes = [_question_hashes(paired, at, name) for at, name in questions] if len(questions) > 1 else []
+    for place, (at, name) in enumerate(questions[1:], 1):
         differ = (hashes[0] != hashes[place]) & (hashes[0] != 0) & (hashes[place] != 0)
         if differ.any():
             row = int(differ.argmax())
             where = f"row {row}" if paired.by_id is None else f"id {paired.by_id.distinct_text(row)!r}"
-            names = f"{paired.runs[asked[0][0]].name} and {paired.runs[at].name}"
-            texts = " and ".join(repr(_question(paired, *one, row)[:80]) for one in (asked[0], (at, name)))
+            names = f"{paired.runs[questions[0][0]].name} and {paired.runs[at].name}"
+            texts = " and ".join(
+                repr(_question(paired, *question, row)[:80]) for question in (questions[0], (at, name))
+            )
             notes.append(f"{names} have different questions in {int(differ.sum()):,} rows, first in {where}: {texts}")
     return notes
 
@@ -261,24 +263,27 @@ def _other_fingerprints(runs: Sequence[ScoreRun]) -> list[str]:
 
 def _other_settings(runs: Sequence[ScoreRun], metrics: Sequence[str]) -> list[str]:
     """Differences in the versions and options of these metrics, as text, as far as the metadata record them."""
-    known = [(run, run.settings(metrics)) for run in runs]
-    known = [(run, settings) for run, settings in known if settings]
-    found = []
-    for run, settings in known[1:]:
-        first = {name: value for name, value in known[0][1].items() if name in settings}
-        mine = {name: value for name, value in settings.items() if name in first}
-        found += [f"{what} is {a} in {known[0][0].name}, {b} in {run.name}" for what, a, b in differences(first, mine)]
-    return found
+    settings_of_runs = [(run, run.settings(metrics)) for run in runs]
+    settings_of_runs = [(run, settings) for run, settings in settings_of_runs if settings]
+    notes = []
+    for run, settings in settings_of_runs[1:]:
+        first = {name: value for name, value in settings_of_runs[0][1].items() if name in settings}
+        other = {name: value for name, value in settings.items() if name in first}
+        notes += [
+            f"{what} is {a} in {settings_of_runs[0][0].name}, {b} in {run.name}"
+            for what, a, b in differences(first, other)
+        ]
+    return notes
 
 
 def check_settings(runs: Sequence[ScoreRun], metrics: Sequence[str], allow: bool) -> list[str]:
     """Notes on differences in settings; raises an ``OptionError`` with them unless ``allow``."""
-    found = _other_settings(runs, metrics)
-    if found and not allow:
-        more = f"; and {len(found) - _TOLD} more" if len(found) > _TOLD else ""
+    differing = _other_settings(runs, metrics)
+    if differing and not allow:
+        more = f"; and {len(differing) - _MOST_NOTED} more" if len(differing) > _MOST_NOTED else ""
         raise OptionError(
-            f"the runs were scored with different settings: {'; '.join(found[:_TOLD])}{more}. Score "
+            f"the runs were scored with different settings: {'; '.join(differing[:_MOST_NOTED])}{more}. Score "
             "them with the same settings, or compare them anyway with ",
             Argument("allow_differences", True),
         )
-    return found
+    return differing

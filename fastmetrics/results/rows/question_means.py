@@ -46,7 +46,7 @@ class RepeatedRun:
         A score is the mean of the question's scores; counts of corpus metrics are added; of other columns, the first
         answer's value is taken.
         """
-        return replace(self.run, read=self._read, sorted={})
+        return replace(self.run, read=self._read_means, sorted={})
 
     def describe(self) -> str:
         """How many answers the questions have, for a note."""
@@ -55,7 +55,7 @@ class RepeatedRun:
         many = f"{least:,}" if least == most else f"{least:,} to {most:,}"
         return f"{self.run.name}: {many} answers to each of {len(counts):,} questions; a question's score is their mean"
 
-    def _read(self, names: Sequence[str]) -> pa.Table:
+    def _read_means(self, names: Sequence[str]) -> pa.Table:
         table = self.run.read(names)
         counted = {counts_column(metric) for metric in self.run.counted}
         columns = [self._column(name, table.column(name), name in counted) for name in table.column_names]
@@ -74,18 +74,18 @@ class RepeatedRun:
         The scores are rounded to a ``precision`` first: means of equal scores in two precisions are then equal.
         """
         values = rounded(self.run.values(metric), precision)
-        known = np.isfinite(values)
+        has_score = np.isfinite(values)
         means = np.full(len(self.first_rows), np.nan)
-        scored = np.unique(self.questions[known])
-        means[scored] = question_scores(np.where(known, values, np.nan), self.questions).means
+        scored = np.unique(self.questions[has_score])
+        means[scored] = question_scores(np.where(has_score, values, np.nan), self.questions).means
         return means
 
     def _added(self, metric: str) -> pa.Array:
-        counts, known = self.run.counts(metric)
+        counts, counted = self.run.counts(metric)
         sums = np.zeros((len(self.first_rows), counts.shape[1]), np.int64)
-        np.add.at(sums, self.questions[known], counts[known])
+        np.add.at(sums, self.questions[counted], counts[counted])
         lists = pa.FixedSizeListArray.from_arrays(pa.array(sums.ravel()), max(counts.shape[1], 1))
-        has_counts = np.bincount(self.questions[known], minlength=len(sums)) > 0
+        has_counts = np.bincount(self.questions[counted], minlength=len(sums)) > 0
         return lists.take(pa.array(np.arange(len(sums)), mask=~has_counts))
 
 

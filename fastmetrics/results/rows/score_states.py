@@ -76,28 +76,28 @@ class ScoreStates:
 
     def placed(self, rows: Ints) -> ScoreStates:
         """The states in another order: of the row ``rows[r]`` for each r, or of no row for −1."""
-        there = rows >= 0
+        exists = rows >= 0
 
-        def taken(values: Any, nothing: Any) -> Any:
-            found = np.full(len(rows), nothing, values.dtype)
-            found[there] = values[rows[there]]
-            return found
+        def moved(values: Any, nothing: Any) -> Any:
+            placed = np.full(len(rows), nothing, values.dtype)
+            placed[exists] = values[rows[exists]]
+            return placed
 
         return ScoreStates(
-            values=taken(self.values, np.nan),
-            answers=taken(self.answers, 0),
-            scored=taken(self.scored, 0),
-            failed=taken(self.failed, 0),
-            undefined=taken(self.undefined, False),
-            doubtful=taken(self.doubtful, False),
+            values=moved(self.values, np.nan),
+            answers=moved(self.answers, 0),
+            scored=moved(self.scored, 0),
+            failed=moved(self.failed, 0),
+            undefined=moved(self.undefined, False),
+            doubtful=moved(self.doubtful, False),
             most_failed=self.most_failed,
         )
 
     @cached_property
     def has(self) -> Flags:
         """The rows with a score."""
-        found: Flags = self.scored > 0
-        return found
+        has: Flags = self.scored > 0
+        return has
 
     def counting(self, score: float, rows: Ints) -> Floats:
         """The means of the rows with a score, their failed answers counted with this ``score``."""
@@ -110,12 +110,12 @@ class ScoreStates:
 
     def more_unscored(self, other: ScoreStates, rows: Ints) -> Floats:
         """By how much the share of a row's answers without a score exceeds that of the ``other`` run."""
-        found: Floats = np.maximum(self._share_unscored(rows) - other._share_unscored(rows), 0.0)
-        return found
+        excess: Floats = np.maximum(self._share_unscored(rows) - other._share_unscored(rows), 0.0)
+        return excess
 
     def _share_unscored(self, rows: Ints) -> Floats:
-        found: Floats = 1 - self.scored[rows] / np.maximum(self.answers[rows], 1)
-        return found
+        share: Floats = 1 - self.scored[rows] / np.maximum(self.answers[rows], 1)
+        return share
 
     def _mixed(self, share: Floats, score: float, rows: Ints) -> Floats:
         values = self.values[rows]

@@ -62,11 +62,11 @@ class Segments(Sequence[Segment]):
         return replace(self, order=rows[self.order])
 
     def _name(self, code: int) -> str:
-        found = []
+        parts = []
         for names in reversed(self.labels):
             code, place = divmod(code, len(names))
-            found.append(names[place])
-        return ", ".join(reversed(found))
+            parts.append(names[place])
+        return ", ".join(reversed(parts))
 
 
 def segments_of(columns: Sequence[tuple[str, pa.Array]]) -> Segments:
@@ -125,16 +125,16 @@ class _Labels(Sequence[str]):
 def _quarters(name: str, column: pa.Array) -> tuple[Ints, list[str]]:
     """Numbers divided at their quartiles into half-open ranges; the last range is closed."""
     values = as_numbers(column, name)
-    known = ~np.isnan(values)
-    edges = np.unique(np.quantile(values[known], np.linspace(0, 1, _QUARTERS + 1)))
+    has_value = ~np.isnan(values)
+    edges = np.unique(np.quantile(values[has_value], np.linspace(0, 1, _QUARTERS + 1)))
     inner = edges[1:-1]
     numbers = np.searchsorted(inner, values, side="right").astype(np.int64)
     labels = [
         f"{name}=[{number(float(low))}, {number(float(high))}{']' if at == len(edges) - 2 else ')'}"
         for at, (low, high) in enumerate(itertools.pairwise(edges))
     ]
-    if not known.all():
-        numbers[~known] = len(labels)
+    if not has_value.all():
+        numbers[~has_value] = len(labels)
         labels.append(f"{name}=null")
     return numbers, labels
 
@@ -157,7 +157,7 @@ def cluster_numbers(name: str, column: pa.Array) -> Ints:
 def worst_first(segments: Records[Any], figure: str, better: Better) -> Ints:
     """The places of the segments by a figure, the worst first, equal ones by name; those without the figure last."""
     values = segments.numbers(figure)
-    known = ~np.isnan(values)
+    has_value = ~np.isnan(values)
     names = pc.rank(segments.column("segment"), tiebreaker="dense").to_numpy().astype(np.int64)
     signed = -values if better == "lower" else values
-    return np.lexsort((np.where(known, names, 0), np.where(known, signed, 0.0), ~known))
+    return np.lexsort((np.where(has_value, names, 0), np.where(has_value, signed, 0.0), ~has_value))

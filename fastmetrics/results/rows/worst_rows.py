@@ -92,20 +92,20 @@ def worst_rows(
         raise OptionError(
             Argument("by"), " and ", Argument("segment"), " must be given together: a column and one of its segments"
         )
-    asked = _Asked(metric, n, best, on, columns, segment, better or {})
+    request = _RowRequest(metric, n, best, on, columns, segment, better or {})
     of = None
     if system is not None:
         pair = two_runs(open_runs(scores, system), baseline, other)
-        found, of = _changed(pair, asked, allow_differences), (system, pair[1].name)
+        rows, of = _changed(pair, request, allow_differences), (system, pair[1].name)
     elif baseline is None:
-        found = _of_one(open_run(scores), asked)
+        rows = _of_one(open_run(scores), request)
     else:
-        found = _changed(open_runs({"baseline": baseline, "scores": scores}), asked, allow_differences)
-    return found if answers is None else with_texts(found, answers, of)
+        rows = _changed(open_runs({"baseline": baseline, "scores": scores}), request, allow_differences)
+    return rows if answers is None else with_texts(rows, answers, of)
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _RowRequest:
     """The request for rows."""
 
     metric: str
@@ -114,15 +114,15 @@ class _Asked:
     on: str | None
     by: Sequence[str]
     segment: str | None
-    given: Mapping[str, str]
+    stated: Mapping[str, str]
     """The directions of metrics, by name, as the user states them."""
     lower: bool = False
     """Whether lower scores of the metric are better."""
 
-    def of(self, runs: Sequence[ScoreRun]) -> _Asked:
+    def of(self, runs: Sequence[ScoreRun]) -> _RowRequest:
         """The request with the column of the metric in these runs, and its direction."""
         [metric] = shared_metrics(runs, [self.metric])
-        return replace(self, metric=metric, lower=direction_of(metric, first_declared(runs), self.given) == "lower")
+        return replace(self, metric=metric, lower=direction_of(metric, first_declared(runs), self.stated) == "lower")
 
     def chosen(self, values: Floats, ids: pa.Array, column: Callable[[str], pa.Array]) -> Ints:
         """The positions of the n worst (or best) values in the segment; ties are sorted by id."""
@@ -133,7 +133,7 @@ class _Asked:
         return np.asarray(order[: min(self.n, int((~np.isnan(values)).sum()))])
 
     def _inside(self, column: Callable[[str], pa.Array]) -> Flags:
-        parts = {str(one.name): one.rows for one in segments_of([(name, column(name)) for name in self.by])}
+        parts = {str(segment.name): segment.rows for segment in segments_of([(name, column(name)) for name in self.by])}
         if self.segment not in parts:
             raise UnknownNameError.of("segment", str(self.segment), list(parts))
         inside = np.zeros(sum(map(len, parts.values())), np.bool_)
@@ -141,24 +141,28 @@ class _Asked:
         return inside
 
 
-def _of_one(run: ScoreRun, asked: _Asked) -> pa.Table:
-    asked = asked.of([run])
-    held = run.by_column([asked.metric, *asked.by, *_keys(run, asked.on)])
-    ids, values = held.ids(_key(run, asked.on)), held.values(asked.metric)
-    chosen = asked.chosen(values, ids, lambda name: held.column(name, "to segment the rows by; keep it when scoring"))
-    return pa.table({"id": ids.take(pa.array(chosen)), asked.metric: values[chosen]})
+def _of_one(run: ScoreRun, request: _RowRequest) -> pa.Table:
+    request = request.of([run])
+    loaded = run.by_column([request.metric, *request.by, *_keys(run, request.on)])
+    ids, values = loaded.ids(_key(run, request.on)), loaded.values(request.metric)
+    chosen = request.chosen(
+        values, ids, lambda name: loaded.column(name, "to segment the rows by; keep it when scoring")
+    )
+    return pa.table({"id": ids.take(pa.array(chosen)), request.metric: values[chosen]})
 
 
-def _changed(runs: Sequence[ScoreRun], asked: _Asked, allow_differences: bool) -> pa.Table:
-    asked = asked.of(runs)
-    held = [run.by_column([asked.metric, *asked.by, *_keys(run, asked.on)]) for run in runs]
-    check_settings(held, [asked.metric], allow_differences)
-    paired = pair_runs(held, asked.on, by_position=False, allow=allow_differences)
+def _changed(runs: Sequence[ScoreRun], request: _RowRequest, allow_differences: bool) -> pa.Table:
+    request = request.of(runs)
+    loaded = [run.by_column([request.metric, *request.by, *_keys(run, request.on)]) for run in runs]
+    check_settings(loaded, [request.metric], allow_differences)
+    paired = pair_runs(loaded, request.on, by_position=False, allow=allow_differences)
     assert paired.ids is not None
-    before, after = (paired.scores(at, asked.metric) for at in range(2))
-    chosen = asked.chosen(after - before, paired.ids, paired.column)
+    before, after = (paired.scores(at, request.metric) for at in range(2))
+    chosen = request.chosen(after - before, paired.ids, paired.column)
     columns = {"baseline": before, "score": after, "change": after - before}
-    return pa.table({"id": paired.ids.take(pa.array(chosen)), **{name: one[chosen] for name, one in columns.items()}})
+    return pa.table(
+        {"id": paired.ids.take(pa.array(chosen)), **{name: values[chosen] for name, values in columns.items()}}
+    )
 
 
 def _keys(run: ScoreRun, on: str | None) -> list[str]:
@@ -183,34 +187,34 @@ def with_texts(
 
     ``seen`` is called with the columns of each chunk of the answers as it is read.
     """
-    wanted = rows["id"].combine_chunks()
+    row_ids = rows["id"].combine_chunks()
     read = _file_pieces if isinstance(answers, str | Path) else _table_pieces
     columns, pieces = read(answers, of[0] if of else None, texts)
-    found = []
+    matches = []
     for piece in pieces:
         if seen is not None:
-            seen({name: piece.column(yours) for name, yours in columns.items()})
+            seen({name: piece.column(column) for name, column in columns.items()})
         ids = piece.column(columns["id"]).cast(pa.large_string())
-        here = pc.is_in(ids, value_set=wanted.cast(pa.large_string()))
+        here = pc.is_in(ids, value_set=row_ids.cast(pa.large_string()))
         if of is not None and of[0] in columns:
             here = pc.and_(here, pc.equal(piece.column(of[0]).cast(pa.large_string()), of[1]))
-        found.append(piece.set_column(piece.schema.get_field_index(columns["id"]), "id", ids).filter(here))
-    held = pa.concat_tables(found) if found else None
-    if len(wanted) and (held is None or held.num_rows == 0):
-        raise InputError(f"the answers contain no id of the scores, such as {wanted[0].as_py()!r}")
-    if held is None:
+        matches.append(piece.set_column(piece.schema.get_field_index(columns["id"]), "id", ids).filter(here))
+    matched = pa.concat_tables(matches) if matches else None
+    if len(row_ids) and (matched is None or matched.num_rows == 0):
+        raise InputError(f"the answers contain no id of the scores, such as {row_ids[0].as_py()!r}")
+    if matched is None:
         return rows
-    counts = pc.value_counts(held["id"].combine_chunks())
+    counts = pc.value_counts(matched["id"].combine_chunks())
     twice = counts.filter(pc.greater(counts.field("counts"), 1))
     if len(twice):
         first = twice[0].as_py()
         raise InputError(
             f"the answers contain the id {first['values']!r} in {first['counts']:,} rows; give the answers of one run"
         )
-    places = pc.index_in(wanted.cast(pa.large_string()), value_set=held["id"].combine_chunks())
+    places = pc.index_in(row_ids.cast(pa.large_string()), value_set=matched["id"].combine_chunks())
     for name in texts:
         if name in columns:
-            rows = rows.append_column(name, held[columns[name]].take(places))
+            rows = rows.append_column(name, matched[columns[name]].take(places))
     return rows
 
 
@@ -221,11 +225,11 @@ def text_pieces(answers: Any, texts: Sequence[str]) -> tuple[dict[str, str], Ite
 
 
 def _columns_of(names: Sequence[str], system: str | None, texts: Sequence[str]) -> dict[str, str]:
-    found = resolve(names, needed=("id", *texts))
-    if "id" not in found:
+    resolved = resolve(names, needed=("id", *texts))
+    if "id" not in resolved:
         raise ColumnError(f"the answers have no id column to match rows by; the columns are {', '.join(names)}")
-    kept = {name: found[name] for name in ("id", *texts) if name in found}
-    return kept if system is None or system not in names else {**kept, system: system}
+    columns = {name: resolved[name] for name in ("id", *texts) if name in resolved}
+    return columns if system is None or system not in names else {**columns, system: system}
 
 
 def _file_pieces(
@@ -233,7 +237,7 @@ def _file_pieces(
 ) -> tuple[dict[str, str], Iterator[pa.Table]]:
     source = open_source(path)
     columns = _columns_of(source.schema.names, system, texts)
-    kinds = {yours: COLUMNS[name].kind if name in COLUMNS else "any" for name, yours in columns.items()}
+    kinds = {column: COLUMNS[name].kind if name in COLUMNS else "any" for name, column in columns.items()}
     selection = source.select(kinds)
 
     batches = good_batches(source, selection, any_length=True)

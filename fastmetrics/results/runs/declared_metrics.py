@@ -37,27 +37,29 @@ def declarations_of(schema: pa.Schema) -> dict[str, Declared]:
 
 def declared(names: Iterable[str], stored: Stored) -> dict[str, Declared]:
     """The declarations of these score columns, of those that have one; ``ndcg@10`` is a score of ``ndcg``."""
-    found = {}
+    declarations = {}
     for name in names:
         metric = None if name in stored else lookup(re.split(r"[@(]", name)[0])
         if name in stored:
-            found[name] = stored[name]
+            declarations[name] = stored[name]
         elif metric is not None:
-            found[name] = Declared.of(metric, name)
-    return found
+            declarations[name] = Declared.of(metric, name)
+    return declarations
 
 
 def declared_statistics(names: Iterable[str], stored: Stored) -> dict[str, tuple[str, ...]]:
     """The percentiles that the metrics of these score columns declare."""
-    return {name: one.statistics for name, one in declared(names, stored).items() if one.statistics}
+    return {
+        name: declaration.statistics for name, declaration in declared(names, stored).items() if declaration.statistics
+    }
 
 
 def declared_labels(names: Iterable[str], stored: Stored) -> dict[str, str]:
     """The declared labels of statistics of these score columns: ``{"abstained.mean": "abstain_rate"}``."""
     return {
         f"{name}.{statistic}": label
-        for name, one in declared(names, stored).items()
-        for statistic, label in one.labels.items()
+        for name, declaration in declared(names, stored).items()
+        for statistic, label in declaration.labels.items()
     }
 
 
@@ -69,45 +71,49 @@ def declared_better(names: Iterable[str], stored: Stored) -> dict[str, Better]:
     names = list(names)
     costs: dict[str, Better] = {name: "lower" for name in names if is_cost(name)}
     axes: dict[str, Better] = {name: "higher" for name in names if is_axis(name)}
-    return {**axes, **costs, **{name: one.better for name, one in declared(names, stored).items()}}
+    return {**axes, **costs, **{name: declaration.better for name, declaration in declared(names, stored).items()}}
 
 
 def declared_readings(names: Iterable[str], stored: Stored) -> dict[str, Reading]:
     """The readings of means that the metrics of these columns declare."""
-    return {name: one.reading for name, one in declared(names, stored).items() if one.reading is not None}
+    return {
+        name: declaration.reading
+        for name, declaration in declared(names, stored).items()
+        if declaration.reading is not None
+    }
 
 
 def declared_specs(stored: Stored) -> dict[str, str]:
     """The metric with its options of each column whose name does not tell it."""
-    return {name: one.spec for name, one in stored.items()}
+    return {name: declaration.spec for name, declaration in stored.items()}
 
 
 def declared_bounds(names: Iterable[str], stored: Stored) -> dict[str, tuple[float, float]]:
     """The smallest and the largest score that the metrics of these columns declare."""
-    return {name: one.bounds for name, one in declared(names, stored).items()}
+    return {name: declaration.bounds for name, declaration in declared(names, stored).items()}
 
 
 def directions(
-    names: Sequence[str], stored: Stored, given: Mapping[str, str], what: str = "metric"
+    names: Sequence[str], stored: Stored, stated: Mapping[str, str], what: str = "metric"
 ) -> dict[str, Better]:
     """The direction of each column: as ``given`` by the user, or as declared.
 
     Raises ``UnknownNameError`` for an unknown column, ``OptionError`` for another direction than higher or lower.
     """
-    known: dict[str, Better] = {**dict.fromkeys(names), **declared_better(names, stored)}
-    for name, direction in given.items():
+    better: dict[str, Better] = {**dict.fromkeys(names), **declared_better(names, stored)}
+    for name, direction in stated.items():
         column = column_named(name, names)
         if column not in names:
             raise UnknownNameError.of(what, name, list(dict.fromkeys(names)))
         if direction not in get_args(Side):
             raise OptionError(Argument("better", {name: direction}), ": expected higher or lower")
-        known[column] = cast(Side, direction)
-    return known
+        better[column] = cast(Side, direction)
+    return better
 
 
-def direction_of(name: str, stored: Stored, given: Mapping[str, str]) -> Side:
+def direction_of(name: str, stored: Stored, stated: Mapping[str, str]) -> Side:
     """The direction of one column; raises ``OptionError`` if neither the user nor a declaration states it."""
-    found = directions([name], stored, given)[name]
-    if found is None:
+    better = directions([name], stored, stated)[name]
+    if better is None:
         raise OptionError(f"{name!r} declares no direction; state it with ", Argument("better", {name: "lower"}))
-    return found
+    return better

@@ -51,9 +51,9 @@ def list_runs(folder: str | Path) -> pa.Table:
 
     Raises ``FileFormatError`` for a folder that cannot be read, and for damaged metadata.
     """
-    found = [_run(name, metadata) for name, metadata in _outputs(as_local(folder))]
-    found.sort(key=lambda run: (run["began"] is None, run["began"] or "", run["file"]))
-    return pa.Table.from_pylist(found, SCHEMA)
+    runs = [_run(name, metadata) for name, metadata in _outputs(as_local(folder))]
+    runs.sort(key=lambda run: (run["began"] is None, run["began"] or "", run["file"]))
+    return pa.Table.from_pylist(runs, SCHEMA)
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,9 @@ def _on_disk(folder: str) -> list[_Entry]:
     with reading(folder):
         entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
     return [
-        _Entry(one.name, one.path, one.is_dir(), is_remote=False) for one in entries if one.is_dir() or one.is_file()
+        _Entry(entry.name, entry.path, entry.is_dir(), is_remote=False)
+        for entry in entries
+        if entry.is_dir() or entry.is_file()
     ]
 
 

@@ -36,7 +36,7 @@ def _canonical(name: str) -> str | None:
 
 def unknown_metric(name: str, columns: Sequence[str], stored: Stored) -> UnknownNameError:
     """The error for a name that means no column; a metric stored under the user's own name is suggested by it."""
-    specs: Mapping[str, str] = {one.spec: column for column, one in stored.items() if column in columns}
+    specs: Mapping[str, str] = {declaration.spec: column for column, declaration in stored.items() if column in columns}
     meant = _canonical(name)
     own = [specs[meant]] if meant is not None and meant in specs else []
     return UnknownNameError.of("metric", name, columns, own)

@@ -38,9 +38,9 @@ def open_runs(runs: Any, system: str | None = None, least: int = 2) -> list[Scor
     if system is not None:
         opened = _by_system(runs, system)
     elif isinstance(runs, Mapping):
-        opened = [_open(one, str(name)) for name, one in runs.items()]
+        opened = [_open(run, str(name)) for name, run in runs.items()]
     elif isinstance(runs, Sequence) and not isinstance(runs, str | bytes):
-        opened = [_open(one, None, place) for place, one in enumerate(runs, 1)]
+        opened = [_open(run, None, place) for place, run in enumerate(runs, 1)]
     else:
         way = Argument("system")
         raise InputError("compare needs at least two runs: a list, a dict of names and runs, or one table with ", way)
@@ -75,16 +75,16 @@ def two_runs(runs: Sequence[ScoreRun], baseline: str | None, other: str | None) 
 
     Raises ``UnknownNameError`` for an unknown name, ``OptionError`` if names are needed to choose.
     """
-    named = {run.name: run for run in runs}
+    by_name = {run.name: run for run in runs}
     for name in (baseline, other):
-        if name is not None and name not in named:
-            raise UnknownNameError.of("run", name, list(named))
-    first = named[baseline] if baseline is not None else next(run for run in runs if run.name != other)
+        if name is not None and name not in by_name:
+            raise UnknownNameError.of("run", name, list(by_name))
+    first = by_name[baseline] if baseline is not None else next(run for run in runs if run.name != other)
     left = [run for run in runs if run is not first]
     if other is None and len(left) > 1:
-        known = ", ".join(run.name for run in left)
-        raise OptionError(f"there are {len(runs)} runs; choose two of them with ", *_BOTH, f": {first.name}, {known}")
-    second = named[other] if other is not None else left[0]
+        names = ", ".join(run.name for run in left)
+        raise OptionError(f"there are {len(runs)} runs; choose two of them with ", *_BOTH, f": {first.name}, {names}")
+    second = by_name[other] if other is not None else left[0]
     if second is first:
         raise OptionError(Argument("other", other), ": this run is the baseline; choose another run")
     return first, second
@@ -153,10 +153,10 @@ def _of_table(table: Any, name: str) -> ScoreRun:
     def read(names: Sequence[str]) -> pa.Table:
         return pa.concat_tables(frame.read(names)[1])
 
-    held = read(list(dict.fromkeys(frame.names)))
-    scores = stored_scores(metadata) or score_columns(held.schema)
-    scores = [score for score in scores if score in held.column_names]
-    return ScoreRun(name, held.column_names, scores, metadata, held.select)
+    whole = read(list(dict.fromkeys(frame.names)))
+    scores = stored_scores(metadata) or score_columns(whole.schema)
+    scores = [score for score in scores if score in whole.column_names]
+    return ScoreRun(name, whole.column_names, scores, metadata, whole.select)
 
 
 def _by_system(table: Any, system: str) -> list[ScoreRun]:
@@ -172,18 +172,18 @@ def _by_system(table: Any, system: str) -> list[ScoreRun]:
 
     scores = [name for name in whole.scores if name != system]
     return [
-        ScoreRun(one, whole.columns, scores, whole.metadata, reader(pc.equal(names, one)))
-        for one in pc.unique(names).to_pylist()
+        ScoreRun(system, whole.columns, scores, whole.metadata, reader(pc.equal(names, system)))
+        for system in pc.unique(names).to_pylist()
     ]
 
 
 def _named_apart(runs: Sequence[ScoreRun]) -> list[ScoreRun]:
     """Files with the same name are named by their paths, and remaining duplicates are numbered."""
     counts = Counter(run.name for run in runs)
-    named = [replace(run, name=run.path) if counts[run.name] > 1 and run.path else run for run in runs]
+    renamed = [replace(run, name=run.path) if counts[run.name] > 1 and run.path else run for run in runs]
     seen: Counter[str] = Counter()
-    found = []
-    for run in named:
+    numbered = []
+    for run in renamed:
         seen[run.name] += 1
-        found.append(run if seen[run.name] == 1 else replace(run, name=f"{run.name} ({seen[run.name]})"))
-    return found
+        numbered.append(run if seen[run.name] == 1 else replace(run, name=f"{run.name} ({seen[run.name]})"))
+    return numbered

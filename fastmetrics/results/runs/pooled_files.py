@@ -10,7 +10,7 @@ import pyarrow as pa
 from fastmetrics.results.runs.score_file import ScoreFile
 from fastmetrics.tables.output.run_differences import Difference, described_inputs, differences
 
-_TOLD = 5
+_MOST_NOTED = 5
 """Maximum number of files and differences in a note."""
 
 
@@ -44,36 +44,41 @@ class PooledFiles:
 
 def _pooled(files: Sequence[ScoreFile], rows: Sequence[int]) -> list[str]:
     """The note on the pooled files, and on differences between their settings."""
-    named = [f"{file.name} ({count:,} rows)" for file, count in zip(files, rows, strict=True)]
-    notes = [f"{len(files):,} files pooled: {_some(named)}"]
-    known = [file for file in files if file.settings]
+    described = [f"{file.name} ({count:,} rows)" for file, count in zip(files, rows, strict=True)]
+    notes = [f"{len(files):,} files pooled: {_some(described)}"]
+    with_settings = [file for file in files if file.settings]
     where: dict[Difference, list[str]] = {}
-    for file in known[1:]:
-        for one in differences(known[0].settings, file.settings):
-            where.setdefault(one, []).append(file.name)
-    notes += [f"{what} is {a} in {known[0].name}, {b} in {_some(names)}" for (what, a, b), names in where.items()][
-        :_TOLD
-    ]
-    notes += [f"{len(where) - _TOLD:,} more differences in settings"] if len(where) > _TOLD else []
+    for file in with_settings[1:]:
+        for difference in differences(with_settings[0].settings, file.settings):
+            where.setdefault(difference, []).append(file.name)
+    notes += [
+        f"{what} is {a} in {with_settings[0].name}, {b} in {_some(names)}" for (what, a, b), names in where.items()
+    ][:_MOST_NOTED]
+    notes += [f"{len(where) - _MOST_NOTED:,} more differences in settings"] if len(where) > _MOST_NOTED else []
     notes += _inputs(files)
     unknown = [file.name for file in files if not file.settings]
-    return [*notes, *([f"unknown settings: {_some(unknown)}"] if known and unknown else [])]
+    return [*notes, *([f"unknown settings: {_some(unknown)}"] if with_settings and unknown else [])]
 
 
 def _inputs(files: Sequence[ScoreFile]) -> list[str]:
     """The notes on files with different inputs, and on files with the same input, from their metadata."""
-    made: dict[str, list[str]] = {}
+    by_inputs: dict[str, list[str]] = {}
     for file in files:
-        told = described_inputs(None if file.metadata is None else file.metadata.inputs)
-        if told is not None:
-            made.setdefault(told, []).append(file.name)
-    pairs = [f"{_some(names)} from {told}" for told, names in made.items()]
-    notes = [f"different inputs: {_some(pairs, '; ')}"] if len(made) > 1 else []
+        inputs = described_inputs(None if file.metadata is None else file.metadata.inputs)
+        if inputs is not None:
+            by_inputs.setdefault(inputs, []).append(file.name)
+    pairs = [f"{_some(names)} from {inputs}" for inputs, names in by_inputs.items()]
+    notes = [f"different inputs: {_some(pairs, '; ')}"] if len(by_inputs) > 1 else []
     again = "files from the same input (by name and size); its rows are counted repeatedly"
-    return notes + [f"{again}: {_some(names)} from {told}" for told, names in made.items() if len(names) > 1][:_TOLD]
+    return (
+        notes
+        + [f"{again}: {_some(names)} from {inputs}" for inputs, names in by_inputs.items() if len(names) > 1][
+            :_MOST_NOTED
+        ]
+    )
 
 
 def _some(names: Sequence[str], between: str = ", ") -> str:
     """The names, or the first of many and the number of the others."""
-    more = f" and {len(names) - _TOLD:,} more" if len(names) > _TOLD else ""
-    return f"{between.join(names[:_TOLD])}{more}"
+    more = f" and {len(names) - _MOST_NOTED:,} more" if len(names) > _MOST_NOTED else ""
+    return f"{between.join(names[:_MOST_NOTED])}{more}"

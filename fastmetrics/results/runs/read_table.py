@@ -28,12 +28,12 @@ def read(path: str | Path | Sequence[str | Path], text: Collection[str] | None =
     if isinstance(path, str | Path):  # several files are read as tables of any kind
         metadata = metadata_of(path, source.files)
         scores = stored_scores(metadata) or ()
-    found = whole_table(source, {name: "number" if name in scores else "any" for name in source.schema.names})
+    table = whole_table(source, {name: "number" if name in scores else "any" for name in source.schema.names})
     if metadata is not None and metadata.declared is not None:
-        found = found.replace_schema_metadata(ScoreMetadata(declared=metadata.declared).for_schema())
+        table = table.replace_schema_metadata(ScoreMetadata(declared=metadata.declared).for_schema())
     if text is None or source.has_types:
-        return found
-    for at, field in enumerate(found.schema):
+        return table
+    for at, field in enumerate(table.schema):
         if field.name not in text and field.name not in scores and not is_id(field.name):
-            found = found.set_column(at, field.name, as_it_looks(found.column(at)))
-    return found
+            table = table.set_column(at, field.name, as_it_looks(table.column(at)))
+    return table

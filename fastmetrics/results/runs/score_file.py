@@ -27,7 +27,7 @@ from fastmetrics.tables.output.output import find_metadata
 from fastmetrics.tables.output.recorded_types import recorded_schema
 from fastmetrics.tables.remote.addresses import as_local, shown
 
-_NAMED = 5
+_MOST_NAMED = 5
 """Maximum number of runs that an error names."""
 
 
@@ -155,8 +155,8 @@ def check_one(file: ScoreFile, *, latest: bool = False) -> None:
     runs = file.run_names
     if len(runs) < 2:
         return
-    more = f" and {len(runs) - _NAMED:,} more" if len(runs) > _NAMED else ""
+    more = f" and {len(runs) - _MOST_NAMED:,} more" if len(runs) > _MOST_NAMED else ""
     ways = (", or take the last one with ", Argument("latest", True)) if latest else ()
     raise OptionError(
-        f"{file.name} holds {len(runs):,} runs: {', '.join(runs[:_NAMED])}{more}; name one of them", *ways
+        f"{file.name} holds {len(runs):,} runs: {', '.join(runs[:_MOST_NAMED])}{more}; name one of them", *ways
     )

@@ -71,7 +71,7 @@ class ScoreRun:
         """The metric of a score with its options."""
         return self.declared[name].spec if name in self.declared else name
 
-    def held(self, names: Sequence[str]) -> ScoreRun:
+    def in_memory(self, names: Sequence[str]) -> ScoreRun:
         """The run with these columns in memory, read at once; others are read when they are needed."""
         table = self.read([name for name in dict.fromkeys(names) if name in self.columns])
 
@@ -90,9 +90,9 @@ class ScoreRun:
         million rows.
         """
         if self.types is None:
-            return self.held(names)
+            return self.in_memory(names)
         large = {*self.scores, *map(counts_column, self.counted), self.id_column, self.question_column}
-        return self.held([name for name in names if name not in large])
+        return self.in_memory([name for name in names if name not in large])
 
     def type_of(self, name: str) -> pa.DataType:
         """The type of a column, as :attr:`read` returns it."""
@@ -137,10 +137,10 @@ class ScoreRun:
         sizes = pc.unique(pc.list_value_length(column).drop_null()) if listed else []
         if flat is None or not pa.types.is_integer(flat.type) or flat.null_count or len(sizes) != 1:
             raise ColumnError(f"column {name!r} of {self.name} does not contain one list of integers per row")
-        known = column.is_valid().to_numpy(zero_copy_only=False)
-        found = np.zeros((len(column), sizes[0].as_py()), np.int64)
-        found[known] = flat.to_numpy().reshape(-1, found.shape[1])
-        return found, known
+        present = column.is_valid().to_numpy(zero_copy_only=False)
+        counts = np.zeros((len(column), sizes[0].as_py()), np.int64)
+        counts[present] = flat.to_numpy().reshape(-1, counts.shape[1])
+        return counts, present
 
     def texts(self, name: str) -> pa.Array:
         """The ids as text; raises ``ColumnError`` for another type and ``InputError`` for a missing id."""

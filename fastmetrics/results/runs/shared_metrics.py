@@ -13,33 +13,35 @@ from fastmetrics.results.runs.metric_columns import column_named, unknown_metric
 from fastmetrics.results.runs.score_run import ScoreRun
 
 
-def shared_metrics(runs: Sequence[ScoreRun], asked: Sequence[str], *, counted: bool = False) -> list[str]:
+def shared_metrics(runs: Sequence[ScoreRun], requested: Sequence[str], *, counted: bool = False) -> list[str]:
     """The columns to read: the requested ones, or all for which every run has scores (or, if ``counted``, counts).
 
     The cost of a judge's calls is compared only on request, because every metric makes the correction of p stricter.
     """
-    known = [[*run.scores, *(run.counted if counted else ())] for run in runs]
-    asked = list(dict.fromkeys(column_named(name, known[0]) for name in asked))
-    for name in asked:
-        for run, names in zip(runs, known, strict=True):
+    by_run = [[*run.scores, *(run.counted if counted else ())] for run in runs]
+    requested = list(dict.fromkeys(column_named(name, by_run[0]) for name in requested))
+    for name in requested:
+        for run, names in zip(runs, by_run, strict=True):
             if name not in names:
                 _check_counted(run, name, counted)
                 near = unknown_metric(name, names, run.declared).message
                 raise UnknownNameError(f"{run.name} has no scores of {name!r}: ", near)
     shared = [name for name in runs[0].scores if all(name in run.scores for run in runs)]
-    found = list(asked) or [name for name in shared if not is_cost(name)] or shared
-    found += (
-        [] if asked else [name for name in known[0] if name not in runs[0].scores and all(name in one for one in known)]
+    metrics = list(requested) or [name for name in shared if not is_cost(name)] or shared
+    metrics += (
+        []
+        if requested
+        else [name for name in by_run[0] if name not in runs[0].scores and all(name in names for names in by_run)]
     )
-    if not found:
-        held = "; ".join(f"{run.name} has {', '.join(run.scores) or 'none'}" for run in runs[:5])
-        raise ColumnError(f"the runs share no score column: {held}")
-    return found
+    if not metrics:
+        scores = "; ".join(f"{run.name} has {', '.join(run.scores) or 'none'}" for run in runs[:5])
+        raise ColumnError(f"the runs share no score column: {scores}")
+    return metrics
 
 
 def first_declared(runs: Sequence[ScoreRun]) -> dict[str, Declared]:
     """The stored declarations of several runs, of each score by the first run that has one."""
-    return {name: one for run in reversed(runs) for name, one in run.declared.items()}
+    return {name: declaration for run in reversed(runs) for name, declaration in run.declared.items()}
 
 
 def _check_counted(run: ScoreRun, name: str, counted: bool) -> None:

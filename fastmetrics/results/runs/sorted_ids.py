@@ -92,10 +92,10 @@ def rows_of_ids(columns: Sequence[SortedIds]) -> tuple[SortedIds, list[Ints]]:
     numbers = every.numbers
     rows, start = [], 0
     for column in columns:
-        mine = numbers[start : start + len(column.order)]
+        own = numbers[start : start + len(column.order)]
         rows.append(np.full(int(every.is_first.sum()), -1, np.int64))
-        rows[-1][mine] = np.arange(len(mine))
-        start += len(mine)
+        rows[-1][own] = np.arange(len(own))
+        start += len(own)
     return every, rows
 
 

@@ -81,15 +81,15 @@ class Correlations(Shown, Sequence[MetricPair]):
 
     def grids(self) -> list[Grid]:
         """The pairs with the largest disagreement, those with the largest agreement, and the paired views."""
-        known = [one for one in self.pairs if not math.isnan(one.agreement)]
-        first = known[: max(_SHOWN, 2 * _SHOWN if len(known) <= 2 * _SHOWN else _SHOWN)]
-        grids = [Grid(("least alike", "", "n", "Pearson", "Spearman"), [self._line(one) for one in first])]
-        if len(known) > len(first):
-            last = known[: -_SHOWN - 1 : -1]
-            grids.append(Grid(("most alike", "", "n", "Pearson", "Spearman"), [self._line(one) for one in last]))
+        defined = [pair for pair in self.pairs if not math.isnan(pair.agreement)]
+        first = defined[: max(_SHOWN, 2 * _SHOWN if len(defined) <= 2 * _SHOWN else _SHOWN)]
+        grids = [Grid(("least alike", "", "n", "Pearson", "Spearman"), [self._line(pair) for pair in first])]
+        if len(defined) > len(first):
+            last = defined[: -_SHOWN - 1 : -1]
+            grids.append(Grid(("most alike", "", "n", "Pearson", "Spearman"), [self._line(pair) for pair in last]))
         views = [
-            (one.a, one.b, f"{number(one.mean_low)} ({one.n_low:,})", f"{number(one.mean_high)} ({one.n_high:,})")
-            for one in self.views
+            (view.a, view.b, f"{number(view.mean_low)} ({view.n_low:,})", f"{number(view.mean_high)} ({view.n_high:,})")
+            for view in self.views
         ]
         return [*grids, *([Grid(("mean (rows) of", "where", "≤ 0.5", "> 0.5"), views)] if views else [])]
 
@@ -101,7 +101,7 @@ class Correlations(Shown, Sequence[MetricPair]):
         notes = [f"{self.scores}: {len(self.pairs):,} pairs of metrics, each over the rows with both scores"]
         if any(way == "lower" for way in self.better.values()):
             notes.append("(−) lower is better: −1 is full agreement with a metric where higher is better")
-        constant = sum(math.isnan(one.agreement) for one in self.pairs)
+        constant = sum(math.isnan(pair.agreement) for pair in self.pairs)
         return [
             *notes,
             *([f"{constant:,} pairs are undefined: a score is constant, or there are too few rows"] * (constant > 0)),
@@ -110,12 +110,12 @@ class Correlations(Shown, Sequence[MetricPair]):
     def to_arrow(self) -> pa.Table:
         """One row per pair."""
         types = {"str": pa.string(), "int": pa.int64(), "float": pa.float64()}
-        schema = pa.schema([(one.name, types[str(one.type)]) for one in fields(MetricPair)])
-        return pa.Table.from_pylist([asdict(one) for one in self.pairs], schema)
+        schema = pa.schema([(field.name, types[str(field.type)]) for field in fields(MetricPair)])
+        return pa.Table.from_pylist([asdict(pair) for pair in self.pairs], schema)
 
     def to_dict(self) -> dict[str, Any]:
         """``{"pairs": [{"a", "b", "n", "pearson", "spearman", "agreement"}, …], "views": […], "notes": […]}``."""
-        pairs, views = ([asdict(one) for one in some] for some in (self.pairs, self.views))
+        pairs, views = ([asdict(entry) for entry in some] for some in (self.pairs, self.views))
         return {"pairs": pairs, "views": views, "notes": list(self.remarks())}
 
 
@@ -141,16 +141,25 @@ def correlations(scores: Any, *, metrics: Sequence[str] | str | None = None) -> 
     names = shared_metrics([run], listed(metrics))
     if len(names) < 2:
         raise ColumnError(f"{run.name} has only scores of {names[0]!r}; correlations need at least two metrics")
-    held = run.by_column(names)
-    columns = {name: held.values(name) for name in names}
+    loaded = run.by_column(names)
+    columns = {name: loaded.values(name) for name in names}
     better: dict[str, Better] = {
         name: way for name, way in declared_better(names, run.declared).items() if way is not None
     }
     pairs = []
-    for one in correlate(list(columns.values())):
-        a, b = names[one.a], names[one.b]
+    for correlation in correlate(list(columns.values())):
+        a, b = names[correlation.a], names[correlation.b]
         turned = (better.get(a) == "lower") != (better.get(b) == "lower")
-        pairs.append(MetricPair(a, b, one.n, one.pearson, one.spearman, -one.spearman if turned else one.spearman))
+        pairs.append(
+            MetricPair(
+                a,
+                b,
+                correlation.n,
+                correlation.pearson,
+                correlation.spearman,
+                -correlation.spearman if turned else correlation.spearman,
+            )
+        )
     pairs.sort(key=lambda pair: (math.isnan(pair.agreement), pair.agreement))
     return Correlations(run.name, pairs, list(_views(columns)), better)
 

@@ -57,22 +57,26 @@ class Histograms(Shown, Mapping[str, Histogram]):
         """One line per metric."""
         rows = [
             (
-                one.metric,
-                *((number(one.edges[0]), one.drawn(), number(one.edges[-1])) if one.n else ("–", "", "–")),
-                number(one.n),
+                histogram.metric,
+                *(
+                    (number(histogram.edges[0]), histogram.drawn(), number(histogram.edges[-1]))
+                    if histogram.n
+                    else ("–", "", "–")
+                ),
+                number(histogram.n),
             )
-            for one in self.metrics.values()
+            for histogram in self.metrics.values()
         ]
         return [Grid(("metric", "from", "", "to", "n"), rows)]
 
     def remarks(self) -> Sequence[str]:
         """The meaning of the blocks."""
-        bins = max((len(one.counts) for one in self.metrics.values()), default=0)
+        bins = max((len(histogram.counts) for histogram in self.metrics.values()), default=0)
         return [f"{self.scores}: exact counts in {bins} bins of equal width; · is an empty bin"]
 
     def to_dict(self) -> dict[str, Any]:
         """``{"histograms": [{"metric", "n", "n_missing", "edges", "counts"}, …]}``."""
-        return {"histograms": [asdict(one) for one in self.metrics.values()]}
+        return {"histograms": [asdict(histogram) for histogram in self.metrics.values()]}
 
 
 def histograms(scores: Any, *, metrics: Sequence[str] | str | None = None, bins: int = 20) -> Histograms:
@@ -101,16 +105,16 @@ _LARGEST = float(np.finfo(np.float64).max)
 
 def _histogram(name: str, run: ScoreRun, bins: int) -> Histogram:
     values = run.values(name)
-    known = values[np.isfinite(values)]
-    missing = len(values) - len(known)
-    if not len(known):
+    finite = values[np.isfinite(values)]
+    missing = len(values) - len(finite)
+    if not len(finite):
         return Histogram(name, 0, missing, [], [0] * bins)
     low, high = declared_bounds([name], run.declared).get(name, (-math.inf, math.inf))
-    if not (math.isfinite(low) and math.isfinite(high) and low <= known.min() and known.max() <= high):
-        low, high = float(known.min()), float(known.max())
+    if not (math.isfinite(low) and math.isfinite(high) and low <= finite.min() and finite.max() <= high):
+        low, high = float(finite.min()), float(finite.max())
     scale = 1.0 if math.isfinite(high - low) else 4.0  # the width of the widest range overflows float64
-    counts, edges = np.histogram(known / scale, bins, _divisible(low / scale, high / scale, bins))
-    return Histogram(name, len(known), missing, (edges * scale).tolist(), counts.tolist())
+    counts, edges = np.histogram(finite / scale, bins, _divisible(low / scale, high / scale, bins))
+    return Histogram(name, len(finite), missing, (edges * scale).tolist(), counts.tolist())
 
 
 def _divisible(low: float, high: float, bins: int) -> tuple[float, float]:

@@ -74,7 +74,7 @@ class PrimaryTable(Shown, Sequence[PrimaryRow]):
 
     def grids(self) -> list[Grid]:
         """The table, then the appendix if any run has one of its figures."""
-        detailed = any(name in one.sources for one in self.rows for name in APPENDIX)
+        detailed = any(name in row.sources for row in self.rows for name in APPENDIX)
         return [self._grid("run", PRIMARY), *([self._grid("appendix", APPENDIX)] if detailed else [])]
 
     def _grid(self, head: str, columns: Iterable[str]) -> Grid:
@@ -89,13 +89,13 @@ class PrimaryTable(Shown, Sequence[PrimaryRow]):
     def remarks(self) -> Sequence[str]:
         """The metric of each column, and the columns without values."""
         behind = {
-            name: dict.fromkeys(one.sources[name] for one in self.rows if name in one.sources) for name in _COLUMNS
+            name: dict.fromkeys(row.sources[name] for row in self.rows if name in row.sources) for name in _COLUMNS
         }
-        known = [f"{name} = {' or '.join(sources)}" for name, sources in behind.items() if sources]
+        described = [f"{name} = {' or '.join(sources)}" for name, sources in behind.items() if sources]
         absent = [
             f"{name} needs {_COLUMNS[name][-1].partition('.')[0]}" for name, sources in behind.items() if not sources
         ]
-        filled = ", ".join(known)
+        filled = ", ".join(described)
         some = [
             f"{name} {row.scored[name]:,} of {row.n:,} ({row.run})"
             for row in self.rows
@@ -107,10 +107,10 @@ class PrimaryTable(Shown, Sequence[PrimaryRow]):
 
     def to_arrow(self) -> pa.Table:
         """One row per run: ``run``, ``N`` and a column for each figure, null where the run has none."""
-        columns: dict[str, Any] = {"run": [one.run for one in self.rows], "N": [one.n for one in self.rows]}
+        columns: dict[str, Any] = {"run": [row.run for row in self.rows], "N": [row.n for row in self.rows]}
         for name in _COLUMNS:
-            figures = [one.figures[name] for one in self.rows]
-            columns[name] = pa.array([None if math.isnan(one) else one for one in figures], pa.float64())
+            figures = [row.figures[name] for row in self.rows]
+            columns[name] = pa.array([None if math.isnan(figure) else figure for figure in figures], pa.float64())
         return pa.table(columns)
 
     def to_dict(self) -> dict[str, Any]:
@@ -143,13 +143,13 @@ def primary_table(runs: Any) -> PrimaryTable:
     return primary_of(summaries_of(several), open_runs(several, least=1))
 
 
-def primary_of(found: Mapping[str, Summary], runs: Sequence[ScoreRun] = ()) -> PrimaryTable:
+def primary_of(summaries: Mapping[str, Summary], runs: Sequence[ScoreRun] = ()) -> PrimaryTable:
     """The primary table from summaries, and over paired rows if there are several runs.
 
     Raises ``ColumnError`` if no run has any of its scores.
     """
-    rows = [_primary(name, one) for name, one in found.items()]
-    if not any(name in one.sources for one in rows for name in PRIMARY):
+    rows = [_primary(name, summary) for name, summary in summaries.items()]
+    if not any(name in row.sources for row in rows for name in PRIMARY):
         needed = ", ".join(source.partition(".")[0] for sources in PRIMARY.values() for source in sources)
         raise ColumnError(f"the primary table needs {needed}; no run has any of them: score them first")
     return PrimaryTable(*_over_shared_rows(rows, runs)) if len(runs) > 1 else PrimaryTable(rows)
@@ -162,44 +162,44 @@ def _over_shared_rows(rows: Sequence[PrimaryRow], runs: Sequence[ScoreRun]) -> t
     except (ColumnError, InputError):  # no ids, duplicate ids or none in common
         return rows, ["rows cannot be paired by id, so each figure is over the run's own"]
     shared = np.stack(paired.rows).min(axis=0) >= 0
-    figures: list[dict[str, float]] = [dict(one.figures) for one in rows]
-    scored: list[dict[str, int]] = [dict(one.scored) for one in rows]
+    figures: list[dict[str, float]] = [dict(row.figures) for row in rows]
+    scored: list[dict[str, int]] = [dict(row.scored) for row in rows]
     for column in _COLUMNS:
-        having = [at for at, one in enumerate(rows) if column in one.scored]
+        having = [at for at, row in enumerate(rows) if column in row.scored]
         values = {at: _placed(paired, at, rows[at].sources[column])[shared] for at in having}
-        known = np.isfinite(np.stack(list(values.values()))).all(axis=0) if having else shared[:0]
+        complete = np.isfinite(np.stack(list(values.values()))).all(axis=0) if having else shared[:0]
         for at in having:
-            some = values[at][known]
+            some = values[at][complete]
             is_median = rows[at].sources[column].endswith(".p50")
             figures[at][column] = (float(np.median(some)) if len(some) else math.nan) if is_median else exact_mean(some)
             scored[at][column] = len(some)
     count = int(shared.sum())
-    found = [
-        replace(one, n=count, figures=figures[at], scored=scored[at], n_other=int((paired.rows[at] >= 0).sum()) - count)
-        for at, one in enumerate(rows)
+    lines = [
+        replace(row, n=count, figures=figures[at], scored=scored[at], n_other=int((paired.rows[at] >= 0).sum()) - count)
+        for at, row in enumerate(rows)
     ]
-    more = [f"{one.run} {one.n_other:,}" for one in found if one.n_other]
+    more = [f"{row.run} {row.n_other:,}" for row in lines if row.n_other]
     notes = [f"figures over the {count:,} rows that all runs have; other rows: {', '.join(more)}"] if more else []
-    return found, [*notes, *(one.describe() for one in paired.repeated if one is not None)]
+    return lines, [*notes, *(repeated.describe() for repeated in paired.repeated if repeated is not None)]
 
 
 def _placed(paired: PairedRuns, run: int, source: str) -> Floats:
     """The scores of a figure's metric in the common order, NaN for rows that the run lacks."""
     rows = paired.rows[run]
-    found = np.full(paired.n, np.nan)
-    found[rows >= 0] = paired.runs[run].values(source.rpartition(".")[0])[rows[rows >= 0]]
-    return found
+    placed = np.full(paired.n, np.nan)
+    placed[rows >= 0] = paired.runs[run].values(source.rpartition(".")[0])[rows[rows >= 0]]
+    return placed
 
 
 def _primary(name: str, summary: Summary) -> PrimaryRow:
     """The figures of one run; a metric without a value in any row counts as not scored."""
     flat = summary.unlabelled
     sources = {
-        column: next((one for one in candidates if not math.isnan(flat.get(one, math.nan))), None)
+        column: next((name for name in candidates if not math.isnan(flat.get(name, math.nan))), None)
         for column, candidates in _COLUMNS.items()
     }
-    known = {column: source for column, source in sources.items() if source is not None}
-    figures = {column: flat[known[column]] if column in known else math.nan for column in _COLUMNS}
-    metrics = {column: summary.metrics.get(source.rpartition(".")[0]) for column, source in known.items()}
+    defined = {column: source for column, source in sources.items() if source is not None}
+    figures = {column: flat[defined[column]] if column in defined else math.nan for column in _COLUMNS}
+    metrics = {column: summary.metrics.get(source.rpartition(".")[0]) for column, source in defined.items()}
     scored = {column: metric.n for column, metric in metrics.items() if metric is not None}
-    return PrimaryRow(name, summary.n_rows, figures, known, scored)
+    return PrimaryRow(name, summary.n_rows, figures, defined, scored)

@@ -96,18 +96,18 @@ class RepeatReport(Shown, Sequence[RepeatedMetric]):
         header = ("metric", "mean", "interval", "questions", "between", "within", "reliability")
         rows = [
             (
-                one.metric,
-                number(one.mean.value),
-                _interval(one.mean),
-                number(one.n_questions),
-                *map(number, (one.between, one.within, one.reliability)),
+                metric.metric,
+                number(metric.mean.value),
+                _interval(metric.mean),
+                number(metric.n_questions),
+                *map(number, (metric.between, metric.within, metric.reliability)),
             )
-            for one in self.metrics
+            for metric in self.metrics
         ]
         passes = [
-            (one.metric, str(rate.k), *_cells(rate.pass_at_k), *_cells(rate.pass_hat_k), number(rate.n_questions))
-            for one in self.metrics
-            for rate in one.passes
+            (metric.metric, str(rate.k), *_cells(rate.pass_at_k), *_cells(rate.pass_hat_k), number(rate.n_questions))
+            for metric in self.metrics
+            for rate in metric.passes
         ]
         header_of_passes = ("metric", "k", "pass@k", "interval", "pass^k", "interval", "questions")
         return [Grid(header, rows), *([Grid(header_of_passes, passes)] if passes else [])]
@@ -116,18 +116,18 @@ class RepeatReport(Shown, Sequence[RepeatedMetric]):
         """The number of answers, missing scores, and the kind of intervals."""
         notes = [self.answers, "between: the variance of the questions' true means; within: of one answer"]
         notes += interval_notes(self._intervals(), self.confidence, " over questions")
-        missing = sum(one.n_missing for one in self.metrics)
+        missing = sum(metric.n_missing for metric in self.metrics)
         notes += [f"{missing:,} missing scores are left out of their questions' means"] if missing else []
         if self.threshold is not None:
             notes.append(f"an answer is correct from a score of {self.threshold:g}")
         return notes
 
     def _intervals(self) -> Iterator[tuple[str, str, str | None]]:
-        for one in self.metrics:
-            estimates = {one.metric: one.mean}
-            for rate in one.passes:
-                estimates[f"{one.metric} pass@{rate.k}"] = rate.pass_at_k
-                estimates[f"{one.metric} pass^{rate.k}"] = rate.pass_hat_k
+        for metric in self.metrics:
+            estimates = {metric.metric: metric.mean}
+            for rate in metric.passes:
+                estimates[f"{metric.metric} pass@{rate.k}"] = rate.pass_at_k
+                estimates[f"{metric.metric} pass^{rate.k}"] = rate.pass_hat_k
             for name, estimate in estimates.items():
                 yield name, estimate.interval, estimate.note
 
@@ -138,12 +138,12 @@ class RepeatReport(Shown, Sequence[RepeatedMetric]):
     def to_arrow(self) -> pa.Table:
         """One row per metric and ``k`` (null without passes), with the figures as columns."""
         rows = []
-        for one in self.metrics:
-            base = asdict(one) | {"low": one.mean.low, "high": one.mean.high, "mean": one.mean.value}
+        for metric in self.metrics:
+            base = asdict(metric) | {"low": metric.mean.low, "high": metric.mean.high, "mean": metric.mean.value}
             del base["passes"]
             rates: list[dict[str, Any]] = [
                 {"k": rate.k, "pass_at_k": rate.pass_at_k.value, "pass_hat_k": rate.pass_hat_k.value}
-                for rate in one.passes
+                for rate in metric.passes
             ]
             rows += [base | rate for rate in rates or [{"k": None, "pass_at_k": None, "pass_hat_k": None}]]
         return pa.Table.from_pylist(rows)
@@ -191,7 +191,7 @@ def repeats(
     names = shared_metrics([run], listed(metrics))
     names = [name for name in names if name in run.scores]
     beside = [name for name in (key, run.question_column, run.repeat_column) if name]
-    answers = repeated_run(run.held([*names, *beside]), key)
+    answers = repeated_run(run.in_memory([*names, *beside]), key)
     if answers is None:
         raise InputError(f"{run.name} has one answer to each question (column {key!r}); repeats need several")
     reports = [_report(answers, name, sizes, threshold, confidence) for name in names]
@@ -205,23 +205,23 @@ def _report(
     answers: RepeatedRun, metric: str, sizes: Sequence[int], threshold: float | None, confidence: float
 ) -> RepeatedMetric:
     values = answers.run.values(metric)
-    known = np.isfinite(values)
-    scores = question_scores(np.where(known, values, np.nan), answers.questions)
+    has_score = np.isfinite(values)
+    scores = question_scores(np.where(has_score, values, np.nan), answers.questions)
     mean = _mean(scores.means, confidence, declared_bounds([metric], answers.run.declared).get(metric))
     n = len(scores.means)
     error = Sample.of(scores.means).spread.error
     return RepeatedMetric(
         metric=metric,
         n_questions=n,
-        n_answers=int(known.sum()),
-        n_missing=int((~known).sum()),
+        n_answers=int(has_score.sum()),
+        n_missing=int((~has_score).sum()),
         mean=mean,
         between=scores.between,
         within=scores.within,
         reliability=scores.reliability,
         standard_error=error,
         least_error=math.sqrt(scores.between / n) if n else math.nan,
-        passes=_passes(values[known], answers.questions[known], sizes, threshold, confidence),
+        passes=_passes(values[has_score], answers.questions[has_score], sizes, threshold, confidence),
     )
 
 

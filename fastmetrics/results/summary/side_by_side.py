@@ -32,18 +32,23 @@ class SideBySide(Shown, Mapping[str, Summary]):
     @property
     def metrics(self) -> list[str]:
         """All metrics of the runs: row metrics, then corpus metrics."""
-        found = self.summaries.values()
+        summaries = self.summaries.values()
         return list(
-            dict.fromkeys([*(n for one in found for n in one.metrics), *(n for one in found for n in one.corpus)])
+            dict.fromkeys(
+                [
+                    *(n for summary in summaries for n in summary.metrics),
+                    *(n for summary in summaries for n in summary.corpus),
+                ]
+            )
         )
 
     def _cell(self, run: str, metric: str) -> str:
-        one = self.summaries[run]
-        if metric in one.corpus:
-            return number(one.corpus[metric])
-        if metric not in one.metrics:
+        summary = self.summaries[run]
+        if metric in summary.corpus:
+            return number(summary.corpus[metric])
+        if metric not in summary.metrics:
             return "–"
-        return number(one.metrics[metric].mean) + ("*" if one.metrics[metric].n < one.n_rows else "")
+        return number(summary.metrics[metric].mean) + ("*" if summary.metrics[metric].n < summary.n_rows else "")
 
     def grids(self) -> list[Grid]:
         """The means by metric and run."""
@@ -51,7 +56,7 @@ class SideBySide(Shown, Mapping[str, Summary]):
         long = any(len(name) > _WIDE for name in names)
         header = [str(place) if long else name for place, name in enumerate(names, 1)]
         rows = [(metric, *(self._cell(run, metric) for run in names)) for metric in self.metrics]
-        rows.append(("rows", *(number(one.n_rows) for one in self.summaries.values())))
+        rows.append(("rows", *(number(summary.n_rows) for summary in self.summaries.values())))
         return [Grid(("mean", *header), rows)]
 
     def remarks(self) -> Sequence[str]:
@@ -59,12 +64,14 @@ class SideBySide(Shown, Mapping[str, Summary]):
         names = list(self.summaries)
         numbered = any(len(name) > _WIDE for name in names)
         notes = [f"{place}: {name}" for place, name in enumerate(names, 1)] if numbered else []
-        starred = any(found.n < one.n_rows for one in self.summaries.values() for found in one.metrics.values())
+        starred = any(
+            metric.n < summary.n_rows for summary in self.summaries.values() for metric in summary.metrics.values()
+        )
         return [*notes, *(["* mean over some rows: the other rows have no score"] * starred)]
 
     def to_dict(self) -> dict[str, Any]:
         """``{"runs": {name: summary}}``, each as in ``Summary.to_dict``."""
-        return {"runs": {name: one.to_dict() for name, one in self.summaries.items()}}
+        return {"runs": {name: summary.to_dict() for name, summary in self.summaries.items()}}
 
 
 def side_by_side(runs: Any) -> SideBySide:
@@ -89,5 +96,7 @@ def side_by_side(runs: Any) -> SideBySide:
 def summaries_of(runs: Any) -> dict[str, Summary]:
     """The summary of each run, by name."""
     opened = open_runs(runs, least=1)
-    given = runs.values() if isinstance(runs, Mapping) else runs
-    return {run.name: summarize(getattr(one, "per_query", one)) for run, one in zip(opened, given, strict=True)}
+    values = runs.values() if isinstance(runs, Mapping) else runs
+    return {
+        run.name: summarize(getattr(scores, "per_query", scores)) for run, scores in zip(opened, values, strict=True)
+    }

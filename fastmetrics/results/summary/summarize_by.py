@@ -72,7 +72,7 @@ class IntervalSummary(Shown, Sequence[MeanInterval]):
         """The means over all rows, then over the segments of each metric."""
         header = ("mean", "interval", "n", "no score")
         segmented = self.means.given("segment")
-        whole = [(one.metric, *_cells(one)) for one in self.means.at(~segmented)]
+        whole = [(mean.metric, *_cells(mean)) for mean in self.means.at(~segmented)]
         grids = [Grid(("metric", *header), whole)]
         metrics, names = self.means.kinds("metric")
         for place, metric in enumerate(names):
@@ -102,19 +102,19 @@ class IntervalSummary(Shown, Sequence[MeanInterval]):
         return pa.table({**columns, "segment": columns["segment"].cast(pa.string())})
 
 
-def _figures(one: MeanInterval) -> dict[str, Any]:
-    return {name: getattr(one, name) for name in one.__slots__}
+def _figures(mean: MeanInterval) -> dict[str, Any]:
+    return {name: getattr(mean, name) for name in mean.__slots__}
 
 
-def _segment_cells(one: MeanInterval) -> tuple[str, ...]:
-    return str(one.segment), *_cells(one)
+def _segment_cells(mean: MeanInterval) -> tuple[str, ...]:
+    return str(mean.segment), *_cells(mean)
 
 
-def _cells(one: MeanInterval) -> tuple[str, str, str, str]:
-    interval = "–" if math.isnan(one.low) else f"[{number(one.low)}, {number(one.high)}]"
-    interval += "" if one.interval_note is None else MARK
-    small = "*" if one.segment is not None and one.n < _FEW else ""
-    return number(one.mean), interval, number(one.n) + small, number(one.n_missing)
+def _cells(mean: MeanInterval) -> tuple[str, str, str, str]:
+    interval = "–" if math.isnan(mean.low) else f"[{number(mean.low)}, {number(mean.high)}]"
+    interval += "" if mean.interval_note is None else MARK
+    small = "*" if mean.segment is not None and mean.n < _FEW else ""
+    return number(mean.mean), interval, number(mean.n) + small, number(mean.n_missing)
 
 
 def summarize_by(
@@ -164,23 +164,25 @@ def summarize_by(
     beside = [*columns, *([cluster] if cluster else [])]
     names = shared_metrics([run], listed(metrics))
     names = names if metrics else [name for name in names if name not in beside]
-    held = run.by_column([*names, *beside])
-    segments = _segments(held, columns)
-    groups = None if cluster is None else cluster_numbers(cluster, held.column(cluster, "to cluster rows by"))
+    loaded = run.by_column([*names, *beside])
+    segments = _segments(loaded, columns)
+    groups = None if cluster is None else cluster_numbers(cluster, loaded.column(cluster, "to cluster rows by"))
     means, bounds = RecordsMaker(MeanInterval), declared_bounds(names, run.declared)
     for name in names:
-        values = held.values(name)
+        values = loaded.values(name)
         for part in chain([Segment(None, np.arange(len(values)))], segments):
             some = values[part.rows]
-            known = np.isfinite(some)
-            rows = Sample.of(some[known], None if groups is None else groups[part.rows][known], bounds.get(name))
+            has_score = np.isfinite(some)
+            rows = Sample.of(
+                some[has_score], None if groups is None else groups[part.rows][has_score], bounds.get(name)
+            )
             drawn: dict[str, Any] = {"resamples": bootstrap, "seed": seed, "threads": threads}
             rows = rows if interval == SEQUENTIAL else rows.ordered()
-            one = mean_interval(rows, confidence, interval, **drawn)
+            mean = mean_interval(rows, confidence, interval, **drawn)
             counts = (rows.n, len(some) - rows.n)
             clusters = None if rows.sizes is None else len(rows.sizes)
-            told: tuple[Any, ...] = (one.low, one.high, one.kind, one.note, clusters)
-            means.add([MeanInterval(name, part.name, *counts, rows.mean, *told)])
+            figures: tuple[Any, ...] = (mean.low, mean.high, mean.kind, mean.note, clusters)
+            means.add([MeanInterval(name, part.name, *counts, rows.mean, *figures)])
     return IntervalSummary(run.name, means.records(), directions(names, run.declared, {}), confidence, cluster)
 
 

@@ -24,7 +24,7 @@ from fastmetrics.results.runs.declared_metrics import (
 from fastmetrics.results.runs.pooled_files import PooledFiles
 from fastmetrics.stats.sums.exact_sums import State
 from fastmetrics.stats.sums.named_statistics import named_statistics, percentiles
-from fastmetrics.stats.sums.summed_scores import Collected, Piece, Scores, Sums, list_columns, score_columns
+from fastmetrics.stats.sums.summed_scores import CollectedScores, Piece, Scores, Sums, list_columns, score_columns
 from fastmetrics.tables.table_source import is_paths
 
 _FIGURES = ("mean", "std", "min", "max")
@@ -131,13 +131,13 @@ class Summary(Shown, Mapping[str, MetricSummary]):
 
     def remarks(self) -> Sequence[str]:
         """The notes, and the columns that were read."""
-        return [*self.notes, *([f"read: {', '.join(map(self._read, self.columns))}"] if self.columns else [])]
+        return [*self.notes, *([f"read: {', '.join(map(self._column_text, self.columns))}"] if self.columns else [])]
 
-    def _read(self, column: str) -> str:
+    def _column_text(self, column: str) -> str:
         """``reference = gold (not target)``: a column, its name in the table, and the ignored alternatives."""
-        yours, others = self.columns[column], self.passed_over.get(column)
-        named = column if yours == column else f"{column} = {yours}"
-        return f"{named} (not {', '.join(others)})" if others else named
+        read, others = self.columns[column], self.passed_over.get(column)
+        described = column if read == column else f"{column} = {read}"
+        return f"{described} (not {', '.join(others)})" if others else described
 
     def grids(self) -> list[Grid]:
         """The metrics, and the figures that are not among them."""
@@ -146,9 +146,12 @@ class Summary(Shown, Mapping[str, MetricSummary]):
             (name, *(number(getattr(metric, key)) for key in _FIGURES + _COUNTS))
             for name, metric in self.metrics.items()
         ]
-        named = [(name, number(value), flat) for name, value, flat in self.further]
-        columns = ("figure", "value", "of") if any(flat for *_, flat in named) else ("figure", "value")
-        return [Grid(header, rows), *([Grid(columns, [one[: len(columns)] for one in named])] if named else [])]
+        figures = [(name, number(value), flat) for name, value, flat in self.further]
+        columns = ("figure", "value", "of") if any(flat for *_, flat in figures) else ("figure", "value")
+        return [
+            Grid(header, rows),
+            *([Grid(columns, [figure[: len(columns)] for figure in figures])] if figures else []),
+        ]
 
     @property
     def further(self) -> list[tuple[str, float, str]]:
@@ -212,16 +215,16 @@ def summarize(
         summary = summarize(files.batches, statistics=statistics, labels=labels, finish=finish, budget=budget)
         columns, ignored = files.read
         return replace(summary, notes=[*summary.notes, *files.notes], columns=columns, passed_over=ignored)
-    asked = partial(asked_of, statistics=statistics)
-    collected = _collected(scores, asked)
+    requested = partial(asked_of, statistics=statistics)
+    collected = _collected(scores, requested)
     sums = collected.sums
     stored = stored_declarations(ScoreMetadata(declared=sums.declared))
     specs = declared_specs(stored)
-    wanted = declared_statistics(sums.states, stored) if statistics is None else statistics
+    by_column = declared_statistics(sums.states, stored) if statistics is None else statistics
     try:
         extra = {
             name: named_statistics(sums.states[name], keys, partial(collected.values, name), budget)
-            for name, keys in wanted.items()
+            for name, keys in by_column.items()
             if name in sums.states
         }
         if finish is None:
@@ -231,51 +234,51 @@ def summarize(
     finally:
         collected.release()
     metrics = {name: MetricSummary.of(state, extra.get(name, {})) for name, state in sums.states.items()}
-    named = declared_labels(metrics, stored) if labels is None else dict(labels)
+    by_label = declared_labels(metrics, stored) if labels is None else dict(labels)
     cautions = [note for options, counts in sums.cautions for note in caution_notes(counts, options, specs)]
-    return Summary(sums.n_rows, metrics, corpus, named, [*sums.notes, *left_out, *cautions])
+    return Summary(sums.n_rows, metrics, corpus, by_label, [*sums.notes, *left_out, *cautions])
 
 
 def asked_of(
     names: Sequence[str], declared: Mapping[str, Any], *, statistics: Mapping[str, Sequence[str]] | None
 ) -> list[str]:
     """The columns whose percentiles, which need all values, are requested; by default those that are ``declared``."""
-    wanted = (
+    by_column = (
         declared_statistics(names, stored_declarations(ScoreMetadata(declared=declared)))
         if statistics is None
         else statistics
     )
-    return [name for name, keys in wanted.items() if percentiles(keys)]
+    return [name for name, keys in by_column.items() if percentiles(keys)]
 
 
-def _collected(scores: Any, asked: Callable[[Sequence[str], Mapping[str, Any]], list[str]]) -> Collected:
+def _collected(scores: Any, requested: Callable[[Sequence[str], Mapping[str, Any]], list[str]]) -> CollectedScores:
     """The sums of scores, computed by Ray or Spark if they hold the scores, otherwise in this process."""
     home = type(scores).__module__
     if home.startswith("ray.data"):
         from fastmetrics.engines.ray_datasets import collect as collect_dataset
 
-        return collect_dataset(scores, lambda names: asked(names, {}))
+        return collect_dataset(scores, lambda names: requested(names, {}))
     if home.startswith("pyspark."):
         from fastmetrics.engines.spark import collect as collect_dataframe
 
-        return collect_dataframe(scores, lambda names: asked(names, {}))
-    return scores if isinstance(scores, Collected) else _added(scores, asked)
+        return collect_dataframe(scores, lambda names: requested(names, {}))
+    return scores if isinstance(scores, CollectedScores) else _added(scores, requested)
 
 
-def _added(scores: Any, asked: Callable[[Sequence[str], Mapping[str, Any]], list[str]]) -> Collected:
+def _added(scores: Any, requested: Callable[[Sequence[str], Mapping[str, Any]], list[str]]) -> CollectedScores:
     """The sums of scores in this process, and the values of requested columns if they can be read only once."""
     source = Scores.of(scores)
-    held: dict[str, list[Any]] = {}
+    values: dict[str, list[Any]] = {}
     sums = Sums(source.notes)
     for piece in source.read():
         sums.add(piece)
         if not source.again:
-            specs = {name: str(one.get("spec", name)) for name, one in sums.declared.items()}
+            specs = {name: str(declaration.get("spec", name)) for name, declaration in sums.declared.items()}
             corpus = columns_read(specs.get(name, name) for name in sums.corpus)
-            for name in {*asked(list(sums.states), sums.declared), *corpus}:
-                held.setdefault(name, []).extend(_values(piece, name))
+            for name in {*requested(list(sums.states), sums.declared), *corpus}:
+                values.setdefault(name, []).extend(_values(piece, name))
     sums.close()
-    return Collected(sums, partial(_reread, source) if source.again else lambda name: iter(held[name]))
+    return CollectedScores(sums, partial(_reread, source) if source.again else lambda name: iter(values[name]))
 
 
 def _reread(source: Scores, name: str) -> Iterator[Any]:

@@ -59,30 +59,32 @@ class Trend(Shown, Sequence[TrendPoint]):
 
     def grids(self) -> list[Grid]:
         """The runs, first to last."""
-        known = [value for one in self.points for value in (one.low, one.high, one.mean) if not math.isnan(value)]
-        least, most = min(known, default=0.0), max(known, default=0.0)
+        values = [
+            value for point in self.points for value in (point.low, point.high, point.mean) if not math.isnan(value)
+        ]
+        least, most = min(values, default=0.0), max(values, default=0.0)
         rows = [
             (
-                (one.name or one.file) + ("*" if one.other_rows else ""),
-                (one.began or "–")[:16],
-                number(one.n),
-                number(one.mean),
-                ("–" if math.isnan(one.low) else f"[{number(one.low)}, {number(one.high)}]")
-                + ("" if one.interval_note is None else MARK),
-                _drawn(one, least, most),
+                (point.name or point.file) + ("*" if point.other_rows else ""),
+                (point.began or "–")[:16],
+                number(point.n),
+                number(point.mean),
+                ("–" if math.isnan(point.low) else f"[{number(point.low)}, {number(point.high)}]")
+                + ("" if point.interval_note is None else MARK),
+                _drawn(point, least, most),
             )
-            for one in self.points
+            for point in self.points
         ]
         return [Grid(("run", "began", "n", self.metric, "interval", ""), rows)]
 
     def remarks(self) -> Sequence[str]:
         """The kind of intervals, and the runs with different rows."""
         notes = interval_notes(
-            ((one.name or one.file, one.interval, one.interval_note) for one in self.points), self.confidence
+            ((point.name or point.file, point.interval, point.interval_note) for point in self.points), self.confidence
         )
         if len(self) > 1:
-            notes.append(f"means from the first run to the last: {sparkline(one.mean for one in self)}")
-        marked = any(one.other_rows for one in self.points)
+            notes.append(f"means from the first run to the last: {sparkline(point.mean for point in self)}")
+        marked = any(point.other_rows for point in self.points)
         return [
             *notes,
             *(["* other rows than in the previous run, so the questions differ"] * marked),
@@ -90,27 +92,27 @@ class Trend(Shown, Sequence[TrendPoint]):
 
     def to_dict(self) -> dict[str, Any]:
         """``{"metric", "runs": [{"file", "name", "began", "n", "mean", "low", "high", "interval", …}, …]}``."""
-        return {"metric": self.metric, "runs": [asdict(one) for one in self.points]}
+        return {"metric": self.metric, "runs": [asdict(point) for point in self.points]}
 
     def to_arrow(self) -> pa.Table:
         """One row per run."""
         types = {"str": pa.string(), "str | None": pa.string(), "int": pa.int64(), "float": pa.float64()}
         types["bool | None"] = pa.bool_()
-        schema = pa.schema([(one.name, types[str(one.type)]) for one in fields(TrendPoint)])
-        return pa.Table.from_pylist([asdict(one) for one in self.points], schema)
+        schema = pa.schema([(field.name, types[str(field.type)]) for field in fields(TrendPoint)])
+        return pa.Table.from_pylist([asdict(point) for point in self.points], schema)
 
 
-def _drawn(one: TrendPoint, least: float, most: float) -> str:
+def _drawn(point: TrendPoint, least: float, most: float) -> str:
     """The interval as a line and the mean as a point, on a scale common to all runs."""
-    if math.isnan(one.mean):
+    if math.isnan(point.mean):
         return " " * _WIDTH
 
     def place(value: float) -> int:
         return round((value - least) / (most - least) * (_WIDTH - 1)) if most > least else 0
 
-    low, high = (place(one.mean if math.isnan(bound) else bound) for bound in (one.low, one.high))
+    low, high = (place(point.mean if math.isnan(bound) else bound) for bound in (point.low, point.high))
     line = [" "] * low + ["─"] * (high - low + 1) + [" "] * (_WIDTH - 1 - high)
-    line[place(one.mean)] = "●"
+    line[place(point.mean)] = "●"
     return "".join(line)
 
 
@@ -153,9 +155,9 @@ def trend(
     columns = {run["file"]: column_named(metric, run["metrics"]) for run in runs}
     having = [run for run in runs if columns[run["file"]] in run["metrics"]]
     if not having:
-        known = dict.fromkeys(name for run in runs for name in run["metrics"])
+        metrics = dict.fromkeys(name for run in runs for name in run["metrics"])
         raise UnknownNameError(
-            f"{shown(folder)}: no run has it: ", UnknownNameError.of("metric", metric, known).message
+            f"{shown(folder)}: no run has it: ", UnknownNameError.of("metric", metric, metrics).message
         )
     how: dict[str, Any] = {
         "confidence": confidence,
@@ -167,16 +169,16 @@ def trend(
     points: list[TrendPoint] = []
     before: dict[str, Any] | None = None
     for run in having:
-        (found,) = summarize_by(within(folder, run["file"]), metrics=[columns[run["file"]]], **how)
+        (figures,) = summarize_by(within(folder, run["file"]), metrics=[columns[run["file"]]], **how)
         other = None if before is None else _other_rows(before, run)
-        told = {key: run[key] for key in ("file", "name", "began")}
-        shared = {key: getattr(found, key) for key in ("n", "mean", "low", "high", "interval", "interval_note")}
-        points.append(TrendPoint(**told, **shared, other_rows=other))
+        described = {key: run[key] for key in ("file", "name", "began")}
+        shared = {key: getattr(figures, key) for key in ("n", "mean", "low", "high", "interval", "interval_note")}
+        points.append(TrendPoint(**described, **shared, other_rows=other))
         before = run
     return Trend(columns[having[0]["file"]], points, confidence)
 
 
 def _other_rows(before: dict[str, Any], run: dict[str, Any]) -> bool | None:
     """Whether two runs scored different rows, by the fingerprints that both have."""
-    known = [key for key in ("ids", "questions") if before[key] is not None and run[key] is not None]
-    return any(before[key] != run[key] for key in known) if known else None
+    keys = [key for key in ("ids", "questions") if before[key] is not None and run[key] is not None]
+    return any(before[key] != run[key] for key in keys) if keys else None

@@ -122,7 +122,7 @@ def associate(
     cut, reached = _cut(values, sample, threshold)
     drawn = resamples if interval == "percentile" else 0
     figures = _bootstrap(sample, cut, seed, drawn, workers)
-    rows = _Rows(x, y, sample, cut, None if clusters is None else groups[order], confidence)
+    rows = _PairedRows(x, y, sample, cut, None if clusters is None else groups[order], confidence)
     kendall = rows.kendall()
     if interval == "percentile":
         pearson, spearman, auc, f1 = (
@@ -186,7 +186,7 @@ def _bootstrap(sample: Sample, cut: int, seed: int, resamples: int, threads: int
     return figures
 
 
-def _percentiles(figures: NDArray[np.float64], confidence: float, rows: _Rows) -> Estimate:
+def _percentiles(figures: NDArray[np.float64], confidence: float, rows: _PairedRows) -> Estimate:
     value, defined = float(figures[0]), figures[1:][~np.isnan(figures[1:])]
     if math.isnan(value) or len(defined) == 0 or rows.count < 2:
         return Estimate.of(value, Interval(math.nan, math.nan, "none"))
@@ -196,7 +196,7 @@ def _percentiles(figures: NDArray[np.float64], confidence: float, rows: _Rows) -
 
 
 @dataclass(frozen=True)
-class _Rows:
+class _PairedRows:
     """Sorted rows, their sample, the first run of positive scores, and the clusters."""
 
     x: NDArray[np.float64]

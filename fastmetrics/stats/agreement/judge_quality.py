@@ -164,7 +164,7 @@ def _mean(values: Sequence[float]) -> float:
 
 
 @dataclass(frozen=True)
-class Decisions:
+class JudgeDecisions:
     """The confusion table of decisions, and figures derived from it."""
 
     tp: int
@@ -191,7 +191,7 @@ def judge_decisions(
     *,
     latency_ms: Any = (),
     confidence: float = 0.95,
-) -> Decisions:
+) -> JudgeDecisions:
     """The quality of decisions: counts, accuracy, precision, recall and F1, each with its interval, and latency.
 
     ``shown`` and ``labels`` contain booleans (or 0 and 1): the decision and the correct decision; rows with null or NaN
@@ -213,7 +213,7 @@ def judge_decisions(
     called, good = called[complete], good[complete]
     tp, fp = int((called * good).sum()), int((called * (1 - good)).sum())
     fn, tn = int(((1 - called) * good).sum()), int(((1 - called) * (1 - good)).sum())
-    return Decisions(
+    return JudgeDecisions(
         tp=tp,
         fp=fp,
         fn=fn,

@@ -31,7 +31,7 @@ _RAW = 1 << 18
 
 
 @dataclass(frozen=True)
-class Counted:
+class SystemCounts:
     """One metric of one system: the counts of its rows, its value, and sacreBLEU's formula for other sums.
 
     ``scores`` takes rows of sums as NumPy's int64 or float32, and returns an array of the type that NumPy infers from
@@ -99,7 +99,7 @@ class Draws:
 
 
 def paired_bootstrap(
-    systems: Sequence[Sequence[Counted]], samples: int, seed: int, threads: int
+    systems: Sequence[Sequence[SystemCounts]], samples: int, seed: int, threads: int
 ) -> list[list[PairedScore]]:
     """``--paired-bs``: for each system, the baseline first, the score of each metric."""
     with Draws(seed) as draws:
@@ -118,7 +118,7 @@ def paired_bootstrap(
 
 
 def paired_randomisation(
-    systems: Sequence[Sequence[Counted]], samples: int, seed: int, threads: int, confidence: int = 0
+    systems: Sequence[Sequence[SystemCounts]], samples: int, seed: int, threads: int, confidence: int = 0
 ) -> list[list[PairedScore]]:
     """``--paired-ar``: the same, with means and intervals of ``confidence`` resamples if it is not 0."""
     first, others = systems[0], systems[1:]
@@ -136,7 +136,9 @@ def paired_randomisation(
     ]
 
 
-def _swap_ps(pairs: Sequence[tuple[Counted, Counted]], draws: Draws, samples: int, threads: int) -> list[float]:
+def _swap_ps(
+    pairs: Sequence[tuple[SystemCounts, SystemCounts]], draws: Draws, samples: int, threads: int
+) -> list[float]:
     """The p value of each pair from randomly swapped rows; all pairs use the same swaps."""
     apart = np.concatenate([base.counts - other.counts for base, other in pairs], axis=1)
     packed = Packed.of(apart, np.abs(apart).sum(axis=0), signed=True)
@@ -160,7 +162,7 @@ def _swap_ps(pairs: Sequence[tuple[Counted, Counted]], draws: Draws, samples: in
 
 
 def _resampled(
-    systems: Sequence[Sequence[Counted]], draws: Draws, samples: int, threads: int
+    systems: Sequence[Sequence[SystemCounts]], draws: Draws, samples: int, threads: int
 ) -> list[list[NDArray[Any]]]:
     """The scores of each system and metric over rows drawn with replacement, the same rows for all."""
     each = [counted for system in systems for counted in system]

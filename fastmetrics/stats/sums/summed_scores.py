@@ -211,7 +211,7 @@ class Sums:
 
 
 @dataclass(frozen=True)
-class Collected:
+class CollectedScores:
     """Scores in another system, already summed.
 
     ``values`` returns the scores of a column at each call; ``release`` frees the data in the other system.
