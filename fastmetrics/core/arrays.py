@@ -6,7 +6,7 @@ of strings and repeated rows are views of the same bytes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
@@ -112,24 +112,35 @@ def text_of_strings(strings: Iterable[str]) -> Text:
     return Text(data, bounds[:-1], bounds[1:], np.ones(len(encoded), np.bool_))
 
 
-def text_of_arrow(array: pa.Array, name: str, lists: bool = False) -> Text:
+def is_valid(array: pa.Array) -> bool:
+    """Whether the offsets of an array of text are valid, and its texts UTF-8."""
+    try:
+        array.validate(full=True)
+    except pa.ArrowInvalid:
+        return False
+    return True
+
+
+def text_of_arrow(
+    array: pa.Array, name: str, lists: bool = False, is_utf8: Callable[[pa.Array], bool] = is_valid
+) -> Text:
     """A view of a column of strings (with ``lists``, also of lists of strings); only the offsets are copied.
 
-    Nulls inside a list are dropped.  Raises ``ColumnError`` for another type and ``InputError``, naming the row, for
-    bytes that are not UTF-8.
+    Nulls inside a list are dropped.  ``is_utf8`` checks an array of strings; ``text.utf8`` has a faster check.  Raises
+    ``ColumnError`` for another type and ``InputError``, naming the row, for bytes that are not UTF-8.
     """
     kind = array.type
     if lists and (pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)):
         sizes = _numpy(pc.list_value_length(array).fill_null(0)).astype(np.int64)
-        flat = text_of_arrow(array.flatten(), name)
+        flat = text_of_arrow(array.flatten(), name, is_utf8=is_utf8)
         bounds = np.concatenate([[0], np.cumsum(sizes)])
         present = np.concatenate([[0], np.cumsum(flat.valid)])
         groups = present[bounds]
         return replace(flat.take(np.flatnonzero(flat.valid)), valid=_validity(array), groups=groups)
     if pa.types.is_dictionary(kind):
         if lists and hasattr(kind.value_type, "value_type"):
-            return text_of_arrow(decoded(array), name, lists)
-        words = text_of_arrow(array.dictionary, name)
+            return text_of_arrow(decoded(array), name, lists, is_utf8)
+        words = text_of_arrow(array.dictionary, name, is_utf8=is_utf8)
         rows = _numpy(array.indices.fill_null(0)).astype(np.int64)
         valid = _validity(array)
         if len(words) == 0:
@@ -144,14 +155,12 @@ def text_of_arrow(array: pa.Array, name: str, lists: bool = False) -> Text:
         array = array.cast(pa.large_string())
     elif not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
         raise ColumnError(f"column {name!r}: expected text{' or lists of it' if lists else ''}, got {kind}")
-    return _text_of_strings_array(array, name)
+    if not is_utf8(array):
+        _check_encoding(array, name)
+    return _text_of_strings_array(array)
 
 
-def _text_of_strings_array(array: pa.Array, name: str) -> Text:
-    try:
-        array.validate(full=True)
-    except pa.ArrowInvalid as error:
-        _check_encoding(array, name, error)
+def _text_of_strings_array(array: pa.Array) -> Text:
     _, offsets, data = array.buffers()
     wide = np.int64 if pa.types.is_large_string(array.type) else np.int32
     if offsets is None or data is None or len(array) == 0:
@@ -168,13 +177,13 @@ def _without_hidden_bytes(text: Text) -> Text:
     return replace(text, stops=np.where(text.valid, text.stops, text.starts))
 
 
-def _check_encoding(array: pa.Array, name: str, error: Exception) -> None:
+def _check_encoding(array: pa.Array, name: str) -> None:
     """Raise an ``InputError`` that names the first row that is not UTF-8, if there is one."""
     for row, value in enumerate(array.cast(pa.large_binary())):
         try:
             (value.as_py() or b"").decode()
         except UnicodeDecodeError as reason:
-            raise InputError(f"column {name!r}, row {row}: expected UTF-8 text: {reason}") from error
+            raise InputError(f"column {name!r}, row {row}: expected UTF-8 text: {reason}") from reason
 
 
 def _validity(array: pa.Array) -> Flags:

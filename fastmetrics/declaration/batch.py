@@ -21,6 +21,7 @@ from fastmetrics.core.input_columns import COLUMNS
 from fastmetrics.core.memo import Memo
 from fastmetrics.text.conventions import convention
 from fastmetrics.text.tokenize import Folded, Vocabulary, Wordbook, fold
+from fastmetrics.text.utf8 import is_utf8
 
 T = TypeVar("T")
 
@@ -56,7 +57,7 @@ class Batch:
     def text(self, column: str) -> Text:
         """The strings of a column; in a column that may contain lists, each item is a separate string."""
         lists = COLUMNS[column].kind == "texts"
-        return self.remember(("text", column), lambda: text_of_arrow(self.columns[column], column, lists=lists))
+        return self.remember(("text", column), lambda: text_of_arrow(self.columns[column], column, lists, is_utf8))
 
     def vocabulary(self, name: str) -> Vocabulary:
         """The words of this batch under the convention ``name``."""

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.types as pt
 
 from fastmetrics.core.column_kinds import is_list, is_text
+from fastmetrics.text.utf8 import is_utf8
 
 
 def bad_text(batch: pa.RecordBatch) -> dict[int, tuple[str, str]]:
@@ -27,13 +28,7 @@ def _valid(array: pa.Array) -> bool:
         return _valid(array.flatten())
     if pt.is_struct(array.type):
         return all(map(_valid, array.flatten()))
-    if not is_text(array.type):
-        return True
-    try:
-        array.validate(full=True)
-    except pa.ArrowInvalid:
-        return False
-    return True
+    return not is_text(array.type) or is_utf8(array)
 
 
 def _reason(cell: pa.Array) -> str | None:

@@ -33,6 +33,12 @@ CAPITALS = (
 )
 """Those that are capitals, and what to add to their two bytes for the small letter."""
 
+_NEVER = (0xC0, 0xC1), (0xF5, 0xFF)
+"""Bytes that do not occur in UTF-8."""
+
+_NEVER_AFTER = (0xE0, 0x80, 0x9F), (0xED, 0xA0, 0xBF), (0xF0, 0x80, 0x8F), (0xF4, 0x90, 0xBF)
+"""Bytes that do not follow a first byte: too long a form, half of a surrogate pair, or above U+10FFFF."""
+
 _BYTE, _HALF, _WORD = ir.IntType(8), ir.IntType(32), ir.IntType(64)
 _VECTOR = ir.VectorType(_BYTE, BLOCK)
 
@@ -171,6 +177,39 @@ def fold_letters(source: Bytes, p: np.uint64, target: Bytes) -> tuple[np.uint64,
         folded += np.where(capital, np.where(follows, of_second, of_first), 0)
     target[at : at + BLOCK][letter] = folded[letter]
     return _bits(letter), _bits((block >= 0xC0) & ~letter)
+
+
+def _utf8_errors(typing: Any, data: Any, p: Any) -> Any:
+    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        block, before, second, third = (
+            _load(context, builder, signature.args[0], args[0], builder.sub(args[1], ir.Constant(_WORD, back)))
+            for back in range(4)
+        )
+        must = _between(builder, before, 0xC0, 0xFF)
+        for byte, low in ((second, 0xE0), (third, 0xF0)):
+            must = builder.or_(must, _between(builder, byte, low, 0xFF))
+        wrong = builder.xor(must, _between(builder, block, 0x80, 0xBF))
+        for low, high in _NEVER:
+            wrong = builder.or_(wrong, _between(builder, block, low, high))
+        for byte, low, high in _NEVER_AFTER:
+            follows = builder.icmp_unsigned("==", before, _each(byte))
+            wrong = builder.or_(wrong, builder.and_(follows, _between(builder, block, low, high)))
+        return builder.bitcast(wrong, _WORD)
+
+    return types.uint64(data, types.uint64), code
+
+
+@instruction(_utf8_errors)
+def utf8_errors(data: Bytes, p: np.uint64) -> np.uint64:
+    """Which of the 64 bytes at ``p`` cannot follow the three bytes before them in UTF-8."""
+    block, before, second, third = (data[int(p) - back : int(p) - back + BLOCK] for back in range(4))
+    must = (before >= 0xC0) | (second >= 0xE0) | (third >= 0xF0)
+    wrong = must != ((block >= 0x80) & (block <= 0xBF))
+    for low, high in _NEVER:
+        wrong |= (block >= low) & (block <= high)
+    for byte, low, high in _NEVER_AFTER:
+        wrong |= (before == byte) & (block >= low) & (block <= high)
+    return _bits(wrong)
 
 
 def _eight(typing: Any, data: Any, p: Any) -> Any:
