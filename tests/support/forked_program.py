@@ -78,6 +78,7 @@ class Forker:
             if status:
                 self._statuses[pid] = status[0]
             else:
+                self._statuses.pop(pid, None)  # that of an earlier process with the same id
                 self._started.append(pid)
 
     def start(self, words: tuple[str, ...], limit: int | None = None) -> Run:
