@@ -252,6 +252,17 @@ def test_differences_have_the_corrected_p_and_the_rows_of_each_run_and_the_seed(
     assert seeds[0] != seeds[1], "the seed matters for these rows"
 
 
+def test_a_report_compares_runs_of_other_settings_on_request_only(tmp_path):
+    rows = {"id": ["p", "q"], "answer": ["a", "b"], "reference": ["a", "c"]}
+    for version, name in enumerate(("old", "new"), 1):
+        fm.score(rows, f"squad_f1(version={version}, name='f1')", output=tmp_path / f"{name}.parquet")
+    runs = {"scores": tmp_path / "new.parquet", "output": tmp_path / "r.html", "baseline": tmp_path / "old.parquet"}
+    with pytest.raises(OptionError, match=r"^the runs were scored with different settings: .*version"):
+        fm.report(**runs)
+    assert not (tmp_path / "r.html").exists()
+    assert fm.report(**runs, allow_differences=True).n_rows == 2
+
+
 def test_ranks_equal_scipy_and_streamed_columns_equal_the_table(tmp_path):
     random = np.random.default_rng(0)
     values = random.integers(0, 9, 500) / 8

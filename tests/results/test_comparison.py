@@ -172,6 +172,18 @@ def test_numeric_segments_are_quartiles_unless_few_values():
     assert [one.n_paired for one in lacking if one.segment == "length=null"] == [40]
 
 
+def test_rows_of_a_table_of_segments_are_matched_by_the_column_that_pairs_the_runs():
+    runs = {
+        name: pa.table({"key": ["a", "b", "c"], "m": scores}) for name, scores in (("x", [1, 2, 3]), ("y", [1, 1, 1]))
+    }
+    side = {"id": ["c", "a", "b"], "key": ["a", "b", "c"], "kind": ["one", "two", "two"]}
+    found = fm.compare(runs, on="key", by="kind", segments=side, **SMALL)
+    assert [(one.segment, one.n_paired, one.delta) for one in found][1:] == [
+        ("kind=one", 1, 0.0),
+        ("kind=two", 2, -1.5),
+    ]
+
+
 def test_p_is_corrected_over_metrics_segments_and_pairs():
     table = OLD.append_column("own", pa.array(SECOND))
     found = fm.compare(
