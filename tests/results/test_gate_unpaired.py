@@ -313,3 +313,42 @@ def test_every_value_is_that_of_the_definition(new, old):
         assert alone.value == pytest.approx(mean_of_rule(new, None, worst), abs=1e-15, nan_ok=True)
         assert mean.value == pytest.approx(mean_of_rule(new, old, worst), abs=1e-15, nan_ok=True)
         assert drop.value == pytest.approx(drop_of_rule(new, old, worst), abs=1e-15, nan_ok=True)
+
+
+def test_shares_are_of_the_rows_of_the_scores_and_those_that_scoring_rejected(tmp_path):
+    new = {"id": list(range(5)), "token_f1": [0.5, None, 0.5, 0.5, 0.5]}
+    rules = ["token_f1.share_missing <= 20%", "token_f1.share_unpaired <= 60%", "token_f1.n_unpaired <= 6"]
+    found = fm.gate(new, rules, baseline={"id": list(range(10)), "token_f1": [0.5] * 10})
+    assert [one.value for one in found] == [0.2, 0.6, 6]
+    rows = [{"id": n, "answer": "a", "reference": "a"} for n in range(6)]
+    (tmp_path / "rows.jsonl").write_text("\n".join([*map(json.dumps, rows), "{", "{"]))
+    fm.score(tmp_path / "rows.jsonl", "token_f1", output=tmp_path / "o.parquet", files=fm.FileSettings(on_error="skip"))
+    (one,) = fm.gate(tmp_path / "o.parquet", "token_f1.share_error <= 25%")
+    assert (one.value, one.met) == (0.25, True)
+
+
+def test_a_null_beside_a_scored_answer_failed_if_the_metadata_leave_it_open(tmp_path):
+    rows = {"id": ["p", "p", "q", "q"], "repeat": [1, 2, 1, 2], "question": ["a", "a", "", "a"]}
+    for name, answers in (("old", ["a", "a", "a", "a"]), ("new", ["a", None, "", "a"])):
+        fm.score({**rows, "answer": answers}, "jaccard", output=tmp_path / f"{name}.parquet", keep="repeat")
+    (one,) = fm.gate(tmp_path / "new.parquet", "jaccard >= 0.9 with n >= 1", baseline=tmp_path / "old.parquet")
+    assert (one.value, one.n, one.n_worst, one.met) == (0.5, 2, 2, False)
+
+
+def test_infinite_scores_count_as_rows_without_a_score():
+    (one,) = fm.gate({"id": [1, 2], "token_f1": [math.inf, 1.0]}, "token_f1 >= 0.6 with n >= 1")
+    assert (one.value, one.n, one.n_worst, one.met) == (0.5, 1, 1, False)
+
+
+def test_counts_of_undefined_rows_hold_only_while_no_score_was_changed(tmp_path):
+    rows = {"id": list("abcde"), "answer": ["a", None, "", "", ""], "question": ["a", "a", "", "", ""]}
+    fm.score(rows, "jaccard", output=tmp_path / "o.parquet")
+    rules = ["jaccard.n_undefined <= 3", "jaccard.n_missing <= 3"]
+    assert [one.value for one in fm.gate(tmp_path / "o.parquet", rules)] == [3, 1]
+    table = pq.read_table(tmp_path / "o.parquet")
+    filled = table.set_column(1, "jaccard", pa.array([1.0, 0.5, None, None, None]))
+    changed = table.set_column(1, "jaccard", pa.array([1.0, 0.5, 0.5, None, None]))
+    for edited in (filled, changed):
+        pq.write_table(edited, tmp_path / "o.parquet")
+        counts = [one.value for one in fm.gate({**edited.to_pydict()}, rules)]
+        assert [one.value for one in fm.gate(tmp_path / "o.parquet", rules)] == counts

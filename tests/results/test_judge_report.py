@@ -307,3 +307,10 @@ def test_labels_without_a_judged_row_are_counted():
     powered = fm.estimate(judged, labels)
     assert (powered.n_labelled, powered.n_not_judged) == (2, 1)
     assert "1 labels belong to no judged row" in str(powered)
+
+
+def test_labels_are_matched_by_the_named_column():
+    judged = {"row": [0, 1, 2, 3], "judge_x": [1.0, 2.0, 4.0, 5.0], "judge_x_status": ["ok"] * 4}
+    labels = {"row": [3, 2, 1, 0], "human": [5, 4, 2, 1]}
+    people = fm.judge_report(judged, labels, label="human", on="row").axes[0].people
+    assert (people.n, people.spearman) == (4, pytest.approx(1.0))

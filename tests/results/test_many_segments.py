@@ -151,3 +151,12 @@ def test_a_segment_takes_a_few_hundred_bytes(what: str) -> None:
     command = [sys.executable, "-c", _SCRIPT, what]
     done = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True, check=True)
     assert int(done.stdout) / 2_000 < 600  # objects of Python took from 2,000 to 4,000 bytes
+
+
+def test_a_number_at_a_quartile_is_in_the_range_that_begins_there() -> None:
+    scores = {"token_f1": [0.5] * 13, "length": list(range(13))}
+    found = fm.summarize_by(scores, by="length")
+    ranges = ["[0.0000, 3.0000)", "[3.0000, 6.0000)", "[6.0000, 9.0000)", "[9.0000, 12.0000]"]
+    assert [(one.segment, one.n) for one in found][1:] == [
+        (f"length={name}", n) for name, n in zip(ranges, (3, 3, 3, 4), strict=True)
+    ]

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from fastmetrics.results.runs.pooled_files import PooledFiles
 from fastmetrics.results.summary.summary import summarize
 from fastmetrics.tables import read_metadata
 from fastmetrics.tables.inputs.input_files import DataFile
@@ -172,3 +173,12 @@ def test_names_of_addresses_and_streams_omit_secrets(tmp_path):
     for address in ("s3://key:secret@bucket/in/rows.csv?region=x", "http://me:secret@host/rows.csv?token=secret"):
         shown = parse(address).shown
         assert DataFile(address, shown, "csv", stamp=(7, None)).name == "rows.csv"
+
+
+def test_rows_of_files_that_are_read_twice_are_counted_once():
+    for name in ("three", "two"):
+        scored(f"{name}.jsonl", f"{name}.parquet")
+    pooled = PooledFiles(["three.parquet", "two.parquet"])
+    for _ in range(2):
+        assert sum(batch.num_rows for batch in pooled.batches()) == 5
+        assert pooled.notes[0] == "2 files pooled: three.parquet (3 rows), two.parquet (2 rows)"

@@ -17,6 +17,7 @@ from statsmodels.stats.power import TTestPower
 
 import fastmetrics as fm
 from fastmetrics.errors import InputError, OptionError
+from fastmetrics.stats.significance.sample_size import highest_variance, questions_needed
 from tests.support.program import program
 
 Z = NormalDist().inv_cdf(0.975) + NormalDist().inv_cdf(0.8)
@@ -147,3 +148,14 @@ def test_command_equals_function(tmp_path):
     failed = program("power", *paths)
     assert failed.code == 2
     assert "--delta" in failed.err
+
+
+def test_the_most_questions_of_clusters_are_those_of_as_many_independent_ones():
+    rng = np.random.default_rng(4)
+    table = {"id": list(range(40)), "m": np.repeat(rng.random(10), 4), "group": np.repeat(np.arange(10), 4)}
+    plan = fm.power(table, metrics="m", delta=0.1, cluster="group")[0]
+    total = plan.between * plan.design_effect
+    assert plan.n_pilot == 40
+    highest = highest_variance(total, 10 - 1, 0.95)
+    assert plan.n_high == questions_needed(highest, 0.1, 4.0, 0.05, 0.8)
+    assert plan.n_high > 2 * plan.n

@@ -55,3 +55,20 @@ def test_metric_missing_from_all_runs_is_named(folder):
     with pytest.raises(UnknownNameError, match="no run has it: unknown metric 'token_f2'; did you mean 'token_f1'"):
         fm.trend(folder, "token_f2")
     assert program("trend", str(folder), "token_f2").code == 2
+
+
+def test_rows_are_compared_with_those_of_the_run_before(tmp_path):
+    for name, count in (("a", 3), ("b", 2), ("c", 2), ("d", 3)):
+        rows = {"id": list(range(count)), "answer": ["yes"] * count, "reference": ["yes"] * count}
+        fm.score(rows, "token_f1", output=tmp_path / f"{name}.parquet", name=name)
+    assert [one.other_rows for one in fm.trend(tmp_path, "token_f1")] == [None, True, False, True]
+
+
+def test_intervals_are_those_of_the_number_of_samples(folder):
+    for bootstrap in (100, 2_000):
+        how = {"interval": "percentile", "bootstrap": bootstrap}
+        for one in fm.trend(folder, "token_f1", **how):
+            alone = fm.summarize_by(folder / one.file, metrics="token_f1", **how)[0]
+            assert (one.low, one.high) == (alone.low, alone.high)
+    several = [fm.trend(folder, "token_f1", interval="percentile", bootstrap=n)[3].high for n in (100, 2_000)]
+    assert several[0] != several[1]
