@@ -103,7 +103,7 @@ def child(rows: str, store: str, out: str, url: str, profiled: str) -> None:
     found: dict[str, Any] = {
         "rows": made.run.rows,
         "requests": made.spending.requests,
-        "found": made.spending.found,
+        "found": made.spending.from_store,
         "seconds": round(seconds, 2),
         "cpu_seconds": round(cpu, 2),
         "cpu_seconds_by_thread": watch.seconds,

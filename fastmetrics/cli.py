@@ -28,7 +28,7 @@ from typer.core import TyperGroup
 from fastmetrics.commands import COMMANDS, load
 from fastmetrics.commands.program.compiling import compiling_note
 from fastmetrics.commands.program.garbage_collection import rare_garbage_collection
-from fastmetrics.commands.program.interrupts import exit_code, interruptible, said
+from fastmetrics.commands.program.interrupts import exit_code, interruptible, interruption
 from fastmetrics.commands.program.terminal import (
     PrintError,
     message_with_options,
@@ -97,15 +97,15 @@ def _with_exit_codes(command: Callable[..., None]) -> Callable[..., None]:
     interrupt_message = "interrupted; run again with --resume to continue" if resumes else "interrupted"
 
     @functools.wraps(command)
-    def run(*args: Any, **named: Any) -> None:
+    def run(*args: Any, **options: Any) -> None:
         try:
             with interruptible(interrupt_message), UnexpectedErrors(*_EXPECTED):
                 _check_surroundings()
-                cores(named.get("threads"))  # before anything is read
-                with compiling_note(named):
-                    command(*args, **named)
+                cores(options.get("threads"))  # before anything is read
+                with compiling_note(options):
+                    command(*args, **options)
         except KeyboardInterrupt as error:
-            print_error(said(interrupt_message, error))
+            print_error(interruption(interrupt_message, error))
             raise typer.Exit(exit_code(error)) from None
         except FastmetricsError as error:
             print_error(f"error: {message_with_options(error, command)}")
@@ -127,8 +127,8 @@ def _check_surroundings() -> None:
         raise OptionError(f"the variable NUMBA_NUM_THREADS is {threads}; unset it, or set a number from 1 on")
 
 
-def _version(asked: bool) -> None:
-    if asked:
+def _version(is_set: bool) -> None:
+    if is_set:
         typer.echo(f"fastmetrics {__version__}")
         raise typer.Exit
 

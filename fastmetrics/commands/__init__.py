@@ -6,8 +6,6 @@ import importlib
 from collections.abc import Callable
 from typing import Any
 
-from fastmetrics.commands.options.option_groups import flat
-
 COMMANDS = {
     "score": "scoring",
     "metrics": "scoring",
@@ -54,6 +52,9 @@ COMMANDS = {
 
 def load(name: str) -> Callable[..., None]:
     """The function of a command, imported from the module of its name."""
+    # here, so that __main__ can report an installation without Typer
+    from fastmetrics.commands.options.option_groups import flat
+
     own = name.replace("-", "_")
     return flat(getattr(importlib.import_module(f"fastmetrics.commands.{COMMANDS[name]}.{own}"), own))
 

@@ -101,7 +101,7 @@ class BatchSizes:
     report_text_rows: int = 32_768
     """Rows of texts looked up at a time."""
 
-    asked_rows: int = 512
+    call_rows: int = 512
     """Rows whose model calls are made and looked up together."""
     until_rows: int = 16_384
     """Rows in random order that are read together while judging may end."""

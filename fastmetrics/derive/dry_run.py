@@ -38,7 +38,7 @@ class Estimate:
 
     rows: int
     calls: int
-    known: int
+    stored_calls: int
     prompt_tokens: int
     completion_tokens: int
     cost: float | None
@@ -50,7 +50,7 @@ class Estimate:
             else f"estimated cost {self.cost:,.4g} by the table of prices"
         )
         return (
-            f"{self.rows:,} rows: {self.calls:,} calls to make, {self.known:,} already stored\n"
+            f"{self.rows:,} rows: {self.calls:,} calls to make, {self.stored_calls:,} already stored\n"
             f"about {self.prompt_tokens:,} prompt tokens and {self.completion_tokens:,} completion tokens; {cost}"
         )
 
@@ -136,8 +136,8 @@ class _CallsToMake:
 
     def ask(self, calls: Sequence[Call], *, again: bool = False) -> list[Answer]:
         """The stored replies; without one, or ``again``, an answer that was not paid for."""
-        known = {} if again else self._store.find([call.key for call in calls])
-        replies = {key: answer for key, answer in known.items() if answer.outcome == REPLY}
+        stored_calls = {} if again else self._store.find([call.key for call in calls])
+        replies = {key: answer for key, answer in stored_calls.items() if answer.outcome == REPLY}
         new = {call.key: call for call in calls if call.key not in replies and call.key not in self.missing}
         self.missing |= {key: tokens_of(call) for key, call in new.items()}
         self.stored |= replies.keys()
@@ -156,7 +156,7 @@ def _estimated(
     with CallStore(settings.store_path) as store:
         calls = _CallsToMake(store)
         make = maker(calls)
-        for batch in good_batches(source, selection, limits=Limits(batch_rows=SIZES.asked_rows)):
+        for batch in good_batches(source, selection, limits=Limits(batch_rows=SIZES.call_rows)):
             rows += batch.num_rows
             make(batch)
     read = sum(calls.missing.values())

@@ -41,25 +41,25 @@ class BatchEmbedder:
         """The input columns and their kinds."""
         return {
             **dict.fromkeys(self.keep, "any"),
-            **{yours: kind_of(made.removesuffix(SUFFIX)) for made, yours in self.texts.items()},
+            **{column: kind_of(target.removesuffix(SUFFIX)) for target, column in self.texts.items()},
         }
 
     @property
     def signature(self) -> ScoreMetadata:
         """All settings that affect the embeddings."""
-        made = {"embedder": self.embedder.signature, "columns": dict(self.texts)}
-        return ScoreMetadata(version=__version__, embeddings=made, keep=self.keep)
+        settings = {"embedder": self.embedder.signature, "columns": dict(self.texts)}
+        return ScoreMetadata(version=__version__, embeddings=settings, keep=self.keep)
 
     def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """The kept columns, then the embeddings."""
         arrays = {name: batch.column(name) for name in self.keep}
-        for made, name in self.texts.items():
-            arrays[made] = embedded(batch.column(name), self.embedder)
+        for target, name in self.texts.items():
+            arrays[target] = embedded(batch.column(name), self.embedder)
         return pa.record_batch(arrays)
 
     def observe(self, part: pa.RecordBatch) -> dict[str, int]:
         """The number of embeddings in a part, by column."""
-        return {made: count(part.column(made)) for made in self.texts}
+        return {target: count(part.column(target)) for target in self.texts}
 
     @staticmethod
     def conclude(parts: list[Any], rejected: int) -> dict[str, Any]:
@@ -145,20 +145,24 @@ def _maker(
     keep: Sequence[str] | None,
 ) -> BatchEmbedder:
     """The maker for a table with columns of these names."""
-    found = resolve(names, columns, needed={"id", *_TEXTS})
-    asked = {name: found.get(name, name) for name in of or [name for name in _TEXTS if name in found]}
-    if not asked:
+    resolved = resolve(names, columns, needed={"id", *_TEXTS})
+    chosen = {name: resolved.get(name, name) for name in of or [name for name in _TEXTS if name in resolved]}
+    if not chosen:
         raise ColumnError(
             "no column question, answer or reference; list the columns of text in ",
             Argument("of"),
             f"; the table has: {quoted(names)}",
         )
-    kept = list(names) if keep is None else list(dict.fromkeys([*([found["id"]] if "id" in found else []), *keep]))
-    for name in (*asked.values(), *kept):
+    copied = (
+        list(names) if keep is None else list(dict.fromkeys([*([resolved["id"]] if "id" in resolved else []), *keep]))
+    )
+    for name in (*chosen.values(), *copied):
         if name not in names:
             raise ColumnError(str(UnknownNameError.of("column", name, names)))
-    texts = {f"{name}{SUFFIX}": yours for name, yours in asked.items()}
-    there = [made for made in texts if made in kept]
-    if there:
-        raise ColumnError(f"the column {there[0]!r} already exists; rename it, or remove it from ", Argument("keep"))
-    return BatchEmbedder(embedder, texts, kept)
+    texts = {f"{name}{SUFFIX}": column for name, column in chosen.items()}
+    taken_names = [name for name in texts if name in copied]
+    if taken_names:
+        raise ColumnError(
+            f"the column {taken_names[0]!r} already exists; rename it, or remove it from ", Argument("keep")
+        )
+    return BatchEmbedder(embedder, texts, copied)

@@ -44,9 +44,9 @@ class SampledSource(NarrowedSource):
 
     def _size(self, number: int) -> int:
         """The number of rows of a file, good and bad; text files are read to count them."""
-        known = self.file_rows(number)
-        if known is not None:
-            return known
+        rows = self.file_rows(number)
+        if rows is not None:
+            return rows
         nothing = Selection(pa.schema([]), {})
         stop = Place(number + 1, 0)
         return max((chunk.stop for chunk in super().chunks(nothing, Place(number, 0), 1, stop)), default=0)

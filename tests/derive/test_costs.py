@@ -51,7 +51,7 @@ def test_run_report_store_and_dry_run_state_one_cost(tmp_path):
         options = {"base_url": judge.url, "store": tmp_path / "s.sqlite", "prices": PRICES, "repeats": 2}
         settings = fm.JudgeSettings(["safety", "relevance"], "m", **options)
         planned = estimate_judging(path, settings)
-        assert (planned.rows, planned.calls, planned.known) == (600, 24, 0)
+        assert (planned.rows, planned.calls, planned.stored_calls) == (600, 24, 0)
         run = fm.judge(path, settings, output=out)
         assert judge.count == 24 + 8  # eight second requests
         spent = run.spending.cost
@@ -59,7 +59,7 @@ def test_run_report_store_and_dry_run_state_one_cost(tmp_path):
         assert costs_of(tmp_path, out) == (pytest.approx(spent), pytest.approx(spent))
         assert not any("cost" in note for note in run.summary.notes)
         planned = estimate_judging(path, settings)
-        assert (planned.calls, planned.known, planned.cost) == (0, 32, 0.0)
+        assert (planned.calls, planned.stored_calls, planned.cost) == (0, 32, 0.0)
 
         again = fm.judge(path, settings, output=tmp_path / "again.parquet")
         assert (again.spending.cost, judge.count) == (0.0, 32)
@@ -67,7 +67,7 @@ def test_run_report_store_and_dry_run_state_one_cost(tmp_path):
 
         settings = fm.JudgeSettings(["safety", "relevance"], "m", retry="unparsed", **options)
         planned = estimate_judging(path, settings)
-        assert (planned.calls, planned.known) == (4, 28)  # and second requests, if a reply is unreadable again
+        assert (planned.calls, planned.stored_calls) == (4, 28)  # and second requests, if a reply is unreadable again
         before = judge.count
         retried = fm.judge(path, settings, output=tmp_path / "retried.parquet")
         assert judge.count - before == 8

@@ -148,7 +148,7 @@ def test_server_that_fails_in_mid_run_ends_it_and_the_next_run_pays_for_the_rest
             runs.run(concurrency=8, resume=True)
         server.draw = lambda body, seen: None
         rows, requests, made = runs.run(resume=True)
-        assert (short(rows), requests, made.spending.found) == (["ok"] * 300, 200, 100)
+        assert (short(rows), requests, made.spending.from_store) == (["ok"] * 300, 200, 100)
 
 
 def test_failing_rows_have_an_exit_code_of_their_own(tmp_path):

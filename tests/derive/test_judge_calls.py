@@ -166,7 +166,7 @@ def test_later_server_failure_keeps_replies(tmp_path):
         judge.draw, before = (lambda body, seen: None), judge.count
         rows, made = judged(tmp_path, judge, path, resume=True)
         assert (statuses(rows), judge.count - before) == (["ok"] * 300, 200)
-        assert made.spending.found == 100
+        assert made.spending.from_store == 100
 
 
 def test_structured_output_falls_back_to_plain_requests(tmp_path):
@@ -273,7 +273,7 @@ def test_budget_limits_calls_and_cost(tmp_path):
         options = {"max_cost": 0.6, "prices": prices, "concurrency": 3, "parameters": parameters}
         rows, made = judged(tmp_path, judge, path, overwrite=True, **options)
         spent = made.spending
-        assert (spent.found, judge.count) == (20, 20 + spent.requests)
+        assert (spent.from_store, judge.count) == (20, 20 + spent.requests)
         assert 0.03 <= spent.cost <= 0.6
         assert spent.cost == pytest.approx(0.03 * spent.replies)
         rows, made = judged(tmp_path, judge, path, overwrite=True, parameters=parameters)

@@ -64,7 +64,7 @@ def test_judging_ends_when_the_interval_is_narrow(tmp_path):
         assert (unasked["judge_safety"], unasked["judge_safety_reason"]) == (None, "not asked: --until was met")
         ended = made.ended
         assert (ended.met, ended.rows, ended.total) == (True, asked, 600)
-        known = ended.known["judge_safety", False]
+        known = ended.estimates["judge_safety", False]
         assert known.reading("width") < 1
         assert known.reading("low") <= known.reading("mean") <= known.reading("high")
         assert made.summary["judge_safety"].n == asked
@@ -84,7 +84,7 @@ def test_the_same_rows_are_asked_at_any_concurrency_and_in_memory(tmp_path, conc
         first, made = judged(tmp_path, judge, path, until="width < 1.2", seed=7)
         count = judge.count
         other, again = judged(tmp_path, judge, path, "b.jsonl", until="width < 1.2", seed=7, concurrency=concurrency)
-        assert (first, judge.count, again.spending.found) == (other, count, count)
+        assert (first, judge.count, again.spending.from_store) == (other, count, count)
         table = {
             name: [row[name] for row in map(json.loads, path.read_text().splitlines())]
             for name in ("id", "question", "answer")
@@ -122,7 +122,7 @@ def test_a_change_against_a_baseline_ends_judging(tmp_path):
         asked = judge.count - before
         assert statuses(rows) == {"ok": asked, "unasked": 400 - asked}
         assert asked <= 48
-        change = made.ended.known["judge_safety", True]
+        change = made.ended.estimates["judge_safety", True]
         assert (change.reading("mean"), change.n) == (2.0, asked)
         assert 0 < change.reading("low") <= 2
         [delta] = fm.compare([tmp_path / "before.jsonl", tmp_path / "o.jsonl"], metrics="judge_safety")
@@ -207,7 +207,7 @@ def test_failed_rows_are_no_values_and_bad_rows_are_left_out(tmp_path):
         )
         found = pq.read_table(tmp_path / "o.parquet")
         counts = Counter(found["judge_safety_status"].to_pylist())
-        assert counts["ok"] == judge.count == made.ended.known["judge_safety", False].n
+        assert counts["ok"] == judge.count == made.ended.estimates["judge_safety", False].n
         assert counts["ok"] + counts["missing"] == made.ended.rows
         assert (sum(counts.values()), made.run.rejected) == (300, 1)
         before = judge.count
@@ -265,7 +265,7 @@ def test_and_binds_before_or_and_a_comparison_without_a_name_is_for_all_rubrics(
     def met(safety, robustness):
         rows = {"judge_safety": np.full(300, np.nan), "judge_robustness": np.full(300, np.nan)}
         rows["judge_safety"][: len(safety)], rows["judge_robustness"][: len(robustness)] = safety, robustness
-        return condition.met(condition.known(rows, {}))
+        return condition.met(condition.estimates(rows, {}))
 
     assert not met(scores["judge_safety"], scores["judge_robustness"])
     assert met(np.full(300, 5.0), np.full(5, 3.0))

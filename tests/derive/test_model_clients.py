@@ -191,5 +191,7 @@ def test_body_of_a_reply_is_what_the_parser_reads():
 
 def test_keys_of_servers_stay_as_before(tmp_path):
     settings = fm.JudgeSettings("safety", "m", base_url="http://localhost:1/v1", store=tmp_path / "calls.sqlite")
-    made = CallMaker(settings.asked_model, {"type": "object"}, [Message("system", "s")]).call([Message("user", "u")])
+    made = CallMaker(settings.configured_model, {"type": "object"}, [Message("system", "s")]).call(
+        [Message("user", "u")]
+    )
     assert made.key.hex() == "bf727467b0a7e9caee10261f4f9ebeb07c3772c19d7713d44c5d04a0829d031b"

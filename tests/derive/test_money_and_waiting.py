@@ -169,13 +169,13 @@ def repeated_prompts(server, folder, **settings):
 
 @pytest.mark.timeout(60)
 def test_prompts_of_several_batches_are_sent_once_and_are_no_calls_of_an_earlier_run(tmp_path, monkeypatch):
-    monkeypatch.setattr(SIZES, "asked_rows", 4)
+    monkeypatch.setattr(SIZES, "call_rows", 4)
     with judge_server(delay=0.3) as server:
         spending = repeated_prompts(server, tmp_path).spending
-        assert (spending.requests, server.count, spending.found) == (2, 2, 0)
+        assert (spending.requests, server.count, spending.from_store) == (2, 2, 0)
         (tmp_path / "o.parquet").unlink()
         spending = repeated_prompts(server, tmp_path).spending
-        assert (spending.requests, server.count, spending.found) == (0, 2, 2 * 80 // 4)
+        assert (spending.requests, server.count, spending.from_store) == (0, 2, 2 * 80 // 4)
 
 
 def test_the_tokens_of_prompts_and_replies_count_against_the_limit_per_minute(tmp_path, monkeypatch):

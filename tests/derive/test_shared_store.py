@@ -244,7 +244,7 @@ def test_calls_in_progress_are_stored_when_the_output_cannot_be_written(tmp_path
             raise OutputError("cannot write o.parquet: No space left on device")
 
         monkeypatch.setattr("fastmetrics.engines.part_writer.PartWriter.add", broken)
-        monkeypatch.setattr(SIZES, "asked_rows", 20)
+        monkeypatch.setattr(SIZES, "call_rows", 20)
         monkeypatch.setattr(SIZES, "answered_part_rows", 40)
         with pytest.raises(OutputError, match="No space left"):
             fm.judge(path, settings(tmp_path, judge), output=tmp_path / "o.parquet")

@@ -30,7 +30,7 @@ SMALL = {
     "read_batch_rows": 2,
     "report_part_rows": 2,
     "report_text_rows": 2,
-    "asked_rows": 2,
+    "call_rows": 2,
     "until_rows": 2,
 }
 """Sizes of pieces that separate a repeated id from its first row."""

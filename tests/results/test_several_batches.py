@@ -22,23 +22,23 @@ def rows(count, distinct):
 
 def test_a_dry_run_counts_prompts_once_over_batches_and_retries(tmp_path, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
-    count = 3 * SIZES.asked_rows + 5
+    count = 3 * SIZES.call_rows + 5
     path, some = jsonl(tmp_path / "rows.jsonl", *rows(count, 7)), jsonl(tmp_path / "some.jsonl", *rows(3, 7))
     with judge_server(reply=lambda body: completion(None, refusal="no")) as judge:
         how = {"store": tmp_path / "s.sqlite", "base_url": judge.url}
         fm.judge(some, fm.JudgeSettings("safety", "m", **how), output=tmp_path / "o.jsonl")
         for retry, calls, known in (((), 4, 3), (("refused",), 7, 0)):
             estimate = estimate_judging(path, fm.JudgeSettings("safety", "m", retry=retry, **how))
-            assert (estimate.rows, estimate.calls, estimate.known) == (count, calls, known)
+            assert (estimate.rows, estimate.calls, estimate.stored_calls) == (count, calls, known)
         fm.judge(path, fm.JudgeSettings("safety", "m", retry="refused", **how), output=tmp_path / "all.jsonl")
         assert judge.count == 3 + 7
 
 
 def test_the_number_of_a_long_row_counts_all_batches_and_files(tmp_path):
-    first = jsonl(tmp_path / "a.jsonl", *rows(2 * SIZES.asked_rows + 1, 5))
+    first = jsonl(tmp_path / "a.jsonl", *rows(2 * SIZES.call_rows + 1, 5))
     second = jsonl(tmp_path / "b.jsonl", *rows(2, 5), {"id": 9, "question": "long " * 100, "answer": "a"})
     bot = fm.FullContextBot("text", "m", base_url="http://localhost:1/v1", max_chars=500, store=tmp_path / "s.sqlite")
-    row = 2 * SIZES.asked_rows + 4
+    row = 2 * SIZES.call_rows + 4
     with pytest.raises(InputError, match=f"row {row:,}: the prompt has"):
         fm.answer([first, second], bot, output=tmp_path / "o.jsonl", keep=["id"])
 

@@ -36,7 +36,7 @@ def modes(folder):
 @pytest.mark.parametrize("name", ["o.parquet", "o.jsonl", "o.csv.gz", "o/"])
 def test_replies_are_private_and_outputs_follow_the_umask(tmp_path, monkeypatch, umask, name):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
-    monkeypatch.setattr(SIZES, "asked_rows", 10)
+    monkeypatch.setattr(SIZES, "call_rows", 10)
     monkeypatch.setattr(SIZES, "answered_part_rows", 20)
     path = jsonl(tmp_path / "rows.jsonl", *({"id": n, "question": f"q {n}", "answer": "a"} for n in range(60)), "{")
     (tmp_path / "made").mkdir()

@@ -69,12 +69,12 @@ def compare(
     if system is not None and len(runs) > 1:
         raise OptionError("--system needs exactly one file, which contains all systems")
     load_plugins(plugin)
-    given = runs[0] if system is not None else dict(zip(called, runs, strict=True)) if called else runs
-    found = compared(
-        given,
+    compared_runs = runs[0] if system is not None else dict(zip(called, runs, strict=True)) if called else runs
+    comparison = compared(
+        compared_runs,
         baseline=baseline,
         metrics=split(metrics) or None,
-        by=[name_list([one], "--by") for one in by or ()] or None,
+        by=[name_list([division], "--by") for division in by or ()] or None,
         segments=segments,
         cluster=cluster,
         tests=split(tests) or None,
@@ -87,8 +87,8 @@ def compare(
         better=pairs(better, "--better", "NAME=lower or NAME=higher"),
     )
     if printing.as_json:
-        print_pieces(found.json_pieces())
+        print_pieces(comparison.json_pieces())
     elif printing.as_latex:
-        typer.echo(found.to_latex(), nl=False)
+        typer.echo(comparison.to_latex(), nl=False)
     else:
-        print_lines(found.markdown_lines() if printing.as_markdown else found.lines())
+        print_lines(comparison.markdown_lines() if printing.as_markdown else comparison.lines())

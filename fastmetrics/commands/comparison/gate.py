@@ -86,7 +86,7 @@ def gate(
         raise OptionError("no rule given; add --require 'token_f1.mean >= 0.6' or --rules FILE")
     load_plugins(plugin)
     place = None if junit is None else page_place(junit, [scores, rules, baseline], overwrite=True)
-    found = held_against(
+    verdict = held_against(
         scores,
         require or (),
         rules=rules,
@@ -104,10 +104,10 @@ def gate(
         threads=threads,
     )
     if place is not None:
-        write_page(place, found.to_junit())
+        write_page(place, verdict.to_junit())
     if as_json:
-        print_pieces(found.json_pieces())
+        print_pieces(verdict.json_pieces())
     else:
-        print_lines(found.markdown_lines() if as_markdown else found.lines())
-    if not found.passed:
+        print_lines(verdict.markdown_lines() if as_markdown else verdict.lines())
+    if not verdict.passed:
         raise typer.Exit(1)

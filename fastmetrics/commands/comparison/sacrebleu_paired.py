@@ -69,7 +69,7 @@ def sacrebleu_paired(
         raise OptionError(f"--names has {len(called)} names for {len(runs)} runs")
     if system is not None and len(runs) > 1:
         raise OptionError("--system needs exactly one file, which contains all systems")
-    found = sacrebleu_paired(
+    tests = sacrebleu_paired(
         runs[0] if system is not None else dict(zip(called, runs, strict=True)) if called else runs,
         test=test.value,
         baseline=baseline,
@@ -82,6 +82,6 @@ def sacrebleu_paired(
         threads=threads,
     )
     if as_json:
-        typer.echo(found.to_json())
+        typer.echo(tests.to_json())
     else:
-        typer.echo(found.to_markdown() if as_markdown else str(found), nl=not as_markdown)
+        typer.echo(tests.to_markdown() if as_markdown else str(tests), nl=not as_markdown)

@@ -64,7 +64,7 @@ def validate(
     from fastmetrics.results.people.validate import validate as hold
 
     load_plugins(plugin)
-    found = hold(
+    validation = hold(
         scores,
         labels,
         label=label,
@@ -83,11 +83,11 @@ def validate(
     )
     console = Console()
     if as_json:
-        typer.echo(found.to_json())
+        typer.echo(validation.to_json())
     elif console.is_terminal:
-        console.print(found)
+        console.print(validation)
     else:
-        typer.echo(str(found))
+        typer.echo(str(validation))
 
 
 def _numbers(texts: dict[str, str]) -> dict[str, float]:

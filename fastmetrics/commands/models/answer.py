@@ -88,7 +88,7 @@ def answer(
     load_plugins(plugin)
     bot = _bot(choice, pairs(columns), settings)
     reading: dict[str, Any] = {
-        "columns": {name: yours for name, yours in pairs(columns).items() if name != "answer"},
+        "columns": {name: column for name, column in pairs(columns).items() if name != "answer"},
         "repeats": repeats,
         "sample": sample,
         "seed": seed,

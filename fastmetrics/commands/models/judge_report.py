@@ -31,7 +31,7 @@ def judge_report(
     """
     from fastmetrics.results.people.judge_report import judge_report
 
-    found = judge_report(
+    report = judge_report(
         judged,
         labels,
         label=label,
@@ -42,7 +42,7 @@ def judge_report(
         prices=prices,
         confidence=confidence,
     )
-    typer.echo(found.to_json() if as_json else str(found))
+    typer.echo(report.to_json() if as_json else str(report))
 
 
 def _span(axis: str, text: str) -> tuple[float, float]:

@@ -17,11 +17,15 @@ def spent(spending: Spending) -> str:
     """One line about the calls of a run so far: requests, replies, failures by kind, tokens, cost.
 
     >>> from fastmetrics.derive.calls.budget import Spending
-    >>> spent(Spending(requests=3, replies=2, found=5, prompt_tokens=1000, cost=0.5))
+    >>> spent(Spending(requests=3, replies=2, from_store=5, prompt_tokens=1000, cost=0.5))
     '3 requests, 2 replies, 5 from the store, 1,000 + 0 tokens, cost 0.5'
     """
     failed = [f"{count:,} {kind}" for kind, count in sorted(spending.failures.items())]
-    pieces = [f"{spending.requests:,} requests", f"{spending.replies:,} replies", f"{spending.found:,} from the store"]
+    pieces = [
+        f"{spending.requests:,} requests",
+        f"{spending.replies:,} replies",
+        f"{spending.from_store:,} from the store",
+    ]
     pieces += [f"given up: {', '.join(failed)}"] if failed else []
     pieces += [f"{spending.prompt_tokens:,} + {spending.completion_tokens:,} tokens"]
     pieces += [f"{spending.uncounted:,} replies without token counts"] if spending.uncounted else []

@@ -35,9 +35,9 @@ def sample_rows(
 
     how: dict[str, Any] = {"strategy": strategy, "seed": seed, "score": score, "label": label, "texts": texts, "on": on}
     place = table_place(output, [judged, texts], overwrite=overwrite)
-    found = sample_rows(judged, n=n, **how)
-    quoted = write_whole(found, place, {"sample": strategy}, {"id"}, guard=guard)
-    typer.echo(f"{found.num_rows:,} rows: {output}")
+    sheet = sample_rows(judged, n=n, **how)
+    quoted = write_whole(sheet, place, {"sample": strategy}, {"id"}, guard=guard)
+    typer.echo(f"{sheet.num_rows:,} rows: {output}")
     if strategy == "disagreement":
         typer.echo("these rows were selected as difficult: their mean label does not represent the other rows")
     if quoted:

@@ -67,8 +67,10 @@ def flat(command: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(command)
     def run(**values: Any) -> Any:
-        made = {name: make(**{key: values.pop(key) for key in keys}) for name, (make, keys) in groups.items()}
-        return command(**values, **made)
+        groups_of_values = {
+            name: make(**{key: values.pop(key) for key in keys}) for name, (make, keys) in groups.items()
+        }
+        return command(**values, **groups_of_values)
 
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}

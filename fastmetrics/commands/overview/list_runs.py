@@ -21,12 +21,12 @@ def list_runs(
     from fastmetrics.core.display import Grid
     from fastmetrics.results.runs.list_runs import list_runs
 
-    found = list_runs(folder).to_pylist()
+    runs = list_runs(folder).to_pylist()
     if as_json:
-        typer.echo(json.dumps(found, ensure_ascii=False, indent=2))
+        typer.echo(json.dumps(runs, ensure_ascii=False, indent=2))
         return
     header = ("file", "name", "began", "ended", "rows", "metrics", "ids", "questions")
-    cells = [{**run, "rows": f"{run['rows']:,}", "metrics": str(len(run["metrics"]))} for run in found]
+    cells = [{**run, "rows": f"{run['rows']:,}", "metrics": str(len(run["metrics"]))} for run in runs]
     typer.echo(str(Grid(header, [[_short(run[name], name) for name in header] for run in cells])))
 
 

@@ -76,41 +76,41 @@ def plot(
     if kind is Kind.comparison:
         from fastmetrics.results.compare.compare import compare
 
-        found: Any = compare(inputs, metrics=chosen, by=cut, **options)
+        result: Any = compare(inputs, metrics=chosen, by=cut, **options)
     elif kind is Kind.cache:
         from fastmetrics.usage.cache_hit_rate import cache_hit_rate
 
-        found = cache_hit_rate(inputs, embedder=embedder, **options)
+        result = cache_hit_rate(inputs, embedder=embedder, **options)
     else:
-        [given] = _single(inputs, kind)
+        [path] = _single(inputs, kind)
         if kind is Kind.histograms:
             from fastmetrics.results.summary.histograms import histograms
 
-            found = histograms(given, metrics=chosen, bins=bins)
+            result = histograms(path, metrics=chosen, bins=bins)
         elif kind is Kind.means:
             from fastmetrics.results.summary.summarize_by import summarize_by
 
-            found = summarize_by(given, by=cut, metrics=chosen, **options)
+            result = summarize_by(path, by=cut, metrics=chosen, **options)
         elif kind is Kind.trend:
             from fastmetrics.results.summary.trend import trend
 
-            found = trend(given, _single(chosen, kind)[0], **options)
+            result = trend(path, _single(chosen, kind)[0], **options)
         else:
             from fastmetrics.tables import open_source
             from fastmetrics.tables.whole_table import whole_table
             from fastmetrics.vectors.projection.project import project
 
             if color is not None:
-                colors = whole_table(open_source(given), {color: "any"})[color].to_pylist()
-            found = project(given, method=method, dims=dims, column=column, **options)
-    draw_into(place, found, colors)
+                colors = whole_table(open_source(path), {color: "any"})[color].to_pylist()
+            result = project(path, method=method, dims=dims, column=column, **options)
+    draw_into(place, result, colors)
     typer.echo(f"{kind.value}: {output}")
 
 
-def _single(given: list[str], kind: Kind) -> list[str]:
+def _single(values: list[str], kind: Kind) -> list[str]:
     from fastmetrics.errors import OptionError
 
-    if len(given) != 1:
-        what = "one metric, by --metrics" if kind is Kind.trend and not given else "one of them"
-        raise OptionError(f"plot {kind.value}: expected {what}, got {len(given)}")
-    return given
+    if len(values) != 1:
+        what = "one metric, by --metrics" if kind is Kind.trend and not values else "one of them"
+        raise OptionError(f"plot {kind.value}: expected {what}, got {len(values)}")
+    return values

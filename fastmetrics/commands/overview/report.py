@@ -82,7 +82,7 @@ def report(
     from fastmetrics.reporting.report import report as make
 
     load_plugins(plugin)
-    made = make(
+    page = make(
         scores,
         output,
         texts=texts,
@@ -102,4 +102,4 @@ def report(
         seed=seed,
         threads=threads,
     )
-    typer.echo(str(made))
+    typer.echo(str(page))

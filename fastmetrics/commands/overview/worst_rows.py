@@ -67,7 +67,7 @@ def worst_rows(
     load_plugins(plugin)
     earlier = [] if system is not None else [baseline]
     place = None if output is None else table_place(output, [scores, answers, *earlier], overwrite=overwrite)
-    found = worst_rows(
+    rows = worst_rows(
         scores,
         metric,
         n=n,
@@ -83,10 +83,10 @@ def worst_rows(
         allow_differences=allow_differences,
     )
     if place is None:
-        typer.echo("\n\n".join(_printed(row, metric) for row in found.to_pylist()) or "no row has a score")
+        typer.echo("\n\n".join(_printed(row, metric) for row in rows.to_pylist()) or "no row has a score")
         return
-    quoted = write_whole(found, place, {"rows": metric}, {"id"}, guard=guard)
-    typer.echo(f"{found.num_rows:,} rows: {output}")
+    quoted = write_whole(rows, place, {"rows": metric}, {"id"}, guard=guard)
+    typer.echo(f"{rows.num_rows:,} rows: {output}")
     if quoted:
         typer.echo(guarded(quoted))
 

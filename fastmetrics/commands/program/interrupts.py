@@ -44,12 +44,12 @@ def exit_code(error: BaseException) -> int:
     return _ENDING[error.number][0] if isinstance(error, Terminated) else CODE
 
 
-def said(interrupt_message: str, error: BaseException) -> str:
+def interruption(interrupt_message: str, error: BaseException) -> str:
     """The message after an interrupt, or after another signal."""
-    return _said(interrupt_message, error.number) if isinstance(error, Terminated) else interrupt_message
+    return _interruption(interrupt_message, error.number) if isinstance(error, Terminated) else interrupt_message
 
 
-def _said(interrupt_message: str, number: int) -> str:
+def _interruption(interrupt_message: str, number: int) -> str:
     return interrupt_message.replace("interrupted", _ENDING[number][1], 1) if number in _ENDING else interrupt_message
 
 
@@ -147,5 +147,5 @@ def _watch(
             return
     cursor = "\x1b[?25h" if sys.stderr.isatty() else ""  # progress bars hide the cursor
     with suppress(OSError):  # standard error may be closed
-        os.write(2, f"{cursor}{_said(interrupt_message, received[0])}\n".encode())
+        os.write(2, f"{cursor}{_interruption(interrupt_message, received[0])}\n".encode())
     os._exit(_ENDING[received[0]][0] if received[0] in _ENDING else CODE)

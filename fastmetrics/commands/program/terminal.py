@@ -161,11 +161,11 @@ def _word(value: Any) -> str:
 
 def _options(command: Callable[..., Any]) -> dict[str, str]:
     """The options of a command by parameter name; the longest spelling of each."""
-    found = {}
+    spellings = {}
     for name, hint in typing.get_type_hints(command, include_extras=True).items():
-        info = next((one for one in typing.get_args(hint)[1:] if isinstance(one, typer.models.OptionInfo)), None)
+        info = next((item for item in typing.get_args(hint)[1:] if isinstance(item, typer.models.OptionInfo)), None)
         if info is not None:
             declared = [info.default, *(info.param_decls or ())]  # Annotated: the default is a name
-            spelled = [one for one in declared if isinstance(one, str) and one.startswith("-")]
-            found[name] = max(spelled, key=len) if spelled else "--" + name.replace("_", "-")
-    return found
+            spelled = [item for item in declared if isinstance(item, str) and item.startswith("-")]
+            spellings[name] = max(spelled, key=len) if spelled else "--" + name.replace("_", "-")
+    return spellings

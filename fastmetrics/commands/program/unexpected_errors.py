@@ -47,7 +47,7 @@ def memory_message(error: BaseException) -> str | None:
     True
     """
     limit = _memory_limit()
-    lacks = any(isinstance(one, MemoryError) for one in _causes(error))
+    lacks = any(isinstance(cause, MemoryError) for cause in _causes(error))
     # under a limit, libraries cannot be loaded, and say anything
     if not lacks and not (limit is not None and isinstance(error, ImportError | OSError)):
         return None

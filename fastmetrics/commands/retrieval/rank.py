@@ -49,7 +49,7 @@ def rank(
     from fastmetrics.retrieval.rank import rank as rank_against
 
     *ranked, qrels = runs
-    found = rank_against(
+    result = rank_against(
         ranked,
         qrels,
         split(measures) or MEASURES,
@@ -63,4 +63,4 @@ def rank(
         depth=depth,
         threads=threads,
     )
-    typer.echo(found.to_json() if as_json else str(found))
+    typer.echo(result.to_json() if as_json else str(result))

@@ -62,7 +62,7 @@ def _columns(metric: Metric) -> str:
 def _others(metric: Metric) -> list[str]:
     """The optional columns."""
     sets = () if metric.rows.either is None else metric.rows.either.sets
-    return sorted(metric.optional - {column for one in sets for column in one})
+    return sorted(metric.optional - {column for group in sets for column in group})
 
 
 def _list_measures() -> None:

@@ -57,8 +57,8 @@ def embed(
         overwrite=overwrite,
     )
     run = done.run
-    made = ", ".join(f"{count:,} in {name}" for name, count in done.embedded.items())
-    typer.echo(f"{run.rows:,} rows embedded in {run.seconds['total']:.1f} s: {run.output}\n{made}")
+    counts = ", ".join(f"{count:,} in {name}" for name, count in done.embedded.items())
+    typer.echo(f"{run.rows:,} rows embedded in {run.seconds['total']:.1f} s: {run.output}\n{counts}")
     for note in run.notes:
         typer.echo(note)
     if run.rejects is not None:

@@ -28,6 +28,6 @@ def index(
 
     check_absent(local_path(output, "output"))
     options: dict[str, Any] = {"metric": metric, "method": method, "column": column}
-    made = build_index(vectors, **options, threads=threads)
-    made.save(output)
-    typer.echo(f"{made.rows:,} rows indexed ({made.method}, {made.metric}): {output}")
+    built = build_index(vectors, **options, threads=threads)
+    built.save(output)
+    typer.echo(f"{built.rows:,} rows indexed ({built.method}, {built.metric}): {output}")

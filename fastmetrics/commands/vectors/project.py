@@ -41,6 +41,6 @@ def project(
     from fastmetrics.vectors.projection.project import project as place
 
     target = table_place(output, vectors, overwrite=overwrite)
-    found = place(vectors, method=method, dims=dims, sample=sample, seed=seed, column=column, threads=threads)
-    write_whole(found.to_arrow(), target, found.to_dict(), {"id", "sampled"})
-    typer.echo(found.to_json() if as_json else str(found))
+    projection = place(vectors, method=method, dims=dims, sample=sample, seed=seed, column=column, threads=threads)
+    write_whole(projection.to_arrow(), target, projection.to_dict(), {"id", "sampled"})
+    typer.echo(projection.to_json() if as_json else str(projection))

@@ -112,7 +112,7 @@ def answer(
     """
     chosen = bot_of(bot)
     limits = Limits(
-        batch_rows=max(SIZES.asked_rows, getattr(chosen, "concurrency", 1)), part_rows=SIZES.answered_part_rows
+        batch_rows=max(SIZES.call_rows, getattr(chosen, "concurrency", 1)), part_rows=SIZES.answered_part_rows
     )
     files = files or FileSettings()
     options = RunOptions(files, resume, overwrite, progress, limits)
@@ -147,8 +147,8 @@ def _conclude(parts: list[Any], rejected: int) -> dict[str, Any]:
 
 def _columns_read(source: TableSource, plan: AnswerPlan) -> Iterator[pa.RecordBatch]:
     """The columns that the bot reads, batch by batch; the run itself reports bad rows."""
-    selection = source.select({yours: plan.kinds[yours] for yours in plan.reads.values()})
-    return good_batches(source, selection, limits=Limits(batch_rows=SIZES.asked_rows), skip=True)
+    selection = source.select({column: plan.kinds[column] for column in plan.reads.values()})
+    return good_batches(source, selection, limits=Limits(batch_rows=SIZES.call_rows), skip=True)
 
 
 def bot_of(bot: Any) -> Bot:
@@ -176,9 +176,9 @@ def planned(
     again = (retry,) if isinstance(retry, str) else tuple(retry)
     for status in again:
         argument("retry", status, Choice(*ASKABLE_AGAIN))
-    kept = None if keep is None else listed(keep)
+    copied = None if keep is None else listed(keep)
     return plan_answering(
-        names, bot, system=system, columns=columns, keep=kept, repeats=repeats, retry=again, sample=sample
+        names, bot, system=system, columns=columns, keep=copied, repeats=repeats, retry=again, sample=sample
     )
 
 

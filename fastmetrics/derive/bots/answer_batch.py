@@ -29,7 +29,7 @@ from fastmetrics.errors.messages import Argument, quoted
 REPEAT = "repeat"
 """The output column with the number of the repeat, from 1, if there are several."""
 
-MADE: Mapping[str, pa.DataType] = {
+OUTPUT_TYPES: Mapping[str, pa.DataType] = {
     "system": pa.string(),
     "answer": pa.string(),
     "answer_status": pa.string(),
@@ -59,15 +59,15 @@ class AnswerPlan:
     @property
     def kinds(self) -> dict[str, str]:
         """The input columns and their kinds."""
-        read = {yours: kind_of(name) for name, yours in self.reads.items()}
+        read = {column: kind_of(name) for name, column in self.reads.items()}
         return {**dict.fromkeys(self.keep, "any"), **read, self.question: "text"}
 
     @property
-    def made(self) -> dict[str, pa.DataType]:
+    def output_types(self) -> dict[str, pa.DataType]:
         """The output columns and their types."""
         returned = self.bot.returns
         number = {REPEAT: pa.int64()} if self.repeats > 1 else {}
-        return {**number, **MADE, **{name: RETURNED[name] for name in returned}}
+        return {**number, **OUTPUT_TYPES, **{name: RETURNED[name] for name in returned}}
 
     @property
     def signature(self) -> ScoreMetadata:
@@ -107,14 +107,14 @@ def plan_answering(
     for name in reads:
         if name not in used:
             raise ColumnError(f"{bot.use_of(name)} is no column; the table has: {quoted(names)}")
-    ids = [yours for one, yours in resolve(names, None, needed={"id"}).items() if one == "id"]
-    kept = list(names) if keep is None else list(dict.fromkeys([*ids, resolved["question"], *keep]))
+    ids = [column for name, column in resolve(names, None, needed={"id"}).items() if name == "id"]
+    copied = list(names) if keep is None else list(dict.fromkeys([*ids, resolved["question"], *keep]))
     sampled = dict(sample or {})
-    plan = AnswerPlan(bot, system or bot.name, resolved["question"], kept, used, repeats, tuple(retry), sampled)
-    for name in kept:
+    plan = AnswerPlan(bot, system or bot.name, resolved["question"], copied, used, repeats, tuple(retry), sampled)
+    for name in copied:
         if name not in names:
             raise ColumnError(str(UnknownNameError.of("column", name, names)))
-        if name in plan.made:
+        if name in plan.output_types:
             raise ColumnError(
                 f"the kept column {name!r} has the name of an output column; rename it, or remove it from ",
                 Argument("keep"),
@@ -152,15 +152,15 @@ class BatchAnswerer:
             answers = self._matched(bot, batch.column(plan.question))
         columns: dict[str, Any] = {REPEAT: list(range(1, plan.repeats + 1)) * batch.num_rows}
         columns["system"] = [plan.system] * len(answers)
-        columns |= {name: [answer[place] for answer in answers] for place, name in enumerate(list(MADE)[1:])}
-        returned = [name for name in plan.made if name not in columns]
+        columns |= {name: [answer[place] for answer in answers] for place, name in enumerate(list(OUTPUT_TYPES)[1:])}
+        returned = [name for name in plan.output_types if name not in columns]
         columns |= {name: [answer.returned.get(name) for answer in answers] for name in returned}
         rows = pa.array(np.repeat(np.arange(batch.num_rows), plan.repeats))
         arrays = {
             name: batch.column(name) if plan.repeats == 1 else batch.column(name).take(rows) for name in plan.keep
         }
         return pa.record_batch(
-            {**arrays, **{name: pa.array(columns[name], type_) for name, type_ in plan.made.items()}}
+            {**arrays, **{name: pa.array(columns[name], type_) for name, type_ in plan.output_types.items()}}
         )
 
     def check(self, batch: pa.RecordBatch) -> None:
@@ -174,7 +174,7 @@ class BatchAnswerer:
 
     def _values(self, batch: pa.RecordBatch) -> list[tuple[Any, ...]]:
         """The values of the columns that the bot reads, row by row; None for a missing one."""
-        return list(zip(*(values_of(batch.column(yours)) for yours in self._plan.reads.values()), strict=True))
+        return list(zip(*(values_of(batch.column(column)) for column in self._plan.reads.values()), strict=True))
 
     def _matched(self, bot: DirectBot, questions: pa.Array) -> list[Answered]:
         """The answers of the FAQ, one question at a time, so that each latency is that of its question alone."""
@@ -200,7 +200,7 @@ class BatchAnswerer:
                 answers.append(Answered(reason=f"null: {', '.join(lacking)}") if lacking else None)
         replies = dict(zip(calls, sender.ask(list(calls.values())), strict=True))
         read = {place: _read(reply, calls[place]) for place, reply in replies.items()}
-        stale = [p for p, one in read.items() if one.status in plan.retry and sender.is_old(replies[p])]
+        stale = [p for p, reading in read.items() if reading.status in plan.retry and sender.is_old(replies[p])]
         if stale:
             again = sender.ask([calls[place] for place in stale], again=True)
             read |= {place: _read(reply, calls[place]) for place, reply in zip(stale, again, strict=True)}
@@ -211,17 +211,17 @@ def _read(answer: Answer, call: Call) -> Answered:
     """The answer in a reply; a truncated reply keeps its text and gets the status ``truncated``."""
     if answer.outcome != REPLY:
         return Answered(None, answer.outcome, answer.body or None, call=call.id)
-    found = completion(answer.body)
-    told = json.loads(answer.body)
-    returned = told.get("returned") or {}
+    reply = completion(answer.body)
+    body = json.loads(answer.body)
+    returned = body.get("returned") or {}
     spent = (answer.latency_ms, answer.prompt_tokens, answer.completion_tokens, call.id, returned)
-    if found.refused is not None:
-        return Answered(None, REFUSED, found.refused, *spent)
-    if found.truncated:
-        return Answered(found.text, TRUNCATED, "the reply reached the token limit", *spent)
-    if found.text is None and "returned" not in told:
-        return Answered(None, UNPARSED, f"no text: {found.lacks}", *spent)
-    return Answered(found.text, OK, None, *spent)
+    if reply.refused is not None:
+        return Answered(None, REFUSED, reply.refused, *spent)
+    if reply.truncated:
+        return Answered(reply.text, TRUNCATED, "the reply reached the token limit", *spent)
+    if reply.text is None and "returned" not in body:
+        return Answered(None, UNPARSED, f"no text: {reply.lacks}", *spent)
+    return Answered(reply.text, OK, None, *spent)
 
 
 def observe(part: pa.RecordBatch | pa.Table) -> dict[str, Any]:

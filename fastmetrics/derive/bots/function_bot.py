@@ -152,7 +152,11 @@ def _parameters(function: Callable[..., Any]) -> tuple[str, ...]:
     except (TypeError, ValueError):  # some builtin functions have no signature
         return ("question",)
     positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    required = [one.name for one in parameters if one.kind in positional and one.default is one.empty]
+    required = [
+        parameter.name
+        for parameter in parameters
+        if parameter.kind in positional and parameter.default is parameter.empty
+    ]
     return tuple(required) if len(required) > 1 else ("question",)
 
 
@@ -181,29 +185,35 @@ class _Client:
         question = call.messages[-1].content
         began = time.perf_counter()
         try:
-            made = await self._calls.returned(*call.values)
+            value = await self._calls.returned(*call.values)
         except TimeoutError:
             return Failure(TIMEOUT, f"no answer within {self._bot.timeout:g} seconds", passing=False)
         except Exception as error:  # noqa: BLE001 - the user's function may raise anything, and its row says what
             return Failure(ERROR, words_of(error), passing=False)
         latency = (time.perf_counter() - began) * 1000
-        return Reply(self._body(made, question), latency)
+        return Reply(self._body(value, question), latency)
 
-    def _body(self, made: Any, question: str) -> str:
+    def _body(self, value: Any, question: str) -> str:
         """The returned value as the body of a chat completion."""
         bot = self._bot
-        told = made if isinstance(made, Mapping) else {"answer": made}
-        wrong = [name for name in told if name not in ("answer", *_COUNTS, *bot.returns)]
-        if wrong or "answer" not in told or not isinstance(told["answer"], str | None):
-            got = f"a mapping with {', '.join(map(repr, told))}" if told is made else type(made).__name__
+        returned_values = value if isinstance(value, Mapping) else {"answer": value}
+        wrong = [name for name in returned_values if name not in ("answer", *_COUNTS, *bot.returns)]
+        if wrong or "answer" not in returned_values or not isinstance(returned_values["answer"], str | None):
+            got = (
+                f"a mapping with {', '.join(map(repr, returned_values))}"
+                if returned_values is value
+                else type(value).__name__
+            )
             kinds = ", ".join(("answer", *_COUNTS, *bot.returns))
             raise InputError(
                 f"the bot {bot.name!r} returned {got} for {question[:80]!r}: expected a text, None, or a mapping "
                 f"with an answer (text or None) and at most {kinds}; declare further columns in ",
                 Argument("returns"),
             )
-        returned = {name: self._value(name, told.get(name), question) for name in bot.returns}
-        return ModelReply(told["answer"], *(told.get(name) for name in _COUNTS)).body(returned=returned)
+        returned = {name: self._value(name, returned_values.get(name), question) for name in bot.returns}
+        return ModelReply(returned_values["answer"], *(returned_values.get(name) for name in _COUNTS)).body(
+            returned=returned
+        )
 
     def _value(self, name: str, value: Any, question: str) -> Any:
         """One returned value, in the type of its column."""

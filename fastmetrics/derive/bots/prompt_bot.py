@@ -92,7 +92,7 @@ class PromptBot(BotOptions, CallSettings):
 
     @cached_property
     def _maker(self) -> CallMaker:
-        return CallMaker(self.asked_model, None)
+        return CallMaker(self.configured_model, None)
 
     def prompt(self, **columns: Any) -> str:
         """The prompt for the values of the columns that the template names."""
@@ -130,11 +130,11 @@ class PromptBot(BotOptions, CallSettings):
     @property
     def settings(self) -> dict[str, Any]:
         """All settings that affect the answers."""
-        model = self.asked_model
+        model = self.configured_model
         texts = "\0".join([self.template, *self.own_texts.values()])
         digest = hashlib.sha256(texts.encode("utf-8", "surrogatepass")).hexdigest()[:16]
-        asked = {"model": model.name, "endpoint": model.endpoint, "parameters": dict(model.parameters)}
-        return {"bot": self.kind, **asked, "text": digest}
+        identity = {"model": model.name, "endpoint": model.endpoint, "parameters": dict(model.parameters)}
+        return {"bot": self.kind, **identity, "text": digest}
 
 
 @with_parameters

@@ -36,7 +36,7 @@ class Spending:
 
     requests: int = 0
     replies: int = 0
-    found: int = 0
+    from_store: int = 0
     failures: Counter[str] = field(default_factory=Counter)
     prompt_tokens: int = 0
     completion_tokens: int = 0

@@ -122,16 +122,16 @@ class CallSender:
         with self._lock:
             if self._broken is not None:
                 raise self._broken
-            known = self._store.find(list(distinct))
-            answers = {key: answer for key, answer in known.items() if self._shared.holds(answer, again=again)}
+            stored = self._store.find(list(distinct))
+            answers = {key: answer for key, answer in stored.items() if self._shared.holds(answer, again=again)}
             self._worked = next((distinct[key] for key in answers), self._worked)
-            self._budget.spending.found += sum(map(self.is_old, answers.values()))
+            self._budget.spending.from_store += sum(map(self.is_old, answers.values()))
             answers |= {key: self._failed[key] for key in distinct if key in self._failed}
             self._store.check_writable(len(distinct.keys() - answers.keys()))
             waiting = {}
             for key, call in distinct.items():
                 if key not in answers:
-                    before = known[key].attempt if key in known else 0
+                    before = stored[key].attempt if key in stored else 0
                     waiting[key] = self._under_way.get(key) or self._send(call, before, again)
         answers |= {key: future.result() for key, future in waiting.items()}
         return [answers[call.key] for call in calls]
@@ -151,7 +151,7 @@ class CallSender:
         try:
             client = self._connect()
             work = [self._worker(client, limits, queue) for _ in range(self._concurrency)]
-            workers = [asyncio.ensure_future(one) for one in (*work, self._shared.watch())]
+            workers = [asyncio.ensure_future(job) for job in (*work, self._shared.watch())]
             try:
                 await asyncio.gather(*workers)
             finally:
@@ -184,7 +184,7 @@ class CallSender:
         call, attempt, again = task
         answer = self._shared.find(call, again=again)
         if answer is not None:
-            self._budget.spending.found += 1
+            self._budget.spending.from_store += 1
             return answer
         answer = await self._answer(call, attempt, client, limits)
         return self._shared.put(call, answer, again=again)

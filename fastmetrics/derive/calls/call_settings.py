@@ -43,9 +43,9 @@ class _Parameters:
     def take(self, value: Any) -> dict[str, Any]:
         if not isinstance(value, Mapping) or not all(isinstance(name, str) for name in value):
             raise NotAllowedError
-        taken = sorted({"model", "messages", "stream", "n", "response_format"} & set(value))
-        if taken:
-            raise NotAllowedError(f"{', '.join(taken)} cannot be set here")
+        reserved = sorted({"model", "messages", "stream", "n", "response_format"} & set(value))
+        if reserved:
+            raise NotAllowedError(f"{', '.join(reserved)} cannot be set here")
         return {**value}
 
     def __str__(self) -> str:
@@ -97,10 +97,12 @@ class CallSettings(CallOptions):
         return self.endpoint or endpoint_of(self.base_url)
 
     @property
-    def asked_model(self) -> Model:
+    def configured_model(self) -> Model:
         """The model with its parameters: by default a temperature of 0; None removes a parameter."""
-        given = {**_PARAMETERS, **(self.parameters or {})}
-        return Model(self.model, self.endpoint_name, {name: one for name, one in given.items() if one is not None})
+        parameters = {**_PARAMETERS, **(self.parameters or {})}
+        return Model(
+            self.model, self.endpoint_name, {name: value for name, value in parameters.items() if value is not None}
+        )
 
     @property
     def store_path(self) -> Path:
@@ -109,14 +111,14 @@ class CallSettings(CallOptions):
 
     def budget(self) -> Budget:
         """A new budget."""
-        parameters = self.asked_model.parameters
+        parameters = self.configured_model.parameters
         limits = {name: parameters[name] for name in _REPLY_LIMITS if isinstance(parameters.get(name), int)}
-        named = max(limits, key=limits.__getitem__, default=_REPLY_LIMITS[0])
-        return Budget(self.max_calls, self.max_cost, self.price, limits.get(named, LONGEST_REPLY), named)
+        limit = max(limits, key=limits.__getitem__, default=_REPLY_LIMITS[0])
+        return Budget(self.max_calls, self.max_cost, self.price, limits.get(limit, LONGEST_REPLY), limit)
 
     def sender(self, store: CallStore, budget: Budget) -> CallSender:
         """What sends the calls, within their limits."""
-        model = self.asked_model
+        model = self.configured_model
         connection = Connection(model, self.base_url, self.timeout, self.max_reply_bytes, self.concurrency)
         return CallSender(
             model,

@@ -38,7 +38,7 @@ class RateLimits:
         """The current maximum of concurrent calls."""
         self._under_way = 0
         self._waiting: deque[asyncio.Future[None]] = deque()
-        self._next = self._held = 0.0
+        self._next = self._blocked_until = 0.0
         self._cut = -math.inf
 
     async def enter(self, tokens: float) -> None:
@@ -56,13 +56,13 @@ class RateLimits:
 
     async def _wait_for_turn(self, tokens: float) -> None:
         now = self._clock()
-        start = max(now, self._next, self._held)
+        start = max(now, self._next, self._blocked_until)
         if self._pace or self._per_token:
             self._next = max(now, self._next) + max(self._pace, tokens * self._per_token)
         while start > now:
             await self._sleep(start - now)
             now = self._clock()
-            start = max(start, self._held)
+            start = max(start, self._blocked_until)
 
     def leave(self) -> None:
         """Record that a call is no longer in progress."""
@@ -93,4 +93,4 @@ class RateLimits:
             self._cut = now
             self.allowed = max(1.0, self.allowed / 2)
         if retry_after is not None:
-            self._held = max(self._held, now + retry_after)
+            self._blocked_until = max(self._blocked_until, now + retry_after)

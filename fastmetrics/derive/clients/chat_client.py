@@ -61,7 +61,9 @@ class ChatClient:
                 ),
             )
         except ValueError as error:
-            raise OptionError(Argument("base_url", shown_address(address)), f": {self._told(str(error))}") from error
+            raise OptionError(
+                Argument("base_url", shown_address(address)), f": {self._for_message(str(error))}"
+            ) from error
 
     async def close(self) -> None:
         """Close all connections."""
@@ -79,7 +81,7 @@ class ChatClient:
         except TooLongError:
             return Failure(HTTP, f"the reply is above the limit max_reply_bytes of {self._most_bytes:,}", passing=False)
         except Exception as error:  # noqa: BLE001 - what a server sends makes other packages raise many exceptions
-            return Failure(HTTP, self._told(f"the connection failed: {_cause(error)}"))
+            return Failure(HTTP, self._for_message(f"the connection failed: {_cause(error)}"))
         latency = (time.perf_counter() - began) * 1000
         if received.redirect is not None:
             return self._redirected(received.status, received.redirect)
@@ -90,7 +92,7 @@ class ChatClient:
                 return await self.send(call)
             return self._refused(refusal)
         if not _is_object(received.text):
-            return Failure(HTTP, self._told(f"the reply is not a JSON object: {received.text[:200]}"))
+            return Failure(HTTP, self._for_message(f"the reply is not a JSON object: {received.text[:200]}"))
         return Reply(self._without_key(received.text), latency)
 
     async def _posted(self, body: Mapping[str, Any]) -> Received:
@@ -117,11 +119,13 @@ class ChatClient:
     def _redirected(self, status: int, target: str) -> Failure:
         place = origin_of(target) if self._without_key(target) == target else "an address that contains the key"
         reason = f"{status}: the server redirects to {place}, and prompts and keys are not sent there; if it"
-        return Failure(HTTP, self._told(f"{reason} is the right server, use its address"), passing=False, fatal=True)
+        return Failure(
+            HTTP, self._for_message(f"{reason} is the right server, use its address"), passing=False, fatal=True
+        )
 
     def _refused(self, refusal: _Refusal) -> Reply | Failure:
         """The result for an HTTP error; a reply blocked by a filter is final, like any reply."""
-        code, reason = refusal.status, self._told(f"{refusal.status}: {refusal.message}")
+        code, reason = refusal.status, self._for_message(f"{refusal.status}: {refusal.message}")
         if refusal.code in _FILTERED:
             return Reply(self._without_key(json.dumps({"error": {"code": _FILTERED[0], "message": reason}})), 0.0)
         fatal = code in _FINAL_STATUSES or refusal.code in _FINAL_CODES
@@ -129,7 +133,7 @@ class ChatClient:
         wait = retry_after(refusal.headers) if passing else None
         return Failure(HTTP, reason, wait, passing, fatal, limited=code == 429 and not fatal)
 
-    def _told(self, text: str) -> str:
+    def _for_message(self, text: str) -> str:
         """A server's words for messages, on one line, without the key, escape sequences and control characters."""
         text = self._without_key(well_formed(text))
         return " ".join(self._without_key(without_escapes(text)).split())[:_LONGEST_REASON]
@@ -153,8 +157,8 @@ class _Refusal:
     @property
     def is_about_format(self) -> bool:
         """Whether the server refused structured output."""
-        named = any(word in self.message for word in ("response_format", "json_schema", "structured output"))
-        return self.status in (400, 404, 415, 422, 501) and named
+        mentions_format = any(word in self.message for word in ("response_format", "json_schema", "structured output"))
+        return self.status in (400, 404, 415, 422, 501) and mentions_format
 
 
 def _cause(error: BaseException) -> str:

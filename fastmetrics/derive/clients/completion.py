@@ -63,12 +63,12 @@ def completion(body: str) -> Completion:
     'yes'
     """
     try:
-        found = json.loads(body)
+        content = json.loads(body)
     except (ValueError, RecursionError):
         return Completion(None)
-    choices = _mapping(found).get("choices")
+    choices = _mapping(content).get("choices")
     if choices is None:
-        error = _mapping(_mapping(found).get("error"))
+        error = _mapping(_mapping(content).get("error"))
         refused = well_formed(str(error.get("message"))) if error.get("code") == "content_filter" else None
         return Completion(None, refused, lacks="a reply without choices")
     choice = _mapping(choices[0] if isinstance(choices, list) and choices else None)
@@ -96,8 +96,8 @@ def _lack(choices: Any, message: dict[str, Any]) -> str:
 
 def usage(body: str) -> tuple[int | None, int | None]:
     """The token counts reported by a completion."""
-    found = _mapping(_mapping(json.loads(body)).get("usage"))
-    prompt, completion = (_count(found.get(name)) for name in ("prompt_tokens", "completion_tokens"))
+    counts = _mapping(_mapping(json.loads(body)).get("usage"))
+    prompt, completion = (_count(counts.get(name)) for name in ("prompt_tokens", "completion_tokens"))
     return prompt, completion
 
 

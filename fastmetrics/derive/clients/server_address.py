@@ -49,11 +49,11 @@ def shown_address(text: str) -> str:
     ('htp:/***@host/v1', '***@host')
     """
     address = text.partition("?")[0] if "@" not in text.partition("?")[2] else text
-    user, at, rest = address.rpartition("@")
+    user, at, host = address.rpartition("@")
     if not at:
         return address
     scheme = re.match(r"[A-Za-z][A-Za-z0-9+.-]*:/+", user)
-    return f"{scheme[0] if scheme else ''}***@{rest.partition('?')[0]}"
+    return f"{scheme[0] if scheme else ''}***@{host.partition('?')[0]}"
 
 
 def endpoint_of(base_url: str | None) -> str:

@@ -129,7 +129,7 @@ def judge(
         raise OptionError(Argument(next(iter(settings))), ": set it in the JudgeSettings")
     judging = rubrics if isinstance(rubrics, JudgeSettings) else JudgeSettings(rubrics, **settings)
     # large batches keep the sender busy, even while the last calls of a batch are pending
-    limits = Limits(batch_rows=max(SIZES.asked_rows, judging.concurrency), part_rows=SIZES.answered_part_rows)
+    limits = Limits(batch_rows=max(SIZES.call_rows, judging.concurrency), part_rows=SIZES.answered_part_rows)
     files = files or FileSettings()
     options = RunOptions(files, resume, overwrite, progress, limits)
     argument("name", name, Optional(Text(200, "a name")))
@@ -145,7 +145,7 @@ def judge(
         columns,
         schema,
         listed(keep),
-        named=name is not None,
+        has_name=name is not None,
         times=times,
         sample=described(sample, seed),
         lists=lists,
@@ -161,9 +161,9 @@ def judge(
         maker, began = BatchJudge(plan, sender), now() if times else None
         if ending is not None:
             rows = RowsByNumber(source, plan.kinds, skip=files.on_error == "skip")
-            ended, asked = judge_until(ending, rows.total, rows.take, maker, lambda: budget.spending.ended)
-            source = source if asked is None else MarkedSource(source, rows, asked)
-            budget.spending.found = 0  # the rows are read again, and their replies from the store counted again
+            ended, judged_rows = judge_until(ending, rows.total, rows.take, maker, lambda: budget.spending.ended)
+            source = source if judged_rows is None else MarkedSource(source, rows, judged_rows)
+            budget.spending.from_store = 0  # the rows are read again, and their replies from the store counted again
         if target is not None:
             return write_judgements(source, plan, maker, target, options, (name, began, ended), budget.spending)
         judged = results_of(source, maker, plan.kinds, BEHIND, limits, progress=progress)

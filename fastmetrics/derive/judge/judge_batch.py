@@ -30,13 +30,13 @@ from fastmetrics.plan.score_batch import fingerprints, listed_texts
 _SHOWN = 200
 BEHIND = 3
 """Batches in progress: while the last calls of one are pending, the next ones keep the sender busy."""
-ASKED = "\0asked"
+IS_JUDGED = "\0asked"
 """The column that tells which rows are judged, if not all are; no column of a user has this name."""
 AGAIN = "asked again"
 """The repair of an unreadable reply: the model was asked again."""
 
 
-class _Asker:
+class _RubricCalls:
     """One rubric, prepared to make calls; ``swapped`` puts the second column of its pair first."""
 
     def __init__(self, rubric: Rubric, model: Model, *, structured: bool, swapped: bool = False) -> None:
@@ -45,9 +45,9 @@ class _Asker:
         self._calls = CallMaker(model, self._form.schema if structured else None, [opening(rubric)])
         self._template = Template(rubric)
         self._swapped = swapped
-        self.mirror: _Asker | None = None
+        self.mirror: _RubricCalls | None = None
         if rubric.pair and not swapped:
-            self.mirror = _Asker(rubric, model, structured=structured, swapped=True)
+            self.mirror = _RubricCalls(rubric, model, structured=structured, swapped=True)
 
     def calls(self, values: Sequence[Value], repeats: int, most: int) -> list[Call] | Judgement:
         """The calls of a row, from the values of the placeholders, or why it cannot be judged."""
@@ -68,8 +68,8 @@ class _Asker:
                 values[first], values[second] = values[second], values[first]
         message = self._template.filled(values)
         if len(message.content) > most:
-            told = f"{len(message.content):,} characters, above the limit max_chars of {most:,}; no call was made"
-            return Judgement(TOO_LONG, reason=told)
+            reason = f"{len(message.content):,} characters, above the limit max_chars of {most:,}; no call was made"
+            return Judgement(TOO_LONG, reason=reason)
         return [self._calls.call([message], repeat) for repeat in range(repeats)]
 
     def once_more(self, call: Call, text: str) -> Call:
@@ -81,17 +81,17 @@ class _Asker:
         if answer.outcome != REPLY:
             return Reading(answer.outcome, reason=answer.body or None)
         low, high = self.rubric.range
-        reading = read_reply(answer.body, lambda found: self._form.score(found, low, high))
+        reading = read_reply(answer.body, lambda fields: self._form.score(fields, low, high))
         if reading.status == UNPARSED:
-            said = completion(answer.body).lacks or (reading.text or "").strip()[:_SHOWN]
-            wanted = f"score from {low:g} to {high:g}" if self.rubric.kind == "score" else f'"{self._form.field}"'
-            return reading._replace(reason=f"no {wanted} in: {said}")
+            content = completion(answer.body).lacks or (reading.text or "").strip()[:_SHOWN]
+            expected = f"score from {low:g} to {high:g}" if self.rubric.kind == "score" else f'"{self._form.field}"'
+            return reading._replace(reason=f"no {expected} in: {content}")
         if self._swapped and reading.score is not None:
             return reading._replace(score=1 - reading.score)
         return reading
 
 
-_Cell: TypeAlias = "Judgement | tuple[_Asker, Call]"
+_Cell: TypeAlias = "Judgement | tuple[_RubricCalls, Call]"
 """A call of a row, or why there is none."""
 
 
@@ -101,28 +101,28 @@ def _not_asked(row: Sequence[Sequence[_Cell]]) -> tuple[list[_Cell], ...]:
 
 
 @dataclass(slots=True)
-class _Asked:
+class _JudgedCall:
     """A call in progress: the answers so far, and the judgement."""
 
-    asker: _Asker
+    rubric_calls: _RubricCalls
     call: Call
     answers: list[Answer]
     reading: Reading
 
     @property
     def judgement(self) -> Judgement:
-        told, first = self.reading, self.answers[0]
+        reading, first = self.reading, self.answers[0]
         prompt, completion, latency = first.prompt_tokens, first.completion_tokens, first.latency_ms
         if len(self.answers) > 1:
-            counts = zip(*(one[2:5] for one in self.answers), strict=True)
+            counts = zip(*(answer[2:5] for answer in self.answers), strict=True)
             prompt, completion, latency = (_sum(each) for each in counts)
         return Judgement(
-            told.status,
-            told.score,
-            told.reason,
-            told.repairs,
-            told.text,
-            told.trace,
+            reading.status,
+            reading.score,
+            reading.reason,
+            reading.repairs,
+            reading.text,
+            reading.trace,
             prompt,
             completion,
             latency,
@@ -132,8 +132,8 @@ class _Asked:
 
 def _sum(counts: Sequence[Any]) -> Any:
     """The sum of the known values, or None."""
-    known = [count for count in counts if count is not None]
-    return sum(known) if known else None
+    values = [count for count in counts if count is not None]
+    return sum(values) if values else None
 
 
 class BatchJudge:
@@ -143,38 +143,38 @@ class BatchJudge:
         self._plan = plan
         self._sender = sender
         self._first = FirstReplies(plan.model, plan.max_unparsed)
-        self._askers = [_Asker(one, plan.model, structured=plan.structured) for one in plan.rubrics]
+        self._rubrics = [_RubricCalls(rubric, plan.model, structured=plan.structured) for rubric in plan.rubrics]
 
     def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """The kept columns, and the columns of every rubric."""
         plan = self._plan
         rows = list(self._rows(batch))
-        if ASKED in batch.schema.names:
-            asking = batch.column(ASKED).to_pylist()
-            rows = [row if one else _not_asked(row) for row, one in zip(rows, asking, strict=True)]
-        asked = self._judged([one for row in rows for cell in row for one in cell])
-        judged = [[[next(asked) for _ in cell] for cell in row] for row in rows]
+        if IS_JUDGED in batch.schema.names:
+            asking = batch.column(IS_JUDGED).to_pylist()
+            rows = [row if is_judged else _not_asked(row) for row, is_judged in zip(rows, asking, strict=True)]
+        judgements = self._judged([entry for row in rows for cell in row for entry in cell])
+        judged = [[[next(judgements) for _ in cell] for cell in row] for row in rows]
         arrays = {name: batch.column(name) for name in plan.keep}
-        for place, asker in enumerate(self._askers):
-            repeats = plan.repeats * (1 if asker.mirror is None else 2)
-            made = columns_of([row[place] for row in judged], repeats, replies=plan.keep_replies, times=plan.times)
-            arrays |= {asker.rubric.axis + suffix: array for suffix, array in made.items()}
+        for place, rubric_calls in enumerate(self._rubrics):
+            repeats = plan.repeats * (1 if rubric_calls.mirror is None else 2)
+            columns = columns_of([row[place] for row in judged], repeats, replies=plan.keep_replies, times=plan.times)
+            arrays |= {rubric_calls.rubric.axis + suffix: array for suffix, array in columns.items()}
         sums = BatchSums({}, self._cautions(batch), fingerprints(batch, plan.identity))
         return sums.on(pa.record_batch(arrays))
 
     def _columns(self, batch: pa.RecordBatch) -> dict[str, pa.Array]:
         """The column of each placeholder, texts that are lists parsed on request."""
-        columns = {name: batch.column(yours) for name, yours in self._plan.columns.items()}
-        lists = {name: yours for name, yours in self._plan.columns.items() if yours in self._plan.lists}
-        return {**columns, **{name: as_text_lists(columns[name], yours) for name, yours in lists.items()}}
+        columns = {name: batch.column(column) for name, column in self._plan.columns.items()}
+        lists = {name: column for name, column in self._plan.columns.items() if column in self._plan.lists}
+        return {**columns, **{name: as_text_lists(columns[name], column) for name, column in lists.items()}}
 
     def _cautions(self, batch: pa.RecordBatch) -> dict[str, list[int]]:
         """The counts of rows that a note tells of."""
         texts = Batch(self._columns(batch))
         counts = listed_texts(texts, self._plan.columns)
         for language in sorted({rubric.language for rubric in self._plan.rubrics}):
-            named = {name for one in self._plan.rubrics if one.language == language for name in one.columns}
-            counts |= script_counts(texts, language, sorted(named & texts.columns.keys() & COLUMNS.keys()))
+            read = {name for rubric in self._plan.rubrics if rubric.language == language for name in rubric.columns}
+            counts |= script_counts(texts, language, sorted(read & texts.columns.keys() & COLUMNS.keys()))
         return counts
 
     def _rows(self, batch: pa.RecordBatch) -> Iterator[tuple[list[_Cell], ...]]:
@@ -184,68 +184,70 @@ class BatchJudge:
         return zip(
             *(
                 [
-                    self._cells(asker, values)
-                    for values in zip(*(columns.get(name, nothing) for name in asker.rubric.columns), strict=True)
+                    self._cells(rubric_calls, values)
+                    for values in zip(
+                        *(columns.get(name, nothing) for name in rubric_calls.rubric.columns), strict=True
+                    )
                 ]
-                for asker in self._askers
+                for rubric_calls in self._rubrics
             ),
             strict=True,
         )
 
-    def _cells(self, asker: _Asker, values: Sequence[Value]) -> list[_Cell]:
+    def _cells(self, rubric_calls: _RubricCalls, values: Sequence[Value]) -> list[_Cell]:
         repeats, most = self._plan.repeats, self._plan.max_chars
         cells: list[_Cell] = []
-        for one in (asker,) if asker.mirror is None else (asker, asker.mirror):
-            made = one.calls(values, repeats, most)
-            cells += [made] * repeats if isinstance(made, Judgement) else [(one, call) for call in made]
+        for direction in (rubric_calls,) if rubric_calls.mirror is None else (rubric_calls, rubric_calls.mirror):
+            calls = direction.calls(values, repeats, most)
+            cells += [calls] * repeats if isinstance(calls, Judgement) else [(direction, call) for call in calls]
         return cells
 
     def _judged(self, cells: Sequence[_Cell]) -> Iterator[Judgement]:
         """The judgement of each cell, in order; all calls go through the sender together."""
-        asked = iter(self._asked([cell for cell in cells if not isinstance(cell, Judgement)]))
-        return (cell if isinstance(cell, Judgement) else next(asked).judgement for cell in cells)
+        judged_calls = iter(self._judged_calls([cell for cell in cells if not isinstance(cell, Judgement)]))
+        return (cell if isinstance(cell, Judgement) else next(judged_calls).judgement for cell in cells)
 
-    def _asked(self, wanted: Sequence[tuple[_Asker, Call]]) -> list[_Asked]:
+    def _judged_calls(self, calls: Sequence[tuple[_RubricCalls, Call]]) -> list[_JudgedCall]:
         """The answers to calls; the first ones of a run are waited for, until one has a score."""
         first = self._first
-        asked: list[_Asked] = []
+        judged: list[_JudgedCall] = []
         if first.undecided:
             with first.turn:
-                while first.undecided and len(asked) < len(wanted):
-                    some = self._settled(wanted[len(asked) : len(asked) + first.left])
-                    asked += some
-                    for one in some:
-                        first.add(one.call.key, one.reading, len(one.answers))
-        return asked + self._settled(wanted[len(asked) :])
+                while first.undecided and len(judged) < len(calls):
+                    batch = self._settled(calls[len(judged) : len(judged) + first.left])
+                    judged += batch
+                    for entry in batch:
+                        first.add(entry.call.key, entry.reading, len(entry.answers))
+        return judged + self._settled(calls[len(judged) :])
 
-    def _settled(self, wanted: Sequence[tuple[_Asker, Call]]) -> list[_Asked]:
+    def _settled(self, calls: Sequence[tuple[_RubricCalls, Call]]) -> list[_JudgedCall]:
         """The answers to calls; stored replies with a status in ``retry`` are requested again."""
-        asked = self._replies(wanted, again=False) if wanted else []
+        judged = self._replies(calls, again=False) if calls else []
         retry = self._plan.retry
         stale = [
             place
-            for place, one in enumerate(asked)
-            if one.reading.status in retry and any(map(self._sender.is_old, one.answers))
+            for place, entry in enumerate(judged)
+            if entry.reading.status in retry and any(map(self._sender.is_old, entry.answers))
         ]
         if stale:
-            for place, one in zip(stale, self._replies([wanted[at] for at in stale], again=True), strict=True):
-                asked[place] = one
-        return asked
+            for place, entry in zip(stale, self._replies([calls[at] for at in stale], again=True), strict=True):
+                judged[place] = entry
+        return judged
 
-    def _replies(self, wanted: Sequence[tuple[_Asker, Call]], *, again: bool) -> list[_Asked]:
+    def _replies(self, calls: Sequence[tuple[_RubricCalls, Call]], *, again: bool) -> list[_JudgedCall]:
         """The answers to calls, and to the follow-up calls after unreadable replies."""
         sender = self._sender
-        answers = sender.ask([call for _, call in wanted], again=again)
-        asked = [
-            _Asked(asker, call, [answer], asker.read(answer))
-            for (asker, call), answer in zip(wanted, answers, strict=True)
+        answers = sender.ask([call for _, call in calls], again=again)
+        judged = [
+            _JudgedCall(rubric_calls, call, [answer], rubric_calls.read(answer))
+            for (rubric_calls, call), answer in zip(calls, answers, strict=True)
         ]
-        unread = [one for one in asked if one.reading.status == UNPARSED and (one.reading.text or "").strip()]
+        unread = [entry for entry in judged if entry.reading.status == UNPARSED and (entry.reading.text or "").strip()]
         if unread:
-            more = [one.asker.once_more(one.call, one.reading.text or "") for one in unread]
-            for one, answer in zip(unread, sender.ask(more, again=again), strict=True):
-                one.answers.append(answer)
-                reading = one.asker.read(answer)
+            more = [entry.rubric_calls.once_more(entry.call, entry.reading.text or "") for entry in unread]
+            for entry, answer in zip(unread, sender.ask(more, again=again), strict=True):
+                entry.answers.append(answer)
+                reading = entry.rubric_calls.read(answer)
                 repairs = (AGAIN, *reading.repairs) if reading.status == OK else ()
-                one.reading = reading._replace(repairs=repairs)
-        return asked
+                entry.reading = reading._replace(repairs=repairs)
+        return judged

@@ -49,12 +49,12 @@ class JudgePlan:
     def kinds(self) -> dict[str, str]:
         """The input columns and their kinds."""
         copied = dict.fromkeys([*self.keep, *self.identity.values()], "any")
-        return {**copied, **{yours: kind_of(name) for name, yours in self.columns.items()}}
+        return {**copied, **{column: kind_of(name) for name, column in self.columns.items()}}
 
     @property
     def signature(self) -> ScoreMetadata:
         """All settings that affect the judgements."""
-        asked = {
+        call_settings = {
             "model": self.model.name,
             "endpoint": self.model.endpoint,
             "parameters": dict(self.model.parameters),
@@ -64,7 +64,9 @@ class JudgePlan:
         }
         return ScoreMetadata(
             version=__version__,
-            scores={one.axis: {"metric": one.axis, **one.settings(), **asked} for one in self.rubrics},
+            scores={
+                rubric.axis: {"metric": rubric.axis, **rubric.settings(), **call_settings} for rubric in self.rubrics
+            },
             columns=self.columns,
             passed_over=self.passed_over or None,
             keep=self.keep,
@@ -87,28 +89,28 @@ def plan_judging(
     schema: str | None = None,
     keep: Sequence[str] = (),
     *,
-    named: bool = False,
+    has_name: bool = False,
     times: bool = False,
     sample: Mapping[str, int] | None = None,
     lists: Sequence[str] | str = (),
 ) -> JudgePlan:
     """The plan for a table with columns of these ``names``; the id is kept if there is one.
 
-    ``named`` runs read the question for the fingerprint; ``lists`` are as in ``plan``.  Raises ``ColumnError`` for a
+    Runs with a name read the question for the fingerprint; ``lists`` are as in ``plan``.  Raises ``ColumnError`` for a
     placeholder without a column, for an unknown kept column, and for a kept column with the name of an output column.
     """
-    rubrics = settings.found_rubrics
+    rubrics = settings.loaded_rubrics
     holders = dict.fromkeys(name for rubric in rubrics for name in rubric.columns)
-    found = resolve(names, columns, schema, {"id", *(name for name in holders if name in COLUMNS)})
-    used = columns_of(holders, found, names)
+    resolved = resolve(names, columns, schema, {"id", *(name for name in holders if name in COLUMNS)})
+    used = columns_of(holders, resolved, names)
     for rubric in rubrics:
         _check(rubric, used, names)
-    kept = list(dict.fromkeys([*([found["id"]] if "id" in found else []), *keep]))
+    copied = list(dict.fromkeys([*([resolved["id"]] if "id" in resolved else []), *keep]))
     plan = JudgePlan(
         rubrics=rubrics,
-        model=settings.asked_model,
+        model=settings.configured_model,
         columns=used,
-        keep=kept,
+        keep=copied,
         repeats=settings.repeats,
         structured=settings.structured,
         max_chars=settings.max_chars,
@@ -117,15 +119,15 @@ def plan_judging(
         keep_replies=settings.keep_replies,
         times=times,
         identity={
-            name: found[name]
+            name: resolved[name]
             for name in ("id", "question")
-            if name in found and (named or name == "id" or name in used)
+            if name in resolved and (has_name or name == "id" or name in used)
         },
-        passed_over=passed_over(names, {name: yours for name, yours in used.items() if name in COLUMNS}),
+        passed_over=passed_over(names, {name: column for name, column in used.items() if name in COLUMNS}),
         sample=dict(sample or {}),
-        lists=text_lists(names, found, lists),
+        lists=text_lists(names, resolved, lists),
     )
-    _check_kept(kept, names, plan.axes)
+    _check_kept(copied, names, plan.axes)
     return plan
 
 

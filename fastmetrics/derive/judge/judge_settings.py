@@ -50,7 +50,7 @@ class JudgeSettings(JudgeOptions, CallSettings):
             argument(name, getattr(self, name), allowed)
         for status in self.statuses_to_retry:
             argument("retry", status, Choice(*ASKABLE_AGAIN))
-        _ = self.found_rubrics
+        _ = self.loaded_rubrics
 
     @property
     def statuses_to_retry(self) -> tuple[str, ...]:
@@ -58,6 +58,6 @@ class JudgeSettings(JudgeOptions, CallSettings):
         return (self.retry,) if isinstance(self.retry, str) else tuple(self.retry)
 
     @cached_property
-    def found_rubrics(self) -> list[Rubric]:
+    def loaded_rubrics(self) -> list[Rubric]:
         """The rubrics, read."""
         return find_rubrics(self.rubrics, self.language)

@@ -18,7 +18,7 @@ from fastmetrics.core.precision import narrowest, rounded
 from fastmetrics.core.threads import ordered
 from fastmetrics.derive.judge.judge_batch import BEHIND
 from fastmetrics.derive.judge.judge_plan import JudgePlan
-from fastmetrics.derive.judge.stop_condition import Known, StopCondition, parse_until
+from fastmetrics.derive.judge.stop_condition import MeanEstimate, StopCondition, parse_until
 from fastmetrics.errors import ColumnError, OptionError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.results.runs.open_runs import open_run
@@ -74,8 +74,8 @@ class Until:
     @property
     def signature(self) -> dict[str, Any]:
         """The settings of the condition, for the metadata."""
-        named = {} if self.baseline is None else {"baseline": self.baseline.name}
-        return {"condition": self.condition.text, "seed": self.seed, **named}
+        baseline = {} if self.baseline is None else {"baseline": self.baseline.name}
+        return {"condition": self.condition.text, "seed": self.seed, **baseline}
 
     def order(self, rows: int) -> Ints:
         """The order in which rows are judged: random, so that those judged represent all."""
@@ -86,16 +86,16 @@ _ID = Argument("columns", {"id": ...})
 
 
 def _check_alike(plan: JudgePlan, run: ScoreRun, axis: str) -> None:
-    before, mine = run.metadata.settings_of(axis), plan.signature.settings_of(axis)
+    before, settings = run.metadata.settings_of(axis), plan.signature.settings_of(axis)
     differ = [
-        name for name in ("hash", "range", "model", "parameters") if name in before and before[name] != mine[name]
+        name for name in ("hash", "range", "model", "parameters") if name in before and before[name] != settings[name]
     ]
     if differ:
         name = differ[0]
         raise OptionError(
             Argument("baseline"),
             f": {axis} was judged with another {'rubric' if name == 'hash' else name} ({before[name]!r}, not "
-            f"{mine[name]!r}); judge both with the same settings",
+            f"{settings[name]!r}); judge both with the same settings",
         )
 
 
@@ -108,24 +108,26 @@ class Ended:
     met: bool
     rows: int
     total: int
-    known: Mapping[tuple[str, bool], Known]
+    estimates: Mapping[tuple[str, bool], MeanEstimate]
 
     def to_json(self) -> dict[str, Any]:
         """The end for the metadata."""
-        known = {
+        estimates = {
             f"{axis}.delta" if is_change else axis: {
-                name: one.reading(name) for name in ("n", "mean", "low", "high") if one.n or name == "n"
+                name: estimate.reading(name) for name in ("n", "mean", "low", "high") if estimate.n or name == "n"
             }
-            for (axis, is_change), one in self.known.items()
+            for (axis, is_change), estimate in self.estimates.items()
         }
-        return {"met": self.met, "rows": self.rows, "total": self.total, "known": known}
+        return {"met": self.met, "rows": self.rows, "total": self.total, "known": estimates}
 
     def notes(self) -> list[str]:
         """Notes for the summary."""
         some = f"{self.rows:,} of {self.total:,} rows judged, in random order (seed {self.seed})"
         end = "is met" if self.met else "is not met"
         estimates = [
-            f"{axis}{' change' if is_change else ''}: {one}" for (axis, is_change), one in self.known.items() if one.n
+            f"{axis}{' change' if is_change else ''}: {estimate}"
+            for (axis, is_change), estimate in self.estimates.items()
+            if estimate.n
         ]
         level = "the intervals hold together with 95 %, whenever one looks"
         return [f"{self.condition.text!r} {end}: {some}", *estimates, *([level] if estimates else [])]
@@ -145,21 +147,21 @@ def judge_until(
     rows at any concurrency.
     """
     order, seen = until.order(total), _Seen(until)
-    known = seen.known
+    estimates = seen.estimates
     start, block = 0, _Block(np.zeros(0, np.int64), None)
     for stop in _looks(total):
         if stop > start + len(block.order):
             block = _Block(order[start : max(stop, start + SIZES.until_rows)], rows_of)
         rows, block = block.split(stop - start)
         seen.add(rows, _judged(judge, rows))
-        start, known = stop, seen.known
-        if until.condition.met(known):
-            asked = np.zeros(total, np.bool_)
-            asked[order[:stop]] = True
-            return Ended(until.condition, until.seed, True, stop, total, known), asked
+        start, estimates = stop, seen.estimates
+        if until.condition.met(estimates):
+            judged = np.zeros(total, np.bool_)
+            judged[order[:stop]] = True
+            return Ended(until.condition, until.seed, True, stop, total, estimates), judged
         if spent():
             break
-    return Ended(until.condition, until.seed, False, start, total, known), None
+    return Ended(until.condition, until.seed, False, start, total, estimates), None
 
 
 class _Seen:
@@ -179,9 +181,9 @@ class _Seen:
             self._before[axis].append(before)
 
     @property
-    def known(self) -> dict[tuple[str, bool], Known]:
+    def estimates(self) -> dict[tuple[str, bool], MeanEstimate]:
         """The estimates that the condition reads."""
-        return self._condition.known(*(_joined(one) for one in (self._scores, self._before)))
+        return self._condition.estimates(*(_joined(values) for values in (self._scores, self._before)))
 
 
 def _joined(values: Mapping[str, list[Floats]]) -> dict[str, Floats]:
@@ -213,9 +215,9 @@ def _looks(total: int) -> Iterator[int]:
 
 def _judged(judge: Score, rows: pa.Table) -> pa.Table:
     """The judgements of rows, made in batches that keep the sender busy."""
-    batches = [one for one in rows.combine_chunks().to_batches(max_chunksize=SIZES.asked_rows) if one.num_rows]
-    made = list(ordered(judge, batches or [pa.RecordBatch.from_pylist([], rows.schema)], BEHIND))
-    return pa.concat_tables([pa.Table.from_batches([one]).replace_schema_metadata() for one in made])
+    batches = [batch for batch in rows.combine_chunks().to_batches(max_chunksize=SIZES.call_rows) if batch.num_rows]
+    judged = list(ordered(judge, batches or [pa.RecordBatch.from_pylist([], rows.schema)], BEHIND))
+    return pa.concat_tables([pa.Table.from_batches([batch]).replace_schema_metadata() for batch in judged])
 
 
 class _Baseline:

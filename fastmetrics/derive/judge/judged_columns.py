@@ -61,30 +61,34 @@ def columns_of(rows: Sequence[Sequence[Judgement]], repeats: int, *, replies: bo
     >>> made[""].to_pylist(), made["_scores"].to_pylist()
     ([4.5], [[4.0, 5.0]])
     """
-    first = [next((one for one in row if one.status in SCORED), row[0]) for row in rows]
-    made = {
-        "": pa.array([_mean([one.score for one in row]) for row in rows], pa.float64()),
-        "_reason": _texts([one.reason for one in first]),
-        "_status": pa.array([one.status for one in first], pa.string()),
-        "_repairs": pa.array([_BETWEEN.join(one.repairs) or None for one in first], pa.string()),
+    first = [next((judgement for judgement in row if judgement.status in SCORED), row[0]) for row in rows]
+    columns = {
+        "": pa.array([_mean([judgement.score for judgement in row]) for row in rows], pa.float64()),
+        "_reason": _texts([judgement.reason for judgement in first]),
+        "_status": pa.array([judgement.status for judgement in first], pa.string()),
+        "_repairs": pa.array([_BETWEEN.join(judgement.repairs) or None for judgement in first], pa.string()),
         PROMPT_TOKENS: pa.array([_sum(row, "prompt_tokens") for row in rows], pa.int64()),
         COMPLETION_TOKENS: pa.array([_sum(row, "completion_tokens") for row in rows], pa.int64()),
         CALL: pa.array([row[0].call for row in rows], pa.string()),
     }
     if times:
-        latencies = [[one.latency_ms for one in row] for row in rows]
-        made[LATENCY] = pa.array([_mean(row) for row in latencies], pa.float64())
+        latencies = [[judgement.latency_ms for judgement in row] for row in rows]
+        columns[LATENCY] = pa.array([_mean(row) for row in latencies], pa.float64())
         if repeats > 1:
-            made[LATENCIES] = pa.array(latencies, pa.list_(pa.float64()))
+            columns[LATENCIES] = pa.array(latencies, pa.list_(pa.float64()))
     if replies:
-        made["_reply"] = _texts([one.reply for one in first])
-        made["_trace"] = _texts([one.trace for one in first])
+        columns["_reply"] = _texts([judgement.reply for judgement in first])
+        columns["_trace"] = _texts([judgement.trace for judgement in first])
     if repeats > 1:
-        made["_scores"] = pa.array([[_null(one.score) for one in row] for row in rows], pa.list_(pa.float64()))
-        made["_statuses"] = pa.array([[one.status for one in row] for row in rows], pa.list_(pa.string()))
+        columns["_scores"] = pa.array(
+            [[_null(judgement.score) for judgement in row] for row in rows], pa.list_(pa.float64())
+        )
+        columns["_statuses"] = pa.array(
+            [[judgement.status for judgement in row] for row in rows], pa.list_(pa.string())
+        )
     if repeats > 1 and replies:
-        made["_replies"] = pa.array([[one.reply for one in row] for row in rows], pa.list_(pa.string()))
-    return made
+        columns["_replies"] = pa.array([[judgement.reply for judgement in row] for row in rows], pa.list_(pa.string()))
+    return columns
 
 
 def _texts(values: Sequence[str | None]) -> pa.Array:
@@ -106,8 +110,8 @@ def _mean(values: Sequence[float | None]) -> float | None:
 
 
 def _sum(row: Sequence[Judgement], name: str) -> Any:
-    known = [value for one in row if (value := getattr(one, name)) is not None]
-    return sum(known) if known else None
+    values = [value for judgement in row if (value := getattr(judgement, name)) is not None]
+    return sum(values) if values else None
 
 
 def failed_calls(statuses: Mapping[str, int]) -> dict[str, int]:
@@ -118,8 +122,8 @@ def failed_calls(statuses: Mapping[str, int]) -> dict[str, int]:
 def counted(part: pa.RecordBatch | pa.Table, axis: str) -> dict[str, Any]:
     """The counts of a part for one rubric: rows per status and repair."""
     statuses = Counter(part.column(f"{axis}_status").to_pylist())
-    told = (repairs for repairs in part.column(f"{axis}_repairs").to_pylist() if repairs)
-    repairs = Counter(repair for one in told for repair in one.split(_BETWEEN))
+    repaired = (repairs for repairs in part.column(f"{axis}_repairs").to_pylist() if repairs)
+    repairs = Counter(repair for names in repaired for repair in names.split(_BETWEEN))
     return {"statuses": dict(statuses), "repairs": dict(repairs)}
 
 

@@ -31,7 +31,7 @@ def observe(axes: Sequence[str], part: pa.RecordBatch | pa.Table, sums: BatchSum
 
 def lasts(observed: Mapping[str, Any]) -> bool:
     """Whether no row of a part needs to be asked again."""
-    return not any(status in one["statuses"] for one in observed["judged"].values() for status in UNSETTLED)
+    return not any(status in counts["statuses"] for counts in observed["judged"].values() for status in UNSETTLED)
 
 
 def conclude(axes: Sequence[str], observed: Sequence[Mapping[str, Any]], rejected: int) -> ScoreMetadata:
@@ -41,7 +41,7 @@ def conclude(axes: Sequence[str], observed: Sequence[Mapping[str, Any]], rejecte
     for axis in axes:
         statuses = judged[axis]["statuses"]
         rows, missing = sum(statuses.values()), statuses.get(MISSING, 0)
-        undefined = sum(State.from_json(one["scores"][axis]).n_undefined for one in observed)
+        undefined = sum(State.from_json(part["scores"][axis]).n_undefined for part in observed)
         failed = rows - missing - sum(statuses.get(status, 0) for status in (*SCORED, UNASKED))
         metrics[axis] = RowCounts(rows, missing, undefined, failed)
     sums = BatchSums.added(observed)
@@ -56,7 +56,7 @@ def conclude(axes: Sequence[str], observed: Sequence[Mapping[str, Any]], rejecte
 
 def judged_of(axes: Sequence[str], observed: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """The counts of each judged column over all parts."""
-    return {axis: added([one["judged"][axis] for one in observed]) for axis in axes}
+    return {axis: added([part["judged"][axis] for part in observed]) for axis in axes}
 
 
 def summary_of(
@@ -71,8 +71,8 @@ def summary_of(
     metrics, notes = {}, [*list_notes(cautions), *script_notes(cautions)]
     for axis, judged in judged_of(axes, observed).items():
         state = State()
-        for one in observed:
-            state = state.merge(State.from_json(one["scores"][axis]))
+        for part in observed:
+            state = state.merge(State.from_json(part["scores"][axis]))
         statuses = judged["statuses"]
         state.tell_apart(0, state.n_missing - statuses.get(MISSING, 0))
         state.add_errors(rejected)
@@ -87,8 +87,8 @@ def _notes(axis: str, statuses: Mapping[str, int], repairs: Mapping[str, int]) -
     rows -= statuses.get(UNASKED, 0)
     lost = [f"{count:,} {status}" for status, count in statuses.items() if status not in (*SCORED, UNASKED)]
     without = sum(count for status, count in statuses.items() if status not in (*SCORED, UNASKED))
-    made = [f"{count:,} {repair}" for repair, count in repairs.items()]
+    repaired = [f"{count:,} {repair}" for repair, count in repairs.items()]
     notes = [f"{axis}: {without:,} of {rows:,} rows without a score: {', '.join(lost)}"] if lost else []
     same = statuses.get(IDENTICAL, 0)
     notes += [f"{axis}: {same:,} of {rows:,} pairs of answers are identical: ties without a call"] if same else []
-    return notes + ([f"{axis}: repaired replies: {', '.join(made)}"] if made else [])
+    return notes + ([f"{axis}: repaired replies: {', '.join(repaired)}"] if repaired else [])

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from fastmetrics.core.arrays import Flags, Ints
-from fastmetrics.derive.judge.judge_batch import ASKED
+from fastmetrics.derive.judge.judge_batch import IS_JUDGED
 from fastmetrics.tables.chunks import Chunk
 from fastmetrics.tables.column_conversion import Selection, Widened
 from fastmetrics.tables.good_rows import GoodRows, good_rows
@@ -43,29 +43,29 @@ class RowsByNumber:
 
     def take(self, numbers: Ints) -> pa.Table:
         """The rows with these ascending numbers."""
-        found, seen = [self._selection.schema.empty_table()], 0
+        pieces, seen = [self._selection.schema.empty_table()], 0
         for _, good in self._good():
             first, last = np.searchsorted(numbers, (seen, seen + len(good.rows)))
             if first < last:
-                found.append(pa.Table.from_batches([good.batch.take(pa.array(numbers[first:last] - seen))]))
+                pieces.append(pa.Table.from_batches([good.batch.take(pa.array(numbers[first:last] - seen))]))
             seen += len(good.rows)
-        return pa.concat_tables(found)
+        return pa.concat_tables(pieces)
 
 
 class MarkedSource(NarrowedSource):
     """A source with the column ``ASKED``, which is true for the rows to judge."""
 
-    def __init__(self, source: TableSource, rows: RowsByNumber, asked: Flags) -> None:
+    def __init__(self, source: TableSource, rows: RowsByNumber, is_judged: Flags) -> None:
         super().__init__(source)
         marked: dict[int, list[Ints]] = {}
         seen = 0
         for file, numbers in rows.places:
-            marked.setdefault(file, []).append(numbers[asked[seen : seen + len(numbers)]])
+            marked.setdefault(file, []).append(numbers[is_judged[seen : seen + len(numbers)]])
             seen += len(numbers)
-        self._asked = {file: np.concatenate(numbers) for file, numbers in marked.items()}
+        self._judged_rows = {file: np.concatenate(numbers) for file, numbers in marked.items()}
 
     def conform(self, chunk: Chunk, selection: Selection) -> pa.RecordBatch:
         """The batch of a chunk, with the mark of each row."""
         batch = super().conform(chunk, selection)
-        asked = np.isin(chunk.rows, self._asked.get(chunk.file, np.empty(0, np.int64)))
-        return batch.append_column(ASKED, pa.array(asked))
+        is_judged = np.isin(chunk.rows, self._judged_rows.get(chunk.file, np.empty(0, np.int64)))
+        return batch.append_column(IS_JUDGED, pa.array(is_judged))

@@ -34,7 +34,7 @@ _READINGS = "n, mean, low, high, width, delta.mean, delta.low, delta.high or del
 
 
 @dataclass(frozen=True)
-class Known:
+class MeanEstimate:
     """What is known of a rubric's mean, or of its change against the baseline, from ``n`` rows with a score."""
 
     estimate: Estimate
@@ -65,9 +65,9 @@ class _Condition:
     reading: str
     is_change: bool
 
-    def met(self, known: Mapping[tuple[str, bool], Known]) -> bool:
+    def met(self, estimates: Mapping[tuple[str, bool], MeanEstimate]) -> bool:
         """Whether the figure of every rubric meets the comparison; a figure without rows does not."""
-        return all(self.rule.met(known[axis, self.is_change].reading(self.reading)) for axis in self.axes)
+        return all(self.rule.met(estimates[axis, self.is_change].reading(self.reading)) for axis in self.axes)
 
 
 @dataclass(frozen=True)
@@ -81,31 +81,37 @@ class StopCondition:
     @property
     def read(self) -> list[tuple[str, bool]]:
         """The estimates that the condition reads: the column of a rubric, and whether it is a change."""
-        conditions = [condition for one in self.alternatives for condition in one]
-        return list(dict.fromkeys((axis, one.is_change) for one in conditions for axis in one.axes))
+        conditions = [condition for comparison in self.alternatives for condition in comparison]
+        return list(
+            dict.fromkeys((axis, comparison.is_change) for comparison in conditions for axis in comparison.axes)
+        )
 
     @property
     def needs_baseline(self) -> bool:
         """Whether the condition reads a change."""
         return any(is_change for _, is_change in self.read)
 
-    def known(self, scores: Mapping[str, Floats], before: Mapping[str, Floats]) -> dict[tuple[str, bool], Known]:
+    def estimates(
+        self, scores: Mapping[str, Floats], before: Mapping[str, Floats]
+    ) -> dict[tuple[str, bool], MeanEstimate]:
         """The estimates after these rows, in the order in which they were judged; NaN is no score.
 
         ``before`` has the baseline's scores of the same rows.  The intervals are confidence sequences, which hold
         together with a probability of 95 % however often one looks: each has a level of 1 − 5 %/k for k estimates.
         """
         level = 1 - (1 - _CONFIDENCE) / len(self.read)
-        found = {}
+        by_name = {}
         for axis, is_change in self.read:
             values = scores[axis] - before[axis] if is_change else scores[axis]
             bounds = between(self.ranges[axis]) if is_change else self.ranges[axis]
-            found[axis, is_change] = Known(confidence_sequence(values, bounds, level), int((~np.isnan(values)).sum()))
-        return found
+            by_name[axis, is_change] = MeanEstimate(
+                confidence_sequence(values, bounds, level), int((~np.isnan(values)).sum())
+            )
+        return by_name
 
-    def met(self, known: Mapping[tuple[str, bool], Known]) -> bool:
+    def met(self, estimates: Mapping[tuple[str, bool], MeanEstimate]) -> bool:
         """Whether judging may end."""
-        return any(all(condition.met(known) for condition in one) for one in self.alternatives)
+        return any(all(condition.met(estimates) for condition in conditions) for conditions in self.alternatives)
 
 
 def parse_until(text: str, rubrics: Sequence[Rubric]) -> StopCondition:
@@ -120,7 +126,8 @@ def parse_until(text: str, rubrics: Sequence[Rubric]) -> StopCondition:
     """
     argument("until", text, Text(10_000, "a condition"))
     alternatives = [
-        [_condition(piece, rubrics) for piece in re.split(r"\s+and\s+", one)] for one in re.split(r"\s+or\s+", text)
+        [_condition(piece, rubrics) for piece in re.split(r"\s+and\s+", alternative)]
+        for alternative in re.split(r"\s+or\s+", text)
     ]
     return StopCondition(text.strip(), alternatives, {rubric.axis: rubric.range for rubric in rubrics})
 
@@ -138,10 +145,10 @@ def _condition(text: str, rubrics: Sequence[Rubric]) -> _Condition:
         raise OptionError(Argument("until", text), ": expected <, <=, > or >= and a number without %")
     axes = [rubric.axis for rubric in rubrics]
     if split["rubric"] is not None:
-        named = PREFIX + split["rubric"].removeprefix(PREFIX)
-        if named not in axes:
-            known = ", ".join(rubric.name for rubric in rubrics)
-            raise OptionError(Argument("until", text), f": {split['rubric']!r} is no rubric of this run: {known}")
-        axes = [named]
+        axis = PREFIX + split["rubric"].removeprefix(PREFIX)
+        if axis not in axes:
+            estimates = ", ".join(rubric.name for rubric in rubrics)
+            raise OptionError(Argument("until", text), f": {split['rubric']!r} is no rubric of this run: {estimates}")
+        axes = [axis]
     is_change = split["delta"] is not None
     return _Condition(rule, axes, split["reading"].removeprefix("delta."), is_change)

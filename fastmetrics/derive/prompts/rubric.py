@@ -80,8 +80,8 @@ class Rubric:
     @property
     def digest(self) -> str:
         """A hash of the whole rubric."""
-        said = [self.name, self.version, self.language, self.kind, self.range, self.instructions, self.template]
-        text = json.dumps([*said, self.optional, self.one_of, self.pair, dict(self.grades)])
+        fields = [self.name, self.version, self.language, self.kind, self.range, self.instructions, self.template]
+        text = json.dumps([*fields, self.optional, self.one_of, self.pair, dict(self.grades)])
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     @property
@@ -97,9 +97,9 @@ class Rubric:
 
     def settings(self) -> dict[str, Any]:
         """The identity of the rubric for the signature of a run, its kind and range of scores."""
-        told = {"rubric": self.name, "version": self.version, "language": self.language, "hash": self.digest}
+        identity = {"rubric": self.name, "version": self.version, "language": self.language, "hash": self.digest}
         return {
-            **told,
+            **identity,
             "kind": self.kind,
             "range": list(self.range),
             **({"pair": list(self.pair)} if self.pair else {}),
@@ -112,7 +112,7 @@ def shipped() -> dict[str, Path]:
     return {path.stem: path for path in sorted(folder.glob(f"*{SUFFIX}"))}
 
 
-def find_rubrics(asked: str | Path | Rubric | Sequence[str | Path | Rubric], language: str = "en") -> list[Rubric]:
+def find_rubrics(rubrics: str | Path | Rubric | Sequence[str | Path | Rubric], language: str = "en") -> list[Rubric]:
     """The requested rubrics: each a built-in name, the path of a .toml file, or a rubric.
 
     >>> [rubric.axis for rubric in find_rubrics(["relevance", "correctness"])]
@@ -121,37 +121,37 @@ def find_rubrics(asked: str | Path | Rubric | Sequence[str | Path | Rubric], lan
     Raises ``UnknownNameError`` for an unknown name, ``FileFormatError`` for a file that is not a rubric, and
     ``OptionError`` for no rubric, or two with the same column.
     """
-    given = [asked] if isinstance(asked, str | Path | Rubric) else list(asked)
-    found = [one if isinstance(one, Rubric) else _find(one, language) for one in given]
-    if not found:
+    requested = [rubrics] if isinstance(rubrics, str | Path | Rubric) else list(rubrics)
+    read = [rubric if isinstance(rubric, Rubric) else _find(rubric, language) for rubric in requested]
+    if not read:
         raise OptionError(Argument("rubrics", []), ": expected at least one rubric")
-    for place, rubric in enumerate(found):
-        if rubric.name in [other.name for other in found[:place]]:
+    for place, rubric in enumerate(read):
+        if rubric.name in [other.name for other in read[:place]]:
             raise OptionError(f"two rubrics have the name {rubric.name!r}; rename one")
-    return found
+    return read
 
 
-def _find(asked: str | Path, language: str) -> Rubric:
-    text = str(asked)
-    if isinstance(asked, Path) or last_name(asked).endswith(SUFFIX):
-        return read_rubric(asked)
-    known = shipped()
-    name = text if text in known else f"{text}.{language}"
-    if name not in known:
-        listing = f"your own file must end in {SUFFIX}; known: {', '.join(sorted({one[:-3] for one in known}))}"
-        raise UnknownNameError.of("rubric", text, {one.rpartition(".")[0] for one in known}, listing=listing)
-    return read_rubric(known[name])
+def _find(rubric: str | Path, language: str) -> Rubric:
+    text = str(rubric)
+    if isinstance(rubric, Path) or last_name(rubric).endswith(SUFFIX):
+        return read_rubric(rubric)
+    built_in = shipped()
+    name = text if text in built_in else f"{text}.{language}"
+    if name not in built_in:
+        listing = f"your own file must end in {SUFFIX}; known: {', '.join(sorted({stem[:-3] for stem in built_in}))}"
+        raise UnknownNameError.of("rubric", text, {stem.rpartition(".")[0] for stem in built_in}, listing=listing)
+    return read_rubric(built_in[name])
 
 
 def read_rubric(path: str | Path) -> Rubric:
     """Read a rubric from a file; raises a ``FileFormatError`` with the file and the field for a malformed one."""
     text = read_text(path)
     try:
-        found = tomllib.loads(text)
+        fields = tomllib.loads(text)
     except (ValueError, RecursionError) as error:
         raise FileFormatError(f"{path}: not a rubric: {error}") from error
     try:
-        return _rubric(found)
+        return _rubric(fields)
     except _NoRubricError as error:
         raise FileFormatError(f"{path}: not a rubric: {error}") from error
 
@@ -160,37 +160,37 @@ class _NoRubricError(ValueError):
     """An error in a field."""
 
 
-def _rubric(found: Mapping[str, Any]) -> Rubric:
-    for name in found:
+def _rubric(fields: Mapping[str, Any]) -> Rubric:
+    for name in fields:
         if name not in _FIELDS:
             raise _NoRubricError(UnknownNameError.of("field", name, _FIELDS))
-    name = _text(found, "name")
+    name = _text(fields, "name")
     if not _NAME.fullmatch(name):
         raise _NoRubricError(
             f"name {name!r}: expected lowercase letters, digits and _, because it names the column judge_{name}"
         )
-    version = found.get("version")
+    version = fields.get("version")
     if isinstance(version, bool) or not isinstance(version, int) or version < 1:
         raise _NoRubricError(f"version {shown(version)}: expected an integer of at least 1")
-    kind = found.get("kind", "score")
+    kind = fields.get("kind", "score")
     if kind not in FORMS:
         raise _NoRubricError(f"kind {shown(kind)}: expected one of {', '.join(map(repr, FORMS))}")
-    if kind != "score" and "range" in found:
+    if kind != "score" and "range" in fields:
         raise _NoRubricError(f"range: only allowed for the kind 'score'; the kind {kind} has the range 0 to 1")
     rubric = Rubric(
         name=name,
         version=version,
-        language=_text(found, "language"),
+        language=_text(fields, "language"),
         kind=kind,
-        range=_range(found.get("range")) if kind == "score" else (0.0, 1.0),
-        instructions=_text(found, "instructions"),
-        template=_text(found, "template"),
-        optional=_texts(found, "optional"),
-        one_of=_texts(found, "one_of"),
-        pair=_texts(found, "pair"),
-        grades=_grades(found.get("grades", {})),
+        range=_range(fields.get("range")) if kind == "score" else (0.0, 1.0),
+        instructions=_text(fields, "instructions"),
+        template=_text(fields, "template"),
+        optional=_texts(fields, "optional"),
+        one_of=_texts(fields, "one_of"),
+        pair=_texts(fields, "pair"),
+        grades=_grades(fields.get("grades", {})),
     )
-    _check_pair(rubric, found)
+    _check_pair(rubric, fields)
     _check_template(rubric)
     return rubric
 
@@ -213,33 +213,33 @@ def _check_template(rubric: Rubric) -> None:
             raise _NoRubricError(f"grades: {grade} is outside the range {low:g} to {high:g}")
 
 
-def _check_pair(rubric: Rubric, found: Mapping[str, Any]) -> None:
+def _check_pair(rubric: Rubric, fields: Mapping[str, Any]) -> None:
     if rubric.kind != "pairwise":
         if rubric.pair:
             raise _NoRubricError("pair: only allowed for the kind 'pairwise'")
         return
     if len(rubric.pair) != 2 or rubric.pair[0] == rubric.pair[1]:
-        raise _NoRubricError(f"pair {shown(found.get('pair'))}: expected two column names")
+        raise _NoRubricError(f"pair {shown(fields.get('pair'))}: expected two column names")
     if not {"first", "second"} <= set(rubric.placeholders):
         raise _NoRubricError("template: expected the placeholders {first} and {second} for the two answers")
 
 
-def _text(found: Mapping[str, Any], name: str) -> str:
-    value = found.get(name)
+def _text(fields: Mapping[str, Any], name: str) -> str:
+    value = fields.get(name)
     if not isinstance(value, str) or not value.strip():
-        raise _NoRubricError(f"{name}: expected a text" + ("" if name in found else ", but it is missing"))
+        raise _NoRubricError(f"{name}: expected a text" + ("" if name in fields else ", but it is missing"))
     return value.strip()
 
 
-def _texts(found: Mapping[str, Any], name: str) -> tuple[str, ...]:
-    value = found.get(name, [])
-    if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+def _texts(fields: Mapping[str, Any], name: str) -> tuple[str, ...]:
+    value = fields.get(name, [])
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
         raise _NoRubricError(f"{name} {shown(value)}: expected a list of column names")
     return tuple(value)
 
 
 def _range(value: Any) -> tuple[float, float]:
-    good = isinstance(value, list) and len(value) == 2 and all(_is_number(one) for one in value)
+    good = isinstance(value, list) and len(value) == 2 and all(_is_number(item) for item in value)
     if not good or not value[0] < value[1]:
         raise _NoRubricError(f"range {shown(value)}: expected two numbers, the lowest and the highest score")
     return float(value[0]), float(value[1])

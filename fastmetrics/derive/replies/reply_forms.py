@@ -40,43 +40,43 @@ _YES = {True: 1.0, False: 0.0, "true": 1.0, "yes": 1.0, "show": 1.0, "false": 0.
 _BETTER = {"first": 1.0, "tie": 0.5, "second": 0.0}
 
 
-def decision_of(found: Mapping[str, Any], low: float = 0.0, high: float = 1.0) -> float | None:
+def decision_of(fields: Mapping[str, Any], low: float = 0.0, high: float = 1.0) -> float | None:
     """1 for show and 0 for do not show.
 
     >>> decision_of({"show": True}), decision_of({"show": "No"}), decision_of({"show": 7})
     (1.0, 0.0, None)
     """
-    return _one_of(_YES, found.get("show"))
+    return _one_of(_YES, fields.get("show"))
 
 
-def preference_of(found: Mapping[str, Any], low: float = 0.0, high: float = 1.0) -> float | None:
+def preference_of(fields: Mapping[str, Any], low: float = 0.0, high: float = 1.0) -> float | None:
     """1 if the first is better, 0 if the second is, 0.5 for a tie.
 
     >>> preference_of({"better": "first"}), preference_of({"better": "tie"}), preference_of({"better": "A"})
     (1.0, 0.5, None)
     """
-    return _one_of(_BETTER, found.get("better"))
+    return _one_of(_BETTER, fields.get("better"))
 
 
-def support_of(found: Mapping[str, Any], low: float = 0.0, high: float = 1.0) -> float | None:
+def support_of(fields: Mapping[str, Any], low: float = 0.0, high: float = 1.0) -> float | None:
     """The share of the claims that are supported; NaN without claims.
 
     >>> support_of({"claims": [{"claim": "a", "supported": True}, {"claim": "b", "supported": False}]})
     0.5
     """
-    claims = found.get("claims")
+    claims = fields.get("claims")
     if not isinstance(claims, list):
         return None
-    marks = [_one_of(_YES, one.get("supported")) if isinstance(one, Mapping) else None for one in claims]
-    known = [mark for mark in marks if mark is not None]
-    if len(known) < len(marks):
+    marks = [_one_of(_YES, claim.get("supported")) if isinstance(claim, Mapping) else None for claim in claims]
+    values = [mark for mark in marks if mark is not None]
+    if len(values) < len(marks):
         return None
-    return sum(known) / len(known) if known else math.nan
+    return sum(values) / len(values) if values else math.nan
 
 
-def _one_of(known: Mapping[Any, float], value: Any) -> float | None:
+def _one_of(scores: Mapping[Any, float], value: Any) -> float | None:
     word = value.strip().lower() if isinstance(value, str) else value
-    return known.get(word) if isinstance(word, str | bool) else None
+    return scores.get(word) if isinstance(word, str | bool) else None
 
 
 _CLAIM = {

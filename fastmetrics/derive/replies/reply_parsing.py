@@ -42,11 +42,11 @@ def read_reply(body: str, score: Score) -> Reading:
     >>> read_reply(json.dumps(body), lambda found: grade_of(found, 1, 5))[:4]
     ('ok', 4.0, 'good', ('braces', 'commas'))
     """
-    found = completion(body)
-    if found.text is None or not found.text.strip():
-        status = REFUSED if found.refused else TRUNCATED if found.truncated else UNPARSED
-        return Reading(status, reason=found.refused, text=found.text, trace=found.trace)
-    text, trace = found.text, found.trace
+    reply = completion(body)
+    if reply.text is None or not reply.text.strip():
+        status = REFUSED if reply.refused else TRUNCATED if reply.truncated else UNPARSED
+        return Reading(status, reason=reply.refused, text=reply.text, trace=reply.trace)
+    text, trace = reply.text, reply.trace
     thought = _THOUGHT.match(text) if "<think" in text else None
     if thought is not None:
         text, trace = text[thought.end() :], trace or thought[1].strip()
@@ -55,9 +55,9 @@ def read_reply(body: str, score: Score) -> Reading:
         value, chosen = verdict
         more = ("number in text",) if isinstance(chosen.content.get("score"), str) else ()
         reason = chosen.content.get("reason")
-        return Reading(OK, value, reason if isinstance(reason, str) else None, chosen.repairs + more, found.text, trace)
-    status = REFUSED if found.refused else TRUNCATED if found.truncated else UNPARSED
-    return Reading(status, reason=found.refused, text=found.text, trace=trace)
+        return Reading(OK, value, reason if isinstance(reason, str) else None, chosen.repairs + more, reply.text, trace)
+    status = REFUSED if reply.refused else TRUNCATED if reply.truncated else UNPARSED
+    return Reading(status, reason=reply.refused, text=reply.text, trace=trace)
 
 
 def _verdict(text: str, score: Score) -> tuple[float, FoundObject] | None:
@@ -67,22 +67,22 @@ def _verdict(text: str, score: Score) -> tuple[float, FoundObject] | None:
     """
     last: tuple[float, FoundObject] | None = None
     values: set[str] = set()
-    for one in objects_in(text):
-        value = score(one.content)
+    for candidate in objects_in(text):
+        value = score(candidate.content)
         if value is not None:
             values.add(repr(value))  # NaN, a list without claims, equals itself in text only
-            if not one.quoted and (one.alone or isinstance(one.content.get("reason"), str)):
-                last = value, one
+            if not candidate.quoted and (candidate.alone or isinstance(candidate.content.get("reason"), str)):
+                last = value, candidate
     return last if len(values) == 1 else None
 
 
-def grade_of(found: Mapping[str, Any], low: float, high: float) -> float | None:
+def grade_of(fields: Mapping[str, Any], low: float, high: float) -> float | None:
     """The number under "score", also as text, if it is within the range.
 
     >>> grade_of({"score": "4"}, 1, 5), grade_of({"score": 6}, 1, 5), grade_of({"score": True}, 0, 1)
     (4.0, None, None)
     """
-    value = found.get("score")
+    value = fields.get("score")
     if isinstance(value, str) and _NUMBER.fullmatch(value):
         value = float(value)
     if isinstance(value, bool) or not isinstance(value, int | float):

@@ -178,15 +178,15 @@ class CallStore:
 
     def find(self, keys: Sequence[bytes]) -> dict[bytes, Answer]:
         """The stored results of some calls by key, looked up in groups of hundreds."""
-        found: dict[bytes, Answer] = {}
+        answers: dict[bytes, Answer] = {}
         with self._lock, self._failing():
             for start in range(0, len(keys), _KEYS):
                 some = keys[start : start + _KEYS]
                 marks = ",".join("?" * len(some))
                 query = f"select key, {_COLUMNS}, rowid from calls where key in ({marks})"
-                for key, *known in self._connection.execute(query, some):
-                    found[key] = Answer(*known)
-        return found
+                for key, *values in self._connection.execute(query, some):
+                    answers[key] = Answer(*values)
+        return answers
 
     def put(self, call: Call, model: Model, answer: Answer, *, replace: bool = False) -> Answer:
         """Store the result of a call, and return the stored result.

@@ -55,17 +55,17 @@ class StoredCalls(Shown):
         header = ("model", "endpoint", "outcome", "calls", "read", "written", *self._cost_header, "first", "last")
         rows = [
             (
-                one["model"],
-                one["endpoint"],
-                one["outcome"],
-                f"{one['calls']:,}",
-                f"{one['prompt_tokens'] or 0:,}",
-                f"{one['completion_tokens'] or 0:,}",
-                *("–" if one["cost"] is None else f"{one['cost']:,.4g}" for _ in self._cost_header),
-                _day(one["first"]),
-                _day(one["last"]),
+                row["model"],
+                row["endpoint"],
+                row["outcome"],
+                f"{row['calls']:,}",
+                f"{row['prompt_tokens'] or 0:,}",
+                f"{row['completion_tokens'] or 0:,}",
+                *("–" if row["cost"] is None else f"{row['cost']:,.4g}" for _ in self._cost_header),
+                _day(row["first"]),
+                _day(row["last"]),
             )
-            for one in self.counts
+            for row in self.counts
         ]
         return [Grid(header, rows)] if rows else []
 
@@ -75,7 +75,7 @@ class StoredCalls(Shown):
 
     def remarks(self) -> list[str]:
         """The total number of calls."""
-        calls = sum(one["calls"] for one in self.counts)
+        calls = sum(row["calls"] for row in self.counts)
         return [f"{calls:,} calls in {self.nbytes:,} bytes; read and written count tokens of the model"]
 
     def to_dict(self) -> dict[str, Any]:
@@ -109,10 +109,10 @@ def overview(store: CallStore, prices: Prices | None = None) -> StoredCalls:
     """The contents of a store, with costs by a table of ``prices``, as in :func:`price_of`, for the models in it."""
     table = {} if prices is None else price_table(prices)
     counts = []
-    for one in store.counts():
-        price = price_of(str(one["model"]), table) if one["model"] in table else None
-        tokens = (one["prompt_tokens"] or 0, one["completion_tokens"] or 0)
-        counts.append({**one, "cost": None if price is None else price.cost(*tokens)})
+    for row in store.counts():
+        price = price_of(str(row["model"]), table) if row["model"] in table else None
+        tokens = (row["prompt_tokens"] or 0, row["completion_tokens"] or 0)
+        counts.append({**row, "cost": None if price is None else price.cost(*tokens)})
     return StoredCalls(counts, store.path.stat().st_size, prices is not None)
 
 
@@ -145,17 +145,17 @@ def prune_calls(store: CallStore, conditions: Sequence[str]) -> int:
     Returns their number.  Raises ``OptionError`` for an unknown condition.
     """
     clauses: dict[str, Any] = {}
-    for one in conditions:
-        name, _, value = one.partition("=")
-        if one == "failures":
+    for condition in conditions:
+        name, _, value = condition.partition("=")
+        if condition == "failures":
             clauses["outcome != 'reply'"] = None
         elif name in ("model", "endpoint") and value:
             clauses[f"{name} = ?"] = value
         elif name == "days" and _is_number(value):
             clauses["time < ?"] = time.time() - float(value) * _DAY
         else:
-            known = "expected failures, model=NAME, endpoint=NAME or days=NUMBER"
-            raise OptionError(Argument("prune", one), ": ", known)
+            expected = "expected failures, model=NAME, endpoint=NAME or days=NUMBER"
+            raise OptionError(Argument("prune", condition), ": ", expected)
     return store.delete(list(clauses), [value for value in clauses.values() if value is not None])
 
 

@@ -46,10 +46,10 @@ class SharedStore:
 
     def take(self, call: Call, free: Callable[[], None]) -> bool:
         """Claim a call; if another run has claimed it, ``free`` is called when that claim ends."""
-        taken = self._claims.take(call.key)
-        if not taken:
+        is_claimed = self._claims.take(call.key)
+        if not is_claimed:
             self._elsewhere[call.key] = free
-        return taken
+        return is_claimed
 
     def find(self, call: Call, *, again: bool) -> Answer | None:
         """The stored reply, if it is not to be requested ``again``; ends the claim if there is one."""
@@ -96,14 +96,14 @@ class SharedStore:
 
         Raises ``OutputError`` if results had to be kept, with what became of them.
         """
-        kept = self._store.unsaved
+        unsaved = self._store.unsaved
         end = time.monotonic() + (_SPACE if isinstance(error, Exception) else 0.0)
         while (left := self._store.save()) and time.monotonic() < end:
             time.sleep(_BETWEEN_WRITES)
         with suppress(OutputError):  # the claims of a process that has ended do not count
             self._claims.close()
-        if kept and isinstance(error, OutputError):
-            stored = f"the {kept:,} results that could not be written were kept, and are stored now"
+        if unsaved and isinstance(error, OutputError):
+            stored = f"the {unsaved:,} results that could not be written were kept, and are stored now"
             lost = f"{left:,} results that were paid for could not be stored and are lost"
             outcome = f"; no further calls were made; {lost if left else stored}; make space, and run again"
             raise OutputError(error.message, outcome) from error
