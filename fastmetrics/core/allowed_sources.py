@@ -10,7 +10,7 @@ from fastmetrics.core.allowed_values import NotAllowedError
 
 
 @dataclass(frozen=True)
-class Source:
+class NameOrObject:
     """A name or an object that creates something, such as an embedder, and that can be cached by identity."""
 
     what: str

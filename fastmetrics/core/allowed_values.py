@@ -108,7 +108,7 @@ class Choice:
 
 
 @dataclass(frozen=True)
-class Text:
+class LimitedText:
     """A text of at most ``longest`` characters."""
 
     longest: int = 10_000
@@ -133,7 +133,7 @@ class Folder:
 
     def take(self, value: Any) -> str:
         """The path."""
-        path = Text().take(os.fspath(value) if isinstance(value, os.PathLike) else value)
+        path = LimitedText().take(os.fspath(value) if isinstance(value, os.PathLike) else value)
         if not path or "\0" in path or (self.exists and not os.path.isdir(path)):
             raise NotAllowedError
         return path
@@ -143,7 +143,7 @@ class Folder:
 
 
 @dataclass(frozen=True)
-class Texts:
+class LimitedTexts:
     """A list of non-blank texts, of at most ``most`` characters in total."""
 
     most: int = 100_000

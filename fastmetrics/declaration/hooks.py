@@ -13,7 +13,7 @@ from fastmetrics.declaration.representations import Options
 
 
 @dataclass(frozen=True)
-class Rows:
+class RowHooks:
     """How a metric's function gets the rows of a batch."""
 
     prepare: Callable[[Batch, Options], Batch] | None = None

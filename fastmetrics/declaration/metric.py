@@ -19,7 +19,7 @@ from fastmetrics.core.allowed_values import Allowed, option
 from fastmetrics.core.arrays import Flags, Floats
 from fastmetrics.declaration.batch import Batch
 from fastmetrics.declaration.cautions import Caution
-from fastmetrics.declaration.hooks import Corpus, Rows
+from fastmetrics.declaration.hooks import Corpus, RowHooks
 from fastmetrics.declaration.metric_checks import check_meaning
 from fastmetrics.declaration.metric_labels import typed
 from fastmetrics.declaration.parameters import parameters
@@ -53,7 +53,7 @@ class Metric:
     statistics: tuple[str, ...]
     labels: Mapping[str, str]
     check: Callable[..., None] | None
-    rows: Rows
+    rows: RowHooks
     corpus: Corpus | None = None
     usual: bool = True
     aliases: tuple[str, ...] = ()
@@ -180,7 +180,7 @@ def metric(
     statistics: Sequence[str] = (),
     labels: Mapping[str, str] | None = None,
     check: Callable[..., None] | None = None,
-    rows: Rows | None = None,
+    rows: RowHooks | None = None,
     corpus: Corpus | None = None,
     usual: bool = True,
     name: str | None = None,
@@ -251,7 +251,7 @@ def metric(
             statistics=tuple(statistics),
             labels=dict(labels or {}),
             check=check,
-            rows=replace(rows or Rows(), grouped=read.grouped or (rows is not None and rows.grouped)),
+            rows=replace(rows or RowHooks(), grouped=read.grouped or (rows is not None and rows.grouped)),
             corpus=corpus,
             usual=usual,
             aliases=tuple(alias for alias in aliases if alias != (name or function.__name__)),

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from fastmetrics.core.allowed_values import Allowed, Real, Text, Whole, of_hint
+from fastmetrics.core.allowed_values import Allowed, LimitedText, Real, Whole, of_hint
 from fastmetrics.core.arrays import Floats
 from fastmetrics.core.input_columns import COLUMNS
 from fastmetrics.core.plain_layouts import decoded
@@ -26,7 +26,7 @@ VALUES = (str, float, int, bool, list)
 """The annotations of a function of one row; a list may have an item type: ``list[str]``."""
 
 _LARGEST = float(np.finfo(np.float64).max)
-_OPTIONS: dict[Any, Allowed] = {int: Whole(-(2**63), 2**63 - 1), float: Real(-_LARGEST, _LARGEST), str: Text()}
+_OPTIONS: dict[Any, Allowed] = {int: Whole(-(2**63), 2**63 - 1), float: Real(-_LARGEST, _LARGEST), str: LimitedText()}
 
 
 @dataclass(frozen=True)

@@ -53,7 +53,7 @@ def plan_rows(
 
 
 @dataclass(frozen=True)
-class Rows:
+class RowScoring:
     """The scoring of rows; ``types`` has the type of columns that are absent or all null in some batch."""
 
     plan: Plan

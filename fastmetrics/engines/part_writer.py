@@ -12,7 +12,7 @@ from fastmetrics.engines.span_parts import Finished
 from fastmetrics.tables.output.encoders import Encoder, dump, writing
 from fastmetrics.tables.output.output import Output
 from fastmetrics.tables.output.output_formats import encoder
-from fastmetrics.tables.output.parts_journal import Part
+from fastmetrics.tables.output.parts_journal import FinishedPart
 from fastmetrics.tables.output.recorded_types import described
 
 
@@ -38,14 +38,14 @@ class PartWriter:
             number, part.data, rows=part.rows, rejects=part.rejects, stop=part.stop, observed=part.observed
         )
         if self._encoder is not None:
-            self._encode(_read(pa.py_buffer(part.data[0])) if part.batch is None else part.batch)
+            self._encode(_batch_of(pa.py_buffer(part.data[0])) if part.batch is None else part.batch)
         self.seconds += time.perf_counter() - began
 
     def reuse(self, data: pa.Buffer) -> None:
         """Write a part saved by an earlier run to the output."""
         began = time.perf_counter()
         if not self._output.folder:
-            self._encode(_read(data))
+            self._encode(_batch_of(data))
         self.seconds += time.perf_counter() - began
 
     def _encode(self, part: pa.RecordBatch) -> None:
@@ -56,7 +56,7 @@ class PartWriter:
     def close(self, signature: Mapping[str, Any], conclusion: Mapping[str, Any]) -> None:
         """Complete the output under its temporary name and rename it."""
         began = time.perf_counter()
-        parts: dict[int, Part] = self._output.work.parts
+        parts: dict[int, FinishedPart] = self._output.work.parts
         beside: dict[str, Any] = {}
         with writing(self._output.path):
             if self._encoder is not None:
@@ -76,5 +76,5 @@ class PartWriter:
             self._output.temporary.unlink(missing_ok=True)
 
 
-def _read(data: pa.Buffer) -> pa.RecordBatch:
+def _batch_of(data: pa.Buffer) -> pa.RecordBatch:
     return pa.ipc.open_stream(data).read_next_batch()

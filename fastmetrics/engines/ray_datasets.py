@@ -14,7 +14,7 @@ import pyarrow as pa
 from fastmetrics.core.arrays import Floats
 from fastmetrics.core.arrow_checks import check_table
 from fastmetrics.core.threads import cores, keep_to_one
-from fastmetrics.engines.cluster_rows import Rows, pack, plan_rows, unpack
+from fastmetrics.engines.cluster_rows import RowScoring, pack, plan_rows, unpack
 from fastmetrics.engines.ray_cluster import ray_data
 from fastmetrics.errors import InputError
 from fastmetrics.plan.score_batch import fit, slices
@@ -40,7 +40,7 @@ def score_dataset(
     planned = plan_rows(types.names, metrics, columns, schema, suites, keep, embedder, cache, no_relevant, lists)
     cores(workers)  # raises OptionError for an invalid number
     planned = fit(planned, lambda: _batches(dataset.select_columns(list(planned.inputs))))
-    rows = Rows(planned, {field.name: field.type for field in types})
+    rows = RowScoring(planned, {field.name: field.type for field in types})
     rows.check()
     processors = int(ray.cluster_resources().get("CPU", 1))
     return dataset.map_batches(
@@ -78,7 +78,7 @@ class BatchWorker:
 
     def __init__(self, rows: bytes) -> None:
         keep_to_one()
-        self._rows: Rows = pickle.loads(rows)
+        self._rows: RowScoring = pickle.loads(rows)
 
     def __call__(self, table: pa.Table) -> pa.Table:
         """The scores of a block."""

@@ -17,7 +17,7 @@ from fastmetrics.core.arrays import Floats
 from fastmetrics.core.arrow_checks import check_table
 from fastmetrics.core.input_columns import is_id
 from fastmetrics.core.threads import keep_to_one
-from fastmetrics.engines.cluster_rows import Rows, pack, plan_rows, unpack
+from fastmetrics.engines.cluster_rows import RowScoring, pack, plan_rows, unpack
 from fastmetrics.errors import InputError, MissingExtraError
 from fastmetrics.plan.plan import Plan
 from fastmetrics.plan.score_batch import fit
@@ -56,7 +56,7 @@ def score(
     _rows(df, planned).check()
     fields = [df.schema[name] for name in planned.keep]
     fields += [types.StructField(name, types.DoubleType()) for name in planned.names]
-    scores = partial(_scores, pickle.dumps(Rows(planned, {})), planned.inputs)
+    scores = partial(_scores, pickle.dumps(RowScoring(planned, {})), planned.inputs)
     return _numbered(df, planned.inputs).mapInArrow(scores, types.StructType(fields))
 
 
@@ -105,12 +105,12 @@ def _check(df: Any) -> None:
         raise InputError(f"expected a Spark DataFrame, got {type(df).__name__}")
 
 
-def _rows(df: Any, planned: Plan) -> Rows:
+def _rows(df: Any, planned: Plan) -> RowScoring:
     """The scoring of rows, with the Arrow types of the input columns."""
     from pyspark.sql.pandas.types import to_arrow_type
 
     used = [name for name in planned.inputs if name not in planned.keep]
-    return Rows(planned, {name: to_arrow_type(df.schema[name].dataType) for name in used})
+    return RowScoring(planned, {name: to_arrow_type(df.schema[name].dataType) for name in used})
 
 
 def _numbered(df: Any, names: Sequence[str]) -> Any:
@@ -127,7 +127,7 @@ def _tables(batches: Iterable[pa.RecordBatch], names: Sequence[str]) -> Iterator
 def _scores(rows: bytes, names: Sequence[str], batches: Iterable[pa.RecordBatch]) -> Iterable[pa.RecordBatch]:
     """On a worker: the scores of a partition's batches; Spark runs one worker per core, and each uses one core."""
     keep_to_one()
-    scorer: Rows = pickle.loads(rows)
+    scorer: RowScoring = pickle.loads(rows)
     return scorer.scores(_tables(batches, names))
 
 

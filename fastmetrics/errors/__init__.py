@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from fastmetrics.errors.messages import Message, shown
+from fastmetrics.errors.messages import ErrorMessage, shown
 from fastmetrics.errors.spelling import suggestion
 
 
@@ -32,12 +32,12 @@ class FastmetricsError(Exception):
     """
 
     def __init__(self, *parts: object) -> None:
-        super().__init__(Message(*parts))
+        super().__init__(ErrorMessage(*parts))
 
     @property
-    def message(self) -> Message:
+    def message(self) -> ErrorMessage:
         """The text, with its arguments."""
-        return self.args[0] if isinstance(self.args[0], Message) else Message(self.args[0])
+        return self.args[0] if isinstance(self.args[0], ErrorMessage) else ErrorMessage(self.args[0])
 
 
 class InputError(FastmetricsError, ValueError):

@@ -42,16 +42,16 @@ def _python(value: Any) -> str:
     return "..." if value is ... else shown(value)
 
 
-class Message(str):
+class ErrorMessage(str):
     """A text made of parts, some of which are arguments."""
 
     __slots__ = ("parts",)
     parts: tuple[str | Argument, ...]
 
-    def __new__(cls, *parts: object) -> Message:
+    def __new__(cls, *parts: object) -> ErrorMessage:
         """A message from parts; nested messages are flattened, and other parts that are not arguments become text."""
         message = super().__new__(cls, "".join(map(str, parts)))
-        pieces = [piece for part in parts for piece in (part.parts if isinstance(part, Message) else (part,))]
+        pieces = [piece for part in parts for piece in (part.parts if isinstance(part, ErrorMessage) else (part,))]
         message.parts = tuple(piece if isinstance(piece, Argument) else str(piece) for piece in pieces)
         return message
 

@@ -18,7 +18,7 @@ from fastmetrics.faq.matcher import Matcher
 
 
 @dataclass(frozen=True)
-class Reply:
+class FaqReply:
     """The answer of a bot, the similarity and number of its FAQ row, and the latency of the question."""
 
     answer: str | None
@@ -68,13 +68,13 @@ class StrictMatchBot:
         """Where a column is named, for messages."""
         return f"the column {column!r} of the bot {self.name!r}"
 
-    def answer(self, question: str | None) -> Reply:
+    def answer(self, question: str | None) -> FaqReply:
         """The answer for one question, none (``index`` −1) for None; ``latency_ms`` is the time of this call."""
         began = time.perf_counter()
         match = self._matcher.match([question], threads=1)
         row = int(match.index[0, 0])
         reply = self._answers[row].as_py() if row >= 0 else None
-        return Reply(reply, float(match.score[0, 0]), row, 1000 * (time.perf_counter() - began))
+        return FaqReply(reply, float(match.score[0, 0]), row, 1000 * (time.perf_counter() - began))
 
     def answer_all(self, questions: Any, *, threads: int | None = None) -> pa.Table:
         """The answers for a column of questions: columns answer, score, index.

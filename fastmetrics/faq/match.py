@@ -73,8 +73,8 @@ def _matched(questions: TableSource, faq: TableSource, columns: Mapping[str, str
     """The table of answers."""
     mapping = {canonical: str(column) for canonical, column in (columns or {}).items()}
     resolve(dict.fromkeys([*questions.names, *faq.names]), mapping, needed=())  # raises for a column that neither has
-    question_columns = _read(questions, "questions", mapping, ("question",), ("id",))
-    answers = _read(faq, "faq", mapping, ("question", "answer"), ())
+    question_columns = _columns_of(questions, "questions", mapping, ("question",), ("id",))
+    answers = _columns_of(faq, "faq", mapping, ("question", "answer"), ())
     answered = StrictMatchBot(answers).answer_all(question_columns["question"], threads=threads)
     return pa.table({name: table[name] for table in (question_columns, answered) for name in table.column_names})
 
@@ -84,10 +84,10 @@ def read_faq(path: str | Path, columns: Mapping[str, str] | None = None) -> Stri
 
     Only the entries of ``columns={canonical: yours}`` that the FAQ has are used.  Raises the errors of ``match``.
     """
-    return StrictMatchBot(_read(open_table(path), "faq", dict(columns or {}), ("question", "answer"), ()))
+    return StrictMatchBot(_columns_of(open_table(path), "faq", dict(columns or {}), ("question", "answer"), ()))
 
 
-def _read(
+def _columns_of(
     source: TableSource, name: str, mapping: Mapping[str, str], needed: Iterable[str], optional: Iterable[str]
 ) -> pa.Table:
     """The columns of a source by their canonical names, the question as text and the others unchanged."""

@@ -14,7 +14,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from fastmetrics.core.allowed_values import Pattern, Texts
+from fastmetrics.core.allowed_values import LimitedTexts, Pattern
 from fastmetrics.core.arrays import Flags, Floats, Ints, Text, Tokens
 from fastmetrics.declaration.batch import Batch
 from fastmetrics.declaration.cautions import Caution, english_and_russian_words
@@ -28,7 +28,7 @@ from fastmetrics.text.segmentation import statements
 PHRASES = lexicon("abstain")
 """The default phrases for "I don't know", in English and Russian."""
 
-Patterns = Annotated[tuple[str, ...], Texts(what="phrases"), "phrases that say that the answer is not known"]
+Patterns = Annotated[tuple[str, ...], LimitedTexts(what="phrases"), "phrases that say that the answer is not known"]
 Citation = Annotated[str, Pattern(), "what a citation mark looks like"]
 
 PREAMBLE = 8

@@ -11,23 +11,23 @@ import numpy as np
 
 from fastmetrics.core.arrays import Flags, Floats, Ints
 from fastmetrics.declaration.formula import Formula
-from fastmetrics.declaration.hooks import Corpus, Rows
+from fastmetrics.declaration.hooks import Corpus, RowHooks
 from fastmetrics.declaration.metric import REGISTRY, metric
 from fastmetrics.declaration.representations import Number, Raw
 from fastmetrics.metrics.abstention import PHRASES, Answers, Patterns, check_phrases, other_scripts
 from fastmetrics.metrics.lexical import exact_match, token_f1
-from fastmetrics.metrics.shared.decisions import (
+from fastmetrics.metrics.shared.answerability_flags import (
     KNOWN_ANSWERABILITY,
-    Decisions,
+    AnswerabilityAndScore,
+    AnswerabilityFlags,
     DecisionsIn,
-    Judged,
     JudgedIn,
     judged_by,
 )
 
-Decided = Annotated[Decisions, DecisionsIn()]
-Matched = Annotated[Judged, JudgedIn(exact_match.__name__)]
-Overlapping = Annotated[Judged, JudgedIn(token_f1.__name__)]
+Decided = Annotated[AnswerabilityFlags, DecisionsIn()]
+Matched = Annotated[AnswerabilityAndScore, JudgedIn(exact_match.__name__)]
+Overlapping = Annotated[AnswerabilityAndScore, JudgedIn(token_f1.__name__)]
 
 
 def _on(rows: Flags, happened: Flags) -> Floats:
@@ -39,7 +39,7 @@ def _on(rows: Flags, happened: Flags) -> Floats:
     bounds=(0, 1),
     better="higher",
     source="S1, abstain rate, over unanswerable questions",
-    rows=Rows(grouped=True, either=KNOWN_ANSWERABILITY),
+    rows=RowHooks(grouped=True, either=KNOWN_ANSWERABILITY),
     check=check_phrases,
     caution=other_scripts,
 )
@@ -68,7 +68,7 @@ def correct_abstention(
     bounds=(0, 1),
     better="lower",
     source="S1, abstain rate, over unanswerable questions",
-    rows=Rows(grouped=True, either=KNOWN_ANSWERABILITY),
+    rows=RowHooks(grouped=True, either=KNOWN_ANSWERABILITY),
     check=check_phrases,
     caution=other_scripts,
 )
@@ -95,7 +95,7 @@ def answered_unanswerable(
     bounds=(0, 1),
     better="lower",
     source="S1, answers to answerable questions that are wrong",
-    rows=Rows(grouped=True, either=judged_by(token_f1.__name__)),
+    rows=RowHooks(grouped=True, either=judged_by(token_f1.__name__)),
     check=check_phrases,
     caution=other_scripts,
 )
@@ -139,7 +139,7 @@ def answer_rate(answer: Answers, *, phrases: Patterns = PHRASES) -> Floats:
     bounds=(0, 1),
     better="higher",
     source="S1, exact match and abstain rate; SQuAD 2.0, exact",
-    rows=Rows(grouped=True, either=judged_by(exact_match.__name__)),
+    rows=RowHooks(grouped=True, either=judged_by(exact_match.__name__)),
     check=check_phrases,
     caution=other_scripts,
 )
@@ -204,7 +204,7 @@ def _finish_many(sums: Ints, **options: Any) -> Floats:
     bounds=(0, 1),
     better="higher",
     source="S1, abstain rate, judged by answerability",
-    rows=Rows(grouped=True, either=KNOWN_ANSWERABILITY),
+    rows=RowHooks(grouped=True, either=KNOWN_ANSWERABILITY),
     corpus=Corpus(finish=Formula(_finish, _finish_many)),
     check=check_phrases,
     caution=other_scripts,

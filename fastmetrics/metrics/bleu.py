@@ -15,7 +15,7 @@ from fastmetrics.core.arrays import Floats, Ints, Text, Tokens, text_of_strings
 from fastmetrics.declaration.batch import Batch
 from fastmetrics.declaration.cautions import Caution, one_word
 from fastmetrics.declaration.formula import Formula
-from fastmetrics.declaration.hooks import Corpus, Rows
+from fastmetrics.declaration.hooks import Corpus, RowHooks
 from fastmetrics.declaration.metric import metric
 from fastmetrics.declaration.representations import Options
 from fastmetrics.errors import OptionError
@@ -46,7 +46,7 @@ _ALIASES, _CUES = ("bleu4", "sentence_bleu"), ("sacrebleu",)
 
 
 @dataclass(frozen=True, eq=False)
-class Grouped:
+class ReferenceTokens:
     """The tokens of all references: row r has the texts ``groups[r]:groups[r + 1]``."""
 
     tokens: Tokens
@@ -68,17 +68,19 @@ class BleuIn:
 
 
 @dataclass(frozen=True)
-class GroupedIn:
+class ReferenceTokensIn:
     """Like ``BleuIn``, with all references of a row together."""
 
-    def of(self, batch: Batch, column: str, options: Options) -> Grouped:
+    def of(self, batch: Batch, column: str, options: Options) -> ReferenceTokens:
         """The column's tokens, grouped by row."""
         groups = batch.text(column).groups
-        return Grouped(BleuIn().of(batch, column, options), np.arange(batch.n_rows + 1) if groups is None else groups)
+        return ReferenceTokens(
+            BleuIn().of(batch, column, options), np.arange(batch.n_rows + 1) if groups is None else groups
+        )
 
 
 Bleu = Annotated[Tokens, BleuIn()]
-References = Annotated[Grouped, GroupedIn()]
+References = Annotated[ReferenceTokens, ReferenceTokensIn()]
 
 
 _UNSPACED = one_word("use tokenizer='zh' for Chinese or tokenizer='char' for any script, as in bleu(tokenizer='char')")
@@ -109,7 +111,7 @@ def _sacrebleu(tokenizer: str, **options: Any) -> Any:
         raise OptionError(f"bleu: tokenizer={tokenizer!r} needs more: {str(error).strip()}") from error
 
 
-def _closest(lengths: Ints, references: Grouped) -> Ints:
+def _closest(lengths: Ints, references: ReferenceTokens) -> Ints:
     """For each row, the reference length closest to the length of the answer; the smaller of two equally close ones."""
     sizes = references.tokens.counts
     owner = np.repeat(np.arange(len(lengths)), np.diff(references.groups))
@@ -129,7 +131,7 @@ def _totals(lengths: Ints, orders: int) -> Ints:
     better="higher",
     source="S2, BLEU; sacreBLEU 2.6",
     labels={"mean": "avg_bleu"},
-    rows=Rows(grouped=True),
+    rows=RowHooks(grouped=True),
     aliases=_ALIASES,
     cues=_CUES,
     caution=_caution,
@@ -269,7 +271,7 @@ def _finish_many(sums: Ints, **options: Any) -> Floats:
     bounds=(0, 100),
     better="higher",
     source="S2, BLEU; sacreBLEU 2.6",
-    rows=Rows(grouped=True),
+    rows=RowHooks(grouped=True),
     corpus=Corpus(finish=Formula(_finish, _finish_many)),
     cues=_CUES,
     caution=_caution,

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from fastmetrics.core.arrays import Flags, Floats, Ints
 from fastmetrics.declaration.batch import Batch
 from fastmetrics.declaration.cautions import Caution, written
-from fastmetrics.declaration.hooks import Rows
+from fastmetrics.declaration.hooks import RowHooks
 from fastmetrics.declaration.metric import metric
 from fastmetrics.declaration.representations import Options, Raw
 from fastmetrics.kernels.text.scripts import FOREIGN
@@ -98,7 +98,7 @@ def _caution(options: Options) -> Caution | None:
     better="higher",
     source=SOURCE,
     check=check_phrases,
-    rows=Rows(prepare=prepare),
+    rows=RowHooks(prepare=prepare),
     usual=False,
     caution=_caution,
     cues=["citation_accuracy"],
@@ -142,7 +142,7 @@ def citation_precision(
     better="higher",
     source=SOURCE,
     check=check_phrases,
-    rows=Rows(prepare=prepare),
+    rows=RowHooks(prepare=prepare),
     usual=False,
     caution=_caution,
 )

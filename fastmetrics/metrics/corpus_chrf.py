@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from fastmetrics.core.arrays import Floats, Ints
 from fastmetrics.declaration.batch import Batch
 from fastmetrics.declaration.formula import Formula
-from fastmetrics.declaration.hooks import Corpus, Rows
+from fastmetrics.declaration.hooks import Corpus, RowHooks
 from fastmetrics.declaration.metric import metric
 from fastmetrics.declaration.representations import Options
 from fastmetrics.kernels.stats.corpus_formulas import chrf_scores
@@ -34,7 +34,7 @@ from fastmetrics.metrics.chrf import (
 
 
 @dataclass(frozen=True, eq=False)
-class Grouped:
+class ReferenceCharacters:
     """The characters and words of all references: row r has the texts ``groups[r]:groups[r + 1]``."""
 
     spelled: Spelled
@@ -42,18 +42,18 @@ class Grouped:
 
 
 @dataclass(frozen=True)
-class GroupedIn:
+class ReferenceCharactersIn:
     """Like ``SpelledIn``, with all references of a row together."""
 
-    def of(self, batch: Batch, column: str, options: Options) -> Grouped:
+    def of(self, batch: Batch, column: str, options: Options) -> ReferenceCharacters:
         """The column's characters and words, grouped by row."""
         groups = batch.text(column).groups
-        return Grouped(
+        return ReferenceCharacters(
             SpelledIn().of(batch, column, options), np.arange(batch.n_rows + 1) if groups is None else groups
         )
 
 
-References = Annotated[Grouped, GroupedIn()]
+References = Annotated[ReferenceCharacters, ReferenceCharactersIn()]
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,9 @@ def _finish(sums: Sequence[int], **options: Any) -> ChrfScore:
     return ChrfScore(score, ngrams[0::3], ngrams[1::3], ngrams[2::3], name, str(scorer.get_signature()))
 
 
-def _counts(answer: Spelled, reference: Grouped, char_order: int, word_order: int, beta: float, smoothed: bool) -> Ints:
+def _counts(
+    answer: Spelled, reference: ReferenceCharacters, char_order: int, word_order: int, beta: float, smoothed: bool
+) -> Ints:
     """The counts of each row with its reference of highest chrF (the first of equals)."""
     sizes = np.diff(reference.groups)
     owner = np.repeat(np.arange(len(sizes)), sizes)
@@ -132,7 +134,7 @@ def _counts(answer: Spelled, reference: Grouped, char_order: int, word_order: in
     better="higher",
     source="S2, chrF; sacreBLEU 2.6",
     check=check_orders,
-    rows=Rows(grouped=True),
+    rows=RowHooks(grouped=True),
     corpus=Corpus(finish=Formula(_finish, _finish_many)),
 )
 def corpus_chrf(
@@ -167,7 +169,7 @@ def corpus_chrf(
     source="S2, chrF++; sacreBLEU 2.6",
     check=check_orders,
     aliases=["corpus_chrf_plus_plus"],
-    rows=Rows(grouped=True),
+    rows=RowHooks(grouped=True),
     corpus=Corpus(finish=Formula(_finish, _finish_many)),
 )
 def corpus_chrf_plus_plus(

@@ -16,11 +16,12 @@ from fastmetrics.core.columns import as_array
 from fastmetrics.core.plain_layouts import decoded
 from fastmetrics.declaration.batch import Batch
 from fastmetrics.declaration.cautions import Caution
-from fastmetrics.declaration.hooks import Rows
+from fastmetrics.declaration.hooks import RowHooks
 from fastmetrics.declaration.metric import REGISTRY, metric
 from fastmetrics.declaration.representations import Number, Options, Raw
 from fastmetrics.errors import ColumnError
 from fastmetrics.metrics.abstention import PHRASES, Citation, Patterns, Refusals, RefusalsIn, check_phrases
+from fastmetrics.metrics.shared.answerability_flags import answerable
 from fastmetrics.metrics.shared.cited_support import (
     PATTERN,
     REASONS,
@@ -34,7 +35,6 @@ from fastmetrics.metrics.shared.cited_support import (
     strings_of,
     support,
 )
-from fastmetrics.metrics.shared.decisions import answerable
 from fastmetrics.metrics.shared.document_ids import Ids, with_numbers
 from fastmetrics.metrics.shared.pair_counts import divide
 
@@ -177,7 +177,7 @@ def _caution(options: Options) -> Caution:
     source="S1, overlap",
     labels={"mean": "final_o"},
     check=check_phrases,
-    rows=Rows(prepare=prepare),
+    rows=RowHooks(prepare=prepare),
     usual=False,
     caution=_caution,
     cues=["groundedness"],
@@ -216,7 +216,7 @@ def grounding_overlap(
     source="S1, faithfulness (fallback)",
     labels={"mean": "final_f"},
     check=check_phrases,
-    rows=Rows(prepare=prepare),
+    rows=RowHooks(prepare=prepare),
     usual=False,
     caution=_caution,
     cues={

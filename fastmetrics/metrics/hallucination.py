@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from fastmetrics.core.allowed_values import MOST, Real, Texts, Whole
+from fastmetrics.core.allowed_values import MOST, LimitedTexts, Real, Whole
 from fastmetrics.core.arrays import Floats, Tokens
 from fastmetrics.declaration.batch import Batch
 from fastmetrics.declaration.cautions import Caution, english_and_russian_words, unspaced
@@ -19,7 +19,7 @@ from fastmetrics.metrics.shared.anchors import TRIPLES, WORDS, ClaimSource, Pass
 from fastmetrics.metrics.shared.pair_counts import divide, sets
 from fastmetrics.text.word_roles import STOP_WORDS
 
-StopWords = Annotated[tuple[str, ...], Texts(what="words"), "words that say nothing of their own"]
+StopWords = Annotated[tuple[str, ...], LimitedTexts(what="words"), "words that say nothing of their own"]
 Window = Annotated[int, Whole(0, MOST), "the largest distance of the words of a claim in its context, in words"]
 Share = Annotated[float, Real(0.0, 1.0)]
 

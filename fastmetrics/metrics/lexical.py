@@ -7,7 +7,7 @@ from typing import Annotated
 
 import numpy as np
 
-from fastmetrics.core.allowed_values import Choice, Texts
+from fastmetrics.core.allowed_values import Choice, LimitedTexts
 from fastmetrics.core.arrays import Bytes, Floats, Ints, Tokens, Uint64s, well_formed
 from fastmetrics.declaration.batch import Batch
 from fastmetrics.declaration.cautions import Caution, english_words, unspaced
@@ -30,7 +30,7 @@ MARKERS = (
 )
 """The politeness markers of S0, the default of ``politeness``."""
 
-Markers = Annotated[tuple[str, ...], Texts(10_000, "markers"), "words and phrases that count as polite"]
+Markers = Annotated[tuple[str, ...], LimitedTexts(10_000, "markers"), "words and phrases that count as polite"]
 
 
 _F1 = ("f1", "f1_score", "qa_f1", "word_f1", "avg_f1")

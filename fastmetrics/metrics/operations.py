@@ -11,7 +11,7 @@ from fastmetrics.core.arrays import Flags, Floats
 from fastmetrics.core.columns import as_array, codes_of
 from fastmetrics.declaration.batch import Batch
 from fastmetrics.declaration.either import Either
-from fastmetrics.declaration.hooks import Rows
+from fastmetrics.declaration.hooks import RowHooks
 from fastmetrics.declaration.metric import REGISTRY, metric
 from fastmetrics.declaration.representations import Number, Options
 from fastmetrics.errors import ColumnError
@@ -78,7 +78,7 @@ _TOTALS = (("total_tokens",), ("prompt_tokens", "completion_tokens"))
     source="S1, total tokens",
     labels={"mean": "Avg Total Tokens"},
     cues=["tokens"],
-    rows=Rows(either=Either(_TOTALS, _counted)),
+    rows=RowHooks(either=Either(_TOTALS, _counted)),
 )
 def total_tokens(
     total_tokens: Number = None,  # type: ignore[assignment]

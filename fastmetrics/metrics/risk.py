@@ -8,17 +8,17 @@ from typing import Annotated
 
 import numpy as np
 
-from fastmetrics.core.allowed_values import Text
+from fastmetrics.core.allowed_values import LimitedText
 from fastmetrics.core.arrays import Floats, Ints
 from fastmetrics.declaration import spec
-from fastmetrics.declaration.hooks import Corpus, Rows
+from fastmetrics.declaration.hooks import Corpus, RowHooks
 from fastmetrics.declaration.metric import REGISTRY, SPELLINGS, metric
 from fastmetrics.declaration.representations import Number, Options, Raw
 from fastmetrics.errors import FastmetricsError, OptionError, UnknownNameError
 from fastmetrics.stats.risk_coverage import Pairs, risks
 from fastmetrics.stats.sums.exact_sums import State
 
-Quality = Annotated[str, Text(1_000, "the name of a metric"), "the metric that says how right an answer is"]
+Quality = Annotated[str, LimitedText(1_000, "the name of a metric"), "the metric that says how right an answer is"]
 
 
 @metric(bounds=(-np.inf, np.inf), better=None, source="S1, uncertainty gate", usual=False)
@@ -80,7 +80,7 @@ def _over(options: Options) -> tuple[str, str]:
     bounds=(0, 1),
     better="lower",
     source="S1, uncertainty gate; Geifman, Uziel and El-Yaniv 2019, AURC",
-    rows=Rows(grouped=True),
+    rows=RowHooks(grouped=True),
     corpus=Corpus(finish=_finish, over=_over),
     check=_check,
 )

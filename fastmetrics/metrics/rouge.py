@@ -14,7 +14,7 @@ from fastmetrics.core.arrays import Floats, Ids, Ints, Tokens
 from fastmetrics.core.memo import Memo
 from fastmetrics.declaration.batch import Batch
 from fastmetrics.declaration.cautions import Caution, no_word
-from fastmetrics.declaration.hooks import Rows
+from fastmetrics.declaration.hooks import RowHooks
 from fastmetrics.declaration.metric import metric
 from fastmetrics.declaration.representations import Options
 from fastmetrics.errors import OptionError
@@ -31,7 +31,7 @@ PARTS = ("precision", "recall", "f1")
 
 
 @dataclass(frozen=True, eq=False)
-class Summary:
+class SummaryTokens:
     """Tokens of whole texts, and of their lines: text t has the lines ``firsts[t]:lasts[t]``."""
 
     tokens: Tokens
@@ -40,9 +40,9 @@ class Summary:
     lasts: Ints
     memo: Memo = field(default_factory=Memo, repr=False)
 
-    def take(self, rows: Ints) -> Summary:
+    def take(self, rows: Ints) -> SummaryTokens:
         """The texts ``rows``, which may repeat."""
-        return Summary(self.tokens.take(rows), self.lines, self.firsts[rows], self.lasts[rows])
+        return SummaryTokens(self.tokens.take(rows), self.lines, self.firsts[rows], self.lasts[rows])
 
 
 @dataclass(frozen=True)
@@ -62,29 +62,29 @@ class SummaryIn:
 
     convention: str = "rouge"
 
-    def of(self, batch: Batch, column: str, options: Options) -> Summary:
+    def of(self, batch: Batch, column: str, options: Options) -> SummaryTokens:
         """The column's tokens and those of its lines, which are split only if there are several."""
         name = _convention(options)
         return batch.remember(("summary", column, name), lambda: _summary(batch, column, name))
 
 
 Rouge = Annotated[Tokens, RougeIn()]
-RougeLines = Annotated[Summary, SummaryIn()]
+RougeLines = Annotated[SummaryTokens, SummaryIn()]
 
 
 def _convention(options: Options) -> str:
     return "rouge_stem" if options["stemmer"] else options["tokenizer"]
 
 
-def _summary(batch: Batch, column: str, name: str) -> Summary:
+def _summary(batch: Batch, column: str, name: str) -> SummaryTokens:
     text, tokens = batch.text(column), batch.tokens(column, name)
     first, last = text.starts.min(initial=len(text.data)), text.stops.max(initial=0)
     if not np.any(text.data[first:last] == ord("\n")):
         rows = np.arange(len(tokens))
-        return Summary(tokens, tokens, rows, rows + 1)
+        return SummaryTokens(tokens, tokens, rows, rows + 1)
     cut = lines(text)
     assert cut.groups is not None
-    return Summary(tokens, batch.vocabulary(name).tokenize(cut), cut.groups[:-1], cut.groups[1:])
+    return SummaryTokens(tokens, batch.vocabulary(name).tokenize(cut), cut.groups[:-1], cut.groups[1:])
 
 
 def _check(stemmer: bool, tokenizer: str) -> None:
@@ -112,7 +112,7 @@ def _count(kind: str, answer: Any, reference: Any) -> tuple[Ints, Ints, Ints]:
     return hits, np.maximum(answer.counts - (n - 1), 0), np.maximum(reference.counts - (n - 1), 0)
 
 
-def _union(answer: Summary, reference: Summary) -> Ints:
+def _union(answer: SummaryTokens, reference: SummaryTokens) -> Ints:
     """Words of the reference's lines in common order with any line of the answer."""
     hits = lcs(answer.tokens, reference.tokens)
     several = np.flatnonzero((answer.lasts - answer.firsts > 1) | (reference.lasts - reference.firsts > 1))
@@ -124,7 +124,7 @@ def _union(answer: Summary, reference: Summary) -> Ints:
     return hits
 
 
-def _texts(summary: Summary) -> Texts:
+def _texts(summary: SummaryTokens) -> Texts:
     lines = summary.lines
     numbers = lines.memo.of("numbers", (), lambda: _numbers(lines))
     return Texts(lines.ids, lines.starts, lines.stops, numbers, summary.firsts, summary.lasts)
@@ -208,7 +208,7 @@ def _declare(kind: str, part: str) -> Callable[..., Floats]:
         source=f"S2, ROUGE-{kind}; rouge-score 0.1.2",
         labels={"mean": f"avg_rouge{kind}_f"} if part == "f1" and kind in ("1", "2", "L") else None,
         check=_check,
-        rows=Rows(best_by=None if part == "f1" else f1),
+        rows=RowHooks(best_by=None if part == "f1" else f1),
         usual=kind in ("1", "2", "L", "Lsum"),
         caution=_caution,
         cues=[f"rouge{kind}", *(["rouge"] if kind in ("1", "2", "L") else [])] if part == "f1" else [],

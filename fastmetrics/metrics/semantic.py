@@ -31,10 +31,10 @@ class VectorsIn:
 
     def of(self, batch: Batch, column: str, options: Options) -> Vectors:
         """The column's vectors."""
-        return batch.remember(("vectors", column), lambda: _read(batch.columns[column], column))
+        return batch.remember(("vectors", column), lambda: _vectors_of(batch.columns[column], column))
 
 
-def _read(column: pa.Array, name: str) -> Vectors:
+def _vectors_of(column: pa.Array, name: str) -> Vectors:
     """The vectors of a column; if all are null, so that their length is unknown, one NaN per row."""
     column = decoded(column)
     if is_list(column.type) and is_list(column.type.value_type):

@@ -12,7 +12,7 @@ from fastmetrics.core.allowed_values import Choice
 from fastmetrics.core.arrays import Floats
 from fastmetrics.declaration.batch import Batch
 from fastmetrics.declaration.cautions import unspaced
-from fastmetrics.declaration.hooks import Rows
+from fastmetrics.declaration.hooks import RowHooks
 from fastmetrics.declaration.metric import metric
 from fastmetrics.declaration.representations import Squad
 from fastmetrics.metrics.shared.pair_counts import divide, harmonic, same, shared
@@ -45,7 +45,7 @@ def _with_references(batch: Batch) -> Batch:
     return Batch({**batch.columns, "reference": references})
 
 
-@metric(bounds=(0, 1), better="higher", source=_SOURCE, rows=Rows(prepare=_answerless), cues=["em", "squad"])
+@metric(bounds=(0, 1), better="higher", source=_SOURCE, rows=RowHooks(prepare=_answerless), cues=["em", "squad"])
 def squad_em(answer: Squad, reference: Squad, *, version: Version = 1) -> Floats:
     """SQuAD's exact match: 1 if answer and reference are equal after the official normalisation.
 
@@ -64,7 +64,7 @@ def squad_em(answer: Squad, reference: Squad, *, version: Version = 1) -> Floats
     bounds=(0, 1),
     better="higher",
     source=_SOURCE,
-    rows=Rows(prepare=_answerless),
+    rows=RowHooks(prepare=_answerless),
     cues=["f1", "f1_score", "qa_f1", "squad"],
     caution=unspaced,
 )

@@ -15,7 +15,7 @@ from fastmetrics.core.allowed_values import Choice
 from fastmetrics.core.arrays import Flags, Floats, Tokens
 from fastmetrics.declaration.batch import Batch
 from fastmetrics.declaration.cautions import unspaced
-from fastmetrics.declaration.hooks import Rows
+from fastmetrics.declaration.hooks import RowHooks
 from fastmetrics.declaration.metric import metric
 from fastmetrics.declaration.representations import Options
 from fastmetrics.errors import OptionError
@@ -33,7 +33,7 @@ _CONVENTION = "words"
 
 
 @dataclass(frozen=True, eq=False)
-class Corpus:
+class DocumentFrequencies:
     """The document frequency of each word in ``n_documents`` texts, from which the idf is computed."""
 
     n_documents: int
@@ -65,7 +65,7 @@ class WeighedIn:
         idf, tokens = options["idf"], batch.tokens(column, _CONVENTION)
         vocabulary = batch.vocabulary(_CONVENTION)
         keep = _grown(vocabulary, "longer than one", _longer_than_one)
-        if not isinstance(idf, Corpus):
+        if not isinstance(idf, DocumentFrequencies):
             return Weighed(tokens, keep, None)
         return Weighed(tokens, keep, _grown(vocabulary, idf, lambda words, first: _squares(words, first, idf)))
 
@@ -90,7 +90,7 @@ def _longer_than_one(vocabulary: Vocabulary, first: int) -> Flags:
     return vocabulary.arrays.lengths[first:last] > character
 
 
-def _squares(vocabulary: Vocabulary, first: int, corpus: Corpus) -> Floats:
+def _squares(vocabulary: Vocabulary, first: int, corpus: DocumentFrequencies) -> Floats:
     idf = np.array([corpus.idf(word) for word in vocabulary.words(first)], np.float64)
     return np.where(_longer_than_one(vocabulary, first), idf * idf, 0.0)
 
@@ -108,14 +108,14 @@ def fit_idf(batches: Iterable[Batch], options: Options) -> dict[str, Any]:
         documents = sum(count_documents(t.ids, t.starts, t.stops, len(words)) for t in columns)
         counts.update({word: count for word, count in zip(words, np.asarray(documents).tolist(), strict=True) if count})
     digest = hashlib.blake2b(repr(sorted(counts.items())).encode(), digest_size=8).hexdigest()
-    return {**options, "idf": Corpus(n_documents, dict(counts), digest)}
+    return {**options, "idf": DocumentFrequencies(n_documents, dict(counts), digest)}
 
 
 @metric(
     bounds=(0, 1),
     better="higher",
     source="S3, relevance score",
-    rows=Rows(fit=fit_idf),
+    rows=RowHooks(fit=fit_idf),
     cues=["cosine", "tfidf"],
     caution=unspaced,
 )

@@ -11,7 +11,7 @@ import numpy as np
 from fastmetrics.core.arrays import Floats, Tokens
 from fastmetrics.declaration.batch import Batch
 from fastmetrics.declaration.cautions import unspaced
-from fastmetrics.declaration.hooks import Rows
+from fastmetrics.declaration.hooks import RowHooks
 from fastmetrics.declaration.metric import metric
 from fastmetrics.errors import OptionError
 from fastmetrics.metrics.hallucination import (
@@ -55,7 +55,7 @@ Questions = Annotated[QuestionWords, AskedIn()]
 
 
 @dataclass(frozen=True, eq=False)
-class Answered:
+class WeighedAnswer:
     """An answer's words, with their positions."""
 
     weighed: Weighed
@@ -68,19 +68,19 @@ class AnsweredIn:
 
     convention: str = "words"
 
-    def of(self, batch: Batch, column: str, options: Mapping[str, Any]) -> Answered:
+    def of(self, batch: Batch, column: str, options: Mapping[str, Any]) -> WeighedAnswer:
         """The column's answers."""
-        return Answered(WeighedIn().of(batch, column, {"idf": "pair"}), PassageIn().of(batch, column, options))
+        return WeighedAnswer(WeighedIn().of(batch, column, {"idf": "pair"}), PassageIn().of(batch, column, options))
 
 
-Answers = Annotated[Answered, AnsweredIn()]
+Answers = Annotated[WeighedAnswer, AnsweredIn()]
 
 
 @metric(
     bounds=(0, 1),
     better="higher",
     source="S3, relevance score",
-    rows=Rows(fit=fit_idf),
+    rows=RowHooks(fit=fit_idf),
     caution=unspaced,
     aliases=["relevance"],
     cues={

@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from fastmetrics.core.allowed_values import Text, option
+from fastmetrics.core.allowed_values import LimitedText, option
 from fastmetrics.core.input_columns import is_id
 from fastmetrics.core.judged_names import PREFIX
 from fastmetrics.declaration.metric import Metric
@@ -36,7 +36,7 @@ def own_name(metric: Metric, name: Any) -> str:
 
     Raises ``OptionError`` for a name that a rule, a list of metrics or a file could misread.
     """
-    text: str = option(metric.name, "name", name, Text(_LONGEST, "a name"))
+    text: str = option(metric.name, "name", name, LimitedText(_LONGEST, "a name"))
     if not _OWN.fullmatch(text) or is_id(text) or text.startswith(PREFIX):
         raise OptionError(
             f"{metric.name}: option 'name' expects letters, digits, '_', '-' and '+', beginning with a letter, and not "

@@ -21,7 +21,7 @@ _MANY_ROWS = 100_000
 
 
 @dataclass(frozen=True)
-class Difference:
+class DifferenceLine:
     """A metric of two systems: its figures as text, its interpretation, and the position of its interval."""
 
     metric: str
@@ -39,7 +39,7 @@ class Against:
     """The contents of the comparison page."""
 
     systems: Sequence[str]
-    differences: Sequence[Difference]
+    differences: Sequence[DifferenceLine]
     rankings: Sequence[Grid]
     heat: HeatMap | None
     notes: Sequence[str]
@@ -73,7 +73,7 @@ def _letters(ranking: Any) -> Grid:
     return Grid((visible(ranking.metric), "mean", "group"), list(cells))
 
 
-def _difference(comparison: Comparison, difference: Any) -> Difference:
+def _difference(comparison: Comparison, difference: Any) -> DifferenceLine:
     verdict = comparison.verdict(difference)
     won = "–" if difference.wins is None else f"{difference.wins:,} / {difference.ties:,} / {difference.losses:,}"
     cells = (
@@ -100,4 +100,4 @@ def _difference(comparison: Comparison, difference: Any) -> Difference:
         drawn = (low, middle, high)
     seen = "same" if verdict == "–" else turn(comparison.better[difference.metric], difference.delta)
     pair = f"{visible(difference.baseline)} → {visible(difference.other)}" if len(comparison.systems) > 2 else ""
-    return Difference(visible(difference.metric), pair, cells, verdict, seen, drawn)
+    return DifferenceLine(visible(difference.metric), pair, cells, verdict, seen, drawn)

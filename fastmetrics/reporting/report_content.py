@@ -57,7 +57,7 @@ class ReportContent:
 
 def report_content(scores: Any, options: ReportOptions) -> ReportContent:
     """Collect the contents of one report."""
-    read = _read(scores, options)
+    read = _runs_of(scores, options)
     names, base, summary = read.names, read.base, read.summary
     drawn = histograms(read.main, metrics=names) if names else {}
     spread = _spread(read.main, names[:_CORRELATED])
@@ -117,7 +117,7 @@ def report_content(scores: Any, options: ReportOptions) -> ReportContent:
 
 
 @dataclass(frozen=True)
-class _Read:
+class _Runs:
     """The score files of a report: the runs as opened, the baseline, and all systems with their scores in memory."""
 
     opened: Sequence[ScoreRun]
@@ -138,7 +138,7 @@ class _Read:
         return self.summaries[self.opened[0].name]
 
 
-def _read(scores: Any, options: ReportOptions) -> _Read:
+def _runs_of(scores: Any, options: ReportOptions) -> _Runs:
     """Read the score files of a report and of its baseline."""
     opened = open_runs(scores, least=1)
     base = None if options.baseline is None else open_run(options.baseline)
@@ -150,7 +150,7 @@ def _read(scores: Any, options: ReportOptions) -> _Read:
     runs = ([base] if base else []) + opened
     systems, merged = fewer_segments([_with_columns(run, options) for run in runs], options.by)
     names = [name for name in systems[1 if base else 0].scores if name not in options.by]
-    return _Read(opened, base, summaries, systems, names, merged)
+    return _Runs(opened, base, summaries, systems, names, merged)
 
 
 @dataclass(frozen=True)
@@ -180,7 +180,7 @@ def _shown_rows(
 
 
 def _sections(
-    read: _Read, everyone: PairedRows, options: ReportOptions, counters: Mapping[str, Counter], charts: Charts
+    read: _Runs, everyone: PairedRows, options: ReportOptions, counters: Mapping[str, Counter], charts: Charts
 ) -> dict[str, Any]:
     """The contents of the sections that only some reports have, by name; empty ones are left out of the page."""
     base = None if read.base is None else read.summaries[read.base.name]
@@ -221,7 +221,7 @@ def _means(run: ScoreRun, names: Sequence[str], options: ReportOptions) -> Any:
     return replace(summaries[0], means=Records.of(MeanInterval, means))
 
 
-def _primary(read: _Read) -> Any:
+def _primary(read: _Runs) -> Any:
     try:
         table = primary_of(read.summaries, [*([] if read.base is None else [read.base]), *read.opened])
     except ColumnError:  # no column is a primary score

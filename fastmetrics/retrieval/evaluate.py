@@ -26,14 +26,14 @@ from fastmetrics.retrieval.ids import frozen, offsets, spans, take_ids, text_ids
 from fastmetrics.retrieval.judgements import Judgements, judgements
 from fastmetrics.retrieval.measures import Measure
 from fastmetrics.retrieval.measures import measures as parse_measures
-from fastmetrics.retrieval.query_blocks import Block, grouped, regrouped
+from fastmetrics.retrieval.query_blocks import QueryBlock, grouped, regrouped
 from fastmetrics.retrieval.rank_result import RankResult, Settings, described
 from fastmetrics.retrieval.rankings import Judged, Rankings, judge
 from fastmetrics.tables.rankings.ranking_rows import Triples
 
 
 @dataclass(frozen=True)
-class Plan:
+class RankPlan:
     """The settings of the evaluation of every block."""
 
     judged: Judgements
@@ -68,7 +68,7 @@ def evaluated_run(
     """The result of one run in any form; ``settings`` are checked."""
     rows = Triples(run, "score")
     judged = judgements(qrels, settings.duplicates)
-    plan = Plan(
+    plan = RankPlan(
         judged, parse_measures(measures), settings.relevance_level, settings.duplicates, settings.depth, rows.name
     )
     try:
@@ -78,12 +78,12 @@ def evaluated_run(
     return _result(results, plan, settings)
 
 
-def _evaluate(blocks: Iterable[Block], plan: Plan, workers: int) -> _Results:
+def _evaluate(blocks: Iterable[QueryBlock], plan: RankPlan, workers: int) -> _Results:
     """Score blocks in ``workers`` threads while the next blocks are read."""
     count = len(plan.judged)
     results = _Results(np.full((len(plan.measures), count), np.nan), np.zeros(count, np.bool_))
 
-    def score(block: Block) -> tuple[Ints, Floats, int]:
+    def score(block: QueryBlock) -> tuple[Ints, Floats, int]:
         return block.places, *_score(block, plan)
 
     for places, values, repeated in ordered(score, _seen_once(blocks, results), workers):
@@ -96,7 +96,7 @@ def _collect(results: _Results, places: Ints, values: Floats, repeated: int) -> 
     results.n_duplicates += repeated
 
 
-def _seen_once(blocks: Iterable[Block], results: _Results) -> Iterator[Block]:
+def _seen_once(blocks: Iterable[QueryBlock], results: _Results) -> Iterator[QueryBlock]:
     """The blocks; raises if a query occurs in two of them."""
     for block in blocks:
         places = block.places[block.places >= 0]
@@ -110,16 +110,16 @@ def _seen_once(blocks: Iterable[Block], results: _Results) -> Iterator[Block]:
 class Interned(NamedTuple):
     """A block with documents as ids."""
 
-    block: Block
+    block: QueryBlock
     ids: Ids
 
 
-def interned(block: Block) -> Interned:
+def interned(block: QueryBlock) -> Interned:
     """The block with its documents hashed."""
     return Interned(block, text_ids(block.docs))
 
 
-def evaluated(read: Interned, plan: Plan) -> tuple[Floats, int]:
+def evaluated(read: Interned, plan: RankPlan) -> tuple[Floats, int]:
     """One row per measure, one column per query of the block; and the number of documents listed again."""
     block, ids = read
     again = id_kernels.repeats(ids, block.starts)
@@ -140,7 +140,7 @@ def evaluated(read: Interned, plan: Plan) -> tuple[Floats, int]:
     return np.array([measure(judged, level=plan.level) for measure in plan.measures]), repeated
 
 
-def _judged(block: Block, ids: Ids, plan: Plan, *, in_order: bool) -> Judged:
+def _judged(block: QueryBlock, ids: Ids, plan: RankPlan, *, in_order: bool) -> Judged:
     """The block's grades in rank order; ``in_order`` looks them up in that order, as duplicates require."""
     starts, everyone = block.starts, np.ones(block.starts.size - 1, np.bool_)
     scores, docs = block.scores, ids
@@ -153,17 +153,17 @@ def _judged(block: Block, ids: Ids, plan: Plan, *, in_order: bool) -> Judged:
     return Judged(ranked, starts, judged.ideal, judged.ideal_starts)
 
 
-def _score(block: Block, plan: Plan) -> tuple[Floats, int]:
+def _score(block: QueryBlock, plan: RankPlan) -> tuple[Floats, int]:
     return evaluated(interned(block), plan)
 
 
-def _result(results: _Results, plan: Plan, settings: Settings) -> RankResult:
+def _result(results: _Results, plan: RankPlan, settings: Settings) -> RankResult:
     absent = np.flatnonzero(~results.seen)
     skip = settings.missing == "skip"
     if absent.size and not skip:
         sizes = offsets(np.zeros(absent.size, np.int64))
         names = plan.judged.queries.take(pa.array(absent))
-        empty = Block(absent, pa.array([], pa.large_string()), frozen(np.zeros(0)), sizes, names)
+        empty = QueryBlock(absent, pa.array([], pa.large_string()), frozen(np.zeros(0)), sizes, names)
         values, repeated = _score(empty, plan)
         _collect(results, absent, np.nan_to_num(values), repeated)
     scored = results.seen | (not skip)

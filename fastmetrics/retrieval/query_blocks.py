@@ -16,7 +16,7 @@ from fastmetrics.retrieval.judgements import Judgements
 from fastmetrics.tables.rankings.ranking_rows import Triples
 
 
-class Block(NamedTuple):
+class QueryBlock(NamedTuple):
     """Whole queries of a run: query i has the documents and scores ``starts[i]:starts[i + 1]``, in any order."""
 
     places: Ints
@@ -26,7 +26,7 @@ class Block(NamedTuple):
     names: pa.Array
 
 
-def grouped(rows: Triples, judged: Judgements) -> Iterator[Block]:
+def grouped(rows: Triples, judged: Judgements) -> Iterator[QueryBlock]:
     """Blocks of whole queries of a run whose rows are grouped by query."""
     pending: list[pa.RecordBatch] = []
     for batch in rows.batches():
@@ -57,14 +57,14 @@ def _edges(query: pa.Array) -> Ints:
     return np.flatnonzero(changed.to_numpy(zero_copy_only=False)) + 1
 
 
-def _block(parts: list[pa.RecordBatch], starts: Ints, judged: Judgements) -> Block:
+def _block(parts: list[pa.RecordBatch], starts: Ints, judged: Judgements) -> QueryBlock:
     names = parts[0]["query"].take(pa.array(starts[:-1])).cast(pa.large_string())
     docs = pa.concat_arrays([part["doc"] for part in parts]) if len(parts) > 1 else parts[0]["doc"]
     scores = np.concatenate([part["value"].to_numpy() for part in parts])
-    return Block(judged.places(names), docs, frozen(scores), starts, names)
+    return QueryBlock(judged.places(names), docs, frozen(scores), starts, names)
 
 
-def regrouped(rows: Triples, judged: Judgements) -> Iterator[Block]:
+def regrouped(rows: Triples, judged: Judgements) -> Iterator[QueryBlock]:
     """Blocks of whole queries of any run: the judged queries in their order, then the names of unjudged ones."""
     counts = np.zeros(len(judged), np.int64)
     for batch in rows.batches():
@@ -79,7 +79,7 @@ def regrouped(rows: Triples, judged: Judgements) -> Iterator[Block]:
         first = last
 
 
-def _gathered(rows: Triples, judged: Judgements, counts: Ints, first: int, last: int) -> Iterator[Block]:
+def _gathered(rows: Triples, judged: Judgements, counts: Ints, first: int, last: int) -> Iterator[QueryBlock]:
     """Blocks of the queries at positions ``first:last``, from one pass over the run."""
     codes: list[Ints] = []
     docs: list[pa.Array] = []
@@ -102,10 +102,12 @@ def _gathered(rows: Triples, judged: Judgements, counts: Ints, first: int, last:
         picked = order[starts[some[0]] : starts[some[-1] + 1]]
         names = judged.queries.take(pa.array(some + first))
         sizes = offsets(counts[first:last][some])
-        yield Block(some + first, every_doc.take(pa.array(picked)), frozen(every_score[picked]), sizes, names)
+        yield QueryBlock(some + first, every_doc.take(pa.array(picked)), frozen(every_score[picked]), sizes, names)
         present = present[some.size :]
 
 
-def _empty_block(names: pa.Array, judged: Judgements) -> Block:
+def _empty_block(names: pa.Array, judged: Judgements) -> QueryBlock:
     none = pa.array([], pa.large_string())
-    return Block(np.full(len(names), -1), none, frozen(np.zeros(0)), offsets(np.zeros(len(names), np.int64)), names)
+    return QueryBlock(
+        np.full(len(names), -1), none, frozen(np.zeros(0)), offsets(np.zeros(len(names), np.int64)), names
+    )

@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from fastmetrics.core.allowed_values import Optional, Text, argument
+from fastmetrics.core.allowed_values import LimitedText, Optional, argument
 from fastmetrics.core.corpus_counts import BatchSums
 from fastmetrics.core.frames import with_index
 from fastmetrics.core.score_metadata import RowCounts, ScoreMetadata
@@ -139,7 +139,7 @@ def score(
     chosen = metrics, columns, schema, keep, suites, embedder, cache, no_relevant, lists
     files = files or FileSettings()
     options = RunOptions(files, resume, overwrite, progress)
-    run_name = argument("name", name, Optional(Text(200, "a name")))
+    run_name = argument("name", name, Optional(LimitedText(200, "a name")))
     if output is None:
         check_without_output(options, engine=None if engine == "local" else engine, name=name, times=times or None)
     if _is_distributed(table):

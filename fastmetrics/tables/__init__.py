@@ -1,23 +1,23 @@
 """Reading and writing data files as record batches; no other package opens data files.
 
-Reading: :func:`open_source` opens any files, local or in a store (``s3://``), as one :class:`Source`; :func:`cut`
+Reading: :func:`open_source` opens any files, local or in a store (``s3://``), as one :class:`FileSource`; :func:`cut`
 splits its rows into batches and parts.  Writing: :class:`Output` is an atomic file or folder; its :class:`WorkFolder`
 stores finished parts, so that a killed run can be resumed.
 """
 
 from fastmetrics.tables.chunks import Chunk, Limits, Place, Reject, Span, cut
 from fastmetrics.tables.column_conversion import Selection
-from fastmetrics.tables.file_source import Source, open_source
+from fastmetrics.tables.file_source import FileSource, open_source
 from fastmetrics.tables.output.output import Output, read_metadata
 
 __all__ = [
     "Chunk",
+    "FileSource",
     "Limits",
     "Output",
     "Place",
     "Reject",
     "Selection",
-    "Source",
     "Span",
     "cut",
     "open_source",

@@ -25,7 +25,7 @@ from fastmetrics.tables.remote.files import side_by_side
 from fastmetrics.tables.retry import patient
 
 
-class Source:
+class FileSource:
     """An opened input: ``schema`` of all columns, ``rows`` if the files store it, ``nbytes`` on disk."""
 
     def __init__(self, readers: Sequence[Reader]) -> None:
@@ -176,11 +176,11 @@ class Source:
             ends = (stop.row,) if stop is not None and stop.file == number else ()
             # Columns from folder names (key=value) are not read from the files.
             within = selection.without(reader.file.keys) if reader.file.keys else selection
-            read = self._read(reader, within, number, threads, *ends)
+            read = self._watched_reader(reader, within, number, threads, *ends)
             yield from patient(read, row)
 
     @staticmethod
-    def _read(
+    def _watched_reader(
         reader: Any, selection: Selection, number: int, threads: int, *ends: int
     ) -> Callable[[int], Iterator[Chunk]]:
         def read(row: int) -> Iterator[Chunk]:
@@ -235,7 +235,7 @@ def open_source(
     format: str | None = None,
     max_row_bytes: int | None = None,
     sizes: ReadSizes = STANDARD,
-) -> Source:
+) -> FileSource:
     """Open files, folders, globs or ``-`` (standard input) as one table.
 
     Formats go by suffix, then by the first bytes: Parquet, JSON lines, CSV and TSV (with a header), Arrow IPC files
@@ -263,14 +263,14 @@ def open_source(
     return open_files(files)
 
 
-def open_files(files: Sequence[DataFile]) -> Source:
+def open_files(files: Sequence[DataFile]) -> FileSource:
     """Files of known formats as one table."""
-    return Source(side_by_side(_reader, files))
+    return FileSource(side_by_side(_reader, files))
 
 
-def open_each(files: Sequence[DataFile]) -> list[Source]:
+def open_each(files: Sequence[DataFile]) -> list[FileSource]:
     """Each file that is not empty as a separate table."""
-    return [Source([reader]) for reader in _without_empty(side_by_side(_reader, files))]
+    return [FileSource([reader]) for reader in _without_empty(side_by_side(_reader, files))]
 
 
 def _reader(file: DataFile) -> Reader:

@@ -26,7 +26,7 @@ R = TypeVar("R")
 _SIZES = ReadSizes(parquet_rows=SIZES.log_rows, parquet_bytes=64 << 20)
 
 
-class Part(NamedTuple):
+class LogPart(NamedTuple):
     """Some rows of a log, under canonical names, and the number of the first, from 0."""
 
     first: int
@@ -57,7 +57,7 @@ class Log:
         """The canonical columns found."""
         return frozenset(self.names)
 
-    def parts(self, work: Callable[[Part], T], add: Callable[[Iterator[T]], R], threads: int) -> R:
+    def parts(self, work: Callable[[LogPart], T], add: Callable[[Iterator[T]], R], threads: int) -> R:
         """Reduce with ``add`` the results of ``work`` for each part, in order, with ``threads`` parts at a time."""
 
         def make(schema: pa.Schema, pieces: Iterator[Piece]) -> R:
@@ -79,14 +79,14 @@ class Log:
     def _renamed(self, schema: pa.Schema) -> pa.Schema:
         return pa.schema([(name, plain(schema.field(column).type)) for name, column in self.names.items()])
 
-    def _part(self, first: int, piece: Piece, renamed: pa.Schema) -> Part:
+    def _part(self, first: int, piece: Piece, renamed: pa.Schema) -> LogPart:
         batch = piece.batch()
         arrays = [batch.column(column) for column in self.names.values()]
         columns = [
             array if array.type == field.type else cast(array, field.type)
             for array, field in zip(arrays, renamed, strict=True)
         ]
-        return Part(first, pa.RecordBatch.from_arrays(columns, schema=renamed))
+        return LogPart(first, pa.RecordBatch.from_arrays(columns, schema=renamed))
 
 
 def _numbered(pieces: Iterator[Piece]) -> Iterator[tuple[int, Piece]]:

@@ -18,7 +18,7 @@ from fastmetrics.vectors.second_moments import Moments
 
 
 @dataclass(frozen=True)
-class Estimate:
+class GeometryEstimate:
     """The accuracy of an estimated value: sample size, standard error, and bounds if known."""
 
     method: str
@@ -53,7 +53,7 @@ class Geometry(Shown):
     n_duplicates: int
     n_nonfinite: int
     n_zero_norm: int
-    estimates: dict[str, Estimate] = field(default_factory=dict)
+    estimates: dict[str, GeometryEstimate] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         """Every value under its name; ``estimates`` as a dictionary of dictionaries without unknown parts."""
@@ -91,7 +91,7 @@ class Geometry(Shown):
         return "\n".join(lines)
 
 
-def _shown(estimate: Estimate | None) -> str:
+def _shown(estimate: GeometryEstimate | None) -> str:
     if estimate is None:
         return ""
     parts = [estimate.method]
@@ -118,7 +118,7 @@ class _Pairs:
     std: float
     least: float
     most: float
-    estimates: dict[str, Estimate]
+    estimates: dict[str, GeometryEstimate]
 
 
 class _Samples(NamedTuple):
@@ -290,9 +290,11 @@ def _some_pairs(cloud: Cloud, moments: Moments, k: int, samples: _Samples, threa
     least, most = _extremes(cloud, Join(joined.ids, joined.halves, pair))
     near = cloud.distance(joined.halves)
     estimates = _neighbour_estimates(near, count)
-    estimates["min_pairwise_distance"] = Estimate("nearest of the sampled rows", len(sample), low=0.0, high=least)
+    estimates["min_pairwise_distance"] = GeometryEstimate(
+        "nearest of the sampled rows", len(sample), low=0.0, high=least
+    )
     ceiling = moments.diameter_bound()
-    estimates["max_pairwise_distance"] = Estimate("farthest-point sweeps", low=most, high=max(ceiling, most))
+    estimates["max_pairwise_distance"] = GeometryEstimate("farthest-point sweeps", low=most, high=max(ceiling, most))
     mean, variance = moments.of_halves()
     std = float(np.sqrt(variance))
     if cloud.metric == "euclidean":
@@ -300,28 +302,28 @@ def _some_pairs(cloud: Cloud, moments: Moments, k: int, samples: _Samples, threa
         mean, error = _mean_distance(cloud, (mean, variance), samples.pairs, rng)
         std = float(np.sqrt(max(square - mean**2, 0.0)))
         method = "random pairs, squared distances as control variates"
-        estimates["avg_pairwise_distance"] = Estimate(method, samples.pairs, error)
+        estimates["avg_pairwise_distance"] = GeometryEstimate(method, samples.pairs, error)
         slope = mean / std if std > 0 else 0.0
-        estimates["std_pairwise_distance"] = Estimate(
+        estimates["std_pairwise_distance"] = GeometryEstimate(
             "from the mean and the exact mean square", samples.pairs, None if error is None else slope * error
         )
     return _Pairs(near, mean, std, least, most, estimates)
 
 
-def _neighbour_estimates(near: Floats, count: int) -> dict[str, Estimate]:
+def _neighbour_estimates(near: Floats, count: int) -> dict[str, GeometryEstimate]:
     """Standard errors of the neighbour values of a sample drawn without replacement; undefined for one row."""
     rows, method = len(near), "exact neighbours of random rows"
     if rows == 1:
-        return {name: Estimate(method, 1) for name in ("avg_nn_distance", "std_nn_distance", "density_score")}
+        return {name: GeometryEstimate(method, 1) for name in ("avg_nn_distance", "std_nn_distance", "density_score")}
     mean, std = near.mean(), near.std()
     correction = np.sqrt((count - rows) / (count - 1) / rows)
     of_mean = float(near.mean(axis=1).std(ddof=1) * correction)
     influence = (((near - mean) ** 2).mean(axis=1) - std**2) / (2 * std if std > 0 else 1.0)
     of_std = float(influence.std(ddof=1) * correction)
     return {
-        "avg_nn_distance": Estimate(method, rows, of_mean),
-        "std_nn_distance": Estimate(method, rows, of_std),
-        "density_score": Estimate(method, rows, of_mean / float(mean + 1e-12) ** 2),
+        "avg_nn_distance": GeometryEstimate(method, rows, of_mean),
+        "std_nn_distance": GeometryEstimate(method, rows, of_std),
+        "density_score": GeometryEstimate(method, rows, of_mean / float(mean + 1e-12) ** 2),
     }
 
 

@@ -17,7 +17,7 @@ from fastmetrics.core.batch_sizes import WHOLE
 from fastmetrics.core.input_columns import resolve
 from fastmetrics.errors import ColumnError, FileFormatError, UnknownNameError
 from fastmetrics.tables.file_formats import NPY, table_formats
-from fastmetrics.tables.file_source import Source, open_files
+from fastmetrics.tables.file_source import FileSource, open_files
 from fastmetrics.tables.inputs.input_files import DataFile, reading
 from fastmetrics.tables.inputs.input_paths import expand
 from fastmetrics.tables.remote.addresses import as_local, shown
@@ -102,7 +102,7 @@ def _unpacked(file: DataFile) -> npt.NDArray[Any]:
     return array
 
 
-def _as_it_looks(source: Source) -> pa.Schema:
+def _as_it_looks(source: FileSource) -> pa.Schema:
     """The columns; a column without a type, as in CSV, becomes a list column if its first cell is in brackets."""
     if source.has_types:
         return source.schema

@@ -14,7 +14,7 @@ import fastmetrics as fm
 from fastmetrics.commands import load
 from fastmetrics.commands.program.terminal import message_with_options
 from fastmetrics.errors import FastmetricsError, InputError, MissingExtraError, OptionError, OutputError
-from fastmetrics.errors.messages import Argument, Message, quoted, shown
+from fastmetrics.errors.messages import Argument, ErrorMessage, quoted, shown
 from tests.support.program import ENVIRONMENT, command, jsonl, program, unfolded
 
 rank, score = load("rank"), load("score")
@@ -59,7 +59,7 @@ def test_arguments_survive_pickling_and_message_formatting(kind):
     wrapped = InputError("t.csv: ", again.message)
     assert message_with_options(wrapped, score) == "t.csv: choose --overwrite."
     assert str(wrapped) == "t.csv: choose overwrite=True."
-    assert Message(wrapped.message, "x").parts[-1] == "x"
+    assert ErrorMessage(wrapped.message, "x").parts[-1] == "x"
     assert str(kind("plain")) == "plain"
 
 

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from fastmetrics.engines import spark
-from fastmetrics.engines.cluster_rows import Rows, pack, plan_rows
+from fastmetrics.engines.cluster_rows import RowScoring, pack, plan_rows
 from fastmetrics.engines.ray_datasets import BatchWorker, _batches, _pack
 from fastmetrics.errors import InputError
 from tests.core.test_invalid_arrow_data import DAMAGED, UNWRITABLE
@@ -22,9 +22,9 @@ def damaged(name):
     return pa.table({"answer": column.array, "reference": pa.nulls(4)}), column.spoil
 
 
-def rows() -> Rows:
+def rows() -> RowScoring:
     planned = plan_rows(["answer", "reference"], ["exact_match"], None, None, ())
-    return Rows(planned, {"reference": pa.string()})
+    return RowScoring(planned, {"reference": pa.string()})
 
 
 @pytest.mark.parametrize("name", DAMAGED)

@@ -16,7 +16,7 @@ import fastmetrics as fm
 from fastmetrics.derive.bots.full_context_bot import TEMPLATE, read_knowledge
 from fastmetrics.derive.prompts.prompt import mark
 from fastmetrics.errors import ColumnError, FileFormatError, InputError, OptionError, ServiceError
-from fastmetrics.faq.bot import Reply
+from fastmetrics.faq.bot import FaqReply
 from tests.support.judge_server import completion, judge_server, user_message
 from tests.support.program import jsonl, program
 
@@ -290,7 +290,7 @@ class EchoBot:
         return f"the column {column} of the echo"
 
     def answer(self, question):
-        return Reply(f"{question}!", 1.0, 0, 0.5)
+        return FaqReply(f"{question}!", 1.0, 0, 0.5)
 
 
 def test_class_with_the_methods_of_a_bot_is_a_bot(tmp_path):

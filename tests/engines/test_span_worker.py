@@ -19,7 +19,7 @@ from fastmetrics.engines import ray as engine
 from fastmetrics.engines.score_chunk import Scored
 from fastmetrics.engines.span_parts import Finished, Task, by_part, finish, pieces
 from fastmetrics.errors import FileFormatError, InputError, OptionError, WorkerError
-from fastmetrics.tables import Limits, Place, Source, Span, open_source
+from fastmetrics.tables import FileSource, Limits, Place, Span, open_source
 from fastmetrics.tables.column_conversion import Widened
 from fastmetrics.tables.formats.csv_tsv import batch_of
 from tests.support.toy_scores import KINDS, choosy
@@ -33,7 +33,7 @@ def observe(part: pa.RecordBatch) -> list[int]:
 
 
 @pytest.fixture
-def source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Source:
+def source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FileSource:
     """Three files of 50 lines, each a span, some of them bad."""
     for number in range(3):
         lines = [json.dumps({"id": f"q{n}", "answer": "bad" if n == 23 else "ab" * (n % 4)}) for n in range(50)]
@@ -43,7 +43,7 @@ def source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Source:
     return open_source(tmp_path)
 
 
-def task(source: Source, score=choosy, *, skip: bool = True) -> Task:
+def task(source: FileSource, score=choosy, *, skip: bool = True) -> Task:
     selection = source.select(KINDS)
     schema = choosy(batch_of(selection.schema)).schema
     return Task(source, selection, score, schema, LIMITS, skip=skip, observe=observe)
@@ -85,7 +85,7 @@ def parts(task: Task, span: Span) -> Iterator[list[Scored]]:
     return by_part(map(task.worker(), pieces(task, [span], 1, lambda stage, seconds: None)))
 
 
-def test_worker_parts_equal_local_parts(source: Source, alone: list[str]) -> None:
+def test_worker_parts_equal_local_parts(source: FileSource, alone: list[str]) -> None:
     spans = source.spans()
     assert len(spans) == 3
     work = task(source)
@@ -104,7 +104,7 @@ def test_worker_parts_equal_local_parts(source: Source, alone: list[str]) -> Non
     assert sum(about["seen"] for _, about, _ in found) == 150
 
 
-def test_parts_have_separate_timings(source: Source, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_parts_have_separate_timings(source: FileSource, monkeypatch: pytest.MonkeyPatch) -> None:
     """Those of reading, scoring and finishing, and those that the part before took to be fetched."""
     clock = iter(range(10**6))
     monkeypatch.setattr(time, "perf_counter", lambda: float(next(clock)))
@@ -117,7 +117,7 @@ def test_parts_have_separate_timings(source: Source, monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.parametrize("tries", [1, 2, 5])
-def test_span_starts_are_limited(source: Source, tries: int) -> None:
+def test_span_starts_are_limited(source: FileSource, tries: int) -> None:
     """The count is of each span: those of others are none of its business."""
     spans = source.spans()
     for before in range(tries):
@@ -172,7 +172,7 @@ def choking(batch: pa.RecordBatch) -> pa.RecordBatch:
     return choosy(batch)
 
 
-def test_worker_sends_finished_parts_before_an_error(source: Source) -> None:
+def test_worker_sends_finished_parts_before_an_error(source: FileSource) -> None:
     *before, (data, about, error) = sent(task(source, choking), source.spans())
     assert [(about["rows"], error) for _, about, error in before] == [(20, None)]
     assert (data, about) == (b"", {})
@@ -197,7 +197,7 @@ class Seen:
         self.rows.append((rows, stop))
 
 
-def driven(source: Source, monkeypatch: pytest.MonkeyPatch, rows: list[tuple[bytes, dict, bytes]], seen: Seen):
+def driven(source: FileSource, monkeypatch: pytest.MonkeyPatch, rows: list[tuple[bytes, dict, bytes]], seen: Seen):
     """The parts of an engine whose workers send these rows."""
     closed = []
 
@@ -220,7 +220,7 @@ def driven(source: Source, monkeypatch: pytest.MonkeyPatch, rows: list[tuple[byt
     return made
 
 
-def test_driver_reports_parts_and_raises_worker_errors(source: Source, monkeypatch) -> None:
+def test_driver_reports_parts_and_raises_worker_errors(source: FileSource, monkeypatch) -> None:
     rows = list(sent(task(source), source.spans()))
     seen = Seen()
     made = driven(source, monkeypatch, rows, seen)
@@ -236,7 +236,7 @@ def test_driver_reports_parts_and_raises_worker_errors(source: Source, monkeypat
     assert len(again.rows) == 4
 
 
-def test_standard_input_raises_before_the_cluster_starts(source: Source) -> None:
+def test_standard_input_raises_before_the_cluster_starts(source: FileSource) -> None:
     object.__setattr__(source.files[1], "checksum", 7)
     with pytest.raises(OptionError, match="cluster workers cannot read standard input"):
         next(engine.RayEngine(2).parts(task(source), source.spans(), Seen()))

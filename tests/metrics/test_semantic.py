@@ -22,7 +22,7 @@ from fastmetrics.plan.score_batch import Scorer
 from fastmetrics.scoring.score import score
 from fastmetrics.tables import read_metadata
 from fastmetrics.vectors.embedding.embedder import Embedder
-from fastmetrics.vectors.embedding.embedding_models import Model
+from fastmetrics.vectors.embedding.embedding_models import EmbeddingModel
 
 
 def vectors(rows, dim, seed, dtype=np.float32):
@@ -153,7 +153,7 @@ def test_score_metadata_name_the_embedding_model(tmp_path: Path):
     rows, out = tmp_path / "rows.jsonl", tmp_path / "scores.parquet"
     rows.write_text('{"answer": "Paris is big [1].", "reference": "Paris", "contexts": ["Paris is big."]}\n')
     metrics = ["semantic_similarity", "grounding_overlap"]
-    model = Model("sizes", "r1", "float32", 3, sizes)
+    model = EmbeddingModel("sizes", "r1", "float32", 3, sizes)
     score(rows, output=out, metrics=metrics, embedder=model, cache=tmp_path / "cache")
     told = read_metadata(out)
     assert told["scores"]["semantic_similarity"]["embedder"] == "sizes|revision:r1|float32"

@@ -15,16 +15,16 @@ from hypothesis import strategies as st
 
 import fastmetrics as fm
 from fastmetrics.core import allowed_values as allowed
-from fastmetrics.core.allowed_sources import Source
+from fastmetrics.core.allowed_sources import NameOrObject
 from fastmetrics.core.allowed_values import (
     Choice,
     Folder,
+    LimitedText,
+    LimitedTexts,
     NotAllowedError,
     Optional,
     Real,
     Several,
-    Text,
-    Texts,
     Whole,
 )
 from fastmetrics.errors import FastmetricsError, OptionError, UnknownNameError
@@ -115,7 +115,7 @@ def scored(name, options):
 def test_any_value_of_any_option_gives_a_score_or_an_error(name, option):
     metric, before = REGISTRY[name], peak()
     for value in [*STRANGE, *edges(metric.allowed[option])]:
-        if callable(value) and isinstance(metric.allowed[option], Optional | Source):
+        if callable(value) and isinstance(metric.allowed[option], Optional | NameOrObject):
             continue  # custom models and parsers have no fixed results
         if isinstance(value, str) and value in OTHER_TOKENIZERS:
             continue  # these need extra packages and models
@@ -262,11 +262,11 @@ def test_function_errors_name_allowed_values():
         (Real(0, 1, above=True), {1: 1, 0.5: 0.5}, [0, 1.1, math.nan, "0.5", True]),
         (Real(0, 1, below=True), {0: 0, 0.5: 0.5}, [1, -1, None]),
         (Choice("a", 2), {"a": "a", np.int64(2): 2}, ["b", True, 2.0, []]),
-        (Text(2), {"": "", "ab": "ab"}, ["abc", 1, b"a"]),
-        (Texts(3), {("a", "b"): ("a", "b"), (): ()}, ["a", [""], ["abcd"], [1], None]),
+        (LimitedText(2), {"": "", "ab": "ab"}, ["abc", 1, b"a"]),
+        (LimitedTexts(3), {("a", "b"): ("a", "b"), (): ()}, ["a", [""], ["abcd"], [1], None]),
         (Several(2, Real(0, 1)), {(0, 1): (0, 1)}, [(0,), (0, 2), 5]),
         (Folder("a folder"), {".": "."}, ["no such", "", "\0", 3]),
-        (Source("a model", (int,)), {"x": "x", 3: 3, len: len}, ["", None, [], {}]),
+        (NameOrObject("a model", (int,)), {"x": "x", 3: 3, len: len}, ["", None, [], {}]),
         (Optional(Whole(1, 1)), {None: None, 1: 1}, [0]),
     ],
     ids=lambda one: type(one).__name__ if hasattr(one, "take") else "",

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.engines.cluster_rows import Rows, pack, plan_rows, unpack
+from fastmetrics.engines.cluster_rows import RowScoring, pack, plan_rows, unpack
 from fastmetrics.errors import ColumnError, OptionError
 from fastmetrics.stats.sums.exact_sums import State
 
@@ -27,9 +27,9 @@ TABLE = pa.table(
 METRICS = ["token_f1", "latency_ms"]
 
 
-def rows(table: pa.Table = TABLE, **options: object) -> Rows:
+def rows(table: pa.Table = TABLE, **options: object) -> RowScoring:
     planned = plan_rows(table.column_names, METRICS, None, None, (), **options)
-    return Rows(planned, {field.name: field.type for field in table.schema})
+    return RowScoring(planned, {field.name: field.type for field in table.schema})
 
 
 def bits(table: pa.Table | pa.RecordBatch) -> list[bytes]:
@@ -100,7 +100,7 @@ def test_vectors_in_foreign_types_are_converted(inside: pa.DataType) -> None:
     plain = pa.table({"answer_embedding": vectors, "reference_embedding": vectors})
     table = pa.table({"answer_embedding": pa.chunked_array([boxed[:1], boxed[1:]]), "reference_embedding": vectors})
     planned = plan_rows(table.column_names, ["semantic_similarity"], None, None, ())
-    made = pa.Table.from_batches(Rows(planned, {}).scores([table]))
+    made = pa.Table.from_batches(RowScoring(planned, {}).scores([table]))
     assert made["semantic_similarity"].to_pylist() == fm.score(plain, ["semantic_similarity"])[0].to_pylist()
     assert made["semantic_similarity"].null_count == 1
 
@@ -119,7 +119,9 @@ def test_unsupported_type_raises_before_reading_rows() -> None:
     unknown = TABLE.set_column(1, "answer", pa.nulls(4))
     rows(unknown).check()
     planned = plan_rows(TABLE.column_names, METRICS, None, None, (), ["note"])
-    Rows(planned, {name: TABLE.schema.field(name).type for name in planned.inputs if name not in planned.keep}).check()
+    RowScoring(
+        planned, {name: TABLE.schema.field(name).type for name in planned.inputs if name not in planned.keep}
+    ).check()
 
 
 @pytest.mark.parametrize("pieces", [1, 3, 7])

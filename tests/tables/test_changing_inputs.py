@@ -14,7 +14,7 @@ import pytest
 
 from fastmetrics.errors import FileFormatError
 from fastmetrics.tables import open_source
-from fastmetrics.tables.file_source import Source
+from fastmetrics.tables.file_source import FileSource
 from tests.support.program import jsonl, program
 from tests.support.table_files import write
 
@@ -28,15 +28,15 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def changing(monkeypatch: pytest.MonkeyPatch, change: Any) -> None:
     """Change the file after its first rows were read."""
-    read = Source.chunks
+    read = FileSource.chunks
 
-    def chunks(self: Source, *arguments: Any, **options: Any) -> Iterator[Any]:
+    def chunks(self: FileSource, *arguments: Any, **options: Any) -> Iterator[Any]:
         for number, chunk in enumerate(read(self, *arguments, **options)):
             if not number:
                 change()
             yield chunk
 
-    monkeypatch.setattr(Source, "chunks", chunks)
+    monkeypatch.setattr(FileSource, "chunks", chunks)
 
 
 @pytest.mark.parametrize("name", ["t.jsonl", "t.csv", "t.tsv", "t.parquet", "t.arrow", "t.jsonl.gz", "t.jsonl.zst"])

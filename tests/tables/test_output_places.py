@@ -13,7 +13,7 @@ import pytest
 
 from fastmetrics.commands import all_commands
 from fastmetrics.errors import OutputError
-from fastmetrics.tables.output.output_place import Place
+from fastmetrics.tables.output.output_place import OutputPlace
 from fastmetrics.tables.output.renames import exchange, to_new_name
 from fastmetrics.tables.output.write_table import page_place, table_place, write_page, write_whole
 from tests.support.program import alone, jsonl, program
@@ -258,5 +258,5 @@ def test_output_in_a_folder_of_inputs_is_no_input() -> None:
     Path("folder").mkdir()
     rows("folder/in.jsonl")
     Path("folder/report.html").touch()
-    assert isinstance(page_place("folder/report.html", "folder", overwrite=True), Place)
-    assert isinstance(table_place("folder/new.csv", ["folder", np.zeros(2), "x" * 5000, "\0"]), Place)
+    assert isinstance(page_place("folder/report.html", "folder", overwrite=True), OutputPlace)
+    assert isinstance(table_place("folder/new.csv", ["folder", np.zeros(2), "x" * 5000, "\0"]), OutputPlace)

@@ -112,12 +112,12 @@ def test_cache_files_are_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_cache_separates_model_name_revision_and_precision(tmp_path: Path):
-    from fastmetrics.vectors.embedding.embedding_models import Model
+    from fastmetrics.vectors.embedding.embedding_models import EmbeddingModel
 
     asked = []
     for name, revision, precision in (("m", "1", "f"), ("n", "1", "f"), ("m", "2", "f"), ("m", "1", "g")):
         model = Sums()
-        Embedder(Model(name, revision, precision, 3, model), cache=tmp_path).embed(["a"])
+        Embedder(EmbeddingModel(name, revision, precision, 3, model), cache=tmp_path).embed(["a"])
         asked.append(model.asked)
     assert asked == [["a"]] * 4
     assert len(list(tmp_path.iterdir())) == 4

@@ -11,7 +11,7 @@ from fastmetrics.commands.options.shared_options import AsJson, ColumnNames, For
 from fastmetrics.commands.options.text_values import pairs
 
 if TYPE_CHECKING:
-    from fastmetrics.tables.output.output_place import Place
+    from fastmetrics.tables.output.output_place import OutputPlace
 
 AverageScores = Annotated[
     list[str] | None, typer.Option("--scores", help="Numeric columns to average: token_f1,latency_ms.")
@@ -57,13 +57,13 @@ class LogOptions:
         """The arguments for reading the log."""
         return {"columns": pairs(self.columns), "schema": self.schema, "format": self.format}
 
-    def place(self, *inputs: Any) -> Place | None:
+    def place(self, *inputs: Any) -> OutputPlace | None:
         """The place of the output, checked before anything is read; raises ``OutputError`` if it may not be written."""
         from fastmetrics.tables.output.write_table import page_place
 
         return None if self.output is None else page_place(self.output, inputs, overwrite=self.overwrite)
 
-    def show(self, figures: Figures, place: Place | None) -> None:
+    def show(self, figures: Figures, place: OutputPlace | None) -> None:
         """Write the figures to a file, and print them."""
         from fastmetrics.tables.output.write_table import write_page
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from fastmetrics.core.allowed_values import Choice, Optional, Text, Whole, argument
+from fastmetrics.core.allowed_values import Choice, LimitedText, Optional, Whole, argument
 from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.core.frames import with_index
 from fastmetrics.core.name_lists import listed
@@ -172,7 +172,7 @@ def planned(
 ) -> AnswerPlan:
     """The plan, with checked options."""
     argument("repeats", repeats, Whole(1, 1_000))
-    argument("system", system, Optional(Text(200, "a name")))
+    argument("system", system, Optional(LimitedText(200, "a name")))
     again = (retry,) if isinstance(retry, str) else tuple(retry)
     for status in again:
         argument("retry", status, Choice(*ASKABLE_AGAIN))

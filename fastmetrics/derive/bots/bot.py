@@ -10,7 +10,7 @@ from fastmetrics.derive.calls.budget import Budget
 from fastmetrics.derive.calls.call import Call
 from fastmetrics.derive.calls.call_sender import CallSender
 from fastmetrics.derive.store.call_store import CallStore
-from fastmetrics.faq.bot import Reply
+from fastmetrics.faq.bot import FaqReply
 
 
 class _Bot(Protocol):
@@ -65,7 +65,7 @@ class CallBot(_Bot, Protocol):
 class DirectBot(_Bot, Protocol):
     """A bot that answers questions one by one, at once and without calls."""
 
-    def answer(self, question: str | None) -> Reply: ...
+    def answer(self, question: str | None) -> FaqReply: ...
 
 
 Bot: TypeAlias = CallBot | DirectBot

@@ -14,7 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from fastmetrics.core.allowed_values import Choice, Real, Text, Whole, argument
+from fastmetrics.core.allowed_values import Choice, LimitedText, Real, Whole, argument
 from fastmetrics.core.arrays import well_formed
 from fastmetrics.derive.bots.function_calls import FunctionCalls, words_of
 from fastmetrics.derive.calls.budget import Budget
@@ -90,13 +90,13 @@ class FunctionBot:
         """Check all settings; the default name is the function's."""
         own = getattr(self.function, "__name__", type(self.function).__name__)
         object.__setattr__(self, "name", self.name or own.replace("<lambda>", "function"))
-        argument("name", self.name, Text(200, "a name"))
+        argument("name", self.name, LimitedText(200, "a name"))
         argument("concurrency", self.concurrency, Whole(1, 1_000))
         argument("timeout", self.timeout, Real(0.0, 86_400.0, above=True))
         for name in self.returns:
             argument("returns", name, Choice(*RETURNED))
         for name in self.reads:
-            argument("reads", name, Text(200, "the name of a column"))
+            argument("reads", name, LimitedText(200, "the name of a column"))
         object.__setattr__(self, "reads", tuple(self.reads) or _parameters(self.function))
 
     @cached_property

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from fastmetrics.core.allowed_values import Optional, Text, Whole, argument
+from fastmetrics.core.allowed_values import LimitedText, Optional, Whole, argument
 from fastmetrics.core.prices import estimated_tokens
 from fastmetrics.core.settings import about, with_parameters
 from fastmetrics.derive.calls import call_options
@@ -58,10 +58,10 @@ class PromptBot(BotOptions, CallSettings):
     def __post_init__(self) -> None:
         """Check all settings."""
         self.check_calls()
-        argument("name", self.name, Text(200, "a name"))
+        argument("name", self.name, LimitedText(200, "a name"))
         argument("context_window", self.context_window, Optional(Whole(1, MANY)))
         for name in ("template", *self.own_texts):
-            argument(name, getattr(self, name), Text(MANY, "a text"))
+            argument(name, getattr(self, name), LimitedText(MANY, "a text"))
         self.check_placeholders()
 
     def check_placeholders(self) -> None:

@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from fastmetrics.core.allowed_values import NotAllowedError, Optional, Real, Text, Whole, argument
+from fastmetrics.core.allowed_values import LimitedText, NotAllowedError, Optional, Real, Whole, argument
 from fastmetrics.core.prices import Price
 from fastmetrics.derive.calls.budget import LONGEST_REPLY, Budget
 from fastmetrics.derive.calls.call import CallMaker, Message, Model
@@ -53,8 +53,8 @@ class _Parameters:
 
 
 _ALLOWED: Mapping[str, Any] = {
-    "model": Text(200, "the name of a model"),
-    "endpoint": Optional(Text(200, "a name")),
+    "model": LimitedText(200, "the name of a model"),
+    "endpoint": Optional(LimitedText(200, "a name")),
     "parameters": Optional(_Parameters()),
     "max_chars": Whole(1, MANY),
     "concurrency": Whole(1, 10_000),

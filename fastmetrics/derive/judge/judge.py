@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from fastmetrics.core.allowed_values import Optional, Text, argument
+from fastmetrics.core.allowed_values import LimitedText, Optional, argument
 from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.core.corpus_counts import BatchSums
 from fastmetrics.core.frames import with_index
@@ -132,7 +132,7 @@ def judge(
     limits = Limits(batch_rows=max(SIZES.call_rows, judging.concurrency), part_rows=SIZES.answered_part_rows)
     files = files or FileSettings()
     options = RunOptions(files, resume, overwrite, progress, limits)
-    argument("name", name, Optional(Text(200, "a name")))
+    argument("name", name, Optional(LimitedText(200, "a name")))
     if output is None:
         check_without_output(options, name=name)
     else:

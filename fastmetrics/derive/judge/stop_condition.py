@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fastmetrics.core.allowed_values import Text, argument
+from fastmetrics.core.allowed_values import LimitedText, argument
 from fastmetrics.core.arrays import Floats
 from fastmetrics.core.display import number
 from fastmetrics.core.judged_names import PREFIX
@@ -124,7 +124,7 @@ def parse_until(text: str, rubrics: Sequence[Rubric]) -> StopCondition:
 
     Raises ``OptionError`` for a syntax error, an unknown rubric or reading.
     """
-    argument("until", text, Text(10_000, "a condition"))
+    argument("until", text, LimitedText(10_000, "a condition"))
     alternatives = [
         [_condition(piece, rubrics) for piece in re.split(r"\s+and\s+", alternative)]
         for alternative in re.split(r"\s+or\s+", text)

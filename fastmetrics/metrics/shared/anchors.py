@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from fastmetrics.core.allowed_sources import Source
+from fastmetrics.core.allowed_sources import NameOrObject
 from fastmetrics.core.allowed_values import NotAllowedError
 from fastmetrics.core.arrays import Bytes, Flags, Ids, Ints, Text, Tokens
 from fastmetrics.core.batch_sizes import SIZES
@@ -39,7 +39,7 @@ TRIPLES, WORDS = "triples", "words"
 
 
 @dataclass(frozen=True)
-class _ClaimSource(Source):
+class _ClaimSource(NameOrObject):
     def take(self, value: Any) -> Any:
         """The name, or the pipeline."""
         if isinstance(value, str) and value not in (TRIPLES, WORDS) and value.split(":")[0] != "spacy":

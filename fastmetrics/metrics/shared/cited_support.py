@@ -17,7 +17,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.core.allowed_sources import Source
+from fastmetrics.core.allowed_sources import NameOrObject
 from fastmetrics.core.allowed_values import Folder
 from fastmetrics.core.arrays import Bytes, Flags, Floats, Ints, Text
 from fastmetrics.errors import OptionError
@@ -26,14 +26,14 @@ from fastmetrics.kernels.facts.citations import copy_without, find_citations
 from fastmetrics.kernels.vectors.distances import pair_products
 from fastmetrics.text.segmentation import statements
 from fastmetrics.vectors.embedding.embedder import Embedder
-from fastmetrics.vectors.embedding.embedding_models import Model, check_name
+from fastmetrics.vectors.embedding.embedding_models import EmbeddingModel, check_name
 
 PATTERN = r"\[([0-9]+)\]"
 """A citation of context n; the first group is n."""
 
 Embeds = Annotated[
     Any,
-    Source("the name of a model, a function or an Embedder", (Embedder, Model), check=check_name),
+    NameOrObject("the name of a model, a function or an Embedder", (Embedder, EmbeddingModel), check=check_name),
     "what turns texts into vectors",
 ]
 """The embedder of texts; None is wordllama."""

@@ -20,7 +20,7 @@ from fastmetrics.results.compare.comparison import Comparison
 from fastmetrics.results.summary.histograms import Histograms
 from fastmetrics.results.summary.summarize_by import IntervalSummary
 from fastmetrics.results.summary.trend import Trend
-from fastmetrics.tables.output.output_place import Place
+from fastmetrics.tables.output.output_place import OutputPlace
 from fastmetrics.tables.output.write_table import page_place, write_page
 from fastmetrics.usage.cache_hit_rate import CacheHits
 from fastmetrics.vectors.projection.project import AXES, Points
@@ -84,7 +84,7 @@ def plot(result: Any, output: str | Path, *, color: Any = None, overwrite: bool 
     draw_into(picture_place(output, (), overwrite), result, color)
 
 
-def draw_into(place: Place, result: Any, color: Any = None) -> None:
+def draw_into(place: OutputPlace, result: Any, color: Any = None) -> None:
     """Draw a chart of a result, as :func:`plot` does, into a place that was checked."""
     draw = next((function for kind, function in _CHARTS.items() if isinstance(result, kind)), None)
     if draw is None:
@@ -108,7 +108,7 @@ def draw_into(place: Place, result: Any, color: Any = None) -> None:
     write_page(place, sink.getvalue())
 
 
-def picture_place(path: str | Path, inputs: Any, overwrite: bool) -> Place:
+def picture_place(path: str | Path, inputs: Any, overwrite: bool) -> OutputPlace:
     """The place of a picture; ``inputs`` are what the run reads.
 
     Raises the errors of :func:`plot` for a path that it cannot write, and without matplotlib.

@@ -58,7 +58,7 @@ def vectors_page(rows: PairedRows, options: ReportOptions) -> VectorsPage:
 
     Raises ``InputError`` if they share no id, or if the numbers of vectors and rows differ.
     """
-    files = _read(options.vectors, options.vectors_column)
+    files = _vector_files(options.vectors, options.vectors_column)
     places = _places(rows, files)
     projection = pca(Vectors.of_files(files), 2, threads=options.threads)
     met = np.flatnonzero(places >= 0)
@@ -78,7 +78,7 @@ def vectors_page(rows: PairedRows, options: ReportOptions) -> VectorsPage:
     return VectorsPage(len(met), rows.n - len(met), (first, second), points)
 
 
-def _read(vectors: Any, column: str | None) -> VectorFiles:
+def _vector_files(vectors: Any, column: str | None) -> VectorFiles:
     if isinstance(vectors, str | os.PathLike):
         files = read_vectors(Path(vectors) if isinstance(vectors, os.PathLike) else vectors, column, _OPTION)
     elif isinstance(vectors, pa.Table):

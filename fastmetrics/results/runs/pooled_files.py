@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from fastmetrics.results.runs.score_file import ScoreFile
-from fastmetrics.tables.output.run_differences import Difference, described_inputs, differences
+from fastmetrics.tables.output.run_differences import RunDifference, described_inputs, differences
 
 _MOST_NOTED = 5
 """Maximum number of files and differences in a note."""
@@ -47,7 +47,7 @@ def _pooled(files: Sequence[ScoreFile], rows: Sequence[int]) -> list[str]:
     described = [f"{file.name} ({count:,} rows)" for file, count in zip(files, rows, strict=True)]
     notes = [f"{len(files):,} files pooled: {_some(described)}"]
     with_settings = [file for file in files if file.settings]
-    where: dict[Difference, list[str]] = {}
+    where: dict[RunDifference, list[str]] = {}
     for file in with_settings[1:]:
         for difference in differences(with_settings[0].settings, file.settings):
             where.setdefault(difference, []).append(file.name)

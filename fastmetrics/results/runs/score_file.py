@@ -19,7 +19,7 @@ from fastmetrics.errors.messages import Argument
 from fastmetrics.plan.corpus_values import lists_read
 from fastmetrics.results.runs.declared_metrics import declared_specs, stored_declarations
 from fastmetrics.stats.sums.summed_scores import score_columns
-from fastmetrics.tables import Source, open_source
+from fastmetrics.tables import FileSource, open_source
 from fastmetrics.tables.file_source import open_each
 from fastmetrics.tables.good_rows import good_batches
 from fastmetrics.tables.inputs.input_files import DataFile
@@ -36,7 +36,7 @@ class ScoreFile:
     """An opened score file or folder: its metadata, if a run wrote it, and its score columns."""
 
     name: str
-    source: Source
+    source: FileSource
     metadata: ScoreMetadata | None
     scores: Sequence[str]
 
@@ -57,7 +57,7 @@ class ScoreFile:
         return [cls._of(file.shown, source, metadata_of(file.path, [file])) for source, file in each]
 
     @classmethod
-    def _of(cls, name: str, source: Source, metadata: ScoreMetadata | None) -> ScoreFile:
+    def _of(cls, name: str, source: FileSource, metadata: ScoreMetadata | None) -> ScoreFile:
         stored = stored_scores(metadata)
         names = source.schema.names
         scores = score_columns(source.schema) if stored is None else [name for name in names if name in stored]

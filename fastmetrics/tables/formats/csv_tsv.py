@@ -51,7 +51,7 @@ class Stream:
         self._last: bytes | None = None
 
     def read(self, size: int = -1) -> bytes:
-        data = self._start(size) if self._last is None else self._read(size)
+        data = self._start(size) if self._last is None else self._block(size)
         if not data and self._last not in (None, b"\n"):
             data = b"\n"
         self._last = data[-1:] or self._last
@@ -60,10 +60,10 @@ class Stream:
 
     def _start(self, size: int) -> bytes:
         # Arrow removes the BOM itself if the file needs no recoding.
-        data = self._read(size)
+        data = self._block(size)
         return data.removeprefix(_BOM) if self._coded else data
 
-    def _read(self, size: int) -> bytes:
+    def _block(self, size: int) -> bytes:
         # A recoded byte may take two bytes, and at most ``size`` bytes may be returned.
         data: bytes = self.stream.read(size // 2 if self._coded else size)
         return data
@@ -241,7 +241,7 @@ class DelimitedReader(Reader):
 
     def read(self, selection: Selection, number: int, start: int, threads: int) -> Iterator[Chunk]:
         """The records from ``start`` on."""
-        block, read = SIZES.csv_block_bytes, self._read
+        block, read = SIZES.csv_block_bytes, self._read_even
         while True:
             try:
                 for chunk in read(selection, number, start, block):
@@ -253,7 +253,7 @@ class DelimitedReader(Reader):
                     return
                 if "straddl" in str(error):
                     block = self._larger(block, start)
-                elif read == self._read and _RAGGED.search(str(error)):
+                elif read == self._read_even and _RAGGED.search(str(error)):
                     read = self._read_ragged
                 else:
                     with reading(self.file.shown):
@@ -266,7 +266,7 @@ class DelimitedReader(Reader):
             raise FileFormatError(f"{self.file.shown}, {self.where(row)}: {too_long(most)}; or a quote is not closed")
         return min(4 * block, most)
 
-    def _read(self, selection: Selection, number: int, start: int, block: int) -> Iterator[Chunk]:
+    def _read_even(self, selection: Selection, number: int, start: int, block: int) -> Iterator[Chunk]:
         """The records, if all have as many fields as the header."""
         row = 0
         for batch, offset in self._batches(selection, block, None):

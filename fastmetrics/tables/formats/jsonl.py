@@ -28,7 +28,7 @@ from fastmetrics.tables.column_conversion import (
     unify,
 )
 from fastmetrics.tables.formats.json_depth import DEPTH, is_deep
-from fastmetrics.tables.formats.lines import Block, blocks
+from fastmetrics.tables.formats.lines import LineBlock, blocks
 from fastmetrics.tables.formats.reader import Format, Reader
 from fastmetrics.tables.inputs.input_files import DataFile
 from fastmetrics.tables.output.encoders import TextEncoder
@@ -122,7 +122,7 @@ class JsonLinesReader(Reader):
             else:
                 yield self._by_line(data, first, offset, number, selection, types)
 
-    def _cut(self, block: Block, number: int) -> Reject:
+    def _cut(self, block: LineBlock, number: int) -> Reject:
         """The error for a truncated line."""
         raw = block.data.decode(errors="replace")
         where = self.where(block.line)
@@ -234,7 +234,7 @@ def record_of(line: bytes) -> dict[str, Any]:
     return record
 
 
-def _infer(block: Block, file: DataFile) -> pa.Schema:
+def _infer(block: LineBlock, file: DataFile) -> pa.Schema:
     """The columns of a block and their types; if rows disagree, the most general type."""
     data, shown = block.data, file.shown
     if block.cut:

@@ -14,7 +14,7 @@ _BOM = b"\xef\xbb\xbf"
 _SHOWN = 10_000
 
 
-class Block(NamedTuple):
+class LineBlock(NamedTuple):
     """Whole lines: the number of the first line, from 0, and the number of bytes of the file read so far.
 
     Or, if ``cut``, the start of one line that is longer than the maximum row.
@@ -26,7 +26,7 @@ class Block(NamedTuple):
     cut: bool = False
 
 
-def blocks(file: DataFile) -> Iterator[Block]:
+def blocks(file: DataFile) -> Iterator[LineBlock]:
     """The blocks of a file, without a byte order mark.
 
     A block reports a line longer than ``file.max_row_bytes`` at once; the rest of that line is skipped.
@@ -45,19 +45,19 @@ def blocks(file: DataFile) -> Iterator[Block]:
             stop = data.rfind(b"\n") + 1
             if stop:
                 whole = b"".join([*pending, memoryview(data)[:stop]])
-                yield from _apart(Block(line, whole, tell()), file.max_row_bytes)
+                yield from _apart(LineBlock(line, whole, tell()), file.max_row_bytes)
                 line, pending_bytes, pending = line + whole.count(b"\n"), 0, []
             if stop < len(data):
                 pending.append(data[stop:])
                 pending_bytes += len(pending[-1])
             if pending_bytes > file.max_row_bytes:
-                yield Block(line, b"".join(pending)[:_SHOWN], tell(), cut=True)
+                yield LineBlock(line, b"".join(pending)[:_SHOWN], tell(), cut=True)
                 pending_bytes, pending, over = 0, [], True
     if pending:
-        yield Block(line, b"".join(pending), file.size)
+        yield LineBlock(line, b"".join(pending), file.size)
 
 
-def _apart(block: Block, most: int) -> Iterator[Block]:
+def _apart(block: LineBlock, most: int) -> Iterator[LineBlock]:
     """The block with lines of more than ``most`` bytes truncated and separated."""
     if len(block.data) <= most:
         yield block
@@ -68,8 +68,8 @@ def _apart(block: Block, most: int) -> Iterator[Block]:
     for at in np.flatnonzero(sizes > most + 1).tolist():
         start, stop = int(ends[at] - sizes[at]), int(ends[at])
         if start > begin:
-            yield Block(block.line + row, block.data[begin:start], block.offset)
-        yield Block(block.line + at, block.data[start : min(stop - 1, start + _SHOWN)], block.offset, cut=True)
+            yield LineBlock(block.line + row, block.data[begin:start], block.offset)
+        yield LineBlock(block.line + at, block.data[start : min(stop - 1, start + _SHOWN)], block.offset, cut=True)
         begin, row = stop, at + 1
     if begin < len(block.data):
-        yield Block(block.line + row, block.data[begin:], block.offset)
+        yield LineBlock(block.line + row, block.data[begin:], block.offset)

@@ -26,7 +26,7 @@ from fastmetrics.tables.remote.addresses import Url, as_local, is_url, parse, sh
 from fastmetrics.tables.remote.stores import plainly
 
 
-class Place:
+class OutputPlace:
     """Where an output goes: a path or an address, and the files ``beside`` it, by the suffixes of their names.
 
     ``inputs`` are what the run reads: paths and addresses, in lists or dictionaries too.  A ``page`` may also go to a

@@ -19,7 +19,7 @@ JOURNAL = "journal.jsonl"
 
 
 @dataclass(frozen=True)
-class Part:
+class FinishedPart:
     """A finished part: its number, rows, rejects, the start of the next part, its observation, its checksum."""
 
     number: int
@@ -37,14 +37,14 @@ class Part:
         return Place(*self.stop)
 
 
-def journal_parts(folder: Path) -> dict[int, Part]:
+def journal_parts(folder: Path) -> dict[int, FinishedPart]:
     """The finished parts of a work folder by number; their bytes are not checked."""
     journal, parts = folder / JOURNAL, {}
     for line in journal.read_bytes().splitlines() if journal.exists() else ():  # a run without rows has no journal
         try:
             record = json.loads(line)
             check = record.pop("check")
-            part = Part(**{**record, "stop": tuple(record["stop"])})
+            part = FinishedPart(**{**record, "stop": tuple(record["stop"])})
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
             continue
         if check == _checksum(part):
@@ -52,7 +52,7 @@ def journal_parts(folder: Path) -> dict[int, Part]:
     return parts
 
 
-def add_to_journal(folder: Path, part: Part) -> None:
+def add_to_journal(folder: Path, part: FinishedPart) -> None:
     """Record a finished part."""
     with open(folder / JOURNAL, "ab", opener=open_private) as journal:
         # The leading line end separates this line from an incomplete one.
@@ -65,5 +65,5 @@ def is_journal_empty(folder: Path) -> bool:
     return not journal.exists() or journal.stat().st_size == 0
 
 
-def _checksum(part: Part) -> int:
+def _checksum(part: FinishedPart) -> int:
     return zlib.crc32(json.dumps(asdict(part)).encode())

@@ -10,7 +10,7 @@ from typing import Any
 from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.core.threads import ordered
 from fastmetrics.errors import OutputError
-from fastmetrics.tables.output.output_place import Place
+from fastmetrics.tables.output.output_place import OutputPlace
 from fastmetrics.tables.output.renames import exchange
 from fastmetrics.tables.output.targets import upload
 from fastmetrics.tables.remote.addresses import Url
@@ -19,13 +19,13 @@ from fastmetrics.tables.remote.stores import plainly, store
 from fastmetrics.tables.retry import patiently
 
 
-def folder_place(path: str | Path, inputs: Any, *, overwrite: bool = False) -> Place:
+def folder_place(path: str | Path, inputs: Any, *, overwrite: bool = False) -> OutputPlace:
     """The place of a folder, for :func:`whole_folder`; raises ``OutputError`` if it may not be written there."""
-    return Place(path, inputs, overwrite=overwrite, folder=True)
+    return OutputPlace(path, inputs, overwrite=overwrite, folder=True)
 
 
 @contextmanager
-def whole_folder(place: Place, mark: str) -> Iterator[Path]:
+def whole_folder(place: OutputPlace, mark: str) -> Iterator[Path]:
     """A temporary folder to fill; it takes the place at the end, and is deleted after an error.
 
     An existing folder is replaced only if it contains a file named ``mark``, which the caller writes into each folder

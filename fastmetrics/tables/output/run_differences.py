@@ -33,7 +33,7 @@ _LISTED = 5
 """Number of input files that scores name."""
 
 
-class Difference(NamedTuple):
+class RunDifference(NamedTuple):
     """A difference, with the values of both sides."""
 
     what: str
@@ -41,7 +41,7 @@ class Difference(NamedTuple):
     second: str
 
 
-def differences(first: Mapping[str, Any], second: Mapping[str, Any]) -> list[Difference]:
+def differences(first: Mapping[str, Any], second: Mapping[str, Any]) -> list[RunDifference]:
     """The differences between two signatures, or two runs, whose ``signature`` is one of several entries.
 
     >>> one = {"scores": {"f1@5": {"metric": "f1", "k": 5}}, "columns": {"reference": "gold"}}
@@ -61,20 +61,20 @@ def _mapping(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
 
 
-def _of(name: str, first: Any, second: Any) -> Iterator[Difference]:
+def _of(name: str, first: Any, second: Any) -> Iterator[RunDifference]:
     title = _NAMES.get(name, name)
     if first == second:
         return
     if name == "input" and _are_files(first) and _are_files(second):
         yield from _inputs(first, second)
     elif not (isinstance(first, Mapping) and isinstance(second, Mapping)):
-        yield Difference(title, _value_text(first), _value_text(second))
+        yield RunDifference(title, _value_text(first), _value_text(second))
     elif name == "scores":
         yield from _scores(first, second)
     else:
         for key in dict.fromkeys([*first, *second]):
             if first.get(key) != second.get(key):
-                yield Difference(f"{title} {shown(key)}", _value_text(first.get(key)), _value_text(second.get(key)))
+                yield RunDifference(f"{title} {shown(key)}", _value_text(first.get(key)), _value_text(second.get(key)))
 
 
 def _are_files(value: Any) -> bool:
@@ -84,32 +84,32 @@ def _are_files(value: Any) -> bool:
     return all(isinstance(file, list) and len(file) == 3 and list(map(type, file[:2])) == [str, int] for file in value)
 
 
-def _scores(first: Mapping[str, Any], second: Mapping[str, Any]) -> Iterator[Difference]:
+def _scores(first: Mapping[str, Any], second: Mapping[str, Any]) -> Iterator[RunDifference]:
     """Metrics that one side lacks, and options that differ."""
     for name in dict.fromkeys([*first, *second]):
         if name not in first or name not in second:
             requests = ("requested" if name in side else "not requested" for side in (first, second))
-            yield Difference(f"metric {shown(name)}", *requests)
+            yield RunDifference(f"metric {shown(name)}", *requests)
             continue
         own, other = _mapping(first[name]), _mapping(second[name])
         for option in dict.fromkeys([*own, *other]):
             if own.get(option) != other.get(option):
                 what = f"option {shown(option)} of {shown(name)}"
-                yield Difference(what, _value_text(own.get(option)), _value_text(other.get(option)))
+                yield RunDifference(what, _value_text(own.get(option)), _value_text(other.get(option)))
 
 
-def _inputs(first: Sequence[Sequence[Any]], second: Sequence[Sequence[Any]]) -> Iterator[Difference]:
+def _inputs(first: Sequence[Sequence[Any]], second: Sequence[Sequence[Any]]) -> Iterator[RunDifference]:
     """Files that one side lacks, and files that changed."""
     own, other = sides = [{file[0]: file[1:] for file in side} for side in (first, second)]
     for name in dict.fromkeys([*own, *other]):
         if name not in own or name not in other:
-            yield Difference(f"input {name}", *("there" if name in side else "not there" for side in sides))
+            yield RunDifference(f"input {name}", *("there" if name in side else "not there" for side in sides))
         elif own[name][:1] != other[name][:1]:
-            yield Difference(f"the size of {name}", *(f"{side[name][0]:,} bytes" for side in sides))
+            yield RunDifference(f"the size of {name}", *(f"{side[name][0]:,} bytes" for side in sides))
         elif own[name] != other[name]:
-            yield Difference(f"the content of {name}", *(_mark(name, side[name][1]) for side in sides))
+            yield RunDifference(f"the content of {name}", *(_mark(name, side[name][1]) for side in sides))
     if own == other:
-        yield Difference(
+        yield RunDifference(
             "the order of the inputs", *(_value_text([file[0] for file in side]) for side in (first, second))
         )
 

@@ -26,7 +26,13 @@ from fastmetrics.errors import OutputError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.tables.chunks import Place
 from fastmetrics.tables.output.encoders import writing
-from fastmetrics.tables.output.parts_journal import JOURNAL, Part, add_to_journal, is_journal_empty, journal_parts
+from fastmetrics.tables.output.parts_journal import (
+    JOURNAL,
+    FinishedPart,
+    add_to_journal,
+    is_journal_empty,
+    journal_parts,
+)
 from fastmetrics.tables.output.private_files import make_private_folder, open_private
 from fastmetrics.tables.output.run_differences import differences
 
@@ -50,7 +56,7 @@ class WorkFolder:
     def __init__(self, path: Path, output: Path | str, part_suffix: str) -> None:
         self.output = output
         self.path = path
-        self.parts: dict[int, Part] = {}
+        self.parts: dict[int, FinishedPart] = {}
         self._suffix = part_suffix
         self._lock: BaseFileLock | None = None
 
@@ -139,14 +145,14 @@ class WorkFolder:
 
     def save(
         self, number: int, data: Sequence[pa.Buffer], *, rows: int, rejects: str, stop: Place, observed: Any
-    ) -> Part:
+    ) -> FinishedPart:
         """Save a part durably: its bytes and rejects first, then the journal line."""
         text = rejects.encode()
         with writing(self.output):
             if text:
                 _replace(self.rejects_path(number), [text])
             _replace(self.part_path(number), data, private=self._suffix == ".arrow")
-            part = Part(
+            part = FinishedPart(
                 number,
                 rows,
                 text.count(b"\n"),

@@ -12,23 +12,23 @@ from fastmetrics.errors import OptionError, OutputError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.tables.output.encoders import KEY, dump, undefined_as_null, writing
 from fastmetrics.tables.output.output_formats import encoder, output_format
-from fastmetrics.tables.output.output_place import Place
+from fastmetrics.tables.output.output_place import OutputPlace
 from fastmetrics.tables.output.recorded_types import described
 from fastmetrics.tables.remote.addresses import as_local, shown
 
 _META = ".meta.json"
 
 
-def table_place(path: str | Path, inputs: Any, *, overwrite: bool = False) -> Place:
+def table_place(path: str | Path, inputs: Any, *, overwrite: bool = False) -> OutputPlace:
     """The place of a table, for :func:`write_whole`; ``inputs`` are what the run reads.
 
     Raises ``OutputError`` if it may not be written there, ``OptionError`` for an unknown suffix.
     """
     if output_format(path)[0] == "folder":
-        Place(path, inputs, overwrite=True)  # the reason, if a device or a folder is there
+        OutputPlace(path, inputs, overwrite=True)  # the reason, if a device or a folder is there
         raise OptionError(f"output {shown(as_local(path))!r}: expected the name of a file, with a suffix")
     beside = () if output_format(path)[0] == "parquet" else (_META,)
-    return Place(path, inputs, overwrite=overwrite, beside=beside)
+    return OutputPlace(path, inputs, overwrite=overwrite, beside=beside)
 
 
 def check_without_place(*, overwrite: bool, guard: bool) -> None:
@@ -40,7 +40,7 @@ def check_without_place(*, overwrite: bool, guard: bool) -> None:
 
 def write_whole(
     table: pa.Table | pa.RecordBatchReader,
-    place: Place,
+    place: OutputPlace,
     metadata: Mapping[str, Any],
     keys: set[str],
     *,
@@ -72,12 +72,12 @@ def write_whole(
     return writer.guarded
 
 
-def page_place(path: str | Path, inputs: Any, *, overwrite: bool = False) -> Place:
+def page_place(path: str | Path, inputs: Any, *, overwrite: bool = False) -> OutputPlace:
     """The place of a page, for :func:`write_page`; raises ``OutputError`` if it may not be written there."""
-    return Place(path, inputs, overwrite=overwrite, page=True)
+    return OutputPlace(path, inputs, overwrite=overwrite, page=True)
 
 
-def write_page(place: Place, text: str | bytes) -> None:
+def write_page(place: OutputPlace, text: str | bytes) -> None:
     """Write a text, or bytes, to a file or an address atomically, or into a pipe or a device.
 
     Raises ``OutputError`` if it cannot be written, or if another run wrote it since the place was checked.

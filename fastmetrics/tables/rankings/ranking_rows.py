@@ -22,7 +22,7 @@ from fastmetrics.core.threads import cores
 from fastmetrics.errors import ColumnError, FileFormatError
 from fastmetrics.tables.chunks import Place
 from fastmetrics.tables.column_conversion import Selection, Widened
-from fastmetrics.tables.file_source import Source, open_files
+from fastmetrics.tables.file_source import FileSource, open_files
 from fastmetrics.tables.inputs.input_files import DataFile, reading
 from fastmetrics.tables.rankings.json_rankings import load, table_of
 from fastmetrics.tables.rankings.ranking_columns import Batches, RunColumns, is_text
@@ -51,7 +51,7 @@ class Triples:
         if isinstance(source, str | Path):
             files = run_files(source)
             self.name = files[0].shown if len(files) == 1 else shown(as_local(source))
-            self._parts = [(RunColumns(file.shown, kind), partial(_read, file)) for file in files]
+            self._parts = [(RunColumns(file.shown, kind), partial(_file_rows, file)) for file in files]
         else:
             table = _table(source, RunColumns(self.name, kind))
             self._parts = [(RunColumns(self.name, kind), lambda columns: columns.of_table(table, SIZES.run_rows))]
@@ -80,7 +80,7 @@ def _table(source: Any, columns: RunColumns) -> pa.Table:
     return pa.concat_tables(frame.read(columns.columns_among(frame.names))[1])
 
 
-def _read(file: DataFile, columns: RunColumns) -> Batches:
+def _file_rows(file: DataFile, columns: RunColumns) -> Batches:
     """The rows of a file."""
     if file.format == "trec":
         with reading(file.shown), opened(file) as stream:
@@ -97,7 +97,7 @@ def _read(file: DataFile, columns: RunColumns) -> Batches:
         yield from _read_table(open_files([replace(file, sizes=_SIZES)]), columns)
 
 
-def _read_table(source: Source, columns: RunColumns) -> Batches:
+def _read_table(source: FileSource, columns: RunColumns) -> Batches:
     """The rows of a table, with ids and values in their original types."""
     (file,) = source.files
     try:
@@ -120,7 +120,7 @@ def _read_table(source: Source, columns: RunColumns) -> Batches:
             selection = selection.widen(wider.name, wider.type)
 
 
-def _chunks(source: Source, selection: Selection, start: int) -> Any:
+def _chunks(source: FileSource, selection: Selection, start: int) -> Any:
     """The batches from row ``start`` on, each with the next row's number; raises ``FileFormatError`` for a bad row."""
     for chunk in source.chunks(selection, Place(0, start), cores()):
         if chunk.rejects:

@@ -14,12 +14,12 @@ from fastmetrics.core.arrays import Flags
 from fastmetrics.errors import ColumnError
 from fastmetrics.usage.chunks.cited_ids import cited_ids
 from fastmetrics.usage.chunks.listed_ids import ListedIds, listed_ids
-from fastmetrics.usage.log import Part
+from fastmetrics.usage.log import LogPart
 from fastmetrics.usage.tally import Tally, counted, score_column, score_sums, sum_names
 
 
 @dataclass(frozen=True)
-class Counted:
+class ChunkCounts:
     """Counts of a part of a log: rows with a ranking, without one, with a short one, and the tally of ids."""
 
     rows: int
@@ -29,7 +29,7 @@ class Counted:
 
 
 @dataclass(frozen=True)
-class Counting:
+class ChunkCounter:
     """The counting of a log with the given columns."""
 
     has: frozenset[str]
@@ -42,7 +42,7 @@ class Counting:
         optional = [name for name, column in (("cited", "answer"), ("relevant", "relevant_ids")) if column in self.has]
         return ["retrieved", "ranks", *optional, *(column for name in self.scores for column in sum_names(name))]
 
-    def count(self, part: Part) -> Counted:
+    def count(self, part: LogPart) -> ChunkCounts:
         """The counts of a part."""
         rows = part.rows
         retrieved = listed_ids(rows.column("retrieved_ids"), "retrieved_ids", part.first)
@@ -58,14 +58,14 @@ class Counting:
         if "relevant_ids" in self.has:
             relevant = listed_ids(rows.column("relevant_ids"), "relevant_ids", part.first)
             tables["relevant"] = relevant, {"relevant": relevant.where(_relevant(part, relevant)).once().counts()}
-        return Counted(
+        return ChunkCounts(
             len(sizes),
             rows.num_rows - len(sizes),
             int((sizes < self.k).sum()),
             [self._filled(listed.words, counts) for listed, counts in tables.values()],
         )
 
-    def _retrieved(self, part: Part, top: ListedIds) -> dict[str, Any]:
+    def _retrieved(self, part: LogPart, top: ListedIds) -> dict[str, Any]:
         n = len(top.words)
         counts: dict[str, Any] = {"retrieved": top.counts(), "ranks": np.bincount(top.codes, top.places + 1, n)}
         for name in self.scores:
@@ -76,17 +76,17 @@ class Counting:
         nothing = np.zeros(len(ids), np.int64)
         return counted(ids, {name: counts.get(name, nothing) for name in self.names})
 
-    def add_up(self, parts: Any) -> Counted:
+    def add_up(self, parts: Any) -> ChunkCounts:
         """The sum of all parts; ids become text if some parts have numbers and others text."""
         tally, rows, missing, short = Tally(self.names), 0, 0, 0
         for part in parts:
             rows, missing, short = rows + part.rows, missing + part.missing, short + part.short
             for table in part.tables:
                 tally.add(table)
-        return Counted(rows, missing, short, [tally.table()])
+        return ChunkCounts(rows, missing, short, [tally.table()])
 
 
-def _relevant(part: Part, relevant: ListedIds) -> Flags:
+def _relevant(part: LogPart, relevant: ListedIds) -> Flags:
     """Which of the judged ids are relevant."""
     if "relevance" not in part.rows.schema.names:
         return np.ones(relevant.codes.size, np.bool_)

@@ -18,7 +18,7 @@ from fastmetrics.core.arrays import Flags, Ints
 from fastmetrics.core.display import Grid, Shown
 from fastmetrics.core.name_lists import listed
 from fastmetrics.core.threads import cores
-from fastmetrics.usage.chunks.chunk_counts import Counted, Counting
+from fastmetrics.usage.chunks.chunk_counts import ChunkCounter, ChunkCounts
 from fastmetrics.usage.chunks.chunk_ids import as_log, chunk_ids, comparable, raise_unknown
 from fastmetrics.usage.log import Columns, open_log
 from fastmetrics.usage.tally import KEY, mean_of
@@ -196,12 +196,12 @@ def chunk_utilization(
     optional = ("answer", "context_ids", "relevant_ids", "relevance")
     log = open_log(as_log(log), ["retrieved_ids"], optional, score_names, how)
     total = None if chunks is None else chunk_ids(chunks, chunk_column)
-    counting = Counting(log.has, tuple(score_names), k)
+    counting = ChunkCounter(log.has, tuple(score_names), k)
     counts = log.parts(counting.count, counting.add_up, workers)
     return _result(counts, total, counting, share)
 
 
-def _result(counted: Counted, total: pa.Array | None, counting: Counting, share: float) -> ChunkUse:
+def _result(counted: ChunkCounts, total: pa.Array | None, counting: ChunkCounter, share: float) -> ChunkUse:
     [table] = counted.tables
     keys, total = comparable(table[KEY].combine_chunks(), total)
     counts = {name: np.asarray(table[name]) for name in counting.names}
@@ -221,8 +221,8 @@ def _result(counted: Counted, total: pa.Array | None, counting: Counting, share:
 
 
 def _figures(
-    counted: Counted,
-    counting: Counting,
+    counted: ChunkCounts,
+    counting: ChunkCounter,
     ids: pa.Array,
     counts: Mapping[str, Ints],
     strange: pa.Array,
@@ -257,7 +257,7 @@ def _figures(
     )
 
 
-def _by_use(ids: pa.Array, counts: Mapping[str, Ints], counting: Counting) -> pa.Table:
+def _by_use(ids: pa.Array, counts: Mapping[str, Ints], counting: ChunkCounter) -> pa.Table:
     n = counts["retrieved"]
     ranks = np.divide(counts["ranks"], n, out=np.full(len(n), np.nan), where=n > 0)
     table = {"chunk": ids, "retrieved": n, **{name: counts[name] for name in ("cited", "relevant") if name in counts}}

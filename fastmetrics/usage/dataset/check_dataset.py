@@ -22,7 +22,7 @@ from fastmetrics.usage.dataset.repeated_rows import Groups, asked_keys, id_keys,
 from fastmetrics.usage.dataset.row_faults import CHECKS, shown
 from fastmetrics.usage.dataset.sample_checks import SampledChecks, sampled_findings, sampled_rows
 from fastmetrics.usage.languages import check_languages
-from fastmetrics.usage.log import Columns, Log, Part, itself, open_log
+from fastmetrics.usage.log import Columns, Log, LogPart, itself, open_log
 from fastmetrics.usage.near_repeats import embedder_of
 
 _OPTIONAL = ("id", "question", "answer", "reference", "contexts", "answerable")
@@ -141,7 +141,7 @@ class Looking:
     judged: Mapping[str, str]
     sampled: SampledChecks
 
-    def look(self, part: Part) -> PartResults:
+    def look(self, part: LogPart) -> PartResults:
         """The results of a part."""
         rows, results = part.rows, PartResults(part.rows.num_rows)
         for name, (needed, column, check) in CHECKS.items():
@@ -185,7 +185,7 @@ class Looking:
             else:
                 skipped.append(f"{name} ({column})")
         differing = self._differing(results, groups.get("duplicate"))
-        cells = Cells.of(log, self.judged.values(), [*groups.values(), *differing.values()])
+        cells = ExampleCells.of(log, self.judged.values(), [*groups.values(), *differing.values()])
         if "doubled id" in groups:
             findings.append(_doubled(groups["doubled id"], cells))
         if "duplicate" in groups:
@@ -217,13 +217,13 @@ def _joined(parts: Sequence[tuple[Uint64s, Flags]]) -> tuple[Uint64s, Flags]:
 
 
 @dataclass(frozen=True)
-class Cells:
+class ExampleCells:
     """The values of the rows that examples show, by row and column."""
 
     values: Mapping[int, Mapping[str, Any]]
 
     @classmethod
-    def of(cls, log: Log, labels: Iterable[str], groups: Iterable[Iterable[Any]]) -> Cells:
+    def of(cls, log: Log, labels: Iterable[str], groups: Iterable[Iterable[Any]]) -> ExampleCells:
         """The cells of the first groups of each kind, as needed for examples."""
         rows = sorted({int(row) for some in groups for group in islice(some, EXAMPLES) for row in group[:_MOST]})
         if not rows:
@@ -231,7 +231,7 @@ class Cells:
         columns = [name for name in dict.fromkeys(["id", "question", *labels]) if name in log.names]
         numbers = np.array(rows)
 
-        def pick(part: Part) -> list[tuple[int, dict[str, Any]]]:
+        def pick(part: LogPart) -> list[tuple[int, dict[str, Any]]]:
             here = numbers[(numbers >= part.first) & (numbers < part.first + part.rows.num_rows)]
             table = part.rows.select(columns).take(pa.array(here - part.first))
             return list(zip(here.tolist(), table.to_pylist(), strict=True))
@@ -247,18 +247,18 @@ def _first(rows: Any) -> list[int]:
     return [int(row) for row in rows[:EXAMPLES]]
 
 
-def _doubled(groups: Groups, cells: Cells) -> Finding:
+def _doubled(groups: Groups, cells: ExampleCells) -> Finding:
     some = [(_first(rows), str(cells.values[int(rows[0])]["id"])[:200]) for rows in islice(groups, EXAMPLES)]
     return Finding("doubled id", len(groups.rows), some)
 
 
-def _duplicates(groups: Groups, cells: Cells) -> Finding:
+def _duplicates(groups: Groups, cells: ExampleCells) -> Finding:
     pairs = [(int(rows[0]), int(row)) for rows in islice(groups, EXAMPLES) for row in rows[1 : EXAMPLES + 1]]
     some = [(pair, (cells.values[pair[1]]["question"] or "")[:200]) for pair in pairs[:EXAMPLES]]
     return Finding("duplicate", groups.later, some)
 
 
-def _contradicting(differing: Mapping[str, Sequence[Any]], judged: Mapping[str, str], cells: Cells) -> Finding:
+def _contradicting(differing: Mapping[str, Sequence[Any]], judged: Mapping[str, str], cells: ExampleCells) -> Finding:
     nothing = np.zeros(0, np.int64)
     rows = np.unique(np.concatenate([nothing, *(some for groups in differing.values() for some in groups)]))
     examples = []

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.core.allowed_values import Real, Texts, Whole, argument
+from fastmetrics.core.allowed_values import LimitedTexts, Real, Whole, argument
 from fastmetrics.core.arrays import Ints, Uint64s, floats_of_arrow
 from fastmetrics.core.display import Grid, Shown, sparkline
 from fastmetrics.core.threads import cores
@@ -20,7 +20,7 @@ from fastmetrics.usage.answered_questions import answered
 from fastmetrics.usage.domain.question_times import Activity, activity
 from fastmetrics.usage.domain.word_counts import log_odds, most, word_counts, words_of
 from fastmetrics.usage.languages import check_languages, languages_of, scripts, scripts_of
-from fastmetrics.usage.log import Columns, Part, open_log
+from fastmetrics.usage.log import Columns, LogPart, open_log
 from fastmetrics.usage.near_repeats import embedder_of, near_repeats
 from fastmetrics.usage.question_sample import questions_of, sampled, sampled_of
 from fastmetrics.usage.tally import Tally
@@ -182,7 +182,7 @@ def domain_analysis(
     timestamps with and without a time zone.
     """
     workers = cores(threads)
-    words = argument("indicators", list(indicators), Texts(what="words"))
+    words = argument("indicators", list(indicators), LimitedTexts(what="words"))
     near, size = float(argument("near", near, Real(-1.0, 1.0))), argument("sample", sample, Whole(1, 10_000_000))
     check_languages(languages)
     model = None if embedder is None else embedder_of(embedder)
@@ -223,7 +223,7 @@ class QuestionCounting:
     indicators: tuple[str, ...] = ()
     sample: int = 0
 
-    def count(self, part: Part) -> Counts:
+    def count(self, part: LogPart) -> Counts:
         """The counts of a part."""
         whole = part.rows
         present = whole.column("question").is_valid()

