@@ -210,18 +210,21 @@ def politeness(answer: Lowered, *, markers: Markers = MARKERS) -> Floats:
     array([1. , 0.5, 0. ])
     """
     total = np.zeros(len(answer.starts), np.int64)
+    masks = np.empty(len(answer.starts), np.uint64)
     for first in range(0, len(markers), 64):
-        masks, phrases, bounds = _phrase_tables(markers[first : first + 64])
-        bits = strings.find_phrases(answer.data, answer.starts, answer.stops, masks, phrases, bounds)
-        total += np.bitwise_count(bits)
+        tables = _phrase_tables(markers[first : first + 64])
+        strings.find_phrases(answer.data, answer.starts, answer.stops, *tables, masks)
+        total += np.bitwise_count(masks)
     return np.minimum(0.5 * total, 1.0)
 
 
-def _phrase_tables(markers: tuple[str, ...]) -> tuple[Uint64s, Bytes, Ints]:
+def _phrase_tables(markers: tuple[str, ...]) -> tuple[Uint64s, Bytes, Bytes, Ints]:
     encoded = [well_formed(marker).lower().encode().replace(b"\0", b"\xff") for marker in markers]
-    masks = np.zeros((4, 256), np.uint64)
+    begins: dict[tuple[int, int, int], int] = {}
     for bit, marker in enumerate(encoded):
-        for k in range(4):
-            masks[k, marker[k] if k < len(marker) else slice(None)] |= np.uint64(1 << bit)
+        distance = int(len(marker) > 1)
+        pair = marker[0], distance, marker[distance]
+        begins[pair] = begins.get(pair, 0) | 1 << bit
     bounds = np.cumsum([0, *(len(marker) for marker in encoded)])
-    return masks, np.frombuffer(b"".join(encoded), np.uint8), bounds
+    pairs = np.array(list(begins), np.uint8)
+    return np.array(list(begins.values()), np.uint64), pairs, np.frombuffer(b"".join(encoded), np.uint8), bounds

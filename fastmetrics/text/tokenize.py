@@ -15,6 +15,7 @@ from fastmetrics.kernels.text import retokenize as rewrite
 from fastmetrics.kernels.text import sacrebleu_tokenizers as bleu
 from fastmetrics.kernels.text import tokenize as kernel
 from fastmetrics.kernels.text import vocabulary
+from fastmetrics.kernels.text import word_edges as edges
 from fastmetrics.kernels.text.byte_blocks import BLOCK
 from fastmetrics.kernels.text.word_edges import Blocks, Rules
 from fastmetrics.text import unicode
@@ -334,10 +335,17 @@ def fold(text: Text, convention: Convention) -> Folded:
 def _fold_into(data: Bytes, bounds: Ints, text: Text, convention: Convention) -> Ids:
     if convention.frame is not None:
         return bleu.separate(text.data, text.starts, text.stops, convention.codemap, convention.frame, data, bounds)
-    return words.fold(text.data, text.starts, text.stops, convention.bytemap, convention.codemap, data, bounds)
+    rules = rules_of(convention)
+    if len(rules.separators) or len(rules.marks):
+        return words.fold(text.data, text.starts, text.stops, convention.bytemap, convention.codemap, data, bounds)
+    flags = np.zeros(len(text), np.int32)
+    longest = int((text.stops - text.starts).max(initial=0))
+    strings = _frozen(text.data), _frozen(text.starts), _frozen(text.stops)
+    edges.fold_texts(*strings, rules, _work(longest).blocks, data, bounds, flags)
+    return flags
 
 
 def _room(text: Text) -> int:
-    """Enough bytes for any folding of ``text``, plus padding for 64-bit loads."""
-    size = 2 * int((text.stops - text.starts).sum()) + len(text) + 32
+    """Enough bytes for any folding of ``text``, plus padding for blocks that begin in a text."""
+    size = 2 * int((text.stops - text.starts).sum()) + len(text) + 2 * BLOCK + 8
     return size - size % 8

@@ -5,7 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from fastmetrics.core.arrays import Bytes, Ints, Uint64s
-from fastmetrics.kernels.jit import kernel
+from fastmetrics.kernels.jit import kernel, leaf
+from fastmetrics.kernels.text.byte_blocks import BLOCK, in_range, trailing_zeros
+
+_U0, _U1, _BLOCK = (np.uint64(n) for n in (0, 1, BLOCK))
 
 
 @kernel
@@ -20,31 +23,43 @@ def count_characters(data: Bytes, starts: Ints, stops: Ints) -> Ints:
     return counts
 
 
-@kernel
-def find_phrases(data: Bytes, starts: Ints, stops: Ints, first: Uint64s, phrases: Bytes, bounds: Ints) -> Uint64s:
-    """Which of up to 64 phrases each text contains, one bit each.
+@leaf
+def find_phrases(
+    data: Bytes, starts: Ints, stops: Ints, begins: Uint64s, pairs: Bytes, phrases: Bytes, bounds: Ints, masks: Uint64s
+) -> None:
+    """Set in ``masks`` which of up to 64 phrases each text contains, one bit each.
 
-    ``first[k, b]`` has the bits of the phrases whose byte k can be b, for the first four bytes.
+    Row k of ``pairs`` is the first byte of some phrases, the distance to their second byte (0 if they have none), and
+    that byte; ``begins[k]`` are their bits.  Up to 64 bytes after the last text are read.
     """
-    masks = np.zeros(len(starts), np.uint64)
-    none, unit = np.uint64(0), np.uint64(1)
     for row in range(len(starts)):
-        bits, stop = none, stops[row]
-        for i in range(starts[row], stop):
-            candidates = first[0, data[i]] & first[1, data[i + 1]]
-            if candidates == none:
-                continue
-            candidates &= first[2, data[i + 2]] & first[3, data[i + 3]]
-            candidates &= ~bits
-            phrase = 0
-            while candidates != none:
-                if candidates & unit:
-                    k, begin, n = 0, bounds[phrase], bounds[phrase + 1] - bounds[phrase]
-                    while k < n and i + k < stop and data[i + k] == phrases[begin + k]:
-                        k += 1
-                    if k == n:
-                        bits |= unit << np.uint64(phrase)
-                candidates >>= unit
-                phrase += 1
+        p, stop, bits = np.uint64(starts[row]), np.uint64(stops[row]), _U0
+        while p < stop:
+            block = ~_U0 if stop - p >= _BLOCK else (_U1 << (stop - p)) - _U1
+            for k in range(np.uint64(len(pairs))):
+                places = block & in_range(data, p, np.uint64(pairs[k, 0]), _U1)
+                places &= in_range(data, p + np.uint64(pairs[k, 1]), np.uint64(pairs[k, 2]), _U1)
+                while places != _U0 and begins[k] & ~bits != _U0:
+                    at = p + trailing_zeros(places)
+                    bits |= phrases_at(data, at, stop, begins[k] & ~bits, phrases, bounds)
+                    places &= places - _U1
+            p += _BLOCK
         masks[row] = bits
-    return masks
+
+
+@leaf
+def phrases_at(
+    data: Bytes, p: np.uint64, stop: np.uint64, candidates: np.uint64, phrases: Bytes, bounds: Ints
+) -> np.uint64:
+    """Which of the ``candidates`` stand at byte ``p`` of a text."""
+    bits = _U0
+    while candidates != _U0:
+        phrase = trailing_zeros(candidates)
+        begin, end, at = np.uint64(bounds[phrase]), np.uint64(bounds[phrase + _U1]), p
+        while begin < end and at < stop and data[at] == phrases[begin]:
+            begin += _U1
+            at += _U1
+        if begin == end:
+            bits |= _U1 << phrase
+        candidates &= candidates - _U1
+    return bits

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fastmetrics.core.arrays import Bytes, Flags, Ids, Uint64s
+from fastmetrics.core.arrays import Bytes, Flags, Ids, Ints, Uint64s
 from fastmetrics.kernels.jit import inline, leaf
 from fastmetrics.kernels.text.byte_blocks import (
     copy_block,
@@ -178,6 +178,30 @@ def fold_exactly(rules: Rules, blocks: Blocks, j: np.uint64, n: np.uint64) -> in
         marks[p >> _U6] = _U0 if rules.deletes else any_of(rules.marks, folded, j + p) & bits
         p += _U64
     return end - begin
+
+
+@leaf
+def fold_texts(
+    data: Bytes, starts: Ints, stops: Ints, rules: Rules, blocks: Blocks, out: Bytes, bounds: Ints, flags: Ids
+) -> None:
+    """Like ``folding.fold``, for rules that keep all characters; ``flags`` gets those of each text's characters."""
+    j = bounds[0]
+    begin = _U64
+    for row in range(len(starts)):
+        n = np.uint64(stops[row] - starts[row])
+        copy_text(data, np.uint64(starts[row]), n, blocks.raw, begin)
+        high, rare = classify(rules, blocks, begin, n)
+        p, met, end = _U0, 0, j + np.int64(n)
+        if rare == _U0 and (high == _U0 or fold_high(rules, blocks, begin, n)):
+            while p < n:
+                copy_block(blocks.folded, begin + p, out, np.uint64(j) + p)
+                p += _U64
+        else:
+            end, met = fold_text(blocks.raw, np.int64(begin), np.int64(begin + n), rules.bytemap, rules.codemap, out, j)
+        out[end] = 0x20
+        j = end + 1
+        bounds[row + 1] = j
+        flags[row] = met
 
 
 @inline
