@@ -140,15 +140,13 @@ class _Runs:
 
 def _runs_of(scores: Any, options: ReportOptions) -> _Runs:
     """Read the score files of a report and of its baseline."""
-    opened = open_runs(scores, least=1)
-    base = None if options.baseline is None else open_run(options.baseline)
+    opened = [_with_columns(run, options) for run in open_runs(scores, least=1)]
+    base = None if options.baseline is None else _with_columns(open_run(options.baseline), options)
     if base is not None and base.name in {run.name for run in opened}:
         base = replace(base, name=f"{base.name} (baseline)")
-    summaries = summaries_of(scores)
-    if base is not None:
-        summaries = {base.name: next(iter(summaries_of([options.baseline]).values())), **summaries}
     runs = ([base] if base else []) + opened
-    systems, merged = fewer_segments([_with_columns(run, options) for run in runs], options.by)
+    summaries = summaries_of(runs)
+    systems, merged = fewer_segments(runs, options.by)
     names = [name for name in systems[1 if base else 0].scores if name not in options.by]
     return _Runs(opened, base, summaries, systems, names, merged)
 
@@ -192,14 +190,15 @@ def _sections(
 
 
 def _with_columns(run: ScoreRun, options: ReportOptions) -> ScoreRun:
-    """The run with the columns of the report at hand; ids are checked before scores are loaded."""
-    if (options.texts is not None or options.baseline is not None) and run.id_column is not None:
-        run.ids(run.id_column)
+    """The run with the columns of the report at hand; ids are checked before large columns are loaded."""
     texts = [column for name, column in resolve(run.columns, needed=()).items() if name in JUDGED]
     keys = [column for column in (run.id_column, run.question_column) if column]
     columns = [*run.scores, *map(counts_column, run.counted), *keys, *options.by, *texts]
+    loaded = run.by_column(columns)
+    if (options.texts is not None or options.baseline is not None) and loaded.id_column is not None:
+        loaded.ids(loaded.id_column)
     # files of all rows are written part by part, each with all of its columns
-    return run.by_column(columns) if options.folder is None else run.in_memory(columns)
+    return loaded if options.folder is None else loaded.in_memory(columns)
 
 
 def _spread(run: ScoreRun, names: Sequence[str]) -> pa.Table:

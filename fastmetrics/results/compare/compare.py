@@ -170,7 +170,7 @@ def compare(
     names = names if metrics else [name for name in names if name not in (*beside, on)]
     counted = [name for name in names if name not in opened[0].scores]
     columns = [counts_column(name) if name in counted else name for name in names]
-    keys = [name for run in opened for name in (run.id_column, run.question_column, run.repeat_column, on) if name]
+    keys = [name for run in opened for name in run.keys(on)]
     loaded = [run.by_column([*columns, *keys, *beside]) for run in opened]
     notes = check_settings(loaded, names, allow_differences)
     if unpaired:

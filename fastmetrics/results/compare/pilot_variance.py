@@ -70,9 +70,7 @@ def _of_two(
     runs: tuple[ScoreRun, ScoreRun], metrics: Sequence[str], on: str | None, cluster: str | None
 ) -> tuple[list[Pilot], list[str]]:
     names = _names(runs, metrics, cluster)
-    keys = [
-        name for run in runs for name in (run.id_column, run.question_column, run.repeat_column, on, cluster) if name
-    ]
+    keys = [name for run in runs for name in run.keys(on, cluster)]
     paired = pair_runs([run.by_column([*names, *keys]) for run in runs], on, by_position=False, repeats=True)
     notes = [f"variances from the pilot, rows paired by {paired.joined_by}"]
     notes += [several.describe() for several in paired.repeated if several is not None]

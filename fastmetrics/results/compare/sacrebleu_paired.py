@@ -168,7 +168,7 @@ def sacrebleu_paired(
     chosen, workers = _seed(seed), cores(threads)
     opened = baseline_first(open_runs(runs, system), baseline)
     names = _metrics(opened, listed(metrics))
-    keys = [column for run in opened for column in (run.id_column, run.question_column, on) if column]
+    keys = [column for run in opened for column in run.keys(on)]
     loaded = [run.by_column([*map(counts_column, names), *keys]) for run in opened]
     notes = check_settings(loaded, names, allow_differences)
     paired = pair_runs(loaded, on, by_position, allow_differences)

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fastmetrics.core.allowed_values import Choice, Optional, Real, Seed, Whole, argument
+from fastmetrics.core.corpus_counts import counts_column
 from fastmetrics.core.threads import cores
 from fastmetrics.errors import OptionError
 from fastmetrics.errors.messages import Argument
@@ -24,10 +25,10 @@ from fastmetrics.results.gate.rules import Rule, parse_rules, read_rules
 from fastmetrics.results.rows.pairing import check_settings, pair_runs
 from fastmetrics.results.runs.list_runs import latest_run
 from fastmetrics.results.runs.metric_columns import column_named
-from fastmetrics.results.runs.open_runs import open_run
+from fastmetrics.results.runs.open_runs import open_run, run_of_file
 from fastmetrics.results.runs.score_file import ScoreFile, check_one
 from fastmetrics.results.runs.score_run import ScoreRun
-from fastmetrics.results.summary.summary import Summary, summarize
+from fastmetrics.results.summary.summary import summarize
 
 UNPAIRED = ("worst", "ignore")
 """How rows without a score count in rules that do not say it."""
@@ -144,7 +145,7 @@ def gate(
     rows, differences = _rows(run, base, read, cluster, on, by_position, allow_differences)
     rows = _in_order(rows) if sequential else rows
     excluded = [*columns_read(read, cluster), *([on] if on is not None else [])]
-    metrics = GateMetrics(rows, better or {}, excluded, partial(_summarized, path, run))
+    metrics = GateMetrics(rows, better or {}, excluded, partial(summarize, run.score_batches))
     checks = GateChecks(rows, metrics, GateSettings(unpaired, min_n, confidence, correction, interval, seed, threads))
     checked = checks.of(read)
     lacking = [f"{each.name}: {note}" for each in (run, base) if each is not None for note in _missing_queries(each)]
@@ -156,17 +157,21 @@ def gate(
 def _opened(scores: Any, name: str, *, latest: bool = False) -> ScoreRun:
     """A run in any form; a table is called ``name``.  Raises ``OptionError`` for several runs."""
     if isinstance(scores, str | Path):
-        check_one(ScoreFile.open(scores), latest=latest)
+        file = ScoreFile.open(scores)
+        check_one(file, latest=latest)
+        return run_of_file(file)
     run = open_run(scores)
-    return run if run.path is not None or isinstance(scores, ScoreRun) else replace(run, name=name)
+    return run if isinstance(scores, ScoreRun) else replace(run, name=name)
 
 
 def _prefetched(run: ScoreRun, rules: Sequence[Rule], cluster: str | None, on: str | None) -> ScoreRun:
     """The run with the columns of the rules at hand."""
-    columns = [column_named(rule.metric, run.scores) for rule in rules if rule.metric is not None]
-    scores = run.scores if len(columns) < len(rules) else [name for name in columns if name in run.scores]
-    keys = [name for name in (run.id_column, run.question_column, run.repeat_column, on) if name is not None]
-    return run.by_column([*scores, *columns_read(rules, cluster), *keys])
+    metrics = [None if rule.metric is None else column_named(rule.metric, run.scores) for rule in rules]
+    if all(name in run.scores for name in metrics):
+        scores = [name for name in metrics if name is not None]
+    else:  # a metric of the whole table, or all of them
+        scores = [*run.scores, *map(counts_column, run.counted), *(run.file.summed_columns if run.file else ())]
+    return run.by_column([*scores, *columns_read(rules, cluster), *run.keys(on)])
 
 
 def _rows(
@@ -220,13 +225,6 @@ def _repeated(run: ScoreRun) -> str | None:
         return None
     ids = run.column(name, "")
     return name if not pa.types.is_nested(ids.type) and pc.count_distinct(ids).as_py() < pc.count(ids).as_py() else None
-
-
-def _summarized(scores: Any, run: ScoreRun) -> Summary:
-    """The summary of all scores, with the metadata of a file about missing and undefined rows."""
-    if isinstance(scores, str | Path):
-        return summarize(ScoreFile.open(scores).batches)
-    return summarize(run.read(run.scores))
 
 
 def _missing_queries(run: ScoreRun) -> list[str]:

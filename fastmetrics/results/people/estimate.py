@@ -83,7 +83,7 @@ def estimate(
             " a column of the judged table",
         )
     own = [label] if labels is None and label is not None else []
-    score = score_of(left, score, [*own, *([on] if on is not None else [])])
+    score = score_of(left.schema, score, [*own, *([on] if on is not None else [])])
     rows = np.arange(left.num_rows) if labels is None else join(left, right, on)[0]
     labelled = labels_of_rows(right, rows, label, on)
     scores, truth = labelled.beside(left.column(score))
@@ -131,19 +131,19 @@ def table_of(table: Any, on: str | None) -> pa.Table:
     return as_table(table, on, [on] if on is not None else [])[0]
 
 
-def axes_of(table: pa.Table) -> list[str]:
+def axes_of(columns: Sequence[str]) -> list[str]:
     """The columns of a judge's scores: those with a status column."""
-    return [name for name in table.column_names if f"{name}_status" in table.column_names]
+    return [name for name in columns if f"{name}_status" in columns]
 
 
-def score_of(table: pa.Table, score: str | None, others: Sequence[str]) -> str:
+def score_of(schema: pa.Schema, score: str | None, others: Sequence[str]) -> str:
     """The column of scores: the named one, the only one of a judge, or the only numeric one."""
-    names = [name for name in score_columns(table.schema) if name not in others]
+    names = [name for name in score_columns(schema) if name not in others]
     if score is not None:
-        if score not in score_columns(table.schema):
+        if score not in score_columns(schema):
             raise ColumnError(f"scores: {UnknownNameError.of('column', score, names)}")
         return score
-    fit = axes_of(table) or [name for name in names if name not in index_columns(table.schema)]
+    fit = axes_of(schema.names) or [name for name in names if name not in index_columns(schema)]
     if len(fit) != 1:
         could = f"; candidates: {', '.join(fit) or 'none'}"
         raise ColumnError("set the column of scores with ", Argument("score"), could)

@@ -78,12 +78,13 @@ def judge_report(
     Raises ``ColumnError`` if a table has no judged column, lacks a named column or has no unambiguous label, and
     ``InputError`` for duplicate ids or no shared id.
     """
-    runs = open_runs(judged if are_several(judged) else [judged], least=1)
+    opened = open_runs(judged if are_several(judged) else [judged], least=1)
+    runs = [run.in_memory(run.columns) for run in opened]
     people = None if labels is None else table_of(labels, on)
     reports, notes = [], []
     for run in runs:
         table = run.read(run.columns)
-        axes = axes_of(table)
+        axes = axes_of(run.columns)
         if not axes:
             raise ColumnError(f"{run.name} has no judged column (a column of scores with a _status column)")
         truth = None
@@ -116,7 +117,7 @@ def _pairs(runs: Sequence[ScoreRun], on: str | None, confidence: float) -> list[
     """All pairs of judges with a common judged column."""
     pairs = []
     for first, second in itertools.combinations(runs, 2):
-        axes = [name for name in axes_of(first.read(first.columns)) if name in second.columns]
+        axes = [name for name in axes_of(first.columns) if name in second.columns]
         if not axes:
             continue
         paired = pair_runs([first, second], on, by_position=False)

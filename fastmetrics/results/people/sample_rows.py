@@ -68,10 +68,11 @@ def sample_rows(
     count, start = argument("n", n, Whole(1, 100_000_000)), argument("seed", seed, Seed)
     if strategy not in get_args(Strategy):
         raise OptionError(Argument("strategy", strategy), f": expected one of {', '.join(get_args(Strategy))}")
-    runs = [open_run(rows) for rows in (judged if are_several(judged) else [judged])]
+    opened = [open_run(rows) for rows in (judged if are_several(judged) else [judged])]
+    runs = [run.by_column(run.columns) for run in opened]
     if not runs:
         raise InputError("there are no judged rows")
-    score = score_of(runs[0].read(runs[0].columns), score, [on] if on is not None else [])
+    score = score_of(runs[0].schema, score, [on] if on is not None else [])
     for run in runs[1:]:
         run.column(score, "to be sampled by")
     paired = pair_runs(runs, on, by_position=False)

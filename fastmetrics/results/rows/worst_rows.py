@@ -143,7 +143,7 @@ class _RowRequest:
 
 def _of_one(run: ScoreRun, request: _RowRequest) -> pa.Table:
     request = request.of([run])
-    loaded = run.by_column([request.metric, *request.by, *_keys(run, request.on)])
+    loaded = run.by_column([request.metric, *request.by, *run.keys(request.on)])
     ids, values = loaded.ids(_key(run, request.on)), loaded.values(request.metric)
     chosen = request.chosen(
         values, ids, lambda name: loaded.column(name, "to segment the rows by; keep it when scoring")
@@ -153,7 +153,7 @@ def _of_one(run: ScoreRun, request: _RowRequest) -> pa.Table:
 
 def _changed(runs: Sequence[ScoreRun], request: _RowRequest, allow_differences: bool) -> pa.Table:
     request = request.of(runs)
-    loaded = [run.by_column([request.metric, *request.by, *_keys(run, request.on)]) for run in runs]
+    loaded = [run.by_column([request.metric, *request.by, *run.keys(request.on)]) for run in runs]
     check_settings(loaded, [request.metric], allow_differences)
     paired = pair_runs(loaded, request.on, by_position=False, allow=allow_differences)
     assert paired.ids is not None
@@ -163,10 +163,6 @@ def _changed(runs: Sequence[ScoreRun], request: _RowRequest, allow_differences: 
     return pa.table(
         {"id": paired.ids.take(pa.array(chosen)), **{name: values[chosen] for name, values in columns.items()}}
     )
-
-
-def _keys(run: ScoreRun, on: str | None) -> list[str]:
-    return [name for name in (on, run.id_column, run.question_column) if name is not None]
 
 
 def _key(run: ScoreRun, on: str | None) -> str:

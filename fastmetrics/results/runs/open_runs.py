@@ -101,11 +101,12 @@ def _open(run: Any, name: str | None, place: int = 1) -> ScoreRun:
     if isinstance(run, str | Path):
         file = ScoreFile.open(run)
         check_one(file)
-        return _of_file(file, name)
+        return run_of_file(file, name)
     return _of_table(getattr(run, "per_query", run), name or f"run {place}")
 
 
-def _of_file(file: ScoreFile, name: str | None) -> ScoreRun:
+def run_of_file(file: ScoreFile, name: str | None = None) -> ScoreRun:
+    """The run in an opened score file, by default under the name in its metadata or that of the file."""
     metadata = file.metadata or ScoreMetadata()
     called = name or metadata.name or last_name(file.name)
     read = _reader(file)
@@ -114,7 +115,7 @@ def _of_file(file: ScoreFile, name: str | None) -> ScoreRun:
     if _is_by_column(file):
         schema = file.source.select(_kinds(file, names)).schema
         types = dict(zip(schema.names, schema.types, strict=True))
-    return ScoreRun(called, names, list(file.scores), metadata, read, file.name, types)
+    return ScoreRun(called, names, list(file.scores), metadata, read, file, types)
 
 
 def _reader(file: ScoreFile) -> Callable[[Sequence[str]], pa.Table]:
@@ -156,7 +157,7 @@ def _of_table(table: Any, name: str) -> ScoreRun:
     whole = read(list(dict.fromkeys(frame.names)))
     scores = stored_scores(metadata) or score_columns(whole.schema)
     scores = [score for score in scores if score in whole.column_names]
-    return ScoreRun(name, whole.column_names, scores, metadata, whole.select)
+    return ScoreRun(name, whole.column_names, scores, metadata, whole.select, table)
 
 
 def _by_system(table: Any, system: str) -> list[ScoreRun]:
@@ -180,7 +181,7 @@ def _by_system(table: Any, system: str) -> list[ScoreRun]:
 def _named_apart(runs: Sequence[ScoreRun]) -> list[ScoreRun]:
     """Files with the same name are named by their paths, and remaining duplicates are numbered."""
     counts = Counter(run.name for run in runs)
-    renamed = [replace(run, name=run.path) if counts[run.name] > 1 and run.path else run for run in runs]
+    renamed = [replace(run, name=run.file.name) if counts[run.name] > 1 and run.file else run for run in runs]
     seen: Counter[str] = Counter()
     numbered = []
     for run in renamed:

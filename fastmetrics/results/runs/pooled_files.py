@@ -15,12 +15,17 @@ _MOST_NOTED = 5
 
 
 class PooledFiles:
-    """One or several score files, folders or patterns, opened."""
+    """Opened score files as one table."""
 
-    def __init__(self, paths: str | Path | Sequence[str | Path]) -> None:
+    def __init__(self, files: Sequence[ScoreFile]) -> None:
+        self._files = files
+        self._rows = [0] * len(files)
+
+    @classmethod
+    def open(cls, paths: str | Path | Sequence[str | Path]) -> PooledFiles:
+        """One or several score files, folders or patterns."""
         each = [paths] if isinstance(paths, str | Path) else list(paths)
-        self._files = [file for path in each for file in ScoreFile.open_all(path)]
-        self._rows = [0] * len(self._files)
+        return cls([file for path in each for file in ScoreFile.open_all(path)])
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """The scores of all files, each batch with the metadata of its file; can be called repeatedly."""

@@ -53,8 +53,17 @@ class ScoreFile:
         whole = open_source(as_local(path))
         if len(whole.files) == 1 or find_metadata(path) is not None:
             return [cls._of(shown(as_local(path)), whole, metadata_of(path, whole.files))]
-        each = ((source, source.files[0]) for source in open_each(whole.files))
+        return cls._each(whole.files)
+
+    @classmethod
+    def _each(cls, files: Sequence[DataFile]) -> list[ScoreFile]:
+        """Each file by itself, with its own metadata."""
+        each = ((source, source.files[0]) for source in open_each(files))
         return [cls._of(file.shown, source, metadata_of(file.path, [file])) for source, file in each]
+
+    def parts(self) -> list[ScoreFile]:
+        """This output, or, without metadata of its own, each of its files, as :meth:`open_all` opens them."""
+        return [self] if len(self.source.files) == 1 or self.metadata is not None else self._each(self.source.files)
 
     @classmethod
     def _of(cls, name: str, source: FileSource, metadata: ScoreMetadata | None) -> ScoreFile:
@@ -73,15 +82,25 @@ class ScoreFile:
 
         The first batch is empty, so that the columns of an empty file are known too.
         """
-        chosen = [*self.scores, *self._lists] if names is None else names
+        chosen = self.summed_columns if names is None else names
         flags = {field.name for field in self.source.schema if pa.types.is_boolean(field.type)}
-        kinds = {name: "flag" if name in flags else "number" for name in chosen}
-        kinds |= {name: "any" for name in chosen if name in self._lists}
-        selection = self.source.select(kinds or dict.fromkeys(self._counts[:1], "any"))
-        metadata = {METADATA: json.dumps({} if self.metadata is None else self.metadata.stored)}
+        lists = {*self._lists, *self._counts}
+        kinds = {name: "any" if name in lists else "flag" if name in flags else "number" for name in chosen}
+        selection = self.source.select(kinds)
+        metadata = self.schema_metadata
         yield pa.RecordBatch.from_pylist([], selection.schema).replace_schema_metadata(metadata)
         for batch in good_batches(self.source, selection, any_length=True):
             yield batch.replace_schema_metadata(metadata)
+
+    @property
+    def schema_metadata(self) -> dict[bytes, str]:
+        """The metadata, for the schema of a table."""
+        return {METADATA: json.dumps({} if self.metadata is None else self.metadata.stored)}
+
+    @property
+    def summed_columns(self) -> list[str]:
+        """The columns that a summary reads: scores, lists, or else one that has the number of rows."""
+        return [*self.scores, *self._lists] or self._counts[:1]
 
     @property
     def _counted(self) -> Sequence[str]:

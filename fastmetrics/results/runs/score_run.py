@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -22,6 +22,7 @@ from fastmetrics.errors import ColumnError, InputError
 from fastmetrics.plan.corpus_values import is_counted
 from fastmetrics.plan.declared import Declared
 from fastmetrics.results.runs.declared_metrics import stored_declarations
+from fastmetrics.results.runs.score_file import ScoreFile
 from fastmetrics.results.runs.sorted_ids import SortedIds
 
 QUESTION = ("question", *COLUMNS["question"].aliases)
@@ -36,11 +37,19 @@ class ScoreRun:
     scores: Sequence[str]
     metadata: ScoreMetadata
     read: Callable[[Sequence[str]], pa.Table]
-    path: str | None = None
+    origin: Any = None
+    """The opened score file, or the table, that the scores are from; None for a part of one."""
     types: Mapping[str, pa.DataType] | None = None
     """The types of the columns, if one can be read without the others, as in Parquet."""
+    loaded: frozenset[str] = frozenset()
+    """The columns in memory."""
     sorted: dict[str, SortedIds] = field(default_factory=dict, repr=False, compare=False)
     """Sorted id columns, shared by the run and its copies with the same rows."""
+
+    @property
+    def file(self) -> ScoreFile | None:
+        """The score file, if the scores are from one."""
+        return self.origin if isinstance(self.origin, ScoreFile) else None
 
     @property
     def id_column(self) -> str | None:
@@ -56,6 +65,11 @@ class ScoreRun:
     def repeat_column(self) -> str | None:
         """The column that numbers several answers to one question, if there is one."""
         return next((name for name in self.columns if is_repeat(name)), None)
+
+    def keys(self, *others: str | None) -> list[str]:
+        """The columns that pair rows: ids, questions, the numbers of repeats, and ``others``."""
+        names = (self.id_column, self.question_column, self.repeat_column, *others)
+        return [name for name in names if name is not None]
 
     @property
     def missing_queries(self) -> MissingQueries | None:
@@ -81,7 +95,7 @@ class ScoreRun:
             pa.default_memory_pool().release_unused()
             return self.read(names)
 
-        return replace(self, read=read)
+        return replace(self, read=read, loaded=frozenset(table.column_names))
 
     def by_column(self, names: Sequence[str]) -> ScoreRun:
         """The run with these columns in memory, except for those that are large and can be read when they are needed.
@@ -93,6 +107,20 @@ class ScoreRun:
             return self.in_memory(names)
         large = {*self.scores, *map(counts_column, self.counted), self.id_column, self.question_column}
         return self.in_memory([name for name in names if name not in large])
+
+    def score_batches(self) -> Iterable[pa.Table | pa.RecordBatch]:
+        """What a summary adds up, with the metadata: the columns in memory, or else the file's batches."""
+        file = self.file
+        if file is None:
+            return [self.read(self.scores)]
+        if not (file.source.has_types and self.loaded.issuperset(file.summed_columns)):
+            return file.batches()
+        return [self.read(file.summed_columns).replace_schema_metadata(file.schema_metadata)]
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns with their types, as :attr:`read` returns them."""
+        return self.read(self.columns).schema if self.types is None else pa.schema(self.types.items())
 
     def type_of(self, name: str) -> pa.DataType:
         """The type of a column, as :attr:`read` returns it."""

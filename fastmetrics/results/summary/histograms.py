@@ -97,6 +97,7 @@ def histograms(scores: Any, *, metrics: Sequence[str] | str | None = None, bins:
     argument("bins", bins, Whole(1, 1_000))
     run = open_run(scores)
     names = shared_metrics([run], listed(metrics))
+    run = run.by_column(names)
     return Histograms(run.name, {name: _histogram(name, run, bins) for name in names})
 
 

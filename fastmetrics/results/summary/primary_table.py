@@ -139,8 +139,9 @@ def primary_table(runs: Any) -> PrimaryTable:
 
     Raises ``InputError`` for no run, ``ColumnError`` if no run has any of these scores.
     """
-    several = runs if are_several(runs) else [runs]
-    return primary_of(summaries_of(several), open_runs(several, least=1))
+    opened = open_runs(runs if are_several(runs) else [runs], least=1)
+    loaded = [run.by_column([*run.scores, *run.keys()]) for run in opened]
+    return primary_of(summaries_of(loaded), loaded)
 
 
 def primary_of(summaries: Mapping[str, Summary], runs: Sequence[ScoreRun] = ()) -> PrimaryTable:

@@ -8,7 +8,8 @@ from typing import Any
 
 from fastmetrics.core.display import Grid, Shown, number
 from fastmetrics.results.runs.open_runs import open_runs
-from fastmetrics.results.summary.summary import Summary, summarize
+from fastmetrics.results.runs.score_run import ScoreRun
+from fastmetrics.results.summary.summary import Summary, summary_of
 
 _WIDE = 14
 """Maximum length of a run's name as a column header; longer names are numbered."""
@@ -90,13 +91,9 @@ def side_by_side(runs: Any) -> SideBySide:
 
     Raises ``InputError`` for no run, ``FileFormatError`` for a file that cannot be read.
     """
-    return SideBySide(summaries_of(runs))
+    return SideBySide(summaries_of(open_runs(runs, least=1)))
 
 
-def summaries_of(runs: Any) -> dict[str, Summary]:
+def summaries_of(runs: Sequence[ScoreRun]) -> dict[str, Summary]:
     """The summary of each run, by name."""
-    opened = open_runs(runs, least=1)
-    values = runs.values() if isinstance(runs, Mapping) else runs
-    return {
-        run.name: summarize(getattr(scores, "per_query", scores)) for run, scores in zip(opened, values, strict=True)
-    }
+    return {run.name: summary_of(run) for run in runs}

@@ -22,6 +22,7 @@ from fastmetrics.results.runs.declared_metrics import (
     stored_declarations,
 )
 from fastmetrics.results.runs.pooled_files import PooledFiles
+from fastmetrics.results.runs.score_run import ScoreRun
 from fastmetrics.stats.sums.exact_sums import State
 from fastmetrics.stats.sums.named_statistics import named_statistics, percentiles
 from fastmetrics.stats.sums.summed_scores import CollectedScores, Piece, Scores, Sums, list_columns, score_columns
@@ -211,10 +212,8 @@ def summarize(
     ``UnknownNameError`` for an unknown statistic, and ``OptionError`` for labels that give two figures the same name.
     """
     if is_paths(scores):
-        files = PooledFiles(scores)
-        summary = summarize(files.batches, statistics=statistics, labels=labels, finish=finish, budget=budget)
-        columns, ignored = files.read
-        return replace(summary, notes=[*summary.notes, *files.notes], columns=columns, passed_over=ignored)
+        files = PooledFiles.open(scores)
+        return _of_files(files, statistics=statistics, labels=labels, finish=finish, budget=budget)
     requested = partial(asked_of, statistics=statistics)
     collected = _collected(scores, requested)
     sums = collected.sums
@@ -237,6 +236,23 @@ def summarize(
     by_label = declared_labels(metrics, stored) if labels is None else dict(labels)
     cautions = [note for options, counts in sums.cautions for note in caution_notes(counts, options, specs)]
     return Summary(sums.n_rows, metrics, corpus, by_label, [*sums.notes, *left_out, *cautions])
+
+
+def summary_of(run: ScoreRun) -> Summary:
+    """The summary of an opened run; its file is not opened again."""
+    file = run.file
+    if file is None:
+        return summarize(run.origin)
+    if len(parts := file.parts()) > 1:
+        return _of_files(PooledFiles(parts))
+    columns, ignored = file.read
+    return replace(summarize(run.score_batches), columns=columns, passed_over=ignored)
+
+
+def _of_files(files: PooledFiles, **options: Any) -> Summary:
+    summary = summarize(files.batches, **options)
+    columns, ignored = files.read
+    return replace(summary, notes=[*summary.notes, *files.notes], columns=columns, passed_over=ignored)
 
 
 def asked_of(

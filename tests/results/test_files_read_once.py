@@ -1,0 +1,84 @@
+"""Each score file is opened once a call, and its rows are read once."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import fastmetrics as fm
+from fastmetrics.results.runs.score_file import ScoreFile
+from fastmetrics.tables.file_source import Source
+
+METRICS = [f"m{number}" for number in range(20)]
+SPECS = ",".join(f"token_f1(name='{name}')" for name in METRICS)
+WORDS = ["in Paris", "Rome", "the city of Paris", "a river", "London or Rome"]
+CALLS: dict[str, Callable[[str, str], Any]] = {
+    "gate": lambda new, old: fm.gate(new, [f"{name} >= 0.1" for name in METRICS]),
+    "gate of corpus metrics": lambda new, old: fm.gate(new, ["corpus_bleu >= 1", "corpus_chrf >= 1", "m1.p50 >= 0"]),
+    "gate of changes": lambda new, old: fm.gate(new, [f"{name}.delta >= -1" for name in METRICS], baseline=old),
+    "gate of segments": lambda new, old: fm.gate(
+        new, [f"{name} >= 0.1 where kind=*" for name in METRICS], baseline=old
+    ),
+    "compare": lambda new, old: fm.compare([old, new], resamples=50),
+    "sacrebleu_paired": lambda new, old: fm.sacrebleu_paired([old, new], samples=50),
+    "summarize": lambda new, old: fm.summarize(new),
+    "summarize_by": lambda new, old: fm.summarize_by(new, by="kind"),
+    "side_by_side": lambda new, old: fm.side_by_side([old, new]),
+    "primary_table": lambda new, old: fm.primary_table([old, new]),
+    "histograms": lambda new, old: fm.histograms(new),
+    "correlations": lambda new, old: fm.correlations(new),
+    "worst_rows": lambda new, old: fm.worst_rows(new, "m1", baseline=old),
+    "power": lambda new, old: fm.power([old, new], metrics="m1", delta=0.1),
+    "report": lambda new, old: fm.report(new, Path(new).parent / "report.html", baseline=old, overwrite=True),
+    "judge_report": lambda new, old: fm.judge_report([old, new]),
+    "sample_rows": lambda new, old: fm.sample_rows([old, new], score="judge_x", n=3),
+}
+
+
+@pytest.fixture(scope="module", params=["csv", "jsonl"])
+def files(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
+    folder = tmp_path_factory.mktemp("runs")
+    rows = {
+        "id": list(range(40)),
+        "question": [f"why {number}?" for number in range(40)],
+        "kind": ["a", "b"] * 20,
+        "judge_x": [1.0, 2.0, 4.0, 5.0] * 10,
+        "judge_x_status": ["ok"] * 40,
+        "reference": WORDS * 8,
+    }
+    paths = []
+    for place, name in enumerate(("new", "old")):
+        table = {**rows, "answer": [WORDS[(number + place * number // 3) % 5] for number in range(40)]}
+        keep = ["question", "kind", "judge_x", "judge_x_status"]
+        path = folder / f"{name}.{request.param}"
+        source = folder / f"{name}_rows.parquet"
+        pq.write_table(pa.table(table), source)
+        fm.score(source, f"{SPECS},token_f1,corpus_bleu,corpus_chrf", output=path, keep=keep, keep_counts=True)
+        paths.append(str(path))
+    return paths[0], paths[1]
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_each_file_is_opened_and_read_once(name: str, files: tuple[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: Counter[str] = Counter()
+    read: Counter[str] = Counter()
+    chunks, of = Source.chunks, ScoreFile._of.__func__
+
+    def counted_chunks(self: Source, *options: Any, **named: Any) -> Any:
+        read.update(file.name for file in self.files)
+        return chunks(self, *options, **named)
+
+    def counted_of(cls: type[ScoreFile], shown: str, *rest: Any) -> ScoreFile:
+        opened[shown] += 1
+        return of(cls, shown, *rest)
+
+    monkeypatch.setattr(Source, "chunks", counted_chunks)
+    monkeypatch.setattr(ScoreFile, "_of", classmethod(counted_of))
+    CALLS[name](*files)
+    assert set(opened.values()) == set(read.values()) == {1}
