@@ -11,6 +11,7 @@ import pytest
 from matplotlib.figure import Figure
 
 import fastmetrics as fm
+from fastmetrics.core import display
 from fastmetrics.errors import InputError, MissingExtraError, OptionError, OutputError
 from fastmetrics.reporting.charts.plot import _comparison
 from tests.support import column_kinds
@@ -106,6 +107,33 @@ def test_differences_of_three_systems_are_those_from_the_first(tmp_path):
     points = [line.get_xdata()[0] for line in axes.lines if line.get_marker() == "o"]
     assert points == pytest.approx([0.1, 0.3])
     assert [label.get_text() for label in axes.get_yticklabels()] == ["b", "c"]
+
+
+def test_a_heat_map_of_three_systems_is_of_the_first_two_and_marks_notable_cells(tmp_path):
+    kinds = ["one"] * 20 + ["two"] * 20
+    gains = {"a": np.zeros(40), "b": np.repeat([0.5, 0.0], 20), "c": np.repeat([0.25, 0.25], 20)}
+    noise = np.random.default_rng(0).normal(0, 0.01, (3, 40))
+    runs = {
+        name: {"id": list(range(40)), "kind": kinds, "token_f1": (0.3 + gain + noise[at]).tolist()}
+        for at, (name, gain) in enumerate(gains.items())
+    }
+    found = fm.compare(runs, by="kind", tests="t")
+    fm.plot(found, tmp_path / "a.svg")
+    cells = [one for one in found if one.segment is not None and (one.baseline, one.other) == ("a", "b")]
+    expected = [
+        f"{'+' * (one.delta > 0)}{display.number(one.delta)}{'*' * (found.verdict(one) != '–')}" for one in cells
+    ]
+    assert [one for one in texts(tmp_path / "a.svg").split(" ") if one in expected] == expected
+    assert [one.endswith("*") for one in expected] == [True, False]
+
+
+def test_runs_of_other_rows_are_marked_in_a_trend(tmp_path):
+    (tmp_path / "runs").mkdir()
+    for name, count in (("first", 3), ("second", 2)):
+        rows = {"id": list(range(count)), "answer": ["yes"] * count, "reference": ["yes"] * count}
+        fm.score(rows, "token_f1", output=tmp_path / "runs" / f"{name}.parquet", name=name)
+    fm.plot(fm.trend(tmp_path / "runs", "token_f1"), tmp_path / "a.svg")
+    assert {"first", "second*"} <= set(texts(tmp_path / "a.svg").split(" "))
 
 
 def test_points_can_be_coloured_by_numbers_and_categories(tmp_path):

@@ -338,17 +338,3 @@ def test_a_null_beside_a_scored_answer_failed_if_the_metadata_leave_it_open(tmp_
 def test_infinite_scores_count_as_rows_without_a_score():
     (one,) = fm.gate({"id": [1, 2], "token_f1": [math.inf, 1.0]}, "token_f1 >= 0.6 with n >= 1")
     assert (one.value, one.n, one.n_worst, one.met) == (0.5, 1, 1, False)
-
-
-def test_counts_of_undefined_rows_hold_only_while_no_score_was_changed(tmp_path):
-    rows = {"id": list("abcde"), "answer": ["a", None, "", "", ""], "question": ["a", "a", "", "", ""]}
-    fm.score(rows, "jaccard", output=tmp_path / "o.parquet")
-    rules = ["jaccard.n_undefined <= 3", "jaccard.n_missing <= 3"]
-    assert [one.value for one in fm.gate(tmp_path / "o.parquet", rules)] == [3, 1]
-    table = pq.read_table(tmp_path / "o.parquet")
-    filled = table.set_column(1, "jaccard", pa.array([1.0, 0.5, None, None, None]))
-    changed = table.set_column(1, "jaccard", pa.array([1.0, 0.5, 0.5, None, None]))
-    for edited in (filled, changed):
-        pq.write_table(edited, tmp_path / "o.parquet")
-        counts = [one.value for one in fm.gate({**edited.to_pydict()}, rules)]
-        assert [one.value for one in fm.gate(tmp_path / "o.parquet", rules)] == counts

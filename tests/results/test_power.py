@@ -159,3 +159,11 @@ def test_the_most_questions_of_clusters_are_those_of_as_many_independent_ones():
     highest = highest_variance(total, 10 - 1, 0.95)
     assert plan.n_high == questions_needed(highest, 0.1, 4.0, 0.05, 0.8)
     assert plan.n_high > 2 * plan.n
+
+
+def test_command_takes_a_variance_within_questions_for_each_system():
+    given = ["power", "--between", "0.1", "--delta", "0.05", "--json"]
+    for within in ([0.05], [0.05, 0.2], [0.2, 0.05]):
+        done = program(*given, *(f"--within={one}" for one in within))
+        expected = fm.power(between=0.1, delta=0.05, within=within[0] if len(within) == 1 else within)
+        assert json.loads(done.out) == json.loads(expected.to_json())

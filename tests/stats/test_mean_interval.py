@@ -12,6 +12,7 @@ from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
 
 import fastmetrics as fm
+from fastmetrics.stats.intervals.bootstrap_intervals import bootstrap_interval
 from fastmetrics.stats.intervals.mean_interval import INTERVALS, has_long_tail, mean_interval
 from fastmetrics.stats.intervals.sample import Sample
 
@@ -170,3 +171,18 @@ def test_outputs_name_the_kind():
     assert "† approximate: fewer than 20 rows (token_f1)" in str(summary)
     for kind in INTERVALS[1:]:
         assert fm.summarize_by(scores, metrics="token_f1", interval=kind)[0].interval == kind
+
+
+@pytest.mark.parametrize("kind", ["auto", "t", "studentised"])
+def test_intervals_end_at_the_bounds(kind):
+    values = np.array([1.0, 1.0, 1.0, 0.9, 0.5])
+    inside, free = (mean_interval(Sample.of(values, None, bounds), 0.95, kind) for bounds in ((0.0, 1.0), None))
+    assert (inside.high, inside.low) == (1.0, max(free.low, 0.0))
+    assert free.high > 1.0
+
+
+def test_bootstrap_intervals_have_the_number_of_samples():
+    sample = Sample.of(np.random.default_rng(0).random(50))
+    for resamples in (100, 2_000):
+        found = mean_interval(sample, 0.95, "percentile", resamples=resamples, seed=1, threads=1)
+        assert (found.low, found.high) == bootstrap_interval(sample, "percentile", 0.95, resamples, 1, 1)

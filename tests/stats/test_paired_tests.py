@@ -17,6 +17,7 @@ import fastmetrics as fm
 from fastmetrics.kernels.stats.resampled_sums import resampled_clusters, resampled_sums
 from fastmetrics.kernels.stats.sign_flips import flipped_sums
 from fastmetrics.stats.intervals.bootstrap_intervals import bootstrap_interval
+from fastmetrics.stats.intervals.confidence_sequences import sequential_p
 from fastmetrics.stats.intervals.sample import Sample
 from fastmetrics.stats.significance.paired_tests import detectable, effect_size, p_value, randomisation_p
 
@@ -205,3 +206,17 @@ def test_t_interval_equals_scipy():
     assert "90 % intervals: Student's t" in str(found)
     one = fm.compare({"a": {"id": [1], "m": [0.5]}, "b": {"id": [1], "m": [0.7]}}, interval="t")[0]
     assert np.isnan([one.low, one.high]).all()
+
+
+def test_the_t_test_of_a_constant_gain_is_undefined():
+    assert p_value("t", Sample.of(np.zeros(5)), 99, 0, 1) == 1.0
+    assert math.isnan(p_value("t", Sample.of(np.full(5, 0.25)), 99, 0, 1))
+
+
+def test_the_sequential_test_bets_at_the_level_of_its_confidence():
+    values = np.random.default_rng(0).normal(0.1, 0.3, 200).clip(-1, 1)
+    sample, found = Sample.of(values, None, (-1.0, 1.0)), []
+    for confidence in (0.8, 0.99):
+        found.append(p_value("sequential", sample, 99, 0, 1, confidence))
+        assert found[-1] == sequential_p(values, (-1.0, 1.0), 0.0, confidence)
+    assert found[0] != found[1]

@@ -80,3 +80,10 @@ def test_what_two_values_cannot_tell_is_nan():
     assert math.isnan(welch_p(same, same + 1))
     assert math.isnan(permutation_p(none, same, 10, 0, 1))
     assert permutation_p(same, same, 10, 0, 1) == 1.0
+
+
+def test_few_rows_of_either_run_have_a_note():
+    rng = np.random.default_rng(0)
+    few, many = Sample.of(rng.random(19)), Sample.of(rng.random(20))
+    notes = [tests.welch_interval(*pair, 0.95).note for pair in ((few, many), (many, few), (many, many))]
+    assert notes == ["approximate: fewer than 20 rows or clusters in a run"] * 2 + [None]

@@ -193,3 +193,15 @@ def test_null_ratings_leave_the_hit_rate_undefined(best):
     assert hits.to_arrow()["cache_hit"].null_count == 2
     assert any("all ratings are null" in remark for remark in hits.remarks())
     assert "NaN" not in hits.to_json()
+
+
+def test_turns_order_a_session_before_its_times():
+    log = {
+        "session_id": [1, 1, 1],
+        "turn": [1, 2, 3],
+        "timestamp": [5.0, 1.0, 3.0],
+        "question_embedding": [[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]],
+    }
+    assert fm.context_preservation(log).context_preservation == 0.5
+    del log["turn"]
+    assert fm.context_preservation(log).context_preservation == 0.0

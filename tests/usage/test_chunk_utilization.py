@@ -104,6 +104,22 @@ def test_context_ids_are_what_numbers_mean_where_there_are_any():
     assert fm.chunk_utilization(log).never_cited_ids == ["b", "c"]
 
 
+def test_citations_of_several_rows_count_each_rows_own_context_ids():
+    log = {
+        "retrieved_ids": [["a"], ["b", "c", "d", "e"]],
+        "context_ids": [["a", "b", "c"], ["e", "d"]],
+        "answer": ["yes [3]", "no [1] [d]"],
+    }
+    use = fm.chunk_utilization(log)
+    assert {row["chunk"]: row["cited"] for row in use.to_arrow().to_pylist()} == {
+        "a": 0,
+        "b": 0,
+        "c": 1,
+        "d": 1,
+        "e": 1,
+    }
+
+
 @pytest.mark.parametrize(
     ("rankings", "ids"),
     [
