@@ -86,14 +86,14 @@ def times(count, **options):
 
 def test_requests_and_tokens_per_minute_are_limited():
     assert times(4) == [0, 0, 0, 0]
-    assert times(4, rpm=30) == [0, 2, 4, 6]
-    assert times(4, tpm=6000) == [0, 1, 2, 3]
-    assert times(4, rpm=30, tpm=6000) == [0, 2, 4, 6]
+    assert times(4, requests=30) == [0, 2, 4, 6]
+    assert times(4, tokens=6000) == [0, 1, 2, 3]
+    assert times(4, requests=30, tokens=6000) == [0, 2, 4, 6]
 
 
 def test_wrong_token_estimates_are_corrected():
     async def run():
-        allowed, clock = limits(8, tpm=6000)
+        allowed, clock = limits(8, tokens=6000)
         await allowed.enter(100)
         allowed.used(100, 400)
         await allowed.enter(100)
@@ -114,7 +114,7 @@ def test_retry_after_delays_all_calls():
 
 def test_cancelled_call_frees_its_slot():
     async def run():
-        allowed = RateLimits(1, rpm=0.01)
+        allowed = RateLimits(1, requests=0.01)
         await allowed.enter(1)
         waiting = [asyncio.ensure_future(allowed.enter(1)) for _ in range(3)]
         await asyncio.sleep(0)

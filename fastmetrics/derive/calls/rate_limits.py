@@ -18,22 +18,22 @@ class RateLimits:
 
     At most ``most`` calls are in progress.  A refusal for too many requests halves that number, at most once a second,
     and each reply raises it again by a fraction, so that it grows by one per round (additive increase, multiplicative
-    decrease).  ``rpm`` and ``tpm`` are requests and tokens per minute, sent evenly.  ``clock`` and ``sleep`` return the
+    decrease).  ``requests`` and ``tokens`` are those per minute, sent evenly.  ``clock`` and ``sleep`` return the
     time and wait, in seconds.
     """
 
     def __init__(
         self,
         most: int,
-        rpm: float | None = None,
-        tpm: float | None = None,
+        requests: float | None = None,
+        tokens: float | None = None,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self._most = most
         self._clock, self._sleep = clock, sleep
-        self._pace = 0.0 if rpm is None else _MINUTE / rpm
-        self._per_token = 0.0 if tpm is None else _MINUTE / tpm
+        self._pace = 0.0 if requests is None else _MINUTE / requests
+        self._per_token = 0.0 if tokens is None else _MINUTE / tokens
         self.allowed = float(most)
         """The current maximum of concurrent calls."""
         self._under_way = 0

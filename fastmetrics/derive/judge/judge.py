@@ -61,14 +61,11 @@ def judge(
 ) -> Any:
     """Let a model rate every row of ``table``, in memory or in files, as ``score`` accepts them.
 
-    ``rubrics`` are a :class:`JudgeSettings`, or rubrics with the other settings by name: ``model``, ``base_url``,
-    ``endpoint``, ``language``, ``parameters``, ``repeats``, ``structured``, ``max_chars``, ``keep_replies``, ``store``,
-    ``retry``, ``concurrency``, ``rpm``, ``tpm``, ``timeout``, ``tries``, ``max_reply_bytes``, ``max_calls``,
-    ``max_cost``, ``max_unparsed`` and ``prices``.  A rubric is the name of a built-in one (relevance, faithfulness,
-    safety, robustness, correctness: 1 to 5; answer_relevance, answer_faithfulness, e2e: 0 to 1), in a ``language``, or
-    a .toml file of the same format.  ``model`` is called at ``base_url``, an address with an OpenAI-compatible chat
-    completions API (by default the environment variable OPENAI_BASE_URL, or OpenAI's own), with the key in
-    OPENAI_API_KEY.
+    ``rubrics`` are a :class:`JudgeSettings`, or rubrics with the settings of that class by name, of which ``model`` is
+    required.  A rubric is the name of a built-in one (relevance, faithfulness, safety, robustness, correctness: 1 to 5;
+    answer_relevance, answer_faithfulness, e2e: 0 to 1), in a ``language``, or a .toml file of the same format.
+    ``model`` is called at ``base_url``, an address with an OpenAI-compatible chat completions API (by default the
+    environment variable OPENAI_BASE_URL, or OpenAI's own), with the key in OPENAI_API_KEY.
 
     Returns the ``id``, the columns in ``keep`` and for each rubric X the columns ``judge_X`` (float64), ``_reason``,
     ``_status``, ``_repairs``, ``_prompt_tokens``, ``_completion_tokens`` and ``_call`` (equal in rows that share their
@@ -85,7 +82,7 @@ def judge(
     (unparsed, truncated, refused); the next run repeats transient failures.  Identical prompts are sent once.
 
     ``concurrency`` limits the concurrent calls; a refusal for too many requests halves the limit, and replies raise it
-    again.  ``rpm`` and ``tpm`` limit requests and tokens per minute.  A call has at most ``tries`` attempts of at most
+    again.  Requests and tokens per minute can be limited too.  A call has at most ``tries`` attempts of at most
     ``timeout`` seconds each, and a reply of more than ``max_reply_bytes`` bytes gives the status ``http``.  After
     ``max_calls`` requests, or when ``max_cost`` by the table of ``prices`` (``{model: {"input": …, "output": …}}`` per
     million tokens, or a file of it) might be exceeded, the remaining rows get the status ``budget``.  A call counts

@@ -1,0 +1,40 @@
+"""Long lists of parameters: only those that users see, since settings that travel together are one object."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import fastmetrics as fm
+from fastmetrics.commands import COMMANDS
+
+PACKAGE = Path(__file__).parents[2] / "fastmetrics"
+SEVERAL, MOST = 12, 20
+ABOVE = {"results.compare.compare.compare": 22}
+"""Functions with more than the most parameters; these numbers only fall."""
+
+
+def counts() -> dict[str, int]:
+    """The number of parameters of each function with several, by module and name."""
+    numbers = {}
+    for path in sorted(PACKAGE.rglob("*.py")):
+        module = ".".join(path.relative_to(PACKAGE).with_suffix("").parts)
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                number = len([*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs])
+                if number > SEVERAL:
+                    numbers[f"{module}.{node.name}"] = number
+    return numbers
+
+
+def test_only_public_functions_and_commands_have_many_parameters() -> None:
+    commands = {f"commands.{group}.{name}.{name}".replace("-", "_") for name, group in COMMANDS.items()}
+    public = {f"{home}.{name}" for name, home in fm.HOMES.items()}
+    assert set(counts()) <= commands | public
+    assert len(counts()) > 10
+
+
+def test_no_function_has_more_than_the_most() -> None:
+    above = {name: number for name, number in counts().items() if number > MOST}
+    assert set(above) <= set(ABOVE)
+    assert all(number <= ABOVE[name] for name, number in above.items())
