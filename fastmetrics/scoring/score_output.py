@@ -118,9 +118,9 @@ def identity(planned: Plan, *, has_name: bool) -> dict[str, str]:
     return {name: column for name, column in mapping.items() if has_name or column in planned.inputs}
 
 
-def about_run(name: str | None, began: str | None) -> ScoreMetadata:
-    """The metadata about the run itself."""
-    return ScoreMetadata(name=name, began=began, ended=None if began is None else now())
+def about_run(name: str | None, began: str | None, until: Mapping[str, Any] | None = None) -> ScoreMetadata:
+    """The metadata about the run itself; ``until`` is how a condition ended it."""
+    return ScoreMetadata(name=name, ended_by_until=until, began=began, ended=None if began is None else now())
 
 
 def now() -> str:

@@ -18,7 +18,7 @@ from fastmetrics.core.score_metadata import ScoreMetadata
 from fastmetrics.derive.calls.budget import Spending
 from fastmetrics.derive.calls.finished_output import open_calls_output
 from fastmetrics.derive.judge.judge_batch import BEHIND, BatchJudge
-from fastmetrics.derive.judge.judge_output import now, write_judgements
+from fastmetrics.derive.judge.judge_output import write_judgements
 from fastmetrics.derive.judge.judge_plan import JudgePlan, plan_judging
 from fastmetrics.derive.judge.judge_settings import JudgeSettings
 from fastmetrics.derive.judge.judge_until import Ended, Until, judge_until
@@ -33,6 +33,7 @@ from fastmetrics.engines.job import Progress, RunOptions, check_without_output
 from fastmetrics.engines.run_settings import FileSettings
 from fastmetrics.errors import OptionError
 from fastmetrics.errors.messages import Argument
+from fastmetrics.scoring.score_output import now
 from fastmetrics.tables.chunks import Limits
 from fastmetrics.tables.output.encoders import undefined_as_null
 

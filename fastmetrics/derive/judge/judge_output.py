@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from functools import partial
 
 from fastmetrics.derive.calls.budget import Spending
@@ -18,6 +17,7 @@ from fastmetrics.engines.job import Job, RunOptions, RunResult
 from fastmetrics.engines.local import Threads
 from fastmetrics.engines.run import run_on
 from fastmetrics.results.summary.summary import Summary
+from fastmetrics.scoring.score_output import about_run
 from fastmetrics.tables import Output
 from fastmetrics.tables.table_source import TableSource
 
@@ -50,12 +50,8 @@ def write_judgements(
         columns=plan.kinds,
         signature=plan.signature.to_json(),
         observe=partial(observe, plan.axes),
-        conclude=lambda observed, rejected: replace(
-            conclude(plan.axes, observed, rejected),
-            name=name,
-            ended_by_until=None if ended is None else ended.to_json(),
-            began=began,
-            ended=None if began is None else now(),
+        conclude=lambda observed, rejected: (
+            conclude(plan.axes, observed, rejected) | about_run(name, began, None if ended is None else ended.to_json())
         ).to_json(),
         lasts=(lambda observed: False) if plan.until else lasts,  # which rows are judged may have changed
     )
@@ -66,8 +62,3 @@ def write_judgements(
         statuses.update(axis["statuses"])
     notes = [*result.notes, *summary.notes, *([] if ended is None else ended.notes())]
     return JudgedFiles(result, replace(summary, notes=notes), spending, failed_calls(statuses), ended)
-
-
-def now() -> str:
-    """The time in UTC, to the second."""
-    return datetime.now(UTC).isoformat(timespec="seconds")
