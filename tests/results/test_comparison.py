@@ -184,6 +184,14 @@ def test_rows_of_a_table_of_segments_are_matched_by_the_column_that_pairs_the_ru
     ]
 
 
+def test_words_for_no_value_in_csv_files_of_segments_are_null(tmp_path):
+    words = ["1", "NULL", "null", "None", "2"]
+    (tmp_path / "side.csv").write_text("\n".join(["id,few", *(f"{n},{word}" for n, word in enumerate(words))]))
+    run = {"id": list(range(5)), "m": [0.1, 0.2, 0.3, 0.4, 0.5]}
+    found = fm.compare([run, run], by="few", segments=tmp_path / "side.csv", **SMALL)
+    assert {one.segment: one.n_paired for one in found} == {None: 5, "few=1": 1, "few=2": 1, "few=null": 3}
+
+
 def test_p_is_corrected_over_metrics_segments_and_pairs():
     table = OLD.append_column("own", pa.array(SECOND))
     found = fm.compare(

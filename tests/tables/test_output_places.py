@@ -7,10 +7,12 @@ import stat
 import threading
 from pathlib import Path
 
+import fsspec
 import numpy as np
 import pyarrow as pa
 import pytest
 
+import fastmetrics as fm
 from fastmetrics.commands import all_commands
 from fastmetrics.errors import OutputError
 from fastmetrics.tables.output.output_place import OutputPlace
@@ -260,3 +262,15 @@ def test_output_in_a_folder_of_inputs_is_no_input() -> None:
     Path("folder/report.html").touch()
     assert isinstance(page_place("folder/report.html", "folder", overwrite=True), OutputPlace)
     assert isinstance(table_place("folder/new.csv", ["folder", np.zeros(2), "x" * 5000, "\0"]), OutputPlace)
+
+
+@pytest.mark.parametrize("suffix", [".meta.json", ".rejects.jsonl"])
+def test_files_beside_an_output_in_a_store_stay(tmp_path, suffix) -> None:
+    store, address = fsspec.filesystem("memory"), f"memory://beside{suffix}/o.csv"
+    store.pipe(f"{address}{suffix}", b"of another")
+    rows = {"id": [1], "answer": ["a"], "reference": ["a"]}
+    with pytest.raises(OutputError, match=rf"o\.csv{suffix}"):
+        fm.score(rows, "token_f1", output=address, files=fm.FileSettings(work=tmp_path))
+    assert store.cat(f"{address}{suffix}") == b"of another"
+    fm.score(rows, "token_f1", output=address, files=fm.FileSettings(work=tmp_path), overwrite=True)
+    assert store.cat(address).startswith(b'"id","token_f1"')
