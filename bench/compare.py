@@ -115,7 +115,7 @@ def run(command: list[str]) -> tuple[float, float]:
 def text(rows: int, repeats: int) -> list[dict[str, Any]]:
     """Each function on one thread, from Arrow strings, against its peer on lists of a tenth as many rows."""
     from fastmetrics.metrics import REGISTRY
-    from fastmetrics.scoring.calls import callable_of
+    from fastmetrics.scoring.metric_functions import callable_of
 
     table = data.table(rows).combine_chunks()
     answers, references = table["answer"], table["reference"]

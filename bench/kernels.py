@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 import fastmetrics as fm
 from bench import data
 from fastmetrics import text
-from fastmetrics.scoring.calls import callable_of
+from fastmetrics.scoring.metric_functions import callable_of
 
 Bench = Callable[["Rows"], Any]
 

@@ -15,7 +15,7 @@ from fastmetrics.core.version import __version__ as __version__
 HOMES = {
     "metric": "declaration.metric",
     "load_plugin": "declaration.plugins",
-    "rouge": "scoring.rouge_call",
+    "rouge": "scoring.rouge",
     "score": "scoring.score",
     "profile": "scoring.profile",
     "FileSettings": "engines.run_settings",
@@ -74,7 +74,7 @@ HOMES = {
     "JudgeSettings": "derive.judge.judge_settings",
     "match": "faq.match",
     "match_faq": "faq.matcher",
-    "StrictMatchBot": "faq.bot",
+    "StrictMatchBot": "faq.strict_match_bot",
     "grounding_evidence": "metrics.grounding",
     "tokens_by_id": "metrics.operations",
     "risk_coverage": "stats.risk_coverage",
@@ -120,7 +120,7 @@ def __getattr__(name: str) -> Any:
             f"module 'fastmetrics' has no attribute {name!r}: it is a name of a metric; fm.{function} computes it"
         )
     if function is not None:
-        return importlib.import_module("fastmetrics.scoring.calls").callable_of(metrics.SPELLINGS[name])
+        return importlib.import_module("fastmetrics.scoring.metric_functions").callable_of(metrics.SPELLINGS[name])
     raise AttributeError(f"module 'fastmetrics' has no attribute {name!r}{_instead(name, metrics)}")
 
 

@@ -33,9 +33,9 @@ from fastmetrics.errors import PluginError as PluginError
 from fastmetrics.errors import ServiceError as ServiceError
 from fastmetrics.errors import UnknownNameError as UnknownNameError
 from fastmetrics.errors import WorkerError as WorkerError
-from fastmetrics.faq.bot import StrictMatchBot as StrictMatchBot
 from fastmetrics.faq.match import match as match
 from fastmetrics.faq.matcher import match_faq as match_faq
+from fastmetrics.faq.strict_match_bot import StrictMatchBot as StrictMatchBot
 from fastmetrics.metrics.answerability import AbstentionF1
 from fastmetrics.metrics.bleu import BleuScore
 from fastmetrics.metrics.corpus_chrf import ChrfScore
@@ -70,7 +70,7 @@ from fastmetrics.results.summary.trend import trend as trend
 from fastmetrics.retrieval.rank import rank as rank
 from fastmetrics.scoring.assert_scores import assert_scores as assert_scores
 from fastmetrics.scoring.profile import profile as profile
-from fastmetrics.scoring.rouge_call import rouge as rouge
+from fastmetrics.scoring.rouge import rouge as rouge
 from fastmetrics.scoring.score import score as score
 from fastmetrics.scoring.verdict_reasons import anchors as anchors
 from fastmetrics.scoring.verdict_reasons import verdicts as verdicts

@@ -15,7 +15,7 @@ import fastmetrics as fm
 from fastmetrics.core.input_columns import COLUMNS
 from fastmetrics.errors import ColumnError
 from fastmetrics.metrics.grounding import grounding_evidence
-from fastmetrics.scoring.calls import callable_of
+from fastmetrics.scoring.metric_functions import callable_of
 from fastmetrics.stats.agreement.joined_labels import clusters_of
 from fastmetrics.vectors.embedding.embedder import Embedder
 from tests.support.every_metric import CASES, columns

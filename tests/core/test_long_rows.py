@@ -18,7 +18,7 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics.core.batch_sizes import SIZES
-from fastmetrics.scoring.calls import callable_of
+from fastmetrics.scoring.metric_functions import callable_of
 from tests.metrics.test_rouge import check
 from tests.reference import claims
 

@@ -5,7 +5,7 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics.metrics import REGISTRY
-from fastmetrics.scoring.calls import callable_of
+from fastmetrics.scoring.metric_functions import callable_of
 
 GOOD = (
     "Solar panels turn sunlight into power. They were invented in 1954 by engineers. However, they cost 900 dollars, "

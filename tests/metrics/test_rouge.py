@@ -17,7 +17,7 @@ import fastmetrics as fm
 from fastmetrics import text
 from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.errors import ColumnError, OptionError, UnknownNameError
-from fastmetrics.scoring.calls import callable_of
+from fastmetrics.scoring.metric_functions import callable_of
 from tests.support import strategies
 
 TYPES = ("rouge1", "rouge2", "rouge3", "rouge9", "rougeL", "rougeLsum")

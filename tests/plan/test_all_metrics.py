@@ -17,7 +17,7 @@ from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.core.input_columns import COLUMNS
 from fastmetrics.metrics import REGISTRY, function_of
 from fastmetrics.plan import plan as planning
-from fastmetrics.scoring.calls import callable_of
+from fastmetrics.scoring.metric_functions import callable_of
 from tests.support.every_metric import CASES, EXEMPT, columns
 
 pytestmark = pytest.mark.slow

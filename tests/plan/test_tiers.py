@@ -15,7 +15,7 @@ import fastmetrics as fm
 from fastmetrics.errors import ColumnError, InputError, OptionError, UnknownNameError
 from fastmetrics.metrics import REGISTRY, SUITES, TIERS, suite
 from fastmetrics.plan.plan import parse, plan
-from fastmetrics.scoring.calls import callable_of
+from fastmetrics.scoring.metric_functions import callable_of
 from tests.support.program import jsonl, program
 
 TIER0 = ["total_samples", "avg_nn_distance", "std_nn_distance", "density_score", "avg_spread", "max_spread"]

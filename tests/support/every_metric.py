@@ -12,7 +12,7 @@ from typing import Any
 
 from fastmetrics.metrics import REGISTRY
 from fastmetrics.metrics.abstention import PHRASES
-from fastmetrics.scoring.calls import callable_of
+from fastmetrics.scoring.metric_functions import callable_of
 from fastmetrics.text.lexicons import lexicon
 from tests.reference import answerability, claims, lexical, operations, packages, retrieval, writing
 from tests.reference.abstention import Refusing

@@ -11,7 +11,7 @@ from fastmetrics.errors import UnknownNameError
 from fastmetrics.metrics import REGISTRY
 from fastmetrics.metrics.rouge import KINDS, PARTS
 from fastmetrics.plan.plan import Score
-from fastmetrics.scoring.calls import score_together
+from fastmetrics.scoring.metric_functions import score_together
 
 
 def rouge(
