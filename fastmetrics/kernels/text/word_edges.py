@@ -137,6 +137,8 @@ def fold_character(codemap: Ids, blocks: Blocks, j: np.uint64, p: np.uint64) -> 
     code, after = decode(blocks.raw, np.int64(j + p))
     size = np.uint64(after) - j - p
     entry = codemap[code if code < len(codemap) else 0]
+    if entry == code:  # its bytes are there
+        return True
     if entry & (CONTEXT | EDGE | ALONE):
         return False
     bits = ((_U1 << size) - _U1) << (p & _U63)
