@@ -12,7 +12,7 @@ import pytest
 import fastmetrics as fm
 from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.core.prices import Price
-from fastmetrics.derive.calls.budget import Budget
+from fastmetrics.derive.calls.budget import Budget, Spending
 from fastmetrics.derive.calls.call import Answer, CallMaker, Message, Model
 from fastmetrics.derive.calls.rate_limits import RateLimits
 from fastmetrics.errors import OptionError
@@ -186,3 +186,20 @@ def test_the_tokens_of_prompts_and_replies_count_against_the_limit_per_minute(tm
         bot = fm.GivenContextsBot("m", template="{question}", base_url=server.url, store=tmp_path / "s.sqlite", tpm=1e9)
         fm.answer({"question": ["q", "r"]}, bot)
     assert counted == [73, 73]
+
+
+def test_a_shorter_wait_does_not_end_a_longer_one():
+    announced = []
+    spending = Spending(on_wait=announced.append)
+    spending.wait(100.0)
+    spending.wait(10.0)
+    assert 90 < spending.waits <= 100
+    assert announced == [100.0]
+
+
+def test_the_higher_of_two_limits_of_a_reply_is_reserved():
+    prices = {"m": {"input": 0.0, "output": 1e6}}
+    parameters = {"max_tokens": 10, "max_completion_tokens": 20}
+    settings = fm.JudgeSettings("safety", "m", parameters=parameters, prices=prices, max_cost=15.0)
+    with pytest.raises(OptionError, match="a reply of 20 tokens"):
+        asyncio.run(settings.budget().take(CALL))

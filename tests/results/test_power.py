@@ -167,3 +167,12 @@ def test_command_takes_a_variance_within_questions_for_each_system():
         done = program(*given, *(f"--within={one}" for one in within))
         expected = fm.power(between=0.1, delta=0.05, within=within[0] if len(within) == 1 else within)
         assert json.loads(done.out) == json.loads(expected.to_json())
+
+
+def test_a_variance_within_questions_is_taken_off_that_of_a_pilot_without_repeats():
+    rng = np.random.default_rng(6)
+    first, second = ({"id": list(range(50)), "m": rng.normal(0, 1, 50).tolist()} for _ in range(2))
+    differences = np.subtract(second["m"], first["m"])
+    plan = fm.power([first, second], metrics="m", delta=0.1, within=[0.25, 0.5])[0]
+    assert plan.between == pytest.approx(np.var(differences, ddof=1) - 0.75)
+    assert (plan.within_baseline, plan.within_other) == (0.25, 0.5)
