@@ -62,7 +62,7 @@ class ErrorMessage(str):
     def written(self, write: Callable[[Argument], str]) -> str:
         """The text with every argument as ``write`` writes it.
 
-        >>> Message("name it with ", Argument("format")).written(lambda argument: f"--{argument.name}")
+        >>> ErrorMessage("name it with ", Argument("format")).written(lambda argument: f"--{argument.name}")
         'name it with --format'
         """
         return "".join(write(part) if isinstance(part, Argument) else part for part in self.parts)

@@ -20,8 +20,8 @@ from fastmetrics.core.threads import ordered
 from fastmetrics.errors import InputError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.kernels.ranking import ids as id_kernels
-from fastmetrics.kernels.ranking import judge as kernels
 from fastmetrics.kernels.ranking.ids import Ids
+from fastmetrics.kernels.ranking.rank_order import in_rank_order
 from fastmetrics.retrieval.ids import frozen, offsets, spans, take_ids, text_ids
 from fastmetrics.retrieval.judgements import Judgements, judgements
 from fastmetrics.retrieval.measures import Measure
@@ -146,10 +146,10 @@ def _judged(block: QueryBlock, ids: Ids, plan: RankPlan, *, in_order: bool) -> J
     scores, docs = block.scores, ids
     if in_order:
         places = frozen(np.arange(float(scores.size)))
-        order = kernels.in_rank_order(places, scores, docs, starts).astype(np.int64)
+        order = in_rank_order(places, scores, docs, starts).astype(np.int64)
         scores, docs = frozen(scores[order]), take_ids(docs, order)
     judged = judge(Rankings(docs, starts, everyone, "text"), *plan.judged.of(block.places))
-    ranked = frozen(kernels.in_rank_order(judged.grades, scores, docs, starts))
+    ranked = frozen(in_rank_order(judged.grades, scores, docs, starts))
     return Judged(ranked, starts, judged.ideal, judged.ideal_starts)
 
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from fastmetrics.core.allowed_values import MOST, Cutoff, Gain, Level, NotAllowedError, Real
 from fastmetrics.core.arrays import Flags, Floats, Ints
 from fastmetrics.kernels.ranking import gains as kernels
-from fastmetrics.kernels.ranking import order, trec_gains
+from fastmetrics.kernels.ranking import order_measures, trec_gains
 from fastmetrics.retrieval.ids import frozen
 from fastmetrics.retrieval.rankings import Judged, descending
 
@@ -301,7 +301,7 @@ def accuracy(judged: Judged, *, k: Cutoff = None, level: Level = 1.0) -> Floats:
 
     NaN without such a pair: documents that were not retrieved do not count, so this describes the order alone.
     """
-    wrong, pairs = order.pairs_of_documents(judged.grades, judged.starts, cuts(judged, k), level)
+    wrong, pairs = order_measures.pairs_of_documents(judged.grades, judged.starts, cuts(judged, k), level)
     return np.where(pairs > 0, 1.0 - ratio(wrong, pairs), np.nan)
 
 
@@ -314,7 +314,7 @@ def compatibility(
     ones are first, in the order of the ranking.  ``normalize`` divides by the overlap of the ideal ranking with itself,
     which is below 1 if it is shorter than the ranking.
     """
-    overlap, best, weights = order.overlap_with_ideal(
+    overlap, best, weights = order_measures.overlap_with_ideal(
         judged.grades, judged.starts, judged.ideal, judged.ideal_starts, p
     )
     return ratio(overlap, best if normalize else weights)

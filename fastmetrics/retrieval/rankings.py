@@ -21,8 +21,9 @@ from fastmetrics.core.columns import as_array
 from fastmetrics.core.plain_layouts import decoded
 from fastmetrics.errors import ColumnError
 from fastmetrics.kernels.ranking import ids as id_kernels
-from fastmetrics.kernels.ranking import judge as kernels
 from fastmetrics.kernels.ranking.ids import Ids
+from fastmetrics.kernels.ranking.rank_order import in_rank_order
+from fastmetrics.kernels.ranking.ranked_grades import ranked_grades
 from fastmetrics.retrieval.ids import fixed_ids, frozen, ids_of, offsets, spans, take_ids
 
 
@@ -136,7 +137,7 @@ def judge(retrieved: Rankings, relevant: Rankings, grades: Floats | None = None)
             f"column 'retrieved_ids' holds {retrieved.kind} ids, column 'relevant_ids' {relevant.kind} ids"
         )
     marks = frozen(np.ones(relevant.ids.keys.size) if grades is None else grades)
-    doc_grades, repeated = kernels.judge(retrieved.ids, retrieved.starts, relevant.ids, relevant.starts, marks)
+    doc_grades, repeated = ranked_grades(retrieved.ids, retrieved.starts, relevant.ids, relevant.starts, marks)
     ideal, ideal_starts = marks, relevant.starts
     if repeated:
         first = ~id_kernels.repeats(relevant.ids, relevant.starts)
@@ -152,7 +153,7 @@ def judge(retrieved: Rankings, relevant: Rankings, grades: Floats | None = None)
 def descending(grades: Floats, starts: Ints) -> Floats:
     """Each row's grades in descending order."""
     nobody = fixed_ids(np.zeros(0, np.uint64))
-    return kernels.in_rank_order(frozen(grades), frozen(grades), nobody, frozen(starts))
+    return in_rank_order(frozen(grades), frozen(grades), nobody, frozen(starts))
 
 
 def _lists(column: Any, name: str) -> pa.Array:

@@ -13,7 +13,7 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics.results.runs.score_file import ScoreFile
-from fastmetrics.tables.file_source import Source
+from fastmetrics.tables.file_source import FileSource
 
 METRICS = [f"m{number}" for number in range(20)]
 SPECS = ",".join(f"token_f1(name='{name}')" for name in METRICS)
@@ -68,9 +68,9 @@ def files(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 def test_each_file_is_opened_and_read_once(name: str, files: tuple[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
     opened: Counter[str] = Counter()
     read: Counter[str] = Counter()
-    chunks, of = Source.chunks, ScoreFile._of.__func__
+    chunks, of = FileSource.chunks, ScoreFile._of.__func__
 
-    def counted_chunks(self: Source, *options: Any, **named: Any) -> Any:
+    def counted_chunks(self: FileSource, *options: Any, **named: Any) -> Any:
         read.update(file.name for file in self.files)
         return chunks(self, *options, **named)
 
@@ -78,7 +78,7 @@ def test_each_file_is_opened_and_read_once(name: str, files: tuple[str, str], mo
         opened[shown] += 1
         return of(cls, shown, *rest)
 
-    monkeypatch.setattr(Source, "chunks", counted_chunks)
+    monkeypatch.setattr(FileSource, "chunks", counted_chunks)
     monkeypatch.setattr(ScoreFile, "_of", classmethod(counted_of))
     CALLS[name](*files)
     assert set(opened.values()) == set(read.values()) == {1}

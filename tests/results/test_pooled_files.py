@@ -178,7 +178,7 @@ def test_names_of_addresses_and_streams_omit_secrets(tmp_path):
 def test_rows_of_files_that_are_read_twice_are_counted_once():
     for name in ("three", "two"):
         scored(f"{name}.jsonl", f"{name}.parquet")
-    pooled = PooledFiles(["three.parquet", "two.parquet"])
+    pooled = PooledFiles.open(["three.parquet", "two.parquet"])
     for _ in range(2):
         assert sum(batch.num_rows for batch in pooled.batches()) == 5
         assert pooled.notes[0] == "2 files pooled: three.parquet (3 rows), two.parquet (2 rows)"

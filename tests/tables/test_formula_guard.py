@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fastmetrics import score
+from fastmetrics import FileSettings, score
 from fastmetrics.retrieval.rank import rank
 from fastmetrics.tables import open_source
 from fastmetrics.tables.output.formula_guard import guarded, unguarded
@@ -109,7 +109,7 @@ def test_guarded_cells_are_read_unchanged(tmp_path, out):
 
 @pytest.mark.parametrize("out", ["s.csv", "s.jsonl", "s.arrow", "s.parquet"])
 def test_without_a_guard_and_in_other_formats_text_stays_as_it_is(tmp_path, out):
-    scored = kept(tmp_path, out, guard=out != "s.csv")
+    scored = kept(tmp_path, out, files=FileSettings(guard=out != "s.csv"))
     source = open_source(tmp_path / out)
     selection = source.select({"string": "any", "=name": "any"})
     (batch,) = [source.conform(chunk, selection) for chunk in source.chunks(selection)]

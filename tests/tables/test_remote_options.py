@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 from typer.models import ArgumentInfo
 
+import fastmetrics as fm
 from fastmetrics.commands import all_commands
 from tests.support.judge_server import Judge, judge_server
 from tests.support.loopback import BUCKET, Server
@@ -262,7 +263,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory, judge: Judge) -> Path:
     vectors = pa.FixedSizeListArray.from_arrays(pa.array(points.ravel()), 4)
     pq.write_table(pa.table({"id": [row["id"] for row in rows], "embedding": vectors}), made / "vectors.parquet")
     np.save(made / "queries.npy", points[:3])
-    rubric = Path(inspect.getfile(all_commands()["judge"])).parents[1] / "derive" / "rubrics" / "safety.en.toml"
+    rubric = Path(fm.__file__).parent / "derive" / "rubrics" / "safety.en.toml"
     shutil.copy(rubric, made / "rubric.toml")
     asked = ["-m", "token_f1,jaccard,corpus_bleu", "--keep-counts", "--keep", "question"]
     (made / "runs" / "c").mkdir(parents=True)
