@@ -43,6 +43,12 @@ def width(driver: webdriver.Chrome, pixels: int) -> None:
     driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
 
 
+def visible_texts(driver: webdriver.Chrome, selector: str) -> list[str]:
+    """The texts of all elements that a selector names, read at one moment: a page may draw its rows again meanwhile."""
+    script = "return [...document.querySelectorAll(arguments[0])].map((element) => element.innerText)"
+    return driver.execute_script(script, selector)
+
+
 def complaints(driver: webdriver.Chrome) -> list[str]:
     """What the console holds since it was asked last."""
     return [entry["message"] for entry in driver.get_log("browser")]
