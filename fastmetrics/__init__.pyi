@@ -40,12 +40,12 @@ from fastmetrics.metrics.answerability import AbstentionF1
 from fastmetrics.metrics.bleu import BleuScore
 from fastmetrics.metrics.corpus_chrf import ChrfScore
 from fastmetrics.metrics.grounding import grounding_evidence as grounding_evidence
-from fastmetrics.metrics.operations import tokens_by_id as tokens_by_id
+from fastmetrics.metrics.latency_and_cost import tokens_by_id as tokens_by_id
 from fastmetrics.metrics.risk import Aurc
-from fastmetrics.metrics.shared.repeats import Repeats
-from fastmetrics.metrics.shared.repeats import Repeats
-from fastmetrics.metrics.shared.repeats import Repeats
-from fastmetrics.metrics.shared.repeats import Repeats
+from fastmetrics.metrics.shared.repeated_questions import Repeats
+from fastmetrics.metrics.shared.repeated_questions import Repeats
+from fastmetrics.metrics.shared.repeated_questions import Repeats
+from fastmetrics.metrics.shared.repeated_questions import Repeats
 from fastmetrics.reporting.charts.plot import plot as plot
 from fastmetrics.reporting.report import report as report
 from fastmetrics.results.compare.compare import compare as compare
@@ -70,7 +70,7 @@ from fastmetrics.results.summary.trend import trend as trend
 from fastmetrics.retrieval.rank import rank as rank
 from fastmetrics.scoring.assert_scores import assert_scores as assert_scores
 from fastmetrics.scoring.profile import profile as profile
-from fastmetrics.scoring.rouge import rouge as rouge
+from fastmetrics.scoring.rouge_function import rouge as rouge
 from fastmetrics.scoring.score import score as score
 from fastmetrics.scoring.verdict_reasons import anchors as anchors
 from fastmetrics.scoring.verdict_reasons import verdicts as verdicts
@@ -84,14 +84,14 @@ from fastmetrics.stats.agreement.judge_quality import judge_error_rate as judge_
 from fastmetrics.stats.agreement.judge_quality import judge_latency as judge_latency
 from fastmetrics.stats.agreement.pairwise import bradley_terry as bradley_terry
 from fastmetrics.stats.agreement.pairwise import pairwise as pairwise
-from fastmetrics.stats.repeated_answers import pass_at_k as pass_at_k
-from fastmetrics.stats.repeated_answers import pass_hat_k as pass_hat_k
+from fastmetrics.stats.pass_at_k import pass_at_k as pass_at_k
+from fastmetrics.stats.pass_at_k import pass_hat_k as pass_hat_k
 from fastmetrics.stats.risk_coverage import risk_coverage as risk_coverage
 from fastmetrics.usage.cache_hit_rate import cache_hit_rate as cache_hit_rate
-from fastmetrics.usage.chunks.chunk_utilization import chunk_utilization as chunk_utilization
 from fastmetrics.usage.context_preservation import context_preservation as context_preservation
 from fastmetrics.usage.dataset.check_dataset import check_dataset as check_dataset
 from fastmetrics.usage.domain.domain_analysis import domain_analysis as domain_analysis
+from fastmetrics.usage.knowledge_chunks.chunk_utilization import chunk_utilization as chunk_utilization
 from fastmetrics.usage.topics.topic_coverage import topic_coverage as topic_coverage
 from fastmetrics.vectors.embedding.embedder import Embedder as Embedder
 from fastmetrics.vectors.geometry import Geometry

@@ -26,7 +26,7 @@ import typer.main
 from typer.core import TyperGroup
 
 from fastmetrics.commands import COMMANDS, load
-from fastmetrics.commands.program.compiling import compiling_note
+from fastmetrics.commands.program.compiling_note import compiling_note
 from fastmetrics.commands.program.garbage_collection import rare_garbage_collection
 from fastmetrics.commands.program.interrupts import exit_code, interruptible, interruption
 from fastmetrics.commands.program.terminal import (

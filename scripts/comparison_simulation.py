@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from fastmetrics.core.arrays import Floats, Ints
+from fastmetrics.stats.intervals.estimated_values import Sample
 from fastmetrics.stats.intervals.mean_interval import mean_interval
-from fastmetrics.stats.intervals.sample import Sample
 from fastmetrics.stats.significance.paired_tests import detectable, p_value
 from fastmetrics.stats.significance.tukey import tukey_p
 

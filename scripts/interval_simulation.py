@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from fastmetrics.core.arrays import Floats
+from fastmetrics.stats.intervals.estimated_values import Sample
 from fastmetrics.stats.intervals.mean_interval import has_long_tail, mean_interval
-from fastmetrics.stats.intervals.sample import Sample
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS, PAGE = ROOT / "bench" / "results" / "intervals.json", ROOT / "docs" / "comparing.md"

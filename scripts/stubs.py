@@ -9,7 +9,7 @@ from typing import Any
 
 import fastmetrics as fm
 from fastmetrics.core.allowed_values import Choice
-from fastmetrics.declaration.formula import Formula
+from fastmetrics.declaration.corpus_formula import Formula
 from fastmetrics.declaration.metric import Metric
 from fastmetrics.metrics import REGISTRY, functions
 

@@ -15,16 +15,16 @@ from fastmetrics.derive.bots.answer_batch import BatchAnswerer, plan_answering
 from fastmetrics.derive.bots.bot import Bot
 from fastmetrics.derive.calls.budget import tokens_of
 from fastmetrics.derive.calls.call import BUDGET, REPLY, Answer, Call
-from fastmetrics.derive.calls.call_settings import CallSettings
+from fastmetrics.derive.calls.call_setup import CallSettings
 from fastmetrics.derive.judge.judge_batch import BatchJudge
 from fastmetrics.derive.judge.judge_plan import plan_judging
 from fastmetrics.derive.judge.judge_settings import JudgeSettings
-from fastmetrics.derive.row_sample import described, sampled
+from fastmetrics.derive.sampled_table import described, sampled
 from fastmetrics.derive.store.call_store import CallStore
 from fastmetrics.engines.run_settings import FileSettings
 from fastmetrics.errors import OptionError
-from fastmetrics.tables.chunks import Limits
 from fastmetrics.tables.good_rows import good_batches
+from fastmetrics.tables.table_chunks import Limits
 from fastmetrics.tables.table_source import TableSource
 
 

@@ -18,7 +18,7 @@ from fastmetrics.core.version import __version__
 from fastmetrics.engines.in_memory import results_of
 from fastmetrics.engines.job import Job, Progress, RunOptions, RunResult, check_without_output
 from fastmetrics.engines.local import Threads
-from fastmetrics.engines.run import open_output, run_on
+from fastmetrics.engines.run_job import open_output, run_on
 from fastmetrics.engines.run_settings import FileSettings
 from fastmetrics.errors import ColumnError, UnknownNameError
 from fastmetrics.errors.messages import Argument, quoted

@@ -14,7 +14,7 @@ from fastmetrics.engines.score_chunk import Score
 from fastmetrics.engines.span_parts import Finished, Task
 from fastmetrics.errors import OptionError
 from fastmetrics.errors.messages import Argument
-from fastmetrics.tables.chunks import Limits, Place, Span
+from fastmetrics.tables.table_chunks import Limits, Place, Span
 
 
 @dataclass(frozen=True)

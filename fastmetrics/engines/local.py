@@ -9,10 +9,10 @@ from typing import Any
 
 from fastmetrics.core.threads import cores, ordered
 from fastmetrics.engines.job import Job, Progress, RunOptions, RunResult, Watcher
-from fastmetrics.engines.run import open_output, run_on
+from fastmetrics.engines.run_job import open_output, run_on
 from fastmetrics.engines.score_chunk import Scored
 from fastmetrics.engines.span_parts import Finished, Task, by_part, finish, pieces
-from fastmetrics.tables.chunks import Span
+from fastmetrics.tables.table_chunks import Span
 from fastmetrics.tables.table_source import TableSource
 
 __all__ = ["Job", "Progress", "RunResult", "Threads", "run"]

@@ -10,10 +10,10 @@ import pyarrow as pa
 
 from fastmetrics.engines.span_parts import Finished
 from fastmetrics.tables.output.encoders import Encoder, dump, writing
-from fastmetrics.tables.output.output import Output
 from fastmetrics.tables.output.output_formats import encoder
 from fastmetrics.tables.output.parts_journal import FinishedPart
 from fastmetrics.tables.output.recorded_types import described
+from fastmetrics.tables.output.run_output import Output
 
 
 class PartWriter:

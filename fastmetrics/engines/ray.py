@@ -20,8 +20,8 @@ from fastmetrics.engines.job import Watcher
 from fastmetrics.engines.ray_cluster import Cluster, quietly, ray_data
 from fastmetrics.engines.span_parts import Finished, Task, by_part, finish, pieces
 from fastmetrics.errors import FastmetricsError, OptionError, WorkerError
-from fastmetrics.tables.chunks import Place, Span, batch_of
 from fastmetrics.tables.column_conversion import Widened
+from fastmetrics.tables.table_chunks import Place, Span, batch_of
 
 _PARTS_BEHIND = 2
 _BLOCK_BYTES = 1 << 20

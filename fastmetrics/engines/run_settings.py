@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fastmetrics.core.allowed_values import Choice, Optional, Rows, argument
-from fastmetrics.core.settings import about, with_parameters
+from fastmetrics.core.setting_descriptions import about, with_parameters
 
 if TYPE_CHECKING:
     from fastmetrics.tables.table_source import TableSource

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from fastmetrics.errors import FastmetricsError, InputError
-from fastmetrics.tables.chunks import Chunk, Place, Reject, Rows
 from fastmetrics.tables.column_conversion import Selection
 from fastmetrics.tables.good_rows import good_rows
 from fastmetrics.tables.invalid_utf8 import raw_text
+from fastmetrics.tables.table_chunks import Chunk, Place, Reject, Rows
 from fastmetrics.tables.table_source import TableSource
 
 Score = Callable[[pa.RecordBatch], pa.RecordBatch]

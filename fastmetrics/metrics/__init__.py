@@ -35,11 +35,11 @@ SUITES: Mapping[str, tuple[str, ...]] = {
     "writing": ("writing_components", "writing"),
     "retrieval": ("retrieval", "retrieval_consistency"),
     "semantic": ("semantic", "response_consistency", "embedding_geometry"),
-    "operations": ("operations", "rater_agreement"),
+    "latency_and_cost": ("latency_and_cost", "rater_agreement"),
 }
 """Families of metrics by name; ``core`` is the families in ``CORE``, ``all`` is every family."""
 
-CORE = ("lexical", "retrieval", "semantic", "operations")
+CORE = ("lexical", "retrieval", "semantic", "latency_and_cost")
 """The suites computed by default: all but those that take long to compile or run."""
 
 COSTLY = "grounding"
@@ -151,7 +151,7 @@ def _folded_once(_: int) -> dict[str, str]:
 def suite(name: str) -> list[Metric]:
     """The metrics of a suite of families: its usual metrics, and all metrics of ``COSTLY``.
 
-    >>> [metric.name for metric in suite("operations")]
+    >>> [metric.name for metric in suite("latency_and_cost")]
     ['latency_ms', 'prompt_tokens', 'completion_tokens', 'total_tokens', 'rater_agreement']
 
     Raises ``UnknownNameError`` for an unknown suite.

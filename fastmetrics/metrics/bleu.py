@@ -14,7 +14,7 @@ from fastmetrics.core.allowed_values import Choice, Real, Whole
 from fastmetrics.core.arrays import Floats, Ints, Text, Tokens, text_of_strings
 from fastmetrics.declaration.batch import Batch
 from fastmetrics.declaration.cautions import Caution, one_word
-from fastmetrics.declaration.formula import Formula
+from fastmetrics.declaration.corpus_formula import Formula
 from fastmetrics.declaration.hooks import Corpus, RowHooks
 from fastmetrics.declaration.metric import metric
 from fastmetrics.declaration.representations import Options

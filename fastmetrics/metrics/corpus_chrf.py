@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from fastmetrics.core.arrays import Floats, Ints
 from fastmetrics.declaration.batch import Batch
-from fastmetrics.declaration.formula import Formula
+from fastmetrics.declaration.corpus_formula import Formula
 from fastmetrics.declaration.hooks import Corpus, RowHooks
 from fastmetrics.declaration.metric import metric
 from fastmetrics.declaration.representations import Options

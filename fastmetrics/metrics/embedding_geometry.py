@@ -10,12 +10,12 @@ import pyarrow as pa
 
 from fastmetrics.core.allowed_values import Choice, Neighbours, Seed
 from fastmetrics.declaration.hooks import Corpus
-from fastmetrics.declaration.kept_rows import KeptRows, heads_of, row_lists
 from fastmetrics.declaration.metric import metric
+from fastmetrics.declaration.stored_row_lists import KeptRows, heads_of, row_lists
 from fastmetrics.metrics.semantic import Vector
 from fastmetrics.metrics.shared.vector_words import joined, vectors_of, words_of
-from fastmetrics.vectors.arrays import Block, Vectors
 from fastmetrics.vectors.geometry import METRICS, Geometry, geometry
+from fastmetrics.vectors.vector_arrays import Block, Vectors
 
 Distance = Annotated[str, Choice(*METRICS), "the distance of two vectors"]
 Near = Annotated[int, Neighbours, "the number of neighbours"]

@@ -13,9 +13,9 @@ from fastmetrics.core.arrays import Floats, Ints, floats_of_arrow
 from fastmetrics.core.plain_layouts import decoded
 from fastmetrics.declaration.batch import Batch
 from fastmetrics.declaration.hooks import Corpus
-from fastmetrics.declaration.kept_rows import KeptRows, heads_of, row_lists
 from fastmetrics.declaration.metric import metric
 from fastmetrics.declaration.representations import Options
+from fastmetrics.declaration.stored_row_lists import KeptRows, heads_of, row_lists
 from fastmetrics.stats.agreement.agreement import Agreement, agreement
 
 

@@ -9,15 +9,15 @@ import pyarrow as pa
 
 from fastmetrics.core.allowed_values import Choice
 from fastmetrics.declaration.hooks import Corpus
-from fastmetrics.declaration.kept_rows import KeptRows, numbered, row_lists
 from fastmetrics.declaration.metric import metric
 from fastmetrics.declaration.representations import Raw
+from fastmetrics.declaration.stored_row_lists import KeptRows, numbered, row_lists
 from fastmetrics.metrics.semantic import Vector
 from fastmetrics.metrics.shared.repeated_answers import exact_match_rate, semantic_consistency
-from fastmetrics.metrics.shared.repeats import Calls, Keys, Repeats, heads, repeated, shared_calls
+from fastmetrics.metrics.shared.repeated_questions import Calls, Keys, Repeats, heads, repeated, shared_calls
 from fastmetrics.metrics.shared.vector_words import vectors_of, words_of
-from fastmetrics.text.keys import keys_of
-from fastmetrics.vectors.arrays import Vectors
+from fastmetrics.text.text_keys import keys_of
+from fastmetrics.vectors.vector_arrays import Vectors
 
 Against = Annotated[str, Choice("pairs", "first"), "whether all pairs of repeats are compared, or each with the first"]
 

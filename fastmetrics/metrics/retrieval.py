@@ -24,7 +24,7 @@ from fastmetrics.core.allowed_values import Cutoff, Gain, Level
 from fastmetrics.core.arrays import Floats
 from fastmetrics.declaration.metric import metric
 from fastmetrics.kernels.ranking import ids as kernels
-from fastmetrics.metrics.judged import Grades, NoRelevant, Ranked, nothing_relevant
+from fastmetrics.metrics.shared.ranking_inputs import Grades, NoRelevant, Ranked, nothing_relevant
 from fastmetrics.retrieval import formulas as ranked
 from fastmetrics.retrieval import measure_names as names
 from fastmetrics.retrieval.rankings import Judged, judge

@@ -10,14 +10,14 @@ import pyarrow as pa
 from fastmetrics.core.allowed_values import Choice, Real, Rows
 from fastmetrics.core.arrays import Text, Uint64s
 from fastmetrics.declaration.hooks import Corpus
-from fastmetrics.declaration.kept_rows import KeptRows, numbered, row_lists
 from fastmetrics.declaration.metric import metric
-from fastmetrics.metrics.judged import Ranked
+from fastmetrics.declaration.stored_row_lists import KeptRows, numbered, row_lists
+from fastmetrics.metrics.shared.ranking_inputs import Ranked
+from fastmetrics.metrics.shared.repeated_questions import Calls, Keys, Repeated, Repeats, heads, repeated, shared_calls
 from fastmetrics.metrics.shared.repeated_rankings import consistency, rank_biased_overlap
-from fastmetrics.metrics.shared.repeats import Calls, Keys, Repeated, Repeats, heads, repeated, shared_calls
 from fastmetrics.retrieval.ids import offsets
 from fastmetrics.retrieval.rankings import Rankings
-from fastmetrics.text.keys import keys_of
+from fastmetrics.text.text_keys import keys_of
 
 Against = Annotated[str, Choice("pairs", "first"), "whether all pairs of repeats are compared, or each with the first"]
 First = Annotated[int, Rows, "the number of documents that are compared"]

@@ -20,7 +20,7 @@ from fastmetrics.errors import ColumnError
 from fastmetrics.kernels.vectors.distances import pair_halves
 from fastmetrics.metrics.shared.cited_support import Cache, Embeds, embedder_of, strings_of
 from fastmetrics.metrics.shared.repeated_answers import doubles, products
-from fastmetrics.vectors.arrays import Block, Vectors
+from fastmetrics.vectors.vector_arrays import Block, Vectors
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import numpy as np
 
 from fastmetrics.core.arrays import Floats, Ints
 from fastmetrics.declaration.cautions import LISTS, SCRIPT, Caution, list_notes, notes, script_notes
-from fastmetrics.declaration.formula import values_of
+from fastmetrics.declaration.corpus_formula import values_of
 from fastmetrics.errors import FastmetricsError, UnknownNameError
 from fastmetrics.plan.plan import Score, parse
 

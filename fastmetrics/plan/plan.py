@@ -18,9 +18,9 @@ from fastmetrics.declaration.metric import Metric
 from fastmetrics.declaration.metric_checks import OWN_NAME
 from fastmetrics.errors import FastmetricsError, OptionError, UnknownNameError
 from fastmetrics.errors.messages import Argument, shown
-from fastmetrics.metrics.judged import NoRelevant
 from fastmetrics.metrics.semantic import from_text
 from fastmetrics.metrics.shared.cited_support import Embeds
+from fastmetrics.metrics.shared.ranking_inputs import NoRelevant
 from fastmetrics.plan.missing_columns import check_columns, lacking, without_columns
 from fastmetrics.plan.score_names import canonical_name, own_name
 from fastmetrics.tables.remote.small_files import local_path

@@ -23,7 +23,7 @@ from fastmetrics.core.input_columns import COLUMNS
 from fastmetrics.core.text_lists import as_text_lists, look_like_lists
 from fastmetrics.declaration.batch import Batch
 from fastmetrics.declaration.cautions import LISTS
-from fastmetrics.declaration.kept_rows import where_present
+from fastmetrics.declaration.stored_row_lists import where_present
 from fastmetrics.plan.plan import Plan
 from fastmetrics.stats.sums.fingerprint import fingerprint, is_hashable
 from fastmetrics.text.tokenize import Wordbook

@@ -8,7 +8,7 @@ from typing import Any
 
 from fastmetrics.core.allowed_values import LimitedText, option
 from fastmetrics.core.input_columns import is_id
-from fastmetrics.core.judged_names import PREFIX
+from fastmetrics.core.judge_column_names import PREFIX
 from fastmetrics.declaration.metric import Metric
 from fastmetrics.errors import OptionError
 from fastmetrics.errors.messages import shown

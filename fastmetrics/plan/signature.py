@@ -13,8 +13,8 @@ from fastmetrics.core.score_metadata import ScoreMetadata
 from fastmetrics.core.version import __version__
 from fastmetrics.declaration.metric import Metric
 from fastmetrics.metrics.shared.cited_support import embedder_of
-from fastmetrics.plan.declared import to_store
 from fastmetrics.plan.plan import Plan, Score
+from fastmetrics.plan.stored_declarations import to_store
 
 
 def signature(planned: Plan) -> ScoreMetadata:

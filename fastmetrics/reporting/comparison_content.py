@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from fastmetrics.core.display import Grid, number
+from fastmetrics.core.visible_text import visible
 from fastmetrics.reporting.charts.heat_map import HeatMap, heat_of_changes
-from fastmetrics.reporting.plain_text import visible
 from fastmetrics.reporting.readings import turn
 from fastmetrics.results.compare.compare import compare
 from fastmetrics.results.compare.comparison import Comparison

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from fastmetrics.core.display import number
 from fastmetrics.core.html_parts import environment
 from fastmetrics.errors import MissingExtraError
-from fastmetrics.reporting.plain_text import embedded
+from fastmetrics.reporting.script_json import embedded
 
 if TYPE_CHECKING:
     from jinja2 import Environment

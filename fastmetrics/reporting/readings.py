@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from fastmetrics.declaration.metric import Better
-from fastmetrics.plan.declared import Stored
+from fastmetrics.plan.stored_declarations import Stored
 from fastmetrics.results.runs.declared_metrics import declared_better, declared_readings
 
 

@@ -10,11 +10,11 @@ from typing import Any
 from fastmetrics.core.allowed_values import Choice, Flag, Seed, argument
 from fastmetrics.core.name_lists import distinct
 from fastmetrics.core.threads import cores
+from fastmetrics.core.visible_text import visible
 from fastmetrics.errors import OptionError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.reporting.labels import LANGUAGES, labels
 from fastmetrics.reporting.page import chart_library, rendered
-from fastmetrics.reporting.plain_text import visible
 from fastmetrics.reporting.report_content import ReportContent, report_content
 from fastmetrics.reporting.report_options import ReportOptions
 from fastmetrics.reporting.rows.row_files import MARK

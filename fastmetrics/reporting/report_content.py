@@ -13,12 +13,12 @@ import pyarrow as pa
 from fastmetrics.core.corpus_counts import counts_column
 from fastmetrics.core.input_columns import resolve
 from fastmetrics.core.records import Records
+from fastmetrics.core.visible_text import visible
 from fastmetrics.errors import ColumnError
-from fastmetrics.plan.declared import Stored
+from fastmetrics.plan.stored_declarations import Stored
 from fastmetrics.reporting.charts.heat_map import fewer_segments, heat_of_means
 from fastmetrics.reporting.charts.line_chart import Charts
 from fastmetrics.reporting.comparison_content import compared
-from fastmetrics.reporting.plain_text import visible
 from fastmetrics.reporting.readings import reading
 from fastmetrics.reporting.report_options import ReportOptions
 from fastmetrics.reporting.rows.page_rows import page_rows, short, strata_of_all

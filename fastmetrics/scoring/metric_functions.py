@@ -18,8 +18,8 @@ from fastmetrics.core.frames import aligned_table
 from fastmetrics.core.input_columns import COLUMNS
 from fastmetrics.core.threads import cores, ordered
 from fastmetrics.declaration.batch import Batch
-from fastmetrics.declaration.kept_rows import where_present
 from fastmetrics.declaration.metric import Metric
+from fastmetrics.declaration.stored_row_lists import where_present
 from fastmetrics.metrics import REGISTRY
 from fastmetrics.plan.plan import Score, parse
 from fastmetrics.plan.score_batch import Shelf, slices

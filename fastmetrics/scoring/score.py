@@ -17,13 +17,13 @@ from fastmetrics.core.score_metadata import RowCounts, ScoreMetadata
 from fastmetrics.core.threads import cores, ordered
 from fastmetrics.engines.in_memory import results_of
 from fastmetrics.engines.job import Progress, RunOptions, check_without_output
-from fastmetrics.engines.run import open_output
+from fastmetrics.engines.run_job import open_output
 from fastmetrics.engines.run_settings import FileSettings, RayCluster
 from fastmetrics.errors import ColumnError, OptionError
 from fastmetrics.errors.messages import Argument
-from fastmetrics.plan.declared import to_store
 from fastmetrics.plan.plan import Plan
 from fastmetrics.plan.score_batch import Scorer, score_batch, slices
+from fastmetrics.plan.stored_declarations import to_store
 from fastmetrics.scoring.score_output import (
     about_run,
     columns_read,
@@ -73,8 +73,9 @@ def score(
 
     ``metrics`` are names, optionally with options, in a list or separated by commas:
     ``"token_f1,squad_f1(version=2)"``.  ``suites`` are whole families whose columns exist: lexical, answerability,
-    grounding, generation, verdict, writing, retrieval, semantic, operations, all.  The default is ``core``: lexical,
-    retrieval, semantic and operations.  ``columns={canonical: yours}`` and the preset ``schema`` map your column names.
+    grounding, generation, verdict, writing, retrieval, semantic, latency_and_cost, all.  The default is ``core``:
+    lexical, retrieval, semantic and latency_and_cost.  ``columns={canonical: yours}`` and the preset ``schema`` map
+    your column names.
     ``keep`` names columns to copy in addition to ``id``.  ``embedder`` (a name, a function, an ``Embedder``) computes
     missing embeddings from the texts; grounding uses it too, with the default ``wordllama``.  ``cache`` is a folder
     that stores embeddings.  ``no_relevant`` sets the score of retrieval metrics on rows without relevant documents,

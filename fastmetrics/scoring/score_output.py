@@ -20,15 +20,15 @@ from fastmetrics.core.score_metadata import RowCounts, ScoreMetadata
 from fastmetrics.core.threads import cores
 from fastmetrics.engines.job import Engine, Job, RunOptions, RunResult
 from fastmetrics.engines.local import Threads
-from fastmetrics.engines.run import run_on
+from fastmetrics.engines.run_job import run_on
 from fastmetrics.engines.run_settings import RayCluster
 from fastmetrics.errors import OptionError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.plan.corpus_values import caution_notes, finish_all
-from fastmetrics.plan.declared import Declared
 from fastmetrics.plan.plan import Plan, keeping_counts, plan
 from fastmetrics.plan.score_batch import Scorer, fit
 from fastmetrics.plan.signature import signature
+from fastmetrics.plan.stored_declarations import Declared
 from fastmetrics.results.runs.declared_metrics import declared_labels, declared_specs, declared_statistics
 from fastmetrics.results.runs.score_file import column_of
 from fastmetrics.results.summary.summary import MetricSummary, Summary

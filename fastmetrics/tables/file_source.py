@@ -15,14 +15,14 @@ from fastmetrics.core.batch_sizes import SIZES, STANDARD, ReadSizes
 from fastmetrics.core.column_kinds import check, plain
 from fastmetrics.errors import ColumnError, FileFormatError, OptionError, UnknownNameError
 from fastmetrics.errors.messages import Argument
-from fastmetrics.tables.chunks import BEGINNING, Chunk, Place, Span
 from fastmetrics.tables.column_conversion import Selection, cast, key_types, loose, settle, unify
 from fastmetrics.tables.file_formats import FORMATS
 from fastmetrics.tables.formats.reader import Reader
 from fastmetrics.tables.inputs.input_files import DataFile, reading
 from fastmetrics.tables.inputs.input_paths import expand
-from fastmetrics.tables.remote.files import side_by_side
+from fastmetrics.tables.remote.remote_files import side_by_side
 from fastmetrics.tables.retry import patient
+from fastmetrics.tables.table_chunks import BEGINNING, Chunk, Place, Span
 
 
 class FileSource:

@@ -8,8 +8,8 @@ from typing import TypeVar
 
 from fastmetrics.core.retry_limits import RETRY_LIMITS
 from fastmetrics.errors import FileFormatError
-from fastmetrics.tables.chunks import Chunk
 from fastmetrics.tables.remote.stores import passing
+from fastmetrics.tables.table_chunks import Chunk
 
 T = TypeVar("T")
 

@@ -11,11 +11,11 @@ import pyarrow as pa
 from fastmetrics.core.allowed_values import Optional, Whole, argument
 from fastmetrics.errors import OptionError
 from fastmetrics.errors.messages import Argument
-from fastmetrics.tables.chunks import BEGINNING, Chunk, Place, Span
 from fastmetrics.tables.column_conversion import Selection
 from fastmetrics.tables.file_source import open_source
 from fastmetrics.tables.frame_source import FrameSource
 from fastmetrics.tables.inputs.input_files import DataFile
+from fastmetrics.tables.table_chunks import BEGINNING, Chunk, Place, Span
 
 Paths = str | Path | Sequence[str | Path]
 

@@ -10,9 +10,9 @@ from typing import TypeVar
 import pyarrow as pa
 
 from fastmetrics.errors import FileFormatError
-from fastmetrics.tables.chunks import Chunk
 from fastmetrics.tables.column_conversion import Selection, Widened
 from fastmetrics.tables.good_rows import good_rows
+from fastmetrics.tables.table_chunks import Chunk
 from fastmetrics.tables.table_source import TableSource
 
 T = TypeVar("T")

@@ -19,9 +19,9 @@ from fastmetrics.kernels.text import word_edges as edges
 from fastmetrics.kernels.text.byte_blocks import BLOCK
 from fastmetrics.kernels.text.word_edges import Blocks, Rules
 from fastmetrics.text import unicode
+from fastmetrics.text.byte_ranges import folded_rules, rules_of
 from fastmetrics.text.conventions import Convention, convention
 from fastmetrics.text.stemmer import stem
-from fastmetrics.text.word_rules import folded_rules, rules_of
 
 T = TypeVar("T")
 

@@ -18,7 +18,7 @@ from fastmetrics.core.threads import cores, ordered
 from fastmetrics.usage.log import Columns, open_log
 from fastmetrics.usage.question_vectors import Units, check_vectors, question_vectors
 from fastmetrics.usage.timestamps import MISSING, times_of
-from fastmetrics.vectors.arrays import one_blas_thread
+from fastmetrics.vectors.vector_arrays import one_blas_thread
 
 
 def nearest_earlier(units: Units, times: Ints, stored: Flags, threads: int) -> tuple[Floats, Ints]:

@@ -13,7 +13,7 @@ from fastmetrics.errors import ColumnError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.usage.log import Log
 from fastmetrics.usage.near_repeats import embedder_of
-from fastmetrics.vectors.arrays import Vectors
+from fastmetrics.vectors.vector_arrays import Vectors
 
 Units = npt.NDArray[np.float32]
 

@@ -11,10 +11,10 @@ from fastmetrics.core.allowed_values import ExactWork, Neighbours, Seed, Whole, 
 from fastmetrics.core.display import Grid, Shown
 from fastmetrics.core.threads import cores
 from fastmetrics.errors import InputError, UnknownNameError
-from fastmetrics.vectors.arrays import Vectors, VectorsLike, one_blas_thread
-from fastmetrics.vectors.centred import BLOCK, Cloud, Floats, Metric, Survey, digests, survey
+from fastmetrics.vectors.centred_vectors import BLOCK, Cloud, Floats, Metric, Survey, digests, survey
 from fastmetrics.vectors.pair_scan import Join, farthest, join, scan
 from fastmetrics.vectors.second_moments import Moments
+from fastmetrics.vectors.vector_arrays import Vectors, VectorsLike, one_blas_thread
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,9 @@ import numpy.typing as npt
 from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.core.threads import ordered
 from fastmetrics.kernels.vectors.distances import Nearest, Points, distance_sums, scan_tile
-from fastmetrics.vectors.arrays import Ids
-from fastmetrics.vectors.centred import BLOCK, Cloud, Floats
+from fastmetrics.vectors.centred_vectors import BLOCK, Cloud, Floats
 from fastmetrics.vectors.search.exact_reranking import SPARE, nothing, winners
+from fastmetrics.vectors.vector_arrays import Ids
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastmetrics.core.threads import ordered
-from fastmetrics.vectors.centred import BLOCK, Cloud
+from fastmetrics.vectors.centred_vectors import BLOCK, Cloud
 
 _SHARE = 0.95
 _DOUBLE_WORK = 2e10  # up to this many multiplications, second moments are computed in float64

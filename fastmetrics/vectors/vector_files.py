@@ -22,7 +22,7 @@ from fastmetrics.tables.inputs.input_files import DataFile, reading
 from fastmetrics.tables.inputs.input_paths import expand
 from fastmetrics.tables.remote.addresses import as_local, shown
 from fastmetrics.tables.whole_table import whole_table
-from fastmetrics.vectors.file_rows import FileRows
+from fastmetrics.vectors.array_file import FileRows
 from fastmetrics.vectors.vector_columns import vector_column
 
 

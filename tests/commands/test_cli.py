@@ -107,7 +107,7 @@ def usual(*suites):
 def test_suites(tmp_path):
     assert named() == named("--suites", "core") == usual("core")
     assert named("--suites", "generation,writing", "--suites", "lexical") == usual("generation", "writing", "lexical")
-    assert named("--suites", "operations", "-m", "jaccard") == ["jaccard", "latency_ms"]
+    assert named("--suites", "latency_and_cost", "-m", "jaccard") == ["jaccard", "latency_ms"]
     everything = named("--suites", "all")
     assert everything == usual("all")
     assert {"token_f1", "bleu", "answer_relevance", "overall_quality", "latency_ms"} <= set(everything)

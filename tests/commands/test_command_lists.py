@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fastmetrics.commands.options.text_values import name_list, pairs
+from fastmetrics.commands.options.option_syntax import name_list, pairs
 from fastmetrics.errors import OptionError
 from tests.support.program import program
 

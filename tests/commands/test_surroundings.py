@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fastmetrics.commands.program.compiling import NOTE
+from fastmetrics.commands.program.compiling_note import NOTE
 from tests.support.program import ENVIRONMENT, alone, command, jsonl, program
 
 

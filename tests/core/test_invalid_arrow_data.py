@@ -11,8 +11,8 @@ import fastmetrics as fm
 from fastmetrics.core import arrow_checks as intact
 from fastmetrics.errors import FileFormatError, InputError
 from fastmetrics.tables import open_source
-from fastmetrics.tables.chunks import cell_bytes
-from fastmetrics.vectors.arrays import Vectors
+from fastmetrics.tables.table_chunks import cell_bytes
+from fastmetrics.vectors.vector_arrays import Vectors
 from tests.support.program import program
 
 FAR = 1_000_000_000

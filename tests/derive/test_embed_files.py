@@ -16,7 +16,7 @@ import fastmetrics as fm
 from fastmetrics.derive.embed import embed
 from fastmetrics.errors import ColumnError, FileFormatError
 from fastmetrics.tables import open_source
-from fastmetrics.tables.output.output import find_metadata
+from fastmetrics.tables.output.run_output import find_metadata
 from tests.support.program import jsonl, program
 
 ROWS = [

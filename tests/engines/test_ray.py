@@ -21,7 +21,7 @@ from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.core.retry_limits import RETRY_LIMITS
 from fastmetrics.engines.job import Job, RunOptions
 from fastmetrics.engines.local import run
-from fastmetrics.engines.run import open_output, run_on
+from fastmetrics.engines.run_job import open_output, run_on
 from fastmetrics.errors import InputError, OptionError, OutputError, WorkerError
 from fastmetrics.tables import Limits, open_source
 from fastmetrics.vectors.embedding.embedder import Embedder

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import fastmetrics as fm
 from fastmetrics.core.input_columns import COLUMNS
 from fastmetrics.errors import ColumnError, InputError
-from tests.reference import operations as oracle
+from tests.reference import latency_and_cost as oracle
 
 counts = st.none() | st.integers(0, 10**9)
 amounts = st.none() | st.lists(counts, max_size=4)

@@ -12,8 +12,8 @@ import pytest
 import fastmetrics as fm
 from fastmetrics.metrics.shared.spacy_claims import load
 from fastmetrics.reporting.rows.citation_marks import citation_marks
+from fastmetrics.reporting.rows.judged_rows import JudgedRows
 from fastmetrics.reporting.rows.page_rows import POOL
-from fastmetrics.reporting.rows.row_judgements import JudgedRows
 from fastmetrics.reporting.rows.scored_claims import ScoredClaims
 from tests.reporting.test_report import HOSTILE, made, read
 

@@ -15,7 +15,7 @@ import pytest
 import fastmetrics as fm
 from fastmetrics.core.records import Records
 from fastmetrics.errors import ColumnError
-from fastmetrics.results.gate.result import CheckedRule, Gate
+from fastmetrics.results.gate.gate_result import CheckedRule, Gate
 from fastmetrics.results.rows.matching_rows import matching_rows
 from tests.support.program import jsonl, program
 

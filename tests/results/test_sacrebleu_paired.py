@@ -18,7 +18,7 @@ import fastmetrics as fm
 from fastmetrics.errors import ColumnError, InputError, OptionError
 from fastmetrics.metrics.bleu import SMOOTHING
 from fastmetrics.metrics.corpus_chrf import chrf_of_sums
-from fastmetrics.stats.significance.sacrebleu_tests import Draws, SystemCounts, paired_bootstrap
+from fastmetrics.stats.significance.sacrebleu_resampling import Draws, SystemCounts, paired_bootstrap
 from tests.support.program import program
 
 WORDS = [*(f"w{n}" for n in range(40)), "the", "cat.", "(sat", "да", "中", "é", ""]

@@ -17,7 +17,7 @@ from fastmetrics import score
 from fastmetrics.core.plain_layouts import as_lists
 from fastmetrics.errors import ColumnError, OutputError
 from fastmetrics.tables import open_source
-from fastmetrics.tables.chunks import cell_bytes
+from fastmetrics.tables.table_chunks import cell_bytes
 from tests.support.table_files import read
 
 _NOON = datetime.datetime(2024, 1, 2, 12)

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from fastmetrics import score
-from fastmetrics.engines import run
+from fastmetrics.engines import run_job as run
 from fastmetrics.tables.output.encoders import undefined_as_null
 
 ODD = [math.nan, math.inf, -math.inf, -0.0, 5e-324, 0.1, None, 2.0]

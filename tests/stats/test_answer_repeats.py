@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import fastmetrics as fm
 from fastmetrics.errors import InputError, OptionError
-from fastmetrics.stats.repeated_answers import question_scores
+from fastmetrics.stats.pass_at_k import question_scores
 from tests.support.program import program
 
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from statsmodels.stats.weightstats import ttost_paired
 
-from fastmetrics.stats.intervals.sample import Sample
+from fastmetrics.stats.intervals.estimated_values import Sample
 from fastmetrics.stats.significance.equivalence import equivalence_p, not_worse_p
 
 

@@ -13,8 +13,8 @@ from statsmodels.stats.proportion import proportion_confint
 
 import fastmetrics as fm
 from fastmetrics.stats.intervals.bootstrap_intervals import bootstrap_interval
+from fastmetrics.stats.intervals.estimated_values import Sample
 from fastmetrics.stats.intervals.mean_interval import INTERVALS, has_long_tail, mean_interval
-from fastmetrics.stats.intervals.sample import Sample
 
 RNG = np.random.default_rng(3)
 TRIALS = 1500

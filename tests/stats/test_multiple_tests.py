@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from statsmodels.stats.multitest import multipletests
 
 from fastmetrics.kernels.stats.permuted_ranges import permuted_ranges
-from fastmetrics.stats.intervals.sample import Sample
+from fastmetrics.stats.intervals.estimated_values import Sample
 from fastmetrics.stats.significance.multiple_tests import compact_letters, corrected
 from fastmetrics.stats.significance.paired_tests import randomisation_p
 from fastmetrics.stats.significance.tukey import tukey_p

@@ -14,7 +14,7 @@ from fastmetrics.metrics import REGISTRY
 from fastmetrics.metrics.abstention import PHRASES
 from fastmetrics.scoring.metric_functions import callable_of
 from fastmetrics.text.lexicons import lexicon
-from tests.reference import answerability, claims, lexical, operations, packages, retrieval, writing
+from tests.reference import answerability, claims, latency_and_cost, lexical, packages, retrieval, writing
 from tests.reference.abstention import Refusing
 from tests.support.edge_tokens import EDGE_TOKENS
 
@@ -260,8 +260,8 @@ CASES = {
         f"judge_{rubric}": Case(each(lambda chance: chance.choice((0.0, 1.0, chance.random()))), identity)
         for rubric in ("answer_faithfulness", "answer_relevance", "e2e")
     },
-    **{name: Case(each(rounds), operations.amount) for name in ("prompt_tokens", "completion_tokens")},
-    "total_tokens": Case(each(rounds, rounds, rounds), operations.total_tokens),
+    **{name: Case(each(rounds), latency_and_cost.amount) for name in ("prompt_tokens", "completion_tokens")},
+    "total_tokens": Case(each(rounds, rounds, rounds), latency_and_cost.total_tokens),
 }
 
 EXEMPT = frozenset({"grounding_overlap", "overlap_faithfulness", "citation_precision", "citation_recall"})

@@ -10,12 +10,12 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics.errors import OptionError
-from fastmetrics.tables.chunks import Chunk
 from fastmetrics.tables.column_conversion import Selection
 from fastmetrics.tables.file_formats import FORMATS
 from fastmetrics.tables.formats.reader import Format, Reader
 from fastmetrics.tables.inputs.input_files import DataFile
 from fastmetrics.tables.inputs.input_paths import expand
+from fastmetrics.tables.table_chunks import Chunk
 from tests.support.program import program
 
 MAGIC = b"%cards\n"

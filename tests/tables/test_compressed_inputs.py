@@ -23,7 +23,7 @@ from fastmetrics.results.gate.rules import read_rules
 from fastmetrics.results.price_tables import price_table
 from fastmetrics.tables import open_source
 from fastmetrics.tables.remote import small_files
-from fastmetrics.vectors.arrays import Vectors
+from fastmetrics.vectors.vector_arrays import Vectors
 from tests.support.table_files import read
 
 

@@ -19,9 +19,9 @@ from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.engines.local import Job, run
 from fastmetrics.errors import FileFormatError, InputError
 from fastmetrics.tables import Limits, open_source
-from fastmetrics.tables.chunks import Place
 from fastmetrics.tables.formats import csv_tsv as records
-from fastmetrics.vectors.arrays import Vectors
+from fastmetrics.tables.table_chunks import Place
+from fastmetrics.vectors.vector_arrays import Vectors
 from tests.support.toy_scores import KINDS, choosy
 
 N = 3000

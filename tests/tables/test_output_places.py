@@ -146,7 +146,7 @@ def test_inputs_are_recognised_by_any_name(tmp_path: Path, read: object, written
     ],
 )
 def test_inputs_at_addresses_are_recognised(read: str, written: str) -> None:
-    from fastmetrics.tables.output.replaceable import check_not_read
+    from fastmetrics.tables.output.protected_inputs import check_not_read
     from fastmetrics.tables.remote.addresses import parse
 
     with pytest.raises(OutputError, match="is an input"):

@@ -15,9 +15,9 @@ from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.engines.local import Job, run
 from fastmetrics.errors import FileFormatError, OptionError, OutputError
 from fastmetrics.tables import open_source
-from fastmetrics.tables.chunks import Limits
 from fastmetrics.tables.formats.lines import blocks
 from fastmetrics.tables.inputs.input_files import MAX_ROW_BYTES, DataFile
+from fastmetrics.tables.table_chunks import Limits
 from tests.support.program import ENVIRONMENT, command, jsonl, program
 from tests.support.table_files import read, write
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from fastmetrics.errors import FileFormatError
 from fastmetrics.tables import Limits, Place, cut, open_source
-from fastmetrics.tables.chunks import Chunk, cell_bytes
+from fastmetrics.tables.table_chunks import Chunk, cell_bytes
 from tests.support.table_files import FORMATS, KINDS, ROWS, read, write
 
 

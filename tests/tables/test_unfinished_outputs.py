@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 from fastmetrics.errors import OutputError
-from fastmetrics.tables.output.unfinished import unfinished
+from fastmetrics.tables.output.unfinished_folder import unfinished
 from fastmetrics.tables.output.work_folder import WorkFolder
 from fastmetrics.tables.output.write_table import page_place, table_place, write_page, write_whole
 from tests.support.program import ENVIRONMENT, jsonl, program
@@ -20,7 +20,7 @@ from tests.support.program import ENVIRONMENT, jsonl, program
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from fastmetrics.tables.output.unfinished import unfinished
+from fastmetrics.tables.output.unfinished_folder import unfinished
 with unfinished(Path(sys.argv[1]), sys.argv[2]) as folder:
     (folder / "whole").write_bytes(b"x" * 1000)
     os.kill(os.getpid(), signal.SIGKILL)
@@ -114,8 +114,8 @@ def test_foreign_list_of_renames_moves_nothing(monkeypatch: pytest.MonkeyPatch, 
     work_folder(commit)
     Path("precious").mkdir()
     Path("precious/file").write_text("mine")
-    monkeypatch.setattr("fastmetrics.engines.run.compare", lambda *_: None)
-    monkeypatch.setattr("fastmetrics.engines.run.recorded_schema", lambda _: pa.schema([("answer", pa.string())]))
+    monkeypatch.setattr("fastmetrics.engines.run_job.compare", lambda *_: None)
+    monkeypatch.setattr("fastmetrics.engines.run_job.recorded_schema", lambda _: pa.schema([("answer", pa.string())]))
     done = program("score", "in.jsonl", "-o", "o.parquet", "-m", "token_f1", "--resume")
     assert (done.code, "commit.json does not name the files of" in done.err) == (4, True), done.err
     assert Path("precious/file").read_text() == "mine"
@@ -159,7 +159,7 @@ def test_garbled_record_of_a_run_is_no_run(text: str) -> None:
 
 
 def test_changed_line_of_the_journal_is_ignored() -> None:
-    from fastmetrics.tables.chunks import Place
+    from fastmetrics.tables.table_chunks import Place
 
     work = WorkFolder(Path("o.csv.partial").absolute(), "o.csv", ".arrow")
     with work:

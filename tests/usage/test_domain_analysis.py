@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 import fastmetrics as fm
 from fastmetrics.errors import ColumnError, InputError, OptionError
+from fastmetrics.text.text_keys import group_sizes, plainly, text_keys
 from fastmetrics.usage import answered_questions as refusals
 from fastmetrics.usage.languages import scripts, scripts_of
-from fastmetrics.usage.text_keys import group_sizes, plainly, text_keys
 from fastmetrics.usage.timestamps import MISSING, times_of
 from tests.reference import usage as reference
 from tests.support import strategies

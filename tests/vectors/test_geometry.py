@@ -16,8 +16,8 @@ from sklearn.metrics import pairwise_distances
 from sklearn.neighbors import NearestNeighbors
 
 from fastmetrics.errors import ColumnError, FastmetricsError, FileFormatError, InputError, OptionError
-from fastmetrics.vectors.arrays import Vectors
 from fastmetrics.vectors.geometry import geometry
+from fastmetrics.vectors.vector_arrays import Vectors
 
 VALUES = (
     "avg_nn_distance",

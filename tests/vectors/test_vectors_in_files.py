@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fastmetrics.errors import FileFormatError
-from fastmetrics.vectors.arrays import Vectors
 from fastmetrics.vectors.embedding.embedding_cache import VectorCache
+from fastmetrics.vectors.vector_arrays import Vectors
 from tests.support.program import ENVIRONMENT
 
 CHANGED = r"v.npy: the file changed while it was read \(.*\); copy it, or wait until it is complete"

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from fastmetrics.commands.options.option_syntax import name_list, pairs, split
 from fastmetrics.commands.options.shared_options import (
     BaselineName,
     Better,
@@ -22,7 +23,6 @@ from fastmetrics.commands.options.shared_options import (
     Testing,
     load_plugins,
 )
-from fastmetrics.commands.options.text_values import name_list, pairs, split
 from fastmetrics.commands.program.terminal import print_lines, print_pieces
 
 

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from fastmetrics.commands.options.option_syntax import pairs
 from fastmetrics.commands.options.shared_options import (
     AsJson,
     AsMarkdown,
@@ -21,7 +22,6 @@ from fastmetrics.commands.options.shared_options import (
     Threads,
     load_plugins,
 )
-from fastmetrics.commands.options.text_values import pairs
 from fastmetrics.commands.program.terminal import print_lines, print_pieces
 
 

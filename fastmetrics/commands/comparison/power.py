@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from fastmetrics.commands.options.option_syntax import split
 from fastmetrics.commands.options.shared_options import (
     AsJson,
     BaselineName,
@@ -16,7 +17,6 @@ from fastmetrics.commands.options.shared_options import (
     System,
     load_plugins,
 )
-from fastmetrics.commands.options.text_values import split
 
 
 def power(

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from fastmetrics.commands.options.option_syntax import name_list, split
 from fastmetrics.commands.options.shared_options import (
     AsJson,
     AsMarkdown,
@@ -17,7 +18,6 @@ from fastmetrics.commands.options.shared_options import (
     System,
     Threads,
 )
-from fastmetrics.commands.options.text_values import name_list, split
 
 
 class Test(StrEnum):

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from fastmetrics.commands.options.option_syntax import name_list, pairs, split
 from fastmetrics.commands.options.shared_options import (
     INTERVAL,
     AsJson,
@@ -23,7 +24,6 @@ from fastmetrics.commands.options.shared_options import (
     Threads,
     load_plugins,
 )
-from fastmetrics.commands.options.text_values import name_list, pairs, split
 
 
 class AssociationInterval(StrEnum):

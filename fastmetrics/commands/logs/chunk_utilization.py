@@ -13,8 +13,8 @@ from fastmetrics.commands.logs.log_options import (
     LogOptions,
     Positions,
 )
+from fastmetrics.commands.options.option_syntax import name_list
 from fastmetrics.commands.options.shared_options import Table, Threads
-from fastmetrics.commands.options.text_values import name_list
 
 
 def chunk_utilization(
@@ -36,7 +36,7 @@ def chunk_utilization(
     Count how often rankings retrieve it, answers cite it, and users need it.
     """
     from fastmetrics.tables.output.write_table import table_place, write_whole
-    from fastmetrics.usage.chunks.chunk_utilization import chunk_utilization
+    from fastmetrics.usage.knowledge_chunks.chunk_utilization import chunk_utilization
 
     place = options.place(log, chunks)
     chunk_place = (

@@ -12,8 +12,8 @@ from fastmetrics.commands.logs.log_options import (
     Near,
     TextSample,
 )
+from fastmetrics.commands.options.option_syntax import name_list
 from fastmetrics.commands.options.shared_options import EmbedderName, Table, Threads
-from fastmetrics.commands.options.text_values import name_list
 
 
 def domain_analysis(

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
 import typer
 
+from fastmetrics.commands.options.option_syntax import pairs
 from fastmetrics.commands.options.shared_options import AsJson, ColumnNames, Format, Overwrite, Schema
-from fastmetrics.commands.options.text_values import pairs
 
 if TYPE_CHECKING:
     from fastmetrics.tables.output.output_place import OutputPlace

@@ -13,8 +13,8 @@ from fastmetrics.commands.logs.log_options import (
     LogOptions,
     Positions,
 )
+from fastmetrics.commands.options.option_syntax import name_list
 from fastmetrics.commands.options.shared_options import Cache, EmbedderName, Seed, Table, Threads
-from fastmetrics.commands.options.text_values import name_list
 
 
 def topic_coverage(

@@ -14,6 +14,7 @@ from fastmetrics.commands.models.model_calls import (
     spent,
 )
 from fastmetrics.commands.options.option_groups import OptionsOf
+from fastmetrics.commands.options.option_syntax import name_list, pairs, split
 from fastmetrics.commands.options.shared_options import (
     ColumnNames,
     DryRun,
@@ -30,8 +31,7 @@ from fastmetrics.commands.options.shared_options import (
     guarded,
     load_plugins,
 )
-from fastmetrics.commands.options.text_values import name_list, pairs, split
-from fastmetrics.core.settings import descriptions
+from fastmetrics.core.setting_descriptions import descriptions
 from fastmetrics.derive.calls.call_options import KNOWLEDGE, MODEL, TEMPLATE, BotOptions, JudgeOptions
 from fastmetrics.engines.run_settings import FileSettings
 from fastmetrics.errors import OptionError
@@ -102,7 +102,7 @@ def answer(
     if output is None:
         raise OptionError("--output is missing: name the file of answers, or add --dry-run")
     from fastmetrics.derive.bots.answer import answer as answer_table
-    from fastmetrics.tables.output.replaceable import check_not_read
+    from fastmetrics.tables.output.protected_inputs import check_not_read
 
     check_not_read(str(output), [choice.faq, choice.knowledge])
 

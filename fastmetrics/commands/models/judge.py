@@ -14,6 +14,7 @@ from fastmetrics.commands.models.model_calls import (
     spent,
 )
 from fastmetrics.commands.options.option_groups import OptionsOf
+from fastmetrics.commands.options.option_syntax import name_list, pairs
 from fastmetrics.commands.options.shared_options import (
     ColumnNames,
     DryRun,
@@ -34,7 +35,6 @@ from fastmetrics.commands.options.shared_options import (
     guarded,
     load_plugins,
 )
-from fastmetrics.commands.options.text_values import name_list, pairs
 from fastmetrics.derive.calls.call_options import MODEL, RUBRICS, JudgeOptions
 from fastmetrics.engines.run_settings import FileSettings
 from fastmetrics.errors import OptionError

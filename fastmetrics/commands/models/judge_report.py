@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
+from fastmetrics.commands.options.option_syntax import name_list, pairs
 from fastmetrics.commands.options.shared_options import AsJson, By, Confidence, Judged, Label, On, Positive, Prices
-from fastmetrics.commands.options.text_values import name_list, pairs
 
 
 def judge_report(

@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
+from fastmetrics.commands.options.option_syntax import pairs
 from fastmetrics.commands.options.shared_options import ColumnNames, Guard, Output, Overwrite, Threads, guarded
-from fastmetrics.commands.options.text_values import pairs
 
 
 def match(

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
+from fastmetrics.commands.options.option_syntax import name_list
 from fastmetrics.commands.options.shared_options import AsJson, Guard, Overwrite, Prices, guarded
-from fastmetrics.commands.options.text_values import name_list
 
 
 def stored_calls(

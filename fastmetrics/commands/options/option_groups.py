@@ -15,8 +15,8 @@ from typing import Annotated, Any
 
 import typer
 
-from fastmetrics.commands.options.text_values import call_parameters, split
-from fastmetrics.core.settings import descriptions
+from fastmetrics.commands.options.option_syntax import call_parameters, split
+from fastmetrics.core.setting_descriptions import descriptions
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ from typing import Annotated, Any
 import typer
 
 from fastmetrics.commands.options.option_groups import OptionsOf
-from fastmetrics.commands.options.text_values import name_list, pairs, split
-from fastmetrics.core.settings import descriptions
+from fastmetrics.commands.options.option_syntax import name_list, pairs, split
+from fastmetrics.core.setting_descriptions import descriptions
 from fastmetrics.derive.calls.call_options import CallOptions
 from fastmetrics.engines.run_settings import FileSettings
 from fastmetrics.errors import OptionError
@@ -186,8 +186,8 @@ Suites = Annotated[
     typer.Option(
         "--suites",
         help="Suites, as far as the columns allow: lexical, answerability, grounding, generation, verdict, "
-        "writing, retrieval, semantic, operations, all; or tiers of a RAG benchmark: tier0, tier1, tier2, tier3. "
-        "Default: core, which is lexical, retrieval, semantic and operations.",
+        "writing, retrieval, semantic, latency_and_cost, all; or tiers of a RAG benchmark: tier0, tier1, tier2, tier3. "
+        "Default: core, which is lexical, retrieval, semantic and latency_and_cost.",
     ),
 ]
 EmbedderName = Annotated[

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import typer
 
+from fastmetrics.commands.options.option_syntax import split
 from fastmetrics.commands.options.shared_options import AsJson, OnlyMetrics, Plugins, Scores, load_plugins
-from fastmetrics.commands.options.text_values import split
 
 
 def correlations(

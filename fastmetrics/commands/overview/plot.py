@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from fastmetrics.commands.options.option_syntax import name_list
 from fastmetrics.commands.options.shared_options import (
     Bins,
     By,
@@ -20,7 +21,6 @@ from fastmetrics.commands.options.shared_options import (
     VectorColumn,
     load_plugins,
 )
-from fastmetrics.commands.options.text_values import name_list
 
 
 class Kind(StrEnum):

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from fastmetrics.commands.options.option_syntax import name_list
 from fastmetrics.commands.options.shared_options import (
     AllowDifferences,
     By,
@@ -16,7 +17,6 @@ from fastmetrics.commands.options.shared_options import (
     Threads,
     load_plugins,
 )
-from fastmetrics.commands.options.text_values import name_list
 
 
 class Language(StrEnum):

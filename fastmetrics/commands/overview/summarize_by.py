@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fastmetrics.commands.options.option_syntax import name_list, split
 from fastmetrics.commands.options.shared_options import (
     AsJson,
     Bootstrap,
@@ -17,7 +18,6 @@ from fastmetrics.commands.options.shared_options import (
     Threads,
     load_plugins,
 )
-from fastmetrics.commands.options.text_values import name_list, split
 from fastmetrics.commands.program.terminal import print_lines, print_pieces
 
 

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from fastmetrics.commands.options.option_syntax import name_list, pairs
 from fastmetrics.commands.options.shared_options import (
     AllowDifferences,
     Better,
@@ -21,7 +22,6 @@ from fastmetrics.commands.options.shared_options import (
     guarded,
     load_plugins,
 )
-from fastmetrics.commands.options.text_values import name_list, pairs
 
 _WIDTH = 80
 _LINES = 4

@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
+from fastmetrics.commands.options.option_syntax import split
 from fastmetrics.commands.options.shared_options import AsJson, Guard, NoRelevant, Overwrite, Threads
-from fastmetrics.commands.options.text_values import split
 from fastmetrics.commands.retrieval.ranking_options import (
     MISSING,
     Depth,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fastmetrics.commands.options.option_groups import OptionsOf
+from fastmetrics.commands.options.option_syntax import name_list
 from fastmetrics.commands.options.shared_options import (
     Cache,
     EmbedderName,
@@ -28,7 +29,6 @@ from fastmetrics.commands.options.shared_options import (
     guarded,
     load_plugins,
 )
-from fastmetrics.commands.options.text_values import name_list
 from fastmetrics.engines.run_settings import FileSettings, RayCluster
 from fastmetrics.errors import OptionError
 

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from fastmetrics.commands.options.option_syntax import name_list, pairs
 from fastmetrics.commands.options.shared_options import (
     Cache,
     ColumnNames,
@@ -18,7 +19,6 @@ from fastmetrics.commands.options.shared_options import (
     Table,
     guarded,
 )
-from fastmetrics.commands.options.text_values import name_list, pairs
 from fastmetrics.engines.run_settings import FileSettings
 
 

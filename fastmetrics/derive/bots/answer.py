@@ -23,18 +23,18 @@ from fastmetrics.derive.calls.finished_output import open_calls_output
 from fastmetrics.derive.judge.judge_batch import BEHIND
 from fastmetrics.derive.judge.judge_settings import ASKABLE_AGAIN
 from fastmetrics.derive.judge.judged_columns import failed_calls
-from fastmetrics.derive.row_sample import described, sampled
+from fastmetrics.derive.sampled_table import described, sampled
 from fastmetrics.derive.store.call_store import CallStore
 from fastmetrics.derive.store.store_file import check_apart
 from fastmetrics.engines.in_memory import results_of
 from fastmetrics.engines.job import Job, Progress, RunOptions, RunResult, check_without_output
 from fastmetrics.engines.local import Threads
-from fastmetrics.engines.run import run_on
+from fastmetrics.engines.run_job import run_on
 from fastmetrics.engines.run_settings import FileSettings
 from fastmetrics.errors import OptionError
 from fastmetrics.errors.messages import Argument
-from fastmetrics.tables.chunks import Limits
 from fastmetrics.tables.good_rows import good_batches
+from fastmetrics.tables.table_chunks import Limits
 from fastmetrics.tables.table_source import TableSource
 
 

@@ -10,11 +10,11 @@ from typing import Any
 
 from fastmetrics.core.allowed_values import LimitedText, Optional, Whole, argument
 from fastmetrics.core.prices import estimated_tokens
-from fastmetrics.core.settings import about, with_parameters
+from fastmetrics.core.setting_descriptions import about, with_parameters
 from fastmetrics.derive.calls import call_options
 from fastmetrics.derive.calls.call import Call, CallMaker, Message
 from fastmetrics.derive.calls.call_options import MODEL, BotOptions
-from fastmetrics.derive.calls.call_settings import MANY, CallSettings
+from fastmetrics.derive.calls.call_setup import MANY, CallSettings
 from fastmetrics.derive.prompts.prompt import mark
 from fastmetrics.derive.prompts.template import split_template, text_of
 from fastmetrics.errors import InputError, OptionError

@@ -8,10 +8,10 @@ from pathlib import Path
 from fastmetrics.core.score_metadata import ScoreMetadata
 from fastmetrics.derive.judge.judged_columns import failed_calls
 from fastmetrics.engines.job import RunOptions
-from fastmetrics.engines.run import open_output
+from fastmetrics.engines.run_job import open_output
 from fastmetrics.errors import FastmetricsError, OutputError
 from fastmetrics.errors.messages import Argument
-from fastmetrics.tables.output.output import Output, read_metadata
+from fastmetrics.tables.output.run_output import Output, read_metadata
 from fastmetrics.tables.table_source import TableSource
 
 

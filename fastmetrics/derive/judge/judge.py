@@ -25,7 +25,7 @@ from fastmetrics.derive.judge.judge_until import Ended, Until, judge_until
 from fastmetrics.derive.judge.judged_counts import conclude, observe
 from fastmetrics.derive.judge.rows_by_number import MarkedSource, RowsByNumber
 from fastmetrics.derive.prompts.rubric import Rubric
-from fastmetrics.derive.row_sample import described, sampled
+from fastmetrics.derive.sampled_table import described, sampled
 from fastmetrics.derive.store.call_store import CallStore
 from fastmetrics.derive.store.store_file import check_apart
 from fastmetrics.engines.in_memory import results_of
@@ -34,8 +34,8 @@ from fastmetrics.engines.run_settings import FileSettings
 from fastmetrics.errors import OptionError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.scoring.score_output import now
-from fastmetrics.tables.chunks import Limits
 from fastmetrics.tables.output.encoders import undefined_as_null
+from fastmetrics.tables.table_chunks import Limits
 
 
 def judge(

@@ -15,7 +15,7 @@ from fastmetrics.derive.judge.judged_columns import failed_calls
 from fastmetrics.derive.judge.judged_counts import conclude, judged_of, lasts, observe, summary_of
 from fastmetrics.engines.job import Job, RunOptions, RunResult
 from fastmetrics.engines.local import Threads
-from fastmetrics.engines.run import run_on
+from fastmetrics.engines.run_job import run_on
 from fastmetrics.results.summary.summary import Summary
 from fastmetrics.scoring.score_output import about_run
 from fastmetrics.tables import Output

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from fastmetrics.core.allowed_values import Choice, Flag, Whole, argument
-from fastmetrics.core.settings import about, with_parameters
+from fastmetrics.core.setting_descriptions import about, with_parameters
 from fastmetrics.derive.calls.call_options import MODEL, RUBRICS, JudgeOptions
-from fastmetrics.derive.calls.call_settings import MANY, CallSettings
+from fastmetrics.derive.calls.call_setup import MANY, CallSettings
 from fastmetrics.derive.prompts.rubric import LANGUAGES, Rubric, find_rubrics
 from fastmetrics.derive.replies.reply_parsing import REFUSED, TRUNCATED, UNPARSED
 

@@ -19,14 +19,14 @@ import numpy as np
 from fastmetrics.core.allowed_values import LimitedText, argument
 from fastmetrics.core.arrays import Floats
 from fastmetrics.core.display import number
-from fastmetrics.core.judged_names import PREFIX
+from fastmetrics.core.judge_column_names import PREFIX
 from fastmetrics.derive.prompts.rubric import Rubric
 from fastmetrics.errors import OptionError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.results.gate.rules import Rule, parse_rule
 from fastmetrics.stats.intervals.confidence_sequences import confidence_sequence
+from fastmetrics.stats.intervals.estimated_values import between
 from fastmetrics.stats.intervals.interval import Estimate
-from fastmetrics.stats.intervals.sample import between
 
 _CONFIDENCE = 0.95
 _NAME = re.compile(r"(?:(?P<rubric>(?!delta\.).+?)\.)?(?P<reading>(?P<delta>delta\.)?(?:mean|low|high|width)|n)")

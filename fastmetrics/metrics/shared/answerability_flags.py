@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 
 from fastmetrics.core.arrays import Flags, Floats
+from fastmetrics.declaration.alternative_columns import Either
 from fastmetrics.declaration.batch import Batch
-from fastmetrics.declaration.either import Either
 from fastmetrics.declaration.metric import REGISTRY
 from fastmetrics.declaration.representations import Options
 from fastmetrics.errors import InputError

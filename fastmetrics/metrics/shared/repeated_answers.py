@@ -11,8 +11,8 @@ from fastmetrics.core.arrays import Floats, Ints
 from fastmetrics.core.columns import codes_of
 from fastmetrics.errors import ColumnError
 from fastmetrics.kernels.vectors.distances import pair_products
-from fastmetrics.metrics.shared.repeats import Repeats
-from fastmetrics.vectors.arrays import Block, Vectors, VectorsLike
+from fastmetrics.metrics.shared.repeated_questions import Repeats
+from fastmetrics.vectors.vector_arrays import Block, Vectors, VectorsLike
 
 
 def exact_match_rate(answers: Any, questions: Any, against: str = "pairs") -> Repeats:

@@ -13,7 +13,7 @@ from fastmetrics.core.columns import codes_of
 from fastmetrics.errors import ColumnError
 from fastmetrics.kernels.ranking import ids as id_kernels
 from fastmetrics.kernels.ranking import rank_overlap as kernels
-from fastmetrics.metrics.shared.repeats import Repeats
+from fastmetrics.metrics.shared.repeated_questions import Repeats
 from fastmetrics.retrieval.ids import frozen, offsets, spans, take_ids
 from fastmetrics.retrieval.rankings import Rankings, rankings
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from fastmetrics.core.arrays import Ints, Uint64s
-from fastmetrics.vectors.arrays import Block, Vectors, check_same_width
+from fastmetrics.vectors.vector_arrays import Block, Vectors, check_same_width
 
 
 def words_of(vectors: Vectors) -> tuple[Uint64s, Uint64s, Ints]:

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fastmetrics.core.display import number
+from fastmetrics.core.visible_text import visible
 from fastmetrics.declaration.metric import Better
-from fastmetrics.reporting.plain_text import visible
 from fastmetrics.results.compare.comparison import Comparison
 from fastmetrics.results.runs.score_run import ScoreRun
 from fastmetrics.results.summary.summarize_by import IntervalSummary

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from fastmetrics.core.columns import as_array
+from fastmetrics.core.visible_text import visible
 from fastmetrics.errors import InputError, MissingExtraError, OptionError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.reporting.charts.heat_map import HeatMap, heat_of_changes, heat_of_means
-from fastmetrics.reporting.plain_text import visible
 from fastmetrics.results.compare.comparison import Comparison
 from fastmetrics.results.summary.histograms import Histograms
 from fastmetrics.results.summary.summarize_by import IntervalSummary

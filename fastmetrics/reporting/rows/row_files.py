@@ -15,8 +15,8 @@ import numpy.typing as npt
 from fastmetrics.core.arrays import Floats
 from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.reporting.report_options import ReportOptions
+from fastmetrics.reporting.rows.judged_rows import JudgedRows
 from fastmetrics.reporting.rows.paired_rows import PairedRows
-from fastmetrics.reporting.rows.row_judgements import JudgedRows
 from fastmetrics.reporting.rows.row_texts import JUDGED, Seen, cut, shown_texts
 from fastmetrics.reporting.rows.scored_claims import ScoredClaims
 from fastmetrics.reporting.rows.texts_on_disk import KeptTexts, SpilledTexts

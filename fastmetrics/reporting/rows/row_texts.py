@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from fastmetrics.core.input_columns import resolve
-from fastmetrics.reporting.plain_text import visible
+from fastmetrics.core.visible_text import visible
 from fastmetrics.reporting.rows.citation_marks import Mark, citation_marks
 from fastmetrics.reporting.rows.scored_claims import Anchor, ScoredClaims
 from fastmetrics.results.rows.worst_rows import with_texts

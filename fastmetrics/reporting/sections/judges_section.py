@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fastmetrics.reporting.plain_text import visible
+from fastmetrics.core.visible_text import visible
 from fastmetrics.reporting.sections.section import Section, SectionInput
 from fastmetrics.results.people.judge_report import judge_report
 

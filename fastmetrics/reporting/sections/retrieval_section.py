@@ -12,8 +12,8 @@ import pyarrow.compute as pc
 
 from fastmetrics.core.column_kinds import is_list
 from fastmetrics.core.display import Grid, number
+from fastmetrics.core.visible_text import visible
 from fastmetrics.reporting.charts.line_chart import Charts, LineChart
-from fastmetrics.reporting.plain_text import visible
 from fastmetrics.reporting.sections.section import Section
 from fastmetrics.results.summary.summary import Summary
 from fastmetrics.retrieval.rankings import Rankings, grades_of, judge, rankings

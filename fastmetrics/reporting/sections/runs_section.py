@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from fastmetrics.core.visible_text import visible
 from fastmetrics.reporting.charts.line_chart import LineChart
-from fastmetrics.reporting.plain_text import visible
 from fastmetrics.reporting.sections.section import Section, SectionInput
 from fastmetrics.results.runs.list_runs import list_runs
 from fastmetrics.results.summary.primary_table import PRIMARY

@@ -12,18 +12,18 @@ from typing import Any, TypeVar
 import pyarrow as pa
 
 from fastmetrics.core.display import Grid, Shown
+from fastmetrics.core.visible_text import visible
 from fastmetrics.errors import FileFormatError
 from fastmetrics.reporting.charts.line_chart import Charts, LineChart
-from fastmetrics.reporting.plain_text import visible
 from fastmetrics.reporting.rows.row_texts import cut
 from fastmetrics.reporting.sections.section import Section
 from fastmetrics.tables.inputs.input_files import reading
 from fastmetrics.tables.remote.addresses import as_local, last_name, shown
 from fastmetrics.tables.remote.small_files import read_small
 from fastmetrics.usage.cache_hit_rate import CacheHits
-from fastmetrics.usage.chunks.chunk_utilization import ChunkUse
 from fastmetrics.usage.context_preservation import Sessions
 from fastmetrics.usage.domain.domain_analysis import Domain
+from fastmetrics.usage.knowledge_chunks.chunk_utilization import ChunkUse
 from fastmetrics.usage.topics.topic_coverage import Topic, Topics
 
 T = TypeVar("T")

@@ -14,17 +14,17 @@ import pyarrow.compute as pc
 
 from fastmetrics.core.arrays import Ints
 from fastmetrics.core.input_columns import resolve
+from fastmetrics.core.visible_text import visible
 from fastmetrics.errors import InputError, OptionError
 from fastmetrics.errors.messages import Argument
-from fastmetrics.reporting.plain_text import visible
 from fastmetrics.reporting.report_options import ReportOptions
 from fastmetrics.reporting.rows.page_rows import short
 from fastmetrics.reporting.rows.paired_rows import PairedRows
 from fastmetrics.reporting.rows.row_texts import row_texts
 from fastmetrics.reporting.sections.section import Section
 from fastmetrics.results.runs.sorted_ids import SortedIds
-from fastmetrics.vectors.arrays import Vectors
 from fastmetrics.vectors.projection.principal_components import pca
+from fastmetrics.vectors.vector_arrays import Vectors
 from fastmetrics.vectors.vector_columns import vector_column
 from fastmetrics.vectors.vector_files import VectorFiles, read_vectors
 

@@ -24,11 +24,11 @@ from fastmetrics.declaration.metric import Better
 from fastmetrics.errors import ColumnError, OptionError, UnknownNameError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.plan.corpus_values import many_values
-from fastmetrics.results.compare.cells import Cell, CountedCell, UnpairedCell
 from fastmetrics.results.compare.compared_pair import Compared, Ranking
 from fastmetrics.results.compare.comparison import Comparison
 from fastmetrics.results.compare.comparison_options import check_unpaired, how_to_compare, sequential_way
 from fastmetrics.results.compare.repeat_variance import repeat_parts
+from fastmetrics.results.compare.segment_comparison import Cell, CountedCell, UnpairedCell
 from fastmetrics.results.rows.pairing import PairedRuns, check_settings, pair_runs, unpaired_runs
 from fastmetrics.results.rows.segments import Segments, cluster_numbers, segments_of
 from fastmetrics.results.runs.declared_metrics import declared_bounds, directions

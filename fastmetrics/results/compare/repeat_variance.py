@@ -11,7 +11,7 @@ import numpy as np
 from fastmetrics.core.arrays import Floats
 from fastmetrics.core.display import Grid, number
 from fastmetrics.results.rows.pairing import PairedRuns
-from fastmetrics.stats.repeated_answers import QuestionScores, variance
+from fastmetrics.stats.pass_at_k import QuestionScores, variance
 from fastmetrics.stats.sums.exact_sums import exact_sum
 
 

@@ -28,7 +28,7 @@ from fastmetrics.results.rows.pairing import PairedRuns, check_settings, pair_ru
 from fastmetrics.results.runs.open_runs import open_runs
 from fastmetrics.results.runs.score_run import ScoreRun
 from fastmetrics.results.runs.shared_metrics import shared_metrics
-from fastmetrics.stats.significance.sacrebleu_tests import (
+from fastmetrics.stats.significance.sacrebleu_resampling import (
     PairedScore,
     SystemCounts,
     paired_bootstrap,

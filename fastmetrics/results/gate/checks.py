@@ -12,10 +12,10 @@ from fastmetrics.core.arrays import Ints
 from fastmetrics.core.records import Records, RecordsMaker
 from fastmetrics.errors import OptionError
 from fastmetrics.errors.messages import Argument
-from fastmetrics.results.gate.metrics import AnyMetric, GateMetrics, check_sequence
-from fastmetrics.results.gate.result import CheckedRule
+from fastmetrics.results.gate.gate_result import CheckedRule
 from fastmetrics.results.gate.row_metric import Level, Value
-from fastmetrics.results.gate.rows import GateRows
+from fastmetrics.results.gate.rule_metrics import AnyMetric, GateMetrics, check_sequence
+from fastmetrics.results.gate.rule_rows import GateRows
 from fastmetrics.results.gate.rules import Rule
 from fastmetrics.results.rows.segments import Segment
 from fastmetrics.stats.intervals.interval import Interval

@@ -15,10 +15,10 @@ from fastmetrics.errors import ColumnError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.plan.corpus_values import many_values
 from fastmetrics.results.gate.row_metric import NO_INTERVAL, Level, Value, sign, signed
-from fastmetrics.results.gate.rows import GateRows
+from fastmetrics.results.gate.rule_rows import GateRows
 from fastmetrics.results.gate.rules import Rule
+from fastmetrics.stats.intervals.estimated_values import Bounds
 from fastmetrics.stats.intervals.interval import Interval
-from fastmetrics.stats.intervals.sample import Bounds
 from fastmetrics.stats.significance.paired_counts import PairedCounts, counts_interval, value_interval
 
 

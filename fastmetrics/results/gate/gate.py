@@ -18,9 +18,9 @@ from fastmetrics.errors import OptionError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.results.compare.comparison_options import sequential_way
 from fastmetrics.results.gate.checks import GateChecks, GateSettings
-from fastmetrics.results.gate.metrics import GateMetrics
-from fastmetrics.results.gate.result import CheckedRule, Gate
-from fastmetrics.results.gate.rows import GateRows, columns_read
+from fastmetrics.results.gate.gate_result import CheckedRule, Gate
+from fastmetrics.results.gate.rule_metrics import GateMetrics
+from fastmetrics.results.gate.rule_rows import GateRows, columns_read
 from fastmetrics.results.gate.rules import Rule, parse_rules, read_rules
 from fastmetrics.results.rows.pairing import check_settings, pair_runs
 from fastmetrics.results.runs.list_runs import latest_run

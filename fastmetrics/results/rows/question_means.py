@@ -16,7 +16,7 @@ from fastmetrics.core.precision import rounded
 from fastmetrics.errors import InputError
 from fastmetrics.results.runs.score_run import ScoreRun
 from fastmetrics.results.runs.sorted_ids import SortedIds
-from fastmetrics.stats.repeated_answers import QuestionScores, question_scores
+from fastmetrics.stats.pass_at_k import QuestionScores, question_scores
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from fastmetrics.core.columns import as_numbers
 from fastmetrics.core.precision import rounded
 from fastmetrics.core.score_metadata import ScoreMetadata
 from fastmetrics.results.runs.score_run import ScoreRun
-from fastmetrics.stats.repeated_answers import question_scores
+from fastmetrics.stats.pass_at_k import question_scores
 
 
 @dataclass(frozen=True)

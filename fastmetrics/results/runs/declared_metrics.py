@@ -8,13 +8,13 @@ from typing import cast, get_args
 
 import pyarrow as pa
 
-from fastmetrics.core.judged_names import is_axis, is_cost
+from fastmetrics.core.judge_column_names import is_axis, is_cost
 from fastmetrics.core.score_metadata import ScoreMetadata
 from fastmetrics.declaration.metric import Better, Reading, Side
 from fastmetrics.errors import OptionError, UnknownNameError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.metrics import lookup
-from fastmetrics.plan.declared import Declared, Stored
+from fastmetrics.plan.stored_declarations import Declared, Stored
 from fastmetrics.results.runs.metric_columns import column_named
 
 

@@ -19,7 +19,7 @@ from fastmetrics.tables.inputs.input_files import WORK_SUFFIX, reading
 from fastmetrics.tables.inputs.input_paths import expand
 from fastmetrics.tables.output.run_differences import described_inputs
 from fastmetrics.tables.remote.addresses import Url, as_local, is_url, parse
-from fastmetrics.tables.remote.files import listing, look, missing, side_by_side
+from fastmetrics.tables.remote.remote_files import listing, look, missing, side_by_side
 from fastmetrics.tables.remote.stores import plainly, store
 from fastmetrics.tables.retry import patiently
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from fastmetrics.errors import FastmetricsError, UnknownNameError
-from fastmetrics.plan.declared import Stored
 from fastmetrics.plan.plan import parse
+from fastmetrics.plan.stored_declarations import Stored
 
 
 def column_named(name: str, columns: Sequence[str]) -> str:

@@ -23,8 +23,8 @@ from fastmetrics.tables import FileSource, open_source
 from fastmetrics.tables.file_source import open_each
 from fastmetrics.tables.good_rows import good_batches
 from fastmetrics.tables.inputs.input_files import DataFile
-from fastmetrics.tables.output.output import find_metadata
 from fastmetrics.tables.output.recorded_types import recorded_schema
+from fastmetrics.tables.output.run_output import find_metadata
 from fastmetrics.tables.remote.addresses import as_local, shown
 
 _MOST_NAMED = 5

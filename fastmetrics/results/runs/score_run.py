@@ -20,7 +20,7 @@ from fastmetrics.core.missing_queries import MissingQueries
 from fastmetrics.core.score_metadata import ScoreMetadata
 from fastmetrics.errors import ColumnError, InputError
 from fastmetrics.plan.corpus_values import is_counted
-from fastmetrics.plan.declared import Declared
+from fastmetrics.plan.stored_declarations import Declared
 from fastmetrics.results.runs.declared_metrics import stored_declarations
 from fastmetrics.results.runs.score_file import ScoreFile
 from fastmetrics.results.runs.sorted_ids import SortedIds

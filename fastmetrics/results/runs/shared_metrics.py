@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fastmetrics.core.judged_names import is_cost
+from fastmetrics.core.judge_column_names import is_cost
 from fastmetrics.errors import ColumnError, UnknownNameError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.plan.corpus_values import is_corpus, is_counted
-from fastmetrics.plan.declared import Declared
+from fastmetrics.plan.stored_declarations import Declared
 from fastmetrics.results.runs.metric_columns import column_named, unknown_metric
 from fastmetrics.results.runs.score_run import ScoreRun
 

@@ -22,9 +22,9 @@ from fastmetrics.results.runs.declared_metrics import declared_bounds, direction
 from fastmetrics.results.runs.open_runs import open_run
 from fastmetrics.results.runs.score_run import ScoreRun
 from fastmetrics.results.runs.shared_metrics import shared_metrics
+from fastmetrics.stats.intervals.estimated_values import Sample
 from fastmetrics.stats.intervals.interval_notes import MARK, interval_notes
 from fastmetrics.stats.intervals.mean_interval import INTERVALS, SEQUENTIAL, mean_interval
-from fastmetrics.stats.intervals.sample import Sample
 
 _FEW = 30
 

@@ -18,9 +18,9 @@ from fastmetrics.core.columns import as_array, as_matrix, as_numbers, as_strings
 from fastmetrics.errors import InputError, OptionError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.stats.agreement.agreement import krippendorff_alpha
+from fastmetrics.stats.intervals.estimated_values import Sample
 from fastmetrics.stats.intervals.interval import Estimate, Interval
 from fastmetrics.stats.intervals.mean_interval import mean_interval
-from fastmetrics.stats.intervals.sample import Sample
 from fastmetrics.stats.intervals.shares import f1_share, share
 
 _SHARE = 0.125

@@ -15,9 +15,9 @@ from fastmetrics.core.arrays import Floats
 from fastmetrics.core.columns import as_array, as_strings
 from fastmetrics.errors import InputError
 from fastmetrics.errors.messages import Argument
+from fastmetrics.stats.intervals.estimated_values import Sample
 from fastmetrics.stats.intervals.interval import UNDEFINED, Estimate
 from fastmetrics.stats.intervals.mean_interval import mean_interval
-from fastmetrics.stats.intervals.sample import Sample
 
 _FEW = 20
 """With fewer contests, the normal interval of a strength is approximate."""

@@ -11,9 +11,9 @@ import math
 import numpy as np
 
 from fastmetrics.core.arrays import Flags, Floats, Ints
+from fastmetrics.stats.intervals.estimated_values import Sample
 from fastmetrics.stats.intervals.interval import Interval
 from fastmetrics.stats.intervals.mean_interval import level_note, spread_interval
-from fastmetrics.stats.intervals.sample import Sample
 
 _LEAST = 4
 """With fewer rows or clusters, a correlation has no interval."""

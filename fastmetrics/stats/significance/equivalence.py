@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from fastmetrics.stats.intervals.sample import Spread
+from fastmetrics.stats.intervals.estimated_values import Spread
 
 
 def equivalence_p(delta: float, spread: Spread, margin: float) -> float:

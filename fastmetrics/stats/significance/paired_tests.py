@@ -10,7 +10,7 @@ import numpy as np
 from fastmetrics.kernels.stats.sign_flips import flipped_sums
 from fastmetrics.stats.intervals.bootstrap_intervals import drawn
 from fastmetrics.stats.intervals.confidence_sequences import sequential_p
-from fastmetrics.stats.intervals.sample import Sample
+from fastmetrics.stats.intervals.estimated_values import Sample
 from fastmetrics.stats.sums.exact_sums import exact_sum
 
 TESTS = ("fisher", "t", "mcnemar", "wilcoxon", "sequential")

@@ -9,7 +9,7 @@ import numpy as np
 from fastmetrics.core.arrays import Floats, Ints
 from fastmetrics.kernels.stats.permuted_ranges import permuted_ranges
 from fastmetrics.stats.intervals.bootstrap_intervals import drawn
-from fastmetrics.stats.intervals.sample import whole
+from fastmetrics.stats.intervals.estimated_values import whole
 
 
 def tukey_p(

@@ -22,7 +22,6 @@ import pyarrow.csv as pacsv
 
 from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.errors import FileFormatError
-from fastmetrics.tables.chunks import Chunk, Place, Reject, Rows, batch_of, too_long
 from fastmetrics.tables.column_conversion import Selection, recorded_types, states
 from fastmetrics.tables.formats.csv_cells import parse
 from fastmetrics.tables.formats.reader import Format, Reader
@@ -30,6 +29,7 @@ from fastmetrics.tables.inputs.input_files import DataFile, reading
 from fastmetrics.tables.output.encoders import TextEncoder
 from fastmetrics.tables.output.formula_guard import unguarded
 from fastmetrics.tables.output.recorded_types import NO_RECORD, Recorded, recorded
+from fastmetrics.tables.table_chunks import Chunk, Place, Reject, Rows, batch_of, too_long
 from fastmetrics.tables.text_values import of_cells
 
 LARGEST = 1 << 30

@@ -15,7 +15,6 @@ from fastmetrics.core.arrays import well_formed
 from fastmetrics.core.arrow_checks import check_names
 from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.errors import FileFormatError, InputError
-from fastmetrics.tables.chunks import Chunk, Place, Reject, batch_of, too_long
 from fastmetrics.tables.column_conversion import (
     Selection,
     Widened,
@@ -33,6 +32,7 @@ from fastmetrics.tables.formats.reader import Format, Reader
 from fastmetrics.tables.inputs.input_files import DataFile
 from fastmetrics.tables.output.encoders import TextEncoder
 from fastmetrics.tables.output.recorded_types import NO_RECORD, Recorded, recorded
+from fastmetrics.tables.table_chunks import Chunk, Place, Reject, batch_of, too_long
 from fastmetrics.tables.text_values import json_type, of_json, of_records
 
 

@@ -11,13 +11,13 @@ import pyarrow.parquet as pq
 from fastmetrics.core.arrow_checks import check_names, check_table
 from fastmetrics.core.batch_sizes import SIZES, ReadSizes
 from fastmetrics.errors import FileFormatError, InputError
-from fastmetrics.tables.chunks import Chunk, Place, Reject, batch_of, row_bytes, too_long
 from fastmetrics.tables.column_conversion import Selection
 from fastmetrics.tables.formats.parquet_pages import long_columns
 from fastmetrics.tables.formats.reader import Format, Reader
 from fastmetrics.tables.inputs.input_files import MAX_ROW_BYTES, DataFile, reading
 from fastmetrics.tables.output.encoders import ParquetEncoder
 from fastmetrics.tables.retry import patiently
+from fastmetrics.tables.table_chunks import Chunk, Place, Reject, batch_of, row_bytes, too_long
 
 _PROBE_ROWS = 8
 _SMALL_DICTIONARY = 16 << 10

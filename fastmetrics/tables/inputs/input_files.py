@@ -14,7 +14,7 @@ import pyarrow as pa
 from fastmetrics.core.batch_sizes import SIZES, STANDARD, ReadSizes
 from fastmetrics.errors import FileFormatError
 from fastmetrics.tables.inputs.input_streams import unpacked
-from fastmetrics.tables.remote import files as remote
+from fastmetrics.tables.remote import remote_files as remote
 from fastmetrics.tables.remote.addresses import last_name, parse
 from fastmetrics.tables.remote.stores import cause, store
 

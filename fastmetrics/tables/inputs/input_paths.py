@@ -16,8 +16,8 @@ from fastmetrics.errors.messages import Argument
 from fastmetrics.tables.file_formats import AllowedFormats, table_formats
 from fastmetrics.tables.inputs.input_files import DataFile, content_of, reading, walked
 from fastmetrics.tables.inputs.input_streams import compression_of, is_pipe, spool
-from fastmetrics.tables.remote import files as remote
 from fastmetrics.tables.remote import globs
+from fastmetrics.tables.remote import remote_files as remote
 from fastmetrics.tables.remote.addresses import as_local, as_utf8, is_url, parse
 from fastmetrics.tables.remote.stores import plainly
 

@@ -12,16 +12,16 @@ from typing import Any, NoReturn
 
 from fastmetrics.errors import OutputError
 from fastmetrics.tables.output.encoders import writing
-from fastmetrics.tables.output.renames import to_new_name
-from fastmetrics.tables.output.replaceable import (
+from fastmetrics.tables.output.protected_inputs import (
     Content,
     check_kind,
     check_not_read,
     content_of,
     refuse_existing,
 )
+from fastmetrics.tables.output.renames import to_new_name
 from fastmetrics.tables.output.targets import upload
-from fastmetrics.tables.output.unfinished import unfinished
+from fastmetrics.tables.output.unfinished_folder import unfinished
 from fastmetrics.tables.remote.addresses import Url, as_local, is_url, parse, shown
 from fastmetrics.tables.remote.stores import plainly
 

@@ -12,8 +12,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from fastmetrics.tables.chunks import Place
 from fastmetrics.tables.output.private_files import open_private
+from fastmetrics.tables.table_chunks import Place
 
 JOURNAL = "journal.jsonl"
 

@@ -14,7 +14,7 @@ from fastmetrics.tables.output.output_place import OutputPlace
 from fastmetrics.tables.output.renames import exchange
 from fastmetrics.tables.output.targets import upload
 from fastmetrics.tables.remote.addresses import Url
-from fastmetrics.tables.remote.files import listing
+from fastmetrics.tables.remote.remote_files import listing
 from fastmetrics.tables.remote.stores import plainly, store
 from fastmetrics.tables.retry import patiently
 

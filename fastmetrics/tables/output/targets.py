@@ -16,15 +16,15 @@ from fastmetrics.errors.messages import Argument
 from fastmetrics.tables.inputs.input_files import WORK_SUFFIX
 from fastmetrics.tables.output.completion_mark import MARK
 from fastmetrics.tables.output.encoders import writing
-from fastmetrics.tables.output.renames import exchange
-from fastmetrics.tables.output.replaceable import (
+from fastmetrics.tables.output.protected_inputs import (
     Content,
     check_kind,
     check_not_read,
     content_of,
     refuse_existing,
 )
-from fastmetrics.tables.remote import files as remote
+from fastmetrics.tables.output.renames import exchange
+from fastmetrics.tables.remote import remote_files as remote
 from fastmetrics.tables.remote.addresses import Url, as_local, is_url, parse
 from fastmetrics.tables.remote.small_files import local_path
 from fastmetrics.tables.remote.stores import cause, plainly, store

@@ -24,7 +24,6 @@ import pyarrow as pa
 
 from fastmetrics.errors import OutputError
 from fastmetrics.errors.messages import Argument
-from fastmetrics.tables.chunks import Place
 from fastmetrics.tables.output.encoders import writing
 from fastmetrics.tables.output.parts_journal import (
     JOURNAL,
@@ -35,6 +34,7 @@ from fastmetrics.tables.output.parts_journal import (
 )
 from fastmetrics.tables.output.private_files import make_private_folder, open_private
 from fastmetrics.tables.output.run_differences import differences
+from fastmetrics.tables.table_chunks import Place
 
 if TYPE_CHECKING:
     from filelock import BaseFileLock

@@ -16,7 +16,7 @@ from fastmetrics.tables.inputs.input_files import DataFile, reading
 from fastmetrics.tables.inputs.input_paths import expand
 from fastmetrics.tables.inputs.input_streams import compression_of
 from fastmetrics.tables.rankings.ranking_columns import NAMES, canonical
-from fastmetrics.tables.remote.files import side_by_side
+from fastmetrics.tables.remote.remote_files import side_by_side
 
 BOM = b"\xef\xbb\xbf"
 _UNSEEN = "run"

@@ -20,7 +20,6 @@ from fastmetrics.core.batch_sizes import SIZES, ReadSizes
 from fastmetrics.core.frames import open_frame
 from fastmetrics.core.threads import cores
 from fastmetrics.errors import ColumnError, FileFormatError
-from fastmetrics.tables.chunks import Place
 from fastmetrics.tables.column_conversion import Selection, Widened
 from fastmetrics.tables.file_source import FileSource, open_files
 from fastmetrics.tables.inputs.input_files import DataFile, reading
@@ -29,6 +28,7 @@ from fastmetrics.tables.rankings.ranking_columns import Batches, RunColumns, is_
 from fastmetrics.tables.rankings.ranking_files import opened, run_files
 from fastmetrics.tables.rankings.trec_text import read_trec
 from fastmetrics.tables.remote.addresses import as_local, shown
+from fastmetrics.tables.table_chunks import Place
 
 _SIZES = ReadSizes(parquet_rows=SIZES.run_rows, parquet_bytes=64 << 20, arrow_rows=SIZES.run_rows)
 _LONGEST_JSON = 1 << 29

@@ -11,9 +11,9 @@ import numpy as np
 import pyarrow as pa
 
 from fastmetrics.core.arrays import Flags, Ints, Uint64s
-from fastmetrics.declaration.kept_rows import numbered
+from fastmetrics.declaration.stored_row_lists import numbered
+from fastmetrics.text.text_keys import text_keys
 from fastmetrics.usage.dataset.row_faults import plain
-from fastmetrics.usage.text_keys import text_keys
 
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 

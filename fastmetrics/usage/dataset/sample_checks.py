@@ -10,12 +10,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fastmetrics.core.arrays import Uint64s
+from fastmetrics.text.text_keys import text_keys
 from fastmetrics.usage.dataset.findings import EXAMPLES, Finding
 from fastmetrics.usage.dataset.row_faults import plain
 from fastmetrics.usage.languages import guessed
 from fastmetrics.usage.near_repeats import near_pairs
 from fastmetrics.usage.question_sample import with_smallest_keys
-from fastmetrics.usage.text_keys import text_keys
 from fastmetrics.vectors.embedding.embedder import Embedder
 
 LANGUAGE, NEAR = "other language", "near duplicate"

@@ -16,15 +16,15 @@ from fastmetrics.core.arrays import Ints, Uint64s, floats_of_arrow
 from fastmetrics.core.display import Grid, Shown, sparkline
 from fastmetrics.core.threads import cores
 from fastmetrics.errors import ColumnError
+from fastmetrics.text.text_keys import group_sizes, plainly, text_keys
 from fastmetrics.usage.answered_questions import answered
+from fastmetrics.usage.counts_by_key import Tally
 from fastmetrics.usage.domain.question_times import Activity, activity
 from fastmetrics.usage.domain.word_counts import log_odds, most, word_counts, words_of
 from fastmetrics.usage.languages import check_languages, languages_of, scripts, scripts_of
 from fastmetrics.usage.log import Columns, LogPart, open_log
 from fastmetrics.usage.near_repeats import embedder_of, near_repeats
 from fastmetrics.usage.question_sample import questions_of, sampled, sampled_of
-from fastmetrics.usage.tally import Tally
-from fastmetrics.usage.text_keys import group_sizes, plainly, text_keys
 
 _SPANS = 60
 """Maximum number of blocks in the line of activity over time."""

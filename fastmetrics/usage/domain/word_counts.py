@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from fastmetrics.core.arrays import Flags, Floats, Ints, text_of_arrow
 from fastmetrics.text.conventions import convention
 from fastmetrics.text.tokenize import Vocabulary
-from fastmetrics.usage.tally import KEY, counted
+from fastmetrics.usage.counts_by_key import KEY, counted
 
 SHORTEST = 3
 

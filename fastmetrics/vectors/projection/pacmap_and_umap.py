@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from fastmetrics.errors import InputError, MissingExtraError
-from fastmetrics.vectors.arrays import one_blas_thread
-from fastmetrics.vectors.centred import Floats
+from fastmetrics.vectors.centred_vectors import Floats
 from fastmetrics.vectors.search.neighbors import nearest
+from fastmetrics.vectors.vector_arrays import one_blas_thread
 
 LEAST_ROWS = 10
 MIN_DIST = 0.1

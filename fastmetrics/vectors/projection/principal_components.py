@@ -10,9 +10,9 @@ import numpy.typing as npt
 from fastmetrics.core.allowed_values import Whole, argument
 from fastmetrics.core.threads import cores, ordered
 from fastmetrics.errors import InputError
-from fastmetrics.vectors.arrays import Vectors, VectorsLike, one_blas_thread
-from fastmetrics.vectors.centred import BLOCK, Cloud, Floats, survey
+from fastmetrics.vectors.centred_vectors import BLOCK, Cloud, Floats, survey
 from fastmetrics.vectors.second_moments import Moments
+from fastmetrics.vectors.vector_arrays import Vectors, VectorsLike, one_blas_thread
 
 LEAST_SHARE = 1e-12
 """A component with less than this share of the variance is rounding error: its coordinates are 0."""

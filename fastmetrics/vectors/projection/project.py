@@ -15,12 +15,12 @@ from fastmetrics.core.arrays import Flags
 from fastmetrics.core.display import Grid, Shown, number
 from fastmetrics.core.threads import cores
 from fastmetrics.errors import InputError
-from fastmetrics.vectors.arrays import Vectors, VectorsLike
-from fastmetrics.vectors.centred import Floats
+from fastmetrics.vectors.centred_vectors import Floats
 from fastmetrics.vectors.projection.pacmap_and_umap import check_installed, layout
 from fastmetrics.vectors.projection.principal_components import pca
 from fastmetrics.vectors.projection.trustworthiness import trustworthiness
 from fastmetrics.vectors.search.neighbors import nearest
+from fastmetrics.vectors.vector_arrays import Vectors, VectorsLike
 from fastmetrics.vectors.vector_files import read_vectors
 
 METHODS = ("pca", "pacmap", "umap")

@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from fastmetrics.core.threads import cores, ordered
-from fastmetrics.vectors.arrays import one_blas_thread
-from fastmetrics.vectors.centred import Floats
+from fastmetrics.vectors.centred_vectors import Floats
+from fastmetrics.vectors.vector_arrays import one_blas_thread
 
 _BLOCK = 256
 

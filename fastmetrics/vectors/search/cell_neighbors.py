@@ -13,11 +13,11 @@ import numpy.typing as npt
 from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.core.threads import ordered
 from fastmetrics.kernels.vectors.distances import Nearest, Points, scan_tile
-from fastmetrics.vectors.arrays import Ids
-from fastmetrics.vectors.centred import BLOCK, Cloud, Floats
+from fastmetrics.vectors.centred_vectors import BLOCK, Cloud, Floats
 from fastmetrics.vectors.pair_scan import scan
 from fastmetrics.vectors.search.exact_reranking import NOTHING, SPARE, nothing, rank
 from fastmetrics.vectors.search.faiss_index import faiss_threads
+from fastmetrics.vectors.vector_arrays import Ids
 
 _PER_CELL = 16  # training rows per cell; more do not improve the recall
 _ROUNDS = 5

@@ -15,8 +15,8 @@ import numpy.typing as npt
 from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.core.threads import ordered
 from fastmetrics.kernels.vectors.distances import Nearest, Points, close_pairs, offer
-from fastmetrics.vectors.arrays import Block, Ids
-from fastmetrics.vectors.centred import BLOCK, Cloud, Floats, digests
+from fastmetrics.vectors.centred_vectors import BLOCK, Cloud, Floats, digests
+from fastmetrics.vectors.vector_arrays import Block, Ids
 
 _SINGLE, _DOUBLE = 2.0**-24, 2.0**-53  # unit roundoffs of float32 and float64
 

@@ -11,8 +11,8 @@ from typing import Any
 import faiss
 import numpy as np
 
-from fastmetrics.vectors.arrays import Ids
 from fastmetrics.vectors.search.search_space import Space
+from fastmetrics.vectors.vector_arrays import Ids
 
 BATCH = 4096
 _PER_CELL = 16  # training rows per IVF cell; more do not improve the recall

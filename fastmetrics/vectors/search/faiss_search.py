@@ -10,12 +10,12 @@ import faiss
 import numpy as np
 
 from fastmetrics.core.threads import ordered
-from fastmetrics.vectors.arrays import Block, Ids, Vectors
-from fastmetrics.vectors.centred import Floats
+from fastmetrics.vectors.centred_vectors import Floats
 from fastmetrics.vectors.search.cell_neighbors import share_found
 from fastmetrics.vectors.search.exact_reranking import NOTHING, SPARE, alike, settled
 from fastmetrics.vectors.search.faiss_index import BATCH, flat
 from fastmetrics.vectors.search.search_space import Space
+from fastmetrics.vectors.vector_arrays import Block, Ids, Vectors
 
 _BLOCK = 1024
 _MOST_CANDIDATES = 4096

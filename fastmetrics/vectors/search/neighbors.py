@@ -19,21 +19,21 @@ from fastmetrics.core.threads import cores
 from fastmetrics.errors import FileFormatError, InputError, OutputError, UnknownNameError
 from fastmetrics.tables.output.encoders import writing
 from fastmetrics.tables.output.renames import to_new_name
-from fastmetrics.tables.output.unfinished import unfinished
+from fastmetrics.tables.output.unfinished_folder import unfinished
 from fastmetrics.tables.remote.small_files import local_path
-from fastmetrics.vectors.arrays import (
+from fastmetrics.vectors.centred_vectors import Cloud, Floats, survey
+from fastmetrics.vectors.pair_scan import join
+from fastmetrics.vectors.search.cell_neighbors import NearRows, RecallTarget, near_by_cells
+from fastmetrics.vectors.search.faiss_index import faiss_threads, filled, read_index, write_index
+from fastmetrics.vectors.search.faiss_search import EXACT, Seeker, Tuned
+from fastmetrics.vectors.search.search_space import Space, check_finite, padded
+from fastmetrics.vectors.vector_arrays import (
     Ids,
     Vectors,
     VectorsLike,
     check_same_width,
     one_blas_thread,
 )
-from fastmetrics.vectors.centred import Cloud, Floats, survey
-from fastmetrics.vectors.pair_scan import join
-from fastmetrics.vectors.search.cell_neighbors import NearRows, RecallTarget, near_by_cells
-from fastmetrics.vectors.search.faiss_index import faiss_threads, filled, read_index, write_index
-from fastmetrics.vectors.search.faiss_search import EXACT, Seeker, Tuned
-from fastmetrics.vectors.search.search_space import Space, check_finite, padded
 
 Distance: TypeAlias = Literal["cosine", "euclidean", "dot"]
 DISTANCES = ("cosine", "euclidean", "dot")

@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 
 from fastmetrics.core.threads import cores
-from fastmetrics.vectors.arrays import Vectors
 from fastmetrics.vectors.search.neighbors import RECALL, Distance, Index
+from fastmetrics.vectors.vector_arrays import Vectors
 from fastmetrics.vectors.vector_files import read_vectors
 
 

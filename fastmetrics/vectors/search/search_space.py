@@ -9,9 +9,9 @@ import numpy.typing as npt
 
 from fastmetrics.errors import InputError
 from fastmetrics.kernels.vectors.distances import Points, centre, pair_halves, pair_products
-from fastmetrics.vectors.arrays import Block, Ids, Vectors
-from fastmetrics.vectors.centred import Cloud, Floats, survey
+from fastmetrics.vectors.centred_vectors import Cloud, Floats, survey
 from fastmetrics.vectors.search.exact_reranking import blur, fine_blur
+from fastmetrics.vectors.vector_arrays import Block, Ids, Vectors
 
 
 @dataclass(frozen=True)

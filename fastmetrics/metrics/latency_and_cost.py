@@ -9,8 +9,8 @@ import pyarrow as pa
 
 from fastmetrics.core.arrays import Flags, Floats
 from fastmetrics.core.columns import as_array, codes_of
+from fastmetrics.declaration.alternative_columns import Either
 from fastmetrics.declaration.batch import Batch
-from fastmetrics.declaration.either import Either
 from fastmetrics.declaration.hooks import RowHooks
 from fastmetrics.declaration.metric import REGISTRY, metric
 from fastmetrics.declaration.representations import Number, Options

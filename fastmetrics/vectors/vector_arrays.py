@@ -20,7 +20,7 @@ from fastmetrics.core.arrow_checks import check
 from fastmetrics.core.columns import as_arrow
 from fastmetrics.core.plain_layouts import plain_column, plain_table
 from fastmetrics.errors import ColumnError, InputError
-from fastmetrics.vectors.file_rows import FileRows
+from fastmetrics.vectors.array_file import FileRows
 from fastmetrics.vectors.vector_columns import holds_vectors, vector_column
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.reporting.plain_text import visible
+from fastmetrics.core.visible_text import visible
 from fastmetrics.reporting.rows.row_texts import cut
 from fastmetrics.results.runs.open_runs import open_run
 from fastmetrics.results.runs.score_run import ScoreRun

@@ -15,8 +15,8 @@ from fastmetrics.core.precision import rounding_error
 from fastmetrics.declaration.metric import Better
 from fastmetrics.results.compare.compared_pair import Compared, Ranking
 from fastmetrics.results.compare.comparison_options import HowToCompare
+from fastmetrics.stats.intervals.estimated_values import Bounds, Sample, Spread
 from fastmetrics.stats.intervals.mean_interval import mean_interval
-from fastmetrics.stats.intervals.sample import Bounds, Sample, Spread
 from fastmetrics.stats.significance.equivalence import equivalence_p, not_worse_p
 from fastmetrics.stats.significance.multiple_tests import compact_letters
 from fastmetrics.stats.significance.paired_counts import Formula, PairedCounts, counts_interval, swap_p

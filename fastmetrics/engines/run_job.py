@@ -18,13 +18,13 @@ from fastmetrics.engines.job import Engine, Job, Progress, RunOptions, RunResult
 from fastmetrics.engines.part_writer import PartWriter
 from fastmetrics.engines.score_chunk import Scored
 from fastmetrics.engines.span_parts import Task, finish
-from fastmetrics.tables.chunks import BEGINNING, Limits, Place, batch_of
 from fastmetrics.tables.column_conversion import Selection, Widened
 from fastmetrics.tables.output.encoders import KEY, dump
-from fastmetrics.tables.output.output import Output
 from fastmetrics.tables.output.recorded_types import recorded_schema
 from fastmetrics.tables.output.run_differences import describe_inputs
+from fastmetrics.tables.output.run_output import Output
 from fastmetrics.tables.output.work_folder import compare
+from fastmetrics.tables.table_chunks import BEGINNING, Limits, Place, batch_of
 from fastmetrics.tables.table_source import TableSource
 from fastmetrics.tables.text_values import encode_schema
 

@@ -11,8 +11,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from fastmetrics.core.allowed_values import Seed, Whole, argument
-from fastmetrics.tables.chunks import BEGINNING, Chunk, Place
 from fastmetrics.tables.column_conversion import Selection
+from fastmetrics.tables.table_chunks import BEGINNING, Chunk, Place
 from fastmetrics.tables.table_source import NarrowedSource, TableSource
 
 _MOST = 100_000_000

@@ -16,7 +16,7 @@ from fastmetrics.tables.inputs.input_files import walked
 from fastmetrics.tables.output.completion_mark import MARK
 from fastmetrics.tables.remote import globs
 from fastmetrics.tables.remote.addresses import Url, as_local, is_url, parse
-from fastmetrics.tables.remote.files import look
+from fastmetrics.tables.remote.remote_files import look
 from fastmetrics.tables.remote.stores import store
 
 Content = tuple[object, ...] | None

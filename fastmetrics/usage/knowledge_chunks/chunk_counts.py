@@ -12,10 +12,10 @@ import pyarrow.compute as pc
 
 from fastmetrics.core.arrays import Flags
 from fastmetrics.errors import ColumnError
-from fastmetrics.usage.chunks.cited_ids import cited_ids
-from fastmetrics.usage.chunks.listed_ids import ListedIds, listed_ids
+from fastmetrics.usage.counts_by_key import Tally, counted, score_column, score_sums, sum_names
+from fastmetrics.usage.knowledge_chunks.cited_ids import cited_ids
+from fastmetrics.usage.knowledge_chunks.listed_ids import ListedIds, listed_ids
 from fastmetrics.usage.log import LogPart
-from fastmetrics.usage.tally import Tally, counted, score_column, score_sums, sum_names
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from fastmetrics.core.threads import ordered
 from fastmetrics.kernels.vectors.distances import Points, centre, norms_and_sums, pair_halves
-from fastmetrics.vectors.arrays import Block, Ids, Vectors
+from fastmetrics.vectors.vector_arrays import Block, Ids, Vectors
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Metric: TypeAlias = Literal["cosine", "euclidean"]

@@ -19,7 +19,7 @@ from fastmetrics.errors.messages import Argument
 from fastmetrics.tables import open_source
 from fastmetrics.tables.table_source import is_paths
 from fastmetrics.tables.whole_table import whole_table
-from fastmetrics.usage.chunks.listed_ids import as_ids, as_text
+from fastmetrics.usage.knowledge_chunks.listed_ids import as_ids, as_text
 
 NAMES = ("chunk_id", "id", "document_id", "doc_id", *COLUMNS["id"].aliases)
 """The possible id columns of a table of chunks, most likely first."""

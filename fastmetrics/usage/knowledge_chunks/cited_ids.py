@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 
 from fastmetrics.core.arrays import Ints, Text, text_of_arrow
 from fastmetrics.retrieval.ids import offsets, spans
-from fastmetrics.usage.chunks.listed_ids import ListedIds, as_text
+from fastmetrics.usage.knowledge_chunks.listed_ids import ListedIds, as_text
 
 _OPEN, _CLOSE = ord("["), ord("]")
 _LONGEST = 9  # maximum digits of a valid position in a list

@@ -10,15 +10,15 @@ from typing import Protocol
 import numpy as np
 
 from fastmetrics.core.arrays import Ints
-from fastmetrics.core.judged_names import is_axis, is_cost
+from fastmetrics.core.judge_column_names import is_axis, is_cost
 from fastmetrics.declaration.metric import Better
 from fastmetrics.errors import OptionError, UnknownNameError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.plan.corpus_values import columns_read, is_corpus
-from fastmetrics.plan.declared import Stored
+from fastmetrics.plan.stored_declarations import Stored
 from fastmetrics.results.gate.corpus_metric import CountedMetric, SummaryFigure
 from fastmetrics.results.gate.row_metric import Level, RowMetric, Value
-from fastmetrics.results.gate.rows import GateRows
+from fastmetrics.results.gate.rule_rows import GateRows
 from fastmetrics.results.gate.rules import Rule
 from fastmetrics.results.runs.declared_metrics import declared, declared_bounds, declared_labels, directions
 from fastmetrics.results.runs.metric_columns import column_named, unknown_metric

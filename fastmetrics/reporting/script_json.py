@@ -1,4 +1,4 @@
-"""Text that is safe to display: without characters that hide, reverse or end the adjacent text."""
+"""Data of a page as JSON in its ``<script>``, which no text of the data can end."""
 
 from __future__ import annotations
 
@@ -6,9 +6,6 @@ import json
 from typing import Any
 
 from fastmetrics.core.display import strict
-from fastmetrics.core.visible_text import visible
-
-__all__ = ["embedded", "visible"]
 
 
 def embedded(value: Any) -> str:

@@ -11,10 +11,10 @@ from fastmetrics.core.arrays import Ints, Uint64s, text_of_arrow
 from fastmetrics.core.plain_layouts import decoded
 from fastmetrics.declaration.batch import Batch
 from fastmetrics.declaration.cautions import Caution
-from fastmetrics.declaration.kept_rows import KeptRows, heads_of, numbered
 from fastmetrics.declaration.representations import Options
+from fastmetrics.declaration.stored_row_lists import KeptRows, heads_of, numbered
 from fastmetrics.retrieval.ids import ids_of
-from fastmetrics.text.keys import keys_of
+from fastmetrics.text.text_keys import keys_of
 
 
 @dataclass(frozen=True)

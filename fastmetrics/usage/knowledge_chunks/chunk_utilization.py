@@ -18,10 +18,10 @@ from fastmetrics.core.arrays import Flags, Ints
 from fastmetrics.core.display import Grid, Shown
 from fastmetrics.core.name_lists import listed
 from fastmetrics.core.threads import cores
-from fastmetrics.usage.chunks.chunk_counts import ChunkCounter, ChunkCounts
-from fastmetrics.usage.chunks.chunk_ids import as_log, chunk_ids, comparable, raise_unknown
+from fastmetrics.usage.counts_by_key import KEY, mean_of
+from fastmetrics.usage.knowledge_chunks.chunk_counts import ChunkCounter, ChunkCounts
+from fastmetrics.usage.knowledge_chunks.chunk_ids import as_log, chunk_ids, comparable, raise_unknown
 from fastmetrics.usage.log import Columns, open_log
-from fastmetrics.usage.tally import KEY, mean_of
 
 _SHOWN = 10
 _LISTED = 20
