@@ -155,6 +155,41 @@ def _embed(rows: Rows) -> Any:
     return fm.Embedder(model, cache=rows.folder / "vectors", revision="1").embed(rows["answer"])
 
 
+FITTED = """
+format = 1
+fastmetrics = "0"
+name = "fitted"
+kind = "splines"
+better = "higher"
+bounds = [0.0, 1.0]
+intercept = -0.5
+
+[[features]]
+column = "token_f1"
+knots = [0.0, 0.3, 0.6, 1.0]
+heights = [-1.0, 0.1, 0.6, 1.4]
+missing = 0.0
+undefined = 0.0
+edges = [0.5]
+shares = [0.5, 0.5, 0.0, 0.0]
+
+[calibration]
+kind = "platt"
+slope = 1.0
+offset = 0.0
+
+[labels]
+
+[evaluation]
+"""
+
+
+def _fitted(rows: Rows) -> Any:
+    path = rows.folder / "fitted.toml"
+    path.write_text(FITTED, encoding="utf-8")
+    return fm.score(rows.runs["a"], str(path), threads=1)
+
+
 BENCHES: dict[str, dict[str, Bench]] = {
     "text": {
         **{name: _convention(name) for name in ("words", "ascii_words", "light", "plain", "squad")},
@@ -200,6 +235,7 @@ BENCHES: dict[str, dict[str, Bench]] = {
         "sacrebleu_paired": lambda rows: fm.sacrebleu_paired(rows.corpora, samples=100, threads=1),
         "validate": _validate,
         "krippendorff_alpha": _alpha,
+        "fitted score": _fitted,
     },
 }
 """Calls by the family of the kernels that they time."""

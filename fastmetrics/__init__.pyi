@@ -385,7 +385,7 @@ def hallucination_risk(answer: Column, contexts: Column, *, threshold: float = 0
 def answer_relevance(question: Column, answer: Column, *, idf: Literal['pair', 'corpus'] = 'pair', threads: int | None = None) -> NDArray[np.float64]:
     """Word similarity of question and answer: (``tfidf_cosine`` + ``jaccard``) / 2."""
 
-def verdict(question: Column, answer: Column, contexts: Column, *, hallucination_threshold: float = 0.5, relevance_threshold: float = 0.1, completeness_threshold: float = 0.6, window: int = 30, stop_words: Sequence[str] = ..., claims: str | Callable[[str], Any] = 'triples', threads: int | None = None) -> NDArray[np.float64]:
+def verdict(question: Column, answer: Column, contexts: Column, *, hallucination_threshold: float = 0.5, relevance_threshold: float = 0.1, completeness_threshold: float = 0.6, window: int = 30, stop_words: Sequence[str] = ..., claims: str | Callable[[str], Any] = 'triples', fitted: str | None = None, threads: int | None = None) -> NDArray[np.float64]:
     """1 for PASS, 0.5 for WARN, 0 for FAIL; ``fm.verdicts`` returns it as a word, with the reasons."""
 
 def connector_score(answer: Column, *, connector_share: float = 0.3, tokenizer: Literal['words', 'ascii_words'] = 'words', language: Literal['any', 'en', 'ru'] = 'any', lexicons: str | None = None, threads: int | None = None) -> NDArray[np.float64]:

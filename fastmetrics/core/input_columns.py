@@ -221,7 +221,8 @@ def passed_over(present: Iterable[str], mapping: Mapping[str, str]) -> dict[str,
     {'answer': ['response']}
     """
     free = [name for name in present if name not in mapping.values()]
-    fitting = {name: [other for other in free if _fits(COLUMNS[name], other)] for name in mapping}
+    canonical = [name for name in mapping if name in COLUMNS]  # a fitted score also reads columns of other names
+    fitting = {name: [other for other in free if _fits(COLUMNS[name], other)] for name in canonical}
     return {name: others for name, others in fitting.items() if others}
 
 

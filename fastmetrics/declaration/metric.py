@@ -92,6 +92,10 @@ class Metric:
         """The row metrics whose scores it reads."""
         return () if self.corpus is None or self.corpus.over is None else self.corpus.over(options)
 
+    def all_needs(self) -> list[tuple[str, Need]]:
+        """Each column with each representation of it; a metric computed from others may need several of one."""
+        return list(self.needs.items())
+
     def fits(self, columns: Collection[str]) -> bool:
         """Whether the metric can be computed from these columns."""
         return set(self.required) <= set(columns) and (self.rows.either is None or self.rows.either.met_by(columns))

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
+from fastmetrics.core.allowed_values import LimitedText
 from fastmetrics.core.arrays import Floats, Tokens
 from fastmetrics.declaration.batch import Batch
 from fastmetrics.declaration.cautions import unspaced
@@ -121,6 +122,7 @@ def verdict(
     window: Window = 30,
     stop_words: StopWords = STOP_WORDS,
     claims: ClaimSource = TRIPLES,
+    fitted: Annotated[str | None, LimitedText(what="the path of a file"), "a fitted score to decide by"] = None,
 ) -> Floats:
     """1 for PASS, 0.5 for WARN, 0 for FAIL; ``fm.verdicts`` returns it as a word, with the reasons.
 
@@ -128,11 +130,18 @@ def verdict(
     ``keyword_completeness`` is below 0.6, else PASS; all three thresholds are options, as are
     those of the three scores.
 
+    ``fitted`` is the file of a score with thresholds that ``fm.fit`` wrote: PASS from the cut of precision or risk on,
+    FAIL below that of recall, WARN between them (the other way round if lower is better), and the thresholds of the
+    other options are not used.  The columns are then those that the fitted score reads: call ``fm.score(table,
+    "verdict(fitted='mine.toml')")``.
+
     >>> import fastmetrics as fm
     >>> contexts = [["The tower opened in 1889."]] * 2
     >>> fm.verdict(["When did the tower open?"] * 2, ["The tower did open in 1889.", "It opened in 1890."], contexts)
     array([1., 0.])
     """
+    if fitted is not None:
+        raise OptionError('a fitted score reads columns of its own: fm.score(table, "verdict(fitted=...)") computes it')
     failed = unsupported(answer.passage, contexts, window, claims) > hallucination_threshold
     failed |= _relevance(question.weighed, answer.weighed) < relevance_threshold
     thin = completeness(question.keywords, answer.weighed.tokens) < completeness_threshold

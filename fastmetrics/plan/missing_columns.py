@@ -10,10 +10,19 @@ from fastmetrics.errors import ColumnError
 from fastmetrics.errors.messages import Argument, quoted
 from fastmetrics.metrics import TIERS
 from fastmetrics.metrics.semantic import from_text
+from fastmetrics.plan.fitted_metric import FittedMetric
 
 
 def check_columns(name: str, metric: Metric, names: Sequence[str], columns: Mapping[str, str]) -> None:
     """Raise ``ColumnError`` for a missing column that a score needs, with the ways to provide it."""
+    if isinstance(metric, FittedMetric):
+        for part in metric.parts:
+            if part.metric is not None:
+                check_columns(f"{name} ({part.name})", part.metric, names, columns)
+            elif part.name not in columns:
+                lacks = f"{name} reads the column {part.name!r} of scores; the table has: {quoted(names)}"
+                raise ColumnError(f"{lacks}; add this column, or fit a score without it")
+        return
     for column in metric.required:
         if column in columns:
             continue

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -16,14 +17,16 @@ from fastmetrics.core.name_lists import listed
 from fastmetrics.declaration import spec as specs
 from fastmetrics.declaration.metric import Metric
 from fastmetrics.declaration.metric_checks import OWN_NAME
-from fastmetrics.errors import FastmetricsError, OptionError, UnknownNameError
+from fastmetrics.errors import FastmetricsError, FileFormatError, OptionError, UnknownNameError
 from fastmetrics.errors.messages import Argument, shown
 from fastmetrics.metrics.semantic import from_text
+from fastmetrics.metrics.shared import fitted_file
 from fastmetrics.metrics.shared.cited_support import Embeds
 from fastmetrics.metrics.shared.ranking_inputs import NoRelevant
+from fastmetrics.plan.fitted_metric import FittedMetric, Part, fitted_metric, fitted_verdict, with_parts
 from fastmetrics.plan.missing_columns import check_columns, lacking, without_columns
 from fastmetrics.plan.score_names import canonical_name, own_name
-from fastmetrics.tables.remote.small_files import local_path
+from fastmetrics.tables.remote.small_files import local_path, read_text
 
 
 @dataclass(frozen=True)
@@ -103,19 +106,19 @@ class Plan:
     @property
     def used(self) -> dict[str, str]:
         """The canonical columns that a score needs, and the user's name of each."""
-        needed = (column for score in self.scores for column in score.metric.needs)
+        needed = (column for score in self.scores for column, _ in score.metric.all_needs())
         return {column: self.columns[column] for column in dict.fromkeys(needed) if column in self.columns}
 
     @property
     def kinds(self) -> dict[str, str]:
         """The required kind of each column of the user's table that a score needs."""
         kinds: dict[str, str] = {}
-        needs = [need for score in self.scores for need in score.metric.needs.items()]
+        needs = [need for score in self.scores for need in score.metric.all_needs()]
         plain = {column for column, need in needs if not hasattr(need, "kind")}
         required = {column: need.kind for column, need in needs if hasattr(need, "kind") and column not in plain}
         for canonical, name in self.used.items():
             if kinds.get(name) != "texts":
-                kinds[name] = required.get(canonical, COLUMNS[canonical].kind)
+                kinds[name] = required[canonical] if canonical in required else COLUMNS[canonical].kind
         return kinds
 
     @property
@@ -123,7 +126,7 @@ class Plan:
         """The columns that are tokenised under several text conventions."""
         by_column: dict[str, set[str | None]] = defaultdict(set)
         for score in self.scores:
-            for column, need in score.metric.needs.items():
+            for column, need in score.metric.all_needs():
                 by_column[column].add(getattr(need, "convention", None))
         return frozenset(column for column, conventions in by_column.items() if len(conventions - {None}) > 1)
 
@@ -143,6 +146,9 @@ def parse(spec: str, common: Mapping[str, Any] | None = None) -> Score:
     Raises ``UnknownNameError`` for an unknown metric or option, ``OptionError`` for an invalid value or an own name
     that means another metric.
     """
+    file = _FITTED.fullmatch(spec.strip())
+    if file is not None:
+        return _fitted(file["path"], file["options"])
     read = specs.read(spec, lambda name: families.lookup(name, cut=True) is not None)
     metric = families.find(read.name, cut=bool(read.at))
     values = dict(read.options)
@@ -154,10 +160,58 @@ def parse(spec: str, common: Mapping[str, Any] | None = None) -> Score:
         values["k"] = read.cutoff
     own = own_name(metric, values.pop(OWN_NAME)) if OWN_NAME in values else None
     options = metric.options({**_those_of(metric, common or {}), **values})
+    if options.get("fitted") is not None:
+        path = options["fitted"]
+        metric = _verdict_of(read_text(path), path)
     canonical = canonical_name(metric, options, values)
     if own is not None:
         _check_unambiguous(own, canonical)
     return Score(own or canonical, metric, options, canonical)
+
+
+_FITTED = re.compile(r"(?P<path>[^()]+\.toml)(?P<options>\(.*\))?", re.IGNORECASE | re.DOTALL)
+
+
+def _fitted(path: str, options: str | None) -> Score:
+    """The score of a fitted score's file, under the name in the file or the user's own.
+
+    Raises ``FileFormatError`` for a file that is no fitted score, or reads metrics that are unknown here.
+    """
+    metric = _fitted_of(read_text(path), path)
+    values = dict(specs.read(f"fitted{options or ''}", lambda name: True).options)
+    own = own_name(metric, values.pop(OWN_NAME)) if OWN_NAME in values else metric.name
+    return Score(own, metric, metric.options(values), metric.name)
+
+
+def _fitted_of(text: str, path: str) -> FittedMetric:
+    model = fitted_file.model_of(text, path)
+    try:
+        parts = [part_of(feature.name, feature.is_column) for feature in model.features]
+    except (OptionError, UnknownNameError) as error:
+        plugin = "; load the plugin that declares it" if isinstance(error, UnknownNameError) else ""
+        raise FileFormatError(f"{path}: {error}{plugin}; the fitted score cannot be computed") from error
+    return fitted_metric(model, parts, text, (_fitted_of, (text, path)))
+
+
+def _verdict_of(text: str, path: str) -> FittedMetric:
+    return fitted_verdict(families.find("verdict"), _fitted_of(text, path), (_verdict_of, (text, path)))
+
+
+def part_of(name: str, is_column: bool) -> Part:
+    """What a fitted score reads: a row metric by its spec, or a column.
+
+    Raises ``OptionError`` for a metric whose scores depend on other rows, or on another fitted score.
+    """
+    if is_column:
+        return Part(name)
+    score = parse(name)
+    if score.metric.corpus is not None or score.options.get("idf") == "corpus":
+        raise OptionError(
+            f"{name}: its value depends on all rows of a table; a fitted score reads metrics of single rows"
+        )
+    if isinstance(score.metric, FittedMetric):
+        raise OptionError(f"{name}: a fitted score cannot read another one; name the metrics that it reads")
+    return Part(score.spec, score.metric, score.options)
 
 
 def _check_unambiguous(own: str, canonical: str) -> None:
@@ -211,6 +265,8 @@ def plan(
     no_relevant = argument("no_relevant", no_relevant, Optional(of_hint(NoRelevant)))
     common = {} if no_relevant is None else {"no_relevant": no_relevant}
     scores = [_embedding(parse(spec, common), mapping, embedding) for spec in metrics]
+    fitted = [score.metric for score in scores if isinstance(score.metric, FittedMetric)]
+    mapping |= {name: name for metric in fitted for name in metric.raw_columns if name in names}
     left_out = {}
     for suite in suites if suites or metrics else ["core"]:
         requested = {score.name for score in scores}
@@ -292,6 +348,15 @@ def _of_suite(suite: str, common: Mapping[str, Any]) -> list[Score]:
 
 def _embedding(score: Score, columns: Mapping[str, str], embedding: Mapping[str, Any]) -> Score:
     """The score with the requested embedder and cache if it embeds text and sets none of its own."""
+    if isinstance(score.metric, FittedMetric):
+
+        def embedded(part: Part) -> Part:
+            if part.metric is None:
+                return part
+            changed = _embedding(Score(part.name, part.metric, part.options, part.name), columns, embedding)
+            return Part(part.name, changed.metric, changed.options)
+
+        return replace(score, metric=with_parts(score.metric, embedded))
     metric = score.metric if embedding["embedder"] is None else from_text(score.metric, columns)
     if "embedder" not in metric.defaults:
         return score

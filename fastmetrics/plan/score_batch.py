@@ -24,6 +24,7 @@ from fastmetrics.core.text_lists import as_text_lists, look_like_lists
 from fastmetrics.declaration.batch import Batch
 from fastmetrics.declaration.cautions import LISTS
 from fastmetrics.declaration.stored_row_lists import where_present
+from fastmetrics.plan.fitted_metric import remembered_scores
 from fastmetrics.plan.plan import Plan
 from fastmetrics.stats.sums.fingerprint import fingerprint, is_hashable
 from fastmetrics.text.tokenize import Wordbook
@@ -100,7 +101,7 @@ def score_batch(
                 if column is not None:
                     columns[column] = counts_array(added, counted)
                 continue
-            values, present = score.metric.compute(rows, score.options)
+            values, present = remembered_scores(score.metric, rows, score.options)
         arrays.append(pa.array(values, pa.float64(), mask=~present))
     names = [*plan.keep, *plan.names, *columns]
     scored = pa.RecordBatch.from_arrays([*arrays, *columns.values()], names=names)

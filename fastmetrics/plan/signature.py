@@ -13,6 +13,7 @@ from fastmetrics.core.score_metadata import ScoreMetadata
 from fastmetrics.core.version import __version__
 from fastmetrics.declaration.metric import Metric
 from fastmetrics.metrics.shared.cited_support import embedder_of
+from fastmetrics.plan.fitted_metric import FittedMetric
 from fastmetrics.plan.plan import Plan, Score
 from fastmetrics.plan.stored_declarations import to_store
 
@@ -40,7 +41,9 @@ def _settings(score: Score) -> dict[str, Any]:
 
 
 def code_of(metric: Metric) -> str | None:
-    """A digest of the code of a metric from outside this package (without a known version); else None."""
+    """A digest of the code of a metric from outside this package, or of the file of a fitted score; else None."""
+    if isinstance(metric, FittedMetric):
+        return metric.code
     if metric.function.__module__.startswith("fastmetrics."):
         return None
     return hashlib.sha256(inspect.getsource(inspect.unwrap(metric.function)).encode()).hexdigest()[:16]

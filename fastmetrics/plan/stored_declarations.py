@@ -11,6 +11,7 @@ from fastmetrics.declaration.metric import Better, Metric, Reading
 from fastmetrics.declaration.metric_labels import labels_of
 from fastmetrics.errors import FileFormatError
 from fastmetrics.metrics import REGISTRY
+from fastmetrics.plan.fitted_metric import FittedMetric
 from fastmetrics.plan.plan import Plan, Score
 
 
@@ -79,4 +80,7 @@ def to_store(planned: Plan) -> dict[str, Any]:
 
 
 def _is_built_in(metric: Metric) -> bool:
-    return REGISTRY[metric.name].function.__module__.startswith("fastmetrics.")
+    built_in = (
+        REGISTRY[metric.name].function.__module__.startswith("fastmetrics.") if metric.name in REGISTRY else False
+    )
+    return built_in and not isinstance(metric, FittedMetric)

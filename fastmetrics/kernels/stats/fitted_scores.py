@@ -1,0 +1,116 @@
+"""Evaluation of a fitted score: curves of metrics, decision trees, and the calibration.
+
+Only additions, multiplications, divisions and comparisons, one after the other in a fixed order: the results have the
+same bits on every machine.  The exponential function is therefore written here; those of libraries differ in the last
+bit.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fastmetrics.kernels.jit import kernel, leaf
+
+_LOG2_E = 1.4426950408889634
+_LN2_HIGH, _LN2_LOW = 0.6931471803691238, 1.9082149292705877e-10
+_FARTHEST = 700.0
+_TERMS = np.array([1.0 / math.factorial(n) for n in range(14)])
+
+
+@leaf
+def curve_at(x: float, knots: NDArray[np.float64], heights: NDArray[np.float64]) -> float:
+    """The height of a curve of straight lines between ``knots``, which is level outside of them."""
+    last = knots.shape[0] - 1
+    if x <= knots[0]:
+        return heights[0]
+    if x >= knots[last]:
+        return heights[last]
+    low, high = 0, last
+    while high - low > 1:
+        middle = (low + high) // 2
+        if knots[middle] <= x:
+            low = middle
+        else:
+            high = middle
+    share = (x - knots[low]) / (knots[high] - knots[low])
+    return heights[low] + share * (heights[high] - heights[low])
+
+
+@kernel
+def add_curve(
+    values: NDArray[np.float64],
+    present: NDArray[np.bool_],
+    knots: NDArray[np.float64],
+    heights: NDArray[np.float64],
+    absent: NDArray[np.float64],
+    sums: NDArray[np.float64],
+) -> None:
+    """Add the height of a metric's curve to the sum of each row; ``absent`` has those of missing and undefined."""
+    for row in range(values.shape[0]):
+        if not present[row]:
+            sums[row] += absent[0]
+        elif math.isnan(values[row]):
+            sums[row] += absent[1]
+        else:
+            sums[row] += curve_at(values[row], knots, heights)
+
+
+@kernel
+def add_trees(
+    columns: NDArray[np.float64],
+    nodes: NDArray[np.int64],
+    splits: NDArray[np.float64],
+    roots: NDArray[np.int64],
+    sums: NDArray[np.float64],
+) -> None:
+    """Add the leaves of all trees to the sum of each row.
+
+    ``columns`` has a row per feature.  A row of ``nodes`` is (feature, left, right, way of NaN): a feature of −1 marks
+    a leaf, whose value is in ``splits``; elsewhere values up to the split go left, and NaN does if the way is 1.
+    """
+    for row in range(columns.shape[1]):
+        for tree in range(roots.shape[0]):
+            node = roots[tree]
+            while nodes[node, 0] >= 0:
+                value = columns[nodes[node, 0], row]
+                left = nodes[node, 3] == 1 if math.isnan(value) else value <= splits[node]
+                node = nodes[node, 1] if left else nodes[node, 2]
+            sums[row] += splits[node]
+
+
+@leaf
+def exponential(x: float, terms: NDArray[np.float64]) -> float:
+    """The exponential of a number from −700 to 700, to about one unit in the last place."""
+    power = math.floor(x * _LOG2_E + 0.5)
+    part = (x - power * _LN2_HIGH) - power * _LN2_LOW
+    total = terms[13]
+    for term in range(12, -1, -1):
+        total = total * part + terms[term]
+    scale = 2.0 if power > 0 else 0.5
+    for _ in range(abs(int(power))):
+        total *= scale
+    return total
+
+
+@kernel
+def logistic(sums: NDArray[np.float64], slope: float, offset: float, terms: NDArray[np.float64]) -> None:
+    """Replace each sum by 1 / (1 + exp(−(slope · sum + offset)))."""
+    for row in range(sums.shape[0]):
+        x = min(max(slope * sums[row] + offset, -_FARTHEST), _FARTHEST)
+        power = exponential(-abs(x), terms)
+        sums[row] = 1.0 / (1.0 + power) if x >= 0 else power / (1.0 + power)
+
+
+@kernel
+def calibrate(sums: NDArray[np.float64], knots: NDArray[np.float64], heights: NDArray[np.float64]) -> None:
+    """Replace each sum by the height of a curve."""
+    for row in range(sums.shape[0]):
+        sums[row] = curve_at(sums[row], knots, heights)
+
+
+def terms() -> NDArray[np.float64]:
+    """The coefficients of the series of the exponential function, for ``logistic``."""
+    return _TERMS

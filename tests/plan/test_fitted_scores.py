@@ -1,0 +1,176 @@
+"""A fitted score's file is a metric: the same bits as plain Python, in any batch, thread and process."""
+
+import json
+import math
+import pickle
+
+import numpy as np
+import pytest
+
+import fastmetrics as fm
+from fastmetrics.metrics.shared.fitted_file import load, text_of
+from fastmetrics.plan.plan import parse
+from tests.reference import fitted as reference
+from tests.support.fitted_models import CUTS, ISOTONIC, LINE, PLATT, trees, written
+
+FORMS = {
+    "platt": {"calibration": PLATT},
+    "isotonic": {"calibration": ISOTONIC},
+    "line": {"calibration": LINE},
+    "trees": {"trees": trees()},
+}
+
+
+def rows(n, seed=0):
+    """Answers with references and a judge's scores, some missing or undefined."""
+    rng = np.random.default_rng(seed)
+    words = np.array(["in", "Paris", "Rome", "the", "capital", "of", "France", ""])
+    texts = [" ".join(rng.choice(words, size)) for size in rng.integers(0, 6, 2 * n)]
+    judged = [None if x < 0.1 else math.nan if x < 0.2 else 7 * x - 1 for x in rng.random(n)]
+    answers = [None if x < 0.1 else text for x, text in zip(rng.random(n), texts, strict=False)]
+    return {"answer": answers, "reference": texts[n:], "judge_x": judged}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_scores_are_those_of_plain_python_bit_by_bit(form, tmp_path):
+    path = written(tmp_path, **FORMS[form])
+    table = rows(500)
+    scored = fm.score(table, ["token_f1", str(path)])
+    text = path.read_text(encoding="utf-8")
+    expected = [
+        reference.score(text, row) for row in zip(scored["token_f1"].to_pylist(), table["judge_x"], strict=True)
+    ]
+    assert scored["mine"].to_pylist() == expected
+    assert None in expected
+    assert len(set(expected)) >= 5
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_bits_do_not_depend_on_batches_and_threads(form, tmp_path):
+    path = str(written(tmp_path, **FORMS[form]))
+    table = rows(3000)
+    whole = fm.score(table, path, threads=1)["mine"].to_pylist()
+    assert fm.score(table, path, threads=3)["mine"].to_pylist() == whole
+    pieces = [fm.score({k: v[i : i + 7] for k, v in table.items()}, path)["mine"].to_pylist() for i in (0, 7, 14)]
+    assert [score for piece in pieces for score in piece] == whole[:21]
+
+
+def test_a_score_is_missing_where_all_its_metrics_are(tmp_path):
+    table = {"answer": [None, "Paris"], "reference": ["Paris", None], "judge_x": [None, 2.0]}
+    assert fm.score(table, str(written(tmp_path)))["mine"].is_null().to_pylist() == [True, False]
+    for n in (0, 1, 2):
+        assert len(fm.score({k: v[:n] for k, v in rows(5).items()}, str(written(tmp_path)))) == n
+
+
+def test_the_file_is_read_back_as_it_was_written(tmp_path):
+    for form in FORMS.values():
+        path = written(tmp_path, thresholds=CUTS, **form)
+        assert text_of(load(path)) == path.read_text(encoding="utf-8")
+
+
+def test_the_score_works_in_files_gates_and_reports(tmp_path):
+    path, scores = written(tmp_path), tmp_path / "scores.parquet"
+    table = rows(300)
+    scored = fm.score(table, f"{path}(name='quality'),token_f1", output=scores)
+    assert scored.summary["quality"].n > 200
+    declared = json.loads(fm.score(table, [str(path)]).schema.metadata[b"fastmetrics"])["declared"]["mine"]
+    assert (declared["better"], declared["bounds"]) == ("higher", [0.0, 1.0])
+    assert fm.gate(scores, "quality >= 0.01").passed
+    path.unlink()  # the scores tell all that their readers need
+    assert fm.gate(scores, "quality >= 0.01").passed
+
+
+def test_another_process_has_the_same_metric(tmp_path):
+    path = written(tmp_path)
+    score = parse(str(path))
+    path.unlink()
+    again = pickle.loads(pickle.dumps(score))
+    assert again.metric.text == score.metric.text
+    assert again.metric.code == score.metric.code
+
+
+def test_a_resumed_run_notices_another_file(tmp_path):
+    path = written(tmp_path)
+    first = parse(str(path)).metric.code
+    written(tmp_path, intercept=0.5)
+    assert parse(str(path)).metric.code != first
+
+
+def test_columns_that_a_table_lacks_are_named(tmp_path):
+    path = str(written(tmp_path))
+    with pytest.raises(fm.ColumnError, match=r"mine reads the column 'judge_x' of scores"):
+        fm.score({"answer": ["a"], "reference": ["a"]}, path)
+    with pytest.raises(fm.ColumnError, match=r"mine \(token_f1\) needs the column 'reference'"):
+        fm.score({"answer": ["a"], "judge_x": [1.0]}, path)
+    with pytest.raises(fm.ColumnError, match="judge_x"):
+        fm.score({"answer": ["a"], "reference": ["a"], "judge_x": ["good"]}, path)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("format = 2\nfastmetrics = '9.1'", r"of format 1, got 2, by fastmetrics 9\.1"),
+        ("", r"of format 1, got None"),
+        ("format = 1", "cannot be read"),
+        ("format = ", "in TOML"),
+        ("\0", "in TOML"),
+    ],
+)
+def test_a_file_of_another_kind_is_an_error(text, message, tmp_path):
+    path = tmp_path / "mine.toml"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(fm.FileFormatError, match=message):
+        fm.score(rows(3), str(path))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("knots = [0.0, 0.5, 1.0]", "knots = [0.0, 0.5, 0.5]", "knots must rise"),
+        ("heights = [-1.0, 0.2, 1.0]", "heights = [-1.0, nan, 1.0]", "finite numbers"),
+        ('kind = "platt"', 'kind = "step"', "platt or isotonic"),
+        ("bounds = [0.0, 1.0]", "bounds = [1.0, 0.0]", "bounds that rise"),
+        ('metric = "token_f1"', 'metric = "token_f9"', "unknown metric 'token_f9'"),
+        ('metric = "token_f1"', 'metric = "corpus_bleu"', "depends on all rows"),
+        ('metric = "token_f1"', "metric = \"tfidf_cosine(idf='corpus')\"", "depends on all rows"),
+    ],
+)
+def test_a_changed_file_is_checked(old, new, message, tmp_path):
+    path = written(tmp_path)
+    path.write_text(path.read_text(encoding="utf-8").replace(old, new, 1), encoding="utf-8")
+    with pytest.raises(fm.FileFormatError, match=message):
+        fm.score(rows(3), str(path))
+
+
+def test_trees_that_lead_nowhere_are_an_error(tmp_path):
+    path = written(tmp_path, trees=trees())
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text.replace("left = [1,", "left = [0,"), encoding="utf-8")
+    with pytest.raises(fm.FileFormatError, match="do not fit together"):
+        fm.score(rows(3), str(path))
+
+
+def test_a_file_that_is_not_there_is_an_error(tmp_path):
+    with pytest.raises(fm.FileFormatError, match="cannot be read"):
+        fm.score(rows(3), str(tmp_path / "none.toml"))
+    path = str(written(tmp_path))
+    with pytest.raises(fm.UnknownNameError, match="option"):
+        fm.score(rows(3), f"{path}(k=3)")
+
+
+@pytest.mark.parametrize(("better", "order"), [("higher", (0.0, 0.5, 1.0)), ("lower", (1.0, 0.5, 0.0))])
+def test_a_verdict_goes_by_the_thresholds_of_a_fitted_score(better, order, tmp_path):
+    path = written(tmp_path, thresholds=CUTS, better=better)
+    scored = fm.score(rows(500), [str(path), f"verdict(fitted={str(path)!r})"])
+    expected = [
+        None if score is None else order[(score >= 0.4) + (score >= 0.6)] for score in scored["mine"].to_pylist()
+    ]
+    assert scored.column(1).to_pylist() == expected
+    assert {0.0, 0.5, 1.0} <= set(expected)
+
+
+def test_a_verdict_needs_thresholds(tmp_path):
+    with pytest.raises(fm.OptionError, match="no threshold"):
+        fm.score(rows(3), f"verdict(fitted={str(written(tmp_path))!r})")
+    with pytest.raises(fm.OptionError, match=r"fm\.score"):
+        fm.verdict(["q"], ["a"], [["c"]], fitted="mine.toml")
