@@ -75,7 +75,7 @@ class Vectors:
             return cls.of_column(source, name)
         if not isinstance(source, np.ndarray) and hasattr(source, "__arrow_c_stream__"):
             read = pa.chunked_array(source) if not hasattr(source, "columns") else pa.table(source)
-            return cls.of(read, column)
+            return cls.of(read, column, name=name)
         return cls.of_array(source, name)
 
     @classmethod

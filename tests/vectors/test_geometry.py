@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
@@ -142,6 +143,12 @@ def test_blocks_and_messages_of_several_parts_are_those_of_one():
     odd = pa.chunked_array([[[1.0, 2.0]] * 3, [[1.0, 2.0], [1.0]]])
     with pytest.raises(ColumnError, match="row 4 has 1 numbers, expected 2"):
         Vectors.of(odd)
+
+
+@pytest.mark.parametrize("kind", [list, pa.array, lambda rows: pa.chunked_array([rows]), pl.Series])
+def test_messages_have_the_name_of_the_vectors(kind):
+    with pytest.raises(ColumnError, match=r"^own[:,]"):
+        Vectors.of(kind([[1.0, 2.0], [1.0]]), name="own")
 
 
 def test_equals_scikit_learn():
