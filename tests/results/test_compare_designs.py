@@ -160,3 +160,20 @@ def test_command_equals_function(tmp_path):
         printed = json.loads(program("compare", *runs, "-m", "token_f1", *options, "--json").out)
         assert printed == json.loads(fm.compare(runs, metrics="token_f1", **named).to_json())
     assert "use --unpaired" in program("compare", paths[0], paths[2]).err
+
+
+def test_a_ranking_of_clusters_is_that_of_rows_that_occur_once():
+    """Rows that occur ten times, as clusters, tell as much about three systems as each row once."""
+    once = {f"r{seed}": run(seed, 0.01 * seed, n=30) for seed in range(3)}
+    rows = np.repeat(np.arange(30), 10)
+    often = {
+        name: table.take(rows).set_column(0, "id", pa.array(range(300))).set_column(4, "document", pa.array(rows))
+        for name, table in once.items()
+    }
+    options = {"metrics": "token_f1", "resamples": 500}
+    [expected], [ranking] = (
+        fm.compare(once, **options).rankings,
+        fm.compare(often, cluster="document", **options).rankings,
+    )
+    assert np.array(ranking.p) == pytest.approx(np.array(expected.p), abs=0.05)
+    assert ranking.systems == expected.systems

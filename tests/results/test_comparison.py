@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 
 import numpy as np
 import polars as pl
@@ -143,6 +144,45 @@ def test_lower_is_better_where_it_is_declared():
     given = fm.compare({"old": old, "new": new}, better={"own": "lower"}, **SMALL)
     assert given.verdict(given["own"]) == "worse"
     assert given["own"].wins == found["own"].losses
+
+
+THREE = {name: FIRST * 0.3 + shift for name, shift in (("c", 0.2), ("a", 0.0), ("b", 0.1))}
+"""Three systems that differ in every row, all by enough to be told apart."""
+
+
+@pytest.mark.parametrize(("better", "best_first"), [("lower", ["a", "b", "c"]), ("higher", ["c", "b", "a"])])
+def test_tables_of_three_systems_follow_the_direction(better, best_first):
+    """Rankings begin with the best, and the superscripts in LaTeX are those of the systems that are worse."""
+    runs = {name: {"id": IDS, "own": values} for name, values in THREE.items()}
+    found = fm.compare(runs, better={"own": better}, margin=1.0, **SMALL)
+    [ranking] = found.rankings
+    assert ranking.systems == best_first
+    marks = dict(zip(found.systems, "abc", strict=True))
+    lines = [line.split(" & ") for line in found.to_latex().splitlines() if line[1:4] == " & "]
+    superscripts = {cells[1]: re.findall(r"\^\{(\w+)\}", cells[2]) for cells in lines}
+    for place, name in enumerate(best_first):
+        beaten = "".join(sorted(marks[other] for other in best_first[place + 1 :]))
+        assert superscripts[name] == ([beaten] if beaten else [])
+
+
+@pytest.mark.parametrize("better", ["lower", "higher"])
+def test_a_loss_beyond_the_margin_is_not_called_not_worse(better):
+    """A gain in the direction of the metric is not worse, a loss that is larger than the margin is."""
+    sign = -1 if better == "lower" else 1
+    noise = np.random.default_rng(3).normal(0, 0.01, len(FIRST))
+    for change, is_fine in ((0.1, True), (-0.1, False)):
+        runs = {"old": {"id": IDS, "own": FIRST}, "new": {"id": IDS, "own": FIRST + sign * change + noise}}
+        found = fm.compare(runs, better={"own": better}, margin=0.05, **SMALL)["own"]
+        assert (found.p_not_worse < 0.01) == is_fine
+        assert found.p_equivalent > 0.99
+
+
+@pytest.mark.parametrize(("spread", "verdict"), [(0.001, "equivalent"), (1.0, "–")])
+def test_systems_within_the_margin_are_equivalent(spread, verdict):
+    """A difference within the margin on both sides is called equivalent, which says more than not worse."""
+    noise = np.random.default_rng(4).normal(0, spread, len(FIRST))
+    found = fm.compare({"old": run(FIRST), "new": run(FIRST + noise - noise.mean())}, margin=0.05, **SMALL)
+    assert found.verdict(found["token_f1"]) == verdict
 
 
 def test_segments_are_the_comparisons_of_their_rows():

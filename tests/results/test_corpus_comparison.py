@@ -176,6 +176,14 @@ def test_means_as_corpus_metrics_have_the_interval_of_means():
         assert math.isclose(swap_p(placed, 10_000, 0, 1), wanted.p)
 
 
+def test_equal_runs_have_the_worst_case_within_the_bounds():
+    """Where no row changed, the interval is that of rows that were not seen: within the bounds of a change."""
+    found = fm.compare({"a": RUNS["old"], "b": RUNS["old"]}, metrics="corpus_bleu", **SMALL)["corpus_bleu"]
+    unseen = 1 - 0.025 ** (1 / found.n_paired)
+    assert found.interval == "worst_case"
+    assert (found.low, found.high) == pytest.approx((-100 * unseen, 100 * unseen))
+
+
 def test_fields_undefined_for_corpus_metrics_are_null():
     found = fm.compare(
         {**RUNS, "again": RUNS["old"]}, metrics=["bleu", "corpus_bleu"], tests="fisher,t,wilcoxon", **SMALL

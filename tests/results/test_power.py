@@ -79,6 +79,16 @@ def test_pilot_with_repeats_separates_the_variances():
     assert fm.power([a, b], delta=0.05, repeats=3)[0].n == plans[2].n
 
 
+def test_variances_within_questions_are_those_of_the_named_runs():
+    """The answers of one run vary, those of the other do not."""
+    varying = pilot(40, 3)
+    steady = {"id": np.repeat(np.arange(40), 3), "m": np.repeat(np.arange(40.0), 3)}
+    for names in (("varying", "steady"), ("steady", "varying")):
+        plan = fm.power({"varying": varying, "steady": steady}, baseline=names[0], other=names[1], delta=0.1)[0]
+        within = dict(zip(names, (plan.within_baseline, plan.within_other), strict=True))
+        assert within["varying"] > 0 == within["steady"]
+
+
 def test_pilot_of_one_run_assumes_uncorrelated_systems():
     a = pilot(500)
     expected = 2 * np.var(a["m"].to_numpy(), ddof=1)
