@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import random
 import re
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -75,6 +77,21 @@ def test_run_report_store_and_dry_run_state_one_cost(tmp_path):
         total = pytest.approx(40 * ONE)  # replies that were replaced were paid for, too
         assert costs_of(tmp_path, tmp_path / "retried.parquet") == (total, total)
         assert total == judge.count * ONE
+
+
+@pytest.mark.parametrize("seed", [0, 7])
+@pytest.mark.parametrize("kind", ["judge", "bot"])
+def test_dry_run_of_a_sample_counts_the_rows_that_it_draws(tmp_path, kind, seed):
+    """The sample is drawn from all files together: it costs what its rows cost as a table of their own."""
+    rows = [{"id": n, "question": "word " * n + "?", "answer": "a"} for n in range(60)]
+    files = [jsonl(tmp_path / "first.jsonl", *rows[:25]), jsonl(tmp_path / "second.jsonl", *rows[25:])]
+    drawn = [rows[at] for at in sorted(random.Random(seed).sample(range(60), 20))]
+    options = {"base_url": "http://localhost:1/v1", "store": tmp_path / "s.sqlite"}
+    if kind == "judge":
+        planned, asked = estimate_judging, fm.JudgeSettings("safety", "m", **options)
+    else:
+        planned, asked = estimate_answering, fm.FullContextBot("text", "m", **options)
+    assert planned(files, asked, sample=20, seed=seed) == planned(pa.Table.from_pylist(drawn), asked)
 
 
 def test_command_states_the_cost_once(tmp_path):

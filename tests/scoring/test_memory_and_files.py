@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import io
 import json
 import sys
@@ -137,6 +138,43 @@ def test_progress_is_that_of_all_rows(rows: Path) -> None:
         fm.score(table, "token_f1", progress=steps.append)
         assert [step.rows for step in steps][-1] == 40
         assert [step.rows for step in steps] == sorted(step.rows for step in steps)
+
+
+PROGRESS: dict[str, Any] = {
+    "score": lambda table, output, more: fm.score(table, "answer_words", output=output, **more),
+    "embed": lambda table, output, more: fm.embed(
+        table, fm.Embedder(lambda texts: np.ones((len(texts), 2))), "question", output=output, **more
+    ),
+    "answer": lambda table, output, more: fm.answer(table, lambda question: question, output=output, **more),
+    "judge": lambda table, output, more: fm.judge(
+        table,
+        "safety",
+        model="m",
+        base_url="http://localhost:1/v1",
+        max_calls=0,
+        store=":memory:",
+        output=output,
+        **more,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PROGRESS)
+@pytest.mark.parametrize("output", [None, "out.jsonl"])
+@pytest.mark.parametrize("in_memory", [True, False])
+def test_progress_counts_the_rows_of_every_function(
+    tmp_path: Path, rows: Path, name: str, output: str | None, in_memory: bool
+) -> None:
+    """Each function with ``progress`` calls it batch by batch: with more rows each time, in the end with all."""
+    functions = {each: getattr(fm, each) for each in fm.__all__ if inspect.isfunction(getattr(fm, each))}
+    assert set(PROGRESS) == {each for each in functions if "progress" in inspect.signature(functions[each]).parameters}
+    counted: list[int] = []
+    keep = {"keep": ["id", "note"]} if name == "answer" else {}
+    place = None if output is None else tmp_path / output
+    PROGRESS[name](TABLE if in_memory else rows, place, {"progress": lambda done: counted.append(done.rows), **keep})
+    assert counted == sorted(counted)
+    assert counted[-1] == 40
+    assert len(counted) > 1 or name != "embed"
 
 
 def test_a_format_is_of_files() -> None:
