@@ -32,7 +32,7 @@ EXCEPTIONS: dict[str, set[str]] = {
         "results.people.sample_rows._sheet: with_texts(texts)",
         "retrieval.rankings.Rankings.take: Rankings(memory)",
         "retrieval.rankings.descending: fixed_ids(starts)",
-        "vectors.arrays.Vectors.of: Vectors.of_column(name)",
+        "vectors.vector_arrays.Vectors.of: Vectors.of_column(name)",
         "vectors.projection.project.project: pca(column)",
     },
     "the name of a column, for messages about input that is checked already": {
