@@ -146,6 +146,21 @@ def test_lower_is_better_where_it_is_declared():
     assert given["own"].wins == found["own"].losses
 
 
+@pytest.mark.parametrize(("without_old", "without_new"), [(0, 40), (30, 0), (30, 40)])
+def test_the_note_on_rows_of_one_run_has_the_differences_that_they_could_give(without_old, without_new):
+    """The extremes are those of all rows, with the lowest and the highest score for the missing ones."""
+    old = [None if n < without_old else value for n, value in enumerate(FIRST)]
+    new = [None if n >= N - without_new else value for n, value in enumerate(SECOND)]
+    found = fm.compare({"old": run(old), "new": run(new)}, **SMALL)
+    low, high = (
+        sum((at_new if n is None else n) - (at_old if o is None else o) for o, n in zip(old, new, strict=True)) / N
+        for at_old, at_new in ((1.0, 0.0), (0.0, 1.0))
+    )
+    [note] = [note for note in found.notes if "reverse" in note]
+    assert f"{without_new} rows with a score of old alone, {without_old} of new" in note
+    assert f"between {low:+.4f} and {high:+.4f}" in note
+
+
 THREE = {name: FIRST * 0.3 + shift for name, shift in (("c", 0.2), ("a", 0.0), ("b", 0.1))}
 """Three systems that differ in every row, all by enough to be told apart."""
 

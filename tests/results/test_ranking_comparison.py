@@ -59,6 +59,17 @@ def test_rank_options_apply_to_every_run():
     assert found.mean_baseline == fm.rank(RUNS["poor"], QRELS, "P@3", **options).mean["P@3"]
 
 
+@pytest.mark.parametrize("names", [("a", "b"), ("b", "a")])
+def test_the_table_of_counts_has_the_missing_queries_of_each_run(names):
+    """One query is missing in the first run, two in the second, whichever is the baseline."""
+    lacking = {"a": 1, "b": 2}
+    runs = {name: {query: RUNS["poor"][query] for query in QUERIES[lacking[name] :]} for name in names}
+    found = fm.compare_rankings(runs, QRELS, "mrr")
+    counts = dict(zip(found.grids()[1].header, found.grids()[1].rows[0], strict=True))
+    assert [counts["missing base"], counts["missing other"]] == [str(lacking[name]) for name in names]
+    assert (found["mrr"].n_missing_baseline, found["mrr"].n_missing_other) == tuple(lacking[name] for name in names)
+
+
 def test_missing_query_in_one_run_follows_the_option():
     lacking = {query: docs for query, docs in RUNS["good"].items() if query != "q7"}
     zero = fm.compare_rankings({"a": RUNS["poor"], "b": lacking}, QRELS, "mrr")["mrr"]
