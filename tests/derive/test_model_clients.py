@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import fastmetrics as fm
+from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.declaration.plugins import load_plugin
 from fastmetrics.derive.calls.call import CallMaker, Message
 from fastmetrics.derive.clients.completion import completion, usage
@@ -195,3 +196,30 @@ def test_keys_of_servers_stay_as_before(tmp_path):
         [Message("user", "u")]
     )
     assert made.key.hex() == "bf727467b0a7e9caee10261f4f9ebeb07c3772c19d7713d44c5d04a0829d031b"
+
+
+@pytest.mark.parametrize("kind", ["judge", "model bot", "function bot"])
+def test_a_batch_has_at_least_as_many_rows_as_calls_can_be_made_at_once(clients, tmp_path, monkeypatch, kind):
+    """Twelve calls of twelve rows are under way at once, although batches have two rows otherwise."""
+    monkeypatch.setattr(SIZES, "call_rows", 2)
+    all_came = threading.Barrier(12)
+
+    @fm.model_client("mine")
+    def mine(request):
+        all_came.wait(30)
+        return GRADE
+
+    def answer(question):
+        all_came.wait(30)
+        return question
+
+    options = {"base_url": "mine:", "store": tmp_path / "calls.sqlite", "concurrency": 12}
+    table = {"id": range(12), "question": [f"q{n}" for n in range(12)], "answer": ["a"] * 12}
+    if kind == "judge":
+        statuses = fm.judge(table, "safety", model="m", max_unparsed=0, **options)["judge_safety_status"]
+    else:
+        bot = (
+            fm.FullContextBot("text", "m", **options) if kind == "model bot" else fm.FunctionBot(answer, concurrency=12)
+        )
+        statuses = fm.answer(table, bot, keep=["id"])["answer_status"]
+    assert statuses.to_pylist() == ["ok"] * 12
