@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import os
@@ -32,14 +33,18 @@ class Counts:
     faults: list[str] = field(default_factory=list)
 
     @property
+    def by_command(self) -> Counter[str]:
+        """The runs of each command that were ended before their end."""
+        return self.kills + self.terminated
+
+    @property
     def total(self) -> int:
         """The runs that were ended before their end."""
-        return self.kills.total() + self.terminated.total()
+        return self.by_command.total()
 
     def __str__(self) -> str:
-        each = ", ".join(f"{name} {count}" for name, count in (self.kills + self.terminated).items())
         return (
-            f"{self.kills.total()} kills and {self.terminated.total()} terminations in mid-run ({each}), "
+            f"{self.kills.total()} kills and {self.terminated.total()} terminations in mid-run, "
             f"{self.writing} of them while files were written; {self.finished} runs ended before; "
             f"{self.left} files left behind, {len(self.faults)} faults"
         )
@@ -59,17 +64,33 @@ class Attacker:
         make_inputs(folder, rows, lambda words: self.call(tuple(word.format(server=server) for word in words)))
         self.whole: dict[str, dict[str, bytes]] = {}
         self.seconds: dict[str, float] = {}
+        self.writing: dict[str, float] = {}
         for name in self.commands:
             for number in range(2):  # the first may have kernels to compile
                 out = self.new()
-                began = time.perf_counter()
-                done = self.run(name, out)
-                self.seconds[name] = time.perf_counter() - began
+                done = self._timed(name, out)
                 if done.code:
                     raise RuntimeError(f"{name} fails when left alone: {done.err}")
                 if number and self.whole[name] != held(out):
                     raise RuntimeError(f"{name} writes other bytes when it runs again")
                 self.whole[name] = held(out)
+        self.furniture = self._paths()
+
+    def _timed(self, name: str, out: Path) -> Done:
+        """A run of a command to its end, with its seconds, and those since its first file."""
+        began = time.perf_counter()
+        run = self.forker.start(self.words(name, out))
+        while run.poll() is None and not any(out.iterdir()):
+            time.sleep(0.0002)
+        wrote = time.perf_counter()
+        code, err = run.wait()
+        self.seconds[name], self.writing[name] = time.perf_counter() - began, time.perf_counter() - wrote
+        return Done(code, "", err)
+
+    def _paths(self) -> set[Path]:
+        """All paths but those in the folders of outputs, stores and temporary files."""
+        changing = {self.folder / name for name in ("out", "stores", "temporary")}
+        return {path for path in self.folder.rglob("*") if not changing.intersection((path, *path.parents))}
 
     def new(self) -> Path:
         """A new folder for outputs, of the same name each time, since names of outputs are in them; empty stores."""
@@ -118,47 +139,57 @@ class Attacker:
 
     def kills(self, count: int, minutes: float = math.inf) -> Counts:
         """Kill runs of all commands in turn, at random moments, until so many were in mid-run, and run each again."""
-        end = time.monotonic() + 60 * minutes
+        began = time.monotonic()
         counts = Counts()
-        names = list(self.commands)
-        at = -1
-        while counts.total < count and time.monotonic() < end:
-            at += 1
-            name = names[at % len(names)]
-            out = self.new()
-            number = signal.SIGTERM if self.chance.random() < 0.25 else signal.SIGKILL
-            run = self.forker.start(self.words(name, out))
-            self._wait(run, name, out)
-            if run.poll() is None:
-                counts.writing += any(out.rglob("*"))
-                os.killpg(run.pid, number)
-                (counts.kills if number == signal.SIGKILL else counts.terminated)[name] += 1
-            else:
-                counts.finished += 1
-            _, err = run.wait()
-            faults = [self.broken(name, out), self.again(name, out)]
-            if "Traceback" in err:
-                faults.append(f"{name}: {err[-500:]}")
-            counts.left += len(self._left(name, out))
-            counts.faults += [fault for fault in faults if fault]
-            for fault in filter(None, faults):
-                print(f"kill {at}: {fault}", flush=True)
+        for at, name in enumerate(itertools.cycle(self.commands)):
+            if counts.total == count or time.monotonic() - began > 60 * minutes:
+                return counts
+            faults = self._kill(name, counts)
+            counts.faults += faults
+            for fault in faults:
+                print(f"run {at}: {fault}", flush=True)
+            if at % 20 == 19:
+                print(f"{counts.total} of {count} after {time.monotonic() - began:.0f} s: {counts}", flush=True)
         return counts
 
+    def _kill(self, name: str, counts: Counts) -> list[str]:
+        """Kill a run of a command, if it does not end before, and run it again; what is wrong then."""
+        out = self.new()
+        number = signal.SIGTERM if self.chance.random() < 0.25 else signal.SIGKILL
+        run = self.forker.start(self.words(name, out))
+        self._wait(run, name, out)
+        if run.poll() is None:
+            counts.writing += any(out.iterdir())
+            os.killpg(run.pid, number)
+            (counts.kills if number == signal.SIGKILL else counts.terminated)[name] += 1
+        else:
+            counts.finished += 1
+        _, err = run.wait()
+        faults = [self.broken(name, out), self.again(name, out)]
+        if "Traceback" in err:
+            faults.append(f"{name}: {err[-500:]}")
+        left = self._left(name, out)
+        if left:
+            counts.left += len(left)
+            faults.append(f"{name} left {left}")
+        return [fault for fault in faults if fault]
+
     def _wait(self, run: Run, name: str, out: Path) -> None:
-        """Wait for a random moment of a run: for half of the runs, one after it has begun to write."""
-        began, seconds = time.perf_counter(), self.seconds[name]
+        """Wait for a random moment of the whole run, or, for half of the runs, of the time in which it writes."""
+        share = self.chance.random()
         if self.chance.random() < 0.5:
-            time.sleep(self.chance.uniform(0.1, 0.9) * seconds)
+            time.sleep(share * self.seconds[name])
             return
-        while run.poll() is None and not any(out.iterdir()) and time.perf_counter() - began < 10 * seconds:
+        while run.poll() is None and not any(out.iterdir()):
             time.sleep(0.0002)
-        time.sleep(self.chance.choice([0.0, 0.002, 0.02, 0.2]) * self.chance.random())
+        time.sleep(share * self.writing[name])
 
     def _left(self, name: str, out: Path) -> list[str]:
-        """The files that are neither outputs nor stores of calls and vectors."""
+        """The files that are neither inputs, outputs nor stores of calls and vectors."""
         beside = [path for path in held(self.folder / "stores") if "/." in f"/{path}"]
-        return [path for path in held(out) if path not in self.whole[name]] + list(held(self.temporary)) + beside
+        elsewhere = [str(path) for path in self._paths() - self.furniture]
+        outputs = [path for path in held(out) if path not in self.whole[name]]
+        return [*outputs, *held(self.temporary), *beside, *elsewhere]
 
 
 def refused(name: str, done: Done, *codes: int) -> list[str]:

@@ -27,6 +27,19 @@ from tests.support.program import ENVIRONMENT
 
 _NOT_IMPORTED = ("ray", "spark", "__main__")
 """Parts of the names of modules that start other programs, or run this one."""
+_IMPORTED_WHEN_CALLED = (
+    "aiohttp",
+    "joblib",
+    "matplotlib.pyplot",
+    "numba.typed",
+    "openai.resources.chat",
+    "pandas",
+    "plotly.graph_objects",
+    "scipy.special",
+    "scipy.stats",
+    "typer._adapters",
+)
+"""Modules of others that the program imports when a command needs them, and that start no thread."""
 
 
 class Run:
@@ -131,13 +144,23 @@ def _child(order: dict[str, Any]) -> None:
     os._exit(code)  # the end of the interpreter would take most of the time
 
 
+def _import() -> None:
+    """Import the program, what its modules import when they are called, and what Numba loads for a first kernel."""
+    import fastmetrics
+    import numba
+    from numba.core.registry import cpu_target
+
+    modules = [module.name for module in pkgutil.walk_packages(fastmetrics.__path__, "fastmetrics.")]
+    for name in (*modules, *_IMPORTED_WHEN_CALLED):
+        if not any(part in name for part in _NOT_IMPORTED):
+            importlib.import_module(name)
+    cpu_target.target_context.refresh()
+    numba.njit(lambda: 0)()
+
+
 def main() -> None:
     """Import the program, and fork for each order."""
-    import fastmetrics
-
-    for module in pkgutil.walk_packages(fastmetrics.__path__, "fastmetrics."):
-        if not any(part in module.name for part in _NOT_IMPORTED):
-            importlib.import_module(module.name)
+    _import()
     reader, writer = os.pipe()
     os.set_blocking(writer, False)
     signal.set_wakeup_fd(writer)
