@@ -45,6 +45,8 @@ class BatchSizes:
     """Bytes of a TREC run or judgements parsed at a time."""
     stream_block_bytes: int = 1 << 20
     """Bytes of standard input, a pipe or a compressed file read or copied at a time."""
+    array_bytes: int = 64 << 20
+    """Maximum bytes of a compressed or remote array that is read into memory; larger ones are copied to disk."""
     run_rows: int = 1 << 17
     """Rows of a retrieval run read at a time."""
     held_run_rows: int = 1 << 24

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
+import math
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tokenize import TokenError
@@ -13,17 +15,24 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from fastmetrics.core.batch_sizes import WHOLE
+from fastmetrics.core.batch_sizes import SIZES, WHOLE
 from fastmetrics.core.input_columns import resolve
 from fastmetrics.errors import ColumnError, FileFormatError, UnknownNameError
 from fastmetrics.tables.file_formats import NPY, table_formats
 from fastmetrics.tables.file_source import FileSource, open_files
 from fastmetrics.tables.inputs.input_files import DataFile, reading
 from fastmetrics.tables.inputs.input_paths import expand
+from fastmetrics.tables.inputs.input_streams import spool
 from fastmetrics.tables.remote.addresses import as_local, shown
 from fastmetrics.tables.whole_table import whole_table
 from fastmetrics.vectors.array_file import FileRows
 from fastmetrics.vectors.vector_columns import vector_column
+
+_HEADERS: Mapping[tuple[int, int], Callable[[io.BytesIO], Any]] = {
+    (1, 0): np.lib.format.read_array_header_1_0,
+    (2, 0): np.lib.format.read_array_header_2_0,
+}
+"""The readers of the headers of ``.npy`` files, by version; version 3.0 is of records only."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +51,8 @@ class VectorFiles:
 def read_vectors(path: str | os.PathLike[str], column: str | None = None, option: str = "column") -> VectorFiles:
     """The vectors of a file, folder, glob, address or ``-`` (standard input), and their ids.
 
-    The rows of local arrays are read when they are needed.  ``column`` and ``option`` as in :func:`vector_column`.
+    The rows of arrays are read when they are needed; large ones of compressed or remote files
+    are copied to the disk first.  ``column`` and ``option`` as in :func:`vector_column`.
 
     Raises ``FileFormatError`` for a file that cannot be read or has a bad row, ``ColumnError`` for a column of another
     type, or if the choice of the column is ambiguous.
@@ -73,7 +83,7 @@ def _array(file: DataFile) -> npt.NDArray[Any] | FileRows:
         try:
             if not file.is_remote and file.compression is None:
                 return _local(file)
-            return _unpacked(file)
+            return _streamed(file)
         except (ValueError, EOFError, IndexError, TypeError, TokenError, MemoryError) as error:
             raise FileFormatError(f"{file.shown}: cannot be read: not a .npy file of numbers: {error}") from error
 
@@ -92,12 +102,41 @@ def _local(file: DataFile) -> npt.NDArray[Any] | FileRows:
     return FileRows(file.path, file.shown, mapped.offset, (count, dim), mapped.dtype, file.check_unchanged)
 
 
+def _streamed(file: DataFile) -> npt.NDArray[Any] | FileRows:
+    """The array of a compressed or remote file: in memory if it is small, else the rows of a copy on the disk.
+
+    No more bytes are unpacked than it has.
+    """
+    with file.open()[0] as stream:
+        head = stream.read(SIZES.stream_block_bytes)
+        size = _stated_size(head)
+        rest = max(0, size - len(head))
+        copy = None
+        if size <= SIZES.array_bytes:
+            array = np.lib.format.read_array(io.BytesIO(head + stream.read(rest)), allow_pickle=False)
+        else:
+            path, checksum = spool(stream, file.shown, head, rest)
+            copy = replace(file, path=path, checksum=checksum, compression=None, stamp=None, content=None)
+        if len(head) > size or stream.read(1):
+            raise ValueError("bytes follow the array")
+    file.check_unchanged()
+    return array if copy is None else _local(copy)
+
+
+def _stated_size(head: bytes) -> int:
+    """The bytes of a ``.npy`` file by its header."""
+    begin = io.BytesIO(head)
+    version = np.lib.format.read_magic(begin)
+    if version not in _HEADERS:
+        raise ValueError(f"expected one array of numbers in version 1.0 or 2.0 of the format, got {version}")
+    shape, _, dtype = _HEADERS[version](begin)
+    return begin.tell() + math.prod(shape) * dtype.itemsize
+
+
 def _unpacked(file: DataFile) -> npt.NDArray[Any]:
-    """The array in memory; no more bytes are unpacked than it has."""
+    """The array of a local file in memory."""
     with file.open()[0] as stream:
         array = np.lib.format.read_array(stream, allow_pickle=False)
-        if stream.read(1):
-            raise ValueError("bytes follow the array")
     file.check_unchanged()
     return array
 

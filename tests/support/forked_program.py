@@ -146,9 +146,10 @@ def _child(order: dict[str, Any]) -> None:
 
 def _import() -> None:
     """Import the program, what its modules import when they are called, and what Numba loads for a first kernel."""
-    import fastmetrics
     import numba
     from numba.core.registry import cpu_target
+
+    import fastmetrics
 
     modules = [module.name for module in pkgutil.walk_packages(fastmetrics.__path__, "fastmetrics.")]
     for name in (*modules, *_IMPORTED_WHEN_CALLED):

@@ -7,6 +7,8 @@ import gzip
 import io
 import json
 import lzma
+import subprocess
+import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -16,14 +18,17 @@ import pyarrow as pa
 import pytest
 
 import fastmetrics as fm
+from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.derive.bots.full_context_bot import read_knowledge
 from fastmetrics.derive.prompts.rubric import read_rubric
 from fastmetrics.errors import FileFormatError
 from fastmetrics.results.gate.rules import read_rules
 from fastmetrics.results.price_tables import price_table
 from fastmetrics.tables import open_source
+from fastmetrics.tables.inputs import input_streams
 from fastmetrics.tables.remote import small_files
 from fastmetrics.vectors.vector_arrays import Vectors
+from tests.support.program import ENVIRONMENT
 from tests.support.table_files import read
 
 
@@ -128,3 +133,46 @@ def test_file_without_an_end_is_an_error(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(small_files, "MAX_ROW_BYTES", 5_000)
     with pytest.raises(FileFormatError, match="/dev/zero: the file has more than 5,000 bytes"):
         read_rules("/dev/zero")
+
+
+_PEAK = """
+import resource, sys
+from fastmetrics.vectors.vector_arrays import Vectors
+small, large = Vectors.of(sys.argv[1]), None
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+large = Vectors.of(sys.argv[2])
+assert large.take([large.rows - 1]).tolist() == [[1.0] * large.dim]
+print(large.rows, large.dim, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+"""
+
+
+def test_large_compressed_array_is_not_unpacked_into_memory(tmp_path: Path) -> None:
+    rows, dim = 1_000_000, 100
+    with pa.CompressedOutputStream(str(tmp_path / "large.npy.zst"), "zstd") as stream:
+        np.lib.format.write_array_header_1_0(stream, {"descr": "<f4", "fortran_order": False, "shape": (rows, dim)})
+        for _ in range(rows // 10_000):
+            stream.write(np.ones((10_000, dim), np.float32))
+    (tmp_path / "small.npy.zst").write_bytes(PACK["zst"](_array()))
+    run = [sys.executable, "-c", _PEAK, tmp_path / "small.npy.zst", tmp_path / "large.npy.zst"]
+    done = subprocess.run(run, env=ENVIRONMENT, capture_output=True, text=True, check=True)
+    assert done.stdout.split()[:2] == ["1000000", "100"]
+    assert int(done.stdout.split()[2]) < 50_000  # KB, of 400 MB
+
+
+def test_compressed_array_that_fills_the_disk_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(SIZES, "array_bytes", 10)
+    monkeypatch.setattr(input_streams, "SPARE", 1 << 60)
+    sink = io.BytesIO()
+    np.save(sink, np.zeros((1000, 300)))
+    (tmp_path / "v.npy.gz").write_bytes(gzip.compress(sink.getvalue()))
+    with pytest.raises(FileFormatError, match=r"v.npy.gz: the first .* bytes leave too little disk space in"):
+        Vectors.of(tmp_path / "v.npy.gz")
+
+
+@pytest.mark.parametrize("shape", [(3, 10**6, 10**6), (2**62, 2**62), (-1, 3), (10**7, 10**7)])
+def test_compressed_array_that_declares_too_much_is_an_error(tmp_path: Path, shape: tuple[int, ...]) -> None:
+    header = io.BytesIO()
+    np.lib.format.write_array_header_1_0(header, {"descr": "<f4", "fortran_order": False, "shape": shape})
+    (tmp_path / "v.npy.gz").write_bytes(gzip.compress(header.getvalue() + b"\0" * 1_000_000))
+    with pytest.raises(FileFormatError, match=r"v.npy.gz: cannot be read: not a .npy file of numbers: "):
+        Vectors.of(tmp_path / "v.npy.gz")

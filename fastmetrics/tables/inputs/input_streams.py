@@ -1,4 +1,4 @@
-"""Streams: standard input and pipes are copied to disk; bz2 and xz are decompressed."""
+"""Streams: standard input, pipes and large compressed arrays are copied to disk; bz2 and xz are decompressed."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import lzma
 import os
 import shutil
 import stat
+import sys
 import tempfile
 import zlib
 from collections.abc import Callable, Mapping
@@ -22,6 +23,8 @@ MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"BZh": "bz2", b"\xfd
 """The compressions by their first bytes."""
 SPARE = 1 << 30
 """Free bytes that a copy of a stream leaves on the disk."""
+_CHECKED_BYTES = 64 << 20
+"""Bytes of a stream that are copied between two looks at the free bytes."""
 _MOST_MEMORY = 1 << 28
 
 PACKED: Mapping[str, Callable[[], Any]] = {
@@ -108,21 +111,20 @@ def is_pipe(path: str) -> bool:
         return False
 
 
-def spool(stream: BinaryIO, shown: str, head: bytes = b"") -> tuple[str, int]:
+def spool(stream: BinaryIO | pa.NativeFile, shown: str, head: bytes = b"", most: int = sys.maxsize) -> tuple[str, int]:
     """Copy a stream to an unnamed file, for Parquet and resuming; returns its path and checksum.
 
-    ``head`` contains bytes that were already read.  Raises ``FileFormatError`` for a stream that does not end before
-    the disk is nearly full.
+    ``head`` contains bytes that were already read; at most ``most`` bytes are read after them.  Raises
+    ``FileFormatError`` for a stream that does not end before the disk is nearly full.
     """
-    checksum, size = zlib.crc32(head), 0
+    checksum, size, checked = zlib.crc32(head), len(head), 0
     with _unnamed(shown) as copy:
         copy.write(head)
-        while block := stream.read(SIZES.stream_block_bytes):
-            if (
-                not size % (64 * SIZES.stream_block_bytes)
-                and shutil.disk_usage(tempfile.gettempdir()).free < SPARE + 64 * SIZES.stream_block_bytes
-            ):
-                raise FileFormatError(_too_much(shown, size))
+        while block := stream.read(min(SIZES.stream_block_bytes, most - (size - len(head)))):
+            if size >= checked:
+                if shutil.disk_usage(tempfile.gettempdir()).free < SPARE + _CHECKED_BYTES:
+                    raise FileFormatError(_too_much(shown, size))
+                checked = size + _CHECKED_BYTES
             checksum = zlib.crc32(block, checksum)
             size += copy.write(block)
         copy.flush()

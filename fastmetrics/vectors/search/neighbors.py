@@ -203,6 +203,7 @@ class Index:
 
         ``names`` is the column of its ids (row numbers, by default).  ``metric`` is ``cosine``, ``euclidean`` or
         ``dot``, ``method`` ``exact``, ``ivf``, ``hnsw`` or ``pq``; by default exact up to 50,000 rows and pq beyond.
+        The index holds its rows in memory, and FAISS a copy, which is exact or, for ``ivf`` and ``pq``, smaller.
 
         >>> index = Index.build([[1.0, 0.0], [0.0, 1.0]], names=["east", "north"])
         >>> index.rows, index.method, index.names.to_pylist()
