@@ -153,6 +153,17 @@ class Shown(ABC):
             yield from [""] * bool(place)
             yield from block
 
+    def to_markdown(self) -> str:
+        """The tables and notes in GitHub's Markdown."""
+        return "".join(f"{line}\n" for line in self.markdown_lines())
+
+    def markdown_lines(self) -> Iterator[str]:
+        """The tables in GitHub's Markdown and the notes as a list, line by line."""
+        for grid in self.grids():
+            yield from grid.markdown_lines()
+            yield ""
+        yield from (f"- {note}" for note in self.remarks())
+
     def _repr_html_(self) -> str | None:
         """What a notebook shows; nothing where Jinja2 is not installed, so that it prints the result."""
         return html_of(self.grids(), self.remarks())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, NamedTuple
 
@@ -81,14 +82,10 @@ class Geometry(Shown):
         """No remarks."""
         return []
 
-    def __str__(self) -> str:
+    def lines(self) -> Iterator[str]:
         """One line per value, with the accuracy of estimated values."""
-        lines = []
-        for name, value in self.to_dict().items():
-            if name != "estimates":
-                shown = f"{value:.9g}" if isinstance(value, float) else str(value)
-                lines.append(f"{name:<26}{shown:<16}{_shown(self.estimates.get(name))}".rstrip())
-        return "\n".join(lines)
+        for name, text, estimate in self.grids()[0].rows:
+            yield f"{name:<26}{text:<16}{estimate}".rstrip()
 
 
 def _shown(estimate: GeometryEstimate | None) -> str:

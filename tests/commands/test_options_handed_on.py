@@ -217,6 +217,7 @@ def recorder(function: Callable[..., Any], events: list[Any]) -> Any:
         events.append((name, kept))
         return Result(events, name)
 
+    record.__signature__ = signature  # type: ignore[attr-defined]
     record.load = record  # type: ignore[attr-defined]  # Index.load
     return record
 

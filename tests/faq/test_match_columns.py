@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.commands.models.match import match
+from fastmetrics.commands import load
 from fastmetrics.errors import ColumnError
 
 ASKED, STORED = ["where is it", "how to pay"], ["Where is it?", "How to pay"]
@@ -33,7 +33,8 @@ def test_names_apply_to_both_tables(
     pq.write_table(stored, tmp_path / "faq.parquet")
     out = tmp_path / "out.parquet"
     named = [f"{canonical}={yours}" for canonical, yours in columns.items()]
-    match(str(tmp_path / "asked.parquet"), str(tmp_path / "faq.parquet"), output=str(out), columns=named)
+    files = {"questions": str(tmp_path / "asked.parquet"), "faq": str(tmp_path / "faq.parquet")}
+    load("match")(**files, output=str(out), columns=named)
     assert pq.read_table(out)["answer"].to_pylist() == TEXTS
 
 

@@ -16,7 +16,7 @@ from sklearn import metrics as sk
 from typer.testing import CliRunner
 
 import fastmetrics as fm
-from fastmetrics.commands.comparison.validate import validate as command
+from fastmetrics.commands import load
 from fastmetrics.errors import ColumnError, OptionError, UnknownNameError
 from fastmetrics.metrics import REGISTRY
 from fastmetrics.results.summary.summary import summarize
@@ -174,7 +174,7 @@ def test_rows_of_a_group_are_resampled_together(tmp_path: Path) -> None:
     scores.to_pandas().to_parquet(named[0])
     labels.to_pandas().to_csv(named[1], index=False)
     app = typer.Typer()
-    app.command()(command)
+    app.command()(load("validate"))
     options = ["--cluster", "session", "--better", "fit=lower", "--resamples", "40", "--json"]
     fields = json.loads(CliRunner().invoke(app, [*map(str, named), *options]).stdout)
     assert (fields["n_clusters"], fields["metrics"]["fit"]["opposed"]) == (15, True)

@@ -17,7 +17,7 @@ import typer
 from rich.console import Console
 from typer.testing import CliRunner
 
-from fastmetrics.commands.comparison.validate import validate as command
+from fastmetrics.commands import load
 from fastmetrics.errors import ColumnError, InputError, UnknownNameError
 from fastmetrics.results.people.validate import validate
 from fastmetrics.stats.agreement.agreement import cohen_kappa, krippendorff_alpha
@@ -155,7 +155,7 @@ def test_validate_command(tmp_path: Path) -> None:
     pq.write_table(SCORE_TABLE, scores)
     LABEL_TABLE.to_pandas().to_csv(labels, index=False)
     app = typer.Typer()
-    app.command()(command)
+    app.command()(load("validate"))
     shown = CliRunner().invoke(app, [str(scores), str(labels), "--resamples", "20"])
     assert shown.exit_code == 0
     assert shown.stdout == str(validate(SCORE_TABLE, LABEL_TABLE, resamples=20)) + "\n"

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from fastmetrics.commands.options.option_syntax import name_list, pairs, split
+from fastmetrics.commands.options.option_groups import Arguments
 from fastmetrics.commands.options.shared_options import (
     BaselineName,
     Better,
-    By,
     Cluster,
+    Divisions,
     Names,
     OnlyMetrics,
     PairedTests,
@@ -21,9 +21,8 @@ from fastmetrics.commands.options.shared_options import (
     Sequential,
     System,
     Testing,
-    load_plugins,
+    named_runs,
 )
-from fastmetrics.commands.program.terminal import print_lines, print_pieces
 
 
 def compare(
@@ -35,7 +34,7 @@ def compare(
     ],
     *,
     metrics: OnlyMetrics = None,
-    by: By = None,
+    by: Divisions = None,
     segments: Annotated[str | None, typer.Option(help="A file with ids and the columns of --by.")] = None,
     cluster: Cluster = None,
     tests: PairedTests = None,
@@ -54,41 +53,12 @@ def compare(
     better: Better = None,
     plugin: Plugins = None,
     printing: Printing,
-) -> None:
+    arguments: Arguments,
+) -> Any:
     """Compare systems with a baseline on the same rows.
 
     Print differences, intervals, p values and segments.
     """
-    from fastmetrics.errors import OptionError
-    from fastmetrics.results.compare.compare import compare as compared
+    from fastmetrics.results.compare.compare import compare
 
-    printing.check()
-    called = name_list(names, "--names")
-    if called and len(called) != len(runs):
-        raise OptionError(f"--names has {len(called)} names for {len(runs)} runs")
-    if system is not None and len(runs) > 1:
-        raise OptionError("--system needs exactly one file, which contains all systems")
-    load_plugins(plugin)
-    compared_runs = runs[0] if system is not None else dict(zip(called, runs, strict=True)) if called else runs
-    comparison = compared(
-        compared_runs,
-        baseline=baseline,
-        metrics=split(metrics) or None,
-        by=[name_list([division], "--by") for division in by or ()] or None,
-        segments=segments,
-        cluster=cluster,
-        tests=split(tests) or None,
-        **testing.values(),
-        **pairing.values(),
-        system=system,
-        unpaired=unpaired,
-        sequential=sequential,
-        margin=margin,
-        better=pairs(better, "--better", "NAME=lower or NAME=higher"),
-    )
-    if printing.as_json:
-        print_pieces(comparison.json_pieces())
-    elif printing.as_latex:
-        typer.echo(comparison.to_latex(), nl=False)
-    else:
-        print_lines(comparison.markdown_lines() if printing.as_markdown else comparison.lines())
+    return arguments.call(compare, runs=named_runs(runs, names, system))

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from fastmetrics.commands.options.option_syntax import pairs
+from fastmetrics.commands.options.option_groups import Arguments
+from fastmetrics.commands.options.option_syntax import FromText, as_given
 from fastmetrics.commands.options.shared_options import (
     AsJson,
     AsMarkdown,
@@ -20,9 +21,8 @@ from fastmetrics.commands.options.shared_options import (
     Seed,
     Sequential,
     Threads,
-    load_plugins,
 )
-from fastmetrics.commands.program.terminal import print_lines, print_pieces
+from fastmetrics.commands.program.printing import ResultOfCheck
 
 
 class Unpaired(StrEnum):
@@ -43,7 +43,9 @@ def gate(
     scores: Scores,
     *,
     require: Annotated[
-        list[str] | None, typer.Option("--require", "-r", help="A rule, repeatable: 'token_f1.mean >= 0.6'.")
+        list[str] | None,
+        typer.Option("--require", "-r", help="A rule, repeatable: 'token_f1.mean >= 0.6'."),
+        FromText(as_given),
     ] = None,
     rules: Annotated[str | None, typer.Option(help="A TOML file of rules.")] = None,
     baseline: Annotated[str | None, typer.Option(help="The baseline scores for rules on delta and drop.")] = None,
@@ -71,43 +73,20 @@ def gate(
     plugin: Plugins = None,
     as_json: AsJson = False,
     as_markdown: AsMarkdown = False,
-) -> None:
+    arguments: Arguments,
+) -> Any:
     """Check scores against rules, by the exit code.
 
     The exit code is 0 if all rules are met, and 1 if one is broken.
     """
     from fastmetrics.errors import OptionError
-    from fastmetrics.results.gate.gate import gate as held_against
+    from fastmetrics.results.gate.gate import gate
     from fastmetrics.tables.output.write_table import page_place, write_page
 
-    if as_json and as_markdown:
-        raise OptionError("choose one of --json and --markdown")
     if not (require or rules):
         raise OptionError("no rule given; add --require 'token_f1.mean >= 0.6' or --rules FILE")
-    load_plugins(plugin)
     place = None if junit is None else page_place(junit, [scores, rules, baseline], overwrite=True)
-    verdict = held_against(
-        scores,
-        require or (),
-        rules=rules,
-        baseline=baseline,
-        latest=latest,
-        unpaired=unpaired.value,
-        min_n=min_n,
-        better=pairs(better, "--better", "NAME=lower or NAME=higher"),
-        cluster=cluster,
-        confidence=confidence,
-        correction=correction.value,
-        sequential=sequential,
-        **pairing.values(),
-        seed=seed,
-        threads=threads,
-    )
+    verdict = arguments.call(gate)
     if place is not None:
         write_page(place, verdict.to_junit())
-    if as_json:
-        print_pieces(verdict.json_pieces())
-    else:
-        print_lines(verdict.markdown_lines() if as_markdown else verdict.lines())
-    if not verdict.passed:
-        raise typer.Exit(1)
+    return ResultOfCheck(verdict, verdict.passed)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from fastmetrics.commands.options.option_syntax import split
+from fastmetrics.commands.options.option_groups import Arguments
+from fastmetrics.commands.options.option_syntax import FromText
 from fastmetrics.commands.options.shared_options import (
     AsJson,
     BaselineName,
@@ -15,7 +16,6 @@ from fastmetrics.commands.options.shared_options import (
     OnlyMetrics,
     Plugins,
     System,
-    load_plugins,
 )
 
 
@@ -32,7 +32,9 @@ def power(
         float | None, typer.Option(help="Variance between questions of the paired differences, instead of the pilot's.")
     ] = None,
     within: Annotated[
-        list[float] | None, typer.Option(help="Variance of one answer within a question; twice for two systems.")
+        list[float] | None,
+        typer.Option(help="Variance of one answer within a question; twice for two systems."),
+        FromText(_one_or_two),
     ] = None,
     correlation: Annotated[float, typer.Option(help="Correlation of two systems, for a pilot of one.")] = 0.0,
     repeats: Annotated[int, typer.Option(help="Answers of each system to each question.")] = 1,
@@ -45,29 +47,17 @@ def power(
     system: System = None,
     plugin: Plugins = None,
     as_json: AsJson = False,
-) -> None:
+    arguments: Arguments,
+) -> Any:
     """Plan how many questions a comparison needs.
 
     The variances come from a pilot, or are given.
     """
-    from fastmetrics.results.compare.power import power as planned
+    from fastmetrics.results.compare.power import power as plan
 
-    load_plugins(plugin)
-    report = planned(
-        (pilot[0] if system is not None else pilot) if pilot else None,
-        metrics=split(metrics) or None,
-        delta=delta,
-        n=n,
-        between=between,
-        within=None if not within else within[0] if len(within) == 1 else within,
-        correlation=correlation,
-        repeats=repeats,
-        power=power,
-        confidence=confidence,
-        cluster=cluster,
-        baseline=baseline,
-        other=other,
-        on=on,
-        system=system,
-    )
-    typer.echo(report.to_json() if as_json else str(report))
+    return arguments.call(plan)
+
+
+def _one_or_two(values: list[float], option: str) -> float | list[float] | None:
+    """One variance, or those of two systems."""
+    return values[0] if len(values) == 1 else values or None

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from fastmetrics.commands.options.option_syntax import split
-from fastmetrics.commands.options.shared_options import AsJson, Confidence, OnlyMetrics, Plugins, load_plugins
+from fastmetrics.commands.options.option_groups import Arguments
+from fastmetrics.commands.options.option_syntax import FromText, as_given
+from fastmetrics.commands.options.shared_options import AsJson, Confidence, OnlyMetrics, Plugins
 
 
 def repeats(
@@ -17,22 +18,21 @@ def repeats(
     *,
     metrics: OnlyMetrics = None,
     k: Annotated[
-        list[int] | None, typer.Option("-k", "--k", help="Numbers of answers for pass@k and pass^k; repeatable.")
+        list[int] | None,
+        typer.Option("-k", "--k", help="Numbers of answers for pass@k and pass^k; repeatable."),
+        FromText(as_given),
     ] = None,
     threshold: Annotated[float | None, typer.Option(help="Scores of at least this value are correct.")] = None,
     on: Annotated[str | None, typer.Option(help="The column that names the question; by default the id.")] = None,
     confidence: Confidence = 0.95,
     plugin: Plugins = None,
     as_json: AsJson = False,
-) -> None:
+    arguments: Arguments,
+) -> Any:
     """Measure how much repeated answers vary.
 
     Print the variance between and within questions, pass@k and pass^k.
     """
-    from fastmetrics.results.summary.repeats import repeats as over_repeats
+    from fastmetrics.results.summary.repeats import repeats
 
-    load_plugins(plugin)
-    report = over_repeats(
-        scores, metrics=split(metrics) or None, k=k or (1, 2, 3, 5), threshold=threshold, on=on, confidence=confidence
-    )
-    typer.echo(report.to_json() if as_json else str(report))
+    return arguments.call(repeats)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from fastmetrics.commands.options.option_syntax import name_list, split
+from fastmetrics.commands.options.option_groups import Arguments
 from fastmetrics.commands.options.shared_options import (
     AsJson,
     AsMarkdown,
@@ -17,6 +17,7 @@ from fastmetrics.commands.options.shared_options import (
     Pairing,
     System,
     Threads,
+    named_runs,
 )
 
 
@@ -54,34 +55,12 @@ def sacrebleu_paired(
     threads: Threads = None,
     as_json: AsJson = False,
     as_markdown: AsMarkdown = False,
-) -> None:
+    arguments: Arguments,
+) -> Any:
     """Print the numbers of sacreBLEU's paired tests.
 
     The numbers of --paired-bs and --paired-ar are the same, bit by bit.
     """
-    from fastmetrics.errors import OptionError
     from fastmetrics.results.compare.sacrebleu_paired import sacrebleu_paired
 
-    if as_json and as_markdown:
-        raise OptionError("choose one of --json and --markdown")
-    called = name_list(names, "--names")
-    if called and len(called) != len(runs):
-        raise OptionError(f"--names has {len(called)} names for {len(runs)} runs")
-    if system is not None and len(runs) > 1:
-        raise OptionError("--system needs exactly one file, which contains all systems")
-    tests = sacrebleu_paired(
-        runs[0] if system is not None else dict(zip(called, runs, strict=True)) if called else runs,
-        test=test.value,
-        baseline=baseline,
-        metrics=split(metrics) or None,
-        samples=samples,
-        confidence_samples=confidence_samples,
-        seed=seed,
-        system=system,
-        **pairing.values(),
-        threads=threads,
-    )
-    if as_json:
-        typer.echo(tests.to_json())
-    else:
-        typer.echo(tests.to_markdown() if as_markdown else str(tests), nl=not as_markdown)
+    return arguments.call(sacrebleu_paired, runs=named_runs(runs, names, system))

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from fastmetrics.commands.options.option_syntax import name_list, pairs, split
+from fastmetrics.commands.options.option_groups import Arguments
+from fastmetrics.commands.options.option_syntax import FromText, names, pairs
 from fastmetrics.commands.options.shared_options import (
     INTERVAL,
     AsJson,
@@ -22,7 +23,6 @@ from fastmetrics.commands.options.shared_options import (
     Scores,
     Seed,
     Threads,
-    load_plugins,
 )
 
 
@@ -38,12 +38,16 @@ def validate(
     labels: Annotated[str, typer.Argument(help="The file of human labels.", show_default=False)],
     *,
     label: Label = None,
-    raters: Annotated[list[str] | None, typer.Option(help="Columns of labels, one for each person: ann,bob.")] = None,
+    raters: Annotated[
+        list[str] | None, typer.Option(help="Columns of labels, one for each person: ann,bob."), FromText(names)
+    ] = None,
     on: On = None,
     metrics: OnlyMetrics = None,
     positive: Positive = None,
     thresholds: Annotated[
-        list[str] | None, typer.Option(help="Thresholds of metrics, instead of the best: token_f1=0.5.")
+        list[str] | None,
+        typer.Option(help="Thresholds of metrics, instead of the best: token_f1=0.5."),
+        FromText(_numbers),
     ] = None,
     interval: Annotated[AssociationInterval, typer.Option(help=INTERVAL)] = AssociationInterval.auto,
     resamples: Annotated[int, typer.Option(min=1, help="Samples for each bootstrap interval.")] = 2000,
@@ -54,47 +58,30 @@ def validate(
     plugin: Plugins = None,
     threads: Threads = None,
     as_json: AsJson = False,
-) -> None:
+    arguments: Arguments,
+) -> Any:
     """Compare every metric with human labels.
 
     Print correlations, ROC AUC, best threshold, intervals and agreement.
     """
     from rich.console import Console
 
-    from fastmetrics.results.people.validate import validate as hold
+    from fastmetrics.results.people.validate import validate
 
-    load_plugins(plugin)
-    validation = hold(
-        scores,
-        labels,
-        label=label,
-        raters=name_list(raters, "--raters"),
-        on=on,
-        metrics=split(metrics) or None,
-        positive=positive,
-        thresholds=_numbers(pairs(thresholds, "--thresholds", "METRIC=NUMBER")) or None,
-        interval=interval.value,
-        resamples=resamples,
-        confidence=confidence,
-        seed=seed,
-        threads=threads,
-        cluster=cluster,
-        better=pairs(better, "--better", "NAME=lower or NAME=higher"),
-    )
+    validation = arguments.call(validate)
     console = Console()
-    if as_json:
-        typer.echo(validation.to_json())
-    elif console.is_terminal:
-        console.print(validation)
-    else:
-        typer.echo(str(validation))
+    if as_json or not console.is_terminal:
+        return validation
+    console.print(validation)
+    return None
 
 
-def _numbers(texts: dict[str, str]) -> dict[str, float]:
+def _numbers(values: list[str], option: str) -> dict[str, float] | None:
     """The thresholds as numbers."""
     from fastmetrics.errors import OptionError
 
+    texts = pairs(values, option, "METRIC=NUMBER")
     try:
-        return {metric: float(text) for metric, text in texts.items()}
+        return {metric: float(text) for metric, text in texts.items()} or None
     except ValueError as error:
         raise OptionError(f"--thresholds: expected METRIC=NUMBER: {error}") from None

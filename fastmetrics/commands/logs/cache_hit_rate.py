@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from fastmetrics.commands.logs.log_options import LogOptions
+from fastmetrics.commands.options.option_groups import Arguments
 from fastmetrics.commands.options.shared_options import Cache, EmbedderName, Table, Threads
 
 
@@ -21,13 +22,12 @@ def cache_hit_rate(
     cache: Cache = None,
     options: LogOptions,
     threads: Threads = None,
-) -> None:
+    arguments: Arguments,
+) -> Any:
     """Estimate what a cache of answers would have saved.
 
     Count the questions that resemble an earlier question with a good answer.
     """
     from fastmetrics.usage.cache_hit_rate import cache_hit_rate
 
-    place = options.place(log)
-    hits = cache_hit_rate(log, tau=tau, best=best, embedder=embedder, cache=cache, threads=threads, **options.reading())
-    options.show(hits, place)
+    return options.analysed(cache_hit_rate, arguments, log)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -12,15 +12,19 @@ from fastmetrics.commands.logs.log_options import (
     Near,
     TextSample,
 )
-from fastmetrics.commands.options.option_syntax import name_list
+from fastmetrics.commands.options.option_groups import Arguments
+from fastmetrics.commands.options.option_syntax import FromText, names
 from fastmetrics.commands.options.shared_options import EmbedderName, Table, Threads
+from fastmetrics.commands.program.printing import ResultOfCheck
 
 
 def check_dataset(
     table: Table,
     *,
     labels: Annotated[
-        list[str] | None, typer.Option(help="Label columns in which equal rows must agree: verdict,...")
+        list[str] | None,
+        typer.Option(help="Label columns in which equal rows must agree: verdict,..."),
+        FromText(names),
     ] = None,
     languages: Languages = None,
     embedder: EmbedderName = None,
@@ -29,24 +33,13 @@ def check_dataset(
     strict: Annotated[bool, typer.Option("--strict", help="Exit with code 1 if anything is figures.")] = False,
     options: LogOptions,
     threads: Threads = None,
-) -> None:
+    arguments: Arguments,
+) -> Any:
     """Look for faults of a dataset.
 
     Doubled rows and ids, leaks, empty contexts, truncated answers, other languages, contradicting labels.
     """
     from fastmetrics.usage.dataset.check_dataset import check_dataset
 
-    place = options.place(table)
-    figures = check_dataset(
-        table,
-        labels=name_list(labels, "--labels"),
-        languages=name_list(languages, "--languages"),
-        embedder=embedder,
-        near=near,
-        sample=sample,
-        threads=threads,
-        **options.reading(),
-    )
-    options.show(figures, place)
-    if strict and not figures.clean:
-        raise typer.Exit(1)
+    figures = options.analysed(check_dataset, arguments, table)
+    return ResultOfCheck(figures, figures.clean or not strict)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -13,7 +13,7 @@ from fastmetrics.commands.logs.log_options import (
     LogOptions,
     Positions,
 )
-from fastmetrics.commands.options.option_syntax import name_list
+from fastmetrics.commands.options.option_groups import Arguments
 from fastmetrics.commands.options.shared_options import Table, Threads
 
 
@@ -30,7 +30,8 @@ def chunk_utilization(
         str | None, typer.Option(help="Write a table of chunks with their use to this file.", metavar="PATH")
     ] = None,
     threads: Threads = None,
-) -> None:
+    arguments: Arguments,
+) -> Any:
     """Count how often each chunk of a log is used.
 
     Count how often rankings retrieve it, answers cite it, and users need it.
@@ -38,20 +39,9 @@ def chunk_utilization(
     from fastmetrics.tables.output.write_table import table_place, write_whole
     from fastmetrics.usage.knowledge_chunks.chunk_utilization import chunk_utilization
 
-    place = options.place(log, chunks)
-    chunk_place = (
-        None if table is None else table_place(table, [log, chunks, options.output], overwrite=options.overwrite)
-    )
-    figures = chunk_utilization(
-        log,
-        chunks=chunks,
-        k=k,
-        scores=name_list(scores, "--scores"),
-        share=share,
-        chunk_column=chunk_column,
-        threads=threads,
-        **options.reading(),
-    )
-    if chunk_place is not None:
-        write_whole(figures.to_arrow(), chunk_place, {"usage": figures.k}, {"chunk"})
-    options.show(figures, place)
+    written = [log, chunks, options.output]
+    place = None if table is None else table_place(table, written, overwrite=options.overwrite)
+    figures = options.analysed(chunk_utilization, arguments, log, chunks)
+    if place is not None:
+        write_whole(figures.to_arrow(), place, {"usage": figures.k}, {"chunk"})
+    return figures

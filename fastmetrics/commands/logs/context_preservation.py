@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from fastmetrics.commands.logs.log_options import LogOptions
+from fastmetrics.commands.options.option_groups import Arguments
 from fastmetrics.commands.options.shared_options import Cache, EmbedderName, Table
 
 
 def context_preservation(
-    log: Table, *, embedder: EmbedderName = None, cache: Cache = None, options: LogOptions
-) -> None:
+    log: Table, *, embedder: EmbedderName = None, cache: Cache = None, options: LogOptions, arguments: Arguments
+) -> Any:
     """Measure how similar the questions of a session are.
 
     The figure is the mean cosine of their embeddings.
     """
     from fastmetrics.usage.context_preservation import context_preservation
 
-    place = options.place(log)
-    sessions = context_preservation(log, embedder=embedder, cache=cache, **options.reading())
-    options.show(sessions, place)
+    return options.analysed(context_preservation, arguments, log)

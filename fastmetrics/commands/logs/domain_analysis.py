@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -12,7 +12,8 @@ from fastmetrics.commands.logs.log_options import (
     Near,
     TextSample,
 )
-from fastmetrics.commands.options.option_syntax import name_list
+from fastmetrics.commands.options.option_groups import Arguments
+from fastmetrics.commands.options.option_syntax import FromText, names
 from fastmetrics.commands.options.shared_options import EmbedderName, Table, Threads
 
 
@@ -22,6 +23,7 @@ def domain_analysis(
     indicators: Annotated[
         list[str] | None,
         typer.Option(help="Count questions that contain these words or parts of words: refund,card."),
+        FromText(names),
     ] = None,
     languages: Languages = None,
     embedder: EmbedderName = None,
@@ -29,22 +31,12 @@ def domain_analysis(
     sample: TextSample = 10_000,
     options: LogOptions,
     threads: Threads = None,
-) -> None:
+    arguments: Arguments,
+) -> Any:
     """Describe the questions of a log.
 
     Count words, answers, ratings, scripts, languages, repeats, and questions over time.
     """
     from fastmetrics.usage.domain.domain_analysis import domain_analysis
 
-    place = options.place(log)
-    figures = domain_analysis(
-        log,
-        indicators=name_list(indicators, "--indicators"),
-        languages=name_list(languages, "--languages"),
-        embedder=embedder,
-        near=near,
-        sample=sample,
-        threads=threads,
-        **options.reading(),
-    )
-    options.show(figures, place)
+    return options.analysed(domain_analysis, arguments, log)

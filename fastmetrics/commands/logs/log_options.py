@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Protocol
+from typing import Annotated, Any
 
 import typer
 
-from fastmetrics.commands.options.option_syntax import pairs
+from fastmetrics.commands.options.option_groups import Arguments
+from fastmetrics.commands.options.option_syntax import FromText, names
 from fastmetrics.commands.options.shared_options import AsJson, ColumnNames, Format, Overwrite, Schema
 
-if TYPE_CHECKING:
-    from fastmetrics.tables.output.output_place import OutputPlace
-
 AverageScores = Annotated[
-    list[str] | None, typer.Option("--scores", help="Numeric columns to average: token_f1,latency_ms.")
+    list[str] | None, typer.Option("--scores", help="Numeric columns to average: token_f1,latency_ms."), FromText(names)
 ]
 Positions = Annotated[int, typer.Option("-k", help="Positions of each ranking to count.")]
 Near = Annotated[float, typer.Option("--near", help="Minimum cosine of near duplicates.")]
 Languages = Annotated[
     list[str] | None,
     typer.Option("--languages", help="Detect the languages of texts, among these: en,ru,de."),
+    FromText(names),
 ]
 TextSample = Annotated[
     int, typer.Option("--sample", help="Rows or distinct questions sampled for languages and near duplicates.")
@@ -32,12 +32,6 @@ Chunks = Annotated[
 ChunkColumn = Annotated[
     str | None, typer.Option("--chunk-column", help="Column of chunk ids in --chunks; by default chunk_id or id.")
 ]
-
-
-class Figures(Protocol):
-    """The interface of a report on a log."""
-
-    def to_json(self) -> str: ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,20 +47,15 @@ class LogOptions:
     overwrite: Overwrite = False
     as_json: AsJson = False
 
-    def reading(self) -> dict[str, Any]:
-        """The arguments for reading the log."""
-        return {"columns": pairs(self.columns), "schema": self.schema, "format": self.format}
+    def analysed(self, function: Callable[..., Any], arguments: Arguments, *inputs: Any) -> Any:
+        """The figures of a function, written to the output if there is one.
 
-    def place(self, *inputs: Any) -> OutputPlace | None:
-        """The place of the output, checked before anything is read; raises ``OutputError`` if it may not be written."""
-        from fastmetrics.tables.output.write_table import page_place
+        Raises ``OutputError`` before anything is read if the output may not be written.
+        """
+        from fastmetrics.tables.output.write_table import page_place, write_page
 
-        return None if self.output is None else page_place(self.output, inputs, overwrite=self.overwrite)
-
-    def show(self, figures: Figures, place: OutputPlace | None) -> None:
-        """Write the figures to a file, and print them."""
-        from fastmetrics.tables.output.write_table import write_page
-
+        place = None if self.output is None else page_place(self.output, inputs, overwrite=self.overwrite)
+        figures = arguments.call(function)
         if place is not None:
             write_page(place, figures.to_json() + "\n")
-        typer.echo(figures.to_json() if self.as_json else str(figures))
+        return figures

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -13,7 +13,7 @@ from fastmetrics.commands.logs.log_options import (
     LogOptions,
     Positions,
 )
-from fastmetrics.commands.options.option_syntax import name_list
+from fastmetrics.commands.options.option_groups import Arguments
 from fastmetrics.commands.options.shared_options import Cache, EmbedderName, Seed, Table, Threads
 
 
@@ -34,27 +34,12 @@ def topic_coverage(
     ] = None,
     options: LogOptions,
     threads: Threads = None,
-) -> None:
+    arguments: Arguments,
+) -> Any:
     """Find topics of questions, and gaps of knowledge.
 
     Print what the knowledge base has on each topic.
     """
     from fastmetrics.usage.topics.topic_coverage import topic_coverage
 
-    place = options.place(log, chunks)
-    figures = topic_coverage(
-        log,
-        topics=topics,
-        k=k,
-        seed=seed,
-        embedder=embedder,
-        cache=cache,
-        chunks=chunks,
-        chunk_column=chunk_column,
-        source_column=source_column,
-        scores=name_list(scores, "--scores"),
-        failure=failure,
-        threads=threads,
-        **options.reading(),
-    )
-    options.show(figures, place)
+    return options.analysed(topic_coverage, arguments, log, chunks)

@@ -13,8 +13,8 @@ from fastmetrics.commands.models.model_calls import (
     report_spent_budget,
     spent,
 )
-from fastmetrics.commands.options.option_groups import OptionsOf
-from fastmetrics.commands.options.option_syntax import name_list, pairs, split
+from fastmetrics.commands.options.option_groups import Arguments, OptionsOf
+from fastmetrics.commands.options.option_syntax import FromText, split
 from fastmetrics.commands.options.shared_options import (
     ColumnNames,
     DryRun,
@@ -28,12 +28,10 @@ from fastmetrics.commands.options.shared_options import (
     Sample,
     Seed,
     Table,
-    guarded,
-    load_plugins,
+    print_bad_rows,
 )
 from fastmetrics.core.setting_descriptions import descriptions
 from fastmetrics.derive.calls.call_options import KNOWLEDGE, MODEL, TEMPLATE, BotOptions, JudgeOptions
-from fastmetrics.engines.run_settings import FileSettings
 from fastmetrics.errors import OptionError
 
 _BOTS = ("full-context", "given-contexts", "faq")
@@ -69,7 +67,7 @@ def answer(
         int,
         typer.Option(help="Answers of each question, each from a call of its own; rows get the number of the repeat."),
     ] = 1,
-    retry: Annotated[list[str] | None, typer.Option(help=descriptions(JudgeOptions)["retry"])] = None,
+    retry: Annotated[list[str] | None, typer.Option(help=descriptions(JudgeOptions)["retry"]), FromText(split)] = None,
     sample: Sample = None,
     seed: Seed = 0,
     dry_run: DryRun = False,
@@ -78,6 +76,7 @@ def answer(
     overwrite: Overwrite = False,
     plugin: Plugins = None,
     quiet: Quiet = False,
+    arguments: Arguments,
 ) -> None:
     """Let a bot answer every question.
 
@@ -85,41 +84,23 @@ def answer(
     """
     from fastmetrics.core.display import folded
 
-    load_plugins(plugin)
-    bot = _bot(choice, pairs(columns), settings)
-    reading: dict[str, Any] = {
-        "columns": {name: column for name, column in pairs(columns).items() if name != "answer"},
-        "repeats": repeats,
-        "sample": sample,
-        "seed": seed,
-        "files": FileSettings(**files),
-    }
+    columns_by_name = arguments.get("columns", {})
+    bot = _bot(choice, columns_by_name, settings)
+    arguments["columns"] = {name: column for name, column in columns_by_name.items() if name != "answer"}
     if dry_run:
         from fastmetrics.derive.dry_run import estimate_answering
 
-        typer.echo(str(estimate_answering(table, bot, **reading, retry=split(retry))))
+        typer.echo(str(arguments.call(estimate_answering, bot=bot)))
         return
     if output is None:
         raise OptionError("--output is missing: name the file of answers, or add --dry-run")
-    from fastmetrics.derive.bots.answer import answer as answer_table
+    from fastmetrics.derive.bots.answer import answer
     from fastmetrics.tables.output.protected_inputs import check_not_read
 
     check_not_read(str(output), [choice.faq, choice.knowledge])
 
     with progress_of_calls(quiet, "answering") as shown:
-        done = answer_table(
-            table,
-            bot,
-            output=output,
-            **reading,
-            system=system,
-            keep=None if keep is None else name_list(keep, "--keep"),
-            retry=split(retry),
-            resume=resume,
-            overwrite=overwrite,
-            progress=shown.rows,
-            watch=shown.watch,
-        )
+        done = arguments.call(answer, bot=bot, progress=shown.rows, watch=shown.watch)
     report_spent_budget(done.spending)
     if not quiet:
         run = done.run
@@ -132,10 +113,7 @@ def answer(
             typer.echo(spent(done.spending))
         for line in folded(run.notes):
             typer.echo(line)
-        if run.rejects is not None:
-            typer.echo(f"{run.rejected:,} rows rejected: {run.rejects}")
-        if run.guarded:
-            typer.echo(guarded(run.guarded))
+        print_bad_rows(run)
     exit_with_failed_rows(done.failed)
 
 

@@ -13,8 +13,8 @@ from fastmetrics.commands.models.model_calls import (
     report_spent_budget,
     spent,
 )
-from fastmetrics.commands.options.option_groups import OptionsOf
-from fastmetrics.commands.options.option_syntax import name_list, pairs
+from fastmetrics.commands.options.option_groups import Arguments, OptionsOf
+from fastmetrics.commands.options.option_syntax import FromText, name_list
 from fastmetrics.commands.options.shared_options import (
     ColumnNames,
     DryRun,
@@ -32,11 +32,9 @@ from fastmetrics.commands.options.shared_options import (
     Table,
     TextLists,
     Times,
-    guarded,
-    load_plugins,
+    print_bad_rows,
 )
 from fastmetrics.derive.calls.call_options import MODEL, RUBRICS, JudgeOptions
-from fastmetrics.engines.run_settings import FileSettings
 from fastmetrics.errors import OptionError
 
 
@@ -60,7 +58,7 @@ def judge(
     table: Table,
     *,
     output: OutputIfAny = None,
-    rubrics: Annotated[list[str], typer.Option(help=RUBRICS)],
+    rubrics: Annotated[list[str], typer.Option(help=RUBRICS), FromText(name_list)],
     model: Annotated[str, typer.Option(help=MODEL)],
     settings: Annotated[dict[str, Any], OptionsOf(JudgeOptions)],
     columns: ColumnNames = None,
@@ -78,6 +76,7 @@ def judge(
     times: Times = False,
     plugin: Plugins = None,
     quiet: Quiet = False,
+    arguments: Arguments,
 ) -> None:
     """Let a model rate every row by rubrics.
 
@@ -85,51 +84,25 @@ def judge(
     """
     from fastmetrics.derive.judge.judge_settings import JudgeSettings
 
-    load_plugins(plugin)
-    judging = JudgeSettings(name_list(rubrics, "--rubrics"), model, **settings)
-    reading: dict[str, Any] = {
-        "columns": pairs(columns),
-        "schema": schema,
-        "lists": name_list(lists, "--lists"),
-        "sample": sample,
-        "seed": seed,
-        "files": FileSettings(**files),
-    }
+    judging = JudgeSettings(rubrics, model, **settings)
     if dry_run:
         from fastmetrics.derive.dry_run import estimate_judging
 
-        typer.echo(str(estimate_judging(table, judging, **reading)))
+        typer.echo(str(arguments.call(estimate_judging, settings=judging)))
         if stopping.until is not None:
             typer.echo("these are the calls for all rows; --until may end before")
         return
     if output is None:
         raise OptionError("--output is missing: name the file of judgements, or add --dry-run")
-    from fastmetrics.derive.judge.judge import judge as judge_table
+    from fastmetrics.derive.judge.judge import judge
 
     with progress_of_calls(quiet, "judging") as shown:
-        judged = judge_table(
-            table,
-            judging,
-            output=output,
-            **reading,
-            until=stopping.until,
-            baseline=stopping.baseline,
-            keep=name_list(keep, "--keep"),
-            resume=resume,
-            overwrite=overwrite,
-            name=name,
-            times=times,
-            progress=shown.rows,
-            watch=shown.watch,
-        )
+        judged = arguments.call(judge, rubrics=judging, progress=shown.rows, watch=shown.watch)
     report_spent_budget(judged.spending)
     if not quiet:
         run = judged.run
         typer.echo(str(judged.summary))
         typer.echo(f"\n{run.rows:,} rows judged in {run.seconds['total']:.1f} s: {run.output}")
         typer.echo(spent(judged.spending))
-        if run.rejects is not None:
-            typer.echo(f"{run.rejected:,} rows rejected: {run.rejects}")
-        if run.guarded:
-            typer.echo(guarded(run.guarded))
+        print_bad_rows(run)
     exit_with_failed_rows(judged.failed)

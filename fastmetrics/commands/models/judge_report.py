@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from fastmetrics.commands.options.option_syntax import name_list, pairs
+from fastmetrics.commands.options.option_groups import Arguments
+from fastmetrics.commands.options.option_syntax import FromText, pairs
 from fastmetrics.commands.options.shared_options import AsJson, By, Confidence, Judged, Label, On, Positive, Prices
 
 
@@ -19,30 +20,27 @@ def judge_report(
     on: On = None,
     positive: Positive = None,
     ranges: Annotated[
-        list[str] | None, typer.Option(help="Ranges of scores without a known rubric: judge_style=0:10,judge_tone=0:1.")
+        list[str] | None,
+        typer.Option(help="Ranges of scores without a known rubric: judge_style=0:10,judge_tone=0:1."),
+        FromText(_ranges),
     ] = None,
     prices: Prices = None,
     confidence: Confidence = 0.95,
     as_json: AsJson = False,
-) -> None:
+    arguments: Arguments,
+) -> Any:
     """Report how far judges can be trusted.
 
     Print how consistent judges are, how often they fail, and how far they agree with people and each other.
     """
     from fastmetrics.results.people.judge_report import judge_report
 
-    report = judge_report(
-        judged,
-        labels,
-        label=label,
-        by=name_list(by, "--by"),
-        on=on,
-        positive=positive,
-        ranges={axis: _span(axis, text) for axis, text in pairs(ranges, "--ranges", "AXIS=LOW:HIGH").items()},
-        prices=prices,
-        confidence=confidence,
-    )
-    typer.echo(report.to_json() if as_json else str(report))
+    return arguments.call(judge_report)
+
+
+def _ranges(values: list[str], option: str) -> dict[str, tuple[float, float]] | None:
+    """The lowest and the highest score by axis."""
+    return {axis: _span(axis, text) for axis, text in pairs(values, option, "AXIS=LOW:HIGH").items()} or None
 
 
 def _span(axis: str, text: str) -> tuple[float, float]:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from fastmetrics.commands.options.option_syntax import pairs
+from fastmetrics.commands.options.option_groups import Arguments
 from fastmetrics.commands.options.shared_options import ColumnNames, Guard, Output, Overwrite, Threads, guarded
 
 
@@ -19,16 +19,15 @@ def match(
     threads: Threads = None,
     overwrite: Overwrite = False,
     guard: Guard = True,
+    arguments: Arguments,
 ) -> None:
     """Answer every question from the most similar FAQ row.
 
     Similarity is that of the words of the questions.
     """
-    from fastmetrics.faq.match import match as match_tables
+    from fastmetrics.faq.match import match
 
-    matched = match_tables(
-        questions, faq, output=output, columns=pairs(columns), threads=threads, overwrite=overwrite, guard=guard
-    )
+    matched = arguments.call(match)
     typer.echo(f"{matched.rows:,} questions answered: {output}")
     if matched.guarded:
         typer.echo(guarded(matched.guarded))

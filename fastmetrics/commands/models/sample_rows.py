@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
+from fastmetrics.commands.options.option_groups import Arguments
 from fastmetrics.commands.options.shared_options import Guard, Judged, On, Overwrite, Seed, guarded
 
 
@@ -25,6 +26,7 @@ def sample_rows(
     on: On = None,
     overwrite: Overwrite = False,
     guard: Guard = True,
+    arguments: Arguments,
 ) -> None:
     """Write a sheet of judged rows for people to label.
 
@@ -33,9 +35,8 @@ def sample_rows(
     from fastmetrics.results.people.sample_rows import sample_rows
     from fastmetrics.tables.output.write_table import table_place, write_whole
 
-    how: dict[str, Any] = {"strategy": strategy, "seed": seed, "score": score, "label": label, "texts": texts, "on": on}
     place = table_place(output, [judged, texts], overwrite=overwrite)
-    sheet = sample_rows(judged, n=n, **how)
+    sheet = arguments.call(sample_rows)
     quoted = write_whole(sheet, place, {"sample": strategy}, {"id"}, guard=guard)
     typer.echo(f"{sheet.num_rows:,} rows: {output}")
     if strategy == "disagreement":

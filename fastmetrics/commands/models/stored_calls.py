@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from fastmetrics.commands.options.option_syntax import name_list
+from fastmetrics.commands.options.option_groups import Arguments
+from fastmetrics.commands.options.option_syntax import FromText, names
 from fastmetrics.commands.options.shared_options import AsJson, Guard, Overwrite, Prices, guarded
 
 
@@ -29,26 +30,26 @@ def stored_calls(
             help="Delete calls: failures, model=NAME, endpoint=NAME (a server), or days=30 (older than 30 days). "
             "A call is deleted if it matches all conditions."
         ),
+        FromText(names),
     ] = None,
     prices: Prices = None,
     overwrite: Overwrite = False,
     guard: Guard = True,
     as_json: AsJson = False,
-) -> None:
+    arguments: Arguments,
+) -> Any:
     """Show, export or prune the store of model calls."""
     from fastmetrics.derive.store.call_store import CallStore
     from fastmetrics.derive.store.call_store_overview import export, prune_calls, stored_calls
 
     if output is None and not prune:
-        stored = stored_calls(store, prices=prices)
-        typer.echo(stored.to_json() if as_json else str(stored))
-        return
+        return arguments.call(stored_calls)
     with CallStore(store, create=False) as calls:
         if prune:
-            deleted = prune_calls(calls, name_list(prune, "--prune"))
-            typer.echo(f"{deleted:,} calls deleted from {store}")
+            typer.echo(f"{prune_calls(calls, prune):,} calls deleted from {store}")
         if output is not None:
-            rows, quoted = export(calls, output, overwrite=overwrite, guard=guard)
+            rows, quoted = arguments.call(export, store=calls, out=output)
             typer.echo(f"{rows:,} calls written: {output}")
             if quoted:
                 typer.echo(guarded(quoted))
+    return None

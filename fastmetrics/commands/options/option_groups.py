@@ -10,31 +10,50 @@ import inspect
 import typing
 from collections.abc import Callable, Iterator
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
+from enum import Enum
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from fastmetrics.commands.options.option_syntax import call_parameters, split
+from fastmetrics.commands.options.option_syntax import FromText, call_parameters, split
+from fastmetrics.commands.program.printing import FORMS, check_one_form, print_result
 from fastmetrics.core.setting_descriptions import descriptions
 
 
 @dataclass(frozen=True)
 class OptionsOf:
-    """In the annotation of a parameter: the values of the options of ``settings``, by their names.
+    """In the annotation of a parameter: the options of the class ``settings``.
 
-    The command makes the settings from them: ``FileSettings(**files)``.
+    The command receives the settings, or under the annotation ``dict`` their values by name.
     """
 
     settings: type
 
 
-_FROM_TEXT: dict[str, tuple[Any, Callable[[Any], Any] | None]] = {
-    "parameters": (list[str] | None, call_parameters),
-    "retry": (list[str] | None, split),
-    "store": (Path | None, None),
-    "work": (Path | None, None),
-    "prices": (str | None, None),
+class Arguments(dict[str, Any]):
+    """All options and groups of a command by name, converted from text: what a parameter of this type receives.
+
+    Options that are absent and whose default depends on the function are not in it.
+    """
+
+    def call(self, function: Callable[..., Any], **others: Any) -> Any:
+        """Call the function with those of the arguments that are parameters of it; ``others`` replace them.
+
+        >>> Arguments(bins=5, quiet=True).call(lambda scores, bins: (scores, bins), scores="a.csv")
+        ('a.csv', 5)
+        """
+        parameters = inspect.signature(function).parameters.values()
+        names = [each.name for each in parameters if each.kind is not inspect.Parameter.VAR_KEYWORD]
+        return function(**{name: self[name] for name in names if name in self} | others)
+
+
+_FROM_TEXT: dict[str, tuple[Any, ...]] = {
+    "parameters": (list[str] | None, FromText(call_parameters)),
+    "retry": (list[str] | None, FromText(split)),
+    "store": (Path | None,),
+    "work": (Path | None,),
+    "prices": (str | None,),
 }
 """The types of options whose settings have types that a command line has not, and their conversion."""
 
@@ -45,36 +64,56 @@ _NO_OPTIONS = frozenset({"pause"})
 def flat(command: Callable[..., Any]) -> Callable[..., Any]:
     """The command with each group replaced by its options, as Typer reads them off a signature.
 
+    It converts the options from text, loads the files of ``--plugin``, and prints what the command returns.
+
     >>> @dataclass(frozen=True, kw_only=True)
     ... class Colours:
     ...     ink: Annotated[str, typer.Option(help="The colour of the text.")] = "black"
-    >>> def show(text: str, *, colours: Colours) -> None:
-    ...     print(text, colours)
+    >>> def show(text: str, *, colours: Colours, arguments: Arguments) -> None:
+    ...     print(text, colours, sorted(arguments))
     >>> list(inspect.signature(flat(show)).parameters)
     ['text', 'ink']
     >>> flat(show)(text="a", ink="red")
-    a Colours(ink='red')
+    a Colours(ink='red') ['colours', 'ink', 'text']
     """
     hints = typing.get_type_hints(command, include_extras=True)
     parameters: list[inspect.Parameter] = []
     groups: dict[str, tuple[Callable[..., Any], list[str]]] = {}
     for name, parameter in inspect.signature(command).parameters.items():
+        if hints[name] is Arguments:
+            continue
         make, options = _group(hints[name])
         groups |= {name: (make, [option.name for option in options])} if make is not None else {}
         parameters += options if make is not None else [parameter.replace(annotation=hints[name])]
-    if not groups:
-        return command
 
     @functools.wraps(command)
-    def run(**values: Any) -> Any:
-        groups_of_values = {
-            name: make(**{key: values.pop(key) for key in keys}) for name, (make, keys) in groups.items()
+    def run(**texts: Any) -> None:
+        forms = [form for form in FORMS if form in texts]
+        check_one_form(forms, texts)
+        load_plugins(texts.get("plugin"))
+        arguments = Arguments(_converted(parameters, texts))
+        grouped = {
+            name: make(**{key: arguments[key] for key in keys if key in arguments})
+            for name, (make, keys) in groups.items()
         }
-        return command(**values, **groups_of_values)
+        own = {name: arguments.get(name) for name in hints if name in texts}
+        handed_over = {name: Arguments(arguments | grouped) for name, hint in hints.items() if hint is Arguments}
+        print_result(command(**own, **grouped, **handed_over), {form: texts[form] for form in forms})
 
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return run
+
+
+def _converted(parameters: list[inspect.Parameter], texts: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    """The arguments by name; without those that are left to the function behind."""
+    for parameter in parameters:
+        if parameter.name in texts:
+            value, option = texts[parameter.name], "--" + parameter.name.replace("_", "-")
+            marks = [m for m in getattr(parameter.annotation, "__metadata__", ()) if isinstance(m, FromText)]
+            converted = marks[0].convert(value, option) if marks and value is not None else value
+            if not marks or converted is not None:
+                yield parameter.name, converted.value if isinstance(converted, Enum) else converted
 
 
 def _group(hint: Any) -> tuple[Callable[..., Any] | None, list[inspect.Parameter]]:
@@ -86,7 +125,7 @@ def _group(hint: Any) -> tuple[Callable[..., Any] | None, list[inspect.Parameter
     marks = [mark for mark in getattr(hint, "__metadata__", ()) if isinstance(mark, OptionsOf)]
     if not marks:
         return None, []
-    return _values, list(_options(marks[0].settings))
+    return typing.get_origin(typing.get_args(hint)[0]) or marks[0].settings, list(_options(marks[0].settings))
 
 
 def _annotations(group: type) -> list[Any]:
@@ -100,12 +139,12 @@ def _options(settings: type) -> Iterator[inspect.Parameter]:
     for field in fields(settings):
         if field.name in _NO_OPTIONS:
             continue
-        kind, convert = _FROM_TEXT.get(field.name, (hints[field.name], None))
+        kind, *convert = _FROM_TEXT.get(field.name, (hints[field.name],))
         flag = "--" + field.name.replace("_", "-")
         if kind is bool:
             flag += f"/--no-{flag[2:]}" if field.default else ""
-        option = _parameter(field, Annotated[kind, typer.Option(flag, help=helps[field.name])])
-        yield option if convert is None else option.replace(default=None)
+        option = _parameter(field, Annotated[kind, typer.Option(flag, help=helps[field.name]), *convert])
+        yield option.replace(default=None) if convert else option
 
 
 def _parameter(field: Field[Any], annotation: Any) -> inspect.Parameter:
@@ -113,7 +152,9 @@ def _parameter(field: Field[Any], annotation: Any) -> inspect.Parameter:
     return inspect.Parameter(field.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
 
 
-def _values(**options: Any) -> dict[str, Any]:
-    """The values of settings, converted from text."""
-    converters = {name: convert for name, (_, convert) in _FROM_TEXT.items() if convert is not None}
-    return {name: converters[name](value) if name in converters else value for name, value in options.items()}
+def load_plugins(paths: list[str] | None) -> None:
+    """Load the files that ``--plugin`` names."""
+    from fastmetrics.declaration.plugins import load_plugin
+
+    for path in paths or ():
+        load_plugin(path)

@@ -4,19 +4,31 @@ from __future__ import annotations
 
 import csv
 import json
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from fastmetrics.core import name_lists as lists
 from fastmetrics.errors import OptionError
 
 
-def split(values: list[str] | None) -> list[str]:
-    """The items of a repeatable, comma-separated option; commas within brackets do not separate.
+@dataclass(frozen=True)
+class FromText:
+    """In the annotation of an option: the function that makes its argument from the text and the option's name.
+
+    An option that is absent, or whose argument is None, leaves the default to the function that receives the argument.
+    """
+
+    convert: Callable[[Any, str], Any]
+
+
+def split(values: list[str] | None, option: str = "") -> list[str] | None:
+    """The items of a repeatable, comma-separated option; commas within brackets do not separate.  None without any.
 
     >>> split(["token_f1,squad_f1(version=2)", "jaccard"])
     ['token_f1', 'squad_f1(version=2)', 'jaccard']
     """
-    return [piece for value in values or [] for piece in lists.split(value)]
+    return [piece for value in values or [] for piece in lists.split(value)] or None
 
 
 def name_list(values: list[str] | None, option: str) -> list[str]:
@@ -35,6 +47,21 @@ def name_list(values: list[str] | None, option: str) -> list[str]:
             raise OptionError(f"{option} {value!r}: expected a line of CSV: {error}") from error
         items += [name if '"' in value else name.strip() for name in line if name.strip()]
     return items
+
+
+def names(values: list[str] | None, option: str) -> list[str] | None:
+    """The names of a list; None without any."""
+    return name_list(values, option) or None
+
+
+def divisions(values: list[str] | None, option: str) -> list[list[str]] | None:
+    """The names in each list by itself; None without any."""
+    return [name_list([value], option) for value in values or ()] or None
+
+
+def as_given(values: list[Any] | None, option: str) -> list[Any] | None:
+    """The values of a repeatable option; None without any."""
+    return values or None
 
 
 def pairs(values: list[str] | None, option: str = "--columns", form: str = "canonical=yours") -> dict[str, str]:
@@ -58,13 +85,13 @@ def pairs(values: list[str] | None, option: str = "--columns", form: str = "cano
     return by_name
 
 
-def call_parameters(values: list[str] | None) -> dict[str, Any] | None:
+def call_parameters(values: list[str] | None, option: str) -> dict[str, Any] | None:
     """The parameters of calls, whose values are JSON, otherwise text; None without any.
 
-    >>> call_parameters(["temperature=0.5", "stop=end"])
+    >>> call_parameters(["temperature=0.5", "stop=end"], "--parameters")
     {'temperature': 0.5, 'stop': 'end'}
     """
-    return {name: _value(text) for name, text in pairs(values, "--parameters", "name=value").items()} or None
+    return {name: _value(text) for name, text in pairs(values, option, "name=value").items()} or None
 
 
 def _value(text: str) -> Any:

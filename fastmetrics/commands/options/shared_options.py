@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from fastmetrics.commands.options.option_groups import OptionsOf
-from fastmetrics.commands.options.option_syntax import name_list, pairs, split
+from fastmetrics.commands.options.option_syntax import FromText, divisions, name_list, names, pairs, split
 from fastmetrics.core.setting_descriptions import descriptions
 from fastmetrics.derive.calls.call_options import CallOptions
 from fastmetrics.engines.run_settings import FileSettings
@@ -60,7 +61,9 @@ Seed = Annotated[int, typer.Option("--seed", help="Random seed.")]
 Scores = Annotated[str, typer.Argument(help="The score file, folder or address.", show_default=False)]
 Runs = Annotated[list[str], typer.Argument(help="Score files, folders or addresses.", metavar="RUN...")]
 OnlyMetrics = Annotated[
-    list[str] | None, typer.Option("--metrics", "-m", help="Only these metrics: token_f1,mrr.", metavar="METRIC")
+    list[str] | None,
+    typer.Option("--metrics", "-m", help="Only these metrics: token_f1,mrr.", metavar="METRIC"),
+    FromText(split),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 
@@ -86,6 +89,7 @@ NoRelevantRows = Annotated[
 TextLists = Annotated[
     list[str] | None,
     typer.Option("--lists", help="Columns of references or contexts whose texts are lists in JSON: reference,..."),
+    FromText(names),
 ]
 
 VECTORS = "Vectors: a file, folder, glob or address of tables in any format or of .npy arrays, or -."
@@ -100,12 +104,11 @@ On = Annotated[
         "--on", help="The column that pairs the rows; by default the id (of validate, without one, the position)."
     ),
 ]
-By = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--by", help="Columns whose values define segments: language,topic; compare takes several divisions of rows."
-    ),
-]
+_BY = typer.Option(
+    "--by", help="Columns whose values define segments: language,topic; compare takes several divisions of rows."
+)
+Divisions = Annotated[list[str] | None, _BY, FromText(divisions)]
+By = Annotated[list[str] | None, _BY, FromText(names)]
 ByPosition = Annotated[
     bool, typer.Option("--by-position", help="Pair rows by position: row i of each run is the same question.")
 ]
@@ -118,11 +121,14 @@ Better = Annotated[
     typer.Option(
         "--better", help="Which direction is better, of scores and labels: my_score=lower,hallucinated=lower."
     ),
+    FromText(partial(pairs, form="NAME=lower or NAME=higher")),
 ]
 AllowDifferences = Annotated[
     bool, typer.Option("--allow-differences", help="Compare runs even if their options or versions differ.")
 ]
-Names = Annotated[list[str] | None, typer.Option("--names", help="Names of the runs, in order: old,new.")]
+Names = Annotated[
+    list[str] | None, typer.Option("--names", help="Names of the runs, in order: old,new."), FromText(names)
+]
 BaselineName = Annotated[
     str | None, typer.Option("--baseline", help="The name of the baseline run; by default the first.")
 ]
@@ -136,7 +142,7 @@ VectorFiles = Annotated[str, typer.Argument(help=VECTORS, show_default=False)]
 VectorColumn = Annotated[str | None, typer.Option("--column", help="The column of vectors; by default the only one.")]
 
 
-Files = Annotated[dict[str, Any], OptionsOf(FileSettings)]
+Files = Annotated[FileSettings, OptionsOf(FileSettings)]
 Format = Annotated[str | None, typer.Option("--format", help=_FILES["format"])]
 Table = Annotated[
     list[str],
@@ -152,6 +158,7 @@ OutputIfAny = Annotated[str | None, typer.Option("--output", "-o", help=_OUTPUT,
 ColumnNames = Annotated[
     list[str] | None,
     typer.Option("--columns", help="Your column names: answer=text,... A name with a comma: '\"answer=a,b\"'."),
+    FromText(pairs),
 ]
 Schema = Annotated[
     str | None, typer.Option("--schema", help="A preset of column names: ragas, deepeval, mlflow, hf, autorag.")
@@ -163,6 +170,7 @@ Keep = Annotated[
         help="Columns to copy to the output besides the id; answer and embed copy all by default. A name with a "
         "comma: '\"a,b\"'.",
     ),
+    FromText(name_list),
 ]
 Sample = Annotated[int | None, typer.Option("--sample", help="Read only a random sample of this many rows.")]
 Resume = Annotated[bool, typer.Option("--resume", help="Continue an interrupted run.")]
@@ -180,6 +188,7 @@ DryRun = Annotated[bool, typer.Option("--dry-run", help="Estimate the calls and 
 Metrics = Annotated[
     list[str] | None,
     typer.Option("--metrics", "-m", help="Metrics: token_f1,squad_f1(version=2). Default: the suite core."),
+    FromText(split),
 ]
 Suites = Annotated[
     list[str] | None,
@@ -189,6 +198,7 @@ Suites = Annotated[
         "writing, retrieval, semantic, latency_and_cost, all; or tiers of a RAG benchmark: tier0, tier1, tier2, tier3. "
         "Default: core, which is lexical, retrieval, semantic and latency_and_cost.",
     ),
+    FromText(split),
 ]
 EmbedderName = Annotated[
     str | None,
@@ -222,6 +232,7 @@ PairedTests = Annotated[
         "welch.",
         metavar="TEST",
     ),
+    FromText(split),
 ]
 AsLatex = Annotated[
     bool, typer.Option("--latex", help="Print a table of systems and metrics, or of runs and measures, in LaTeX.")
@@ -239,17 +250,6 @@ class Scoring:
     columns: ColumnNames = None
     schema: Schema = None
 
-    def values(self) -> dict[str, Any]:
-        """The values by name, converted from text."""
-        return {
-            "metrics": split(self.metrics) or None,
-            "suites": split(self.suites),
-            "no_relevant": None if self.no_relevant is None else self.no_relevant.value,
-            "lists": name_list(self.lists, "--lists"),
-            "columns": pairs(self.columns),
-            "schema": self.schema,
-        }
-
 
 @dataclass(frozen=True, kw_only=True)
 class Testing:
@@ -263,11 +263,6 @@ class Testing:
     seed: Seed = 0
     threads: Threads = None
 
-    def values(self) -> dict[str, Any]:
-        """The values by name."""
-        values = {field.name: getattr(self, field.name) for field in fields(self)}
-        return values | {"correction": self.correction.value, "interval": self.interval.value}
-
 
 @dataclass(frozen=True, kw_only=True)
 class Pairing:
@@ -276,10 +271,6 @@ class Pairing:
     on: On = None
     by_position: ByPosition = False
     allow_differences: AllowDifferences = False
-
-    def values(self) -> dict[str, Any]:
-        """The values by name."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -290,10 +281,22 @@ class Printing:
     as_markdown: AsMarkdown = False
     as_latex: AsLatex = False
 
-    def check(self) -> None:
-        """Raise ``OptionError`` for two of them."""
-        if self.as_json + self.as_markdown + self.as_latex > 1:
-            raise OptionError("choose one of --json, --markdown and --latex")
+
+def named_runs(runs: list[str], names: list[str] | None, system: str | None) -> Any:
+    """The runs of ``--names`` by name, or the one file of ``--system``; raises ``OptionError`` for another number."""
+    if names and len(names) != len(runs):
+        raise OptionError(f"--names has {len(names)} names for {len(runs)} runs")
+    if system is not None and len(runs) > 1:
+        raise OptionError("--system needs exactly one file, which contains all systems")
+    return runs[0] if system is not None else dict(zip(names, runs, strict=True)) if names else runs
+
+
+def print_bad_rows(run: Any) -> None:
+    """Print how many rows of a run were rejected, and how many cells begin with a quote."""
+    if run.rejects is not None:
+        typer.echo(f"{run.rejected:,} rows rejected: {run.rejects}")
+    if run.guarded:
+        typer.echo(guarded(run.guarded))
 
 
 def guarded(cells: int) -> str:
@@ -304,11 +307,3 @@ def guarded(cells: int) -> str:
     """
     noun, verb, left = ("cell", "begins", "it as it is") if cells == 1 else ("cells", "begin", "them as they are")
     return f"{cells:,} {noun} that a spreadsheet would run {verb} with a quote ('); --no-guard leaves {left}"
-
-
-def load_plugins(paths: list[str] | None) -> None:
-    """Load the files that ``--plugin`` names."""
-    from fastmetrics.declaration.plugins import load_plugin
-
-    for path in paths or ():
-        load_plugin(path)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import typer
+from typing import Any
 
-from fastmetrics.commands.options.option_syntax import split
-from fastmetrics.commands.options.shared_options import AsJson, Bins, OnlyMetrics, Plugins, Scores, load_plugins
+from fastmetrics.commands.options.option_groups import Arguments
+from fastmetrics.commands.options.shared_options import AsJson, Bins, OnlyMetrics, Plugins, Scores
 
 
 def histograms(
@@ -15,10 +15,9 @@ def histograms(
     bins: Bins = 20,
     plugin: Plugins = None,
     as_json: AsJson = False,
-) -> None:
+    arguments: Arguments,
+) -> Any:
     """Show histograms of the scores."""
     from fastmetrics.results.summary.histograms import histograms
 
-    load_plugins(plugin)
-    bars = histograms(scores, metrics=split(metrics) or None, bins=bins)
-    typer.echo(bars.to_json() if as_json else str(bars))
+    return arguments.call(histograms)

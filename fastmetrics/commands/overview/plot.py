@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from fastmetrics.commands.options.option_syntax import name_list
+from fastmetrics.commands.options.option_groups import Arguments
 from fastmetrics.commands.options.shared_options import (
     Bins,
     By,
@@ -19,7 +19,6 @@ from fastmetrics.commands.options.shared_options import (
     ProjectionMethod,
     Threads,
     VectorColumn,
-    load_plugins,
 )
 
 
@@ -57,6 +56,7 @@ def plot(
     overwrite: Overwrite = False,
     threads: Threads = None,
     plugin: Plugins = None,
+    arguments: Arguments,
 ) -> None:
     """Draw results as SVG or PNG.
 
@@ -66,35 +66,33 @@ def plot(
     from fastmetrics.reporting.charts.plot import draw_into, picture_place
     from fastmetrics.vectors.embedding.embedding_models import check_name
 
-    load_plugins(plugin)
     if embedder is not None:
         check_name(embedder)
-    options: dict[str, Any] = {"threads": cores(threads)}
     place = picture_place(output, inputs, overwrite)
-    chosen, cut = name_list(metrics, "--metrics"), name_list(by, "--by")
+    arguments["threads"] = cores(threads)
     colors = None
-    if kind is Kind.comparison:
+    if kind == Kind.comparison:
         from fastmetrics.results.compare.compare import compare
 
-        result: Any = compare(inputs, metrics=chosen, by=cut, **options)
-    elif kind is Kind.cache:
+        result = arguments.call(compare, runs=inputs)
+    elif kind == Kind.cache:
         from fastmetrics.usage.cache_hit_rate import cache_hit_rate
 
-        result = cache_hit_rate(inputs, embedder=embedder, **options)
+        result = arguments.call(cache_hit_rate, log=inputs)
     else:
         [path] = _single(inputs, kind)
-        if kind is Kind.histograms:
+        if kind == Kind.histograms:
             from fastmetrics.results.summary.histograms import histograms
 
-            result = histograms(path, metrics=chosen, bins=bins)
-        elif kind is Kind.means:
+            result = arguments.call(histograms, scores=path)
+        elif kind == Kind.means:
             from fastmetrics.results.summary.summarize_by import summarize_by
 
-            result = summarize_by(path, by=cut, metrics=chosen, **options)
-        elif kind is Kind.trend:
+            result = arguments.call(summarize_by, scores=path)
+        elif kind == Kind.trend:
             from fastmetrics.results.summary.trend import trend
 
-            result = trend(path, _single(chosen, kind)[0], **options)
+            result = arguments.call(trend, folder=path, metric=_single(metrics or [], kind)[0])
         else:
             from fastmetrics.tables import open_source
             from fastmetrics.tables.whole_table import whole_table
@@ -102,15 +100,15 @@ def plot(
 
             if color is not None:
                 colors = whole_table(open_source(path), {color: "any"})[color].to_pylist()
-            result = project(path, method=method, dims=dims, column=column, **options)
+            result = arguments.call(project, vectors=path)
     draw_into(place, result, colors)
-    typer.echo(f"{kind.value}: {output}")
+    typer.echo(f"{kind}: {output}")
 
 
 def _single(values: list[str], kind: Kind) -> list[str]:
     from fastmetrics.errors import OptionError
 
     if len(values) != 1:
-        what = "one metric, by --metrics" if kind is Kind.trend and not values else "one of them"
-        raise OptionError(f"plot {kind.value}: expected {what}, got {len(values)}")
+        what = "one metric, by --metrics" if kind == Kind.trend and not values else "one of them"
+        raise OptionError(f"plot {kind}: expected {what}, got {len(values)}")
     return values

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import typer
+from typing import Any
 
-from fastmetrics.commands.options.shared_options import AsJson, Plugins, Runs, load_plugins
+from fastmetrics.commands.options.option_groups import Arguments
+from fastmetrics.commands.options.shared_options import AsJson, Plugins, Runs
 
 
-def primary_table(runs: Runs, *, plugin: Plugins = None, as_json: AsJson = False) -> None:
+def primary_table(runs: Runs, *, plugin: Plugins = None, as_json: AsJson = False, arguments: Arguments) -> Any:
     """Show the primary figures of each run.
 
     They are N, Faithfulness, Overlap, F1, Tokens, Latency, Abstain Rate and Avg EM.
     """
     from fastmetrics.results.summary.primary_table import primary_table
 
-    load_plugins(plugin)
-    table = primary_table(runs)
-    typer.echo(table.to_json() if as_json else str(table))
+    return arguments.call(primary_table)

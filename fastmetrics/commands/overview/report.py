@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from fastmetrics.commands.options.option_syntax import name_list
+from fastmetrics.commands.options.option_groups import Arguments
 from fastmetrics.commands.options.shared_options import (
     AllowDifferences,
     By,
@@ -15,7 +15,6 @@ from fastmetrics.commands.options.shared_options import (
     Plugins,
     Seed,
     Threads,
-    load_plugins,
 )
 
 
@@ -74,32 +73,12 @@ def report(
     seed: Seed = 0,
     threads: Threads = None,
     plugin: Plugins = None,
+    arguments: Arguments,
 ) -> None:
     """Write a page of charts and rows.
 
     It shows means, distributions, a comparison, and the rows behind them.
     """
-    from fastmetrics.reporting.report import report as make
+    from fastmetrics.reporting.report import report
 
-    load_plugins(plugin)
-    page = make(
-        scores,
-        output,
-        texts=texts,
-        baseline=baseline,
-        baseline_texts=baseline_texts,
-        judged=judged,
-        usage=usage,
-        vectors=vectors,
-        vectors_column=vectors_column,
-        rows=rows.value,
-        runs=runs,
-        by=name_list(by, "--by"),
-        title=title,
-        language=language.value,
-        allow_differences=allow_differences,
-        overwrite=overwrite,
-        seed=seed,
-        threads=threads,
-    )
-    typer.echo(str(page))
+    typer.echo(str(arguments.call(report)))

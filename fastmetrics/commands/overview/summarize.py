@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from fastmetrics.commands.options.shared_options import AsJson, Plugins, load_plugins
-from fastmetrics.commands.program.terminal import print_lines, print_pieces
+from fastmetrics.commands.options.option_groups import Arguments
+from fastmetrics.commands.options.shared_options import AsJson, Plugins
 
 
 def summarize(
@@ -15,13 +15,12 @@ def summarize(
     *,
     plugin: Plugins = None,
     as_json: AsJson = False,
-) -> None:
+    arguments: Arguments,
+) -> Any:
     """Summarise score files: means and extremes.
 
     The table gives mean, standard deviation and extremes, and counts the rows without a score by reason.
     """
-    from fastmetrics.results.summary.summary import summarize as summarize_table
+    from fastmetrics.results.summary.summary import summarize
 
-    load_plugins(plugin)
-    summary = summarize_table(scores)
-    print_pieces(summary.json_pieces()) if as_json else print_lines(summary.lines())
+    return arguments.call(summarize)

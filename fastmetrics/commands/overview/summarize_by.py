@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from fastmetrics.commands.options.option_syntax import name_list, split
+from typing import Any
+
+from fastmetrics.commands.options.option_groups import Arguments
 from fastmetrics.commands.options.shared_options import (
     AsJson,
     Bootstrap,
@@ -16,9 +18,7 @@ from fastmetrics.commands.options.shared_options import (
     Scores,
     Seed,
     Threads,
-    load_plugins,
 )
-from fastmetrics.commands.program.terminal import print_lines, print_pieces
 
 
 def summarize_by(
@@ -34,20 +34,9 @@ def summarize_by(
     threads: Threads = None,
     plugin: Plugins = None,
     as_json: AsJson = False,
-) -> None:
+    arguments: Arguments,
+) -> Any:
     """Show means with intervals, also of segments."""
     from fastmetrics.results.summary.summarize_by import summarize_by
 
-    load_plugins(plugin)
-    summary = summarize_by(
-        scores,
-        by=name_list(by, "--by"),
-        metrics=split(metrics) or None,
-        cluster=cluster,
-        confidence=confidence,
-        interval=interval.value,
-        bootstrap=bootstrap,
-        seed=seed,
-        threads=threads,
-    )
-    print_pieces(summary.json_pieces()) if as_json else print_lines(summary.lines())
+    return arguments.call(summarize_by)

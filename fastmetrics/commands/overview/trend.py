@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from fastmetrics.commands.options.option_groups import Arguments
 from fastmetrics.commands.options.shared_options import (
     AsJson,
     Bootstrap,
@@ -16,7 +17,6 @@ from fastmetrics.commands.options.shared_options import (
     Plugins,
     Seed,
     Threads,
-    load_plugins,
 )
 
 
@@ -31,21 +31,12 @@ def trend(
     threads: Threads = None,
     plugin: Plugins = None,
     as_json: AsJson = False,
-) -> None:
+    arguments: Arguments,
+) -> Any:
     """Show the mean of a metric in each run of a folder.
 
     The runs come first to last, each mean with its interval.
     """
-    from fastmetrics.results.summary.trend import trend as over_runs
+    from fastmetrics.results.summary.trend import trend
 
-    load_plugins(plugin)
-    points = over_runs(
-        folder,
-        metric,
-        confidence=confidence,
-        interval=interval.value,
-        bootstrap=bootstrap,
-        seed=seed,
-        threads=threads,
-    )
-    typer.echo(points.to_json() if as_json else str(points))
+    return arguments.call(trend)

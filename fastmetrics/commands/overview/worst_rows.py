@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from fastmetrics.commands.options.option_syntax import name_list, pairs
+from fastmetrics.commands.options.option_groups import Arguments
 from fastmetrics.commands.options.shared_options import (
     AllowDifferences,
     Better,
@@ -20,7 +20,6 @@ from fastmetrics.commands.options.shared_options import (
     Scores,
     System,
     guarded,
-    load_plugins,
 )
 
 _WIDTH = 80
@@ -56,6 +55,7 @@ def worst_rows(
     overwrite: Overwrite = False,
     guard: Guard = True,
     plugin: Plugins = None,
+    arguments: Arguments,
 ) -> None:
     """Show the rows with the worst or best scores.
 
@@ -64,24 +64,9 @@ def worst_rows(
     from fastmetrics.results.rows.worst_rows import worst_rows
     from fastmetrics.tables.output.write_table import table_place, write_whole
 
-    load_plugins(plugin)
     earlier = [] if system is not None else [baseline]
     place = None if output is None else table_place(output, [scores, answers, *earlier], overwrite=overwrite)
-    rows = worst_rows(
-        scores,
-        metric,
-        n=n,
-        answers=answers,
-        baseline=baseline,
-        best=best,
-        on=on,
-        by=name_list(by, "--by") or None,
-        segment=segment,
-        system=system,
-        other=other,
-        better=pairs(better, "--better", "NAME=lower or NAME=higher"),
-        allow_differences=allow_differences,
-    )
+    rows = arguments.call(worst_rows)
     if place is None:
         typer.echo("\n\n".join(_printed(row, metric) for row in rows.to_pylist()) or "no row has a score")
         return

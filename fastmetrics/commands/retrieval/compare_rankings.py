@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from fastmetrics.commands.options.option_syntax import split
+from fastmetrics.commands.options.option_groups import Arguments
 from fastmetrics.commands.options.shared_options import BaselineName, NoRelevant, PairedTests, Printing, Testing
 from fastmetrics.commands.retrieval.ranking_options import (
     MISSING,
@@ -34,30 +34,13 @@ def compare_rankings(
     duplicates: DuplicateDocuments = Duplicates.error,
     depth: Depth = None,
     printing: Printing,
-) -> None:
+    arguments: Arguments,
+) -> Any:
     """Compare retrieval runs query by query.
 
     Print differences, intervals and p values of each measure.
     """
     from fastmetrics.results.compare.compare_rankings import compare_rankings
-    from fastmetrics.retrieval.rank import MEASURES
 
-    printing.check()
     *ranked, qrels = runs
-    comparison = compare_rankings(
-        ranked,
-        qrels,
-        split(measures) or MEASURES,
-        baseline=baseline,
-        tests=split(tests) or "fisher",
-        **testing.values(),
-        relevance_level=relevance_level,
-        missing=missing.value,
-        no_relevant=no_relevant.value,
-        duplicates=duplicates.value,
-        depth=depth,
-    )
-    if printing.as_markdown or printing.as_latex:
-        typer.echo(comparison.to_markdown() if printing.as_markdown else comparison.to_latex(), nl=False)
-    else:
-        typer.echo(comparison.to_json() if printing.as_json else str(comparison))
+    return arguments.call(compare_rankings, runs=ranked, qrels=qrels)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from fastmetrics.commands.options.option_syntax import split
+from fastmetrics.commands.options.option_groups import Arguments
 from fastmetrics.commands.options.shared_options import AsJson, Guard, NoRelevant, Overwrite, Threads
 from fastmetrics.commands.retrieval.ranking_options import (
     MISSING,
@@ -40,27 +40,13 @@ def rank(
     overwrite: Overwrite = False,
     guard: Guard = True,
     as_json: AsJson = False,
-) -> None:
+    arguments: Arguments,
+) -> Any:
     """Evaluate retrieval runs like trec_eval.
 
     Print means, and write the values of each query.
     """
-    from fastmetrics.retrieval.rank import MEASURES
-    from fastmetrics.retrieval.rank import rank as rank_against
+    from fastmetrics.retrieval.rank import rank
 
     *ranked, qrels = runs
-    result = rank_against(
-        ranked,
-        qrels,
-        split(measures) or MEASURES,
-        output=output,
-        overwrite=overwrite,
-        guard=guard,
-        relevance_level=relevance_level,
-        missing=missing.value if missing else None,
-        no_relevant=no_relevant.value,
-        duplicates=duplicates.value,
-        depth=depth,
-        threads=threads,
-    )
-    typer.echo(result.to_json() if as_json else str(result))
+    return arguments.call(rank, runs=ranked, qrels=qrels)

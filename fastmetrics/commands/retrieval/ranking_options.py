@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from fastmetrics.commands.options.option_syntax import FromText, split
 from fastmetrics.commands.options.shared_options import NO_RELEVANT, NoRelevant
 
 
@@ -29,7 +30,9 @@ MISSING = (
     "by trec_eval -c; the default for several)."
 )
 Measures = Annotated[
-    list[str] | None, typer.Option("--measures", "-m", help="Measures: ndcg@10,mrr,RBP(p=0.8).", metavar="MEASURE")
+    list[str] | None,
+    typer.Option("--measures", "-m", help="Measures: ndcg@10,mrr,RBP(p=0.8).", metavar="MEASURE"),
+    FromText(split),
 ]
 RelevanceLevel = Annotated[
     float, typer.Option("--relevance-level", "-l", help="The lowest grade that counts as relevant.")

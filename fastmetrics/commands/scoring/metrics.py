@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fastmetrics.commands.options.shared_options import Plugins, load_plugins
+from fastmetrics.commands.options.shared_options import Plugins
 
 if TYPE_CHECKING:
     from fastmetrics.declaration.metric import Metric
@@ -23,7 +23,6 @@ def metrics(
     from fastmetrics.metrics import REGISTRY
     from fastmetrics.plan.plan import parse
 
-    load_plugins(plugin)
     if rank:
         _list_measures()
     elif name is not None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from fastmetrics.commands.options.shared_options import THREADS, AsJson, Format, Plugins, Scoring, Table, load_plugins
+from fastmetrics.commands.options.option_groups import Arguments
+from fastmetrics.commands.options.shared_options import THREADS, AsJson, Format, Plugins, Scoring, Table
 
 
 def profile(
@@ -17,13 +18,12 @@ def profile(
     threads: Annotated[int, typer.Option(help=THREADS)] = 1,
     plugin: Plugins = None,
     as_json: AsJson = False,
-) -> None:
+    arguments: Arguments,
+) -> Any:
     """Score a table and print the speed of each stage.
 
     Score after a warm-up, discard the scores, and print rows/s, MB/s and the time share of each stage.
     """
-    from fastmetrics.scoring.profile import profile as profile_table
+    from fastmetrics.scoring.profile import profile
 
-    load_plugins(plugin)
-    times = profile_table(table, **scoring.values(), format=format, threads=threads)
-    typer.echo(times.to_json() if as_json else str(times))
+    return arguments.call(profile)

@@ -5,12 +5,11 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fastmetrics.commands.options.option_groups import OptionsOf
-from fastmetrics.commands.options.option_syntax import name_list
+from fastmetrics.commands.options.option_groups import Arguments, OptionsOf
 from fastmetrics.commands.options.shared_options import (
     Cache,
     EmbedderName,
@@ -26,10 +25,9 @@ from fastmetrics.commands.options.shared_options import (
     Table,
     Threads,
     Times,
-    guarded,
-    load_plugins,
+    print_bad_rows,
 )
-from fastmetrics.engines.run_settings import FileSettings, RayCluster
+from fastmetrics.engines.run_settings import RayCluster
 from fastmetrics.errors import OptionError
 
 if TYPE_CHECKING:
@@ -52,48 +50,29 @@ def score(
     engine: Annotated[
         str, typer.Option(help="local (threads of this process) or ray (processes of a Ray cluster).")
     ] = "local",
-    cluster: Annotated[dict[str, Any], OptionsOf(RayCluster)],
+    cluster: Annotated[RayCluster, OptionsOf(RayCluster)],
     resume: Resume = False,
     overwrite: Overwrite = False,
     name: RunName = None,
     times: Times = False,
     plugin: Plugins = None,
     quiet: Quiet = False,
+    arguments: Arguments,
 ) -> None:
     """Score every row of a table, and print a summary."""
-    from fastmetrics.scoring.score import score as score_table
+    from fastmetrics.scoring.score import score
 
-    load_plugins(plugin)
-    if engine == "local" and any(value is not None for value in cluster.values()):
+    if engine == "local" and cluster != RayCluster():
         raise OptionError("--workers and --address are of the engine ray; the local one has --threads")
     with _bar(quiet) as progress:
-        scored = score_table(
-            table,
-            **scoring.values(),
-            output=output,
-            embedder=embedder,
-            cache=cache,
-            keep=name_list(keep, "--keep"),
-            keep_counts=keep_counts,
-            files=FileSettings(**files),
-            threads=threads,
-            engine=RayCluster(**cluster) if engine == "ray" else engine,
-            resume=resume,
-            overwrite=overwrite,
-            progress=progress,
-            name=name,
-            times=times,
-        )
+        scored = arguments.call(score, engine=cluster if engine == "ray" else engine, progress=progress)
     if quiet:
         return
     typer.echo(str(scored.summary))
     run = scored.run
     resumed = f" ({run.resumed_rows:,} of them earlier)" if run.resumed_rows else ""
     typer.echo(f"\n{run.rows:,} rows{resumed} scored in {run.seconds['total']:.1f} s: {run.output}")
-    if run.rejects is not None:
-        typer.echo(f"{run.rejected:,} rows rejected: {run.rejects}")
-    if run.guarded:
-        typer.echo(guarded(run.guarded))
+    print_bad_rows(run)
 
 
 @contextmanager

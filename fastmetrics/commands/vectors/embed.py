@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from fastmetrics.commands.options.option_syntax import name_list, pairs
+from fastmetrics.commands.options.option_groups import Arguments
+from fastmetrics.commands.options.option_syntax import FromText, names
 from fastmetrics.commands.options.shared_options import (
     Cache,
     ColumnNames,
@@ -17,9 +18,8 @@ from fastmetrics.commands.options.shared_options import (
     Overwrite,
     Resume,
     Table,
-    guarded,
+    print_bad_rows,
 )
-from fastmetrics.engines.run_settings import FileSettings
 
 
 def embed(
@@ -29,6 +29,7 @@ def embed(
     of: Annotated[
         list[str] | None,
         typer.Option(help="Columns of text. Default: those of question, answer and reference that exist."),
+        FromText(names),
     ] = None,
     embedder: EmbedderName = "wordllama",
     cache: Cache = None,
@@ -37,31 +38,19 @@ def embed(
     files: Files,
     resume: Resume = False,
     overwrite: Overwrite = False,
+    arguments: Arguments,
 ) -> None:
     """Embed columns of text once.
 
     Metrics, topics and caches read the embeddings.
     """
-    from fastmetrics.derive.embed import embed as embed_table
+    from fastmetrics.derive.embed import embed
     from fastmetrics.vectors.embedding.embedder import Embedder
 
-    done = embed_table(
-        table,
-        Embedder(embedder or "wordllama", cache=cache),
-        name_list(of, "--of"),
-        output=output,
-        columns=pairs(columns),
-        keep=None if keep is None else name_list(keep, "--keep"),
-        files=FileSettings(**files),
-        resume=resume,
-        overwrite=overwrite,
-    )
+    done = arguments.call(embed, embedder=Embedder(embedder or "wordllama", cache=cache))
     run = done.run
     counts = ", ".join(f"{count:,} in {name}" for name, count in done.embedded.items())
     typer.echo(f"{run.rows:,} rows embedded in {run.seconds['total']:.1f} s: {run.output}\n{counts}")
     for note in run.notes:
         typer.echo(note)
-    if run.rejects is not None:
-        typer.echo(f"{run.rejected:,} rows rejected: {run.rejects}")
-    if run.guarded:
-        typer.echo(guarded(run.guarded))
+    print_bad_rows(run)

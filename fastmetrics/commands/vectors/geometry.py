@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from fastmetrics.commands.options.option_groups import Arguments
 from fastmetrics.commands.options.shared_options import AsJson, Seed, Threads, VectorColumn, VectorFiles
 
 
@@ -25,14 +26,12 @@ def geometry(
     seed: Seed = 0,
     threads: Threads = None,
     as_json: AsJson = False,
-) -> None:
+    arguments: Arguments,
+) -> Any:
     """Measure spread and distances of embeddings.
 
     Distances are those to the nearest neighbour and between pairs.
     """
-    from fastmetrics.vectors.geometry import geometry as measure
+    from fastmetrics.vectors.geometry import geometry
 
-    options: dict[str, Any] = {"metric": metric, "k": k, "column": column, "sample": sample, "seed": seed}
-    options |= {"pair_sample": pair_sample, "exact_work": exact_work}
-    result = measure(vectors, **options, threads=threads)
-    typer.echo(result.to_json() if as_json else str(result))
+    return arguments.call(geometry)

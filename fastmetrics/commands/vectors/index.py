@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
+from fastmetrics.commands.options.option_groups import Arguments
 from fastmetrics.commands.options.shared_options import Threads, VectorColumn, VectorFiles
 
 
@@ -20,6 +21,7 @@ def index(
     ] = None,
     column: VectorColumn = None,
     threads: Threads = None,
+    arguments: Arguments,
 ) -> None:
     """Build an index of vectors for searching."""
     from fastmetrics.tables.remote.small_files import local_path
@@ -27,7 +29,6 @@ def index(
     from fastmetrics.vectors.search.search_files import build_index
 
     check_absent(local_path(output, "output"))
-    options: dict[str, Any] = {"metric": metric, "method": method, "column": column}
-    built = build_index(vectors, **options, threads=threads)
+    built = arguments.call(build_index)
     built.save(output)
     typer.echo(f"{built.rows:,} rows indexed ({built.method}, {built.metric}): {output}")

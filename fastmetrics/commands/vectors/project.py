@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from fastmetrics.commands.options.option_groups import Arguments
 from fastmetrics.commands.options.shared_options import (
     AsJson,
     Dims,
@@ -32,15 +33,16 @@ def project(
     threads: Threads = None,
     overwrite: Overwrite = False,
     as_json: AsJson = False,
-) -> None:
+    arguments: Arguments,
+) -> Any:
     """Place vectors in two or three dimensions for a plot.
 
     By PCA, PaCMAP or UMAP.
     """
     from fastmetrics.tables.output.write_table import table_place, write_whole
-    from fastmetrics.vectors.projection.project import project as place
+    from fastmetrics.vectors.projection.project import project
 
     target = table_place(output, vectors, overwrite=overwrite)
-    projection = place(vectors, method=method, dims=dims, sample=sample, seed=seed, column=column, threads=threads)
+    projection = arguments.call(project)
     write_whole(projection.to_arrow(), target, projection.to_dict(), {"id", "sampled"})
-    typer.echo(projection.to_json() if as_json else str(projection))
+    return projection

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from fastmetrics.commands.options.option_groups import Arguments
 from fastmetrics.commands.options.shared_options import (
     Guard,
     Output,
@@ -32,6 +33,7 @@ def search(
     threads: Threads = None,
     overwrite: Overwrite = False,
     guard: Guard = True,
+    arguments: Arguments,
 ) -> None:
     """Find the nearest rows of an index for every query.
 
@@ -44,7 +46,7 @@ def search(
 
     place = table_place(output, [index, queries], overwrite=overwrite)
     vectors = Index.load(local_path(index, "index"), threads=threads)
-    run = search_run(vectors, queries, k=k, column=column, recall=recall, threads=threads)
+    run = arguments.call(search_run, index=vectors)
     quoted = write_whole(run.table, place, run.settings, set(run.table.column_names), guard=guard)
     measured = f"recall@{k} {run.recall:.4f} on {run.recall_sample:,} queries"
     typer.echo(f"{run.table.num_rows:,} queries ({run.method}, {run.metric}; {measured}): {output}")

@@ -180,17 +180,6 @@ class Comparison(Shown, Sequence[Compared]):
         columns["better"] = pa.array([self.better[name] for name in better[1]], pa.string()).take(pa.array(better[0]))
         return pa.table(columns)
 
-    def to_markdown(self) -> str:
-        """The tables in GitHub's Markdown, and the notes as a list."""
-        return "".join(f"{line}\n" for line in self.markdown_lines())
-
-    def markdown_lines(self) -> Iterator[str]:
-        """The tables in GitHub's Markdown and the notes, line by line."""
-        for grid in self.grids():
-            yield from grid.markdown_lines()
-            yield ""
-        yield from (f"- {note}" for note in self.notes)
-
     def to_latex(self) -> str:
         """A table of means by system and metric, with superscript letters of significantly worse systems.
 

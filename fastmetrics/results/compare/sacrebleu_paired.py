@@ -74,10 +74,6 @@ class SacrebleuPaired(Shown):
         ]
         return {"test": self.test, "baseline": self.systems[0], "metrics": tables, "notes": list(self.notes)}
 
-    def to_markdown(self) -> str:
-        """The table in GitHub's Markdown, and the signatures as a list."""
-        return "\n\n".join([self.grids()[0].markdown(), "\n".join(f"- {note}" for note in self.remarks())]) + "\n"
-
     def grids(self) -> list[Grid]:
         """One row per system: score, p, and mean ± half-width of the interval."""
         rows = []

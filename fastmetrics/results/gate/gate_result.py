@@ -279,10 +279,6 @@ class Gate(Shown, Sequence[CheckedRule]):
         notes = list(self.remarks()[1:])
         return {**result, **settings, "checks": Mapped(CheckedRule.to_dict, self.checks), "notes": notes}
 
-    def to_markdown(self) -> str:
-        """The verdict, the table and the notes, for a comment on a pull request."""
-        return "".join(f"{line}\n" for line in self.markdown_lines())
-
     def markdown_lines(self) -> Iterator[str]:
         """The verdict, the table and the notes in GitHub's Markdown, line by line."""
         yield f"### {'✅' if self.passed else '❌'} {self.scores} {self.verdict}"

@@ -1,0 +1,48 @@
+"""How the result of a command is printed: as a table, or in the form that one of the options names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import typer
+
+from fastmetrics.commands.program.terminal import print_lines, print_pieces
+from fastmetrics.errors import OptionError
+
+FORMS = ("as_json", "as_markdown", "as_latex")
+"""The parameters of commands that choose a form: ``--json``, ``--markdown``, ``--latex``."""
+
+
+@dataclass(frozen=True)
+class ResultOfCheck:
+    """A result that the command prints, to exit with code 1 if it is not ``passed``."""
+
+    result: Any
+    passed: bool
+
+
+def check_one_form(forms: Sequence[str], values: Mapping[str, Any]) -> None:
+    """Raise ``OptionError`` if the values choose several of a command's forms."""
+    if sum(bool(values[form]) for form in forms) > 1:
+        *others, last = (form.replace("as_", "--") for form in forms)
+        raise OptionError(f"choose one of {', '.join(others)} and {last}")
+
+
+def print_result(result: Any, chosen: Mapping[str, bool]) -> None:
+    """Print a result in the chosen form, or as a table; nothing for None."""
+    if result is None:
+        return
+    if isinstance(result, ResultOfCheck):
+        print_result(result.result, chosen)
+        if not result.passed:
+            raise typer.Exit(1)
+    elif chosen.get("as_json"):
+        print_pieces(result.json_pieces())
+    elif chosen.get("as_latex"):
+        typer.echo(result.to_latex(), nl=False)
+    elif chosen.get("as_markdown"):
+        print_lines(result.markdown_lines())
+    else:
+        print_lines(result.lines())
