@@ -18,6 +18,7 @@ HOMES = {
     "rouge": "scoring.rouge_function",
     "score": "scoring.score",
     "profile": "scoring.profile",
+    "with_scores": "scoring.frames.with_scores",
     "FileSettings": "engines.run_settings",
     "RayCluster": "engines.run_settings",
     "anchors": "scoring.verdict_reasons",
@@ -87,6 +88,9 @@ HOMES = {
 }
 """The module of each public function that is not a metric; metrics are found in the registry."""
 
+MODULES = ("pandas", "polars", "duckdb", "datasets")
+"""The public modules for other tools, named after them; a star import leaves them out, as it would hide the tools."""
+
 EXCEPTIONS = (
     "FastmetricsError",
     "InputError",
@@ -109,6 +113,8 @@ def __getattr__(name: str) -> Any:
         return getattr(importlib.import_module(f"fastmetrics.{HOMES[name]}"), name)
     if name in EXCEPTIONS:
         return getattr(importlib.import_module("fastmetrics.errors"), name)
+    if name in MODULES:
+        return importlib.import_module(f"fastmetrics.scoring.frames.{name}")
     if name == "__all__":
         return public_names()
     if name.startswith("_") or _is_package(name):

@@ -69,6 +69,11 @@ from fastmetrics.results.summary.summary import summarize as summarize
 from fastmetrics.results.summary.trend import trend as trend
 from fastmetrics.retrieval.rank import rank as rank
 from fastmetrics.scoring.assert_scores import assert_scores as assert_scores
+from fastmetrics.scoring.frames import datasets as datasets
+from fastmetrics.scoring.frames import duckdb as duckdb
+from fastmetrics.scoring.frames import pandas as pandas
+from fastmetrics.scoring.frames import polars as polars
+from fastmetrics.scoring.frames.with_scores import with_scores as with_scores
 from fastmetrics.scoring.profile import profile as profile
 from fastmetrics.scoring.rouge_function import rouge as rouge
 from fastmetrics.scoring.score import score as score
@@ -263,6 +268,7 @@ __all__ = [
     "verdict",
     "verdicts",
     "vocabulary_score",
+    "with_scores",
     "worst_rows",
     "writing_completeness",
     "wrong_on_answerable",
@@ -271,6 +277,7 @@ __all__ = [
 __version__: str
 HOMES: dict[str, str]
 EXCEPTIONS: tuple[str, ...]
+MODULES: tuple[str, ...]
 
 def public_names() -> list[str]: ...
 

@@ -26,6 +26,7 @@ NAMES = '''
 __version__: str
 HOMES: dict[str, str]
 EXCEPTIONS: tuple[str, ...]
+MODULES: tuple[str, ...]
 
 def public_names() -> list[str]: ...
 
@@ -38,6 +39,7 @@ def stub() -> str:
     """The text of ``fastmetrics/__init__.pyi``."""
     metrics = [REGISTRY[name] for name in functions()]
     imports = [f"from fastmetrics.{home} import {name} as {name}" for name, home in fm.HOMES.items()]
+    imports += [f"from fastmetrics.scoring.frames import {name} as {name}" for name in fm.MODULES]
     imports += [f"from fastmetrics.errors import {name} as {name}" for name in fm.EXCEPTIONS]
     finishes = [_one(metric.corpus.finish) for metric in metrics if metric.corpus is not None]
     imports += [f"from {_home(finish)} import {_returned(finish)}" for finish in finishes]

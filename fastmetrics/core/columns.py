@@ -141,6 +141,8 @@ def codes_of(values: Any, name: str = "column") -> Ints:
 def _from_numpy(values: npt.NDArray[Any], name: str) -> Any:
     if values.ndim in (2, 3):
         items = _from_numpy(np.ascontiguousarray(values).reshape(-1, *values.shape[2:]), name)
+        if values.shape[1] == 0:  # Arrow has no lists of the fixed size 0
+            return pa.array([[]] * len(values), pa.list_(pa.array(items).type))
         return pa.FixedSizeListArray.from_arrays(pa.array(items), values.shape[1])
     if values.ndim != 1:
         raise ColumnError(f"column {name!r}: expected one dimension, got {values.ndim}")

@@ -16,6 +16,7 @@ from typing import Any
 import pyarrow as pa
 
 from fastmetrics.core.arrow_checks import check_table
+from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.core.columns import as_arrow
 from fastmetrics.core.plain_layouts import plain_table
 from fastmetrics.errors import ColumnError
@@ -42,7 +43,8 @@ def open_frame(table: Any) -> Frame:
     """Open a table of any kind; no column is converted yet.
 
     Supported are Arrow tables, record batches and readers, lists and iterators of tables and batches, pandas and Polars
-    frames, lazy frames, dicts of columns, lists and iterators of dicts, and any object that exports an Arrow stream.
+    frames, lazy frames, DuckDB relations, Hugging Face datasets, dicts of columns, lists and iterators of dicts, and
+    any object that exports an Arrow stream.
     Raises ``ColumnError`` for anything else.
 
     >>> frame = open_frame({"answer": ["a"], "meta": [object()]})
@@ -56,6 +58,7 @@ def open_frame(table: Any) -> Frame:
     if isinstance(table, pa.RecordBatchReader):
         return _of_pieces(table.schema, itertools.chain([table.schema.empty_table()], table))
     if isinstance(table, Mapping):
+        _check_split(table)
         return _of_columns(table, lambda _, key: table[key])
     if isinstance(table, list | tuple | Iterator):
         return _of_items(table)
@@ -63,6 +66,10 @@ def open_frame(table: Any) -> Frame:
         return _of_lazy(table)
     if hasattr(table, "iloc") and hasattr(table, "columns"):
         return _of_columns(table.columns, lambda place, _: table.iloc[:, place], table.index)
+    if is_relation(table):
+        return _of_relation(table)
+    if is_dataset(table):
+        return _of_dataset(table)
     if hasattr(table, "get_column"):
         return _of_columns(table.columns, lambda _, name: table.get_column(name))
     kind = f"expected a table, got a value of type {type(table).__name__}"
@@ -140,6 +147,50 @@ def _of_lazy(table: Any) -> Frame:
         return open_frame(frame).pieces(columns)
 
     return Frame(table.collect_schema().names(), pieces)
+
+
+def is_relation(table: Any) -> bool:
+    """Whether this is a relation of DuckDB: a query that has not been run."""
+    return type(table).__name__ == "DuckDBPyRelation"
+
+
+def _of_relation(relation: Any) -> Frame:
+    """A table from a relation of DuckDB, which computes only the requested columns, in the order of its rows."""
+
+    def pieces(columns: Sequence[str]) -> Iterable[pa.Table]:
+        # a projection without columns would have no rows
+        quoted = ['"' + name.replace('"', '""') + '"' for name in columns] or ["1"]
+        reader = relation.project(", ".join(quoted)).to_arrow_reader(SIZES.read_batch_rows)
+        tables = (pa.Table.from_batches([batch]) for batch in reader)
+        return _of_pieces(reader.schema, itertools.chain([reader.schema.empty_table()], tables)).pieces(columns)
+
+    return Frame(relation.columns, pieces)
+
+
+def is_dataset(table: Any) -> bool:
+    """Whether this is a Hugging Face dataset, read from disk or streamed."""
+    return type(table).__module__.startswith("datasets.") and hasattr(table, "select_columns")
+
+
+def _of_dataset(dataset: Any) -> Frame:
+    """A table from a Hugging Face dataset, whose selection and order of rows it keeps."""
+    if dataset.features is None:
+        raise ColumnError("the streamed dataset does not know its columns: call its cast() with features, or load it")
+
+    def pieces(columns: Sequence[str]) -> Iterable[pa.Table]:
+        arrow = dataset.select_columns(list(columns)).with_format("arrow")
+        schema = arrow.features.arrow_schema
+        tables = arrow.iter(SIZES.read_batch_rows)
+        return _of_pieces(schema, itertools.chain([schema.empty_table()], tables)).pieces(columns)
+
+    return Frame(list(dataset.features), pieces)
+
+
+def _check_split(table: Mapping[Any, Any]) -> None:
+    """Raise ``ColumnError`` for a dictionary of datasets, each of which is a table."""
+    if any(is_dataset(split) for split in table.values()):
+        splits = ", ".join(map(repr, table))
+        raise ColumnError(f"expected one dataset, got a dictionary of {splits}; choose one, as in datasets['test']")
 
 
 def _once(names: Iterable[str], columns: Sequence[str]) -> None:

@@ -44,23 +44,35 @@ def _called_with_columns(metric: Metric) -> Callable[..., Any]:
 
     @functools.wraps(metric.function)
     def call(*columns: Any, threads: int | None = None, **keywords: Any) -> Any:
-        present = dict(zip(metric.needs, columns, strict=False))
-        if len(columns) > len(metric.needs):
-            raise TypeError(
-                f"{metric.name}() takes {len(metric.needs)} columns ({', '.join(metric.needs)}), got {len(columns)}"
-            )
-        options: dict[str, Any] = {}
-        for option, value in keywords.items():
-            (present if option in metric.needs and option not in present else options)[option] = value
-        lacking = [column for column in metric.required if present.get(column) is None]
-        if lacking:
-            raise TypeError(f"{metric.name}() needs the columns {', '.join(lacking)}")
-        if not metric.fits([column for column, values in present.items() if values is not None]):
-            raise TypeError(f"{metric.name}() needs the columns {metric.rows.either}")
+        present, options = columns_and_options(metric, columns, keywords)
         return (score_columns if metric.corpus is None else count_columns)(metric, present, options, threads)
 
     call.__signature__ = _signature(metric)  # type: ignore[attr-defined]
     return call
+
+
+def columns_and_options(
+    metric: Metric, columns: Sequence[Any], keywords: Mapping[str, Any]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The columns by canonical name, and the options, of a metric called with both.
+
+    Raises ``TypeError`` for columns that are missing or too many.
+    """
+    present = dict(zip(metric.needs, columns, strict=False))
+    if len(columns) > len(metric.needs):
+        raise TypeError(
+            f"{metric.name}() takes {len(metric.needs)} columns ({', '.join(metric.needs)}), got {len(columns)}"
+        )
+    options: dict[str, Any] = {}
+    for option, value in keywords.items():
+        (present if option in metric.needs and option not in present else options)[option] = value
+    present = {column: values for column, values in present.items() if values is not None}
+    lacking = [column for column in metric.required if column not in present]
+    if lacking:
+        raise TypeError(f"{metric.name}() needs the columns {', '.join(lacking)}")
+    if not metric.fits(present):
+        raise TypeError(f"{metric.name}() needs the columns {metric.rows.either}")
+    return present, options
 
 
 def _signature(metric: Metric) -> inspect.Signature:
@@ -98,10 +110,14 @@ def count_columns(metric: Metric, columns: Mapping[str, Any], options: Mapping[s
     kinds = {column: need.kind for column, need in metric.needs.items() if hasattr(need, "kind")}
     if metric.keeps is not None:
         arrays = list(
-            _map(lambda rows: (where_present(*metric.row_counts(rows, complete)),), _table_of(columns, kinds), workers)
+            _map(
+                lambda rows: (where_present(*metric.row_counts(rows, complete)),),
+                table_of_columns(columns, kinds),
+                workers,
+            )
         )
         return metric.corpus.finish(lambda: arrays, **complete)
-    counted = _map(lambda rows: metric.row_counts(rows, complete), _table_of(columns, kinds), workers)
+    counted = _map(lambda rows: metric.row_counts(rows, complete), table_of_columns(columns, kinds), workers)
     counts = [added[present].sum(axis=0) for added, present in counted]
     return metric.corpus.finish(np.sum(counts, axis=0).tolist() if counts else [], **complete)
 
@@ -109,7 +125,7 @@ def count_columns(metric: Metric, columns: Mapping[str, Any], options: Mapping[s
 def score_together(scores: Sequence[Score], columns: Mapping[str, Any], threads: int | None) -> dict[str, Floats]:
     """Several metrics over the same raw columns, sharing derived data; by score name."""
     workers = cores(threads)
-    table = _table_of(columns)
+    table = table_of_columns(columns)
     fitted = []
     for score in scores:
         rows = (_batch(batch) for batch in slices(table))
@@ -122,7 +138,7 @@ def score_together(scores: Sequence[Score], columns: Mapping[str, Any], threads:
     return {s.name: np.concatenate([piece[i] for piece in pieces] or [np.zeros(0)]) for i, s in enumerate(scores)}
 
 
-def _table_of(columns: Mapping[str, Any], kinds: Mapping[str, str] = MappingProxyType({})) -> pa.Table:
+def table_of_columns(columns: Mapping[str, Any], kinds: Mapping[str, str] = MappingProxyType({})) -> pa.Table:
     """Raw columns by canonical name, without absent ones; ``kinds`` overrides the kinds of columns."""
     table = aligned_table({name: as_arrow(values, name) for name, values in columns.items() if values is not None})
     for field in table.schema:

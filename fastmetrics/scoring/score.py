@@ -75,16 +75,15 @@ def score(
     ``"token_f1,squad_f1(version=2)"``.  ``suites`` are whole families whose columns exist: lexical, answerability,
     grounding, generation, verdict, writing, retrieval, semantic, latency_and_cost, all.  The default is ``core``:
     lexical, retrieval, semantic and latency_and_cost.  ``columns={canonical: yours}`` and the preset ``schema`` map
-    your column names.
-    ``keep`` names columns to copy in addition to ``id``.  ``embedder`` (a name, a function, an ``Embedder``) computes
-    missing embeddings from the texts; grounding uses it too, with the default ``wordllama``.  ``cache`` is a folder
-    that stores embeddings.  ``no_relevant`` sets the score of retrieval metrics on rows without relevant documents,
-    unless a metric sets its own: ``"zero"``, or ``"undefined"`` (NaN, the default), which excludes the row from the
-    mean.  ``lists`` names your columns of references or contexts whose texts are lists in JSON (``'["Paris", "Paris,
-    France"]'``): each is parsed, any other text is a list of one.  Without it such a text is one text, and
-    ``summarize`` notes it.  ``keep_counts`` adds a column ``<metric>.counts``, a list of integers per row, for each
-    corpus metric that is based on counts; :func:`fastmetrics.results.compare.compare.compare` needs it for resampling
-    (docs/comparing.md states its size).
+    your column names.  ``keep`` names columns to copy in addition to ``id``; ``keep="all"`` copies all.  ``embedder``
+    (a name, a function, an ``Embedder``) computes missing embeddings from the texts; grounding uses it too, with the
+    default ``wordllama``. ``cache`` is a folder that stores embeddings.  ``no_relevant`` sets the score of retrieval
+    metrics on rows without relevant documents, unless a metric sets its own: ``"zero"``, or ``"undefined"`` (NaN, the
+    default), which excludes the row from the mean.  ``lists`` names your columns of references or contexts whose texts
+    are lists in JSON (``'["Paris", "Paris, France"]'``): each is parsed, any other text is a list of one.  Without it
+    such a text is one text, and ``summarize`` notes it.  ``keep_counts`` adds a column ``<metric>.counts``, a list of
+    integers per row, for each corpus metric that is based on counts;
+    :func:`fastmetrics.results.compare.compare.compare` needs it for resampling (docs/comparing.md states its size).
 
     Without ``output``, returns an Arrow table with the ``id`` column, if there is one, and one float64 column per
     metric: null where an input is missing, NaN where the metric is undefined.  The counts of a corpus metric are stored
@@ -148,7 +147,7 @@ def score(
     if output is None:
         number = cores(threads)
         source = files.open(table)
-        return _scores(source, plan_table(source, *chosen, keep_counts=keep_counts), number, progress)
+        return scores_of_source(source, plan_table(source, *chosen, keep_counts=keep_counts), number, progress)
     runner = engine_of(engine, threads)
     source = files.open(table)
     # Open the output first: planning may read all rows, and an unwritable output should fail at once.
@@ -185,7 +184,9 @@ def _distributed(
     return score_dataframe(table, metrics, columns, schema, suites, keep, no_relevant=no_relevant, lists=lists)
 
 
-def _scores(source: TableSource, planned: Plan, threads: int, progress: Callable[[Progress], None] | None) -> pa.Table:
+def scores_of_source(
+    source: TableSource, planned: Plan, threads: int, progress: Callable[[Progress], None] | None
+) -> pa.Table:
     """The scores of an opened table, with the data for ``summarize`` in the metadata."""
     index = None
     if isinstance(source, FrameSource):

@@ -40,6 +40,9 @@ from fastmetrics.tables.column_conversion import Widened
 from fastmetrics.tables.good_rows import good_batches
 from fastmetrics.tables.table_source import TableSource
 
+ALL = "all"
+"""What ``keep`` is to copy all columns, unless a column has this name."""
+
 
 @dataclass(frozen=True)
 class ScoredFiles:
@@ -93,10 +96,15 @@ def plan_table(
     *,
     keep_counts: bool = False,
 ) -> Plan:
-    """The plan for the columns of an opened table, without options computed from its rows; keeps the ``id``."""
+    """The plan for the columns of an opened table, without options computed from its rows; keeps the ``id``.
+
+    With ``keep="all"`` it keeps all columns in their order.
+    """
     canonical = resolve(source.names, columns, schema, {"id"})
     ids = [canonical["id"]] if "id" in canonical else []
-    keep = list(dict.fromkeys([*ids, *listed(keep)]))
+    keep = listed(keep)
+    keep = source.names if keep == [ALL] and ALL not in source.names else keep
+    keep = list(dict.fromkeys([*ids, *keep]))
     planned = plan(source.names, metrics, columns, schema, keep, suites, embedder, cache, no_relevant, lists)
     return keeping_counts(planned) if keep_counts or planned.is_all_corpus else planned
 

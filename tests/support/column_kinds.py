@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
 from typing import Any
 
+import duckdb
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -112,6 +113,7 @@ TABLES: dict[str, Callable[[dict[str, list[Any]]], Any]] = {
     "Polars frame": lambda columns: pl.DataFrame(columns, strict=False),
     "lazy Polars frame": lambda columns: pl.DataFrame(columns, strict=False).lazy(),
     "Arrow table": pa.table,
+    "DuckDB relation": lambda columns: duckdb.from_arrow(pa.table(columns)),
     "Arrow table of chunks": lambda columns: pa.concat_tables(
         [pa.table(columns).slice(0, 3), pa.table(columns).slice(3)]
     ),

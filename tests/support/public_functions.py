@@ -230,6 +230,10 @@ OF_TABLES: dict[str, Call] = {
     "rank of runs": of_table(lambda table: fm.rank({"a": table}, QRELS, "ndcg,mrr"), RUN),
     "compare_rankings": of_table(lambda table: fm.compare_rankings({"a": QRELS, "b": table}, QRELS, "ndcg"), RUN),
     "embed": of_table(lambda table: fm.embed(table, fm.Embedder(letters)), {"id": IDS, "question": QUESTIONS}),
+    "with_scores": of_table(
+        lambda table: pa.table(fm.with_scores(fm.score(table, "token_f1", keep="all"), "token_recall")),
+        {"id": IDS, "answer": ANSWERS, "reference": QUESTIONS},
+    ),
     "match": of_table(lambda table: fm.match(table, table), {"id": IDS, "question": QUESTIONS, "answer": ANSWERS}),
     "answer": of_table(
         lambda table: fm.answer(table, str.upper).drop_columns("latency_ms"), {"id": IDS, "question": QUESTIONS}

@@ -167,8 +167,8 @@ Keep = Annotated[
     list[str] | None,
     typer.Option(
         "--keep",
-        help="Columns to copy to the output besides the id; answer and embed copy all by default. A name with a "
-        "comma: '\"a,b\"'.",
+        help="Columns to copy to the output besides the id, or 'all'; answer and embed copy all by default. A name "
+        "with a comma: '\"a,b\"'.",
     ),
     FromText(name_list),
 ]

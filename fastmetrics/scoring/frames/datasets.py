@@ -1,0 +1,48 @@
+"""Hugging Face datasets: scores as a function for ``dataset.map``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from fastmetrics.core.threads import cores
+from fastmetrics.scoring.frames.row_function import check_rows_alone
+from fastmetrics.scoring.frames.with_scores import adder_of, plan_beside
+from fastmetrics.scoring.score import scores_of_source
+from fastmetrics.tables.frame_source import FrameSource
+
+
+def scorer(metrics: Sequence[str] | str | None = None, **options: Any) -> DatasetScorer:
+    """A function for ``dataset.map(..., batched=True)`` that adds a column for each metric.
+
+    ``metrics`` are names with options; ``options`` are those of :func:`fastmetrics.with_scores` that choose columns and
+    metrics (``columns``, ``schema``, ``suites``, ``embedder``, ``cache``, ``no_relevant``, ``lists``).  A dataset in
+    the format ``arrow`` (``dataset.with_format("arrow").map(...)``) is scored without a Python object per row.  The
+    caches of ``datasets`` recognise the function by its metrics and options.  ``fm.with_scores(dataset, ...)`` scores
+    all rows at once, and also computes metrics that need all rows.
+
+    >>> import fastmetrics as fm
+    >>> fm.datasets.scorer("token_recall")({"answer": ["in Paris"], "reference": ["Paris"]})
+    {'token_recall': [1.0]}
+
+    Raises, when it is called, what ``with_scores`` raises, and ``OptionError`` for a metric that needs all rows.
+    """
+    return DatasetScorer(metrics, options)
+
+
+class DatasetScorer:
+    """The scores of a batch of a dataset: a dict of lists, or an Arrow table or frame with the columns of the batch."""
+
+    def __init__(self, metrics: Sequence[str] | str | None, options: Mapping[str, Any]) -> None:
+        self._metrics = metrics
+        self._options = dict(options)
+
+    def __call__(self, batch: Any) -> Any:
+        """The scores of a batch."""
+        is_columns = isinstance(batch, Mapping)
+        source = FrameSource(dict(batch.items()) if is_columns else batch)
+        planned = plan_beside(source, self._metrics, **self._options)
+        for score in planned.scores:
+            check_rows_alone(score)
+        scores = scores_of_source(source, planned, cores(), None).select(planned.names)
+        return scores.to_pydict() if is_columns else adder_of(batch)(batch, scores)

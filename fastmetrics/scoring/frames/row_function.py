@@ -1,0 +1,99 @@
+"""A metric of one row as a function of columns, for the expressions and functions of other tools."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pyarrow as pa
+
+from fastmetrics.core.threads import cores, ordered
+from fastmetrics.declaration.batch import Batch
+from fastmetrics.declaration.metric import SPELLINGS, Metric
+from fastmetrics.errors import OptionError
+from fastmetrics.metrics import REGISTRY
+from fastmetrics.plan.plan import Score, parse
+from fastmetrics.plan.score_batch import Shelf, slices
+from fastmetrics.plan.score_names import canonical_name
+from fastmetrics.scoring.metric_functions import table_of_columns
+
+
+class RowFunction:
+    """A score of each row from columns: the same bits as ``fm.score``, null where an input is missing.
+
+    It is thread-safe, remembers words between calls, and can be sent to other processes.
+    """
+
+    def __init__(self, score: Score) -> None:
+        check_rows_alone(score)
+        self.score = score
+        self._shelf = Shelf()
+
+    def __reduce__(self) -> tuple[type[RowFunction], tuple[Score]]:
+        """Pickling drops the remembered words."""
+        return RowFunction, (self.score,)
+
+    def __call__(self, columns: Mapping[str, Any], threads: int | None = 1) -> pa.ChunkedArray:
+        """The scores of columns (canonical name: values); undefined scores are NaN.
+
+        Raises ``ColumnError`` for columns of different lengths or of the wrong type.
+        """
+        workers = cores(threads)
+        table = table_of_columns(columns)
+        return pa.chunked_array(ordered(self._compute, slices(table, workers), workers), pa.float64())
+
+    def _compute(self, batch: pa.RecordBatch) -> pa.Array:
+        with self._shelf.book() as words:
+            rows = Batch(dict(zip(batch.schema.names, batch.columns, strict=True)), words=words)
+            values, present = self.score.metric.compute(rows, self.score.options)
+        return pa.array(values, pa.float64(), mask=~present)
+
+
+def score_of(metric: str | Metric, options: Mapping[str, Any]) -> Score:
+    """The score that a metric, or a spec such as ``squad_f1(version=2)``, computes with further options.
+
+    Raises ``UnknownNameError`` for an unknown metric or option, ``OptionError`` for an invalid value.
+    """
+    read = parse(metric) if isinstance(metric, str) else Score(metric.name, metric, metric.options({}), metric.name)
+    if not options:
+        return read
+    complete = read.metric.options({**read.options, **options})
+    explicit = [name for name in complete if complete[name] != read.metric.defaults[name]]
+    name = canonical_name(read.metric, complete, explicit)
+    return Score(name, read.metric, complete, name)
+
+
+def check_has_rows(score: Score) -> None:
+    """Raise ``OptionError`` for a metric with one value for a whole table."""
+    if score.metric.corpus is not None:
+        raise OptionError(
+            f"{score.name} has one value for a whole table, not one for each row: "
+            f"call fm.summarize(fm.score(table, {score.spec!r}))"
+        )
+
+
+def check_rows_alone(score: Score) -> None:
+    """Raise ``OptionError`` for a metric that cannot be computed from one row alone."""
+    check_has_rows(score)
+    if score.metric.rows.fit is not None:
+        score.metric.rows.fit(_NoRows(score), score.options)
+
+
+def metric_of_name(name: str, module: str) -> Metric:
+    """The metric that an attribute of a module names; raises ``AttributeError`` for another name."""
+    if name.startswith("_") or name not in SPELLINGS:
+        raise AttributeError(f"module {module!r} has no attribute {name!r}")
+    return REGISTRY[SPELLINGS[name]]
+
+
+class _NoRows:
+    """Stands for all rows of a table where only some are at hand: reading them is the error."""
+
+    def __init__(self, score: Score) -> None:
+        self._score = score
+
+    def __iter__(self) -> Iterator[Batch]:
+        raise OptionError(
+            f"{self._score.name} needs all rows before it scores the first: "
+            f"call fm.score(table, {self._score.spec!r}), with the whole table"
+        )

@@ -1,0 +1,27 @@
+"""docs/frames.md: its examples run."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from tests.support.optional_parts import needs
+
+PAGE = Path(__file__).parents[3] / "docs" / "frames.md"
+BLOCKS = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [pytest.param(code, marks=needs("datasets") if "import datasets" in code else ()) for code in BLOCKS],
+    ids=range(len(BLOCKS)),
+)
+def test_examples_run(code: str) -> None:
+    exec(code, {"frame": pd.DataFrame({"answer": ["in Paris"], "reference": ["Paris"]})})
+
+
+def test_the_page_has_examples() -> None:
+    assert len(BLOCKS) == 5

@@ -1,0 +1,129 @@
+"""``fm.with_scores``: scores beside the user's own columns, in the user's own kind of table."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import fastmetrics as fm
+from tests.scoring.frames.tables import METRICS, ROWS, bits, scores
+
+N = [0, 1, 2, 5]
+
+
+def rows(n: int) -> pa.Table:
+    return pa.table(ROWS).slice(0, n)
+
+
+@pytest.mark.parametrize("n", N)
+def test_arrow_tables_and_batches_stay_what_they_are(n):
+    table = rows(n)
+    batch = table.combine_chunks().to_batches()[0] if n else pa.RecordBatch.from_pylist([], table.schema)
+    chunks = pa.concat_tables([table.slice(0, 1), table.slice(1)])
+    for each in (table, batch, chunks):
+        scored = fm.with_scores(each, METRICS)
+        assert type(scored) is type(each)
+        assert scored.select(list(ROWS)).to_pydict() == each.to_pydict()
+        assert {name: bits(scored[name].to_pylist()) for name in scored.schema.names[5:]} == scores(table)
+
+
+@pytest.mark.parametrize("n", N)
+def test_polars_frames_stay_eager_or_lazy(n):
+    frame = pl.DataFrame(ROWS).head(n)
+    eager, lazy = fm.with_scores(frame, METRICS), fm.with_scores(frame.lazy(), METRICS)
+    assert isinstance(lazy, pl.LazyFrame)
+    for scored in (eager, lazy.collect(), lazy.collect(engine="streaming")):
+        assert scored[list(ROWS)].equals(frame)
+        assert {name: bits(scored[name]) for name in scored.columns[5:]} == scores(frame)
+
+
+@pytest.mark.parametrize("n", N)
+@pytest.mark.parametrize(
+    "index", [None, [3, 1, 3, 2, 0], pd.MultiIndex.from_tuples([(1, "a")] * 5, names=["token_f1", None])]
+)
+def test_pandas_frames_keep_their_index_even_if_it_repeats(n, index):
+    frame = pd.DataFrame(ROWS, index=index).head(n)
+    before = frame.copy()
+    scored = fm.with_scores(frame, METRICS)
+    pd.testing.assert_frame_equal(frame, before)
+    pd.testing.assert_frame_equal(scored[list(ROWS)], before)
+    expected = {
+        name: np.array(values, float)
+        for name, values in fm.score(frame, METRICS).to_pydict().items()
+        if "_" in name and name in scored
+    }
+    for name, values in expected.items():
+        np.testing.assert_array_equal(scored[name].to_numpy(), values)
+    assert len(expected) == 4
+
+
+def test_names_of_pandas_columns_may_have_levels():
+    frame = pd.DataFrame({("x", "answer"): ["in Paris"], ("x", "reference"): ["Paris"]})
+    columns = {"answer": ("x", "answer"), "reference": ("x", "reference")}
+    assert fm.with_scores(frame, "token_recall", columns=columns)["token_recall"].tolist() == [1.0]
+
+
+@pytest.mark.parametrize("n", N)
+def test_dicts_and_lists_of_dicts(n):
+    columns, dicts = rows(n).to_pydict(), rows(n).to_pylist()
+    scored = fm.with_scores(columns, METRICS)
+    assert {name: bits(scored[name]) for name in list(scored)[5:]} == scores(rows(n))
+    assert {name: scored[name] for name in ROWS} == columns
+    if n:
+        assert [list(row)[:5] for row in fm.with_scores(dicts, METRICS)] == [list(ROWS)] * n
+        assert bits(row["token_f1"] for row in fm.with_scores(dicts, METRICS)) == scores(rows(n))["token_f1"]
+
+
+def test_keep_all_copies_every_column(tmp_path):
+    scored = fm.score(pa.table(ROWS), "token_f1", keep="all")
+    assert scored.column_names == [*ROWS, "token_f1"]
+    assert scored.select(list(ROWS)).to_pydict() == ROWS
+    fm.score(pa.table(ROWS), "token_f1", keep="all", output=tmp_path / "scores.parquet")
+    assert pa.parquet.read_table(tmp_path / "scores.parquet").column_names == [*ROWS, "token_f1"]
+    named = pa.table({**ROWS, "all": ROWS["user"]})
+    assert fm.score(named, "token_f1", keep="all").column_names == ["id", "all", "token_f1"]
+    with pytest.raises(fm.OptionError, match=r"^cannot keep the column 'token_f1': a metric has the same name"):
+        fm.score(scored, "token_f1", keep="all")
+
+
+def test_a_score_never_replaces_a_column():
+    frame = pl.DataFrame(ROWS)
+    twice = fm.with_scores(frame, "token_f1")
+    for again in (twice, twice.lazy(), twice.to_pandas(), twice.to_arrow(), twice.to_dicts()):
+        with pytest.raises(
+            fm.OptionError, match=r"has a column 'token_f1' already; drop it, or .*token_f1\(name='...'\)$"
+        ):
+            fm.with_scores(again, "token_f1")
+    assert fm.with_scores(twice, "token_f1(name='f1')").columns[-1] == "f1"
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        ("rows.parquet", r'for files, call fm\.score\(paths, output=\.\.\., keep="all"\)'),
+        (pa.table(ROWS).to_reader(), "a RecordBatchReader can be read only once; make a table of it first"),
+        (iter([ROWS]), "a list_iterator can be read only once"),
+        ([pa.table(ROWS)], "got a value of type list"),
+        (7, "got a value of type int"),
+    ],
+)
+def test_tables_that_cannot_have_columns_are_refused(table, message):
+    with pytest.raises(fm.ColumnError, match=message):
+        fm.with_scores(table, "token_f1")
+
+
+def test_metrics_of_a_whole_table_are_refused_with_what_to_do():
+    for frame in (pl.DataFrame(ROWS), pl.LazyFrame(ROWS), ROWS):
+        with pytest.raises(
+            fm.OptionError, match=r"^corpus_bleu has one value .* fm\.summarize\(fm\.score\(table, 'corpus"
+        ):
+            fm.with_scores(frame, "token_f1,corpus_bleu")
+    spec = "answer_relevance(idf='corpus')"
+    assert fm.with_scores(pl.DataFrame(ROWS), spec)[spec].to_list()[0] is not None
+    with pytest.raises(
+        fm.OptionError, match=r"^answer_relevance.* needs all rows before it scores the first: call fm\.score"
+    ):
+        fm.with_scores(pl.LazyFrame(ROWS), spec)
