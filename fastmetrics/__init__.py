@@ -17,6 +17,7 @@ HOMES = {
     "load_plugin": "declaration.plugins",
     "rouge": "scoring.rouge_function",
     "score": "scoring.score",
+    "pairwise_scores": "scoring.pairwise_scores",
     "profile": "scoring.profile",
     "with_scores": "scoring.frames.with_scores",
     "FileSettings": "engines.run_settings",

@@ -74,6 +74,7 @@ from fastmetrics.scoring.frames import duckdb as duckdb
 from fastmetrics.scoring.frames import pandas as pandas
 from fastmetrics.scoring.frames import polars as polars
 from fastmetrics.scoring.frames.with_scores import with_scores as with_scores
+from fastmetrics.scoring.pairwise_scores import pairwise_scores as pairwise_scores
 from fastmetrics.scoring.profile import profile as profile
 from fastmetrics.scoring.rouge_function import rouge as rouge
 from fastmetrics.scoring.score import score as score
@@ -212,6 +213,7 @@ __all__ = [
     "overall_quality",
     "overlap_faithfulness",
     "pairwise",
+    "pairwise_scores",
     "paragraph_score",
     "pass_at_k",
     "pass_hat_k",

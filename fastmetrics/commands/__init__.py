@@ -26,6 +26,7 @@ COMMANDS = {
     "list-runs": "overview",
     "trend": "overview",
     "profile": "scoring",
+    "pairwise-scores": "scoring",
     "validate": "comparison",
     "rank": "retrieval",
     "compare-rankings": "retrieval",

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Protocol
 
 from fastmetrics.core.arrays import Text, Tokens
+from fastmetrics.core.crossed_tokens import Crossed, Side, crossed
 from fastmetrics.declaration.batch import Batch, Numbers
 from fastmetrics.text.tokenize import Folded
 
@@ -17,15 +18,24 @@ class Need(Protocol):
     """How to compute a representation from a column; ``options`` are those of the requesting metric.
 
     A need based on tokens has an attribute ``convention``, the name of the text convention.  A need with a true
-    attribute ``by_item`` reads the items of a column of lists of vectors one by one.
+    attribute ``by_item`` reads the items of a column of lists of vectors one by one.  A need with a method ``crossed``,
+    which gives the representation of one side of all pairs, lets ``fm.pairwise_scores`` compute the metric.
     """
 
     def of(self, batch: Batch, column: str, options: Options) -> Any:
         """The representation of ``column``, or of each of its strings if it contains lists."""
 
 
+class OfTokens:
+    """A need whose representation are tokens."""
+
+    def crossed(self, tokens: Tokens, side: Side) -> Crossed:
+        """The tokens on one side of all pairs."""
+        return crossed(tokens, side)
+
+
 @dataclass(frozen=True)
-class TokensIn:
+class TokensIn(OfTokens):
     """Tokens under one text convention."""
 
     convention: str

@@ -12,12 +12,13 @@ from numpy.typing import NDArray
 
 from fastmetrics.core.allowed_values import Choice, Real, Whole
 from fastmetrics.core.arrays import Floats, Ints, Text, Tokens, text_of_strings
+from fastmetrics.core.crossed_tokens import Side, crossed
 from fastmetrics.declaration.batch import Batch
 from fastmetrics.declaration.cautions import Caution, one_word
 from fastmetrics.declaration.corpus_formula import Formula
 from fastmetrics.declaration.hooks import Corpus, RowHooks
 from fastmetrics.declaration.metric import metric
-from fastmetrics.declaration.representations import Options
+from fastmetrics.declaration.representations import OfTokens, Options
 from fastmetrics.errors import OptionError
 from fastmetrics.kernels.stats.corpus_formulas import bleu_scores
 from fastmetrics.metrics.shared.pair_counts import clipped
@@ -54,7 +55,7 @@ class ReferenceTokens:
 
 
 @dataclass(frozen=True)
-class BleuIn:
+class BleuIn(OfTokens):
     """Tokens under the options ``tokenizer`` and ``lowercase``."""
 
     def of(self, batch: Batch, column: str, options: Options) -> Tokens:
@@ -77,6 +78,10 @@ class ReferenceTokensIn:
         return ReferenceTokens(
             BleuIn().of(batch, column, options), np.arange(batch.n_rows + 1) if groups is None else groups
         )
+
+    def crossed(self, references: ReferenceTokens, side: Side) -> ReferenceTokens:
+        """The tokens on one side of all pairs, where each row has one reference."""
+        return ReferenceTokens(crossed(references.tokens, side), np.arange(len(side.rows) + 1))
 
 
 Bleu = Annotated[Tokens, BleuIn()]

@@ -9,6 +9,7 @@ import numpy as np
 
 from fastmetrics.core.allowed_values import Real, Whole
 from fastmetrics.core.arrays import Floats, Ints, Tokens
+from fastmetrics.core.crossed_tokens import Side, crossed
 from fastmetrics.declaration.batch import Batch
 from fastmetrics.declaration.metric import metric
 from fastmetrics.declaration.representations import Options
@@ -47,6 +48,11 @@ class SpelledIn:
         lowercase, whitespace, worded = options["lowercase"], options["whitespace"], options["word_order"] > 0
         key = ("spelled", column, lowercase, whitespace, worded)
         return batch.remember(key, lambda: _spell(batch, column, lowercase, whitespace, worded))
+
+    def crossed(self, spelled: Spelled, side: Side) -> Spelled:
+        """The characters and words on one side of all pairs."""
+        words = None if spelled.words is None else crossed(spelled.words, side)
+        return Spelled(crossed(spelled.characters, side), words)
 
 
 Spelling = Annotated[Spelled, SpelledIn()]

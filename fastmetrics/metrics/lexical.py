@@ -12,7 +12,7 @@ from fastmetrics.core.arrays import Bytes, Floats, Ints, Tokens, Uint64s, well_f
 from fastmetrics.declaration.batch import Batch
 from fastmetrics.declaration.cautions import Caution, english_words, unspaced
 from fastmetrics.declaration.metric import metric
-from fastmetrics.declaration.representations import Light, Lowered, Options, Plain, Raw, Words
+from fastmetrics.declaration.representations import Light, Lowered, OfTokens, Options, Plain, Raw, Words
 from fastmetrics.kernels.text import substrings as strings
 from fastmetrics.metrics.shared.pair_counts import divide, harmonic, same, sets, shared
 
@@ -40,7 +40,7 @@ Normalization = Annotated[str, Choice("split", "plain"), "how texts are normalis
 
 
 @dataclass(frozen=True)
-class NormalizedIn:
+class NormalizedIn(OfTokens):
     """Tokens under the convention that the option ``normalize`` names."""
 
     convention: str = "split"

@@ -11,12 +11,13 @@ import pyarrow as pa
 
 from fastmetrics.core.allowed_values import Choice
 from fastmetrics.core.arrays import Floats, Ids, Ints, Tokens
+from fastmetrics.core.crossed_tokens import Side, crossed
 from fastmetrics.core.memo import Memo
 from fastmetrics.declaration.batch import Batch
 from fastmetrics.declaration.cautions import Caution, no_word
 from fastmetrics.declaration.hooks import RowHooks
 from fastmetrics.declaration.metric import metric
-from fastmetrics.declaration.representations import Options
+from fastmetrics.declaration.representations import OfTokens, Options
 from fastmetrics.errors import OptionError
 from fastmetrics.kernels.pairs.lcs_union import Texts, union_hits
 from fastmetrics.metrics.shared.pair_counts import divide, harmonic, lcs, ngrams
@@ -46,7 +47,7 @@ class SummaryTokens:
 
 
 @dataclass(frozen=True)
-class RougeIn:
+class RougeIn(OfTokens):
     """Tokens under the options ``tokenizer`` and ``stemmer``."""
 
     convention: str = "rouge"
@@ -66,6 +67,11 @@ class SummaryIn:
         """The column's tokens and those of its lines, which are split only if there are several."""
         name = _convention(options)
         return batch.remember(("summary", column, name), lambda: _summary(batch, column, name))
+
+    def crossed(self, summary: SummaryTokens, side: Side) -> SummaryTokens:
+        """The tokens on one side of all pairs; their lines are compared pair by pair."""
+        tokens = crossed(summary.tokens, side)
+        return SummaryTokens(tokens, summary.lines, summary.firsts[side.rows], summary.lasts[side.rows])
 
 
 Rouge = Annotated[Tokens, RougeIn()]

@@ -24,7 +24,7 @@ _SOURCE = "SQuAD v1.1 and v2.0 evaluation scripts"
 
 def _answerless(batch: Batch, options: Mapping[str, Any]) -> Batch:
     """For version 2, the batch with the references of its script: the non-empty ones, or the empty string."""
-    if options["version"] == 1 or batch.owners("reference") is None:
+    if options["version"] == 1 or "reference" not in batch.columns or batch.owners("reference") is None:
         return batch
     return batch.remember("squad 2 references", lambda: _with_references(batch))
 

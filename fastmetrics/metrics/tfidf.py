@@ -20,7 +20,7 @@ from fastmetrics.declaration.metric import metric
 from fastmetrics.declaration.representations import Options
 from fastmetrics.errors import OptionError
 from fastmetrics.kernels.pairs.tfidf import count_documents, count_products, weighted_products
-from fastmetrics.metrics.shared.pair_counts import lists
+from fastmetrics.metrics.shared.all_pair_counts import lists
 from fastmetrics.text.tokenize import Vocabulary
 
 Idf = Annotated[

@@ -8,9 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastmetrics.core.arrays import Flags, Floats, Ints, Tokens
+from fastmetrics.core.crossed_tokens import Crossed
 from fastmetrics.kernels.pairs import ngrams as kernels
 from fastmetrics.kernels.pairs import token_overlap as overlap
 from fastmetrics.kernels.pairs.lcs import lcs_lengths
+from fastmetrics.metrics.shared.all_pair_counts import common_order, crossed_texts, lists, matches
 
 
 class Sets(NamedTuple):
@@ -23,12 +25,22 @@ class Sets(NamedTuple):
 
 def shared(a: Tokens, b: Tokens) -> Ints:
     """Size of the multiset intersection of each pair."""
+    pairs = crossed_texts(a, b)
+    if pairs is not None:
+        return a.memo.of(overlap.count_shared, (b,), lambda: matches(pairs, 1)[0])
     return _once(overlap.count_shared, a, b)
 
 
 def sets(a: Tokens, b: Tokens) -> Sets:
     """Distinct tokens of each pair."""
-    return Sets(*_once(overlap.count_sets, a, b))
+    pairs = crossed_texts(a, b)
+    if pairs is None:
+        return Sets(*_once(overlap.count_sets, a, b))
+    common = a.memo.of(overlap.count_sets, (b,), lambda: matches(pairs, 1, distinct=True)[0])
+    of_first, of_second = (_once(overlap.count_sets, texts, texts)[0] for texts in pairs)
+    of_first, of_second = np.repeat(of_first, len(of_second)), np.tile(of_second, len(of_first))
+    a_is_first = isinstance(a, Crossed) and a.is_first
+    return Sets(of_first, of_second, common) if a_is_first else Sets(of_second, of_first, common)
 
 
 def same(a: Tokens, b: Tokens) -> Flags:
@@ -43,19 +55,27 @@ def same(a: Tokens, b: Tokens) -> Flags:
 def ngrams(a: Tokens, b: Tokens, order: int) -> Ints:
     """For each order, up to at least ``order``, and each pair: the size of the multiset intersection of the n-grams."""
     counted: dict[str, Ints] = a.memo.of(kernels.count_ngrams, (b,), dict)
-    matches = counted.get("longest")
-    if matches is None and order == 1:
+    longest = counted.get("longest")
+    if longest is None and order == 1:
         return shared(a, b)[np.newaxis]
-    if matches is None or len(matches) < order:
-        grouped, groups = _grouped(a)
-        matches = kernels.count_ngrams(lists(grouped), lists(b), groups, max(a.n_words, b.n_words), order, False)
-        counted["longest"] = matches
-    return matches
+    if longest is None or len(longest) < order:
+        counted["longest"] = longest = _matches(a, b, order)
+    return longest
+
+
+def _matches(a: Tokens, b: Tokens, order: int) -> Ints:
+    pairs = crossed_texts(a, b)
+    if pairs is not None:
+        return matches(pairs, order)
+    grouped, groups = _grouped(a)
+    return kernels.count_ngrams(lists(grouped), lists(b), groups, max(a.n_words, b.n_words), order, False)
 
 
 def clipped(a: Tokens, b: Tokens, groups: Ints, orders: int) -> Ints:
     """Per order up to ``orders`` and row: n-grams of a that match the texts ``groups[row]:groups[row + 1]`` of b."""
-    n_words = max(a.n_words, b.n_words)
+    pairs, n_words = crossed_texts(a, b), max(a.n_words, b.n_words)
+    if pairs is not None:  # each group is one text
+        return a.memo.of((clipped, orders), (b,), lambda: matches(pairs, orders))
     return a.memo.of(
         (clipped, orders),
         (b,),
@@ -65,12 +85,10 @@ def clipped(a: Tokens, b: Tokens, groups: Ints, orders: int) -> Ints:
 
 def lcs(a: Tokens, b: Tokens) -> Ints:
     """Length of the longest common subsequence of each pair."""
+    pairs = crossed_texts(a, b)
+    if pairs is not None:
+        return a.memo.of(lcs_lengths, (b,), lambda: common_order(pairs))
     return a.memo.of(lcs_lengths, (b,), lambda: lcs_lengths(lists(a), lists(b), max(a.n_words, b.n_words)))
-
-
-def lists(tokens: Tokens) -> kernels.Lists:
-    """The tokens in the form that kernels take."""
-    return kernels.Lists(tokens.ids, tokens.starts, tokens.stops)
 
 
 def _once(count: Callable[..., Any], a: Tokens, b: Tokens) -> Any:
