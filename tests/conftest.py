@@ -13,6 +13,7 @@ from fastmetrics.declaration.plugin_files import LOADED
 from fastmetrics.declaration.plugins import forget
 from tests.support.loopback import Server, s3_server
 from tests.support.optional_parts import ALLOWED, DATA, NEEDS
+from tests.support.postgres import Database, Postgres, postgres_server
 
 # Hypothesis uses the same examples in every run; examples found by random runs are added with @example
 settings.register_profile(
@@ -111,6 +112,19 @@ def s3_process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A real S3 server on this machine, for all tests."""
     with s3_server(tmp_path_factory.mktemp("s3")) as server:
         yield server
+
+
+@pytest.fixture(scope="session")
+def postgres_process() -> Iterator[Postgres]:
+    """A real PostgreSQL server with pgvector, for all tests."""
+    with postgres_server() as server:
+        yield server
+
+
+@pytest.fixture
+def postgres(postgres_process: Postgres) -> Database:
+    """An empty database of the server."""
+    return postgres_process.new_database()
 
 
 @pytest.fixture

@@ -42,6 +42,8 @@ class BatchSizes:
 
     line_block_bytes: int = 8 << 20
     """Bytes of a file of JSON lines read at a time."""
+    query_batch_bytes: int = 4 << 20
+    """Bytes of a batch of rows from PostgreSQL."""
     json_block_bytes: int = 1 << 20
     """Bytes of a block of JSON lines that one thread parses at a time."""
     csv_block_bytes: int = 4 << 20

@@ -18,6 +18,8 @@ from fastmetrics.engines.job import Engine, Job, Progress, RunOptions, RunResult
 from fastmetrics.engines.part_writer import PartWriter
 from fastmetrics.engines.score_chunk import Scored
 from fastmetrics.engines.span_parts import Task, finish
+from fastmetrics.errors import OutputError
+from fastmetrics.errors.messages import Argument
 from fastmetrics.tables.column_conversion import Selection, Widened
 from fastmetrics.tables.output.encoders import KEY, dump
 from fastmetrics.tables.output.recorded_types import recorded_schema
@@ -81,6 +83,9 @@ class _Run:
         earlier = self._work.recorded() if self._resume and self._work.unfinished() else None
         schema = None if earlier is None else recorded_schema(earlier)
         if earlier is not None and schema is not None:
+            if self._source.unstable is not None and not self._work.committed():
+                refused = f"cannot resume {self._output.path}: {self._source.unstable}; choose "
+                raise OutputError(refused, Argument("overwrite", True), " to start again")
             compare(self._output.path, earlier, record)
             self._work.load()
             selection = Selection(schema, selection.kinds)

@@ -34,6 +34,10 @@ class FileSettings:
         default=None,
         metadata=about("The format of all files, if their suffixes do not show it: parquet, jsonl, csv, tsv, arrow."),
     )
+    query: str | None = field(
+        default=None,
+        metadata=about("The query whose rows are read, if the input is the address of a database: select …"),
+    )
     max_row_bytes: int | None = field(
         default=None, metadata=about("Maximum bytes of a row; a longer row is a bad row. Default: 67108864 (64 MiB).")
     )
@@ -61,7 +65,7 @@ class FileSettings:
         """A table in memory or in files; raises the errors of opening it."""
         from fastmetrics.tables.table_source import open_table
 
-        return open_table(table, self.format, self.max_row_bytes)
+        return open_table(table, self.format, self.max_row_bytes, self.query)
 
 
 @with_parameters

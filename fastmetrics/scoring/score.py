@@ -68,7 +68,8 @@ def score(
     dict of columns, a list of dicts, or a list or generator of record batches.  Only the columns that a metric needs
     are converted; other columns may have any type.  A path, or a list of paths, means files: Parquet, JSON lines, CSV,
     TSV or Arrow files, folders or globs, addresses (``s3://``, ``gs://``, ``hdfs://``, ``file://`` and the schemes of
-    fsspec), or ``"-"``, standard input.  ``files`` has the settings of files, a :class:`FileSettings`: their ``format``
+    fsspec), tables of databases (``postgresql://host/db?table=answers``, ``sqlite:///``, ``duckdb:///``), or ``"-"``,
+    standard input.  ``files`` has the settings of files, a :class:`FileSettings`: their ``format``
     if the suffixes do not show it, what to do ``on_error`` and others.
 
     ``metrics`` are names, optionally with options, in a list or separated by commas:

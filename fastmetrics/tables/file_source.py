@@ -16,10 +16,11 @@ from fastmetrics.core.column_kinds import check, plain
 from fastmetrics.errors import ColumnError, FileFormatError, OptionError, UnknownNameError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.tables.column_conversion import Selection, cast, key_types, loose, settle, unify
+from fastmetrics.tables.databases.database_reader import DatabaseReader
 from fastmetrics.tables.file_formats import FORMATS
 from fastmetrics.tables.formats.reader import Reader
 from fastmetrics.tables.inputs.input_files import DataFile, reading
-from fastmetrics.tables.inputs.input_paths import expand
+from fastmetrics.tables.inputs.input_paths import DATABASE, expand
 from fastmetrics.tables.remote.remote_files import side_by_side
 from fastmetrics.tables.retry import patient
 from fastmetrics.tables.table_chunks import BEGINNING, Chunk, Place, Span
@@ -49,7 +50,7 @@ class FileSource:
     @property
     def fingerprint(self) -> list[list[Any]]:
         """The identity of this input, which differs for a changed input."""
-        return [file.fingerprint() for file in self.files]
+        return [reader.fingerprint() for reader in self._readers]
 
     def file_rows(self, number: int) -> int | None:
         """The number of rows of a file, if it stores it."""
@@ -64,6 +65,7 @@ class FileSource:
         types: dict[str, pa.DataType] = {}
         origin: dict[str, Reader] = {}
         for reader in self._readers:
+            self._unfit |= reader.unreadable_columns
             for name, count in Counter(reader.schema.names).items():
                 if count > 1:
                     self._unfit.setdefault(name, f"{reader.file.shown}: the file has {count} columns {name!r}")
@@ -110,6 +112,12 @@ class FileSource:
     def notes(self) -> list[str]:
         """What the reader of a result should know: the files of this package that were changed since."""
         return [reader.change_note for reader in self._readers if reader.change_note is not None]
+
+    @property
+    def unstable(self) -> str | None:
+        """Why a run cannot go on in the middle of the rows, if it cannot."""
+        reasons = (f"{reader.file.shown}: {reader.unstable}" for reader in self._readers if reader.unstable is not None)
+        return next(reasons, None)
 
     @property
     def has_types(self) -> bool:
@@ -188,9 +196,9 @@ class FileSource:
                 with reading(reader.file.shown):
                     yield from reader.read(selection, number, row, threads, *ends)
             except FileFormatError:
-                reader.file.check_unchanged()  # rather the cause than its effect
+                reader.check_unchanged()  # rather the cause than its effect
                 raise
-            reader.file.check_unchanged()
+            reader.check_unchanged()
 
         return read
 
@@ -236,7 +244,7 @@ def open_source(
     max_row_bytes: int | None = None,
     sizes: ReadSizes = STANDARD,
 ) -> FileSource:
-    """Open files, folders, globs or ``-`` (standard input) as one table.
+    """Open files, folders, globs, ``-`` (standard input), or tables and queries of databases as one table.
 
     Formats go by suffix, then by the first bytes: Parquet, JSON lines, CSV and TSV (with a header), Arrow IPC files
     and streams; text may be compressed (.gz, .zst, .bz2, .xz).  A folder gives its files in order of path, with the
@@ -274,6 +282,8 @@ def open_each(files: Sequence[DataFile]) -> list[FileSource]:
 
 
 def _reader(file: DataFile) -> Reader:
+    if file.format == DATABASE:
+        return DatabaseReader(file)
     make = FORMATS[file.format].reader
     assert make is not None, file.format
     return make(file)

@@ -30,6 +30,7 @@ class FrameSource:
 
     files: tuple[DataFile, ...] = ()
     notes: tuple[str, ...] = ()
+    unstable: str | None = None
 
     def __init__(self, table: Any, max_row_bytes: int | None = None) -> None:
         self._frame = open_frame(table)

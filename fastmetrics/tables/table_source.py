@@ -12,6 +12,7 @@ from fastmetrics.core.allowed_values import Optional, Whole, argument
 from fastmetrics.errors import OptionError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.tables.column_conversion import Selection
+from fastmetrics.tables.databases.database_address import with_query
 from fastmetrics.tables.file_source import open_source
 from fastmetrics.tables.frame_source import FrameSource
 from fastmetrics.tables.inputs.input_files import DataFile
@@ -46,6 +47,10 @@ class TableSource(Protocol):
     @property
     def notes(self) -> Sequence[str]:
         """What the reader of a result should know."""
+
+    @property
+    def unstable(self) -> str | None:
+        """Why a run cannot go on in the middle of the rows, if it cannot."""
 
     @property
     def fingerprint(self) -> list[list[Any]]:
@@ -86,6 +91,7 @@ class NarrowedSource:
         self.max_row_bytes = source.max_row_bytes
         self.files = source.files
         self.notes = source.notes
+        self.unstable = source.unstable
 
     @property
     def fingerprint(self) -> list[list[Any]]:
@@ -133,14 +139,22 @@ def is_paths(table: Any) -> bool:
     return isinstance(table, str | Path) or (several and all(isinstance(path, str | Path) for path in table))
 
 
-def open_table(table: Any, format: str | None = None, max_row_bytes: int | None = None) -> TableSource:
-    """Open a table of any kind, or files by their paths, as ``open_source`` does.
+def open_table(
+    table: Any, format: str | None = None, max_row_bytes: int | None = None, query: str | None = None
+) -> TableSource:
+    """Open a table of any kind, or files by their paths, as ``open_source`` does; ``query`` is that of a database.
 
     Raises ``ColumnError`` for anything else, ``OptionError`` for the ``format`` of a table in memory, and the errors of
     ``open_source``.
     """
     if is_paths(table):
+        if query is not None:
+            table = with_query(table, query)
         return open_source(table, format, max_row_bytes)
+    if query is not None:
+        raise OptionError(
+            Argument("query", query), ": a table in memory has none; give it with the address of a database"
+        )
     if format is not None:
         raise OptionError(Argument("format", format), ": a table in memory has none; give it with paths")
     return FrameSource(table, argument("max_row_bytes", max_row_bytes, Optional(Whole(1, 1 << 62))))

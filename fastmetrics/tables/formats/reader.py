@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -33,6 +33,21 @@ class Reader(ABC):
 
     def __init__(self, file: DataFile) -> None:
         self.file = file
+        self.unreadable_columns: Mapping[str, str] = {}
+        """The columns of ``schema`` that cannot be read, with the reasons."""
+
+    @property
+    def unstable(self) -> str | None:
+        """Why reading cannot go on in the middle of the rows, if it cannot."""
+        return None
+
+    def fingerprint(self) -> list[Any]:
+        """The identity of the rows, which differs for changed rows."""
+        return self.file.fingerprint()
+
+    def check_unchanged(self) -> None:
+        """Raise ``FileFormatError`` if the rows were changed since they were opened."""
+        self.file.check_unchanged()
 
     def states(self, name: str) -> bool:
         """Whether the type of a column is known."""

@@ -18,10 +18,12 @@ from fastmetrics.tables.inputs.input_files import DataFile, content_of, reading,
 from fastmetrics.tables.inputs.input_streams import compression_of, is_pipe, spool
 from fastmetrics.tables.remote import globs
 from fastmetrics.tables.remote import remote_files as remote
-from fastmetrics.tables.remote.addresses import as_local, as_utf8, is_url, parse
+from fastmetrics.tables.remote.addresses import as_local, as_utf8, is_database, is_url, parse
 from fastmetrics.tables.remote.stores import plainly
 
 _HEAD = 4096
+DATABASE = "database"
+"""The format of a table or query in a database."""
 
 
 def expand(
@@ -42,6 +44,8 @@ def expand(
     for path in map(as_local, paths):
         if path == "-":
             files.append(_spooled(sys.stdin.buffer, "standard input", allowed))
+        elif is_database(path):
+            files.append(_in_database(path, format if format in table_formats() else None))
         elif is_url(path):
             files.extend(_behind(path, allowed))
         elif os.path.isdir(path):
@@ -60,6 +64,14 @@ def expand(
         else:
             files.append(_file(path, allowed))
     return files
+
+
+def _in_database(address: str, format: str | None) -> DataFile:
+    """The table or query at an address; raises ``OptionError`` for the format of a file."""
+    shown = parse(address).shown
+    if format is not None:
+        raise OptionError(Argument("format", format), f": {shown} is in a database, which is no file")
+    return DataFile(address, shown, DATABASE, stamp=(0, ""))
 
 
 def _no_file(allowed: AllowedFormats) -> str:

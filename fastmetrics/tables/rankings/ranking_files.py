@@ -13,7 +13,7 @@ from fastmetrics.tables.column_conversion import WrongValueError
 from fastmetrics.tables.file_formats import sniff
 from fastmetrics.tables.formats.jsonl import record_of
 from fastmetrics.tables.inputs.input_files import DataFile, reading
-from fastmetrics.tables.inputs.input_paths import expand
+from fastmetrics.tables.inputs.input_paths import DATABASE, expand
 from fastmetrics.tables.inputs.input_streams import compression_of
 from fastmetrics.tables.rankings.ranking_columns import NAMES, canonical
 from fastmetrics.tables.remote.remote_files import side_by_side
@@ -26,7 +26,7 @@ _HEAD = 16
 def run_files(path: str | Path) -> list[DataFile]:
     """The files of a path; for a folder, all files except hidden ones.
 
-    Each is ``parquet``, ``arrow``, ``jsonl``, ``csv``, ``tsv``, ``json`` or ``trec``.
+    Each is ``parquet``, ``arrow``, ``jsonl``, ``csv``, ``tsv``, ``json`` or ``trec``, or in a database.
     """
     return side_by_side(_recognised, expand(path, _UNSEEN, (_UNSEEN,)))
 
@@ -40,7 +40,9 @@ def opened(file: DataFile) -> BinaryIO:
 
 
 def _recognised(file: DataFile) -> DataFile:
-    """The file with the format and the compression detected from its first bytes."""
+    """The file with the format and the compression detected from its first bytes; a table in a database has none."""
+    if file.format == DATABASE:
+        return file
     with reading(file.shown), replace(file, compression=None).open()[0] as packed:
         head = packed.read(_HEAD)
     file = replace(file, compression=compression_of(head))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import unquote
@@ -14,7 +15,7 @@ from urllib.parse import unquote
 from fastmetrics.errors import OptionError
 
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://(.*)", re.DOTALL)
-_ALIASES = {"s3a": "s3", "s3n": "s3", "gcs": "gs"}
+_ALIASES = {"s3a": "s3", "s3n": "s3", "gcs": "gs", "postgres": "postgresql"}
 _COLLAPSED = re.compile(r"(s3|s3a|s3n|gs|gcs|hdfs|viewfs|abfs|abfss|memory|http|https|file):/(?!/)")
 _SAFE = {
     *("region", "scheme", "endpoint_override", "anonymous", "allow_bucket_creation", "force_virtual_addressing"),
@@ -23,11 +24,17 @@ _SAFE = {
     *("dfs_storage_scheme", "credential_kind", "tenant_id", "client_id", "enable_tls"),
 }
 _PARAMETERS = _SAFE | {"kerb_ticket", "client_secret"}
+_SAFE_OF_DATABASES = {
+    *("table", "order", "host", "hostaddr", "port", "dbname", "user", "sslmode", "application_name"),
+    *("connect_timeout", "target_session_attrs"),
+}
 _UNKNOWN = re.compile(r"\w+=[^/&]*(&\w+=[^/&]*)*")
 _MASK = "***"
 
 NATIVE = ("s3", "gs", "hdfs", "viewfs", "abfs", "abfss")
 """The schemes that Arrow supports itself."""
+DATABASES = ("postgresql", "sqlite", "duckdb")
+"""The schemes of databases, whose addresses name a table or a query."""
 
 
 @dataclass(frozen=True)
@@ -60,11 +67,14 @@ class Url:
         before, mark, after = path.rpartition("?")
         if self.scheme in NATIVE and _UNKNOWN.fullmatch(after):  # unknown parameters may be credentials
             path = before + mark + _masked(after)
-        return str(replace(self, authority=authority, path=path, query=_masked(self.query)))
+        safe = _SAFE_OF_DATABASES if self.scheme in DATABASES else _SAFE
+        return str(replace(self, authority=authority, path=path, query=_masked(self.query, safe)))
 
     @property
     def name(self) -> str:
-        """The last segment of the path."""
+        """The last segment of the path; in a database, the name of the table, or ``query``."""
+        if self.scheme in DATABASES:
+            return parameters(self).get("table", "query")
         return self.path.rstrip("/").rpartition("/")[2]
 
     @property
@@ -81,10 +91,10 @@ class Url:
         return replace(self, path=self.path.rstrip("/") + suffix)
 
 
-def _masked(query: str) -> str:
+def _masked(query: str, safe: Collection[str] = _SAFE) -> str:
     pairs = (pair.partition("=") for pair in query.split("&") if pair)
     return "&".join(
-        f"{name}={value if name in _SAFE else _MASK}" if equals else _MASK  # a lone value may be a token
+        f"{name}={value if name in safe else _MASK}" if equals else _MASK  # a lone value may be a token
         for name, equals, value in pairs
     )
 
@@ -96,6 +106,15 @@ def is_url(path: str | Path) -> bool:
     (True, False, False)
     """
     return _URL.fullmatch(as_text(path)) is not None
+
+
+def is_database(path: str | Path) -> bool:
+    """Whether a path is the address of a table or a query in a database.
+
+    >>> is_database("postgresql://db/shop?table=answers"), is_database("s3://bucket/rows")
+    (True, False)
+    """
+    return is_url(path) and parse(path).scheme in DATABASES
 
 
 def as_text(path: str | Path) -> str:
@@ -150,7 +169,7 @@ def parse(path: str | Path) -> Url:
 
 def _without_query(scheme: str, location: str) -> tuple[str, str]:
     """The path and the query; a question mark is also a wildcard, so known parameters must follow the last one."""
-    if scheme in ("http", "https"):
+    if scheme in ("http", "https", *DATABASES):
         before, _, query = location.partition("?")
         return before, query
     before, mark, query = location.rpartition("?")

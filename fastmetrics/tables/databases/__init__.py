@@ -1,0 +1,1 @@
+"""Tables in databases: PostgreSQL, SQLite and DuckDB, through their ADBC drivers."""

@@ -1,0 +1,195 @@
+"""Tables and queries of SQLite and DuckDB as inputs."""
+
+import sqlite3
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+import pytest
+
+import fastmetrics as fm
+from fastmetrics.core.batch_sizes import SIZES
+from fastmetrics.errors import ColumnError, FileFormatError, OptionError, OutputError
+from fastmetrics.tables.file_source import open_source
+from fastmetrics.tables.whole_table import whole_table
+
+ROWS = [(3, "in Paris", "Paris"), (1, None, "Lyon"), (2, "Rome", "Rome, Italy")]
+SCHEMES = ("sqlite", "duckdb")
+
+
+def make(scheme: str, folder: Path, *statements: str) -> str:
+    """A database in which the statements were executed; its address without a table."""
+    path = folder / f"rows.{scheme}"
+    connection = sqlite3.connect(path) if scheme == "sqlite" else duckdb.connect(path)
+    for statement in statements:
+        connection.execute(statement)
+    connection.commit()
+    connection.close()
+    return f"{scheme}:///{path}"
+
+
+@pytest.fixture(params=SCHEMES)
+def answers(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """The address of a database with a table of answers."""
+    values = ", ".join(str(row).replace("None", "NULL") for row in ROWS)
+    return make(
+        request.param,
+        tmp_path,
+        "CREATE TABLE answers (id integer, answer text, reference text)",
+        f"INSERT INTO answers VALUES {values}",
+    )
+
+
+def read(address: str, **kinds: str) -> list[dict[str, object]]:
+    source = open_source(address)
+    return whole_table(source, kinds or dict.fromkeys(source.names, "any")).to_pylist()
+
+
+def test_tables_and_queries(answers: str) -> None:
+    rows = [dict(zip(("id", "answer", "reference"), row, strict=True)) for row in ROWS]
+    assert read(f"{answers}?table=answers") == rows
+    assert read(f"{answers}?table=answers&order=id") == sorted(rows, key=lambda row: row["id"])
+    assert read(f"{answers}?query=select id, reference from answers order by id desc;") == [
+        {"id": row["id"], "reference": row["reference"]} for row in sorted(rows, key=lambda row: -row["id"])
+    ]
+    table = pa.Table.from_pylist(rows)
+    scores = fm.score(f"{answers}?table=answers", ["token_f1", "keyword_recall"])
+    assert scores.drop(["id"]).equals(fm.score(table, ["token_f1", "keyword_recall"]).drop(["id"]))
+
+
+def test_many_batches_keep_their_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(SIZES, "read_batch_rows", 64)
+    numbers = [number * 37 % 1009 for number in range(1000)]
+    values = ", ".join(f"({number}, 'x{number}')" for number in numbers)
+    for scheme in SCHEMES:
+        address = make(scheme, tmp_path, "CREATE TABLE t (id integer, answer text)", f"INSERT INTO t VALUES {values}")
+        for rows, expected in (
+            ("table=t", numbers),
+            ("query=select * from t order by id desc", sorted(numbers, reverse=True)),
+            ("query=select * from t&order=id", sorted(numbers)),
+        ):
+            source = open_source(f"{address}?{rows}")
+            selection = source.select({"id": "id", "answer": "text"})
+            batches = [chunk.batch for chunk in source.chunks(selection)]
+            assert [number for batch in batches for number in batch["id"].to_pylist()] == expected
+            assert max(batch.num_rows for batch in batches) <= 64
+            assert [text for batch in batches for text in batch["answer"].to_pylist()] == [f"x{n}" for n in expected]
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "insert into t values (1)",
+        "insert into t values (1) returning id",
+        "drop table t",
+        "select 1; drop table t",
+        "select 1) x; drop table t; --",
+        "attach 'new.db' as other",
+        "copy t to 'new.csv'",
+        "pragma query_only = 0",
+        "commit",
+        "select nosuch from t",
+        "select * from nosuch",
+    ],
+)
+def test_a_query_only_reads(scheme: str, sql: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    address = make(scheme, tmp_path, "CREATE TABLE t (id integer)", "INSERT INTO t VALUES (7)")
+    before = sorted(tmp_path.iterdir())
+    with pytest.raises(FileFormatError):
+        read(f"{address}?query={sql}")
+    assert read(f"{address}?table=t") == [{"id": 7}]
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_values_of_sqlite_have_types_of_their_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(SIZES, "read_batch_rows", 4)
+    rows = ["(null, null, null, 1)"] * 6 + ["('late', 1, 'a', 0)", "('7', 2.5, 7, 1)"]
+    address = make("sqlite", tmp_path, "CREATE TABLE t (a, b, c, d)", f"INSERT INTO t VALUES {', '.join(rows)}")
+    read_rows = read(f"{address}?table=t", a="text", b="number", c="id", d="flag")
+    assert [row["a"] for row in read_rows[6:]] == ["late", "7"]
+    assert [row["b"] for row in read_rows[6:]] == [1.0, 2.5]
+    assert [row["c"] for row in read_rows[6:]] == ["a", "7"]
+    assert [row["d"] for row in read_rows[5:]] == [True, False, True]
+    with pytest.raises(FileFormatError, match="column 'a': expected numbers in all rows, as in the first ones"):
+        read(f"{address}?table=t", a="number")
+
+
+def test_types_of_duckdb(tmp_path: Path) -> None:
+    sql = """select 1 as id, [1.5, 2]::float[2] as v, ['a', 'b'] as texts, 1.50::decimal(10, 2) as exact,
+        {'a': 1} as parts, 'ab'::blob as bytes,
+        '6ab8d2f1-0000-4000-8000-0123456789ab'::uuid as key, 'x'::enum('x', 'y') as word"""
+    address = make("duckdb", tmp_path, f"CREATE TABLE t AS {sql}")
+    (row,) = read(f"{address}?table=t", v="vector", texts="texts", exact="number", key="id", word="text", parts="any")
+    key = "6ab8d2f1-0000-4000-8000-0123456789ab"
+    assert {**row, "exact": float(row["exact"])} == {
+        **{"v": [1.5, 2.0], "texts": ["a", "b"], "exact": 1.5, "key": key, "word": "x", "parts": {"a": 1}},
+    }
+    with pytest.raises(ColumnError, match="column 'bytes': expected text, got binary"):
+        read(f"{address}?table=t", bytes="text")
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_a_changed_database_ends_the_run(scheme: str, tmp_path: Path) -> None:
+    address = make(scheme, tmp_path, "CREATE TABLE t (id integer)", "INSERT INTO t VALUES (7)")
+    source = open_source(f"{address}?table=t")
+    make(scheme, tmp_path, "INSERT INTO t VALUES (8)")
+    with pytest.raises(FileFormatError, match="the database changed while it was read"):
+        list(source.chunks(source.select({"id": "id"})))
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_resuming_needs_an_order(scheme: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(SIZES, "part_rows", 10)
+    monkeypatch.setattr(SIZES, "read_batch_rows", 10)
+    values = ", ".join(f"({number}, 'x{number}', 'x')" for number in range(100))
+    fields = "(id integer, answer text, reference text)"
+    address = make(scheme, tmp_path, f"CREATE TABLE t {fields}", f"INSERT INTO t VALUES {values}")
+
+    class StopError(Exception):
+        pass
+
+    def stop(progress: object) -> None:
+        if progress.rows >= 50:  # type: ignore[attr-defined]
+            raise StopError
+
+    for number, rows in enumerate(("table=t", "query=select * from t&order=id", "query=select * from t")):
+        output = tmp_path / f"scores{number}.parquet"
+        with pytest.raises(StopError):
+            fm.score(f"{address}?{rows}", ["token_f1"], output=output, progress=stop)
+        if number < 2:
+            result = fm.score(f"{address}?{rows}", ["token_f1"], output=output, resume=True)
+            assert (result.run.rows, 0 < result.run.resumed_rows < 100) == (100, True)
+        else:
+            with pytest.raises(OutputError, match=r"cannot resume .* the rows of a query have no order"):
+                fm.score(f"{address}?{rows}", ["token_f1"], output=output, resume=True)
+
+
+@pytest.mark.parametrize(
+    ("address", "reason"),
+    [
+        ("sqlite:///nosuch.db?table=t", "there is no database 'nosuch.db'; an absolute path has four slashes"),
+        ("duckdb:////nosuch/rows.duckdb?table=t", "there is no database '/nosuch/rows.duckdb'$"),
+        ("sqlite://rows.db?table=t", "expected three slashes and a path"),
+        ("duckdb:///", r"expected \?table= or \?query="),
+        ("sqlite:///rows.db?table=t&query=select 1", r"expected \?table= or \?query="),
+        ("sqlite:///rows.db?table=", "table= is empty"),
+        ("sqlite:///rows.db?tabel=t&table=t", "unknown parameter 'tabel'; expected one of table, query, order"),
+    ],
+)
+def test_addresses_are_checked(address: str, reason: str) -> None:
+    with pytest.raises((FileFormatError, OptionError), match=reason):
+        open_source(address)
+
+
+def test_a_file_that_is_no_database(tmp_path: Path) -> None:
+    (tmp_path / "rows.db").write_text("id,answer\n1,yes\n" * 100)
+    for scheme in SCHEMES:
+        with pytest.raises(FileFormatError, match=r"not a (valid DuckDB )?database|not a valid"):
+            open_source(f"{scheme}:///{tmp_path}/rows.db?table=t")
+
+
+def test_the_format_of_a_file_is_refused(answers: str) -> None:
+    with pytest.raises(OptionError, match="in a database, which is no file"):
+        fm.score(f"{answers}?table=answers", ["token_f1"], files=fm.FileSettings(format="csv"))

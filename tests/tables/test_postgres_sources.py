@@ -1,0 +1,351 @@
+"""Tables and queries of PostgreSQL as inputs, on a real server."""
+
+import datetime as dt
+import threading
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import fastmetrics as fm
+from fastmetrics.core.batch_sizes import SIZES
+from fastmetrics.core.retry_limits import RETRY_LIMITS
+from fastmetrics.errors import ColumnError, FileFormatError, OptionError, OutputError
+from fastmetrics.tables.file_source import open_source
+from fastmetrics.tables.whole_table import whole_table
+from tests.support.postgres import PASSWORD, Database
+
+ROWS = pa.table(
+    {
+        "id": [3, 1, 2],
+        "answer": ["in Paris", None, "Rome"],
+        "reference": ["Paris", "Lyon", "Rome, Italy"],
+        "contexts": [["Paris is big", "x"], [], None],
+    }
+)
+
+
+@pytest.fixture
+def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs that save every ten rows."""
+    monkeypatch.setattr(SIZES, "part_rows", 10)
+    monkeypatch.setattr(SIZES, "read_batch_rows", 10)
+
+
+def _stopped(address: str, output: Path) -> None:
+    """A run that is interrupted after its first parts."""
+
+    class StopError(Exception):
+        pass
+
+    def stop(progress: object) -> None:
+        if progress.rows >= 50:  # type: ignore[attr-defined]
+            raise StopError
+
+    with pytest.raises(StopError):
+        fm.score(address, ["token_f1"], output=output, progress=stop)
+
+
+def read(address: str, **kinds: str) -> list[dict[str, object]]:
+    source = open_source(address)
+    return whole_table(source, kinds or dict.fromkeys(source.names, "any")).to_pylist()
+
+
+def test_scores_are_those_of_the_rows_in_memory(postgres: Database) -> None:
+    postgres.fill("answers", ROWS, "id")
+    scores = fm.score(postgres.address(table="answers"), ["token_f1", "keyword_recall"])
+    assert scores.equals(fm.score(ROWS.sort_by("id"), ["token_f1", "keyword_recall"]))
+
+
+def test_the_rows_of_a_table_have_the_order_of_its_key(postgres: Database) -> None:
+    postgres.fill("answers", ROWS, "id")
+    assert read(postgres.address(table="answers")) == ROWS.sort_by("id").to_pylist()
+    assert read(postgres.address(table="public.answers"), id="id") == [{"id": 1}, {"id": 2}, {"id": 3}]
+    assert [row["id"] for row in read(postgres.address(table="answers", order="reference"))] == [1, 3, 2]
+
+
+def test_a_query_keeps_its_own_order_and_its_columns(postgres: Database) -> None:
+    postgres.fill("answers", ROWS, "id")
+    sql = 'select id as "the id", upper(answer) as answer from answers order by id desc -- newest first'
+    assert read(postgres.address(query=sql)) == [
+        {"the id": 3, "answer": "IN PARIS"},
+        {"the id": 2, "answer": "ROME"},
+        {"the id": 1, "answer": None},
+    ]
+
+
+def test_the_query_is_also_an_argument(postgres: Database) -> None:
+    postgres.fill("answers", ROWS, "id")
+    files = fm.FileSettings(query="select answer, reference from answers where id > 1 order by id;")
+    assert fm.score(postgres.address(), ["token_f1"], files=files).num_rows == 2
+    with pytest.raises(OptionError, match="already names a table or a query"):
+        fm.score(postgres.address(table="answers"), ["token_f1"], files=files)
+    with pytest.raises(OptionError, match="is not the address of a database"):
+        fm.score("answers.parquet", ["token_f1"], files=files)
+    with pytest.raises(OptionError, match="a table in memory has none"):
+        fm.score(ROWS, ["token_f1"], files=files)
+    with pytest.raises(OptionError, match=r"expected \?table= or \?query="):
+        fm.score(postgres.address(), ["token_f1"])
+
+
+def test_each_type_becomes_one_of_arrow(postgres: Database) -> None:
+    sql = """select 1::int2 as small, 5::bigint as big, 1.5::float4 as real, 2.50::numeric as exact,
+        'NaN'::numeric as nothing, true as flag, 'x'::varchar(3) as word, 'ab'::name as name,
+        date '2026-01-02' as day, timestamp '2026-01-02 03:04:05.5' as local_time,
+        timestamptz '2026-01-02 03:04:05+02' as utc, array['a', null]::text[] as texts, array[1, 2]::int[] as numbers,
+        array[1.5, 2]::numeric[] as exact_list, '6ab8d2f1-0000-4000-8000-0123456789ab'::uuid as key,
+        array['6ab8d2f1-0000-4000-8000-0123456789ab']::uuid[] as keys, null as nothing_at_all"""
+    (row,) = read(postgres.address(query=sql))
+    assert str(row.pop("nothing")) == "nan"
+    assert row == {
+        **{"small": 1, "big": 5, "real": 1.5, "exact": 2.5, "flag": True, "word": "x", "name": "ab"},
+        "day": dt.date(2026, 1, 2),
+        "local_time": dt.datetime(2026, 1, 2, 3, 4, 5, 500_000),
+        "utc": dt.datetime(2026, 1, 2, 1, 4, 5, tzinfo=dt.UTC),
+        **{"texts": ["a", None], "numbers": [1, 2], "exact_list": [1.5, 2.0]},
+        "key": "6ab8d2f1-0000-4000-8000-0123456789ab",
+        **{"keys": ["6ab8d2f1-0000-4000-8000-0123456789ab"], "nothing_at_all": None},
+    }
+
+
+def test_vectors_are_lists_of_numbers(postgres: Database) -> None:
+    postgres.execute("CREATE EXTENSION vector")
+    values = "(1, '[1,2.5]'::vector, '[1,2]'::halfvec), (2, null, null), (3, '[7]', '[3]')"
+    sql = f"select * from (values {values}) v(id, a, b)"
+    source = open_source(postgres.address(query=sql))
+    table = whole_table(source, {"a": "vector", "b": "vector"})
+    assert table["a"].to_pylist() == [[1.0, 2.5], None, [7.0]]
+    assert table["b"].to_pylist() == [[1.0, 2.0], None, [3.0]]
+    assert table.schema.field("a").type == pa.list_(pa.float32())
+
+
+@pytest.mark.parametrize("type_", ["json", "jsonb"])
+def test_json_is_lists_or_text(postgres: Database, type_: str) -> None:
+    values = [
+        "('[\"a\", \"b\"]', '{\"x\": 1}', '[1, 2]', '\"word\"')",
+        "(null, '[]', '[]', null)",
+        "('[]', null, null, 'null')",
+    ]
+    columns = ", ".join(f"{name}::{type_}" for name in "abcd")
+    address = postgres.address(query=f"select {columns} from (values {', '.join(values)}) v(a, b, c, d)")
+    rows = read(address, a="texts", b="any", c="ids", d="text")
+    assert [row["a"] for row in rows] == [["a", "b"], None, []]
+    assert [row["b"] for row in rows] == ['{"x": 1}', "[]", None]
+    assert [row["c"] for row in rows] == [[1, 2], [], None]
+    assert [row["d"] for row in rows] == ["word", None, None]
+
+
+def test_json_of_another_kind_is_a_bad_row(postgres: Database) -> None:
+    sql = """select i as id, (case when i = 3 then '7' else '["a"]' end)::jsonb as contexts
+        from generate_series(1, 3) i order by i"""
+    postgres.execute(f"CREATE TABLE t AS {sql}")
+    source = open_source(postgres.address(table="t", order="id"))
+    (chunk,) = source.chunks(source.select({"contexts": "texts"}))
+    assert chunk.batch.to_pylist() == [{"contexts": ["a"]}, {"contexts": ["a"]}]
+    (reject,) = chunk.rejects
+    assert (reject.where, reject.column) == ("row 2", "contexts")
+    assert reject.reason == "expected a string or a list of strings, got the number 7"
+
+
+@pytest.mark.parametrize(
+    ("expression", "kind", "reason"),
+    [
+        ("'\\xdead'::bytea", "text", "column 'answer': expected text, got binary"),
+        ("point(1, 2)", "text", "column 'answer' is of type point, which cannot be read; leave it out"),
+        ("interval '1 day'", "any", "column 'answer' is of type interval, which cannot be read"),
+        ("int4range(1, 3)", "any", "column 'answer' is of type unnamed<oid:3904>, which cannot be read"),
+        ("1", "text", "column 'answer': expected text, got int32"),
+    ],
+)
+def test_a_type_that_does_not_fit_is_named(postgres: Database, expression: str, kind: str, reason: str) -> None:
+    address = postgres.address(query=f"select {expression} as answer, 'x' as reference")
+    assert read(address, reference="text") == [{"reference": "x"}]
+    with pytest.raises(ColumnError, match=reason.replace("\\", "\\\\")):
+        read(address, answer=kind)
+
+
+@pytest.mark.parametrize(
+    ("sql", "reason"),
+    [
+        ("insert into answers values (9) returning id", "syntax error|read-only transaction"),
+        ("with gone as (delete from answers returning id) select * from gone", "data-modifying|read-only"),
+        ("select nextval('counter')", "cannot execute nextval\\(\\) in a read-only transaction"),
+        ("select 1; drop table answers", "syntax error"),
+        ("select 1) x; drop table answers; --", "multiple commands|syntax error"),
+        ("select set_config('transaction_read_only', 'off', false)", "must be set before any query"),
+        ("commit", "syntax error"),
+        ("select nosuch from answers", 'column "nosuch" does not exist'),
+        ("select * from nosuch", 'relation "nosuch" does not exist'),
+        ("select", "has no columns|syntax error"),
+    ],
+)
+def test_a_query_only_reads(postgres: Database, sql: str, reason: str) -> None:
+    postgres.fill("answers", ROWS, "id")
+    postgres.execute("CREATE SEQUENCE counter")
+    with pytest.raises(FileFormatError, match=reason):
+        read(postgres.address(query=sql))
+    assert postgres.execute(
+        "SELECT count(*) FROM answers", "SELECT count(*), (SELECT is_called FROM counter) FROM answers"
+    ) == [(3, False)]
+
+
+def test_no_table_and_no_server_are_named(postgres: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(RETRY_LIMITS, "pause_seconds", 0.0)
+    with pytest.raises(FileFormatError, match='relation "nosuch" does not exist'):
+        read(postgres.address(table="nosuch"))
+    with pytest.raises(FileFormatError, match="Connection refused"):
+        read("postgresql://reader:secret@127.0.0.1:1/db?table=answers")
+    with pytest.raises(FileFormatError, match='database "nowhere" does not exist'):
+        read(postgres.server.address("nowhere", table="answers"))
+
+
+def test_passwords_stay_secret(postgres: Database, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    postgres.fill("answers", ROWS, "id")
+    postgres.execute("GRANT SELECT ON answers TO reader")
+    encoded = PASSWORD.replace("#", "%23")
+    address = postgres.address(f"reader:{encoded}", table="answers")
+    output = tmp_path / "scores.parquet"
+    fm.score(address, ["token_f1"], output=output)
+    wrong = address.replace(encoded, "wrong-horse")
+    refused = f"postgresql://reader:{encoded}@host:5x/db?table=answers"
+    texts = []
+    for bad in (
+        wrong,
+        refused,
+        address.replace("table=answers", "table=nosuch"),
+        address.replace("&table=", "&tabel="),
+    ):
+        with pytest.raises((FileFormatError, OptionError)) as error:
+            read(bad)
+        texts.append(str(error.value))
+        assert error.value.__cause__ is None or PASSWORD not in str(error.value.__cause__)
+    assert "password authentication failed" in texts[0]
+    written = [path.read_bytes().decode("latin1") for path in tmp_path.rglob("*") if path.is_file()]
+    for text in (*texts, *written, repr(open_source(address).files), str(open_source(address).fingerprint)):
+        for secret in (PASSWORD, encoded, "wrong-horse"):
+            assert secret not in text
+
+
+def test_a_run_goes_on_where_it_stopped(postgres: Database, tmp_path: Path, small_parts: None) -> None:
+    postgres.execute(
+        "CREATE TABLE t AS SELECT i AS id, 'word ' || i AS answer, 'word' AS reference FROM generate_series(1, 100) i"
+    )
+    postgres.execute("ALTER TABLE t ADD PRIMARY KEY (id)")
+    whole = tmp_path / "whole.parquet"
+    query = "select * from t where id <= 100 - 0"
+    for address in (postgres.address(table="t"), postgres.address(query=query, order="id")):
+        fm.score(address, ["token_f1"], output=whole, overwrite=True)
+        output = tmp_path / "scores.parquet"
+        _stopped(address, output)
+        result = fm.score(address, ["token_f1"], output=output, resume=True)
+        assert 0 < result.run.resumed_rows < 100
+        assert output.read_bytes() == whole.read_bytes()
+        output.unlink()
+        _stopped(address, output)
+        postgres.execute("UPDATE t SET answer = answer || ' more' WHERE id = 1")
+        with pytest.raises(OutputError, match="cannot resume"):
+            fm.score(address, ["token_f1"], output=output, resume=True)
+        fm.score(address, ["token_f1"], output=output, overwrite=True)
+        output.unlink()
+
+
+def test_rows_without_an_order_are_not_resumed(postgres: Database, tmp_path: Path, small_parts: None) -> None:
+    postgres.execute(
+        "CREATE TABLE t AS SELECT i AS id, 'word' AS answer, 'word' AS reference FROM generate_series(1, 100) i"
+    )
+    output = tmp_path / "scores.parquet"
+    for address, reason in (
+        (postgres.address(table="t"), "the table has no primary key.* &order=id"),
+        (postgres.address(query="select * from t"), r"the rows of a query have no order.* \?order=id"),
+    ):
+        _stopped(address, output)
+        with pytest.raises(OutputError, match=f"cannot resume .*{reason}.* overwrite=True to start again"):
+            fm.score(address, ["token_f1"], output=output, resume=True)
+        fm.score(address, ["token_f1"], output=output, overwrite=True)
+        output.unlink()
+
+
+def test_an_order_must_be_that_of_single_rows(postgres: Database) -> None:
+    postgres.fill("answers", ROWS, "id")
+    for order, reason in (
+        ("answer", "order by 'answer': a value is null"),
+        ("nosuch", "order: unknown column 'nosuch'"),
+    ):
+        with pytest.raises(ColumnError, match=reason):
+            read(postgres.address(table="answers", order=order))
+    with pytest.raises(ColumnError, match="order by 'one': several rows have the same values"):
+        read(postgres.address(query="select 1 as one, id from answers", order="one"))
+    assert len(read(postgres.address(query="select 1 as one, id from answers", order="one,id"))) == 3
+
+
+@pytest.mark.parametrize("order", ["id", None])
+def test_a_lost_connection_is_made_again_or_ends_the_run(
+    postgres: Database, monkeypatch: pytest.MonkeyPatch, order: str | None
+) -> None:
+    monkeypatch.setattr(RETRY_LIMITS, "pause_seconds", 0.0)
+    monkeypatch.setattr(SIZES, "query_batch_bytes", 50_000)
+    monkeypatch.setattr(SIZES, "read_batch_rows", 50)
+    postgres.execute("CREATE TABLE t AS SELECT i AS id, repeat('x', 50000) AS answer FROM generate_series(1, 3000) i")
+    address = postgres.address(table="t", **({"order": order} if order else {}))
+    source = open_source(address)
+    numbers: list[int] = []
+
+    def read_all() -> None:
+        for chunk in source.chunks(source.select({"id": "id", "answer": "text"})):
+            if not numbers:
+                postgres.execute(
+                    "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity "
+                    "WHERE datname = current_database() AND pid <> pg_backend_pid()"
+                )
+            numbers.extend(chunk.batch["id"].to_pylist())
+
+    if order:
+        read_all()
+        assert numbers == list(range(1, 3001))
+    else:
+        with pytest.raises(
+            FileFormatError, match=r"the connection was lost after [\d,]+ rows: .*; reading cannot go on: .*order=id"
+        ):
+            read_all()
+        assert 0 < len(numbers) < 3000
+
+
+def test_rows_that_changed_after_a_lost_connection_end_the_run(
+    postgres: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(RETRY_LIMITS, "pause_seconds", 0.0)
+    postgres.fill("answers", ROWS, "id")
+    source = open_source(postgres.address(table="answers"))
+    postgres.execute("UPDATE answers SET answer = 'no' WHERE id = 1")
+    unchanged = [chunk.batch.to_pylist() for chunk in source.chunks(source.select({"answer": "text"}))]
+    assert unchanged == [[{"answer": None}, {"answer": "Rome"}, {"answer": "in Paris"}]]
+    postgres.execute(
+        "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity "
+        "WHERE datname = current_database() AND pid <> pg_backend_pid()"
+    )
+    with pytest.raises(FileFormatError, match="the rows changed since they were first read"):
+        list(source.chunks(source.select({"answer": "text"})))
+
+
+def test_reads_at_the_same_time_show_the_same_rows(postgres: Database) -> None:
+    postgres.fill("answers", ROWS, "id")
+    source = open_source(postgres.address(table="answers"))
+    selection = source.select({"id": "id"})
+    first = source.chunks(selection)
+    begun = next(iter(first))
+    postgres.execute("INSERT INTO answers (id) VALUES (4)")
+    results: list[int] = []
+    thread = threading.Thread(target=lambda: results.extend(chunk.batch.num_rows for chunk in source.chunks(selection)))
+    thread.start()
+    thread.join()
+    assert begun.batch.num_rows == 3
+    assert results == [3]
+
+
+def test_no_rows(postgres: Database, tmp_path: Path) -> None:
+    postgres.execute("CREATE TABLE t (id int PRIMARY KEY, answer text, reference text)")
+    assert fm.score(postgres.address(table="t"), ["token_f1"]).num_rows == 0
+    result = fm.score(postgres.address(table="t"), ["token_f1"], output=tmp_path / "scores.parquet")
+    assert result.run.rows == 0
+    assert pq.read_table(tmp_path / "scores.parquet").num_rows == 0
