@@ -29,7 +29,7 @@ NEVER = (
     "metrics suites embedder columns schema keep format on_error engine address name by cluster tests names system on "
     "better of segment other require title vectors_column method column color lists label raters "
     "measures metric bot model base_url endpoint parameters retry language ranges strategy score languages indicators "
-    "chunk_column source_column failure prune until thresholds"
+    "chunk_column source_column failure prune until thresholds query"
 )
 """Parameters that are no paths in any command."""
 IN_SOME = [
