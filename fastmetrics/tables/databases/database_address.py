@@ -36,7 +36,7 @@ class DatabaseTable:
     table: str | None
     query: str | None
     order: tuple[str, ...]
-    rest: str = field(repr=False)
+    parameters: str = field(repr=False)
     """The parameters of the connection."""
 
     @classmethod
@@ -76,14 +76,16 @@ class DatabaseTable:
     @property
     def connection(self) -> str:
         """The address of a PostgreSQL database, with its secrets, for the driver."""
-        return str(replace(self.url, query=self.rest))
+        return str(replace(self.url, query=self.parameters))
 
     @property
     def secrets(self) -> list[str]:
         """Texts that no message may contain."""
         user, _, _ = self.url.authority.rpartition("@")
         password = user.partition(":")[2]
-        hidden = [value for name, value in parameters(replace(self.url, query=self.rest)).items() if "pass" in name]
+        hidden = [
+            value for name, value in parameters(replace(self.url, query=self.parameters)).items() if "pass" in name
+        ]
         return sorted({text for text in (password, unquote(password), *hidden) if text}, key=len, reverse=True)
 
     @property

@@ -80,8 +80,8 @@ def _check_unique(table: DatabaseTable, session: Session, keys: Sequence[str]) -
     absent = f"SELECT 1 FROM {table.source} WHERE {' OR '.join(f'{quoted(key)} IS NULL' for key in keys)} LIMIT 1"
     for sql, what in ((repeated, "several rows have the same values"), (absent, "a value is null")):
         if session.row(sql) is not None:
-            named = ", ".join(map(repr, keys))
-            raise ColumnError(f"{table.url.shown}: order by {named}: {what}; expected values that are unique")
+            columns = ", ".join(map(repr, keys))
+            raise ColumnError(f"{table.url.shown}: order by {columns}: {what}; expected values that are unique")
 
 
 def _content_sql(table: DatabaseTable, session: Session) -> str:

@@ -25,7 +25,9 @@ _READ_ONLY = {
 
 
 class Session:
-    """One connection, which only reads unless ``writes``; ``snapshot`` is that of another one to PostgreSQL.
+    """One connection, which only reads unless it ``writes``, in transactions.
+
+    ``snapshot`` is that of another connection to PostgreSQL.
 
     Raises ``FileFormatError`` if the database refuses, ``ConnectionError`` if the connection is lost or not made, and
     ``MissingExtraError`` without the driver.
@@ -38,7 +40,7 @@ class Session:
 
         with plain_errors(table):
             self._connection = dbapi.connect(
-                driver=driver, entrypoint=entrypoint, db_kwargs=dict(options), autocommit=True
+                driver=driver, entrypoint=entrypoint, db_kwargs=dict(options), autocommit=not writes
             )
         try:
             for statement in () if writes else _READ_ONLY[table.scheme]:
@@ -90,10 +92,20 @@ class Session:
             with cursor.fetch_record_batch() as reader:
                 yield from reader
 
-    def ingest(self, name: str, rows: pa.RecordBatchReader, **options: Any) -> None:
-        """Append rows to a table."""
+    def create(self, name: str, rows: pa.RecordBatchReader, schema: str | None = None) -> None:
+        """Create a table of these rows."""
         with plain_errors(self._table), self._connection.cursor() as cursor:
-            cursor.adbc_ingest(name, rows, mode="append", **options)
+            cursor.adbc_ingest(name, rows, mode="create", db_schema_name=schema)
+
+    def commit(self) -> None:
+        """Make all that was written since the last commit visible to others."""
+        with plain_errors(self._table):
+            self._connection.commit()
+
+    def rollback(self) -> None:
+        """Undo all that was written since the last commit."""
+        with plain_errors(self._table):
+            self._connection.rollback()
 
 
 def _batch_options(scheme: str) -> Mapping[str, str]:
@@ -108,7 +120,9 @@ def _driver(table: DatabaseTable, *, writes: bool) -> tuple[str, str | None, Map
     module = _imported(table.scheme)
     if table.scheme == "postgresql":
         limit = f"connect_timeout={RETRY_LIMITS.connect_seconds:.0f}&fallback_application_name=fastmetrics"
-        address = table.connection if "connect_timeout=" in table.rest else _with_parameters(table.connection, limit)
+        address = (
+            table.connection if "connect_timeout=" in table.parameters else _with_parameters(table.connection, limit)
+        )
         return module._driver_path(), None, {"uri": address}
     if not (writes or os.path.isfile(table.path)):
         absolute = "" if os.path.isabs(table.path) else "; an absolute path has four slashes"

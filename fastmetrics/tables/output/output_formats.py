@@ -11,7 +11,7 @@ import pyarrow as pa
 from fastmetrics.errors import OptionError
 from fastmetrics.tables.file_formats import COMPRESSIONS, FORMATS, by_suffix
 from fastmetrics.tables.output.encoders import Encoder
-from fastmetrics.tables.remote.addresses import as_local, is_url, last_name, shown
+from fastmetrics.tables.remote.addresses import as_local, is_database, is_url, last_name, shown
 
 PARTS = "parquet"
 """The format of the files in a folder."""
@@ -29,6 +29,8 @@ def output_format(path: str | Path) -> tuple[str, str | None]:
     if text in ("", "-"):
         expected = "expected the name of a file or folder; scores cannot go to standard output"
         raise OptionError(f"output {text!r}: {expected}")
+    if is_database(text):
+        return PARTS, None  # until its rows are written to the table
     name = last_name(text)
     is_folder = name.endswith("/") if is_url(text) else text.endswith(("/", os.sep)) or os.path.isdir(text)
     if is_folder or not os.path.splitext(name)[1]:

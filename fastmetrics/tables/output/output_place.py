@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from fastmetrics.errors import OutputError
+from fastmetrics.tables.databases.written_tables import WrittenTable
 from fastmetrics.tables.output.encoders import writing
 from fastmetrics.tables.output.protected_inputs import (
     Content,
@@ -22,7 +23,7 @@ from fastmetrics.tables.output.protected_inputs import (
 from fastmetrics.tables.output.renames import to_new_name
 from fastmetrics.tables.output.targets import upload
 from fastmetrics.tables.output.unfinished_folder import unfinished
-from fastmetrics.tables.remote.addresses import Url, as_local, is_url, parse, shown
+from fastmetrics.tables.remote.addresses import Url, as_local, is_database, is_url, parse, shown
 from fastmetrics.tables.remote.stores import plainly
 
 
@@ -48,8 +49,13 @@ class OutputPlace:
         self.text = as_local(path)
         self.shown = shown(self.text)
         self.url = parse(self.text) if is_url(self.text) else None
+        self._written = WrittenTable(self.text) if is_database(self.text) else None
+        self._overwrite = overwrite
         self.is_stream = page and self.url is None and _is_stream(self.text)
         self._seen: dict[str, Content] = {}
+        if self._written is not None:
+            self._written.check(inputs, overwrite=overwrite)
+            return
         if self.is_stream:
             return
         with writing(self.shown), plainly():
@@ -76,6 +82,9 @@ class OutputPlace:
 
     def put(self, finished: Path, suffix: str = "") -> None:
         """Rename a finished file to the final name, or upload it; raises ``OutputError`` if another run was faster."""
+        if self._written is not None:
+            self._written.write(finished, overwrite=self._overwrite)
+            return
         final = self._final(suffix)
         self.check_unchanged(suffix)
         if isinstance(final, Url):

@@ -12,14 +12,16 @@ import pyarrow.parquet as pq
 
 from fastmetrics.errors import FileFormatError, OutputError
 from fastmetrics.errors.messages import Argument
+from fastmetrics.tables.databases.written_tables import stored_metadata
 from fastmetrics.tables.inputs.input_files import DataFile, reading
 from fastmetrics.tables.inputs.input_paths import expand
 from fastmetrics.tables.output.completion_mark import mark_path, write_mark
-from fastmetrics.tables.output.encoders import CONCLUSION, KEY, writing
+from fastmetrics.tables.output.encoders import writing
 from fastmetrics.tables.output.output_formats import output_format
+from fastmetrics.tables.output.parquet_metadata import json_object, metadata_in
 from fastmetrics.tables.output.targets import sync, target
 from fastmetrics.tables.output.work_folder import WorkFolder
-from fastmetrics.tables.remote.addresses import as_local, is_url, last_name, parse, shown
+from fastmetrics.tables.remote.addresses import as_local, is_database, is_url, last_name, parse, shown
 from fastmetrics.tables.remote.small_files import read_small
 
 
@@ -130,30 +132,18 @@ def find_metadata(path: str | Path, files: Sequence[DataFile] = ()) -> dict[str,
 
     Raises ``FileFormatError`` for metadata that cannot be read.
     """
+    if is_database(as_local(path)):
+        with reading(shown(as_local(path))):
+            return stored_metadata(as_local(path))
     for beside in _places_of_metadata(as_local(path)):
         with reading(shown(beside)):
             data = read_small(beside)
         if data is not None:
-            return _object(data, shown(beside))
+            return json_object(data, shown(beside))
     if len(files) != 1 or files[0].format != "parquet":  # with several files, each has its own metadata
         return None
     with reading(files[0].shown), pq.ParquetFile(files[0].at_random()) as parquet:
-        metadata = {**(parquet.schema_arrow.metadata or {}), **(parquet.metadata.metadata or {})}
-    if KEY.encode() not in metadata:
-        return None
-    return _object(metadata[KEY.encode()], files[0].shown) | _object(
-        metadata.get(CONCLUSION.encode(), b"{}"), files[0].shown
-    )
-
-
-def _object(data: bytes, where: str) -> dict[str, Any]:
-    try:
-        value = json.loads(data)
-    except (ValueError, RecursionError):
-        value = None
-    if not isinstance(value, dict):
-        raise FileFormatError(f"{where}: the metadata of fastmetrics are not a JSON object")
-    return value
+        return metadata_in(parquet, files[0].shown)
 
 
 def _places_of_metadata(text: str) -> list[str]:

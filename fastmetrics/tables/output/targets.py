@@ -13,6 +13,7 @@ from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.core.threads import ordered
 from fastmetrics.errors import OptionError, OutputError
 from fastmetrics.errors.messages import Argument
+from fastmetrics.tables.databases.written_tables import REJECTS, WrittenTable
 from fastmetrics.tables.inputs.input_files import WORK_SUFFIX
 from fastmetrics.tables.output.completion_mark import MARK
 from fastmetrics.tables.output.encoders import writing
@@ -25,7 +26,7 @@ from fastmetrics.tables.output.protected_inputs import (
 )
 from fastmetrics.tables.output.renames import exchange
 from fastmetrics.tables.remote import remote_files as remote
-from fastmetrics.tables.remote.addresses import Url, as_local, is_url, parse
+from fastmetrics.tables.remote.addresses import Url, as_local, is_database, is_url, parse
 from fastmetrics.tables.remote.small_files import local_path
 from fastmetrics.tables.remote.stores import cause, plainly, store
 from fastmetrics.tables.retry import patiently
@@ -133,8 +134,7 @@ class RemoteTarget:
         self._folder = folder
         self.path: Path | str = url.shown
         self.suffix = PurePosixPath(url.name).suffix
-        digest = hashlib.sha256(url.shown.rstrip("/").encode()).hexdigest()[:16]
-        self.work = (cache_folder() if work is None else local_path(work, "work").absolute()) / f"{digest}{WORK_SUFFIX}"
+        self.work = _work_folder(url.shown, work)
 
     def beside(self, suffix: str) -> Path | str:
         """The address of a file whose name starts with the output's name."""
@@ -259,15 +259,63 @@ def upload(path: Path, url: Url) -> None:
     patiently(copy)
 
 
+def _work_folder(shown: str, work: str | Path | None) -> Path:
+    """The local folder of a run whose output is elsewhere."""
+    digest = hashlib.sha256(shown.rstrip("/").encode()).hexdigest()[:16]
+    return (cache_folder() if work is None else local_path(work, "work").absolute()) / f"{digest}{WORK_SUFFIX}"
+
+
 def cache_folder() -> Path:
     """The default location of work folders for outputs in a store."""
     base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
     return Path(base) / "fastmetrics" / "runs"
 
 
-def target(path: str | Path, folder: bool, work: str | Path | None = None) -> LocalTarget | RemoteTarget:
+class DatabaseTarget:
+    """A table in a database; a run works in a local folder and writes the table at the end, in one transaction."""
+
+    suffix = ".parquet"
+
+    def __init__(self, address: str, work: str | Path | None) -> None:
+        self._written = WrittenTable(address)
+        self.path: Path | str = self._written.table.url.shown
+        self.work = _work_folder(self.path, work)
+        self._replaceable = False
+
+    def beside(self, suffix: str) -> Path | str:
+        """The address of the table of rejected rows."""
+        return self._written.beside(REJECTS)
+
+    def check(self, inputs: Any, beside: Sequence[str], *, replaceable: bool, overwrite: bool) -> None:
+        """Raise ``OutputError`` if the table may not or cannot be written."""
+        self._replaceable = overwrite or replaceable
+        self._written.check(inputs, overwrite=self._replaceable)
+
+    def check_unchanged(self) -> None:
+        """Do nothing: the transaction that writes the table looks whether another one was written meanwhile."""
+
+    def drop(self, suffix: str) -> None:
+        """Do nothing: the rejected rows of an earlier run are dropped in the transaction that writes the table."""
+
+    def settle(self, work: Path, moves: Moves) -> None:
+        """Write the table; repeating this gives the same result."""
+        names = [temporary for temporary, _ in moves]
+        rejects = next((work / name for name in names if name.endswith(".jsonl")), None)
+        try:
+            self._written.write(work / f"output{self.suffix}", rejects, overwrite=self._replaceable)
+        except OutputError as error:
+            scores_left = f"; the scores are kept in {work}: "
+            raise OutputError(*error.message.parts, scores_left, Argument("resume", True), " writes them") from None
+        self._replaceable = True
+
+
+def target(
+    path: str | Path, folder: bool, work: str | Path | None = None
+) -> LocalTarget | RemoteTarget | DatabaseTarget:
     """The target for a path or address; ``work`` is the location of the work folder for an output in a store."""
     text = as_local(path)
+    if is_database(text):
+        return DatabaseTarget(text, work)
     if is_url(text):
         return RemoteTarget(parse(text), folder, work)
     if work is not None:

@@ -1,0 +1,164 @@
+"""Tables of databases as outputs: whole or not at all, with metadata, and read back as scores."""
+
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pytest
+
+import fastmetrics as fm
+from fastmetrics.errors import OptionError, OutputError
+from fastmetrics.tables.databases import written_tables
+from fastmetrics.tables.databases.sessions import Session
+from fastmetrics.tables.output.run_output import read_metadata
+from tests.support.optional_parts import NEEDS
+
+ROWS = pa.table({"id": ["a", "b", "c"], "answer": ["in Paris", None, "Rome"], "reference": ["Paris", "Lyon", "Rome"]})
+METRICS = ["token_f1", "keyword_recall"]
+Execute = Callable[..., list[tuple[Any, ...]]]
+
+
+@pytest.fixture(params=["sqlite", "duckdb", pytest.param("postgresql", marks=NEEDS["postgres"])])
+def database(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, Execute]:
+    """The address of an empty database, with a separator, and a function that executes statements in it."""
+    if request.param == "postgresql":
+        own = request.getfixturevalue("postgres")
+        return f"{own.address()}&", own.execute
+    path = tmp_path / f"scores.{request.param}"
+
+    def execute(*statements: str) -> list[tuple[Any, ...]]:
+        connection = sqlite3.connect(path) if request.param == "sqlite" else duckdb.connect(path)
+        rows = [tuple(row) for statement in statements for row in connection.execute(statement).fetchall()]
+        connection.commit()
+        connection.close()
+        return rows
+
+    return f"{request.param}:///{path}?", execute
+
+
+def test_scores_are_read_back_as_a_score_file(database: tuple[str, Execute], tmp_path: Path) -> None:
+    address, execute = database
+    file, table = str(tmp_path / "scores.parquet"), f"{address}table=scores"
+    fm.score(ROWS, METRICS, output=file)
+    written = fm.score(ROWS, METRICS, output=table)
+    assert (written.run.rows, written.summary["token_f1"].mean) == (3, fm.summarize(file)["token_f1"].mean)
+    assert execute("SELECT id, token_f1 FROM scores ORDER BY id") == [("a", 2 / 3), ("b", None), ("c", 1.0)]
+    assert read_metadata(table) == read_metadata(file)
+    assert str(fm.summarize(table)) == str(fm.summarize(file))
+    better = fm.score(
+        ROWS.set_column(1, "answer", [["Paris", "Lyon", "Rome"]]), METRICS, output=tmp_path / "new.parquet"
+    )
+    pairs = [fm.compare({"old": scores, "new": str(better.run.output)}, bootstrap=50) for scores in (file, table)]
+    assert str(pairs[0]) == str(pairs[1])
+    assert fm.gate(table, ["token_f1 >= 0.5"]).passed
+
+
+def test_overwriting_follows_the_rules_of_files(database: tuple[str, Execute]) -> None:
+    address, execute = database
+    table = f"{address}table=scores"
+    execute("CREATE TABLE scores (mine integer)")
+    with pytest.raises(OutputError, match="the table 'scores' exists; choose overwrite=True to replace it"):
+        fm.score(ROWS, METRICS, output=table)
+    assert execute("SELECT count(*) FROM scores") == [(0,)]
+    for _ in range(2):
+        fm.score(ROWS, METRICS, output=table, overwrite=True)
+        assert execute("SELECT count(*) FROM scores") == [(3,)]
+    with pytest.raises(OutputError, match="exists; choose"):
+        fm.score(ROWS, METRICS, output=table)
+    execute("DROP TABLE scores", "CREATE VIEW scores AS SELECT 1 AS x")
+    with pytest.raises(OutputError, match="'scores' exists and is not a table"):
+        fm.score(ROWS, METRICS, output=table, overwrite=True)
+
+
+def test_an_input_is_not_replaced(database: tuple[str, Execute]) -> None:
+    address, execute = database
+    execute("CREATE TABLE rows (answer text, reference text)", "INSERT INTO rows VALUES ('in Paris', 'Paris')")
+    with pytest.raises(OutputError, match="is an input; write to another name"):
+        fm.score(f"{address}table=rows", METRICS, output=f"{address}table=rows", overwrite=True)
+    fm.score(f"{address}table=rows", METRICS, output=f"{address}table=scores")
+    assert execute("SELECT keyword_recall FROM scores") == [(1.0,)]
+
+
+def test_a_table_is_written_whole_or_not_at_all(
+    database: tuple[str, Execute], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    address, execute = database
+    table, work = f"{address}table=scores", fm.FileSettings(work=tmp_path / "work")
+    execute("CREATE TABLE scores (mine integer)")
+    commit = Session.commit
+
+    def refuse(session: Session) -> None:
+        raise ConnectionError("the connection was cut")
+
+    monkeypatch.setattr(Session, "commit", refuse)
+    with pytest.raises(OutputError, match="the connection was cut; the scores are kept in "):
+        fm.score(ROWS, METRICS, output=table, overwrite=True, files=work)
+    assert execute("SELECT count(*) FROM scores") == [(0,)]
+    monkeypatch.setattr(Session, "commit", commit)
+    result = fm.score(ROWS, METRICS, output=table, resume=True, files=work)
+    assert result.run.resumed_rows == 3
+    assert execute("SELECT count(*) FROM scores") == [(3,)]
+    assert not list((tmp_path / "work").rglob("*.parquet"))
+
+
+def test_a_table_made_meanwhile_stays(database: tuple[str, Execute], monkeypatch: pytest.MonkeyPatch) -> None:
+    address, execute = database
+    write = written_tables.WrittenTable.write
+
+    def late(self: Any, *args: Any, **options: Any) -> None:
+        execute("CREATE TABLE scores (mine integer)")
+        write(self, *args, **options)
+
+    monkeypatch.setattr(written_tables.WrittenTable, "write", late)
+    with pytest.raises(OutputError, match="the table 'scores' exists"):
+        fm.score(ROWS, METRICS, output=f"{address}table=scores")
+    assert execute("SELECT count(*) FROM scores") == [(0,)]
+
+
+def test_rejected_rows_are_a_table_beside(database: tuple[str, Execute], tmp_path: Path) -> None:
+    address, execute = database
+    rows = tmp_path / "rows.jsonl"
+    rows.write_text('{"answer": "in Paris", "reference": "Paris"}\n{"answer": 7, "reference": "x"}\n')
+    skip = fm.FileSettings(on_error="skip")
+    result = fm.score(rows, METRICS, output=f"{address}table=scores", files=skip)
+    assert (result.run.rows, result.run.rejected) == (1, 1)
+    assert "table=scores_rejects" in str(result.run.rejects)
+    assert execute('SELECT line, "column" FROM scores_rejects') == [(2, "answer")]
+    rows.write_text('{"answer": "in Paris", "reference": "Paris"}\n')
+    fm.score(rows, METRICS, output=f"{address}table=scores", files=skip, overwrite=True)
+    with pytest.raises(Exception, match="scores_rejects"):
+        execute("SELECT * FROM scores_rejects")
+
+
+def test_lists_need_a_type(database: tuple[str, Execute]) -> None:
+    address, execute = database
+    rows = ROWS.append_column("contexts", pa.array([["a", "b"], [], None]))
+    if address.startswith("sqlite"):
+        with pytest.raises(OutputError, match=r"column 'contexts' is of type list<.*>, which no column of sqlite has"):
+            fm.score(rows, METRICS, output=f"{address}table=scores", keep=["contexts"])
+        return
+    fm.score(rows, METRICS, output=f"{address}table=scores", keep=["contexts"])
+    assert [row[0] for row in execute("SELECT contexts FROM scores ORDER BY id")] == [["a", "b"], [], None]
+
+
+@pytest.mark.parametrize(
+    ("address", "reason"),
+    [
+        ("sqlite:///scores.db?query=select 1", "expected the name of a table alone"),
+        ("sqlite:///scores.db?table=scores&order=id", "expected the name of a table alone"),
+        ("sqlite:///scores.db?table=" + "x" * 60, "expected a name of at most 51 bytes"),
+        ("sqlite:///scores.db", r"expected \?table="),
+    ],
+)
+def test_an_output_names_a_table(address: str, reason: str) -> None:
+    with pytest.raises(OptionError, match=reason):
+        fm.score(ROWS, METRICS, output=address)
+
+
+def test_a_database_file_needs_its_folder(tmp_path: Path) -> None:
+    with pytest.raises(OutputError, match="there is no folder"):
+        fm.score(ROWS, METRICS, output=f"duckdb:///{tmp_path}/nosuch/scores.duckdb?table=scores")
+    assert not list(tmp_path.iterdir())
