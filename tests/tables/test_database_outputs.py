@@ -53,7 +53,8 @@ def test_scores_are_read_back_as_a_score_file(database: tuple[str, Execute], tmp
     )
     pairs = [fm.compare({"old": scores, "new": str(better.run.output)}, bootstrap=50) for scores in (file, table)]
     assert str(pairs[0]) == str(pairs[1])
-    assert fm.gate(table, ["token_f1 >= 0.5"]).passed
+    gates = [fm.gate(scores, ["token_f1 >= 0.5 with n >= 2"]) for scores in (file, table)]
+    assert [gate.passed for gate in gates] == [True, True]
 
 
 def test_overwriting_follows_the_rules_of_files(database: tuple[str, Execute]) -> None:

@@ -67,7 +67,7 @@ class WrittenTable:
             return
         with self._transaction() as session:
             self._check_free(session, overwrite=overwrite)
-            session.execute(f"CREATE TABLE {self._named(_STAGING)} (probe integer)")
+            session.execute(f"CREATE TABLE {self._qualified(_STAGING)} (probe integer)")
             session.rollback()
 
     def _check_free(self, session: Session, *, overwrite: bool) -> None:
@@ -93,7 +93,7 @@ class WrittenTable:
             about = pa.table({"metadata": pa.array([text], pa.string())})
             self._replace(session, METADATA, about.to_reader(), 1)
             if rejects is None:
-                session.execute(f"DROP TABLE IF EXISTS {self._named(REJECTS)}")
+                session.execute(f"DROP TABLE IF EXISTS {self._qualified(REJECTS)}")
             else:
                 rejected = pj.read_json(rejects)
                 self._replace(session, REJECTS, rejected.to_reader(), rejected.num_rows)
@@ -101,13 +101,13 @@ class WrittenTable:
 
     def _replace(self, session: Session, suffix: str, rows: pa.RecordBatchReader, count: int) -> None:
         """Write rows under another name, and rename the table."""
-        session.execute(f"DROP TABLE IF EXISTS {self._named(_STAGING)}")
+        session.execute(f"DROP TABLE IF EXISTS {self._qualified(_STAGING)}")
         session.create(self.name + _STAGING, rows, self._schema)
-        written = session.row(f"SELECT count(*) FROM {self._named(_STAGING)}")
+        written = session.row(f"SELECT count(*) FROM {self._qualified(_STAGING)}")
         if written is None or written[0] != count:
             raise OutputError(f"cannot write {self.table.url.shown}: the database has {written} of {count:,} rows")
-        session.execute(f"DROP TABLE IF EXISTS {self._named(suffix)}")
-        session.execute(f"ALTER TABLE {self._named(_STAGING)} RENAME TO {quoted(self.name + suffix)}")
+        session.execute(f"DROP TABLE IF EXISTS {self._qualified(suffix)}")
+        session.execute(f"ALTER TABLE {self._qualified(_STAGING)} RENAME TO {quoted(self.name + suffix)}")
 
     def _check_types(self, schema: pa.Schema) -> None:
         """Raise ``OutputError`` for a column that the database has no type for."""
@@ -136,12 +136,12 @@ class WrittenTable:
         except ConnectionError as error:
             raise OutputError(f"cannot write {shown}: {error}") from None
 
-    def _named(self, suffix: str) -> str:
+    def _qualified(self, suffix: str) -> str:
         return ".".join(map(quoted, filter(None, [self._schema, self.name + suffix])))
 
     def _exists(self, suffix: str) -> str:
         name = (self.name + suffix).replace("'", "''")
-        table = self._named(suffix).replace("'", "''")
+        table = self._qualified(suffix).replace("'", "''")
         return _EXISTS[self.table.scheme].format(name=name, table=table, schema=self._schema or "main")
 
     def beside(self, suffix: str) -> str:
