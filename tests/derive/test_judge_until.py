@@ -20,6 +20,7 @@ from fastmetrics.derive.prompts.rubric import find_rubrics
 from fastmetrics.errors import ColumnError, OptionError
 from fastmetrics.results.runs.open_runs import open_run
 from fastmetrics.results.runs.score_file import ScoreFile
+from fastmetrics.stats.intervals.confidence_sequences import confidence_sequence
 from tests.derive.test_judge_calls import number_in, written
 from tests.support.judge_server import judge_server, user_message
 from tests.support.program import jsonl, program
@@ -74,6 +75,28 @@ def test_judging_ends_when_the_interval_is_narrow(tmp_path):
         assert (figures.n, figures.n_error, figures.n_undefined) == (asked, 0, 600 - asked)
         assert fm.gate(tmp_path / "o.jsonl", "judge_safety >= 4").passed
         assert fm.judge_report(tmp_path / "o.jsonl").axes[0].error_rate == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("safety.low > 4", 1),
+        ("safety.low > 4 or safety.width < 1", 1),
+        ("safety.low > 4 and correctness.n > 5", 2),
+        ("width < 1 or safety.delta.low > 0 and delta.high < 2", 4),
+    ],
+)
+def test_the_means_and_changes_that_a_condition_reads_hold_together(text, read):
+    """Each at 1 − 5 %/m for m of them, and a change within bounds twice as wide as those of a score."""
+    rubrics = find_rubrics(["safety", "correctness"])
+    rng = np.random.default_rng(2)
+    scores, before = ({rubric.axis: rng.integers(1, 6, 40).astype(float) for rubric in rubrics} for _ in range(2))
+    estimates = parse_until(text, rubrics).estimates(scores, before)
+    assert len(estimates) == read
+    for (axis, is_change), estimate in estimates.items():
+        values = scores[axis] - before[axis] if is_change else scores[axis]
+        expected = confidence_sequence(values, (-4.0, 4.0) if is_change else (1.0, 5.0), 1 - 0.05 / read)
+        assert (estimate.estimate.low, estimate.estimate.high) == (expected.low, expected.high)
 
 
 @pytest.mark.parametrize("concurrency", [1, 5, 64])
