@@ -85,6 +85,21 @@ def test_labels_of_any_type_and_rows_without_values():
         fm.check_dataset(rows, labels="verdct")
 
 
+@pytest.mark.parametrize("label", [True, "good", 1, 2.5, [1, 2]])
+def test_a_missing_label_contradicts_nothing(label):
+    """Of equal rows, only labels that are there count, wherever the missing ones are."""
+    other = {bool: False, str: "bad", int: 0, float: 0.5, list: [3]}[type(label)]
+    for labels, contradicting in (
+        ([label, None], 0),
+        ([None, label, label], 0),
+        ([None, None], 0),
+        ([None, label, other], 3),
+        ([label, other], 2),
+    ):
+        rows = pa.table({"question": ["a"] * len(labels), "verdict": pa.array(labels)})
+        assert counts(rows, labels="verdict")["contradicting labels"] == contradicting
+
+
 def test_the_command(tmp_path):
     bad = jsonl(tmp_path / "bad.jsonl", GOOD, {**GOOD, "verdict": 1})
     done = program("check-dataset", bad, "-o", tmp_path / "found.json")
