@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
 import inspect
 from typing import Any
@@ -11,6 +12,11 @@ import pytest
 from scipy.special import stdtrit
 
 import fastmetrics as fm
+from fastmetrics.core.prices import Price
+from fastmetrics.derive.calls import call_setup
+from fastmetrics.derive.calls.call import Model
+from fastmetrics.derive.calls.call_options import CallOptions
+from fastmetrics.derive.store.call_store import CallStore
 
 SETTINGS = {
     "repeats": 3,
@@ -179,3 +185,71 @@ def test_a_comparison_reports_the_detectable_difference_at_its_confidence() -> N
         [cell] = fm.compare(runs, confidence=level, by_position=True).comparisons
         expected = (stdtrit(freedom, (1 + level) / 2) + stdtrit(freedom, 0.8)) * error
         assert cell.detectable == pytest.approx(expected)
+
+
+CALLS: dict[str, Any] = {
+    "base_url": "http://v:1/v1",
+    "endpoint": "v_endpoint",
+    "parameters": {"max_tokens": 7},
+    "concurrency": 13,
+    "rpm": 17.0,
+    "tpm": 19.0,
+    "timeout": 23.0,
+    "tries": 29,
+    "max_reply_bytes": 31,
+    "max_calls": 37,
+    "max_cost": 41.0,
+    "prices": {"m": {"input": 1.0, "output": 2.0}},
+    "pause": 43.0,
+}
+MODEL = Model("m", "v_endpoint", {"temperature": 0, "max_tokens": 7})
+RECEIVED: dict[str, dict[str, Any]] = {
+    "RateLimits": {"most": 13, "requests": 17.0, "tokens": 19.0},
+    "Connection": {
+        "model": MODEL,
+        "base_url": "http://v:1/v1",
+        "timeout": 23.0,
+        "max_reply_bytes": 31,
+        "concurrency": 13,
+    },
+    "Retries": {"tries": 29, "pause": 43.0},
+    "CircuitBreaker": {"address": "v_endpoint"},
+    "Budget": {
+        "max_calls": 37,
+        "max_cost": 41.0,
+        "price": Price(1.0, 2.0),
+        "reply_tokens": 7,
+        "reply_limit": "max_tokens",
+    },
+}
+"""What each part of a sender of calls receives of these settings."""
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        lambda store: fm.JudgeSettings("safety", "m", store=store, **CALLS),
+        lambda store: fm.FullContextBot("text", "m", store=store, **CALLS),
+        lambda store: fm.GivenContextsBot("m", store=store, **CALLS),
+    ],
+)
+def test_settings_of_calls_arrive_at_the_parts_of_the_sender(
+    tmp_path: Any, monkeypatch: pytest.MonkeyPatch, settings: Any
+) -> None:
+    """All but the length of a prompt and the store, which are read elsewhere."""
+    names = {field.name for field in dataclasses.fields(CallOptions)}
+    assert set(CALLS) == names - {"max_chars", "store"}
+    received: dict[str, dict[str, Any]] = {}
+    for name in RECEIVED:
+        part = getattr(call_setup, name)
+
+        def record(*values: Any, name: str = name, part: Any = part, **more: Any) -> Any:
+            received[name] = dict(inspect.signature(part).bind(*values, **more).arguments)
+            return part(*values, **more)
+
+        monkeypatch.setattr(call_setup, name, record)
+    chosen = settings(tmp_path / "s.sqlite")
+    with CallStore(chosen.store_path) as store:
+        sender = chosen.sender(store, chosen.budget())
+        sender._limits()
+    assert received == RECEIVED

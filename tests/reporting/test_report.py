@@ -80,6 +80,17 @@ def made(rows, seed=0, metrics=("token_f1", "rougeL_f1", "hallucination")):
     return pa.table({"id": [f"q{at}" for at in range(rows)], **columns})
 
 
+def test_the_matrix_of_correlations_has_every_pair_on_both_sides(tmp_path):
+    names = ["token_f1", "rougeL_f1", "hallucination", "latency_ms"]
+    scores = made(60, 3, names)
+    fm.report(scores, tmp_path / "r.html")
+    matrix = read(tmp_path / "r.html")[2]["correlations"]
+    assert matrix["names"] == names
+    agreements = {frozenset((pair.a, pair.b)): float(f"{pair.agreement:.6g}") for pair in fm.correlations(scores)}
+    expected = [[1.0 if a == b else agreements[frozenset((a, b))] for b in names] for a in names]
+    assert matrix["values"] == expected
+
+
 def test_page_shows_the_figures_of_the_package(tmp_path):
     old, new = made(200), made(200, 1)
     texts = pa.table(

@@ -19,6 +19,7 @@ from selenium.webdriver.support.ui import Select, WebDriverWait
 import fastmetrics as fm
 from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.errors import InputError, OptionError, OutputError
+from fastmetrics.reporting.rows.row_files import kind_of
 from tests.reporting.test_report import HOSTILE, read
 from tests.support.browser import browser, complaints, requests, width
 from tests.support.program import program
@@ -275,3 +276,18 @@ def test_numbers_sort_as_in_python(driver, folder):
         expected = sorted(known, key=lambda at, down=down: -values[at] if down else values[at])
         found = driver.execute_script(script, values, down)
         assert found == [*expected, *(at for at, one in enumerate(values) if one is None)]
+
+
+@pytest.mark.parametrize(
+    ("scores", "kind"),
+    [
+        ([], "f4"),
+        ([np.nan, -np.inf], "f4"),
+        ([0.5, -3.0, np.nan], "f4"),
+        ([2.0**24, -(2.0**24)], "f4"),
+        ([1.0, 2.0**24 + 1], "f8"),
+        ([1.0, -(2.0**24) - 1], "f8"),
+    ],
+)
+def test_scores_that_four_bytes_would_round_to_other_integers_have_eight(scores, kind):
+    assert kind_of(np.array(scores, np.float64)) == kind

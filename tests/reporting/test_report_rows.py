@@ -13,7 +13,7 @@ import fastmetrics as fm
 from fastmetrics.metrics.shared.spacy_claims import load
 from fastmetrics.reporting.rows.citation_marks import citation_marks
 from fastmetrics.reporting.rows.judged_rows import JudgedRows
-from fastmetrics.reporting.rows.page_rows import POOL
+from fastmetrics.reporting.rows.page_rows import POOL, _unsupported
 from fastmetrics.reporting.rows.scored_claims import ScoredClaims
 from tests.reporting.test_report import HOSTILE, made, read
 
@@ -84,6 +84,19 @@ def test_judgements_without_matching_row_are_omitted(tmp_path, lacking):
     assert JudgedRows(table).of(pa.array(["q1"]), [0]) == [[]]
     assert JudgedRows(judged(5)).of(None, [0, 1]) == [[], []]
     assert JudgedRows(judged(5)).of(pa.array([3, 4]), [0, 1]) == [[], []]
+
+
+def test_rows_of_most_unsupported_anchors_are_ordered_by_these_alone():
+    """Row 4 has three, rows 2 and 9 have one, row 7 has many anchors that are all supported."""
+    unsupported = {2: 1, 4: 3, 7: 0, 9: 1}
+    supported = {2: 5, 4: 0, 7: 9, 9: 0}
+    texts = {
+        row: {"anchors": [[0, 1, 0, "number"]] * count + [[2, 3, 1, "date"]] * supported[row]}
+        for row, count in unsupported.items()
+    }
+    [stratum] = _unsupported([7, 2, 9, 4], {**texts})
+    assert (stratum.places.tolist(), stratum.n) == ([4, 2, 9], 4)
+    assert _unsupported([7], texts) == []
 
 
 def test_rows_with_most_unsupported_anchors_equal_a_count(tmp_path):

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import fastmetrics as fm
 from fastmetrics.core.batch_sizes import SIZES
-from fastmetrics.errors import FileFormatError
+from fastmetrics.errors import ColumnError, FileFormatError
 from fastmetrics.retrieval import evaluate as ranking
 from fastmetrics.retrieval import query_blocks as blocks
 from fastmetrics.retrieval.judgements import judgements
@@ -124,3 +126,30 @@ def test_blocks_of_a_slice_respect_the_batch_size(monkeypatch):
             own = [row["pid"] for row in rows if row["qid"] == query]
             assert block.docs[start:stop].to_pylist() == own
         assert JUDGED.places(block.names).tolist() == block.places.tolist()
+
+
+@pytest.mark.parametrize("suffix", ["jsonl", "parquet", "memory"])
+@pytest.mark.parametrize("row", [0, 3, 4, 9, 10])
+def test_rows_in_messages_count_from_the_first_row_of_the_file(tmp_path, monkeypatch, suffix, row):
+    """The row of a null id is that of the table, in whichever block it is read."""
+    monkeypatch.setattr(SIZES, "run_rows", 4)
+    some = table(list("aabbccddeef"))
+    ids = [None if at == row else name for at, name in enumerate(some["pid"].to_pylist())]
+    some = some.set_column(some.schema.get_field_index("pid"), "pid", pa.array(ids, pa.string()))
+    path = tmp_path / f"run.{suffix}"
+    if suffix == "parquet":
+        pq.write_table(some, path)
+    elif suffix == "jsonl":
+        path.write_text("".join(json.dumps(each) + "\n" for each in some.to_pylist()))
+    with pytest.raises(ColumnError, match=f"row {row}: the document is null"):
+        fm.rank(some if suffix == "memory" else path, {"a": {"d": 1}}, "mrr")
+
+
+@pytest.mark.parametrize("line", [1, 3, 4, 11])
+def test_lines_in_messages_count_from_the_first_line_of_the_file(tmp_path, monkeypatch, line):
+    monkeypatch.setattr(SIZES, "trec_block_bytes", 40)
+    lines = [f"q{at} Q0 d{at} 1 {at}.5 t" for at in range(1, 12)]
+    lines[line - 1] = "q Q0 d 1"
+    (tmp_path / "run.txt").write_text("\n".join(lines))
+    with pytest.raises(FileFormatError, match=f"line {line}: expected a line"):
+        fm.rank(tmp_path / "run.txt", {"q1": {"d": 1}}, "mrr")

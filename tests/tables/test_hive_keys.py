@@ -66,3 +66,15 @@ def test_kept_keys_are_the_same_values_in_every_format(tmp_path, name, values):
     assert dict(zip(table["id"].to_pylist(), table["key"].to_pylist(), strict=True)) == expected(values, kind)
     found = fm.gate(out, "token_f1 >= 0 where key=1", min_n=1)
     assert (found.passed, found[0].n) == (True, 1)
+
+
+def test_names_and_values_of_folders_are_unquoted(tmp_path):
+    """Writers quote the characters that a path cannot contain, in names as in values."""
+    place = tmp_path / "two%20words=a%2Fb" / "part%3Dof%25=50%25" / "plain=1%202"
+    place.mkdir(parents=True)
+    write(pa.table({"id": ["x"]}), place / "t.parquet")
+    source = open_source(tmp_path)
+    keys = {"two words": "a/b", "part=of%": "50%", "plain": "1 2"}
+    assert source.names == ["id", *keys]
+    table, _ = read(source, dict.fromkeys(source.names, "any"))
+    assert table.to_pylist() == [{"id": "x", **keys}]

@@ -236,6 +236,20 @@ def test_of_two_runs_into_one_file_the_second_says_so() -> None:
             Path(name).unlink()
 
 
+@pytest.mark.parametrize("name", ["page.html", "out.parquet", "out.csv"])
+@pytest.mark.parametrize("existed", [True, False])
+def test_what_another_program_wrote_meanwhile_stays(name: str, existed: bool) -> None:
+    """Even with overwriting, and of one file without another beside it: it replaces only what was there before."""
+    if existed:
+        Path(name).write_text("before")
+    is_page = name.endswith(".html")
+    place = (page_place if is_page else table_place)(name, (), overwrite=True)
+    Path(name).write_text("of another program")
+    with pytest.raises(OutputError, match=f"{name} was written by another run in the meantime, and stays"):
+        write_page(place, "mine") if is_page else write_whole(TABLE, place, {}, set())
+    assert Path(name).read_text() == "of another program"
+
+
 def test_renames_never_replace_by_accident() -> None:
     Path("a").write_text("a")
     Path("b").write_text("b")

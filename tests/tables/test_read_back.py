@@ -221,6 +221,19 @@ def test_csv_that_was_changed_is_read_like_any_csv_and_noted(tmp_path: Path, row
     assert f"{note} place of nulls" in unfolded(done.out)
 
 
+def test_rows_added_at_the_end_of_a_long_csv_are_noticed(tmp_path: Path) -> None:
+    """The metadata have the size of the file besides a digest of its beginning."""
+    path = tmp_path / "t.csv"
+    table = pa.table({"id": range(20_000), "answer": ["a b c"] * 20_000})
+    fm.score(table, output=path, metrics="answer_words")
+    assert path.stat().st_size > 2 << 16
+    assert open_source(path).notes == []
+    with path.open("a", encoding="utf-8") as file:
+        file.write("20000,3.0\n")
+    [note] = open_source(path).notes
+    assert note.startswith(f"{path} was changed after it was written")
+
+
 def test_csv_without_its_metadata_or_with_those_of_another_is_any_csv(tmp_path: Path, rows: Path) -> None:
     for name, metrics in (("a.csv", "token_f1"), ("b.csv", "jaccard")):
         fm.score(rows, output=tmp_path / name, metrics=metrics, keep=KEPT)

@@ -11,6 +11,7 @@ from fastmetrics.core.batch_sizes import SIZES, ReadSizes
 from fastmetrics.core.retry_limits import RETRY_LIMITS
 from fastmetrics.errors import FileFormatError
 from fastmetrics.tables import open_source
+from fastmetrics.tables.remote.stores import passing
 from tests.support.table_files import FORMATS, KINDS, read, write
 
 SMALL = ReadSizes(parquet_rows=40)
@@ -114,3 +115,25 @@ def test_retry_in_blocks_without_rows_repeats_no_rows(tmp_path, monkeypatch):
         with monkeypatch.context() as patch:
             failing(patch, source, OSError("the connection was reset"), after, 1)
             assert read(source, {"answer": "text"}) == expected
+
+
+@pytest.mark.parametrize(
+    ("error", "can_pass"),
+    [
+        (ConnectionResetError("reset by peer"), True),
+        (TimeoutError("timed out"), True),
+        (OSError("AWS Error NETWORK_CONNECTION during GetObject operation: curlCode: 28"), True),
+        (OSError("AWS Error SLOW_DOWN during GetObject operation: reduce your rate"), True),
+        (PermissionError("denied"), False),
+        (FileNotFoundError("gone"), False),
+        (IsADirectoryError("a folder"), False),
+        (NotADirectoryError("a file"), False),
+        (OSError("AWS Error ACCESS_DENIED during GetObject operation: no"), False),
+        (OSError("AWS Error NO_SUCH_KEY during GetObject operation: no"), False),
+        (FileFormatError("not a table"), False),
+        (ValueError("no error of the system"), False),
+        (None, False),
+    ],
+)
+def test_only_errors_that_can_pass_are_worth_another_try(error: BaseException | None, can_pass: bool) -> None:
+    assert passing(error) == can_pass

@@ -145,3 +145,25 @@ def test_error_for_unreachable_store_omits_the_secret() -> None:
         done = program("summarize", address)
         assert (done.code, hides(done.err.replace("hidden-1", ""))) == (3, True)
         assert done.err.startswith(f"error: {shown(address)}: cannot be read: the store is not reachable")
+
+
+@pytest.mark.parametrize(
+    ("user", "expected"),
+    [
+        ("KEY:a%2Fb%40c%25", {"access_key": "KEY", "secret_key": "a/b@c%"}),
+        ("K%2FY:plain", {"access_key": "K/Y", "secret_key": "plain"}),
+        ("anonymous", {"anonymous": True}),
+    ],
+)
+def test_quoted_keys_of_an_address_are_those_of_the_store(
+    monkeypatch: pytest.MonkeyPatch, user: str, expected: dict[str, object]
+) -> None:
+    """An address can hold the characters / and @ of a secret only quoted; the store gets them as they are."""
+    opened: dict[str, object] = {}
+    monkeypatch.setattr("pyarrow.fs.S3FileSystem", lambda **options: opened.update(options))
+    stores._native.cache_clear()
+    stores.store(parse(f"s3://{user}@bucket/rows.csv"))
+    stores._native.cache_clear()
+    assert {
+        name: value for name, value in opened.items() if name in ("access_key", "secret_key", "anonymous")
+    } == expected

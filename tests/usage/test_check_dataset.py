@@ -85,6 +85,23 @@ def test_labels_of_any_type_and_rows_without_values():
         fm.check_dataset(rows, labels="verdct")
 
 
+@pytest.mark.parametrize(
+    ("question", "answer", "is_other"),
+    [
+        ("How much?", "42", False),
+        ("How much?", "—", False),
+        ("How much?", None, False),
+        ("2 + 2 = ?", "Четыре.", False),
+        ("12?", "34", False),
+        ("How much?", "Сорок два.", True),
+        ("Сколько?", "Forty-two.", True),
+    ],
+)
+def test_texts_without_letters_are_in_no_other_script(question, answer, is_other):
+    rows = pa.table({"question": [question], "answer": pa.array([answer], pa.string())})
+    assert counts(rows)["other script"] == is_other
+
+
 @pytest.mark.parametrize("label", [True, "good", 1, 2.5, [1, 2]])
 def test_a_missing_label_contradicts_nothing(label):
     """Of equal rows, only labels that are there count, wherever the missing ones are."""
