@@ -246,6 +246,18 @@ def test_differences_of_a_metric_that_is_better_when_lower_have_the_colours_of_t
         assert (turns["hallucination"], turns["token_f1"]) == expected
 
 
+@pytest.mark.parametrize("change", [0.2, -0.2, 0.01])
+def test_a_difference_is_drawn_on_its_side_of_the_middle(change):
+    """The middle is 50; the end that is farthest from 0 lies 46 away, a gain to the right."""
+    scores = np.random.default_rng(2).random(60)
+    rows = [{"id": list(range(60)), "own": one} for one in (scores, scores + change * scores)]
+    options = SimpleNamespace(by=[], allow_differences=False, seed=0, threads=1)
+    [line] = compared([open_run(table) for table in rows], options).differences
+    pair = fm.compare(rows)["own"]
+    ends = (pair.low, pair.delta, pair.high)
+    assert line.drawn == pytest.approx([50 + 46 * end / max(map(abs, ends)) for end in ends], abs=0.01)
+
+
 def test_differences_have_the_corrected_p_and_the_rows_of_each_run_and_the_seed():
     rng = np.random.default_rng(1)
     scores = {name: rng.random(44) for name in ("token_f1", "rougeL_f1")}

@@ -14,6 +14,7 @@ from scipy import stats
 from sklearn.metrics import cohen_kappa_score
 
 import fastmetrics as fm
+from fastmetrics.core.display import number
 from fastmetrics.derive.clients.chat_client import Reply
 from fastmetrics.errors import ColumnError, InputError
 from tests.support.judge_server import judge_server, user_message
@@ -247,6 +248,12 @@ def test_rows_that_a_judge_has_judged_tell_orders_decisions_and_cost(tmp_path, m
     assert (show.decisions, show.orders) == (wanted, None)
     assert (wanted.tp, wanted.fp, wanted.fn, wanted.tn) == (3, 0, 1, 1)
     assert (preference.cost, show.cost) == (pytest.approx(10 * 140e-6), pytest.approx(5 * 140e-6))
+    rows = {grid.header[0]: grid.rows[0] for grid in report.grids()}
+    wins = expected.win_rate
+    assert rows["both orders"][1:] == tuple(map(number, (5, wins.value, wins.low, wins.high, 0.6, 1.0)))
+    right = wanted.accuracy
+    assert rows["decisions"][1:8] == tuple(map(number, (3, 0, 1, 1, right.value, right.low, right.high)))
+    assert wins.low < wins.high
     (tmp_path / "prices.json").write_text(json.dumps(prices))
     done = program("judge-report", "judged.parquet", "--labels", "people.parquet", "--prices", "prices.json")
     assert (done.code, done.err) == (0, "")
