@@ -23,6 +23,9 @@ LEFT_OUT = ("fastmetrics.commands", "fastmetrics.kernels", "fastmetrics.__main__
 RECORDS = {"Argument", "ScoreMetadata", "Reading", "VectorFiles", "Answered", "Activity"}
 """Classes whose fields are results or parts of messages, and no options."""
 
+MEMOS = {"memo", "memory"}
+"""Parameters with what has been computed already, which is of the rows of the caller."""
+
 EXCEPTIONS: dict[str, set[str]] = {
     "the value of another name": {
         "core.allowed_values.Folder.take: LimitedText(what)",
@@ -30,7 +33,6 @@ EXCEPTIONS: dict[str, set[str]] = {
         "declaration.metric.Metric.options: UnknownNameError.of(aliases)",
         "reporting.rows.row_texts.row_texts: with_texts(texts)",
         "results.people.sample_rows._sheet: with_texts(texts)",
-        "retrieval.rankings.Rankings.take: Rankings(memory)",
         "retrieval.rankings.descending: fixed_ids(starts)",
         "vectors.vector_arrays.Vectors.of: Vectors.of_column(name)",
         "vectors.projection.project.project: pca(column)",
@@ -48,7 +50,6 @@ EXCEPTIONS: dict[str, set[str]] = {
     "the texts have been read by these options": {
         "faq.match._matched: StrictMatchBot(columns)",
         "faq.match.read_faq: StrictMatchBot(columns)",
-        "metrics.rouge.SummaryTokens.take: SummaryTokens(memo)",
         "metrics.shared.answerability_flags.JudgedIn.of: DecisionsIn(convention)",
         "metrics.verdict.AnsweredIn.of: PassageIn(convention)",
         "metrics.verdict.AnsweredIn.of: WeighedIn(convention)",
@@ -87,7 +88,7 @@ def handed_down(module: ModuleType) -> Iterator[tuple[str, bool]]:
             called = _called(call.func, module, owner)
             is_own = called is None or called is getattr(module, names[-1], None)
             for option, value in ({} if is_own else _arguments(call, called, _dicts(functions))).items():
-                if option in parameters:
+                if option in parameters - MEMOS:
                     read = set() if value is None else _read(value)
                     arrives = option in read.union(*(origins[name] for name in read))
                     yield f"{'.'.join([place, *names])}: {called.__qualname__}({option})", arrives
