@@ -110,12 +110,12 @@ def _streamed(file: DataFile) -> npt.NDArray[Any] | FileRows:
     with file.open()[0] as stream:
         head = stream.read(SIZES.stream_block_bytes)
         size = _stated_size(head)
-        rest = max(0, size - len(head))
+        unread = max(0, size - len(head))
         copy = None
         if size <= SIZES.array_bytes:
-            array = np.lib.format.read_array(io.BytesIO(head + stream.read(rest)), allow_pickle=False)
+            array = np.lib.format.read_array(io.BytesIO(head + stream.read(unread)), allow_pickle=False)
         else:
-            path, checksum = spool(stream, file.shown, head, rest)
+            path, checksum = spool(stream, file.shown, head, unread)
             copy = replace(file, path=path, checksum=checksum, compression=None, stamp=None, content=None)
         if len(head) > size or stream.read(1):
             raise ValueError("bytes follow the array")
