@@ -141,6 +141,7 @@ def test_progress_is_that_of_all_rows(rows: Path) -> None:
 
 
 PROGRESS: dict[str, Any] = {
+    "with_scores": lambda table, output, more: fm.with_scores(table, "answer_words", **more),
     "score": lambda table, output, more: fm.score(table, "answer_words", output=output, **more),
     "embed": lambda table, output, more: fm.embed(
         table, fm.Embedder(lambda texts: np.ones((len(texts), 2))), "question", output=output, **more
@@ -159,9 +160,12 @@ PROGRESS: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("name", PROGRESS)
-@pytest.mark.parametrize("output", [None, "out.jsonl"])
-@pytest.mark.parametrize("in_memory", [True, False])
+WAYS = [(in_memory, output) for in_memory in (True, False) for output in (None, "out.jsonl")]
+CALLS = [(name, *way) for name in PROGRESS for way in (WAYS if name != "with_scores" else [(True, None)])]
+"""Each function on a table and on files, with and without an output; ``with_scores`` is for tables alone."""
+
+
+@pytest.mark.parametrize(("name", "in_memory", "output"), CALLS)
 def test_progress_counts_the_rows_of_every_function(
     tmp_path: Path, rows: Path, name: str, output: str | None, in_memory: bool
 ) -> None:
