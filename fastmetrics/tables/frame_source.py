@@ -108,8 +108,7 @@ class FrameSource:
         table = self.hold(columns)
         for name, kind in columns.items():
             check("", name, kind, table.schema.field(name).type)
-        fields = [pa.field(field.name, plain(field.type)) for field in table.schema]
-        return Selection(pa.schema(fields), dict(columns))
+        return plain_selection(table.schema, columns)
 
     def spans(self, start: Place = BEGINNING) -> list[Span]:
         """All rows from ``start`` on."""
@@ -137,6 +136,11 @@ class FrameSource:
             for array, field in zip(chunk.batch.columns, selection.schema, strict=True)
         ]
         return pa.RecordBatch.from_arrays(arrays, schema=selection.schema)
+
+
+def plain_selection(schema: pa.Schema, columns: Mapping[str, str]) -> Selection:
+    """The columns of a schema with the types in batches: no dictionaries, views or runs."""
+    return Selection(pa.schema([pa.field(field.name, plain(field.type)) for field in schema]), dict(columns))
 
 
 class _Hashing:

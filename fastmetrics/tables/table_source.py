@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import pyarrow as pa
 
 from fastmetrics.core.allowed_values import Optional, Whole, argument
+from fastmetrics.core.batch_sizes import STANDARD, ReadSizes
 from fastmetrics.errors import OptionError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.tables.column_conversion import Selection
@@ -140,7 +141,11 @@ def is_paths(table: Any) -> bool:
 
 
 def open_table(
-    table: Any, format: str | None = None, max_row_bytes: int | None = None, query: str | None = None
+    table: Any,
+    format: str | None = None,
+    max_row_bytes: int | None = None,
+    query: str | None = None,
+    sizes: ReadSizes = STANDARD,
 ) -> TableSource:
     """Open a table of any kind, or files by their paths, as ``open_source`` does; ``query`` is that of a database.
 
@@ -150,7 +155,7 @@ def open_table(
     if is_paths(table):
         if query is not None:
             table = with_query(table, query)
-        return open_source(table, format, max_row_bytes)
+        return open_source(table, format, max_row_bytes, sizes)
     if query is not None:
         raise OptionError(
             Argument("query", query), ": a table in memory has none; give it with the address of a database"

@@ -7,10 +7,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
 
+import numpy as np
 import pyarrow as pa
 
+from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.errors import FileFormatError
 from fastmetrics.tables.column_conversion import Selection, Widened
+from fastmetrics.tables.frame_source import FrameSource, plain_selection
 from fastmetrics.tables.good_rows import good_rows
 from fastmetrics.tables.table_chunks import Chunk
 from fastmetrics.tables.table_source import TableSource
@@ -64,8 +67,10 @@ def gathered(
     """The result of ``make`` for the schema and the pieces of the named columns (user's name: kind), all rows in order.
 
     ``make`` is called again, from the first piece, if a later row of text files needs a wider type than the rows
-    before it.  Raises the errors of :func:`whole_table`.
+    before it.  A table in memory is read piece by piece, once, and not held.  Raises the errors of :func:`whole_table`.
     """
+    if isinstance(source, FrameSource):
+        return make(*_streamed(source, columns))
     selection = source.select(columns)
     while True:
         try:
@@ -79,6 +84,15 @@ def _pieces(source: TableSource, selection: Selection, threads: int) -> Iterator
         if chunk.rejects:
             raise FileFormatError(str(chunk.rejects[0]))
         yield Piece(chunk.batch.num_rows, partial(_finished, source, selection, chunk))
+
+
+def _streamed(source: FrameSource, columns: Mapping[str, str]) -> tuple[pa.Schema, Iterator[Piece]]:
+    schema, tables = source.pieces(columns, columns)
+    selection = plain_selection(schema, columns)
+    batches = (batch for table in tables for batch in table.to_batches(max_chunksize=SIZES.log_rows))
+    none = np.empty(0, np.int64)
+    pieces = (Piece(batch.num_rows, partial(source.conform, Chunk(0, none, batch), selection)) for batch in batches)
+    return selection.schema, pieces
 
 
 def _finished(source: TableSource, selection: Selection, chunk: Chunk) -> pa.RecordBatch:

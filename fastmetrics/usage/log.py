@@ -10,14 +10,12 @@ import pyarrow as pa
 
 from fastmetrics.core.batch_sizes import SIZES, ReadSizes
 from fastmetrics.core.column_kinds import check, plain
-from fastmetrics.core.frames import open_frame
 from fastmetrics.core.input_columns import COLUMNS, resolve
 from fastmetrics.core.threads import ordered
 from fastmetrics.errors import ColumnError, UnknownNameError
 from fastmetrics.errors.messages import Argument
-from fastmetrics.tables import open_source
-from fastmetrics.tables.column_conversion import cast
-from fastmetrics.tables.table_source import is_paths
+from fastmetrics.tables.frame_source import FrameSource
+from fastmetrics.tables.table_source import open_table
 from fastmetrics.tables.whole_table import Piece, gathered
 
 T = TypeVar("T")
@@ -82,11 +80,7 @@ class Log:
     def _part(self, first: int, piece: Piece, renamed: pa.Schema) -> LogPart:
         batch = piece.batch()
         arrays = [batch.column(column) for column in self.names.values()]
-        columns = [
-            array if array.type == field.type else cast(array, field.type)
-            for array, field in zip(arrays, renamed, strict=True)
-        ]
-        return LogPart(first, pa.RecordBatch.from_arrays(columns, schema=renamed))
+        return LogPart(first, pa.RecordBatch.from_arrays(arrays, schema=renamed))
 
 
 def _numbered(pieces: Iterator[Piece]) -> Iterator[tuple[int, Piece]]:
@@ -104,18 +98,19 @@ def open_log(
     numbers: Sequence[str] = (),
     how: Columns = PLAIN,
     labels: Sequence[str] = (),
+    *,
+    again: bool = False,
 ) -> Log:
     """Open a log with its ``needed`` columns, the ``optional`` ones that exist, and ``numbers`` by their own names.
 
-    ``labels`` are also found by their own names and may have any type.
+    ``labels`` are also found by their own names and may have any type.  A log in memory that is to be read ``again`` is
+    held, as a reader or a generator has its rows only once.
 
     ``log`` is an input of ``score``.  Raises ``ColumnError`` for a missing needed
     column, or for a column of an unexpected kind.
     """
-    paths = is_paths(log)
-    source = open_source(log, how.format, sizes=_SIZES) if paths else None
-    frame = None if paths else open_frame(log)
-    present = list(source.schema.names) if source is not None else list(dict.fromkeys(frame.names if frame else ()))
+    source = open_table(log, how.format, sizes=_SIZES)
+    present = source.names
     mapping = resolve(present, how.columns, how.schema, {*needed, *optional})
     for name in needed:
         if name not in mapping:
@@ -128,27 +123,19 @@ def open_log(
     names = {**columns, **{name: name for name in (*numbers, *labels) if name not in columns.values()}}
     others = dict.fromkeys(labels, "any") | dict.fromkeys(numbers, "number")
     kinds = {column: COLUMNS[name].kind if name in columns else others[name] for name, column in names.items()}
-    for column, kind in kinds.items():
-        if source is not None and kind == "time" and column in source.schema.names:
-            check("", column, "time", source.schema.field(column).type)
+    if again and isinstance(source, FrameSource):
+        source.hold(kinds)
     as_read = {column: "any" if kind == "time" else kind for column, kind in kinds.items()}
 
     def read(make: Callable[[pa.Schema, Iterator[Piece]], R], threads: int) -> R:
-        if source is not None:
-            return gathered(source, as_read, make, threads)
-        assert frame is not None
-        schema, pieces = frame.read(list(kinds))
-        for column, kind in kinds.items():
-            check("", column, kind, schema.field(column).type)
-        cut = (batch for piece in pieces for batch in piece.to_batches(max_chunksize=SIZES.log_rows))
-        return make(schema, (Piece(batch.num_rows, itself(batch)) for batch in cut))
+        def checked(schema: pa.Schema, pieces: Iterator[Piece]) -> R:
+            for column, kind in kinds.items():
+                check("", column, kind, schema.field(column).type)
+            return make(schema, pieces)
+
+        return gathered(source, as_read, checked, threads)
 
     return Log(names, read)
-
-
-def itself(batch: pa.RecordBatch) -> Callable[[], pa.RecordBatch]:
-    """Return the batch unchanged."""
-    return lambda: batch
 
 
 def _missing(name: str, present: Sequence[str]) -> ColumnError:

@@ -25,8 +25,7 @@ from fastmetrics.results.gate.rules import Rule, parse_rules, read_rules
 from fastmetrics.results.rows.pairing import check_settings, pair_runs
 from fastmetrics.results.runs.list_runs import latest_run
 from fastmetrics.results.runs.metric_columns import column_named
-from fastmetrics.results.runs.open_runs import open_run, run_of_file
-from fastmetrics.results.runs.score_file import ScoreFile, check_one
+from fastmetrics.results.runs.open_runs import open_run
 from fastmetrics.results.runs.score_run import ScoreRun
 from fastmetrics.results.summary.summary import summarize
 
@@ -140,7 +139,8 @@ def gate(
         if rule.is_change and baseline is None:
             raise OptionError(f"rule {rule.text!r} needs a ", Argument("baseline"))
     path, chosen = latest_run(scores) if latest else (scores, None)
-    run, base = _opened(path, "scores", latest=True), None if baseline is None else _opened(baseline, "baseline")
+    run = open_run(path, table="scores", latest=True)
+    base = None if baseline is None else open_run(baseline, table="baseline")
     run, base = _prefetched(run, read, cluster, on), None if base is None else _prefetched(base, read, cluster, on)
     rows, differences = _rows(run, base, read, cluster, on, by_position, allow_differences)
     rows = _in_order(rows) if sequential else rows
@@ -152,16 +152,6 @@ def gate(
     notes = [*([] if chosen is None else [chosen]), *differences, *checks.notes, *lacking]
     notes += _looks(rows, checked) if sequential else []
     return Gate(run.name, checked, None if base is None else base.name, confidence, correction, notes, interval)
-
-
-def _opened(scores: Any, name: str, *, latest: bool = False) -> ScoreRun:
-    """A run in any form; a table is called ``name``.  Raises ``OptionError`` for several runs."""
-    if isinstance(scores, str | Path):
-        file = ScoreFile.open(scores)
-        check_one(file, latest=latest)
-        return run_of_file(file)
-    run = open_run(scores)
-    return run if isinstance(scores, ScoreRun) else replace(run, name=name)
 
 
 def _prefetched(run: ScoreRun, rules: Sequence[Rule], cluster: str | None, on: str | None) -> ScoreRun:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,6 @@ import pyarrow.compute as pc
 
 from fastmetrics.core.allowed_values import Flag, Whole, argument
 from fastmetrics.core.arrays import Flags, Floats, Ints
-from fastmetrics.core.frames import open_frame
 from fastmetrics.core.input_columns import COLUMNS, resolve
 from fastmetrics.core.name_lists import distinct
 from fastmetrics.errors import ColumnError, InputError, OptionError, UnknownNameError
@@ -24,8 +22,9 @@ from fastmetrics.results.runs.declared_metrics import direction_of
 from fastmetrics.results.runs.open_runs import open_run, open_runs, two_runs
 from fastmetrics.results.runs.score_run import ScoreRun
 from fastmetrics.results.runs.shared_metrics import first_declared, shared_metrics
-from fastmetrics.tables import open_source
+from fastmetrics.tables.frame_source import FrameSource
 from fastmetrics.tables.good_rows import good_batches
+from fastmetrics.tables.table_source import open_table
 
 TEXTS = ("question", "reference", "answer", "contexts")
 
@@ -184,8 +183,7 @@ def with_texts(
     ``seen`` is called with the columns of each chunk of the answers as it is read.
     """
     row_ids = rows["id"].combine_chunks()
-    read = _file_pieces if isinstance(answers, str | Path) else _table_pieces
-    columns, pieces = read(answers, of[0] if of else None, texts)
+    columns, pieces = text_pieces(answers, texts, of[0] if of else None)
     matches = []
     for piece in pieces:
         if seen is not None:
@@ -214,10 +212,17 @@ def with_texts(
     return rows
 
 
-def text_pieces(answers: Any, texts: Sequence[str]) -> tuple[dict[str, str], Iterator[pa.Table]]:
+def text_pieces(
+    answers: Any, texts: Sequence[str], system: str | None = None
+) -> tuple[dict[str, str], Iterator[pa.Table]]:
     """The names of the id and text columns of a file or table, and its rows piece by piece."""
-    read = _file_pieces if isinstance(answers, str | Path) else _table_pieces
-    return read(answers, None, texts)
+    source = open_table(answers)
+    columns = _columns_of(source.names, system, texts)
+    if isinstance(source, FrameSource):
+        return columns, source.pieces({}, columns.values())[1]
+    kinds = {column: COLUMNS[name].kind if name in COLUMNS else "any" for name, column in columns.items()}
+    batches = good_batches(source, source.select(kinds), any_length=True)
+    return columns, (pa.Table.from_batches([batch]) for batch in batches)
 
 
 def _columns_of(names: Sequence[str], system: str | None, texts: Sequence[str]) -> dict[str, str]:
@@ -226,21 +231,3 @@ def _columns_of(names: Sequence[str], system: str | None, texts: Sequence[str]) 
         raise ColumnError(f"the answers have no id column to match rows by; the columns are {', '.join(names)}")
     columns = {name: resolved[name] for name in ("id", *texts) if name in resolved}
     return columns if system is None or system not in names else {**columns, system: system}
-
-
-def _file_pieces(
-    path: str | Path, system: str | None, texts: Sequence[str]
-) -> tuple[dict[str, str], Iterator[pa.Table]]:
-    source = open_source(path)
-    columns = _columns_of(source.schema.names, system, texts)
-    kinds = {column: COLUMNS[name].kind if name in COLUMNS else "any" for name, column in columns.items()}
-    selection = source.select(kinds)
-
-    batches = good_batches(source, selection, any_length=True)
-    return columns, (pa.Table.from_batches([batch]) for batch in batches)
-
-
-def _table_pieces(table: Any, system: str | None, texts: Sequence[str]) -> tuple[dict[str, str], Iterator[pa.Table]]:
-    frame = open_frame(table)
-    columns = _columns_of(frame.names, system, texts)
-    return columns, frame.read(list(columns.values()))[1]

@@ -38,9 +38,9 @@ def open_runs(runs: Any, system: str | None = None, least: int = 2) -> list[Scor
     if system is not None:
         opened = _by_system(runs, system)
     elif isinstance(runs, Mapping):
-        opened = [_open(run, str(name)) for name, run in runs.items()]
+        opened = [open_run(run, str(name)) for name, run in runs.items()]
     elif isinstance(runs, Sequence) and not isinstance(runs, str | bytes):
-        opened = [_open(run, None, place) for place, run in enumerate(runs, 1)]
+        opened = [open_run(run, table=f"run {place}") for place, run in enumerate(runs, 1)]
     else:
         way = Argument("system")
         raise InputError("compare needs at least two runs: a list, a dict of names and runs, or one table with ", way)
@@ -90,19 +90,18 @@ def two_runs(runs: Sequence[ScoreRun], baseline: str | None, other: str | None) 
     return first, second
 
 
-def open_run(run: Any) -> ScoreRun:
-    """One run in any form."""
-    return _open(run, None)
+def open_run(run: Any, name: str | None = None, *, table: str = "run 1", latest: bool = False) -> ScoreRun:
+    """One run in any form, under its own name or another ``name``; a table without one is called ``table``.
 
-
-def _open(run: Any, name: str | None, place: int = 1) -> ScoreRun:
+    Raises ``OptionError`` for several runs; ``latest`` says whether the caller can take the last one.
+    """
     if isinstance(run, ScoreRun):
         return replace(run, name=name or run.name)
     if isinstance(run, str | Path):
         file = ScoreFile.open(run)
-        check_one(file)
+        check_one(file, latest=latest)
         return run_of_file(file, name)
-    return _of_table(getattr(run, "per_query", run), name or f"run {place}")
+    return _of_table(getattr(run, "per_query", run), name or table)
 
 
 def run_of_file(file: ScoreFile, name: str | None = None) -> ScoreRun:

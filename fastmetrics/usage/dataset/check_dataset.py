@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, NamedTuple
@@ -12,17 +12,14 @@ import pyarrow as pa
 
 from fastmetrics.core.allowed_values import Real, Whole, argument
 from fastmetrics.core.arrays import Flags, Uint64s
-from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.core.name_lists import listed
 from fastmetrics.core.threads import cores
-from fastmetrics.tables.table_source import is_paths
-from fastmetrics.tables.whole_table import Piece
 from fastmetrics.usage.dataset.findings import EXAMPLES, DatasetChecks, Finding
 from fastmetrics.usage.dataset.repeated_rows import Groups, asked_keys, id_keys, label_keys, written
 from fastmetrics.usage.dataset.row_faults import CHECKS, shown
 from fastmetrics.usage.dataset.sample_checks import SampledChecks, sampled_findings, sampled_rows
 from fastmetrics.usage.languages import check_languages
-from fastmetrics.usage.log import Columns, Log, LogPart, itself, open_log
+from fastmetrics.usage.log import Columns, Log, LogPart, open_log
 from fastmetrics.usage.near_repeats import embedder_of
 
 _OPTIONAL = ("id", "question", "answer", "reference", "contexts", "answerable")
@@ -90,9 +87,7 @@ def check_dataset(
     label_columns = list(dict.fromkeys(listed(labels)))
     sampled_checks = SampledChecks(tuple(languages), None if embedder is None else embedder_of(embedder), near, size)
     how = Columns(columns, schema, format)
-    log = open_log(table, [], _OPTIONAL, (), how, label_columns)
-    if not is_paths(table):
-        log = in_memory(log)
+    log = open_log(table, [], _OPTIONAL, (), how, label_columns, again=True)
     judged = {
         name: next((canonical for canonical, column in log.names.items() if column == name), name)
         for name in label_columns
@@ -100,18 +95,6 @@ def check_dataset(
     judged = {**({"answerable": "answerable"} if "answerable" in log.has else {}), **judged}
     looking = Looking(log.has, judged, sampled_checks)
     return looking.findings(log, log.parts(looking.look, looking.add_up, workers), workers)
-
-
-def in_memory(log: Log) -> Log:
-    """A log in memory that can be read more than once, as a reader or a generator cannot."""
-    table = log.table()
-    renamed = table.rename_columns(list(log.names.values()))
-
-    def read(make: Callable[[pa.Schema, Iterator[Piece]], Any], _: int) -> Any:
-        batches = renamed.to_batches(max_chunksize=SIZES.log_rows)
-        return make(renamed.schema, (Piece(batch.num_rows, itself(batch)) for batch in batches))
-
-    return Log(log.names, read)
 
 
 class Faults(NamedTuple):
