@@ -39,6 +39,7 @@ def chunk_utilization(
     from fastmetrics.tables.output.write_table import table_place, write_whole
     from fastmetrics.usage.knowledge_chunks.chunk_utilization import chunk_utilization
 
+    options.place(log, chunks)
     written = [log, chunks, options.output]
     place = None if table is None else table_place(table, written, overwrite=options.overwrite)
     figures = options.analysed(chunk_utilization, arguments, log, chunks)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from fastmetrics.commands.options.option_groups import Arguments
 from fastmetrics.commands.options.option_syntax import FromText, names
 from fastmetrics.commands.options.shared_options import AsJson, ColumnNames, Format, Overwrite, Schema
+
+if TYPE_CHECKING:
+    from fastmetrics.tables.output.output_place import OutputPlace
 
 AverageScores = Annotated[
     list[str] | None, typer.Option("--scores", help="Numeric columns to average: token_f1,latency_ms."), FromText(names)
@@ -52,10 +55,16 @@ class LogOptions:
 
         Raises ``OutputError`` before anything is read if the output may not be written.
         """
-        from fastmetrics.tables.output.write_table import page_place, write_page
+        from fastmetrics.tables.output.write_table import write_page
 
-        place = None if self.output is None else page_place(self.output, inputs, overwrite=self.overwrite)
+        place = self.place(*inputs)
         figures = arguments.call(function)
         if place is not None:
             write_page(place, figures.to_json() + "\n")
         return figures
+
+    def place(self, *inputs: Any) -> OutputPlace | None:
+        """The place of the output, checked before anything is read; raises ``OutputError`` if it may not be written."""
+        from fastmetrics.tables.output.write_table import page_place
+
+        return None if self.output is None else page_place(self.output, inputs, overwrite=self.overwrite)
