@@ -13,6 +13,7 @@ import pytest
 
 from fastmetrics.derive.calls.call import Answer, CallMaker, Message, Model
 from fastmetrics.derive.store.call_store import CallStore
+from fastmetrics.derive.store.call_store_overview import prune_calls
 from fastmetrics.errors import OutputError
 from tests.support.program import ENVIRONMENT
 
@@ -196,3 +197,12 @@ def test_locked_store_is_waited_for(tmp_path):
         assert time.monotonic() > began
         release.join()
         other.close()
+
+
+@pytest.mark.parametrize(("days", "left"), [("0.25", 0), ("1", 1), ("2", 2), ("2.5", 2), ("4", 3)])
+def test_calls_of_more_days_ago_are_deleted(tmp_path, days, left):
+    with CallStore(tmp_path / "s.sqlite") as store:
+        for age in (0.5, 1.5, 3.0):
+            made = time.time() - age * 24 * 60 * 60
+            store.put(call(f"{age}"), MODEL, Answer("reply", "{}", time=made, attempt=1))
+        assert prune_calls(store, [f"days={days}"]) == 3 - left

@@ -162,3 +162,16 @@ def test_one_reply_resets_the_failure_count():
         assert breaker.failed(Failure("http", "why"), given_up=False) is None
         assert breaker.failed(Failure("http", "why"), given_up=False) is None
         breaker.worked()
+
+
+def test_the_longest_wait_that_a_server_asks_for_holds():
+    """A later reply that asks for less does not shorten it."""
+
+    async def run(waits):
+        allowed, clock = limits(4)
+        for seconds in waits:
+            allowed.limited(seconds)
+        await allowed.enter(1)
+        return clock.now - 1000.0
+
+    assert [asyncio.run(run(waits)) for waits in ([60.0, 1.0], [1.0, 60.0], [5.0], [None])] == [60.0, 60.0, 5.0, 0.0]

@@ -186,3 +186,12 @@ def test_a_variance_within_questions_is_taken_off_that_of_a_pilot_without_repeat
     plan = fm.power([first, second], metrics="m", delta=0.1, within=[0.25, 0.5])[0]
     assert plan.between == pytest.approx(np.var(differences, ddof=1) - 0.75)
     assert (plan.within_baseline, plan.within_other) == (0.25, 0.5)
+
+
+@pytest.mark.parametrize("names", [{"other": "a"}, {"baseline": "b"}, {"baseline": "b", "other": "a"}])
+def test_a_pilot_is_compared_with_the_run_that_is_left(names):
+    """Of two runs, one name is enough, also if it is that of the first as the other."""
+    runs = {"a": pilot(40, 3, 1), "b": pilot(40, 3, 2)}
+    [plan, *_] = fm.power(runs, delta=0.2, **names)
+    [expected, *_] = fm.power({"b": runs["b"], "a": runs["a"]}, delta=0.2)
+    assert plan == expected

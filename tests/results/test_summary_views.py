@@ -375,3 +375,18 @@ def test_primary_table_has_the_means_of_questions_with_several_answers():
     table = fm.primary_table({"old": old, "new": new})
     assert [(row.n, row.figures["F1"]) for row in table] == [(2, 0.6), (2, 0.35)]
     assert "2 answers to each of 2 questions" in " ".join(str(table).split())
+
+
+@pytest.mark.parametrize(
+    ("metrics", "sign"),
+    [
+        (("token_f1", "rougeL_f1"), 1),
+        (("token_f1", "hallucination"), -1),
+        (("hallucination", "token_f1"), -1),
+        (("hallucination", "latency_ms"), 1),
+    ],
+)
+def test_agreement_turns_where_lower_is_better_for_one_of_two(metrics, sign):
+    rng = np.random.default_rng(1)
+    [pair] = fm.correlations({"id": range(30), **{name: rng.random(30) for name in metrics}})
+    assert pair.agreement == sign * pair.spearman != 0

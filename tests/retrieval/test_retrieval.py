@@ -17,7 +17,7 @@ import fastmetrics as fm
 from fastmetrics.errors import ColumnError, OptionError
 from fastmetrics.kernels.ranking import ids as kernels
 from fastmetrics.kernels.ranking.ids import Ids
-from fastmetrics.retrieval.rankings import rankings
+from fastmetrics.retrieval.rankings import grades_of, rankings
 from tests.reference import repeats
 from tests.reference import retrieval as reference
 
@@ -250,3 +250,18 @@ def test_incomplete_repeats_are_excluded():
         fm.retrieval_consistency([1], [["a"]], k=0)
     with pytest.raises(OptionError):
         fm.retrieval_rbo([1], [["a"]], p=1.0)
+
+
+@pytest.mark.parametrize("row", [0, 1, 2, 3])
+def test_messages_name_the_row_of_a_null_id_after_empty_rows(row):
+    lists = [[], ["a"], [], ["b", "c"]]
+    lists[row] = [None, "d"]
+    with pytest.raises(ColumnError, match=rf"row {row}: an id is null"):
+        rankings(lists, "retrieved_ids")
+
+
+def test_messages_name_the_row_of_a_grade_after_rows_without_ids():
+    relevant = pa.array([["a"], None, ["b", "c"], ["d"]], pa.list_(pa.string()))
+    grades = pa.array([[1.0], [2.0], [1.0, 2.0], [math.nan]], pa.list_(pa.float64()))
+    with pytest.raises(ColumnError, match="row 3: a grade is not a number"):
+        grades_of(grades, relevant)

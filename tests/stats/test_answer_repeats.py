@@ -224,3 +224,12 @@ def test_command_equals_function(tmp_path):
     shown = program("repeats", path).out
     assert "pass^k" in shown
     assert max(map(len, shown.splitlines())) <= 80
+
+
+def test_the_least_error_is_that_of_endless_answers():
+    rng = np.random.default_rng(2)
+    scores = rng.normal(0, 1, (50, 1)) + rng.normal(0, 0.3, (50, 4))
+    [metric] = fm.repeats({"id": np.repeat(np.arange(50), 4), "m": scores.ravel()})
+    between = scores.mean(axis=1).var(ddof=1) - scores.var(axis=1, ddof=1).mean() / 4
+    assert metric.least_error == pytest.approx(math.sqrt(between / 50))
+    assert metric.least_error < metric.standard_error

@@ -131,3 +131,9 @@ def test_other_values_than_0_and_1_are_named():
         fm.judge_decisions([1, 0], [1, 2])
     with pytest.raises(InputError, match="shown has 1 rows and labels 2"):
         fm.judge_decisions([1], [1, 0])
+
+
+@pytest.mark.parametrize("status", ["missing", "too_long", "budget", "identical", "unasked"])
+def test_rows_without_a_call_are_no_errors_and_no_calls(status):
+    assert fm.judge_error_rate(["ok", status, "http", None]) == 0.5
+    assert math.isnan(fm.judge_error_rate([status]))

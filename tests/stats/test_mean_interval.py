@@ -186,3 +186,11 @@ def test_bootstrap_intervals_have_the_number_of_samples():
     for resamples in (100, 2_000):
         found = mean_interval(sample, 0.95, "percentile", resamples=resamples, seed=1, threads=1)
         assert (found.low, found.high) == bootstrap_interval(sample, "percentile", 0.95, resamples, 1, 1)
+
+
+@pytest.mark.parametrize("hits", [0, 29, 30, 70, 71, 100])
+def test_few_rows_of_either_kind_are_noted(hits):
+    """A share close to 1 has as few rows to tell it by as one close to 0."""
+    interval = mean_interval(Sample.of(np.repeat([1.0, 0.0], [hits, 100 - hits]), None, (0.0, 1.0)))
+    assert interval.kind == "exact"
+    assert (interval.note is not None) == (min(hits, 100 - hits) < 30)

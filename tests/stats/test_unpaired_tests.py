@@ -87,3 +87,14 @@ def test_few_rows_of_either_run_have_a_note():
     few, many = Sample.of(rng.random(19)), Sample.of(rng.random(20))
     notes = [tests.welch_interval(*pair, 0.95).note for pair in ((few, many), (many, few), (many, many))]
     assert notes == ["approximate: fewer than 20 rows or clusters in a run"] * 2 + [None]
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_the_skew_of_a_sum_and_of_a_difference(sign):
+    """Third moments of independent means add up, and those of what is taken off count against them."""
+    rng = np.random.default_rng(3)
+    first, second = (Sample.of(rng.exponential(size=size)).spread for size in (30, 50))
+    both = first.plus(second, sign)
+    third = first.skew * first.error**3 + sign * second.skew * second.error**3
+    assert both.skew == pytest.approx(third / both.error**3)
+    assert first.skew > 0 < second.skew
