@@ -226,3 +226,16 @@ def test_embedder_that_fails_keeps_its_vectors_for_the_next_run(tmp_path):
     state.update(down=False, texts=[])
     fm.embed(path, embedder(), output=tmp_path / "e.parquet", resume=True)
     assert len(set(state["texts"]) & first) <= 3, "at most the other texts of the failed batch"
+
+
+def test_a_function_is_called_once_for_each_row_even_if_it_raises():
+    """What raises may have been paid for; calls of a server are tried again, functions are not."""
+    calls = []
+
+    def answer(question):
+        calls.append(question)
+        raise ValueError(question)
+
+    answered = fm.answer({"question": ["a", "b", "c"]}, answer)
+    assert answered["answer_status"].to_pylist() == ["error"] * 3
+    assert sorted(calls) == ["a", "b", "c"]

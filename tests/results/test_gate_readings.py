@@ -295,3 +295,29 @@ def test_an_unchanged_run_passes_where_its_rows_can_show_it():
     few = {name: column[:50] for name, column in rows.items()}
     assert not fm.gate(few, "token_f1.drop <= 0.02", baseline=few).passed
     assert fm.gate(few, "drop.point <= 0", baseline=few).passed
+
+
+@pytest.mark.parametrize("rule", ["own.drop <= 5%", "own.drop <= 0.1", "own.low >= -9", "own.high <= 9"])
+@pytest.mark.parametrize("n", [30, 200])
+def test_negative_scores_are_the_mirror_of_positive_ones(rule, n):
+    """A drop of −x where higher is better is the rise of x where lower is better, with the same bounds and notes."""
+    rng = np.random.default_rng(5)
+    before, change = rng.exponential(size=n) + 1, rng.exponential(size=n) / 4
+    mirrored = {"own.low >= -9": "own.high <= 9", "own.high <= 9": "own.low >= -9"}.get(rule, rule)
+    checks = []
+    for sign, better, each in ((-1, "higher", rule), (1, "lower", mirrored)):
+        scores, baseline = ({"id": range(n), "own": sign * values} for values in (before + change, before))
+        checks += fm.gate(scores, each, baseline=baseline, better={"own": better})
+    first, second = checks
+    is_change = "drop" in rule
+    ends = (second.low, second.high) if is_change else (-second.high, -second.low)
+    assert (first.low, first.high) == pytest.approx(ends)
+    assert first.value == pytest.approx(second.value if is_change else -second.value)
+    assert (first.met, first.interval_note, first.interval) == (second.met, second.interval_note, second.interval)
+
+
+@pytest.mark.parametrize(("confidence", "missed"), [(0.95, "2.5 %"), (0.9, "5 %"), (0.99, "0.5 %")])
+def test_the_note_on_a_long_tail_states_how_often_one_bound_misses(confidence, missed):
+    values = np.random.default_rng(1).exponential(size=40) ** 3
+    [check] = fm.gate({"id": range(40), "own": values}, "own.high <= 1000", confidence=confidence)
+    assert f"may miss it in more than {missed} of the cases" in check.interval_note

@@ -199,3 +199,21 @@ def test_published_scores_against_human_labels(data_folder) -> None:
         both = frame[[name, "human_faithfulness_mean"]].dropna()
         expected = stats.spearmanr(both[name], both["human_faithfulness_mean"]).statistic
         assert metric.spearman.value == pytest.approx(expected, abs=1e-9)
+
+
+def test_all_intervals_are_at_the_confidence():
+    """Those of the metric, of its agreement with the label and of the raters: wider at a higher level."""
+    rng = np.random.default_rng(7)
+    labels = rng.integers(1, 4, 60).astype(float)
+    table = {"id": range(60), "own": np.where(rng.random(60) < 0.7, labels, rng.integers(1, 4, 60))}
+    people = {"id": range(60), "ann": labels, "bob": np.where(rng.random(60) < 0.8, labels, 1.0)}
+    widths = []
+    for confidence in (0.5, 0.95):
+        validation = validate(table, people, label="ann", confidence=confidence)
+        raters = validate(table, people, raters=["ann", "bob"], confidence=confidence).raters
+        agreed = validation["own"].agreement
+        intervals = [*agreed.pairs[0].intervals.values(), *raters.pairs[0].intervals.values()]
+        intervals += [*agreed.intervals.values(), *raters.intervals.values(), validation["own"].spearman]
+        widths.append([interval.high - interval.low for interval in intervals])
+    assert len(widths[0]) > 6
+    assert all(narrow < wide for narrow, wide in zip(*widths, strict=True))

@@ -234,3 +234,26 @@ def test_worst_and_best_refuse_a_metric_without_a_direction(tmp_path, monkeypatc
     assert json.loads((tmp_path / "rows.jsonl").read_text())["id"] == "c"
     with pytest.raises(OptionError, match="expected higher or lower"):
         fm.worst_rows(scores, "my_score", better={"my_score": "lowr"})
+
+
+@pytest.mark.parametrize("allow", [True, False])
+def test_other_questions_under_one_id_are_compared_on_request_only(allow):
+    old = {"id": [1, 2], "question": ["a?", "b?"], "token_f1": [0.5, 0.5]}
+    new = {"id": [1, 2], "question": ["a?", "c?"], "token_f1": [0.1, 0.7]}
+    if allow:
+        rows = fm.worst_rows(new, "token_f1", baseline=old, allow_differences=True)
+        assert rows["change"].to_pylist() == pytest.approx([-0.4, 0.2])
+    else:
+        with pytest.raises(InputError, match="different questions in 1 rows"):
+            fm.worst_rows(new, "token_f1", baseline=old)
+
+
+def test_the_command_prints_the_score_what_it_was_and_the_change(tmp_path):
+    for name, scores in (("old", [0.25, 0.5]), ("new", [0.75, 0.125])):
+        lines = [json.dumps({"id": f"q{at}", "token_f1": score}) for at, score in enumerate(scores)]
+        (tmp_path / f"{name}.jsonl").write_text("\n".join(lines))
+    done = program("worst-rows", tmp_path / "new.jsonl", "token_f1", "--baseline", tmp_path / "old.jsonl")
+    assert done.out.split("\n\n") == [
+        "q1  token_f1 0.1250, was 0.5000 (-0.3750)",
+        "q0  token_f1 0.7500, was 0.2500 (+0.5000)\n",
+    ]
