@@ -18,6 +18,8 @@ from fastmetrics.derive.calls.call import Model
 from fastmetrics.derive.calls.call_options import CallOptions
 from fastmetrics.derive.store.call_store import CallStore
 
+pytestmark = pytest.mark.slow
+
 SETTINGS = {
     "repeats": 3,
     "structured": False,

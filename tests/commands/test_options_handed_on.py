@@ -20,6 +20,8 @@ import typer
 import fastmetrics.commands
 from fastmetrics.commands import all_commands, load
 
+pytestmark = pytest.mark.slow
+
 REAL = (
     "fastmetrics.commands",
     "fastmetrics.errors",

@@ -15,6 +15,8 @@ import pytest
 from tests.support.judge_server import judge_server
 from tests.support.program import ENVIRONMENT, jsonl, program
 
+pytestmark = pytest.mark.slow
+
 NURSERY = """
 import os, signal, sys
 import openai, aiohttp, pandas, pyarrow.parquet

@@ -26,6 +26,8 @@ from tests.support.judge_server import completion, judge_server
 from tests.support.optional_parts import NO_MOUNT
 from tests.support.program import ENVIRONMENT, jsonl, program
 
+pytestmark = pytest.mark.slow
+
 MODEL = Model("m", "here")
 
 

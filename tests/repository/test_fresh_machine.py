@@ -11,6 +11,8 @@ import pytest
 
 from tests.support.program import ENVIRONMENT
 
+pytestmark = pytest.mark.slow
+
 SCRIPTS = Path(__file__).parents[2] / "scripts"
 
 

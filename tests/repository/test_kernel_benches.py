@@ -5,9 +5,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import fastmetrics
 from bench.kernels import BENCHES
 from tests.support.program import ENVIRONMENT, ROOT
+
+pytestmark = pytest.mark.slow
 
 KERNELS = Path(fastmetrics.__file__).parent / "kernels"
 

@@ -7,6 +7,8 @@ import pytest
 
 import fastmetrics as fm
 
+pytestmark = pytest.mark.slow
+
 TRIALS = 400
 MARGIN = 0.05
 

@@ -10,6 +10,8 @@ import pytest
 from fastmetrics.commands.program.interrupts import interruptible
 from tests.support.program import ENVIRONMENT, program
 
+pytestmark = pytest.mark.slow
+
 MOMENTS = """
 import inspect, json, os, signal, sys
 from fastmetrics import cli

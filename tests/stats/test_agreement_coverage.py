@@ -9,6 +9,8 @@ import pytest
 
 import fastmetrics as fm
 
+pytestmark = pytest.mark.slow
+
 TRIALS = 250
 RIGHT = 0.85
 """The share of units in which each of two raters sees the truth."""

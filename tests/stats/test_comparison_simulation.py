@@ -8,6 +8,8 @@ import pytest
 
 from scripts import comparison_simulation as simulation
 
+pytestmark = pytest.mark.slow
+
 TRIALS = 300
 """Of so many a share of 0.05 is found to within 0.045, and one of 0.95, with a probability of 0.9997."""
 

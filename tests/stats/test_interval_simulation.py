@@ -8,6 +8,8 @@ import pytest
 
 from scripts import interval_simulation as simulation
 
+pytestmark = pytest.mark.slow
+
 RESULTS = json.loads(simulation.RESULTS.read_text(encoding="utf-8"))
 NOISE = 0.0025
 """Of 4,000 trials: one standard error of a rate of 2.5 %, and 0.7 of one of 95 %."""

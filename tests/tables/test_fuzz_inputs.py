@@ -10,6 +10,8 @@ from tests.support.fuzz_mutations import mutate
 from tests.support.fuzz_seeds import all_seeds
 from tests.support.program import ENVIRONMENT, ROOT
 
+pytestmark = pytest.mark.slow
+
 TRIAL = """
 import os, signal, sys, time
 from pathlib import Path

@@ -20,6 +20,8 @@ from fastmetrics.tables.output.renames import exchange, to_new_name
 from fastmetrics.tables.output.write_table import page_place, table_place, write_page, write_whole
 from tests.support.program import alone, jsonl, program
 
+pytestmark = pytest.mark.slow
+
 ROW = {
     "id": 1,
     "question": "who",

@@ -13,7 +13,7 @@ from fastmetrics.errors import InputError
 from tests.support.judge_server import judge_server
 from tests.support.program import jsonl, program
 
-pytestmark = pytest.mark.skipif(os.name != "posix", reason="permissions of POSIX systems")
+pytestmark = [pytest.mark.skipif(os.name != "posix", reason="permissions of POSIX systems"), pytest.mark.slow]
 
 
 @pytest.fixture(params=[0o022, 0o002, 0o077], ids=oct)
