@@ -67,8 +67,8 @@ def measure(rows: int, repeats: int) -> list[dict[str, Any]]:
     with tempfile.TemporaryDirectory() as folder:
         parquet, arrow, output = (Path(folder, name) for name in ("rows.parquet", "rows.arrow", "scores.parquet"))
         data.write(str(parquet), rows)
-        with pq.ParquetFile(parquet) as made, pa.ipc.new_file(arrow, made.schema_arrow) as writer:
-            for batch in made.iter_batches(BATCH):
+        with pq.ParquetFile(parquet) as parquet_file, pa.ipc.new_file(arrow, parquet_file.schema_arrow) as writer:
+            for batch in parquet_file.iter_batches(BATCH):
                 writer.write_batch(batch)
         for source in (parquet, arrow):
             for name, metrics in METRICS.items():
@@ -92,10 +92,10 @@ def main() -> None:
     results = measure(options.rows, options.repeats)
     report = {"name": "arrow-checks", "machine": machine(), "results": results}
     (RESULTS / "arrow-checks.json").write_text(json.dumps(report, indent=2) + "\n")
-    for one in results:
+    for result in results:
         print(
-            f"{one['format']:8} {one['metrics']:13} {one['seconds']:8.2f} s, {one['checks']:6.0f} checks"
-            f" {one['check_seconds']:7.3f} s = {one['percent']:.2f} %"
+            f"{result['format']:8} {result['metrics']:13} {result['seconds']:8.2f} s, {result['checks']:6.0f} checks"
+            f" {result['check_seconds']:7.3f} s = {result['percent']:.2f} %"
         )
 
 

@@ -123,8 +123,8 @@ def main() -> None:
     }
     RESULTS.mkdir(exist_ok=True)
     (RESULTS / "claims.json").write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
-    for found in result["results"]:
-        print(f"{found['name']}: {found['ours']['rows_per_second']:,} rows/s, {found['ratio']} x plain Python")
+    for entry in result["results"]:
+        print(f"{entry['name']}: {entry['ours']['rows_per_second']:,} rows/s, {entry['ratio']} x plain Python")
 
 
 if __name__ == "__main__":

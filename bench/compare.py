@@ -54,9 +54,9 @@ class Side:
 
 def contest(name: str, ours: Side, peer: Side) -> dict[str, Any]:
     """The two sides and how many times the peer's rows a second ours makes."""
-    mine, theirs = ours.result(), peer.result()
+    our_result, peer_result = ours.result(), peer.result()
     ratio = (ours.rows / statistics.median(ours.seconds)) / (peer.rows / statistics.median(peer.seconds))
-    return {"name": name, "ours": mine, "peer": theirs, "ratio": round(ratio, 2)}
+    return {"name": name, "ours": our_result, "peer": peer_result, "ratio": round(ratio, 2)}
 
 
 def calls(

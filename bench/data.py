@@ -74,8 +74,8 @@ def vocabulary(script: str, seed: int) -> Vocabulary:
     spelt = rng.choice(np.array(list(letters)), size=lengths.sum(), p=weights / weights.sum())
     ends = np.cumsum(lengths)
     text = "".join(spelt)
-    made = (text[end - length : end] for end, length in zip(ends.tolist(), lengths.tolist(), strict=True))
-    words = list(dict.fromkeys([*FREQUENT[script], *made]))
+    texts = (text[end - length : end] for end, length in zip(ends.tolist(), lengths.tolist(), strict=True))
+    words = list(dict.fromkeys([*FREQUENT[script], *texts]))
     frequency = 1 / np.arange(1.0, len(words) + 1)
     forms = [
         *words,

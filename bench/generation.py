@@ -135,20 +135,23 @@ def in_turns(
     """Ours against each peer, after one call of ours that is not counted."""
     ours()
     rows = len(texts[0])
-    mine = Side("fastmetrics", rows, [])
+    our_side = Side("fastmetrics", rows, [])
     theirs = {peer: Side(peer, max(rows // share, 1), []) for peer, (share, _) in peers.items()}
     for _ in range(repeats):
-        mine.seconds.append(seconds(ours))
+        our_side.seconds.append(seconds(ours))
         for peer, (_, function) in peers.items():
             few = [column[: theirs[peer].rows] for column in texts]
             theirs[peer].seconds.append(seconds(partial(function, *few)))
-    found = []
+    contests = []
     for peer, side in theirs.items():
-        one = contest(f"{name} against {peer}", mine, side)
-        fastest = (rows / min(mine.seconds)) / (side.rows / min(side.seconds))
-        found.append({**one, "ratio_of_fastest": round(fastest, 2), "target": TARGETS[name].get(peer)})
-        print(f"{one['name']:45} {one['ours']['rows_per_second']:10,} rows/s  {one['ratio']}, of fastest {fastest:.2f}")
-    return found
+        result = contest(f"{name} against {peer}", our_side, side)
+        fastest = (rows / min(our_side.seconds)) / (side.rows / min(side.seconds))
+        contests.append({**result, "ratio_of_fastest": round(fastest, 2), "target": TARGETS[name].get(peer)})
+        print(
+            f"{result['name']:45} {result['ours']['rows_per_second']:10,} rows/s  {result['ratio']}, "
+            f"of fastest {fastest:.2f}"
+        )
+    return contests
 
 
 def main() -> None:
@@ -167,7 +170,7 @@ def main() -> None:
         results += in_turns(name, ours, peers, texts, options.repeats)
     pair = long_pair(texts, options.repeats)
     print(f"one pair of 10,000 words a side: {pair['milliseconds']} ms")
-    found = {
+    report = {
         "name": "generation",
         "clock": "processor seconds of one thread on one core",
         "cores": len(os.sched_getaffinity(0)),
@@ -176,7 +179,7 @@ def main() -> None:
         "long pair": pair,
     }
     RESULT.parent.mkdir(exist_ok=True)
-    RESULT.write_text(json.dumps(found, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    RESULT.write_text(json.dumps(report, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

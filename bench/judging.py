@@ -27,7 +27,7 @@ from bench.compare import RESULTS
 from bench.machine import machine
 
 CONCURRENCY = 32
-ASKED, FOUND = "every question asked", "every reply in the store"
+ALL_CALLED, ALL_STORED = "every question asked", "every reply in the store"
 MEGABYTE = 1 << 20
 _EVERY = 0.05
 _PROFILED = 1_000
@@ -75,12 +75,12 @@ class Watch:
 
 def shares(profile: cProfile.Profile) -> dict[str, float]:
     """The share of the calling thread's time that each package takes by itself, as a profiler sees it."""
-    found: Counter[str] = Counter()
+    samples: Counter[str] = Counter()
     for (path, _, _), (_, _, own, _, _) in pstats.Stats(profile).stats.items():  # type: ignore[attr-defined]
-        named = next((name for name in _PACKAGES if f"/{name}/" in path), "interpreter and its library")
-        found[named] += own
-    total = sum(found.values())
-    return {name: round(own / total, 3) for name, own in found.most_common()}
+        own_package = next((name for name in _PACKAGES if f"/{name}/" in path), "interpreter and its library")
+        samples[own_package] += own
+    total = sum(samples.values())
+    return {name: round(own / total, 3) for name, own in samples.most_common()}
 
 
 def child(rows: str, store: str, out: str, url: str, profiled: str) -> None:
@@ -97,24 +97,24 @@ def child(rows: str, store: str, out: str, url: str, profiled: str) -> None:
     watch = Watch([1_000, 5_000, 10_000, 15_000, 20_000, 50_000, 100_000])
     began, cpu = time.perf_counter(), time.process_time()
     with rare_garbage_collection():  # as the program does
-        made = fm.judge(rows, settings, output=out, watch=watch.begin)
+        judged = fm.judge(rows, settings, output=out, watch=watch.begin)
     seconds, cpu = time.perf_counter() - began, time.process_time() - cpu
     watch.end()
-    found: dict[str, Any] = {
-        "rows": made.run.rows,
-        "requests": made.spending.requests,
-        "found": made.spending.from_store,
+    figures: dict[str, Any] = {
+        "rows": judged.run.rows,
+        "requests": judged.spending.requests,
+        "found": judged.spending.from_store,
         "seconds": round(seconds, 2),
         "cpu_seconds": round(cpu, 2),
         "cpu_seconds_by_thread": watch.seconds,
-        "rows_per_second": round(made.run.rows / seconds),
-        "rows_per_second_after_loading": round(made.run.rows / made.run.seconds["total"]),
+        "rows_per_second": round(judged.run.rows / seconds),
+        "rows_per_second_after_loading": round(judged.run.rows / judged.run.seconds["total"]),
         "megabytes_at_requests": watch.memory,
         "peak_megabytes": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, 1),
     }
     if profiled == "profiled":
-        found = {"requests": found["requests"], "share_of_the_calling_thread": shares(profile)}
-    print(json.dumps(found))
+        figures = {"requests": figures["requests"], "share_of_the_calling_thread": shares(profile)}
+    print(json.dumps(figures))
 
 
 @contextmanager
@@ -143,10 +143,10 @@ def _turn(what: str, folder: Path, url: str) -> dict[str, Any]:
     out = folder / f"judged{len(list(folder.iterdir()))}.parquet"
     arguments = [str(folder / "rows.parquet"), str(folder / "calls.sqlite"), str(out), url, what.partition(" ")[0]]
     command = [sys.executable, "-m", "bench.judging", "--child", *arguments]
-    made = json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True, text=True).stdout)
-    found = {"what": what, "concurrency": CONCURRENCY, "load": round(os.getloadavg()[0], 2), **made}
-    print(json.dumps(found, indent=1))
-    return found
+    measured = json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True, text=True).stdout)
+    result = {"what": what, "concurrency": CONCURRENCY, "load": round(os.getloadavg()[0], 2), **measured}
+    print(json.dumps(result, indent=1))
+    return result
 
 
 def main() -> None:
@@ -155,20 +155,20 @@ def main() -> None:
     parser.add_argument("--rows", type=int, nargs="+", default=[20_000, 100_000])
     parser.add_argument("--out", type=Path, default=RESULTS / "judging.json")
     parser.add_argument("--child", nargs=5, help=argparse.SUPPRESS)
-    asked = parser.parse_args()
-    if asked.child:
-        child(*asked.child)
+    options = parser.parse_args()
+    if options.child:
+        child(*options.child)
         return
     os.environ.setdefault("OPENAI_API_KEY", "none")
     results = []
     with tempfile.TemporaryDirectory() as folder, server() as url:
         few = _rows(Path(folder, "few"), _PROFILED)
         results.append(_turn("profiled", few, url))
-        for rows in asked.rows:
-            made = _rows(Path(folder, str(rows)), rows)
-            results += [_turn(what, made, url) for what in (ASKED, FOUND, FOUND)]
-    found = {"name": "judging", "machine": machine(), "results": results}
-    asked.out.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
+        for rows in options.rows:
+            rows_file = _rows(Path(folder, str(rows)), rows)
+            results += [_turn(what, rows_file, url) for what in (ALL_CALLED, ALL_STORED, ALL_STORED)]
+    report = {"name": "judging", "machine": machine(), "results": results}
+    options.out.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

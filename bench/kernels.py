@@ -56,8 +56,8 @@ class Rows:
     @cached_property
     def vectors(self) -> Any:
         """Two matrices of vectors; half of the second is near the first."""
-        one = self.random.normal(size=(self.n, DIM)).astype(np.float32)
-        return one, np.where(np.arange(self.n)[:, None] % 2, one + 0.1, self.random.normal(size=one.shape))
+        drawn = self.random.normal(size=(self.n, DIM)).astype(np.float32)
+        return drawn, np.where(np.arange(self.n)[:, None] % 2, drawn + 0.1, self.random.normal(size=drawn.shape))
 
     @cached_property
     def ids(self) -> tuple[Any, Any]:
@@ -84,8 +84,8 @@ class Rows:
         noise = self.random.normal(0, 0.1, (3, self.n))
         columns = {"id": ids, "group": ids // 20}
         return {
-            name: pa.table({**columns, "token_f1": np.clip(truth + one, 0, 1)})
-            for name, one in zip("abc", noise, strict=True)
+            name: pa.table({**columns, "token_f1": np.clip(truth + vectors, 0, 1)})
+            for name, vectors in zip("abc", noise, strict=True)
         }
 
     @cached_property
@@ -104,7 +104,7 @@ def _convention(name: str) -> Bench:
     return lambda rows: text.tokens(rows["answer"], name)
 
 
-def _one(metric: str, **options: Any) -> Bench:
+def _metric_bench(metric: str, **options: Any) -> Bench:
     return lambda rows: rows(metric, "answer", **options)
 
 
@@ -150,7 +150,7 @@ def _alpha(rows: Rows) -> Any:
 
 def _embed(rows: Rows) -> Any:
     def model(texts: list[str]) -> Any:
-        return np.array([[len(one), one.count("a"), 1.0] for one in texts])
+        return np.array([[len(text), text.count("a"), 1.0] for text in texts])
 
     return fm.Embedder(model, cache=rows.folder / "vectors", revision="1").embed(rows["answer"])
 
@@ -193,7 +193,7 @@ def _fitted(rows: Rows) -> Any:
 BENCHES: dict[str, dict[str, Bench]] = {
     "text": {
         **{name: _convention(name) for name in ("words", "ascii_words", "light", "plain", "squad")},
-        **{name: _one(name) for name in ("answer_length", "politeness", "abstained")},
+        **{name: _metric_bench(name) for name in ("answer_length", "politeness", "abstained")},
         "overall_quality": lambda rows: rows("overall_quality", "question", "answer"),
         "bleu": _two("bleu"),
         "chrf": _two("chrf"),

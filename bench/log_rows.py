@@ -38,8 +38,8 @@ def batches(rows: int, seed: int = 0) -> Iterator[pa.RecordBatch]:
         places = (CHUNKS * rng.random(n * K) ** 3).astype(np.int64)
         offsets = pa.array(np.arange(n + 1, dtype=np.int32) * K)
         words = pc.list_slice(pc.split_pattern(batch["answer"], " "), 0, WORDS)
-        said = pc.binary_join(words, " ")
-        cited = pc.binary_join_element_wise(said, pa.array(np.char.mod(" [%d]", rng.integers(1, K + 1, n))), "")
+        answers = pc.binary_join(words, " ")
+        cited = pc.binary_join_element_wise(answers, pa.array(np.char.mod(" [%d]", rng.integers(1, K + 1, n))), "")
         refuses = pa.array(rng.random(n) < ABSTAINS)
         yield pa.record_batch(
             {

@@ -17,10 +17,10 @@ def below(pid: int) -> list[int]:
         except OSError:  # it has ended
             continue
         children[int(fields[1])].append(int(path.parent.name))
-    found = [pid]
-    for one in found:
-        found.extend(children[one])
-    return found
+    pids = [pid]
+    for parent in pids:
+        pids.extend(children[parent])
+    return pids
 
 
 def role(pid: int) -> str:
@@ -34,7 +34,7 @@ def role(pid: int) -> str:
 
 def workers(pid: int) -> list[int]:
     """The processes below that score now."""
-    return [one for one in below(pid) if role(one) == "worker"]
+    return [child for child in below(pid) if role(child) == "worker"]
 
 
 class Memory:
@@ -53,15 +53,15 @@ class Memory:
             except OSError:
                 continue
             lines = dict(line.split(":", 1) for line in status.splitlines())
-            held = sum(int(lines[name].split()[0]) for name in ("RssAnon", "RssFile") if name in lines)
-            self._peaks[pid] = max(self._peaks[pid], held * 1024.0)
-            found = "driver" if pid == self.pid else role(pid)
-            if found not in ("ended", "other") or pid not in self._roles:  # a worker at its end has no name
-                self._roles[pid] = found
+            resident = sum(int(lines[name].split()[0]) for name in ("RssAnon", "RssFile") if name in lines)
+            self._peaks[pid] = max(self._peaks[pid], resident * 1024.0)
+            name_of_role = "driver" if pid == self.pid else role(pid)
+            if name_of_role not in ("ended", "other") or pid not in self._roles:  # a worker at its end has no name
+                self._roles[pid] = name_of_role
 
     def peaks(self) -> dict[str, float]:
         """The most that a process of each role held, in MB."""
         largest: dict[str, float] = defaultdict(float)
-        for pid, held in self._peaks.items():
-            largest[self._roles.get(pid, "other")] = max(largest[self._roles.get(pid, "other")], held / 1e6)
-        return {name: round(held, 1) for name, held in sorted(largest.items())}
+        for pid, peak in self._peaks.items():
+            largest[self._roles.get(pid, "other")] = max(largest[self._roles.get(pid, "other")], peak / 1e6)
+        return {name: round(peak, 1) for name, peak in sorted(largest.items())}

@@ -14,7 +14,7 @@ SYSTEMS = ("baseline", "other")
 _METRICS = {"BLEU": "corpus_bleu", "chrF2": "corpus_chrf"}
 
 
-def made(rows: int) -> tuple[list[str], list[list[str]]]:
+def made_texts(rows: int) -> tuple[list[str], list[list[str]]]:
     """References of 8 to 40 words, and the sentences of two systems that have 30 % and 29 % of the words wrong."""
     chance = random.Random(7)
     letters = "etaoinshrdlcumwfgypbvkjxqz"
@@ -22,14 +22,17 @@ def made(rows: int) -> tuple[list[str], list[list[str]]]:
     references = [chance.choices(words, k=chance.randint(8, 40)) for _ in range(rows)]
 
     def translated(wrong: float) -> list[str]:
-        return [" ".join(w if chance.random() > wrong else chance.choice(words) for w in one) for one in references]
+        return [
+            " ".join(w if chance.random() > wrong else chance.choice(words) for w in words_of_text)
+            for words_of_text in references
+        ]
 
-    return [" ".join(one) for one in references], [translated(0.3), translated(0.29)]
+    return [" ".join(words_of_text) for words_of_text in references], [translated(0.3), translated(0.29)]
 
 
 def paired(metric: str, test: str, rows: int, threads: int, repeats: int) -> dict[str, Any]:
     """One of sacreBLEU's tests of two systems with one metric: the package's and sacreBLEU's own, turn by turn."""
-    references, systems = made(rows)
+    references, systems = made_texts(rows)
     name = _METRICS[metric]
 
     def scored() -> dict[str, Any]:
@@ -46,17 +49,17 @@ def paired(metric: str, test: str, rows: int, threads: int, repeats: int) -> dic
     def ours(runs: dict[str, Any]) -> Any:
         return fm.sacrebleu_paired(runs, test=test, metrics=name, threads=threads)
 
-    held, counted, texts = scored(), _peer(metric, references, remembering=True), _peer(metric, references)
+    stored, counted, texts = scored(), _peer(metric, references, remembering=True), _peer(metric, references)
     seconds = _timed(
         [
             lambda: ours(scored()),
             lambda: _tested(texts, systems, test),
-            lambda: ours(held),
+            lambda: ours(stored),
             lambda: _tested(counted, systems, test),
         ],
         repeats,
     )
-    _check_same(ours(held), _tested(counted, systems, test))
+    _check_same(ours(stored), _tested(counted, systems, test))
     whole, peer, alone, peer_alone = seconds
     return {
         "what": f"sacreBLEU --paired-{test}, {metric}",
@@ -96,15 +99,15 @@ def _peer(metric: str, references: Sequence[str], *, remembering: bool = False) 
 def _tested(metric: Any, systems: Sequence[list[str]], test: str) -> dict[str, Any]:
     from sacrebleu.significance import PairedTest
 
-    found: dict[str, Any] = PairedTest(list(zip(SYSTEMS, systems, strict=True)), {"metric": metric}, None, test)()[1]
-    return found
+    results: dict[str, Any] = PairedTest(list(zip(SYSTEMS, systems, strict=True)), {"metric": metric}, None, test)()[1]
+    return results
 
 
 def _check_same(ours: Any, theirs: dict[str, Any]) -> None:
     """Raise ``AssertionError`` unless every number is the same."""
-    for one, other in zip(ours.results[0], theirs[ours.names[0]], strict=True):
-        if (one.score, one.p, one.mean, one.ci) != (other.score, other.p_value, other.mean, other.ci):
-            raise AssertionError(f"{one} is not {vars(other)}")
+    for own, other in zip(ours.results[0], theirs[ours.names[0]], strict=True):
+        if (own.score, own.p, own.mean, own.ci) != (other.score, other.p_value, other.mean, other.ci):
+            raise AssertionError(f"{own} is not {vars(other)}")
 
 
 def _timed(works: Sequence[Callable[[], Any]], repeats: int) -> list[float]:

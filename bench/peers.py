@@ -53,33 +53,33 @@ def squad(text: str) -> Strings:
     return ARTICLE.sub(" ", text.lower().translate(NO_ASCII_PUNCTUATION)).split()
 
 
-def shared(one: Strings, other: Strings) -> int:
+def shared(first: Strings, second: Strings) -> int:
     """Size of the multiset overlap."""
-    return (Counter(one) & Counter(other)).total()
+    return (Counter(first) & Counter(second)).total()
 
 
-def harmonic(same: int, given: int, wanted: int) -> float:
+def harmonic(same: int, n_answer: int, n_reference: int) -> float:
     """F1 of an overlap, 0 where there is none."""
     if same == 0:
         return 0.0
-    precision, recall = same / given, same / wanted
+    precision, recall = same / n_answer, same / n_reference
     return 2 * precision * recall / (precision + recall)
 
 
 def row(question: str, answer: str, reference: str) -> dict[str, float]:
     """Every score of one row."""
-    lower, wanted = answer.lower(), reference.lower()
-    light_answer, light_reference = light(lower), light(wanted)
+    lower, expected = answer.lower(), reference.lower()
+    light_answer, light_reference = light(lower), light(expected)
     common = len(light_answer & light_reference)
-    plain_answer, plain_reference = plain(lower), plain(wanted)
+    plain_answer, plain_reference = plain(lower), plain(expected)
     same = shared(plain_answer, plain_reference)
     squad_answer, squad_reference = squad(answer), squad(reference)
     words = WORD.findall(lower)
-    asked, answered = set(WORD.findall(question.lower())), set(words)
+    questioned, answered = set(WORD.findall(question.lower())), set(words)
     some = bool(plain_answer and plain_reference)
     both_empty = float(not plain_answer and not plain_reference)
     return {
-        "exact_match": float(" ".join(lower.split()) == " ".join(wanted.split())),
+        "exact_match": float(" ".join(lower.split()) == " ".join(expected.split())),
         "keyword_recall": common / len(light_reference) if light_reference else 0.0,
         "token_cosine": common / math.sqrt(len(light_answer) * len(light_reference)) if common else 0.0,
         "token_precision": same / len(plain_answer) if some else both_empty,
@@ -87,7 +87,7 @@ def row(question: str, answer: str, reference: str) -> dict[str, float]:
         "token_f1": harmonic(same, len(plain_answer), len(plain_reference)) if some else both_empty,
         "squad_em": float(squad_answer == squad_reference),
         "squad_f1": harmonic(shared(squad_answer, squad_reference), len(squad_answer), len(squad_reference)),
-        "jaccard": len(asked & answered) / len(asked | answered) if asked or answered else math.nan,
+        "jaccard": len(questioned & answered) / len(questioned | answered) if questioned or answered else math.nan,
         "answer_length": float(len(answer)),
         "answer_words": float(len(words)),
         "politeness": min(0.5 * sum(marker in lower for marker in MARKERS), 1.0),
@@ -125,8 +125,8 @@ def keyword_recall(answers: Strings, references: Strings) -> Scores:
 def jaccard(answers: Strings, references: Strings) -> Scores:
     """Word-set Jaccard alone."""
 
-    def score(one: str, other: str) -> float:
-        a, b = set(WORD.findall(one.lower())), set(WORD.findall(other.lower()))
+    def score(first: str, second: str) -> float:
+        a, b = set(WORD.findall(first.lower())), set(WORD.findall(second.lower()))
         return len(a & b) / len(a | b) if a or b else math.nan
 
     return [score(*texts) for texts in zip(answers, references, strict=True)]
@@ -135,8 +135,8 @@ def jaccard(answers: Strings, references: Strings) -> Scores:
 def squad_normalize(text: str) -> str:
     """The official script's normalisation, step by step as it does it."""
     banned = set(string.punctuation)
-    kept = "".join(character for character in text.lower() if character not in banned)
-    return " ".join(re.sub(r"\b(a|an|the)\b", " ", kept).split())
+    plain = "".join(character for character in text.lower() if character not in banned)
+    return " ".join(re.sub(r"\b(a|an|the)\b", " ", plain).split())
 
 
 def squad_f1(answers: Strings, references: Strings) -> Scores:

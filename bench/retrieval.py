@@ -37,9 +37,9 @@ def write(folder: str, queries: int, repeats: int = 1) -> tuple[str, str]:
     draw = np.random.default_rng(7)
     docs = draw.integers(0, 20_000, (queries, DEPTH)) * DEPTH + np.arange(DEPTH)
     scores = -np.sort(-draw.integers(0, 300_000, (queries, DEPTH)) / 10_000.0, axis=1)
-    found = np.take_along_axis(docs, draw.permuted(np.tile(np.arange(DEPTH), (queries, 1)), axis=1)[:, :5], axis=1)
+    relevant = np.take_along_axis(docs, draw.permuted(np.tile(np.arange(DEPTH), (queries, 1)), axis=1)[:, :5], axis=1)
     others = draw.integers(0, 20_000, (queries, JUDGED - 5)) * DEPTH + np.arange(JUDGED - 5) + 2_000_000
-    judged = np.concatenate([found, others], axis=1)
+    judged = np.concatenate([relevant, others], axis=1)
     run, qrels = f"{folder}/run_{queries}.parquet", f"{folder}/qrels_{queries}.parquet"
     grades = draw.integers(0, 4, judged.size)
     for path, ids, name, values in ((run, docs, "score", scores.ravel()), (qrels, judged, "relevance", grades)):
@@ -76,11 +76,11 @@ def whole(queries: int, repeats: int, folder: str) -> Iterator[dict[str, Any]]:
                 side.seconds.append(seconds)
                 spent.append(round(busy, 4))
                 side.peak_mb = max(side.peak_mb or 0.0, peak)
-        found = contest(f"{queries:,} queries × {DEPTH}, whole process, against {peer}", *sides)
-        found["ours"]["processor_seconds"], found["peer"]["processor_seconds"] = processor
-        found["processor_ratio"] = round(min(processor[1]) / min(processor[0]), 2)
-        found["memory_ratio"] = round((sides[1].peak_mb or 0.0) / (sides[0].peak_mb or 1.0), 2)
-        yield found
+        result = contest(f"{queries:,} queries × {DEPTH}, whole process, against {peer}", *sides)
+        result["ours"]["processor_seconds"], result["peer"]["processor_seconds"] = processor
+        result["processor_ratio"] = round(min(processor[1]) / min(processor[0]), 2)
+        result["memory_ratio"] = round((sides[1].peak_mb or 0.0) / (sides[0].peak_mb or 1.0), 2)
+        yield result
 
 
 def timed(command: list[str]) -> tuple[float, float, float]:
@@ -173,8 +173,8 @@ def versions() -> dict[str, str]:
     done = subprocess.run(
         [*command, "pytrec_eval-terrier", "ranx", "ir_measures"], capture_output=True, text=True, check=True
     )
-    found: dict[str, str] = json.loads(done.stdout)
-    return found
+    peer_versions: dict[str, str] = json.loads(done.stdout)
+    return peer_versions
 
 
 PARTS: dict[str, Callable[[str, int, int], Any]] = {"write": write, "alone": alone, "arrays": arrays}

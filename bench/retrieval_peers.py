@@ -24,14 +24,14 @@ def nested(path: str, value: str) -> Nested:
     import pyarrow.parquet as pq
 
     table = pq.read_table(path)
-    found: Nested = {}
+    queries: Nested = {}
     columns = (table[name].to_pylist() for name in ("query_id", "doc_id", value))
     for query, doc, number in zip(*columns, strict=True):
-        if query in found:
-            found[query][doc] = number
+        if query in queries:
+            queries[query][doc] = number
         else:
-            found[query] = {doc: number}
-    return found
+            queries[query] = {doc: number}
+    return queries
 
 
 def pytrec_eval(run: str, qrels: str) -> Columns:
@@ -62,10 +62,10 @@ def ir_measures(run: str, qrels: str) -> Columns:
     import pandas as pd
     from ir_measures import iter_calc, parse_measure
 
-    found: dict[str, dict[str, float]] = {}
+    values: dict[str, dict[str, float]] = {}
     for value in iter_calc([parse_measure(name) for name in IR_MEASURES], pd.read_parquet(qrels), pd.read_parquet(run)):
-        found.setdefault(value.query_id, {})[str(value.measure)] = value.value
-    return {"query_id": list(found)} | {name: [row[name] for row in found.values()] for name in IR_MEASURES}
+        values.setdefault(value.query_id, {})[str(value.measure)] = value.value
+    return {"query_id": list(values)} | {name: [row[name] for row in values.values()] for name in IR_MEASURES}
 
 
 PEERS: dict[str, Callable[[str, str], Columns]] = {

@@ -46,13 +46,13 @@ def write_parts(folder: Path, rows: int, parts: int) -> None:
     folder.mkdir(parents=True)
     size = -(-rows // parts)
     waiting: list[pa.RecordBatch] = []
-    number = held = 0
+    number = buffered_rows = 0
     for batch in _sliced(rows, size):
         waiting.append(batch)
-        held += batch.num_rows
-        if held == size:
+        buffered_rows += batch.num_rows
+        if buffered_rows == size:
             _write(folder, number, waiting)
-            number, held, waiting = number + 1, 0, []
+            number, buffered_rows, waiting = number + 1, 0, []
     if waiting:
         _write(folder, number, waiting)
 
@@ -98,27 +98,27 @@ def run(name: str, rows: Path, out: Path, kill_after: float | None = None) -> di
                 killed = _kill_one(child.pid)
         time.sleep(0.1)
     wall = time.perf_counter() - began
-    said = child.stdout.read() if child.stdout else ""
+    printed = child.stdout.read() if child.stdout else ""
     if child.returncode:
         raise RuntimeError(f"{name}: exit code {child.returncode}")
-    found = json.loads(said.splitlines()[-1])
-    after = found["seconds"]["total"] - found["seconds"]["start"]
+    figures = json.loads(printed.splitlines()[-1])
+    after = figures["seconds"]["total"] - figures["seconds"]["start"]
     return {
         "name": name,
         "wall": round(wall, 2),
         "wall_after_start": round(after, 2),
-        "rows_per_second": round(found["rows"] / after),
-        **found,
+        "rows_per_second": round(figures["rows"] / after),
+        **figures,
         "peak_mb": memory.peaks(),
         **({"killed_after": round(kill_after, 2)} if killed else {}),
     }
 
 
 def _kill_one(pid: int) -> int | None:
-    found = workers(pid)
-    if not found:
+    worker_ids = workers(pid)
+    if not worker_ids:
         return None
-    victim = random.choice(found)
+    victim = random.choice(worker_ids)
     os.kill(victim, signal.SIGKILL)
     return victim
 
@@ -133,8 +133,8 @@ def same_rows(spark: Path, reference: Path) -> bool:
 
 
 def _same(ours: pa.ChunkedArray, theirs: pa.ChunkedArray) -> bool:
-    one, other = (column.to_numpy() for column in (ours, theirs))
-    return one.dtype == other.dtype and one.tobytes() == other.tobytes()
+    first, second = (column.to_numpy() for column in (ours, theirs))
+    return first.dtype == second.dtype and first.tobytes() == second.tobytes()
 
 
 def main() -> None:
@@ -166,26 +166,26 @@ def compare(options: argparse.Namespace, folder: Path) -> bool:
     names = [name for name in RUNS if not options.only or name in options.only]
     for name in names:
         out = folder / ("scores" if name.startswith("spark") else "scores.parquet")
-        found = run(name, rows, out)
+        result = run(name, rows, out)
         same = same_rows(out, reference) if out.is_dir() else out.read_bytes() == reference.read_bytes()
-        _note(report["runs"], {**found, "same": same and found["summary"] == first["summary"]}, report, options.out)
-    length = next((one["wall_after_start"] for one in report["runs"] if one["name"] == KILLED), first["wall"])
+        _note(report["runs"], {**result, "same": same and result["summary"] == first["summary"]}, report, options.out)
+    length = next((entry["wall_after_start"] for entry in report["runs"] if entry["name"] == KILLED), first["wall"])
     while len(report["kills"]) < options.kills:
         out = folder / "killed.parquet"
-        found = run(KILLED, rows, out, random.uniform(0, length))
-        if "killed_after" not in found:
+        result = run(KILLED, rows, out, random.uniform(0, length))
+        if "killed_after" not in result:
             continue  # it had ended before
-        same = out.read_bytes() == reference.read_bytes() and found["summary"] == first["summary"]
-        _note(report["kills"], {**found, "same": same}, report, options.out)
-    return all(one["same"] for one in [*report["runs"], *report["kills"]])
+        same = out.read_bytes() == reference.read_bytes() and result["summary"] == first["summary"]
+        _note(report["kills"], {**result, "same": same}, report, options.out)
+    return all(entry["same"] for entry in [*report["runs"], *report["kills"]])
 
 
-def _note(among: list[dict[str, Any]], found: dict[str, Any], report: dict[str, Any], out: Path) -> None:
-    found.pop("summary")
-    among.append(found)
+def _note(among: list[dict[str, Any]], result: dict[str, Any], report: dict[str, Any], out: Path) -> None:
+    result.pop("summary")
+    among.append(result)
     out.write_text(json.dumps(report, indent=2) + "\n")
-    shown = {key: found[key] for key in ("name", "wall", "wall_after_start", "rows_per_second", "same")}
-    print(json.dumps({**shown, "killed_after": found.get("killed_after"), "peak_mb": found["peak_mb"]}), flush=True)
+    shown = {key: result[key] for key in ("name", "wall", "wall_after_start", "rows_per_second", "same")}
+    print(json.dumps({**shown, "killed_after": result.get("killed_after"), "peak_mb": result["peak_mb"]}), flush=True)
 
 
 if __name__ == "__main__":

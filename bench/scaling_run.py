@@ -15,9 +15,9 @@ from fastmetrics import RayCluster, score
 def files(kind: str, size: int, rows: str, out: str) -> dict[str, Any]:
     """Files to file on threads or on Ray."""
     how: dict[str, Any] = {"threads": size} if kind == "local" else {"engine": RayCluster(workers=size)}
-    made = score(rows, output=out, overwrite=True, **how)
-    seconds = {name: round(spent, 3) for name, spent in made.run.seconds.items()}
-    return {"rows": made.run.rows, "seconds": seconds, "summary": made.summary.to_json()}
+    scored = score(rows, output=out, overwrite=True, **how)
+    seconds = {name: round(spent, 3) for name, spent in scored.run.seconds.items()}
+    return {"rows": scored.run.rows, "seconds": seconds, "summary": scored.summary.to_json()}
 
 
 def spark(size: int, rows: str, out: str) -> dict[str, Any]:
@@ -39,11 +39,15 @@ def spark(size: int, rows: str, out: str) -> dict[str, Any]:
     engine.score(frame).write.parquet(out)
     written = time.perf_counter()
     scores = session.read.parquet(out)
-    found = engine.summarize(scores)
+    summary = engine.summarize(scores)
     seconds = {"start": ready - began, "write": written - ready, "total": written - began}
     seconds["summarize"] = time.perf_counter() - written
     session.stop()
-    return {"rows": found.n_rows, "seconds": {n: round(s, 3) for n, s in seconds.items()}, "summary": found.to_json()}
+    return {
+        "rows": summary.n_rows,
+        "seconds": {n: round(s, 3) for n, s in seconds.items()},
+        "summary": summary.to_json(),
+    }
 
 
 if __name__ == "__main__":

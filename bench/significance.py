@@ -37,7 +37,7 @@ print(json.dumps({"seconds": seconds, "megabytes": memory, "p": found.p, "n_pair
 """
 
 
-def made(rows: int, folder: str) -> list[str]:
+def written_rows(rows: int, folder: str) -> list[str]:
     """Two score files of the same ids in different order, the second a little better."""
     rng = np.random.default_rng(5)
     first = rng.random(rows)
@@ -54,7 +54,7 @@ def made(rows: int, folder: str) -> list[str]:
 def whole(rows: int, threads: int, repeats: int) -> dict[str, Any]:
     """Join, sign flips and bootstrap of two files, each time in a process of its own."""
     with tempfile.TemporaryDirectory() as folder:
-        command = [sys.executable, "-c", _COMPARE, *made(rows, folder), str(threads)]
+        command = [sys.executable, "-c", _COMPARE, *written_rows(rows, folder), str(threads)]
         turns = [json.loads(subprocess.run(command, capture_output=True, check=True).stdout) for _ in range(repeats)]
     middle = {key: round(statistics.median(turn[key] for turn in turns), 3) for key in ("seconds", "megabytes")}
     return {
@@ -83,10 +83,14 @@ def contest(peer: str, rows: int, threads: int, repeats: int) -> dict[str, Any]:
     a = rng.random(rows)
     b = np.clip(a + rng.normal(0.001, 0.2, rows), 0, 1)
     theirs = {"scipy": _scipy, "ranx": _ranx}[peer]
-    mine = timed(lambda: randomisation_p(Sample.of(b - a), RESAMPLES, 0, threads), repeats)
-    other = timed(lambda: theirs(a, b), repeats)
-    found = {"seconds": round(mine, 4), "peer_seconds": round(other, 3), "ratio": round(other / mine, 1)}
-    return {"what": f"randomisation test, {peer}", "rows": rows, "resamples": RESAMPLES, "threads": threads, **found}
+    own_seconds = timed(lambda: randomisation_p(Sample.of(b - a), RESAMPLES, 0, threads), repeats)
+    peer_seconds = timed(lambda: theirs(a, b), repeats)
+    result = {
+        "seconds": round(own_seconds, 4),
+        "peer_seconds": round(peer_seconds, 3),
+        "ratio": round(peer_seconds / own_seconds, 1),
+    }
+    return {"what": f"randomisation test, {peer}", "rows": rows, "resamples": RESAMPLES, "threads": threads, **result}
 
 
 def _scipy(a: Any, b: Any) -> float:
@@ -95,10 +99,10 @@ def _scipy(a: Any, b: Any) -> float:
     def statistic(x: Any, y: Any, axis: int) -> Any:
         return np.mean(x - y, axis=axis)
 
-    found = permutation_test(
+    tested = permutation_test(
         (a, b), statistic, permutation_type="samples", n_resamples=RESAMPLES, vectorized=True, batch=100, rng=0
     )
-    return float(found.pvalue)
+    return float(tested.pvalue)
 
 
 def _ranx(a: Any, b: Any) -> float:
@@ -125,15 +129,15 @@ def main() -> None:
             for test in ("bs", "ar")
         ],
     }
-    results = [one for name, measure in parts.items() if options.only in (None, name) for one in measure()]
+    results = [result for name, measure in parts.items() if options.only in (None, name) for result in measure()]
     if options.only is not None:
-        held = json.loads((RESULTS / "significance.json").read_text())["results"]
-        fresh = {one["what"] for one in results}
-        results = [*(one for one in held if one["what"] not in fresh), *results]
+        stored = json.loads((RESULTS / "significance.json").read_text())["results"]
+        fresh = {result["what"] for result in results}
+        results = [*(result for result in stored if result["what"] not in fresh), *results]
     report = {"name": "significance", "machine": machine(), "results": results}
     (RESULTS / "significance.json").write_text(json.dumps(report, indent=2) + "\n")
-    for one in results:
-        print(", ".join(f"{key} {value}" for key, value in one.items()))
+    for result in results:
+        print(", ".join(f"{key} {value}" for key, value in result.items()))
 
 
 if __name__ == "__main__":

@@ -55,12 +55,12 @@ def timed(rows: int, peers: int, turns: int, paths: dict[str, str]) -> list[dict
     """The best of several turns of each job, and plain Python on ``peers`` rows."""
     few = {name: path.replace(".parquet", ".few.parquet") for name, path in paths.items()}
     log_rows.write(few["log"], few["chunks"], peers)
-    found = []
+    results = []
     for name, words in OURS.items():
-        best = min((job(words, paths) for _ in range(turns)), key=lambda one: one["seconds"])
+        best = min((job(words, paths) for _ in range(turns)), key=lambda run: run["seconds"])
         small = job(words, few)
         plain = job(PEERS[name], few)
-        found.append(
+        results.append(
             {
                 "job": name,
                 "rows": rows,
@@ -74,7 +74,7 @@ def timed(rows: int, peers: int, turns: int, paths: dict[str, str]) -> list[dict
                 "plain_python_rows_per_second": round(peers / plain["seconds"]),
             }
         )
-    return found
+    return results
 
 
 def stages(questions: int, stored: int, dim: int = 256) -> dict[str, float]:
@@ -88,20 +88,20 @@ def stages(questions: int, stored: int, dim: int = 256) -> dict[str, float]:
     units /= np.linalg.norm(units, axis=1, keepdims=True)
     began = time.perf_counter()
     _, centres = clusters(units[:SAMPLE], 20, 42, cores())
-    found = time.perf_counter()
+    searched = time.perf_counter()
     assigned(units, centres, cores())
-    given = time.perf_counter()
-    kept = np.zeros(questions, np.bool_)
-    kept[rng.choice(questions, stored, replace=False)] = True
-    nearest_earlier(units, np.arange(questions), kept, cores())
+    finished = time.perf_counter()
+    cached = np.zeros(questions, np.bool_)
+    cached[rng.choice(questions, stored, replace=False)] = True
+    nearest_earlier(units, np.arange(questions), cached, cores())
     done = time.perf_counter()
     return {
         "questions": questions,
         "dim": dim,
         "stored": stored,
-        "find_topics_seconds": round(found - began, 2),
-        "assign_topics_seconds": round(given - found, 2),
-        "cache_search_seconds": round(done - given, 2),
+        "find_topics_seconds": round(searched - began, 2),
+        "assign_topics_seconds": round(finished - searched, 2),
+        "cache_search_seconds": round(done - finished, 2),
     }
 
 

@@ -30,12 +30,12 @@ def usage(log: str, chunks: str) -> dict[str, Any]:
         for ids, answer in zip(*columns, strict=True):
             top = dict.fromkeys(ids[:K])
             retrieved.update(list(top))
-            for rank, one in enumerate(top, 1):
-                ranks[one] += rank
+            for rank, document in enumerate(top, 1):
+                ranks[document] += rank
             numbers = {int(number) for number in CITED.findall(answer)}
             cited.update({ids[number - 1] for number in numbers if 1 <= number <= len(ids)})
     every = pq.read_table(chunks)["chunk_id"].to_pylist()
-    used = sum(one in retrieved for one in every)
+    used = sum(document in retrieved for document in every)
     return {"used_chunks": used, "utilization_rate": used / len(every), "never_cited": len(retrieved) - len(cited)}
 
 
@@ -54,13 +54,13 @@ def domain(log: str) -> dict[str, Any]:
         for question, answer, rating, time in zip(*(batch.column(name).to_pylist() for name in names), strict=True):
             questions += 1
             lowered = question.lower()
-            found = WORD.findall(lowered)
-            words.update(found)
+            question_words = WORD.findall(lowered)
+            words.update(question_words)
             seen.add(hash(lowered.strip()))
             if answer and answer.strip() and not UNKNOWN.search(answer):
                 answered += 1
-                good.update(found)
-            letter = next((one for one in question if one.isalpha()), "")
+                good.update(question_words)
+            letter = next((character for character in question if character.isalpha()), "")
             if letter and letter not in script:
                 script[letter] = unicodedata.name(letter).split()[0]
             scripts[script.get(letter, "none")] += 1

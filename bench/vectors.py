@@ -32,12 +32,12 @@ def clustered(rows: int, dim: int = DIM, seed: int = 0) -> Rows:
     """Unit rows around a thousand centres."""
     rng = np.random.default_rng(seed)
     centres = rng.standard_normal((1000, dim), dtype=np.float32)
-    made = np.empty((rows, dim), np.float32)
+    vectors = np.empty((rows, dim), np.float32)
     for start in range(0, rows, 50_000):
-        part = made[start : start + 50_000]
+        part = vectors[start : start + 50_000]
         part[:] = centres[rng.integers(0, 1000, len(part))] + 0.5 * rng.standard_normal(part.shape, dtype=np.float32)
         part /= np.linalg.norm(part, axis=1, keepdims=True)
-    return made
+    return vectors
 
 
 def moments(rows: int, repeats: int) -> list[dict[str, Any]]:
@@ -47,22 +47,25 @@ def moments(rows: int, repeats: int) -> list[dict[str, Any]]:
     from fastmetrics.vectors.second_moments import Moments
     from fastmetrics.vectors.vector_arrays import Vectors, one_blas_thread
 
-    made = clustered(rows)
+    vectors_of_size = clustered(rows)
 
     def ours(unit: bool) -> object:
         with one_blas_thread():
-            vectors, threads = Vectors.of(made), cores()
+            vectors, threads = Vectors.of(vectors_of_size), cores()
             seen = survey(vectors, threads)
-            found = Moments(Cloud(vectors, seen, "cosine"), threads)
-            plain = found if unit else Moments(Cloud(vectors, seen, "euclidean"), threads)
+            moments = Moments(Cloud(vectors, seen, "cosine"), threads)
+            plain = moments if unit else Moments(Cloud(vectors, seen, "euclidean"), threads)
             spread = np.sqrt(plain.squares)
-            return found.of_halves(), plain.dimensionality(), spread.mean(), spread.max(), spread.std()
+            return moments.of_halves(), plain.dimensionality(), spread.mean(), spread.max(), spread.std()
 
     name = "second moments, against X.T @ X"
-    results = [calls(name, lambda: ours(True), lambda: made.T @ made, (rows, rows), repeats)]
-    made *= np.random.default_rng(1).uniform(0.5, 2.0, (rows, 1)).astype(np.float32)
+    results = [calls(name, lambda: ours(True), lambda: vectors_of_size.T @ vectors_of_size, (rows, rows), repeats)]
+    vectors_of_size *= np.random.default_rng(1).uniform(0.5, 2.0, (rows, 1)).astype(np.float32)
     name = "second moments of rows of any length, against one X.T @ X"
-    return [*results, calls(name, lambda: ours(False), lambda: made.T @ made, (rows, rows), repeats)]
+    return [
+        *results,
+        calls(name, lambda: ours(False), lambda: vectors_of_size.T @ vectors_of_size, (rows, rows), repeats),
+    ]
 
 
 def exact(rows: int, repeats: int) -> list[dict[str, Any]]:
@@ -72,16 +75,16 @@ def exact(rows: int, repeats: int) -> list[dict[str, Any]]:
 
     import fastmetrics as fm
 
-    made = clustered(rows)
+    corpus = clustered(rows)
 
     def chunked() -> object:
-        return sum(chunk.sum() for chunk in pairwise_distances_chunked(made, metric="cosine"))
+        return sum(chunk.sum() for chunk in pairwise_distances_chunked(corpus, metric="cosine"))
 
     def brute() -> object:
-        return NearestNeighbors(n_neighbors=11, metric="cosine", algorithm="brute").fit(made).kneighbors(made)
+        return NearestNeighbors(n_neighbors=11, metric="cosine", algorithm="brute").fit(corpus).kneighbors(corpus)
 
     def ours() -> object:
-        return fm.geometry(made)
+        return fm.geometry(corpus)
 
     return [
         calls("geometry, against pairwise_distances_chunked", ours, chunked, (rows, rows), repeats),
@@ -96,37 +99,37 @@ def self_join(rows: int, repeats: int) -> list[dict[str, Any]]:
 
     import fastmetrics as fm
 
-    made = clustered(rows)
+    corpus = clustered(rows)
     for method in ("exact", "ivf"):
-        fm.nearest(made[:2000], method=method)  # compiles
+        fm.nearest(corpus[:2000], method=method)  # compiles
 
     def flat() -> object:
         index = faiss.IndexFlatIP(DIM)
-        index.add(made)
-        return index.search(made, 11)
+        index.add(corpus)
+        return index.search(corpus, 11)
 
     def brute() -> object:
-        return NearestNeighbors(n_neighbors=11, metric="cosine", algorithm="brute").fit(made).kneighbors(made)
+        return NearestNeighbors(n_neighbors=11, metric="cosine", algorithm="brute").fit(corpus).kneighbors(corpus)
 
     sides: dict[str, Callable[[], Any]] = {
-        "approximate": lambda: fm.nearest(made),
-        "approximate, 4-bit codes": lambda: fm.nearest(made, method="pq"),
-        "exact": lambda: fm.nearest(made, method="exact"),
+        "approximate": lambda: fm.nearest(corpus),
+        "approximate, 4-bit codes": lambda: fm.nearest(corpus, method="pq"),
+        "exact": lambda: fm.nearest(corpus, method="exact"),
         "FAISS flat": flat,
         "scikit-learn brute": brute,
     }
-    found, results = {}, []
+    neighbors, results = {}, []
     for name, side in sides.items():
         began, used = time.perf_counter(), time.process_time()
-        found[name] = side()
+        neighbors[name] = side()
         clock, processor = time.perf_counter() - began, time.process_time() - used
         name = f"10 nearest of every row, {name}"
         results.append(
             {"name": name, "rows": rows, "seconds": round(clock, 1), "processor_seconds": round(processor, 1)}
         )
         print(results[-1], file=sys.stderr, flush=True)
-    truth = found["exact"].ids.tolist()
-    for result, near in zip(results, (found["approximate"], found["approximate, 4-bit codes"]), strict=False):
+    truth = neighbors["exact"].ids.tolist()
+    for result, near in zip(results, (neighbors["approximate"], neighbors["approximate, 4-bit codes"]), strict=False):
         hits = [len(set(a) & set(b)) for a, b in zip(near.ids.tolist(), truth, strict=True)]
         result |= {"method": near.method, "recall_reported": near.recall, "recall_true": float(np.mean(hits)) / 10}
     return results
@@ -139,8 +142,8 @@ def match(rows: int, repeats: int) -> list[dict[str, Any]]:
     folder = Path(os.environ["FASTMETRICS_DATA"])
 
     def texts(name: str, column: str) -> list[str]:
-        read = parquet.read_table(folder / f"{name}.parquet", columns=[column])[column]
-        return [text for text in read.to_pylist() if text]
+        column_texts = parquet.read_table(folder / f"{name}.parquet", columns=[column])[column]
+        return [text for text in column_texts.to_pylist() if text]
 
     faq, answers = texts("common/dstc9_faq_kb", "question"), texts("dev/dstc9_runs", "answer")
     sets = ("banking77", "clinc150", "evouna_qa", "halueval_general", "halueval_qa", "openqa_outputs", "xquad_en_ru")
@@ -151,29 +154,29 @@ def match(rows: int, repeats: int) -> list[dict[str, Any]]:
         "long answers, each once": sorted(set(answers)),
     }
     results = []
-    for kind, known in kinds.items():
-        shuffled = np.random.default_rng(0).permutation(known).tolist()
-        asked = shuffled if kind.endswith("once") else shuffled * (rows // len(known) + 1)
-        results += _match(kind, asked[:rows], faq, repeats)
+    for kind, known_questions in kinds.items():
+        shuffled = np.random.default_rng(0).permutation(known_questions).tolist()
+        repeated = shuffled if kind.endswith("once") else shuffled * (rows // len(known_questions) + 1)
+        results += _match(kind, repeated[:rows], faq, repeats)
     return results
 
 
-def _match(kind: str, asked: list[str], faq: list[str], repeats: int) -> list[dict[str, Any]]:
+def _match(kind: str, user_questions: list[str], faq: list[str], repeats: int) -> list[dict[str, Any]]:
     import bm25s
     import pyarrow as pa
     from sklearn.feature_extraction.text import CountVectorizer
 
     import fastmetrics as fm
 
-    questions, fewer = pa.array(asked), asked[: len(asked) // 4]
+    questions, fewer = pa.array(user_questions), user_questions[: len(user_questions) // 4]
 
     def sparse() -> object:
         counter = CountVectorizer(binary=True, token_pattern=r"\S+")
-        held = counter.fit_transform(faq).astype(np.float32)
-        norms = np.sqrt(np.maximum(held.sum(axis=1), 1)).A1
+        matrix = counter.fit_transform(faq).astype(np.float32)
+        norms = np.sqrt(np.maximum(matrix.sum(axis=1), 1)).A1
         best = []
         for start in range(0, len(fewer), 1000):
-            product = (counter.transform(fewer[start : start + 1000]).astype(np.float32) @ held.T).toarray()
+            product = (counter.transform(fewer[start : start + 1000]).astype(np.float32) @ matrix.T).toarray()
             best.append((product / norms).argmax(axis=1))
         return best
 
@@ -183,8 +186,8 @@ def _match(kind: str, asked: list[str], faq: list[str], repeats: int) -> list[di
         tokens = bm25s.tokenize(fewer, stopwords=[], show_progress=False)
         return index.retrieve(tokens, k=1, show_progress=False, n_threads=2)
 
-    sizes = len(asked), len(fewer)
-    distinct = {"distinct_questions": len(set(asked))}
+    sizes = len(user_questions), len(fewer)
+    distinct = {"distinct_questions": len(set(user_questions))}
     results = [
         calls(
             f"{kind}, against CountVectorizer and a sparse product",
@@ -202,14 +205,14 @@ def coverage(rows: int, repeats: int) -> list[dict[str, Any]]:
     """How often the sampled Euclidean mean lies within 1.96 of its standard errors, in 200 trials."""
     import fastmetrics as fm
 
-    made = clustered(rows, 64)
-    truth = fm.geometry(made, metric="euclidean", k=1).avg_pairwise_distance
+    corpus = clustered(rows, 64)
+    truth = fm.geometry(corpus, metric="euclidean", k=1).avg_pairwise_distance
     inside, errors = 0, []
     for seed in range(200):
-        found = fm.geometry(made, metric="euclidean", k=1, exact_work=1.0, sample=2, seed=seed)
-        error = found.estimates["avg_pairwise_distance"].standard_error or 0.0
+        measured = fm.geometry(corpus, metric="euclidean", k=1, exact_work=1.0, sample=2, seed=seed)
+        error = measured.estimates["avg_pairwise_distance"].standard_error or 0.0
         errors.append(error / truth)
-        inside += abs(found.avg_pairwise_distance - truth) <= 1.96 * error
+        inside += abs(measured.avg_pairwise_distance - truth) <= 1.96 * error
     name = "share of 200 trials in which 1.96 standard errors hold the Euclidean mean"
     return [{"name": name, "rows": rows, "share": inside / 200, "relative_standard_error": float(np.mean(errors))}]
 

@@ -20,7 +20,7 @@ import fastmetrics as fm
 
 OUT = Path(__file__).parent.parent / "docs" / "studies" / "abstention.md"
 NAIVE = "i don't know"
-READ = Path(__file__).parent / "abstention_read.tsv"
+LABELLED = Path(__file__).parent / "abstention_read.tsv"
 HEAD = """# Which answers abstain
 
 Written by `scripts/abstention` from `nomiracl_answers` (11 models, 17 languages). Each model was told to answer
@@ -52,7 +52,7 @@ def main() -> None:
         (text or "").lower().replace("\N{RIGHT SINGLE QUOTATION MARK}", "'") for text in rows["answer"].to_pylist()
     ]
     naive = np.array([NAIVE in text for text in lower])
-    parts = [_rates(rows, ours, naive), _languages(rows), _citations(rows, ours), _read(rows, ours, naive)]
+    parts = [_rates(rows, ours, naive), _languages(rows), _citations(rows, ours), _labelled(rows, ours, naive)]
     text = [HEAD, *parts, FLAWS]
     OUT.write_text("".join(text), "utf-8")
 
@@ -69,7 +69,7 @@ def _rates(rows: pa.Table, ours: Any, naive: Any) -> str:
         cells = [lang]
         for kind in (answerable, ~answerable):
             here = within & kind
-            rates = [f"{one[here].mean():.3f}" if here.any() else "" for one in (naive, ours)]
+            rates = [f"{predicted[here].mean():.3f}" if here.any() else "" for predicted in (naive, ours)]
             cells += [f"{here.sum():,}", *rates]
         lines.append(f"| {' | '.join(cells)} |\n")
     both, alone, other = (int(flags.sum()) for flags in (ours & naive, naive & ~ours, ours & ~naive))
@@ -104,7 +104,7 @@ def _citations(rows: pa.Table, ours: Any) -> str:
     )
 
 
-def _read(rows: pa.Table, ours: Any, naive: Any) -> str:
+def _labelled(rows: pa.Table, ours: Any, naive: Any) -> str:
     place = {name: row for row, name in enumerate(rows["id"].to_pylist())}
     lines = [
         "\n## Fifty disagreements, read\n\n",
@@ -114,13 +114,13 @@ def _read(rows: pa.Table, ours: Any, naive: Any) -> str:
         "| row | description | read | naive | `abstained` |\n|---|---|---|---|---|\n",
     ]
     right = {"naive": 0, "ours": 0}
-    entries = [line.split("\t") for line in READ.read_text("utf-8").splitlines()]
+    entries = [line.split("\t") for line in LABELLED.read_text("utf-8").splitlines()]
     for name, verdict, kind in entries:
         row = place[name]
         says = [bool(naive[row]), bool(ours[row])]
         right["naive"] += says[0] == (verdict == "yes")
         right["ours"] += says[1] == (verdict == "yes")
-        cells = [f"`{name}`", kind, verdict, *("yes" if one else "no" for one in says)]
+        cells = [f"`{name}`", kind, verdict, *("yes" if flag else "no" for flag in says)]
         lines.append(f"| {' | '.join(cells)} |\n")
     total = f"\nOf these {len(entries)}, the naive rule is right on {right['naive']}, `abstained` on {right['ours']}.\n"
     return "".join(lines) + total

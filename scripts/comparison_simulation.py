@@ -45,32 +45,32 @@ def sessions(rng: np.random.Generator) -> tuple[Floats, Ints | None]:
 
 def rejections(make: Make, test: str, trials: int, shift: float = 0.0, flat: bool = False) -> float:
     """The share of trials in which a test at 5 % rejects the null hypothesis."""
-    found = 0
+    rejected = 0
     for trial in range(trials):
         values, clusters = make(np.random.default_rng([1, trial]))
         differences = Sample.of(values + shift, None if flat else clusters)
-        found += p_value(test, differences, RESAMPLES, trial, 1) <= 0.05
-    return found / trials
+        rejected += p_value(test, differences, RESAMPLES, trial, 1) <= 0.05
+    return rejected / trials
 
 
 def coverage(make: Make, trials: int, kind: str = "auto") -> float:
     """The share of trials whose 95 % interval contains the true difference, 0."""
-    held = 0
+    covered = 0
     for trial in range(trials):
         differences = Sample.of(*make(np.random.default_rng([2, trial])))
-        found = mean_interval(differences, 0.95, kind, resamples=RESAMPLES, seed=trial, threads=1)
-        held += found.low <= 0 <= found.high
-    return held / trials
+        bounds = mean_interval(differences, 0.95, kind, resamples=RESAMPLES, seed=trial, threads=1)
+        covered += bounds.low <= 0 <= bounds.high
+    return covered / trials
 
 
 def family_errors(trials: int) -> float:
     """The share of trials in which Tukey's test rejects any pair of five equal systems."""
-    found = 0
+    rejected = 0
     for trial in range(trials):
         rng = np.random.default_rng([3, trial])
         scores = rng.normal(0.5, 0.2, (60, 1)) + rng.normal(0, 0.1, (60, 5))
-        found += bool((tukey_p(scores, RESAMPLES, trial, 1) <= 0.05).any())
-    return found / trials
+        rejected += bool((tukey_p(scores, RESAMPLES, trial, 1) <= 0.05).any())
+    return rejected / trials
 
 
 def power(make: Make, trials: int) -> float:
@@ -83,31 +83,31 @@ def figures(trials: int) -> list[tuple[str, str, float, float]]:
     """For each simulation: the measure, the data, the measured share and the nominal share."""
     rows: list[tuple[str, str, float, float]] = []
     for test, make in [("fisher", normal), ("fisher", skewed), ("t", normal), ("t", skewed), ("wilcoxon", normal)]:
-        rows.append((f"{test}: false positive rate", _said(make), rejections(make, test, trials), 0.05))
+        rows.append((f"{test}: false positive rate", _description(make), rejections(make, test, trials), 0.05))
     for test in ("fisher", "mcnemar"):
-        rows.append((f"{test}: false positive rate", _said(binary), rejections(binary, test, trials), 0.05))
+        rows.append((f"{test}: false positive rate", _description(binary), rejections(binary, test, trials), 0.05))
     for test in ("fisher", "t"):
         rows.append(
-            (f"{test}, cluster=: false positive rate", _said(sessions), rejections(sessions, test, trials), 0.05)
+            (f"{test}, cluster=: false positive rate", _description(sessions), rejections(sessions, test, trials), 0.05)
         )
     rows.append(
         (
             "fisher without cluster=: false positive rate",
-            _said(sessions),
+            _description(sessions),
             rejections(sessions, "fisher", trials, flat=True),
             0.05,
         )
     )
     rows.append(("tukey: any false positive", "60 rows of five equal systems", family_errors(trials), 0.05))
     for make in (normal, skewed, binary, sessions):
-        rows.append(("95 % interval contains Δ", _said(make), coverage(make, trials), 0.95))
-    rows.append(("95 % interval contains Δ, BCa", _said(skewed), coverage(skewed, trials, "bca"), 0.95))
+        rows.append(("95 % interval contains Δ", _description(make), coverage(make, trials), 0.95))
+    rows.append(("95 % interval contains Δ, BCa", _description(skewed), coverage(skewed, trials, "bca"), 0.95))
     for make in (normal, skewed, binary, sessions):
-        rows.append(("power at `detectable`, fisher", _said(make), power(make, trials), 0.80))
+        rows.append(("power at `detectable`, fisher", _description(make), power(make, trials), 0.80))
     return rows
 
 
-def _said(make: Make) -> str:
+def _description(make: Make) -> str:
     return str(make.__doc__).rstrip(".")
 
 
@@ -124,11 +124,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="scripts/simulate_comparisons", description="Simulate comparisons.")
     parser.add_argument("--trials", type=int, default=4000)
     options = parser.parse_args()
-    made = section(figures(options.trials), options.trials)
+    new_section = section(figures(options.trials), options.trials)
     text = PAGE.read_text(encoding="utf-8")
     before, after = text.partition(BEGIN)[0], text.partition(END)[2]
-    PAGE.write_text(before + made + after, encoding="utf-8")
-    print(made)
+    PAGE.write_text(before + new_section + after, encoding="utf-8")
+    print(new_section)
 
 
 if __name__ == "__main__":

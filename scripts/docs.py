@@ -58,7 +58,7 @@ KINDS = {
 
 def pages() -> dict[str, str]:
     """Every generated file, by its path from the root."""
-    found = throughput.read(ROOT / "bench" / "results")
+    reports = throughput.read_reports(ROOT / "bench" / "results")
     readme, scaling, ranking = (
         (ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "docs/scaling.md", "docs/ranking.md")
     )
@@ -69,10 +69,10 @@ def pages() -> dict[str, str]:
         "docs/columns.md": columns_page(),
         "docs/cli.md": cli_page(),
         "docs/functions.md": functions_page(),
-        "docs/throughput.md": f"# Throughput\n\n{NOTE}\n\n{throughput.page(found)}\n",
+        "docs/throughput.md": f"# Throughput\n\n{NOTE}\n\n{throughput.page(reports)}\n",
         "docs/ranking.md": measure_tables.page(ranking),
         "docs/scaling.md": scaling_tables.page(scaling, measured),
-        "README.md": throughput.between_markers(readme, throughput.headline(found)),
+        "README.md": throughput.between_markers(readme, throughput.headline(reports)),
     }
 
 
@@ -85,17 +85,17 @@ def table(header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
 def markdown(docstring: str | None) -> str:
     """A docstring as Markdown: examples and literal blocks fenced, roles and double backticks made plain."""
     blocks = re.split(r"\n\n(?=\S)", inspect.cleandoc(docstring or ""))
-    made: list[str] = []
+    parts: list[str] = []
     for block in blocks:
         if block.startswith(">>>"):
-            made.append(f"```python\n{block}\n```")
+            parts.append(f"```python\n{block}\n```")
             continue
-        text, literal, rest = block.partition("::\n\n")
+        text, literal, following = block.partition("::\n\n")
         text += ":" if text and literal else ""
-        made.append(re.sub(r"``([^`]+)``", r"`\1`", re.sub(r":\w+:`~?([^`]+)`", r"`\1`", text)))
+        parts.append(re.sub(r"``([^`]+)``", r"`\1`", re.sub(r":\w+:`~?([^`]+)`", r"`\1`", text)))
         if literal:
-            made.append("```text\n" + inspect.cleandoc("\n" + rest) + "\n```")
-    return "\n\n".join(part for part in made if part)
+            parts.append("```text\n" + inspect.cleandoc("\n" + following) + "\n```")
+    return "\n\n".join(part for part in parts if part)
 
 
 def first_line(docstring: str | None) -> str:
@@ -186,7 +186,7 @@ def columns_page() -> str:
         for c in COLUMNS.values()
     ]
     presets = [
-        (f"`{name}`", ", ".join(f"`{canonical}` = `{yours}`" for canonical, yours in schema.items()))
+        (f"`{name}`", ", ".join(f"`{canonical}` = `{own_name}`" for canonical, own_name in schema.items()))
         for name, schema in SCHEMAS.items()
     ]
     return (
@@ -237,8 +237,8 @@ def _parameters(call: Callable[..., Any]) -> tuple[list[tuple[str, str]], list[t
             value = info.metavar or name.upper()
             arguments.append((value if required else f"[{value}]", info.help or ""))
             continue
-        given = [flag for flag in (info.default, *(info.param_decls or ())) if isinstance(flag, str)]
-        flags = ", ".join(f"`{flag}`" for flag in given or ["--" + name.replace("_", "-")])
+        spellings = [flag for flag in (info.default, *(info.param_decls or ())) if isinstance(flag, str)]
+        flags = ", ".join(f"`{flag}`" for flag in spellings or ["--" + name.replace("_", "-")])
         unset = parameter.default is None or parameter.default is False
         default = "required" if required else "" if unset else f"`{parameter.default}`"
         options.append((f"{flags} {_placeholder(kind)}".strip(), info.help or "", default))

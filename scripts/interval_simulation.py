@@ -27,8 +27,8 @@ UNIT, CHANGE = (0.0, 1.0), (-1.0, 1.0)
 
 def _mixed(rng: np.random.Generator, n: int) -> Floats:
     kind = rng.random(n)
-    found: Floats = np.where(kind < 0.3, 0.0, np.where(kind < 0.5, 1.0, rng.beta(2, 2, n)))
-    return found
+    values: Floats = np.where(kind < 0.3, 0.0, np.where(kind < 0.5, 1.0, rng.beta(2, 2, n)))
+    return values
 
 
 DESIGNS: dict[str, tuple[Draw, float, tuple[float, float] | None]] = {
@@ -105,14 +105,14 @@ def coverage(case: tuple[str, str, int], trials: int) -> dict[str, Any]:
     passes, unnoted = np.zeros(2, np.int64), np.zeros(2, np.int64)
     for trial in range(trials):
         sample, mean = _sample(unit, name, count, np.random.default_rng([7, trial]))
-        found = mean_interval(sample)
-        missed = np.array([mean < found.low - 1e-12, mean > found.high + 1e-12])
+        bounds = mean_interval(sample)
+        missed = np.array([mean < bounds.low - 1e-12, mean > bounds.high + 1e-12])
         hits += not missed.any()
-        notes += found.note is not None
-        kinds.add(found.kind)
+        notes += bounds.note is not None
+        kinds.add(bounds.kind)
         passes += missed
-        if found.note is None:
-            unnoted += missed & [not has_long_tail(found, high) for high in (False, True)]
+        if bounds.note is None:
+            unnoted += missed & [not has_long_tail(bounds, high) for high in (False, True)]
     shares = {"coverage": hits, "noted": notes, "passes": int(passes.max()), "unnoted_passes": int(unnoted.max())}
     rounded = {key: round(value / trials, 4) for key, value in shares.items()}
     return {"unit": unit, "data": name, "count": count, **rounded, "kinds": sorted(kinds)}
@@ -122,16 +122,16 @@ def run(trials: int, processes: int) -> list[dict[str, Any]]:
     """The coverage of all designs, written to the results."""
     every = list(cases())
     with ProcessPoolExecutor(processes) as pool:
-        found = list(pool.map(coverage, every, [trials] * len(every)))
-    RESULTS.write_text(json.dumps({"trials": trials, "coverage": found}, indent=1) + "\n", encoding="utf-8")
-    return found
+        covered = list(pool.map(coverage, every, [trials] * len(every)))
+    RESULTS.write_text(json.dumps({"trials": trials, "coverage": covered}, indent=1) + "\n", encoding="utf-8")
+    return covered
 
 
 def section(results: dict[str, Any]) -> str:
     """The tables for the page: coverage by design and number of rows or clusters, † where intervals have a note."""
 
-    def shown(one: dict[str, Any]) -> str:
-        return f"{one['coverage']:.3f}" + ("†" if one["noted"] > 0.5 else "")
+    def shown(entry: dict[str, Any]) -> str:
+        return f"{entry['coverage']:.3f}" + ("†" if entry["noted"] > 0.5 else "")
 
     parts = [_table(results, unit, counts, shown) for unit, counts in (("rows", ROWS), ("clusters", CLUSTERS))]
     tail = f"{results['trials']:,} trials each, 95 % intervals; † most of these intervals have a note."
@@ -141,8 +141,8 @@ def section(results: dict[str, Any]) -> str:
 def passes_section(results: dict[str, Any]) -> str:
     """The table of false passes for the page: all, and those without a note."""
 
-    def shown(one: dict[str, Any]) -> str:
-        return f"{one['passes']:.3f} ({one['unnoted_passes']:.3f})"
+    def shown(entry: dict[str, Any]) -> str:
+        return f"{entry['passes']:.3f} ({entry['unnoted_passes']:.3f})"
 
     tail = f"{results['trials']:,} trials each; nominal 0.025. In parentheses: without a note on the check."
     return "\n\n".join([PASSES, _table(results, "rows", ROWS[2:], shown), tail, END_OF_PASSES])
@@ -150,7 +150,7 @@ def passes_section(results: dict[str, Any]) -> str:
 
 def _table(results: dict[str, Any], unit: str, counts: Sequence[int], shown: Callable[[dict[str, Any]], str]) -> str:
     """A line for each design, a column for each number of rows or clusters."""
-    some = {(one["data"], one["count"]): one for one in results["coverage"] if one["unit"] == unit}
+    some = {(entry["data"], entry["count"]): entry for entry in results["coverage"] if entry["unit"] == unit}
     lines = [f"| {unit} | " + " | ".join(map(str, counts)) + " |", "| --- |" + " ---: |" * len(counts)]
     for name in dict.fromkeys(name for name, _ in some):
         lines.append(f"| {name} | " + " | ".join(shown(some[name, count]) for count in counts) + " |")
@@ -161,8 +161,8 @@ def write_page() -> str:
     """Write the tables into the page, from the results."""
     results = json.loads(RESULTS.read_text(encoding="utf-8"))
     text = PAGE.read_text(encoding="utf-8")
-    for made, begin, end in ((section(results), BEGIN, END), (passes_section(results), PASSES, END_OF_PASSES)):
-        text = text.partition(begin)[0] + made + text.partition(end)[2]
+    for new_section, begin, end in ((section(results), BEGIN, END), (passes_section(results), PASSES, END_OF_PASSES)):
+        text = text.partition(begin)[0] + new_section + text.partition(end)[2]
     PAGE.write_text(text, encoding="utf-8")
     return section(results)
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import inspect
 
-from fastmetrics.retrieval.measure_families import FAMILIES, Family
-from fastmetrics.retrieval.measure_names import UNSUPPORTED
+from fastmetrics.retrieval.measure_families import FAMILIES, UNSUPPORTED, Family
 
 BEGIN, END = "<!-- measures, written by scripts/docs.py -->", "<!-- end of measures -->"
 WRITTEN = {"level": "rel"}
@@ -14,14 +13,16 @@ WRITTEN = {"level": "rel"}
 
 def page(text: str) -> str:
     """The page with the table between the markers."""
-    before, rest = text.split(BEGIN)
-    return f"{before}{BEGIN}\n{tables()}\n{END}{rest.split(END)[1]}"
+    before, after = text.split(BEGIN)
+    return f"{before}{BEGIN}\n{tables()}\n{END}{after.split(END)[1]}"
 
 
 def tables() -> str:
     """The table of the measures, and the list of those that are not supported."""
     lines = ["| measure | also called | options | meaning |", "| --- | --- | --- | --- |"]
-    lines += [f"| `{one.names[0]}` | {_names(one)} | {_options(one)} | {_meaning(one)} |" for one in FAMILIES]
+    lines += [
+        f"| `{family.names[0]}` | {_names(family)} | {_options(family)} | {_meaning(family)} |" for family in FAMILIES
+    ]
     reasons = dict.fromkeys(UNSUPPORTED.values())
     left_out = [
         f"- {', '.join(f'`{name}`' for name, why in UNSUPPORTED.items() if why == reason)}: {reason}."

@@ -41,7 +41,7 @@ def figures(path: Path) -> str:
         _overhead(runs),
     ]
     if report["kills"]:
-        equal, walls = sum(one["same"] for one in report["kills"]), [one["wall"] for one in report["kills"]]
+        equal, walls = sum(kill["same"] for kill in report["kills"]), [kill["wall"] for kill in report["kills"]]
         parts.append(
             f"{len(report['kills'])} further runs on Ray had a worker killed (SIGKILL) at a random moment: {equal} "
             f"ended with the same bytes, after {min(walls):.0f} to {max(walls):.0f} s."
@@ -80,26 +80,26 @@ def _after(run: dict[str, Any]) -> float:
 
 def _overhead(runs: dict[str, Any]) -> str:
     pairs = [("local, 2 threads", "ray, 2 workers"), ("local, 1 thread", "ray, 1 worker")]
-    said = [
+    lines = [
         f"{theirs} takes {_after(runs[theirs]) / _after(runs[ours]):.2f} times as long as {ours}"
         for ours, theirs in pairs
         if ours in runs and theirs in runs
     ]
-    return f"After start, {'; '.join(said)}." if said else ""
+    return f"After start, {'; '.join(lines)}." if lines else ""
 
 
 def _model(report: dict[str, Any], runs: dict[str, Any]) -> list[str]:
     """Time, cost and memory for many rows: work is divided by the cores, and the driver is a bound."""
-    one = runs["ray, 1 worker"]
-    worker = sum(one["seconds"][stage] for stage in ("read", "score", "finish", "transfer"))
-    rate, bound = report["rows"] / worker, report["rows"] / max(one["seconds"]["write"], 1e-9)
-    start = one["wall"] - one["wall_after_start"]
+    one_worker = runs["ray, 1 worker"]
+    worker = sum(one_worker["seconds"][stage] for stage in ("read", "score", "finish", "transfer"))
+    rate, bound = report["rows"] / worker, report["rows"] / max(one_worker["seconds"]["write"], 1e-9)
+    start = one_worker["wall"] - one_worker["wall_after_start"]
     rows = []
     for cores in CORES:
         for output in ("folder", "file"):
             seconds = start + ROWS / (min(cores * rate, bound) if output == "file" else cores * rate)
             cost = seconds / 3600 * (cores + 1) * PRICE
-            memory = (cores * one["peak_mb"]["worker"] + one["peak_mb"]["driver"]) / 1e3
+            memory = (cores * one_worker["peak_mb"]["worker"] + one_worker["peak_mb"]["driver"]) / 1e3
             rows.append((str(cores), output, f"{seconds / 60:,.1f}", f"{cost:,.2f}", f"{memory:,.0f}"))
     return [
         "### A billion rows",
@@ -113,7 +113,7 @@ def _model(report: dict[str, Any], runs: dict[str, Any]) -> list[str]:
     ]
 
 
-def page(text: str, found: str) -> str:
+def page(text: str, new_section: str) -> str:
     """The page with the section between its markers replaced."""
-    head, _, rest = text.partition(BEGIN)
-    return f"{head}{BEGIN}\n{found}\n{END}{rest.partition(END)[2]}"
+    head, _, after = text.partition(BEGIN)
+    return f"{head}{BEGIN}\n{new_section}\n{END}{after.partition(END)[2]}"

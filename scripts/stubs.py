@@ -41,7 +41,7 @@ def stub() -> str:
     imports = [f"from fastmetrics.{home} import {name} as {name}" for name, home in fm.HOMES.items()]
     imports += [f"from fastmetrics.scoring.frames import {name} as {name}" for name in fm.MODULES]
     imports += [f"from fastmetrics.errors import {name} as {name}" for name in fm.EXCEPTIONS]
-    finishes = [_one(metric.corpus.finish) for metric in metrics if metric.corpus is not None]
+    finishes = [_number(metric.corpus.finish) for metric in metrics if metric.corpus is not None]
     imports += [f"from {_home(finish)} import {_returned(finish)}" for finish in finishes]
     listed = "__all__ = [\n" + "".join(f'    "{name}",\n' for name in fm.public_names()) + "]\n"
     return "\n".join([HEADER, *sorted(imports), "", listed + NAMES, *map(_function, metrics)])
@@ -55,9 +55,9 @@ def _function(metric: Metric) -> str:
         f"{name}: {_annotation(metric.allowed[name], hints[name])} = {_default(default)}"
         for name, default in metric.defaults.items()
     ]
-    given = ", ".join([*columns, "*", *options, "threads: int | None = None"])
-    result = "NDArray[np.float64]" if metric.corpus is None else _returned(_one(metric.corpus.finish))
-    return f'def {metric.name}({given}) -> {result}:\n    """{metric.summary}"""\n'
+    parameters = ", ".join([*columns, "*", *options, "threads: int | None = None"])
+    result = "NDArray[np.float64]" if metric.corpus is None else _returned(_number(metric.corpus.finish))
+    return f'def {metric.name}({parameters}) -> {result}:\n    """{metric.summary}"""\n'
 
 
 def _annotation(allowed: Any, hint: Any) -> str:
@@ -74,7 +74,7 @@ def _default(value: Any) -> str:
     return repr(value) if len(repr(value)) < 20 else "..."
 
 
-def _one(finish: Any) -> Any:
+def _number(finish: Any) -> Any:
     """What makes one value: the function itself, or that of a formula, which knows another for many."""
     return finish.of if isinstance(finish, Formula) else finish
 

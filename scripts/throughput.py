@@ -35,20 +35,20 @@ class Report:
     alone: list[dict[str, Any]]
 
 
-def read(folder: Path) -> list[Report]:
+def read_reports(folder: Path) -> list[Report]:
     """The reports in ``folder`` that contain benchmarks, the whole job first.
 
     Prints the names of files without benchmarks, and a line if there are no reports.
     """
     reports = []
     for path in sorted(folder.glob("*.json")):
-        found = json.loads(path.read_text(encoding="utf-8"))
-        results = found.get("results", []) if isinstance(found, dict) else []
-        named = [one for one in results if isinstance(one, dict) and "name" in one]
-        contests = [one for one in named if {"ours", "peer", "ratio"} <= set(one)]
-        alone = [one for one in named if not {"ours", "peer"} & set(one)]
+        content = json.loads(path.read_text(encoding="utf-8"))
+        results = content.get("results", []) if isinstance(content, dict) else []
+        entries = [entry for entry in results if isinstance(entry, dict) and "name" in entry]
+        contests = [entry for entry in entries if {"ours", "peer", "ratio"} <= set(entry)]
+        alone = [entry for entry in entries if not {"ours", "peer"} & set(entry)]
         if contests or alone:
-            reports.append(Report(str(found.get("name", path.stem)), found.get("machine", {}), contests, alone))
+            reports.append(Report(str(content.get("name", path.stem)), content.get("machine", {}), contests, alone))
         else:
             print(f"{path.name}: contains no benchmarks, left out of the throughput tables")
     if not reports:
@@ -62,7 +62,7 @@ def headline(reports: list[Report]) -> str:
         return NOTHING
     places = {_where(report) for report in reports}
     ran = f"; {places.pop()}" if len(places) == 1 else ""
-    chosen = {one["name"]: one for report in reports for one in report.contests}
+    chosen = {contest["name"]: contest for report in reports for contest in report.contests}
     lines = [_line(chosen[name]) for name in HEADLINES if name in chosen]
     return "\n".join(
         [
@@ -97,16 +97,17 @@ def _contests(contests: list[dict[str, Any]]) -> list[str]:
         "| benchmark | fastmetrics | peer | ratio | rows | peak MB | peak MB, peer |",
         "| --- | ---: | ---: | ---: | ---: | ---: | ---: |",
         *(
-            f"{_line(one)} {one['ours'].get('rows', 0):,} | {_peak(one['ours'])} | {_peak(one['peer'])} |"
-            for one in contests
+            f"{_line(contest)} {contest['ours'].get('rows', 0):,} | {_peak(contest['ours'])} | "
+            f"{_peak(contest['peer'])} |"
+            for contest in contests
         ),
     ]
 
 
 def _alone(results: list[dict[str, Any]]) -> list[str]:
     """The benchmarks without a peer, with a column for every field that any of them has."""
-    names = list(dict.fromkeys(name for one in results for name in one))
-    rows = [[_cell(one.get(name)) for name in names] for one in results]
+    names = list(dict.fromkeys(name for result in results for name in result))
+    rows = [[_cell(result.get(name)) for name in names] for result in results]
     rule = ["---" if name == "name" else "---:" for name in names]
     lines = [[name.replace("_", " ") for name in names], rule, *rows] if results else []
     return [f"| {' | '.join(cells)} |" for cells in lines]
@@ -124,13 +125,13 @@ def between_markers(text: str, content: str) -> str:
     """``text`` with ``content`` between the markers; raises ``ValueError`` if it has not exactly one pair."""
     if text.count(BEGIN) != 1 or text.count(END) != 1:
         raise ValueError(f"README.md: expected one {BEGIN} and one {END}")
-    before, rest = text.split(BEGIN)
-    return f"{before}{BEGIN}\n{content}\n{END}{rest.split(END)[1]}"
+    before, after = text.split(BEGIN)
+    return f"{before}{BEGIN}\n{content}\n{END}{after.split(END)[1]}"
 
 
-def _line(one: dict[str, Any]) -> str:
-    ours, peer = (one[side]["rows_per_second"] for side in ("ours", "peer"))
-    return f"| {one['name']} | {ours:,} | {peer:,} | {one['ratio']:,.2f}× |"
+def _line(contest: dict[str, Any]) -> str:
+    ours, peer = (contest[side]["rows_per_second"] for side in ("ours", "peer"))
+    return f"| {contest['name']} | {ours:,} | {peer:,} | {contest['ratio']:,.2f}× |"
 
 
 def _peak(side: dict[str, Any]) -> str:

@@ -46,9 +46,9 @@ def new_words(answer: pa.ChunkedArray, contexts: pa.ChunkedArray) -> np.ndarray[
 
     own = tokens(answer.combine_chunks())
     joined = tokens(pa.array([" ".join(texts or []) for texts in contexts.to_pylist()]))
-    for words, known in zip(own, joined, strict=True):
-        held = set(known or [])
-        shares.append(1 - sum(word in held for word in words) / len(words) if words else 0.0)
+    for words, joined_words in zip(own, joined, strict=True):
+        words_of_row = set(joined_words or [])
+        shares.append(1 - sum(word in words_of_row for word in words) / len(words) if words else 0.0)
     return np.array(shares)
 
 
@@ -78,7 +78,13 @@ WRITING = (
     "vocabulary_score",
     "overall_quality",
 )
-ASKED = ("answer_relevance", "keyword_completeness", "writing_completeness", "length_score", "overall_quality")
+QUESTION_METRICS = (
+    "answer_relevance",
+    "keyword_completeness",
+    "writing_completeness",
+    "length_score",
+    "overall_quality",
+)
 
 
 def is_held_out(row: dict[str, Any]) -> bool:
@@ -128,20 +134,20 @@ def labelled(folder: Path) -> list[Labelled]:
 
 def areas(scores: dict[str, Scores], labels: Scores) -> dict[str, Any]:
     """The ROC AUC of each score, with its interval."""
-    found = fm.validate(scores, {"label": labels}, positive=1, better=LOW)
-    return {name: found[name].auc for name in scores}
+    validated = fm.validate(scores, {"label": labels}, positive=1, better=LOW)
+    return {name: validated[name].auc for name in scores}
 
 
 def grounded(sets: list[Labelled]) -> str:
     """The AUC of each score that should detect unsupported answers."""
     heads = ("data", "rows", "labelled", "triples", "held out", "words", "held out", "new words", "length")
     lines = [header(heads)]
-    for one in sets:
-        whole = areas(one.scores, one.labels)
-        alone = areas({form: one.scores[form][one.apart] for form in FORMS}, one.labels[one.apart])
+    for data in sets:
+        whole = areas(data.scores, data.labels)
+        alone = areas({form: data.scores[form][data.apart] for form in FORMS}, data.labels[data.apart])
         cells = [interval(area) for form in FORMS for area in (whole[form], alone[form])]
         cells += [interval(whole["new words"]), interval(whole["length"])]
-        lines.append(f"| {one.name} | {len(one.labels):,} | {one.labels.mean():.0%} | {' | '.join(cells)} |")
+        lines.append(f"| {data.name} | {len(data.labels):,} | {data.labels.mean():.0%} | {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
 
 
@@ -152,13 +158,13 @@ def verdicts(sets: list[Labelled]) -> str:
         *(f"{form}: {what}" for form in FORMS for what in ("unsupported", "supported", "balanced", "held out")),
     )
     lines = [header(heads)]
-    for one in sets:
+    for data in sets:
         cells = []
         for form in FORMS:
-            caught, alarms = failed(one.scores[form], one.labels)
-            cells += [f"{caught:.0%}", f"{alarms:.0%}", f"{balanced(one.scores[form], one.labels):.3f}"]
-            cells.append(f"{balanced(one.scores[form][one.apart], one.labels[one.apart]):.3f}")
-        lines.append(f"| {one.name} | {' | '.join(cells)} |")
+            caught, alarms = failed(data.scores[form], data.labels)
+            cells += [f"{caught:.0%}", f"{alarms:.0%}", f"{balanced(data.scores[form], data.labels):.3f}"]
+            cells.append(f"{balanced(data.scores[form][data.apart], data.labels[data.apart]):.3f}")
+        lines.append(f"| {data.name} | {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
 
 
@@ -175,16 +181,16 @@ def balanced(scores: Scores, labels: Scores) -> float:
 
 def shares(sets: list[Labelled]) -> str:
     """Agreement by the share of a claim's words that must occur, by the plain definition, without the held-out rows."""
-    lines = [header(("share", *(one.name for one in sets), "mean AUC", "mean balanced accuracy"))]
+    lines = [header(("share", *(data.name for data in sets), "mean AUC", "mean balanced accuracy"))]
     for words, share in SHARES.items():
-        found = []
-        for one in sets:
-            pairs = [pair for pair, apart in zip(one.pairs, one.apart, strict=True) if not apart]
+        aucs = []
+        for data in sets:
+            pairs = [pair for pair, apart in zip(data.pairs, data.apart, strict=True) if not apart]
             scores = np.array([claims.hallucination(*pair, share=share) for pair in pairs])
-            labels = one.labels[~one.apart]
-            found.append((areas({"h": scores}, labels)["h"].value, balanced(scores, labels)))
-        cells = [f"{area:.3f}" for area, _ in found]
-        means = np.mean(found, axis=0)
+            labels = data.labels[~data.apart]
+            aucs.append((areas({"h": scores}, labels)["h"].value, balanced(scores, labels)))
+        cells = [f"{area:.3f}" for area, _ in aucs]
+        means = np.mean(aucs, axis=0)
         lines.append(f"| {words} | {' | '.join(cells)} | {means[0]:.3f} | {means[1]:.3f} |")
     return "\n".join(lines) + "\n"
 
@@ -195,11 +201,11 @@ def cost(sets: list[Labelled]) -> str:
     for _ in range(TURNS):
         for form in FORMS:
             start = time.process_time()
-            for one in sets:
-                fm.hallucination(one.table["answer"], one.table["contexts"], claims=form, threads=1)
+            for data in sets:
+                fm.hallucination(data.table["answer"], data.table["contexts"], claims=form, threads=1)
             seconds[form].append(time.process_time() - start)
     triples, words = (statistics.median(seconds[form]) for form in FORMS)
-    rows = sum(len(one.labels) for one in sets)
+    rows = sum(len(data.labels) for data in sets)
     return (
         f"`hallucination` took {triples / rows * 1e6:.0f} µs a row with triples, and {words / triples:.2f} times as "
         f"long with words (one thread, median of {TURNS} turns over all {rows:,} rows).\n"
@@ -221,16 +227,18 @@ def rated(folder: Path) -> str:
     lines = []
     for name, labels in RATED.items():
         table = load(folder, name)
-        asked = "question" in table.column_names
+        has_question = "question" in table.column_names
         names = [
-            score for score in ("answer_relevance", "keyword_completeness", *WRITING) if asked or score not in ASKED
+            score
+            for score in ("answer_relevance", "keyword_completeness", *WRITING)
+            if has_question or score not in QUESTION_METRICS
         ]
         scores = fm.score(table, metrics=[*names, "answer_words"])
         lines += [f"\n### {name} ({table.num_rows:,} rows)\n", "| score | " + " | ".join(labels) + " |"]
         lines.append("|---" * (len(labels) + 1) + "|")
-        found = {label: fm.validate(scores.drop_columns(["id"]), {label: table[label]}) for label in labels}
+        validated = {label: fm.validate(scores.drop_columns(["id"]), {label: table[label]}) for label in labels}
         for score in (*names, "answer_words"):
-            cells = [interval(found[label][score].spearman) for label in labels]
+            cells = [interval(validated[label][score].spearman) for label in labels]
             lines.append(f"| {score} | {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
 

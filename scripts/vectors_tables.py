@@ -44,7 +44,7 @@ def main() -> None:
     OUT.write_text("".join([HEAD, _intents(models), _similarity(models), _support(models)]), "utf-8")
 
 
-def _read(name: str) -> pa.Table:
+def _rows_of(name: str) -> pa.Table:
     return pq.read_table(DATA / "dev" / f"{name}.parquet")
 
 
@@ -55,22 +55,22 @@ def _table(head: str, lines: list[list[str]]) -> str:
 
 
 def _intents(models: dict[str, Embedder]) -> str:
-    rows = _read("banking77")
+    rows = _rows_of("banking77")
     labels, own = np.array(rows["label_intent"].to_pylist()), np.arange(rows.num_rows)
-    found = fm.match_faq(rows["question"], rows["question"], 2).index
-    nearest = np.where(found[:, 0] == own, found[:, 1], found[:, 0])
+    matches = fm.match_faq(rows["question"], rows["question"], 2).index
+    nearest = np.where(matches[:, 0] == own, matches[:, 1], matches[:, 0])
     lines = [["token cosine (`fm.match_faq`)", f"{np.mean(labels[nearest] == labels):.3f}"]]
     for name, model in models.items():
         ids = fm.nearest(model.embed(rows["question"]), k=1).ids[:, 0]
         lines.append([name, f"{np.mean(labels[ids] == labels):.3f}"])
-    stored = fm.nearest(_read("banking77_embeddings"), k=1).ids[:, 0]
+    stored = fm.nearest(_rows_of("banking77_embeddings"), k=1).ids[:, 0]
     lines.append(["the data set's own embeddings", f"{np.mean(labels[stored] == labels):.3f}"])
     text = "Share of {:,} questions whose nearest other question has the same intent, of 77 (`banking77`).\n\n"
     return "## The nearest question\n\n" + text.format(len(labels)) + _table("nearest by | accuracy", lines)
 
 
 def _similarity(models: dict[str, Embedder]) -> str:
-    rows = _read("stsb_images_en_ru")
+    rows = _rows_of("stsb_images_en_ru")
     lines = []
     for name in ["token_cosine", *models]:
         cells = [name]
@@ -89,25 +89,25 @@ def _similarity(models: dict[str, Embedder]) -> str:
     return head.format(rows.num_rows) + _table("score | English | Russian", lines)
 
 
-def _spearman(one: Any, other: Any) -> float:
+def _spearman(first: Any, second: Any) -> float:
     from scipy.stats import spearmanr
 
-    return float(spearmanr(np.asarray(one, float), np.asarray(other, float)).statistic)
+    return float(spearmanr(np.asarray(first, float), np.asarray(second, float)).statistic)
 
 
 def _support(models: dict[str, Embedder]) -> str:
     from sklearn.metrics import roc_auc_score
 
-    rows = [row for row in _read("expertqa_claims").to_pylist() if row["contexts_have_text"] and row["contexts"]]
+    rows = [row for row in _rows_of("expertqa_claims").to_pylist() if row["contexts_have_text"] and row["contexts"]]
     rows = [row for row in rows if row["human_support"] != "N/A"]
     complete = [row["human_support"] == "Complete" for row in rows]
     answers = [re.sub(r"\s*\[\d+\]", "", row["answer"]).strip().rstrip(".") + " [1]." for row in rows]
     contexts = [[" ".join(row["contexts"])] for row in rows]
     lines = []
     for name, model in models.items():
-        found = grounding_evidence(answers, contexts, embedder=model)
+        evidence = grounding_evidence(answers, contexts, embedder=model)
         best = np.full(len(rows), -1.0)
-        np.fmax.at(best, found["row"].to_numpy(), found["cosine"].to_pandas().to_numpy(float))
+        np.fmax.at(best, evidence["row"].to_numpy(), evidence["cosine"].to_pandas().to_numpy(float))
         lines.append([name, f"{roc_auc_score(complete, best):.3f}", f"{np.mean(best >= 0.65):.3f}"])
     share = f"{np.mean(complete):.0%} of {len(rows):,} of `expertqa_claims` with the passages' text"
     text = "\n## The cited passage\n\nROC AUC of the cosine between a claim and the passage that it cites. "

@@ -252,7 +252,7 @@ def description_of(hint: Any) -> str:
     >>> description_of(Cutoff)
     'the number of ranks to use; None for all'
     """
-    return next((one for one in getattr(hint, "__metadata__", ()) if isinstance(one, str)), "")
+    return next((entry for entry in getattr(hint, "__metadata__", ()) if isinstance(entry, str)), "")
 
 
 def argument(name: str, value: Any, allowed: Allowed) -> Any:

@@ -56,9 +56,9 @@ class BatchSizes:
     """Bytes of standard input, a pipe or a compressed file read or copied at a time."""
     array_bytes: int = 64 << 20
     """Maximum bytes of a compressed or remote array that is read into memory; larger ones are copied to disk."""
-    run_rows: int = 1 << 17
+    ranking_rows: int = 1 << 17
     """Rows of a retrieval run read at a time."""
-    held_run_rows: int = 1 << 24
+    ungrouped_ranking_rows: int = 1 << 24
     """Rows in memory of a run that is not grouped by query; more if one query has more rows."""
     log_rows: int = 65_536
     """Rows of a log counted at a time."""

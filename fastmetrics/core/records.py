@@ -73,9 +73,9 @@ class Records(Sequence[R]):
     @classmethod
     def of(cls, kind: type[R], instances: Iterable[R]) -> Records[R]:
         """The instances in their order."""
-        made = RecordsMaker(kind)
-        made.add(instances)
-        return made.records()
+        maker = RecordsMaker(kind)
+        maker.add(instances)
+        return maker.records()
 
     def __len__(self) -> int:
         return len(next(iter(self._columns.values()))) if self._places is None else len(self._places)
@@ -113,10 +113,10 @@ class Records(Sequence[R]):
         column = self._column(name, slice(None))
         return column.cast(pa.float64()).to_numpy(zero_copy_only=False) if column.null_count else column.to_numpy()
 
-    def given(self, name: str) -> Flags:
+    def not_none(self, name: str) -> Flags:
         """Which instances have a value of a field of numbers, or a segment, that is not None."""
-        found: Flags = self._column(name, slice(None)).is_valid().to_numpy(zero_copy_only=False)
-        return found
+        mask: Flags = self._column(name, slice(None)).is_valid().to_numpy(zero_copy_only=False)
+        return mask
 
     def kinds(self, name: str) -> tuple[Ints, Sequence[Any]]:
         """The distinct objects of another field, in the order of their first instances, and which each instance has."""
@@ -143,14 +143,14 @@ class Records(Sequence[R]):
         """The instances with other numbers of a field at some places."""
         column = np.array(self.numbers(name))
         column[places] = numbers
-        mask = None if self._columns[name].null_count == 0 else ~self.given(name)
+        mask = None if self._columns[name].null_count == 0 else ~self.not_none(name)
         columns = {**self._columns, name: pa.array(column, mask=mask)}
         return Records(self._kind, columns, self._objects, self._whole)
 
     def _column(self, name: str, rows: slice) -> pa.Array:
-        return self._taken(self._columns[name], rows)
+        return self._at_places(self._columns[name], rows)
 
-    def _taken(self, column: pa.Array, rows: slice) -> pa.Array:
+    def _at_places(self, column: pa.Array, rows: slice) -> pa.Array:
         if self._places is not None:
             return column.take(pa.array(self._places[rows]))
         return column[rows]
@@ -165,7 +165,7 @@ class Records(Sequence[R]):
             objects = self._objects[name]
             return [objects[code] for code in values]
         if name in self._whole:  # a bound that a metric declares may be an integer, and is shown as one
-            flags = self._taken(self._whole[name], rows).to_pylist()
+            flags = self._at_places(self._whole[name], rows).to_pylist()
             values = [int(value) if flag else value for value, flag in zip(values, flags, strict=True)]
         if pa.types.is_floating(column.type):  # one NaN, so that equal instances compare as equal
             return [math.nan if value is not None and math.isnan(value) else value for value in values]
@@ -177,12 +177,14 @@ class RecordsMaker(Generic[R]):
 
     def __init__(self, kind: type[R]) -> None:
         self._kind = kind
-        self._types = {one.name: _type(one.name, str(one.type)) for one in fields(kind)}
+        self._types = {field.name: _type(field.name, str(field.type)) for field in fields(kind)}
         self._values = operator.attrgetter(*self._types)
         self._rows: list[tuple[Any, ...]] = []
         self._chunks: dict[str, list[pa.Array]] = {name: [] for name in self._types}
-        self._whole: dict[str, list[pa.Array]] = {name: [] for name, one in self._types.items() if one == pa.float64()}
-        self._codes: dict[str, dict[Any, int]] = {name: {} for name, one in self._types.items() if one is None}
+        self._whole: dict[str, list[pa.Array]] = {
+            name: [] for name, field in self._types.items() if field == pa.float64()
+        }
+        self._codes: dict[str, dict[Any, int]] = {name: {} for name, field in self._types.items() if field is None}
         self._objects: dict[str, list[Any]] = {name: [] for name in self._codes}
 
     def add(self, instances: Iterable[R]) -> None:

@@ -217,45 +217,51 @@ def metric(
     >>> fm.score({"answer": ["in Rome", "Rome"], "reference": ["in Paris", None]}, "shares_first_word")[0].to_pylist()
     [1.0, None]
 
-    What readers of the scores see: ``bounds`` are the smallest and the largest possible score.  ``better`` is
-    ``"higher"``, ``"lower"``, or None if a score alone does not tell which of two answers is better.  ``source`` names
-    the origin of the definition.  ``statistics`` are added to a summary (``"p50"``, …), and ``labels`` are the source's
-    names for summary values (``{"mean": "mrr"}``; ``"recall@k"`` only with a cut-off).  ``caution`` returns, for given
-    options, a note on rows that the metric cannot judge well. ``reading=(0.9, 0.5)`` are the means beyond which a
-    report calls the metric good and poor; the second may be None. Score files store all of this but the caution, so
-    their readers do not need the declaration.
+    Score files store ``bounds``, ``better``, ``source``, ``statistics``, ``labels`` and ``reading``, so their readers
+    do not need the declaration.
 
-    How users find it: ``name`` replaces the function's name where Python does not allow the metric's.  ``aliases`` are
-    other names of the same number, accepted like the labels.  For ``cues``, ambiguous or similar names, an error
-    suggests this metric; a mapping says how another package's number differs.  A metric that is not ``usual`` is only
-    computed by name.
+    Parameters:
 
-    How it is computed: ``check`` receives all options and raises ``OptionError`` for values that do not go together.
-    ``rows`` (``fastmetrics.declaration.hooks.Rows``) changes how the function receives the rows, and ``corpus``
-    (``fastmetrics.declaration.hooks.Corpus``) makes it a metric with one value a table.
+    - ``bounds``: The smallest and the largest possible score.
+    - ``better``: The direction of better scores: higher, lower, or None if a score alone does not tell which of two
+      answers is better.
+    - ``source``: The origin of the definition.
+    - ``statistics``: Statistics that are added to a summary: p50, sum.
+    - ``labels``: The source's names for figures of a summary: ``{"mean": "mrr"}``; ``"recall@k"`` only with a cut-off.
+    - ``check``: A function that receives all options and raises ``OptionError`` for values that do not go together.
+    - ``rows``: How the function receives the rows, a ``fastmetrics.declaration.hooks.RowHooks``.
+    - ``corpus``: Makes it a metric with one value a table, a ``fastmetrics.declaration.hooks.Corpus``.
+    - ``usual``: Whether suites contain the metric; if False, it is only computed by name.
+    - ``name``: The name of the metric where Python does not allow it as that of a function.
+    - ``aliases``: Other names of the same number, accepted like the labels.
+    - ``cues``: Ambiguous or similar names, for which an error suggests this metric; a mapping says how another
+      package's number differs.
+    - ``caution``: A function of the options that returns a note on rows that the metric cannot judge well.
+    - ``reading``: The means beyond which a report calls the metric good and poor, ``(0.9, 0.5)``; the second may be
+      None.
 
     Raises ``PluginError`` for a name that is already used or an invalid direction, bounds or reading,
     ``UnknownNameError`` for a parameter that is not a column, and ``TypeError`` for an unsupported annotation.
     """
 
     def declare(function: Callable[..., Any]) -> Callable[..., Any]:
-        read = parameters(function, bounds)
-        check_meaning(name or function.__name__, bounds, better, reading, read.defaults)
+        signature = parameters(function, bounds)
+        check_meaning(name or function.__name__, bounds, better, reading, signature.defaults)
         declared = Metric(
             name=name or function.__name__,
-            function=read.call,
+            function=signature.call,
             bounds=bounds,
             better=better,
             source=source,
-            needs=read.needs,
-            optional=read.optional,
-            defaults=read.defaults,
-            allowed=read.allowed,
-            descriptions=read.descriptions,
+            needs=signature.needs,
+            optional=signature.optional,
+            defaults=signature.defaults,
+            allowed=signature.allowed,
+            descriptions=signature.descriptions,
             statistics=tuple(statistics),
             labels=dict(labels or {}),
             check=check,
-            rows=replace(rows or RowHooks(), grouped=read.grouped or (rows is not None and rows.grouped)),
+            rows=replace(rows or RowHooks(), grouped=signature.grouped or (rows is not None and rows.grouped)),
             corpus=corpus,
             usual=usual,
             aliases=tuple(alias for alias in aliases if alias != (name or function.__name__)),

@@ -87,7 +87,7 @@ def need_of(hint: Any, column: str) -> ValuesIn | ArrowIn | None:
 def option_of(hint: Any) -> Allowed:
     """The allowed values of an option's annotation; ``int``, ``float`` and ``str`` allow all values of the type."""
     kind, *metadata = typing.get_args(hint) if hasattr(hint, "__metadata__") else (hint,)
-    if kind in (int, float, str) and not any(hasattr(one, "take") for one in metadata):
+    if kind in (int, float, str) and not any(hasattr(entry, "take") for entry in metadata):
         return _OPTIONS[kind]
     return of_hint(hint)
 

@@ -46,12 +46,12 @@ class Spec:
         return (float(self.at) if "." in self.at else int(self.at)) if self.at else None
 
 
-def read(text: str, is_known: Callable[[str], bool], kind: str = "metric") -> Spec:
+def parse_spec(text: str, is_known: Callable[[str], bool], kind: str = "metric") -> Spec:
     """Parse a spec; ``is_known`` says whether a name is known, because a number may be part of a name.
 
-    >>> read("nDCG_cut_10", lambda name: name.lower() == "ndcg").cutoff
+    >>> parse_spec("nDCG_cut_10", lambda name: name.lower() == "ndcg").cutoff
     10
-    >>> read("AP(rel=2)@100", lambda name: True).options
+    >>> parse_spec("AP(rel=2)@100", lambda name: True).options
     {'rel': 2}
 
     Raises ``OptionError`` for a malformed spec.  The caller reports unknown names.

@@ -29,7 +29,7 @@ from fastmetrics.tables.table_source import TableSource
 
 
 @dataclass(frozen=True)
-class Estimate:
+class CallsEstimate:
     """The estimate: rows, calls to make, stored calls, tokens, and the cost.
 
     Each call counts once, however many rows share it.  Tokens are estimated: four bytes per prompt token, and about 120
@@ -65,7 +65,7 @@ def estimate_judging(
     sample: int | None = None,
     seed: int = 0,
     files: FileSettings | None = None,
-) -> Estimate:
+) -> CallsEstimate:
     """The calls that :func:`judge` would make with the same arguments; reads all rows and sends nothing.
 
     Attempts after a failure are not included, nor second requests after replies that are still to come.
@@ -97,7 +97,7 @@ def estimate_answering(
     sample: int | None = None,
     seed: int = 0,
     files: FileSettings | None = None,
-) -> Estimate:
+) -> CallsEstimate:
     """The calls that :func:`answer` would make, as in :func:`estimate_judging`.
 
     Raises ``OptionError`` for a bot without a model, and ``InputError`` for a prompt that is too long for the model.
@@ -149,7 +149,7 @@ def _estimated(
     kinds: Mapping[str, str],
     maker: Callable[[_CallsToMake], Callable[[pa.RecordBatch], object]],
     settings: CallSettings,
-) -> Estimate:
+) -> CallsEstimate:
     """The calls of all rows, by the code that would make them, stored calls separately."""
     selection = source.select(kinds)
     rows = 0
@@ -159,7 +159,9 @@ def _estimated(
         for batch in good_batches(source, selection, limits=Limits(batch_rows=SIZES.call_rows)):
             rows += batch.num_rows
             make(batch)
-    read = sum(calls.missing.values())
+    prompt_tokens = sum(calls.missing.values())
     written = len(calls.missing) * REPLY_TOKENS
-    cost = None if settings.price is None else settings.price.cost(read, written)
-    return Estimate(rows, len(calls.missing), len(calls.stored - calls.missing.keys()), read, written, cost)
+    cost = None if settings.price is None else settings.price.cost(prompt_tokens, written)
+    return CallsEstimate(
+        rows, len(calls.missing), len(calls.stored - calls.missing.keys()), prompt_tokens, written, cost
+    )

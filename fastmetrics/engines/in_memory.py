@@ -33,10 +33,10 @@ def results_of(
         empty = score(batch_of(selection.schema))
         schema = empty.schema.remove_metadata()
         task = Task(source, selection, score, schema, limits or Limits(), False, lambda part: None, None, rows_each)
-        read = pieces(task, source.spans(), threads, lambda stage, seconds: None)
+        batches = pieces(task, source.spans(), threads, lambda stage, seconds: None)
         results, rows = [empty], 0
         try:
-            for scored in ordered(task.worker(), read, threads):
+            for scored in ordered(task.worker(), batches, threads):
                 results += scored.batches
                 rows += scored.rows
                 if progress is not None:

@@ -186,7 +186,7 @@ class _Run:
 
     def _reuse(self, number: int, place: Place, writer: PartWriter, background: Background) -> tuple[int, Place]:
         """Reuse the finished parts from ``number`` on; returns the number and position of the first part to compute."""
-        while (contents := self._work.read(number)) is not None and self._job.lasts(self._work.parts[number].observed):
+        while (contents := self._work.part(number)) is not None and self._job.lasts(self._work.parts[number].observed):
             part, data = self._work.parts[number], contents[0]
             background.do(lambda data=data: writer.reuse(data))  # type: ignore[misc]
             self._resumed += part.rows

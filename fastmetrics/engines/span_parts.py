@@ -61,8 +61,8 @@ def pieces(
     """The rows of the spans, split into batches and parts; each span starts a new part."""
     part = 0
     for span in spans:
-        read = task.source.chunks(task.selection, span.start, threads, span.stop)
-        chunks = cut(read if task.skip else _to_first_reject(read), task.limits, part)
+        chunks_of_span = task.source.chunks(task.selection, span.start, threads, span.stop)
+        chunks = cut(chunks_of_span if task.skip else _to_first_reject(chunks_of_span), task.limits, part)
         while True:
             began = time.perf_counter()
             item = next(chunks, None)

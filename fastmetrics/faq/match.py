@@ -44,6 +44,17 @@ def match(
     both tables, where they exist.  Returns a table: id (if there is one), question, answer, score and index (the row of
     the FAQ), by a :class:`StrictMatchBot`.  ``match_faq`` gives the ``k`` best rows for columns of questions.
 
+    Parameters:
+
+    - ``questions``: A table with the column ``question``, or paths of files.
+    - ``faq``: A table with the columns ``question`` and ``answer``, or paths of files.
+    - ``output``: The output: a file, with the format given by its suffix, a folder of parts, or an address.
+    - ``columns``: Your column names: answer=text,... A name with a comma: '"answer=a,b"'.
+    - ``threads``: Number of threads, from 1 to 1,024; by default one for each core available to this process, of
+      profile one.
+    - ``overwrite``: Replace the output if it exists.
+    - ``guard``: Write a leading quote in CSV before text that a spreadsheet would run as a formula (=, +, -, @ …).
+
     >>> import fastmetrics as fm
     >>> faq = {"question": ["Where is my card?", "How do I pay?"], "answer": ["By mail.", "Online."]}
     >>> fm.match({"id": [1], "question": ["how can I pay"]}, faq).select(["id", "answer"]).to_pylist()
@@ -60,8 +71,8 @@ def match(
     workers = cores(threads)
     if output is None:
         check_without_place(overwrite=overwrite, guard=guard)
-    read = [table for table in (questions, faq) if is_paths(table)]
-    place = None if output is None else table_place(output, read, overwrite=overwrite)
+    inputs = [table for table in (questions, faq) if is_paths(table)]
+    place = None if output is None else table_place(output, inputs, overwrite=overwrite)
     matched = _matched(open_table(questions), open_table(faq), columns, workers)
     if place is None:
         return matched

@@ -114,13 +114,13 @@ class Matcher:
         return Match(index, score)
 
 
-def _inverted(sets: kernels.Rows, n_words: int) -> kernels.Index:
+def _inverted(sets: kernels.TokenSets, n_words: int) -> kernels.InvertedIndex:
     """The index of token sets over ``n_words`` words."""
     sizes = np.diff(sets.bounds)
     order = np.argsort(sizes, kind="stable")
     counts = np.bincount(sets.words, minlength=n_words)
     starts = np.concatenate([[0], np.cumsum(counts)])
-    by_place = kernels.Rows(np.empty_like(sets.words), np.zeros_like(sets.bounds))
+    by_place = kernels.TokenSets(np.empty_like(sets.words), np.zeros_like(sets.bounds))
     places = np.empty(len(sets.words), np.int32)
     kernels.invert(sets, order, by_place.words, by_place.bounds, places, starts)
     frequent = np.argsort(-counts, kind="stable")[:_LINES]
@@ -131,7 +131,7 @@ def _inverted(sets: kernels.Rows, n_words: int) -> kernels.Index:
     for line, word in zip(lines, frequent, strict=True):
         line[places[starts[word] : starts[word + 1]]] = 1
     groups = np.flatnonzero(np.diff(sizes[order], prepend=-1, append=-1))
-    return kernels.Index(order, by_place, places, starts, groups, slots, lines)
+    return kernels.InvertedIndex(order, by_place, places, starts, groups, slots, lines)
 
 
 def _distinct_texts(values: Any, name: str) -> tuple[Text, npt.NDArray[np.int64]]:
@@ -145,8 +145,8 @@ def _distinct_texts(values: Any, name: str) -> tuple[Text, npt.NDArray[np.int64]
     return text_of_arrow(encoded.dictionary, name), which.astype(np.int64)
 
 
-def _distinct(tokens: Tokens) -> kernels.Rows:
+def _distinct(tokens: Tokens) -> kernels.TokenSets:
     words = np.empty(int(tokens.counts.sum()), np.int32)
     bounds = np.zeros(len(tokens) + 1, np.int64)
     kernels.distinct(tokens.ids, tokens.starts, tokens.stops, tokens.n_words, words, bounds)
-    return kernels.Rows(words[: bounds[-1]], bounds)
+    return kernels.TokenSets(words[: bounds[-1]], bounds)

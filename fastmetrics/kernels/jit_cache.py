@@ -51,7 +51,7 @@ class CheckedFiles(IndexDataCacheFile):
     def load(self, key: Any) -> Any:
         """The entry of ``key``, or None."""
         name = self._load_index().get(key)
-        entry = None if name is None else self._read(self._data_path(name))
+        entry = None if name is None else self._load(self._data_path(name))
         return entry[1] if entry is not None and entry[0] == key else None
 
     def save(self, key: Any, data: Any) -> None:
@@ -59,7 +59,7 @@ class CheckedFiles(IndexDataCacheFile):
         super().save(key, (key, data))
 
     def _load_index(self) -> dict[Any, str]:
-        stamp, overloads = self._read(self._index_path) or ("", {})
+        stamp, overloads = self._load(self._index_path) or ("", {})
         return overloads if stamp == self._source_stamp else {}
 
     def _save_index(self, overloads: dict[Any, str]) -> None:
@@ -68,7 +68,7 @@ class CheckedFiles(IndexDataCacheFile):
     def _save_data(self, name: str, data: Any) -> None:
         self._write(self._data_path(name), data)
 
-    def _read(self, path: str) -> Any:
+    def _load(self, path: str) -> Any:
         try:
             data = Path(path).read_bytes()
         except FileNotFoundError:

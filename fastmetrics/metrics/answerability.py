@@ -20,14 +20,14 @@ from fastmetrics.metrics.shared.answerability_flags import (
     KNOWN_ANSWERABILITY,
     AnswerabilityAndScore,
     AnswerabilityFlags,
+    AnswerabilityIn,
     DecisionsIn,
-    JudgedIn,
     judged_by,
 )
 
 Decided = Annotated[AnswerabilityFlags, DecisionsIn()]
-Matched = Annotated[AnswerabilityAndScore, JudgedIn(exact_match.__name__)]
-Overlapping = Annotated[AnswerabilityAndScore, JudgedIn(token_f1.__name__)]
+Matched = Annotated[AnswerabilityAndScore, AnswerabilityIn(exact_match.__name__)]
+Overlapping = Annotated[AnswerabilityAndScore, AnswerabilityIn(token_f1.__name__)]
 
 
 def _on(rows: Flags, happened: Flags) -> Floats:

@@ -4,8 +4,8 @@ Every row has a ranking ``retrieved_ids``, best first and used in the given orde
 ``relevance`` (absent: all 1).  The formulas are those of :mod:`fastmetrics.retrieval.formulas`, the numbers are
 trec_eval's.
 
-- A row without relevant documents is undefined (NaN), or 0 with ``no_relevant="zero"``, as in trec_eval and by default
-  in ``rank``; a note in the summary states their number and their score.
+- A row without relevant documents is undefined (NaN), or 0 with ``no_relevant="zero"``, as in trec_eval; a note in the
+  summary states their number and their score.
 - An empty ranking scores 0; a missing list gives no score.
 - An id retrieved twice counts at its first position only; the later position stays empty.  :func:`repeated_ids` counts
   such positions.  Ids judged twice count once, with the first grade.
@@ -26,11 +26,13 @@ from fastmetrics.declaration.metric import metric
 from fastmetrics.kernels.ranking import ids as kernels
 from fastmetrics.metrics.shared.ranking_inputs import Grades, NoRelevant, Ranked, nothing_relevant
 from fastmetrics.retrieval import formulas as ranked
-from fastmetrics.retrieval import measure_names as names
-from fastmetrics.retrieval.rankings import Judged, judge
+from fastmetrics.retrieval.measure_families import names_of
+from fastmetrics.retrieval.rankings import GradedRankings, graded
 
 
-def _binary(formula: Callable[..., Floats], judged: Judged, level: float, no_relevant: str, **options: Any) -> Floats:
+def _binary(
+    formula: Callable[..., Floats], judged: GradedRankings, level: float, no_relevant: str, **options: Any
+) -> Floats:
     """The formula for rows with relevant documents, otherwise the score set by ``no_relevant``."""
     scores = formula(judged, level=level, **options)
     return np.where(ranked.relevant(judged, level) > 0, scores, _ELSE[no_relevant])
@@ -51,7 +53,7 @@ def _at_k(bare: str, spellings: Sequence[str]) -> list[str]:
     bounds=(0, 1),
     better="higher",
     source="S2, tier 1, hit rate",
-    aliases=names.HIT_RATE,
+    aliases=names_of(ranked.success),
     cues=["hits"],
     caution=nothing_relevant,
 )
@@ -70,7 +72,7 @@ def hit_rate(
     >>> fm.hit_rate([["a", "b"], ["c", "d"]], [["b"], ["x"]], k=2)
     array([1., 0.])
     """
-    judged = judge(retrieved_ids, relevant_ids, relevance)
+    judged = graded(retrieved_ids, relevant_ids, relevance)
     return _binary(ranked.success, judged, relevance_level, no_relevant, k=k)
 
 
@@ -79,7 +81,7 @@ def hit_rate(
     better="higher",
     source="S2, tier 1, MRR",
     labels={"mean": "mrr"},
-    aliases=names.RECIPROCAL_RANK,
+    aliases=names_of(ranked.reciprocal_rank),
     caution=nothing_relevant,
 )
 def reciprocal_rank(
@@ -97,7 +99,7 @@ def reciprocal_rank(
     >>> fm.reciprocal_rank([["a", "b"], ["c"], []], [["b"], [], ["d"]])
     array([0.5, nan, 0. ])
     """
-    judged = judge(retrieved_ids, relevant_ids, relevance)
+    judged = graded(retrieved_ids, relevant_ids, relevance)
     return _binary(ranked.reciprocal_rank, judged, relevance_level, no_relevant, k=k)
 
 
@@ -106,7 +108,7 @@ def reciprocal_rank(
     better="higher",
     source="S2, tier 1, recall@k",
     labels={"mean": "recall@k"},
-    aliases=_at_k("recall", names.RECALL),
+    aliases=_at_k("recall", names_of(ranked.recall)),
     cues={"recall": "", "context_recall": _CONTEXTS},
     caution=nothing_relevant,
 )
@@ -127,7 +129,7 @@ def retrieval_recall(
     >>> fm.retrieval_recall([[7, 8, 9]], [[9, 7, 5, 4]], k=2)
     array([0.25])
     """
-    judged = judge(retrieved_ids, relevant_ids, relevance)
+    judged = graded(retrieved_ids, relevant_ids, relevance)
     return _binary(ranked.recall, judged, relevance_level, no_relevant, k=k)
 
 
@@ -136,7 +138,7 @@ def retrieval_recall(
     better="higher",
     source="S2, tier 1, precision@k",
     labels={"mean": "precision@k"},
-    aliases=_at_k("precision", names.PRECISION),
+    aliases=_at_k("precision", names_of(ranked.precision)),
     cues={"precision": "", "context_precision": _CONTEXTS},
     caution=nothing_relevant,
 )
@@ -158,7 +160,7 @@ def retrieval_precision(
     >>> fm.retrieval_precision([["a", "b", "c"]], [["a", "c"]], k=5)
     array([0.4])
     """
-    judged = judge(retrieved_ids, relevant_ids, relevance)
+    judged = graded(retrieved_ids, relevant_ids, relevance)
     return _binary(ranked.precision, judged, relevance_level, no_relevant, k=k)
 
 
@@ -166,7 +168,7 @@ def retrieval_precision(
     bounds=(0, 1),
     better="higher",
     source="S2, tier 1, F1@k",
-    aliases=_at_k("f1", names.F1),
+    aliases=_at_k("f1", names_of(ranked.f1)),
     cues=["f1", "f1_score"],
     caution=nothing_relevant,
 )
@@ -185,7 +187,7 @@ def retrieval_f1(
     >>> fm.retrieval_f1([["a", "b"]], [["a", "c"]], k=2)
     array([0.5])
     """
-    judged = judge(retrieved_ids, relevant_ids, relevance)
+    judged = graded(retrieved_ids, relevant_ids, relevance)
     return _binary(ranked.f1, judged, relevance_level, no_relevant, k=k)
 
 
@@ -194,7 +196,7 @@ def retrieval_f1(
     better="higher",
     source="S2, tier 1, MAP",
     labels={"mean": "map"},
-    aliases=names.AVERAGE_PRECISION,
+    aliases=names_of(ranked.average_precision),
     caution=nothing_relevant,
 )
 def average_precision(
@@ -212,7 +214,7 @@ def average_precision(
     >>> fm.average_precision([["a", "x", "b"]], [["a", "b"]]).round(4)
     array([0.8333])
     """
-    judged = judge(retrieved_ids, relevant_ids, relevance)
+    judged = graded(retrieved_ids, relevant_ids, relevance)
     return _binary(ranked.average_precision, judged, relevance_level, no_relevant, k=k)
 
 
@@ -220,7 +222,7 @@ def average_precision(
     bounds=(0, 1),
     better="higher",
     source="S2, tier 1, R-precision",
-    aliases=names.R_PRECISION,
+    aliases=names_of(ranked.r_precision),
     caution=nothing_relevant,
 )
 def r_precision(
@@ -237,11 +239,13 @@ def r_precision(
     >>> fm.r_precision([["a", "x", "b"]], [["a", "b"]])
     array([0.5])
     """
-    judged = judge(retrieved_ids, relevant_ids, relevance)
+    judged = graded(retrieved_ids, relevant_ids, relevance)
     return _binary(ranked.r_precision, judged, relevance_level, no_relevant)
 
 
-@metric(bounds=(0, 1), better="higher", source="S2, tier 1, NDCG@k", aliases=names.NDCG, caution=nothing_relevant)
+@metric(
+    bounds=(0, 1), better="higher", source="S2, tier 1, NDCG@k", aliases=names_of(ranked.ndcg), caution=nothing_relevant
+)
 def ndcg(
     retrieved_ids: Ranked,
     relevant_ids: Ranked,
@@ -260,7 +264,7 @@ def ndcg(
     >>> fm.ndcg([["a", "b", "c"]], [["b", "c"]], [[2, 1]], k=10).round(4)
     array([0.6697])
     """
-    judged = judge(retrieved_ids, relevant_ids, relevance)
+    judged = graded(retrieved_ids, relevant_ids, relevance)
     best = ranked.ideal_dcg(judged, k=k, gain=gain)
     scores = ranked.ratio(ranked.dcg(judged, k=k, gain=gain), best)
     return np.where(best > 0, scores, _ELSE[no_relevant])

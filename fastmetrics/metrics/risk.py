@@ -38,7 +38,7 @@ def confidence(confidence: Number) -> Floats:
 def _check(quality: str) -> None:
     """Raise for a quality that is not a row metric from 0 to 1 with higher scores better."""
     try:
-        parsed = spec.read(quality, lambda name: name in SPELLINGS)
+        parsed = spec.parse_spec(quality, lambda name: name in SPELLINGS)
     except FastmetricsError as error:
         raise OptionError(f"aurc: option 'quality' expects a metric, got {quality!r}: {error}") from error
     names = (parsed.name, f"{parsed.name}@k", parsed.name.lower())

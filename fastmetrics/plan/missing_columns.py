@@ -41,8 +41,8 @@ def check_columns(name: str, metric: Metric, names: Sequence[str], columns: Mapp
 def without_columns(suite: str, names: Sequence[str], members: Iterable[Metric]) -> ColumnError:
     """The error for a suite none of whose metrics has its columns."""
     some = "no metric" if suite in ("core", "all") else f"no metric of the suite {suite!r}"
-    read = dict.fromkeys(column for metric in members for column in metric.required)
-    reads = f"; it reads {', '.join(read)}" if suite in TIERS else ""
+    required = dict.fromkeys(column for metric in members for column in metric.required)
+    reads = f"; it reads {', '.join(required)}" if suite in TIERS else ""
     return ColumnError(f"{some} can be computed from the columns {quoted(names)}{reads}")
 
 

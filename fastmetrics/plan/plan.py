@@ -149,15 +149,15 @@ def parse(spec: str, common: Mapping[str, Any] | None = None) -> Score:
     file = _FITTED.fullmatch(spec.strip())
     if file is not None:
         return _fitted(file["path"], file["options"])
-    read = specs.read(spec, lambda name: families.lookup(name, cut=True) is not None)
-    metric = families.find(read.name, cut=bool(read.at))
-    values = dict(read.options)
-    if read.level:
-        values["relevance_level"] = int(read.level)
-    if read.at:
-        if "k" not in metric.defaults or not isinstance(read.cutoff, int):
-            raise OptionError(f"metric {shown(read.text)}: {metric.name} takes no cut-off {shown(read.at)}")
-        values["k"] = read.cutoff
+    parsed = specs.parse_spec(spec, lambda name: families.lookup(name, cut=True) is not None)
+    metric = families.find(parsed.name, cut=bool(parsed.at))
+    values = dict(parsed.options)
+    if parsed.level:
+        values["relevance_level"] = int(parsed.level)
+    if parsed.at:
+        if "k" not in metric.defaults or not isinstance(parsed.cutoff, int):
+            raise OptionError(f"metric {shown(parsed.text)}: {metric.name} takes no cut-off {shown(parsed.at)}")
+        values["k"] = parsed.cutoff
     own = own_name(metric, values.pop(OWN_NAME)) if OWN_NAME in values else None
     options = metric.options({**_those_of(metric, common or {}), **values})
     if options.get("fitted") is not None:
@@ -178,7 +178,7 @@ def _fitted(path: str, options: str | None) -> Score:
     Raises ``FileFormatError`` for a file that is no fitted score, or reads metrics that are unknown here.
     """
     metric = _fitted_of(read_text(path), path)
-    values = dict(specs.read(f"fitted{options or ''}", lambda name: True).options)
+    values = dict(specs.parse_spec(f"fitted{options or ''}", lambda name: True).options)
     own = own_name(metric, values.pop(OWN_NAME)) if OWN_NAME in values else metric.name
     return Score(own, metric, metric.options(values), metric.name)
 
@@ -279,9 +279,9 @@ def plan(
                 lacking(score.name, score.metric, mapping) for score in members if not score.metric.fits(mapping)
             ]
         scores += [score for score in able if score.name not in requested]
-    for read in [parse(spec, common) for score in scores for spec in score.metric.reads(score.options)]:
-        if read.name not in {score.name for score in scores}:
-            scores.append(_embedding(read, mapping, embedding))
+    for score_read in [parse(spec, common) for score in scores for spec in score.metric.reads(score.options)]:
+        if score_read.name not in {score.name for score in scores}:
+            scores.append(_embedding(score_read, mapping, embedding))
     for score in scores:
         check_columns(score.name, score.metric, names, mapping)
     resolve(names, columns, schema, {column for score in scores for column in score.metric.needs})

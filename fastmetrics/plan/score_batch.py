@@ -33,12 +33,12 @@ _FEW_ROUNDS = 4
 """A table of at most this many rounds of batches over all threads is divided evenly."""
 
 
-def fit(plan: Plan, read: Callable[[], Iterable[pa.RecordBatch]]) -> Plan:
+def fit(plan: Plan, batches: Callable[[], Iterable[pa.RecordBatch]]) -> Plan:
     """The plan with the options that some metrics compute from all rows; ``read`` returns the rows at each call."""
     scores = []
     for score in plan.scores:
         if score.metric.rows.fit is not None:
-            rows = (rows_of(batch, plan) for batch in read())
+            rows = (rows_of(batch, plan) for batch in batches())
             score = replace(score, options=score.metric.rows.fit(rows, score.options))
         scores.append(score)
     return replace(plan, scores=tuple(scores))

@@ -87,24 +87,26 @@ def report(
 
     Parameters:
 
-    - ``scores``: one or several runs of scores
-    - ``output``: the page, or the folder of all rows
-    - ``texts``: the table that was scored
-    - ``baseline``: the run that others are compared with
-    - ``baseline_texts``: the baseline's answers
-    - ``judged``: the output of ``judge``
-    - ``usage``: results of log analysis
-    - ``vectors``: the vectors of the rows
-    - ``vectors_column``: the column of vectors
-    - ``runs``: a folder of outputs
-    - ``rows``: ``sample`` or ``all``
-    - ``by``: the columns whose values define segments
-    - ``title``: the title of the page
-    - ``language``: the language of labels: en or ru
-    - ``allow_differences``: compare runs even if their options or versions differ
-    - ``overwrite``: replace the output if it exists
-    - ``seed``: the seed of all draws
-    - ``threads``: the number of threads; by default one for each core
+    - ``scores``: One or several runs of scores.
+    - ``output``: Output page, such as report.html; with rows all, a folder.
+    - ``texts``: File that was scored, with the texts of the rows.
+    - ``baseline``: Score file that all others are compared with.
+    - ``baseline_texts``: File with the baseline's answers.
+    - ``judged``: Output of judge, for a page on the judges.
+    - ``usage``: Output of the commands that read logs (chunk-utilization, topic-coverage, …), for a page on them; may
+      be repeated.
+    - ``vectors``: Vectors of the rows with their ids, for a page with their projection.
+    - ``vectors_column``: Column of the vectors; by default the only one.
+    - ``runs``: Folder of outputs, for a page of metrics over runs.
+    - ``rows``: Rows to show: a sample, or all, in files that the page loads.
+    - ``by``: Columns whose values define segments: language,topic; compare takes several divisions of rows.
+    - ``title``: The title of the page; by default the run's name.
+    - ``language``: The language of labels.
+    - ``allow_differences``: Compare runs even if their options or versions differ.
+    - ``overwrite``: Replace the output if it exists.
+    - ``seed``: Random seed.
+    - ``threads``: Number of threads, from 1 to 1,024; by default one for each core available to this process, of
+      profile one.
 
     >>> import fastmetrics as fm
     >>> import tempfile, pathlib
@@ -130,8 +132,8 @@ def report(
         if value is not None and present is None:
             raise OptionError(Argument(name), " goes with ", Argument(needed))
     where = as_local(output)
-    read = [scores, texts, baseline, baseline_texts, judged, usage, vectors, runs]
-    place = (folder_place if rows == "all" else page_place)(output, read, overwrite=overwrite)
+    inputs = [scores, texts, baseline, baseline_texts, judged, usage, vectors, runs]
+    place = (folder_place if rows == "all" else page_place)(output, inputs, overwrite=overwrite)
     library = chart_library()
     options = ReportOptions(
         baseline,

@@ -57,31 +57,31 @@ class ReportContent:
 
 def report_content(scores: Any, options: ReportOptions) -> ReportContent:
     """Collect the contents of one report."""
-    read = _runs_of(scores, options)
-    names, base, summary = read.names, read.base, read.summary
-    drawn = histograms(read.main, metrics=names) if names else {}
-    spread = _spread(read.main, names[:_CORRELATED])
+    runs = _runs_of(scores, options)
+    names, base, summary = runs.names, runs.base, runs.summary
+    drawn = histograms(runs.main, metrics=names) if names else {}
+    spread = _spread(runs.main, names[:_CORRELATED])
     paired = correlations(spread, metrics=names[:_CORRELATED]) if len(names) > 1 else None
     charts = Charts()
     counters = {section.name: section.counter() for section in SECTIONS if section.counter is not None}
-    everyone = PairedRows.of(read.main, read.systems[0] if base else None, names, options)
+    everyone = PairedRows.of(runs.main, runs.systems[0] if base else None, names, options)
     shown = _shown_rows(everyone, paired, options, list(counters.values()))
-    more = _sections(read, everyone, options, counters, charts)
+    more = _sections(runs, everyone, options, counters, charts)
     present = [section for section in SECTIONS if more[section.name]]
     parts = {
-        "names": [visible(run.name) for run in read.opened],
+        "names": [visible(run.name) for run in runs.opened],
         "n_rows": summary.n_rows,
         "n_metrics": len(summary.metrics) + len(summary.corpus),
-        "n_systems": len(read.systems),
-        "primary": _primary(read),
-        "metrics": _lines(summary, drawn, read.main.declared),
-        "figures": _named_figures(summary, read.main.declared),
-        "beside": SideBySide(read.summaries).grids()[0] if len(read.summaries) > 1 else None,
-        "notes": [visible(note) for note in [*summary.remarks(), *read.notes, *ScoredClaims.of(read.main).remarks()]],
-        "segmented": heat_of_means(_means(read.main, names, options))
-        if options.by and len(read.systems) == 1
+        "n_systems": len(runs.systems),
+        "primary": _primary(runs),
+        "metrics": _lines(summary, drawn, runs.main.declared),
+        "figures": _named_figures(summary, runs.main.declared),
+        "beside": SideBySide(runs.summaries).grids()[0] if len(runs.summaries) > 1 else None,
+        "notes": [visible(note) for note in [*summary.remarks(), *runs.notes, *ScoredClaims.of(runs.main).remarks()]],
+        "segmented": heat_of_means(_means(runs.main, names, options))
+        if options.by and len(runs.systems) == 1
         else None,
-        "against": compared(read.systems, options) if len(read.systems) > 1 else None,
+        "against": compared(runs.systems, options) if len(runs.systems) > 1 else None,
         **more,
         "sections": present,
         "pages": [*_FIRST, *(section.name for section in present), "data"],
@@ -89,9 +89,9 @@ def report_content(scores: Any, options: ReportOptions) -> ReportContent:
         "sampled": shown.strata,
         "n_shown": shown.n,
         "every_row": shown.page is not None,
-        "signature": [(visible(run.name), _signature(run)) for run in read.systems],
+        "signature": [(visible(run.name), _signature(run)) for run in runs.systems],
     }
-    better = declared_better(names, read.main.declared)
+    better = declared_better(names, runs.main.declared)
     data = {
         "metrics": [{"name": visible(name), "better": better.get(name)} for name in names],
         "histograms": [
@@ -178,11 +178,11 @@ def _shown_rows(
 
 
 def _sections(
-    read: _Runs, everyone: PairedRows, options: ReportOptions, counters: Mapping[str, Counter], charts: Charts
+    runs: _Runs, everyone: PairedRows, options: ReportOptions, counters: Mapping[str, Counter], charts: Charts
 ) -> dict[str, Any]:
     """The contents of the sections that only some reports have, by name; empty ones are left out of the page."""
-    base = None if read.base is None else read.summaries[read.base.name]
-    section_input = SectionInput(read.summaries, base, read.names, everyone, options, charts)
+    base = None if runs.base is None else runs.summaries[runs.base.name]
+    section_input = SectionInput(runs.summaries, base, runs.names, everyone, options, charts)
     return {
         section.name: section.content(replace(section_input, counter=counters.get(section.name)))
         for section in SECTIONS
@@ -220,9 +220,9 @@ def _means(run: ScoreRun, names: Sequence[str], options: ReportOptions) -> Any:
     return replace(summaries[0], means=Records.of(MeanInterval, means))
 
 
-def _primary(read: _Runs) -> Any:
+def _primary(runs: _Runs) -> Any:
     try:
-        table = primary_of(read.summaries, [*([] if read.base is None else [read.base]), *read.opened])
+        table = primary_of(runs.summaries, [*([] if runs.base is None else [runs.base]), *runs.opened])
     except ColumnError:  # no column is a primary score
         return None
     return {"grids": table.grids(), "notes": list(map(visible, table.remarks()))}

@@ -28,7 +28,7 @@ from fastmetrics.retrieval.measures import Measure
 from fastmetrics.retrieval.measures import measures as parse_measures
 from fastmetrics.retrieval.query_blocks import QueryBlock, grouped, regrouped
 from fastmetrics.retrieval.rank_result import RankResult, Settings, described
-from fastmetrics.retrieval.rankings import Judged, Rankings, judge
+from fastmetrics.retrieval.rankings import GradedRankings, Rankings, graded
 from fastmetrics.tables.rankings.ranking_rows import Triples
 
 
@@ -119,9 +119,9 @@ def interned(block: QueryBlock) -> Interned:
     return Interned(block, text_ids(block.docs))
 
 
-def evaluated(read: Interned, plan: RankPlan) -> tuple[Floats, int]:
+def evaluated(interned: Interned, plan: RankPlan) -> tuple[Floats, int]:
     """One row per measure, one column per query of the block; and the number of documents listed again."""
-    block, ids = read
+    block, ids = interned
     again = id_kernels.repeats(ids, block.starts)
     repeated = int(np.count_nonzero(again))
     if repeated and plan.duplicates == "error":
@@ -136,11 +136,11 @@ def evaluated(read: Interned, plan: RankPlan) -> tuple[Floats, int]:
     if plan.depth is not None:
         sizes = np.minimum(np.diff(judged.starts), plan.depth)
         top = frozen(judged.grades[spans(judged.starts[:-1], sizes)])
-        judged = Judged(top, offsets(sizes), judged.ideal, judged.ideal_starts)
+        judged = GradedRankings(top, offsets(sizes), judged.ideal, judged.ideal_starts)
     return np.array([measure(judged, level=plan.level) for measure in plan.measures]), repeated
 
 
-def _judged(block: QueryBlock, ids: Ids, plan: RankPlan, *, in_order: bool) -> Judged:
+def _judged(block: QueryBlock, ids: Ids, plan: RankPlan, *, in_order: bool) -> GradedRankings:
     """The block's grades in rank order; ``in_order`` looks them up in that order, as duplicates require."""
     starts, everyone = block.starts, np.ones(block.starts.size - 1, np.bool_)
     scores, docs = block.scores, ids
@@ -148,9 +148,9 @@ def _judged(block: QueryBlock, ids: Ids, plan: RankPlan, *, in_order: bool) -> J
         places = frozen(np.arange(float(scores.size)))
         order = in_rank_order(places, scores, docs, starts).astype(np.int64)
         scores, docs = frozen(scores[order]), take_ids(docs, order)
-    judged = judge(Rankings(docs, starts, everyone, "text"), *plan.judged.of(block.places))
+    judged = graded(Rankings(docs, starts, everyone, "text"), *plan.judged.of(block.places))
     ranked = frozen(in_rank_order(judged.grades, scores, docs, starts))
-    return Judged(ranked, starts, judged.ideal, judged.ideal_starts)
+    return GradedRankings(ranked, starts, judged.ideal, judged.ideal_starts)
 
 
 def _score(block: QueryBlock, plan: RankPlan) -> tuple[Floats, int]:

@@ -1,4 +1,4 @@
-"""The formulas of the retrieval measures, from :class:`~fastmetrics.retrieval.rankings.Judged` to one number per query.
+"""The formulas of the retrieval measures: graded rankings (``retrieval.rankings.GradedRankings``) to numbers per query.
 
 Every function takes the judged rankings of n queries and returns n float64 values.  Without relevant documents the
 value is 0 here, and the caller decides whether it is undefined.  ``k`` truncates the ranking (None = all of it),
@@ -20,7 +20,7 @@ from fastmetrics.core.arrays import Flags, Floats, Ints
 from fastmetrics.kernels.ranking import gains as kernels
 from fastmetrics.kernels.ranking import order_measures, trec_gains
 from fastmetrics.retrieval.ids import frozen
-from fastmetrics.retrieval.rankings import Judged, descending
+from fastmetrics.retrieval.rankings import GradedRankings, descending
 
 
 @dataclass(frozen=True)
@@ -71,39 +71,39 @@ _SMALLEST = 0.00001
 """trec_eval's replacement for 0 in logarithms, and its addition to the counts of infAP."""
 
 
-def sizes(judged: Judged) -> Ints:
+def sizes(judged: GradedRankings) -> Ints:
     """Number of documents retrieved."""
     return np.diff(judged.starts)
 
 
-def cuts(judged: Judged, k: int | None) -> Ints:
+def cuts(judged: GradedRankings, k: int | None) -> Ints:
     """The number of ranks used of each query."""
     return frozen(np.full(judged.starts.size - 1, _EVERYTHING if k is None else k, np.int64))
 
 
-def relevant(judged: Judged, level: float) -> Ints:
+def relevant(judged: GradedRankings, level: float) -> Ints:
     """Number of documents judged relevant, retrieved or not."""
     return kernels.hits(judged.ideal, judged.ideal_starts, cuts(judged, None), level)
 
 
-def have_gain(judged: Judged, gains: Gains) -> Flags:
+def have_gain(judged: GradedRankings, gains: Gains) -> Flags:
     """The queries with a judged document of positive gain."""
     best = gained(judged.ideal, "linear", gains)
     return kernels.hits(best, judged.ideal_starts, cuts(judged, None), math.ulp(0.0)) > 0
 
 
-def hits(judged: Judged, *, k: Cutoff = None, level: Level = 1.0) -> Floats:
+def hits(judged: GradedRankings, *, k: Cutoff = None, level: Level = 1.0) -> Floats:
     """Number of relevant documents among the first ``k``."""
     return _hits(judged, k, level).astype(np.float64)
 
 
-def success(judged: Judged, *, k: Cutoff = None, level: Level = 1.0) -> Floats:
+def success(judged: GradedRankings, *, k: Cutoff = None, level: Level = 1.0) -> Floats:
     """1 if any of the first ``k`` documents is relevant, else 0."""
     return (_hits(judged, k, level) > 0).astype(np.float64)
 
 
 def precision(
-    judged: Judged,
+    judged: GradedRankings,
     *,
     k: Cutoff = None,
     level: Level = 1.0,
@@ -117,18 +117,18 @@ def precision(
     return ratio(_hits(judged, k, level), np.minimum(depth, relevant(judged, level)) if relative else depth)
 
 
-def recall(judged: Judged, *, k: Cutoff = None, level: Level = 1.0) -> Floats:
+def recall(judged: GradedRankings, *, k: Cutoff = None, level: Level = 1.0) -> Floats:
     """Relevant documents among the first ``k``, divided by the number of relevant documents."""
     return ratio(_hits(judged, k, level), relevant(judged, level))
 
 
-def f1(judged: Judged, *, k: Cutoff = None, level: Level = 1.0) -> Floats:
+def f1(judged: GradedRankings, *, k: Cutoff = None, level: Level = 1.0) -> Floats:
     """Harmonic mean of precision and recall among the first ``k``."""
     return ratio(2 * _hits(judged, k, level), (sizes(judged) if k is None else k) + relevant(judged, level))
 
 
 def r_precision(
-    judged: Judged,
+    judged: GradedRankings,
     *,
     level: Level = 1.0,
     share: Annotated[Multiple, "the rank as a multiple of the number of relevant documents"] = 1.0,
@@ -138,33 +138,33 @@ def r_precision(
     return ratio(kernels.hits(judged.grades, judged.starts, frozen(depth), level), depth)
 
 
-def reciprocal_rank(judged: Judged, *, k: Cutoff = None, level: Level = 1.0) -> Floats:
+def reciprocal_rank(judged: GradedRankings, *, k: Cutoff = None, level: Level = 1.0) -> Floats:
     """1 divided by the rank of the first relevant document; 0 without one among the first ``k``."""
     rank = kernels.first_hit(judged.grades, judged.starts, cuts(judged, k), level)
     return ratio(np.ones(rank.size), rank)
 
 
-def average_precision(judged: Judged, *, k: Cutoff = None, level: Level = 1.0) -> Floats:
+def average_precision(judged: GradedRankings, *, k: Cutoff = None, level: Level = 1.0) -> Floats:
     """Sum of the precisions at the retrieved relevant documents, divided by the number of relevant ones."""
     return ratio(kernels.precision_sum(judged.grades, judged.starts, cuts(judged, k), level), relevant(judged, level))
 
 
-def geometric_average_precision(judged: Judged, *, level: Level = 1.0) -> Floats:
+def geometric_average_precision(judged: GradedRankings, *, level: Level = 1.0) -> Floats:
     """Average precision, at least 0.00001; the mean over the queries is geometric."""
     return np.maximum(average_precision(judged, level=level), _SMALLEST)
 
 
-def geometric_bpref(judged: Judged, *, level: Level = 1.0) -> Floats:
+def geometric_bpref(judged: GradedRankings, *, level: Level = 1.0) -> Floats:
     """Binary preference, at least 0.00001; the mean over the queries is geometric."""
     return np.maximum(bpref(judged, level=level), _SMALLEST)
 
 
-def dcg(judged: Judged, *, k: Cutoff = None, gain: Gain = "linear", gains: Gains = None) -> Floats:
+def dcg(judged: GradedRankings, *, k: Cutoff = None, gain: Gain = "linear", gains: Gains = None) -> Floats:
     """Sum of gain / log2(rank + 1): the gain is the grade, or 2^grade - 1 if ``gain`` is "exponential"."""
     return _discounted(gained(judged.grades, gain, gains), judged.starts, cuts(judged, k))
 
 
-def ideal_dcg(judged: Judged, *, k: Cutoff = None, gain: Gain = "linear", gains: Gains = None) -> Floats:
+def ideal_dcg(judged: GradedRankings, *, k: Cutoff = None, gain: Gain = "linear", gains: Gains = None) -> Floats:
     """The DCG of the ideal ranking: all judged documents by descending gain."""
     best = gained(judged.ideal, gain, gains)
     if gains:
@@ -172,26 +172,29 @@ def ideal_dcg(judged: Judged, *, k: Cutoff = None, gain: Gain = "linear", gains:
     return _discounted(best, judged.ideal_starts, cuts(judged, k))
 
 
-def ndcg(judged: Judged, *, k: Cutoff = None, gain: Gain = "linear", gains: Gains = None) -> Floats:
+def ndcg(judged: GradedRankings, *, k: Cutoff = None, gain: Gain = "linear", gains: Gains = None) -> Floats:
     """DCG of the first ``k`` documents, divided by that of the ideal ranking."""
     return ratio(dcg(judged, k=k, gain=gain, gains=gains), ideal_dcg(judged, k=k, gain=gain, gains=gains))
 
 
-def bpref(judged: Judged, *, level: Level = 1.0) -> Floats:
+def bpref(judged: GradedRankings, *, level: Level = 1.0) -> Floats:
     """Share of judged non-relevant documents ranked below the relevant ones, ignoring unjudged documents."""
     n_relevant = relevant(judged, level)
     nonrelevant = kernels.hits(judged.ideal, judged.ideal_starts, cuts(judged, None), 0.0) - n_relevant
     return ratio(kernels.preference_sum(judged.grades, judged.starts, level, n_relevant, nonrelevant), n_relevant)
 
 
-def inferred_ap(judged: Judged, *, level: Level = 1.0) -> Floats:
+def inferred_ap(judged: GradedRankings, *, level: Level = 1.0) -> Floats:
     """Average precision inferred from a partly judged pool; a negative grade means pooled but not judged."""
     total = kernels.inferred_precision_sum(judged.grades, judged.starts, level, _SMALLEST)
     return ratio(total, relevant(judged, level))
 
 
 def interpolated_precision(
-    judged: Judged, *, recall: Annotated[Portion, "the least share of the relevant documents"], level: Level = 1.0
+    judged: GradedRankings,
+    *,
+    recall: Annotated[Portion, "the least share of the relevant documents"],
+    level: Level = 1.0,
 ) -> Floats:
     """Best precision at any rank with at least ``recall`` of the relevant documents.
 
@@ -202,26 +205,26 @@ def interpolated_precision(
     return kernels.interpolated_precision(judged.grades, judged.starts, level, needed, _hits(judged, None, level))
 
 
-def judged_share(judged: Judged, *, k: Cutoff = None) -> Floats:
+def judged_share(judged: GradedRankings, *, k: Cutoff = None) -> Floats:
     """Share of the first ``k`` documents, or of all if there are fewer, that were judged (ir_measures)."""
     depth = np.minimum(cuts(judged, k), sizes(judged))
     return ratio(_hits(judged, k, -np.inf), depth)
 
 
-def unjudged_share(judged: Judged, *, k: Cutoff = None) -> Floats:
+def unjudged_share(judged: GradedRankings, *, k: Cutoff = None) -> Floats:
     """Documents among the first ``k`` without a judgement or with a negative one, divided by ``k``."""
     depth = np.minimum(cuts(judged, k), sizes(judged))
     return ratio(depth - _hits(judged, k, 0.0), sizes(judged) if k is None else k)
 
 
-def expected_reciprocal_rank(judged: Judged, *, k: Cutoff = None, max_grade: TopGrade = 4.0) -> Floats:
+def expected_reciprocal_rank(judged: GradedRankings, *, k: Cutoff = None, max_grade: TopGrade = 4.0) -> Floats:
     """Expected 1/rank at which a user stops; probability (2^g - 1) / 2^max_grade at grade g (gdeval)."""
     stops = np.exp2(np.clip(judged.grades, 0.0, max_grade)) - 1.0
     return kernels.expected_reciprocal_rank(frozen(stops / 2.0**max_grade), judged.starts, cuts(judged, k))
 
 
 def rank_biased_precision(
-    judged: Judged, *, p: OptionalPersistence = None, k: Cutoff = None, level: OptionalLevel = None
+    judged: GradedRankings, *, p: OptionalPersistence = None, k: Cutoff = None, level: OptionalLevel = None
 ) -> Floats:
     """(1 - p) times the sum of gain times p^(rank - 1).
 
@@ -241,29 +244,29 @@ def rank_biased_precision(
     return (1.0 - p) * kernels.persistent_gain(frozen(gain), judged.starts, cuts(judged, k), p)
 
 
-def rank_biased_residual(judged: Judged, *, p: Persistence = 0.9) -> Floats:
+def rank_biased_residual(judged: GradedRankings, *, p: Persistence = 0.9) -> Floats:
     """The maximum increase of rank-biased precision if every unjudged document were relevant."""
     unjudged = frozen((~(judged.grades >= 0.0)).astype(np.float64))
     total = kernels.persistent_gain(unjudged, judged.starts, cuts(judged, None), p)
     return np.where(total > 0.0, p ** sizes(judged) + (1.0 - p) * total, 0.0)
 
 
-def num_queries(judged: Judged) -> Floats:
+def num_queries(judged: GradedRankings) -> Floats:
     """1 for every query; the sum is the number of queries."""
     return np.ones(judged.starts.size - 1)
 
 
-def num_retrieved(judged: Judged, *, level: OptionalLevel = None) -> Floats:
+def num_retrieved(judged: GradedRankings, *, level: OptionalLevel = None) -> Floats:
     """Number of documents retrieved; with ``level``, of the relevant ones."""
     return sizes(judged).astype(np.float64) if level is None else hits(judged, level=level)
 
 
-def num_relevant(judged: Judged, *, level: Level = 1.0) -> Floats:
+def num_relevant(judged: GradedRankings, *, level: Level = 1.0) -> Floats:
     """Number of documents judged relevant."""
     return relevant(judged, level).astype(np.float64)
 
 
-def num_nonrelevant_retrieved(judged: Judged, *, level: Level = 1.0) -> Floats:
+def num_nonrelevant_retrieved(judged: GradedRankings, *, level: Level = 1.0) -> Floats:
     """Number of retrieved documents that were judged as not relevant."""
     return (_hits(judged, None, 0.0) - _hits(judged, None, level)).astype(np.float64)
 
@@ -292,11 +295,11 @@ def _discounted(gains: Floats, starts: Ints, depth: Ints) -> Floats:
     return kernels.discounted_gain(gains, starts, depth, logs(starts))
 
 
-def _hits(judged: Judged, k: int | None, level: float) -> Ints:
+def _hits(judged: GradedRankings, k: int | None, level: float) -> Ints:
     return kernels.hits(judged.grades, judged.starts, cuts(judged, k), level)
 
 
-def accuracy(judged: Judged, *, k: Cutoff = None, level: Level = 1.0) -> Floats:
+def accuracy(judged: GradedRankings, *, k: Cutoff = None, level: Level = 1.0) -> Floats:
     """Share of the pairs of a relevant and another retrieved document in which the relevant one ranks higher.
 
     NaN without such a pair: documents that were not retrieved do not count, so this describes the order alone.
@@ -306,7 +309,10 @@ def accuracy(judged: Judged, *, k: Cutoff = None, level: Level = 1.0) -> Floats:
 
 
 def compatibility(
-    judged: Judged, *, p: Persistence = 0.95, normalize: Annotated[bool, "whether the ideal ranking scores 1"] = True
+    judged: GradedRankings,
+    *,
+    p: Persistence = 0.95,
+    normalize: Annotated[bool, "whether the ideal ranking scores 1"] = True,
 ) -> Floats:
     """Rank-biased overlap with the ideal ranking (Clarke, Vtyurina and Smucker 2021).
 
@@ -320,19 +326,21 @@ def compatibility(
     return ratio(overlap, best if normalize else weights)
 
 
-def set_average_precision(judged: Judged, *, level: Level = 1.0) -> Floats:
+def set_average_precision(judged: GradedRankings, *, level: Level = 1.0) -> Floats:
     """Precision times recall of the retrieved documents, ignoring their order."""
     return precision(judged, level=level) * recall(judged, level=level)
 
 
-def set_f(judged: Judged, *, level: Level = 1.0, beta: Annotated[Multiple, "the weight of recall"] = 1.0) -> Floats:
+def set_f(
+    judged: GradedRankings, *, level: Level = 1.0, beta: Annotated[Multiple, "the weight of recall"] = 1.0
+) -> Floats:
     """(beta + 1)·P·R / (R + beta·P) of the documents retrieved; ``beta`` is not squared."""
     p, r = precision(judged, level=level), recall(judged, level=level)
     return ratio((beta + 1.0) * p * r, r + beta * p)
 
 
 def utility(
-    judged: Judged,
+    judged: GradedRankings,
     *,
     level: Level = 1.0,
     hit: Annotated[Number, "the utility of a relevant document"] = 1.0,
@@ -344,30 +352,30 @@ def utility(
     return hit * matches + junk * (sizes(judged) - matches) + missed * (relevant(judged, level) - matches)
 
 
-def eleven_point_average(judged: Judged, *, level: Level = 1.0) -> Floats:
+def eleven_point_average(judged: GradedRankings, *, level: Level = 1.0) -> Floats:
     """Mean of the interpolated precision at recall 0, 0.1, …, 1."""
     points = [interpolated_precision(judged, recall=tenth / 10, level=level) for tenth in range(11)]
     return np.add.accumulate(points)[-1] / 11.0  # sequential: independent of the batch
 
 
-def binary_g(judged: Judged, *, level: Level = 1.0) -> Floats:
+def binary_g(judged: GradedRankings, *, level: Level = 1.0) -> Floats:
     """Mean over the relevant documents of 1 / log2(2 + number of others ranked above)."""
     return ratio(trec_gains.cost_discounted_hits(judged.grades, judged.starts, level), relevant(judged, level))
 
 
-def g(judged: Judged) -> Floats:
+def g(judged: GradedRankings) -> Floats:
     """Gain discounted by the gain missed so far, divided by the total gain."""
     gain = trec_gains.cost_discounted_gain(judged.grades, judged.starts, judged.ideal, judged.ideal_starts)
     owners = np.repeat(np.arange(gain.size), np.diff(judged.ideal_starts))
     return ratio(gain, np.bincount(owners, np.maximum(judged.ideal, 0.0), gain.size))
 
 
-def ndcg_relevant(judged: Judged) -> Floats:
+def ndcg_relevant(judged: GradedRankings) -> Floats:
     """NDCG averaged over the ranks of the relevant documents."""
     return trec_gains.ndcg_at_relevant(judged.grades, judged.starts, judged.ideal, judged.ideal_starts)
 
 
-def ndcg_levels(judged: Judged, *, level: Level = 1.0) -> Floats:
+def ndcg_levels(judged: GradedRankings, *, level: Level = 1.0) -> Floats:
     """NDCG averaged over the ranks where the ideal gain decreases; 0 if no grade reaches ``level``."""
     scores = trec_gains.ndcg_at_levels(judged.grades, judged.starts, judged.ideal, judged.ideal_starts)
     return np.where(relevant(judged, level) > 0, scores, 0.0)

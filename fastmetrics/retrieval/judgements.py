@@ -14,7 +14,7 @@ from fastmetrics.errors import InputError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.kernels.ranking import ids as kernels
 from fastmetrics.retrieval.ids import fixed_ids, frozen, offsets, spans, take_ids, text_ids
-from fastmetrics.retrieval.rankings import Judged, Rankings, descending
+from fastmetrics.retrieval.rankings import GradedRankings, Rankings, descending
 from fastmetrics.tables.rankings.ranking_rows import Triples
 
 
@@ -59,10 +59,12 @@ class Judgements:
         rankings = Rankings(part, frozen(starts - starts[0]), self.documents.valid[first:last], self.documents.kind)
         return rankings, frozen(self.grades[some])
 
-    def of_nothing(self, places: Ints) -> Judged:
+    def of_nothing(self, places: Ints) -> GradedRankings:
         """Empty rankings of the queries at ``places``."""
         rankings, grades = self.of(places)
-        return Judged(frozen(np.zeros(0)), offsets(0 * places), descending(grades, rankings.starts), rankings.starts)
+        return GradedRankings(
+            frozen(np.zeros(0)), offsets(0 * places), descending(grades, rankings.starts), rankings.starts
+        )
 
 
 def judgements(source: Any, duplicates: str = "error") -> Judgements:

@@ -1,4 +1,7 @@
-"""The families of retrieval measures: formulas, their names, and how queries are combined."""
+"""The registry of retrieval measures: formulas, their names in all tools, and how queries are combined.
+
+``rank`` computes all of them; the retrieval metrics of ``score`` take their names from here.
+"""
 
 from __future__ import annotations
 
@@ -12,10 +15,7 @@ from typing import Any
 from fastmetrics.core.allowed_values import Allowed, description_of, of_hint
 from fastmetrics.core.arrays import Floats
 from fastmetrics.declaration.metric import Better
-from fastmetrics.retrieval import formulas as ordered
-from fastmetrics.retrieval import formulas as ranked
-from fastmetrics.retrieval import formulas as ranked_trec
-from fastmetrics.retrieval import measure_names as names
+from fastmetrics.retrieval import formulas
 
 
 @dataclass(frozen=True)
@@ -64,43 +64,63 @@ class Family:
 
 
 FAMILIES = (
-    Family(ranked.ndcg, names.NDCG, "k", "gain"),
-    Family(ranked.ndcg, ("ndcg_burges",), "k", "gain", fixed={"gain": "exponential", "gains": None}),
-    Family(ranked.dcg, ("dcg",), "k", "gain"),
-    Family(ranked.ideal_dcg, ("ideal_dcg",), "k", "gain", better=None),
-    Family(ranked.reciprocal_rank, names.RECIPROCAL_RANK, "k"),
-    Family(ranked.average_precision, names.AVERAGE_PRECISION, "k"),
-    Family(ranked.precision, names.PRECISION, "k"),
-    Family(ranked.recall, names.RECALL, "k"),
-    Family(ranked.f1, names.F1, "k"),
-    Family(ranked.success, names.HIT_RATE, "k"),
-    Family(ranked.hits, ("hits", "num_rel_ret"), "k", mean="sum"),
-    Family(ranked.r_precision, names.R_PRECISION, fixed={"share": 1.0}),
-    Family(ranked.r_precision, ("Rprec_mult",), "share"),
-    Family(ranked.bpref, ("bpref",)),
-    Family(ranked.inferred_ap, ("infAP",)),
-    Family(ranked.interpolated_precision, ("IPrec", "iprec_at_recall"), "recall"),
-    Family(ranked.expected_reciprocal_rank, ("ERR",), "k", "gain"),
-    Family(ranked.rank_biased_precision, ("RBP",), "k", "gain"),
-    Family(ranked.rank_biased_residual, ("rbp_resid",), needs="", better="lower"),
-    Family(ranked.judged_share, ("judged",), "k", ""),
-    Family(ranked.unjudged_share, ("unj", "unjudged"), "k", "", better="lower"),
-    Family(ranked.geometric_average_precision, ("gm_map",), mean="geometric"),
-    Family(ranked.geometric_bpref, ("gm_bpref",), mean="geometric"),
-    Family(ranked.num_queries, ("num_q",), needs="", mean="sum", better=None),
-    Family(ranked.num_retrieved, ("num_ret",), needs="", mean="sum", better=None),
-    Family(ranked.num_relevant, ("num_rel",), needs="", mean="sum", better=None),
-    Family(ranked.num_nonrelevant_retrieved, ("num_nonrel_judged_ret",), needs="", mean="sum", better="lower"),
-    Family(ranked.precision, ("relative_P", "set_relative_P", "SetRelP"), "k", fixed={"relative": True}),
-    Family(ranked_trec.set_average_precision, ("set_map", "SetAP")),
-    Family(ranked_trec.set_f, ("set_F",), "beta"),
-    Family(ranked_trec.utility, ("utility",)),
-    Family(ranked_trec.eleven_point_average, ("11pt_avg",)),
-    Family(ranked_trec.binary_g, ("binG",)),
-    Family(ranked_trec.g, ("G",), needs="gain"),
-    Family(ranked_trec.ndcg_relevant, ("ndcg_rel",), needs="gain"),
-    Family(ranked_trec.ndcg_levels, ("Rndcg",)),
-    Family(ordered.accuracy, ("accuracy",), "k", "pairs"),
-    Family(ordered.compatibility, ("compat",), needs="gain"),
+    Family(formulas.ndcg, ("ndcg", "ndcg_cut"), "k", "gain"),
+    Family(formulas.ndcg, ("ndcg_burges",), "k", "gain", fixed={"gain": "exponential", "gains": None}),
+    Family(formulas.dcg, ("dcg",), "k", "gain"),
+    Family(formulas.ideal_dcg, ("ideal_dcg",), "k", "gain", better=None),
+    Family(formulas.reciprocal_rank, ("mrr", "rr", "recip_rank", "reciprocal_rank"), "k"),
+    Family(formulas.average_precision, ("ap", "map", "map_cut", "average_precision"), "k"),
+    Family(formulas.precision, ("p", "precision", "retrieval_precision", "set_P", "precision_at_k"), "k"),
+    Family(formulas.recall, ("r", "recall", "retrieval_recall", "set_recall", "SetR", "recall_at_k"), "k"),
+    Family(formulas.f1, ("f1", "retrieval_f1"), "k"),
+    Family(formulas.success, ("success", "hit_rate", "hit"), "k"),
+    Family(formulas.hits, ("hits", "num_rel_ret"), "k", mean="sum"),
+    Family(formulas.r_precision, ("Rprec", "r_precision"), fixed={"share": 1.0}),
+    Family(formulas.r_precision, ("Rprec_mult",), "share"),
+    Family(formulas.bpref, ("bpref",)),
+    Family(formulas.inferred_ap, ("infAP",)),
+    Family(formulas.interpolated_precision, ("IPrec", "iprec_at_recall"), "recall"),
+    Family(formulas.expected_reciprocal_rank, ("ERR",), "k", "gain"),
+    Family(formulas.rank_biased_precision, ("RBP",), "k", "gain"),
+    Family(formulas.rank_biased_residual, ("rbp_resid",), needs="", better="lower"),
+    Family(formulas.judged_share, ("judged",), "k", ""),
+    Family(formulas.unjudged_share, ("unj", "unjudged"), "k", "", better="lower"),
+    Family(formulas.geometric_average_precision, ("gm_map",), mean="geometric"),
+    Family(formulas.geometric_bpref, ("gm_bpref",), mean="geometric"),
+    Family(formulas.num_queries, ("num_q",), needs="", mean="sum", better=None),
+    Family(formulas.num_retrieved, ("num_ret",), needs="", mean="sum", better=None),
+    Family(formulas.num_relevant, ("num_rel",), needs="", mean="sum", better=None),
+    Family(formulas.num_nonrelevant_retrieved, ("num_nonrel_judged_ret",), needs="", mean="sum", better="lower"),
+    Family(formulas.precision, ("relative_P", "set_relative_P", "SetRelP"), "k", fixed={"relative": True}),
+    Family(formulas.set_average_precision, ("set_map", "SetAP")),
+    Family(formulas.set_f, ("set_F",), "beta"),
+    Family(formulas.utility, ("utility",)),
+    Family(formulas.eleven_point_average, ("11pt_avg",)),
+    Family(formulas.binary_g, ("binG",)),
+    Family(formulas.g, ("G",), needs="gain"),
+    Family(formulas.ndcg_relevant, ("ndcg_rel",), needs="gain"),
+    Family(formulas.ndcg_levels, ("Rndcg",)),
+    Family(formulas.accuracy, ("accuracy",), "k", "pairs"),
+    Family(formulas.compatibility, ("compat",), needs="gain"),
 )
 """Every measure; the first name of a family is its canonical name."""
+
+
+def names_of(formula: Callable[..., Floats]) -> tuple[str, ...]:
+    """The names of the first family with a formula, in trec_eval, ir_measures, ranx and papers.
+
+    >>> from fastmetrics.retrieval import formulas
+    >>> names_of(formulas.ndcg)
+    ('ndcg', 'ndcg_cut')
+    """
+    return next(family.names for family in FAMILIES if family.formula is formula)
+
+
+_SUBTOPICS = "it needs judgements by subtopic of a query, and rank reads one grade per document"
+_USER_MODEL = "it is a user model of the package cwl-eval; ir_measures computes it with that package"
+UNSUPPORTED = {
+    **dict.fromkeys(("alpha_DCG", "α_DCG", "alpha_nDCG", "α_nDCG", "AP_IA", "MAP_IA", "ERR_IA"), _SUBTOPICS),
+    **dict.fromkeys(("nERR_IA", "NRBP", "nNRBP", "P_IA", "StRecall"), _SUBTOPICS),
+    **dict.fromkeys(("BPM", "INSQ", "INST", "NERR8", "NERR9", "NERR10", "NERR11", "SDCG"), _USER_MODEL),
+}
+"""Measures of ir_measures that are not supported, and the reason."""

@@ -24,9 +24,8 @@ from fastmetrics.errors.messages import shown
 from fastmetrics.errors.spelling import fold
 from fastmetrics.retrieval import formulas as ranked
 from fastmetrics.retrieval.ids import frozen, offsets
-from fastmetrics.retrieval.measure_families import FAMILIES, Family
-from fastmetrics.retrieval.measure_names import UNSUPPORTED
-from fastmetrics.retrieval.rankings import Judged
+from fastmetrics.retrieval.measure_families import FAMILIES, UNSUPPORTED, Family
+from fastmetrics.retrieval.rankings import GradedRankings
 
 _BY_NAME = {fold(name): family for family in FAMILIES for name in family.names}
 _UNSUPPORTED = {fold(name): reason for name, reason in UNSUPPORTED.items()}
@@ -45,12 +44,12 @@ class Measure:
     options: dict[str, Any]
     judged_only: bool = False
 
-    def __call__(self, judged: Judged, *, level: float = 1.0) -> Floats:
+    def __call__(self, judged: GradedRankings, *, level: float = 1.0) -> Floats:
         """One value per query; ``level`` is the relevance level unless the measure sets its own."""
         options = self.family.fixed | self._leveled(level)
         return self.family.formula(only_judged(judged) if self.judged_only else judged, **options)
 
-    def defined(self, judged: Judged, *, level: float = 1.0) -> Flags:
+    def defined(self, judged: GradedRankings, *, level: float = 1.0) -> Flags:
         """The queries with the relevant documents that the measure needs; all for one that needs none."""
         needs, options = self.family.needs, self._leveled(level)
         if needs == "level" or (needs == "gain" and options.get("level") is not None):
@@ -88,7 +87,7 @@ def measure(text: str) -> Measure:
 
     Raises ``UnknownNameError`` for an unknown measure or option, ``OptionError`` for an invalid value.
     """
-    spec = specs.read(text, lambda name: fold(name) in _BY_NAME, "measure")
+    spec = specs.parse_spec(text, lambda name: fold(name) in _BY_NAME, "measure")
     family = _BY_NAME.get(fold(spec.name))
     if family is None:
         raise _unknown(spec.name)
@@ -136,11 +135,11 @@ def measures(texts: str | Sequence[str]) -> list[Measure]:
     return parsed
 
 
-def only_judged(judged: Judged) -> Judged:
+def only_judged(judged: GradedRankings) -> GradedRankings:
     """The rankings without documents that have no judgement or a negative one."""
     mask = judged.grades >= 0.0
     before = offsets(mask.astype(np.int64))
-    return Judged(frozen(judged.grades[mask]), frozen(before[judged.starts]), judged.ideal, judged.ideal_starts)
+    return GradedRankings(frozen(judged.grades[mask]), frozen(before[judged.starts]), judged.ideal, judged.ideal_starts)
 
 
 def _unknown(name: str) -> UnknownNameError:

@@ -74,7 +74,9 @@ def regrouped(rows: Triples, judged: Judgements) -> Iterator[QueryBlock]:
         yield _empty_block(names, judged)
     first = 0
     while first < counts.size:
-        last = first + max(1, int(np.searchsorted(np.cumsum(counts[first:]), SIZES.held_run_rows, side="right")))
+        last = first + max(
+            1, int(np.searchsorted(np.cumsum(counts[first:]), SIZES.ungrouped_ranking_rows, side="right"))
+        )
         yield from _gathered(rows, judged, counts, first, last)
         first = last
 
@@ -97,7 +99,7 @@ def _gathered(rows: Triples, judged: Judgements, counts: Ints, first: int, last:
     present = np.flatnonzero(counts[first:last])
     while present.size:
         some = present[
-            : max(1, int(np.searchsorted(starts[present + 1], starts[present[0]] + SIZES.run_rows, side="right")))
+            : max(1, int(np.searchsorted(starts[present + 1], starts[present[0]] + SIZES.ranking_rows, side="right")))
         ]
         picked = order[starts[some[0]] : starts[some[-1] + 1]]
         names = judged.queries.take(pa.array(some + first))

@@ -29,7 +29,7 @@ def rank(
     output: str | Path | None = None,
     relevance_level: float = 1,
     missing: Literal["zero", "skip"] | None = None,
-    no_relevant: Literal["zero", "undefined"] = "zero",
+    no_relevant: Literal["zero", "undefined"] = "undefined",
     duplicates: Literal["error", "first"] = "error",
     depth: int | None = None,
     threads: int | None = None,
@@ -49,9 +49,27 @@ def rank(
     for judged queries that the run lacks: ``"skip"``, trec_eval's default and that of one run, leaves them out,
     ``"zero"`` scores them 0 as empty rankings (trec_eval's -c), which is the default of several runs, so that no run
     gains by failing.  They are counted either way.  ``no_relevant`` sets whether a query without relevant documents
-    scores 0, as in trec_eval, whose numbers these are, or is undefined and excluded from the mean, the default of
-    ``score``, whose metrics are those of S2 (``n_undefined`` counts it either way).  ``duplicates="first"`` keeps the
-    best rank of a document listed twice, instead of raising.  ``depth`` truncates every ranking (trec_eval's -M).
+    is undefined and excluded from the mean (the default, as of ``score``), or with ``"zero"`` scores 0, as in trec_eval
+    (``n_undefined`` counts it either way).  ``duplicates="first"`` keeps the best rank of a document listed twice,
+    instead of raising.  ``depth`` truncates every ranking (trec_eval's -M).
+
+    Parameters:
+
+    - ``runs``: A run, several paths, or runs by name in a dict.
+    - ``qrels``: The relevance judgements.
+    - ``measures``: Measures: ndcg@10,mrr,RBP(p=0.8).
+    - ``output``: Write the values of each query to this file.
+    - ``relevance_level``: The lowest grade that counts as relevant.
+    - ``missing``: Judged queries that a run lacks: skip (left out, as by trec_eval; the default for one run), or zero
+      (score 0, as by trec_eval -c; the default for several).
+    - ``no_relevant``: Score of a row or query without relevant documents: undefined (excluded from the mean), or zero,
+      as in trec_eval.
+    - ``duplicates``: A document listed twice for one query: error, or first (keep the first).
+    - ``depth``: Use only this many documents of each query.
+    - ``threads``: Number of threads, from 1 to 1,024; by default one for each core available to this process, of
+      profile one.
+    - ``overwrite``: Replace the output if it exists.
+    - ``guard``: Write a leading quote in CSV before text that a spreadsheet would run as a formula (=, +, -, @ …).
 
     >>> run = {"q1": {"d1": 0.5, "d2": 1.5}, "q2": {"d3": 1.0}}
     >>> result = rank(run, {"q1": {"d1": 1}, "q2": {"d3": 2, "d4": 1}}, "ndcg@10,mrr,P@1")

@@ -65,8 +65,7 @@ class RankResult(Shown):
         """How missing queries, and queries for which a measure is not defined, are scored, if there are any."""
         zero = self.settings.no_relevant == "zero"
         absent = (
-            "have no relevant document and score 0; no_relevant='undefined' excludes them from the mean, the default "
-            "of score"
+            "have no relevant document and score 0; no_relevant='undefined' excludes them from the mean"
             if zero
             else "have no relevant document and are excluded from the mean; no_relevant='zero' scores them 0"
         )

@@ -3,7 +3,7 @@
 Ids are validated here only.  There are two representations:
 
 - :class:`Rankings`: per row a list of ids, best first (or, of relevant documents, in any order);
-- :class:`Judged`: per row the grade found at each rank, and the grades an ideal ranking would have.
+- :class:`GradedRankings`: per row the grade found at each rank, and the grades an ideal ranking would have.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Rankings:
     valid: Flags
     kind: str
     """``text``, ``integer``, or ``none`` without any id."""
-    memory: list[tuple[object, object, Judged]] = field(default_factory=list, repr=False, compare=False)
+    memory: list[tuple[object, object, GradedRankings]] = field(default_factory=list, repr=False, compare=False)
 
     @property
     def sizes(self) -> Ints:
@@ -54,7 +54,7 @@ class Rankings:
 
 
 @dataclass(frozen=True)
-class Judged:
+class GradedRankings:
     """Rankings with their grades, the input of all measures.
 
     ``grades[starts[q]:starts[q + 1]]`` are the grades of query q's documents in rank order, NaN for an unjudged one;
@@ -121,7 +121,7 @@ def grades_of(column: Any, relevant: Any, name: str = "relevance") -> Floats:
     return frozen(grades[_valid_ids(ids)])
 
 
-def judge(retrieved: Rankings, relevant: Rankings, grades: Floats | None = None) -> Judged:
+def graded(retrieved: Rankings, relevant: Rankings, grades: Floats | None = None) -> GradedRankings:
     """Look up every retrieved id among its row's relevant ids; their ``grades`` default to 1.
 
     An id retrieved twice counts at its first position, and the later position has no grade; an id judged twice counts
@@ -145,7 +145,7 @@ def judge(retrieved: Rankings, relevant: Rankings, grades: Floats | None = None)
         ideal, ideal_starts = marks[first], counted[relevant.starts]
     if grades is not None:
         ideal = descending(ideal, ideal_starts)
-    judged = Judged(frozen(doc_grades), retrieved.starts, frozen(ideal), frozen(ideal_starts))
+    judged = GradedRankings(frozen(doc_grades), retrieved.starts, frozen(ideal), frozen(ideal_starts))
     retrieved.memory[:] = [(relevant, grades, judged)]
     return judged
 

@@ -101,12 +101,12 @@ def count_columns(metric: Metric, columns: Mapping[str, Any], options: Mapping[s
     complete = metric.options(options)
     assert metric.corpus is not None
     if metric.corpus.over is not None:
-        read = [parse(spec) for spec in metric.reads(complete)]
-        for score in read:
+        scores_read = [parse(spec) for spec in metric.reads(complete)]
+        for score in scores_read:
             if not score.metric.fits([column for column, values in columns.items() if values is not None]):
                 raise TypeError(f"{metric.name}() needs the columns of {score.name}: {', '.join(score.metric.needs)}")
-        scores = score_together(read, columns, workers)
-        return metric.corpus.finish(lambda: [tuple(scores[score.name] for score in read)], **complete)
+        scores = score_together(scores_read, columns, workers)
+        return metric.corpus.finish(lambda: [tuple(scores[score.name] for score in scores_read)], **complete)
     kinds = {column: need.kind for column, need in metric.needs.items() if hasattr(need, "kind")}
     if metric.keeps is not None:
         arrays = list(

@@ -71,13 +71,14 @@ def pairwise_scores(
 
     Parameters:
 
-    - ``candidates``: a column of texts, or the path of a file, of which the column ``answer`` is read.
-    - ``references``: likewise; of a file, the column ``reference``.
-    - ``metric``: the name of a metric, optionally with options.
-    - ``output``: a file, with the format given by its suffix.
-    - ``columns``: the names of the columns in the files: ``{canonical: yours}``.
-    - ``threads``: number of threads; by default one for each core.
-    - ``overwrite``: whether an existing file is replaced.
+    - ``candidates``: A column of texts, or the path of a file, of which the column ``answer`` is read.
+    - ``references``: Likewise; of a file, the column ``reference``.
+    - ``metric``: The name of a metric, optionally with options.
+    - ``output``: The output: a file, with the format given by its suffix, a folder of parts, or an address.
+    - ``columns``: Your column names: answer=text,... A name with a comma: '"answer=a,b"'.
+    - ``threads``: Number of threads, from 1 to 1,024; by default one for each core available to this process, of
+      profile one.
+    - ``overwrite``: Replace the output if it exists.
 
     Raises ``OptionError`` for a metric that does not compare two texts, ``UnknownNameError`` for an unknown one,
     ``ColumnError`` for a column that is missing or holds no text, lists included, ``InputError`` for text that is not

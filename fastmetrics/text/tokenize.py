@@ -90,7 +90,7 @@ class Vocabulary:
     def _number(self, text: Text, rules: Rules, skip: int) -> Tokens:
         lengths = text.stops - text.starts
         size = int(lengths.sum())
-        output = kernel.Output(
+        output = kernel.WordIds(
             ids=np.empty(size // 2 + len(text) + 1, np.int32),
             bounds=np.zeros(len(text) + 1, np.uint64),
             left=np.zeros(len(text), np.bool_),

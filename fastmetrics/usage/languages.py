@@ -59,8 +59,8 @@ def _identifier(languages: Sequence[str]) -> Any:
 
 
 NO_LETTERS = "none"
-_CALLED = {"CJK": "Han", "FULLWIDTH": "Latin", "MODIFIER": "Latin", "FEMININE": "Latin", "MASCULINE": "Latin"}
-_CALLED |= {"MICRO": "Greek", "CARON": "Latin", "OHM": "Greek", "KELVIN": "Latin", "ANGSTROM": "Latin"}
+_SCRIPT_OF_WORD = {"CJK": "Han", "FULLWIDTH": "Latin", "MODIFIER": "Latin", "FEMININE": "Latin", "MASCULINE": "Latin"}
+_SCRIPT_OF_WORD |= {"MICRO": "Greek", "CARON": "Latin", "OHM": "Greek", "KELVIN": "Latin", "ANGSTROM": "Latin"}
 _LAST = 0x20000
 """Letters from here on count as Han; the few historical scripts beyond are ignored."""
 
@@ -78,7 +78,7 @@ def _table() -> tuple[npt.NDArray[np.uint8], tuple[str, ...]]:
     letters = np.flatnonzero(unicode.is_letter())
     for code in letters[letters < _LAST].tolist():
         word = unicodedata.name(chr(code), "OTHER").split()[0]
-        name = _CALLED.get(word, word.split("-")[0].capitalize())
+        name = _SCRIPT_OF_WORD.get(word, word.split("-")[0].capitalize())
         numbers[code] = names.setdefault(name, min(len(names), 255))
     numbers[letters[letters >= _LAST]] = names["Han"]
     return numbers, tuple(names)

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastmetrics.core.threads import ordered
-from fastmetrics.kernels.vectors.distances import Points, centre, norms_and_sums, pair_halves
+from fastmetrics.kernels.vectors.distances import TilePoints, centre, norms_and_sums, pair_halves
 from fastmetrics.vectors.vector_arrays import Block, Ids, Vectors
 
 Floats: TypeAlias = npt.NDArray[np.float64]
@@ -112,13 +112,13 @@ class Cloud:
         """Each row's summand in the half squared distance of its pairs: h_i + h_j − scalar product."""
         return np.where(self.zero[rows], 0.5 * (1.0 + self.mean @ self.mean), 0.5 * squares)
 
-    def points(self, start: int, stop: int) -> Points:
+    def points(self, start: int, stop: int) -> TilePoints:
         """The centred rows with their :meth:`halves`, times factor²; ids are numbers of the cloud's rows."""
         rows, squares = self.centred(start, stop)
         halves = (self.halves(squares, slice(start, stop)) * self.factor**2).astype(np.float32)
-        return Points(rows, halves, np.arange(start, stop))
+        return TilePoints(rows, halves, np.arange(start, stop))
 
-    def points_of(self, rows: Ids) -> Points:
+    def points_of(self, rows: Ids) -> TilePoints:
         """:meth:`points` for the given rows of the cloud."""
         centred, halves = np.empty((len(rows), self.vectors.dim), np.float32), np.empty(len(rows), np.float32)
         for start in range(0, len(rows), BLOCK):
@@ -127,14 +127,14 @@ class Cloud:
             block = self.vectors.take(self.rows[here])
             centre(block, self.scales[here], self.mean, self.factor, centred[start : start + BLOCK], squares)
             halves[start : start + BLOCK] = self.halves(squares, here) * self.factor**2
-        return Points(centred, halves, rows.copy())
+        return TilePoints(centred, halves, rows.copy())
 
-    def fine_points(self, rows: Ids) -> Points:
+    def fine_points(self, rows: Ids) -> TilePoints:
         """:meth:`points_of` in float64."""
         block = self.vectors.take(self.rows[rows]).astype(np.float64)
         centred = (block * self.scales[rows, None] - self.mean) * self.factor
         squares = np.einsum("ij,ij->i", centred, centred) / self.factor**2
-        return Points(centred, self.halves(squares, rows) * self.factor**2, rows)
+        return TilePoints(centred, self.halves(squares, rows) * self.factor**2, rows)
 
     def directions(self, rows: Ids) -> Floats:
         """The given rows, scaled, in float64, for comparing pairs."""

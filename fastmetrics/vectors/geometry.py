@@ -159,15 +159,16 @@ def geometry(
 
     Parameters:
 
-    - ``vectors``: an array, table, column or file of vectors
-    - ``metric``: ``cosine`` or ``euclidean``
-    - ``k``: the number of neighbours of each row
-    - ``column``: the column of vectors; by default the only one
-    - ``exact_work``: the multiplications up to which the result is exact
-    - ``sample``: the rows of the sample for neighbours
-    - ``pair_sample``: the random pairs of rows
-    - ``seed``: the seed of all draws
-    - ``threads``: the number of threads; by default one for each core
+    - ``vectors``: An array, table, column or file of vectors.
+    - ``metric``: Distance: cosine or euclidean.
+    - ``k``: Number of neighbours of each row.
+    - ``column``: The column of vectors; by default the only one.
+    - ``exact_work``: Multiplications up to which all pairs of rows are compared.
+    - ``sample``: Size of the sample of rows for neighbours, if there are more rows.
+    - ``pair_sample``: Number of random pairs of rows.
+    - ``seed``: Random seed.
+    - ``threads``: Number of threads, from 1 to 1,024; by default one for each core available to this process, of
+      profile one.
 
     >>> result = geometry([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0]], k=1)
     >>> round(result.avg_pairwise_distance, 6), result.max_pairwise_distance, result.effective_dimensionality

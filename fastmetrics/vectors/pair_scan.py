@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.core.threads import ordered
-from fastmetrics.kernels.vectors.distances import Nearest, Points, distance_sums, scan_tile
+from fastmetrics.kernels.vectors.distances import Nearest, TilePoints, distance_sums, scan_tile
 from fastmetrics.vectors.centred_vectors import BLOCK, Cloud, Floats
 from fastmetrics.vectors.search.exact_reranking import SPARE, nothing, winners
 from fastmetrics.vectors.vector_arrays import Ids
@@ -125,7 +125,7 @@ def farthest(cloud: Cloud, starts: Ids, sweeps: int, threads: int) -> tuple[int,
     return best[1], best[2]
 
 
-def _farthest_in_block(cloud: Cloud, down: Points, start: int) -> tuple[npt.NDArray[np.float32], Ids]:
+def _farthest_in_block(cloud: Cloud, down: TilePoints, start: int) -> tuple[npt.NDArray[np.float32], Ids]:
     across = cloud.points(start, min(start + BLOCK, len(cloud)))
     halves = down.halves[:, None] + across.halves - down.rows @ across.rows.T
     halves[down.ids[:, None] == across.ids] = -np.inf  # excludes pairs of a row with itself

@@ -74,21 +74,21 @@ class Vectors:
         if isinstance(source, pa.Array | pa.ChunkedArray):
             return cls.of_column(source, name)
         if not isinstance(source, np.ndarray) and hasattr(source, "__arrow_c_stream__"):
-            read = pa.chunked_array(source) if not hasattr(source, "columns") else pa.table(source)
-            return cls.of(read, column, name=name)
+            columns = pa.chunked_array(source) if not hasattr(source, "columns") else pa.table(source)
+            return cls.of(columns, column, name=name)
         return cls.of_array(source, name)
 
     @classmethod
-    def of_files(cls, read: VectorFiles) -> Vectors:
+    def of_files(cls, files: VectorFiles) -> Vectors:
         """The vectors that were read from files."""
-        if read.column is not None:
-            return cls.of_column(read.column, read.name)
+        if files.column is not None:
+            return cls.of_column(files.column, files.name)
         each = [
-            cls([array], array.shape[1]) if isinstance(array, FileRows) else cls.of_array(array, read.name)
-            for array in read.arrays
+            cls([array], array.shape[1]) if isinstance(array, FileRows) else cls.of_array(array, files.name)
+            for array in files.arrays
         ]
         for vectors in each:
-            check_same_width(each[0], vectors, read.name)
+            check_same_width(each[0], vectors, files.name)
         return cls([part for vectors in each for part in vectors._parts], each[0].dim)
 
     @classmethod

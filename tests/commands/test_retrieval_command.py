@@ -57,13 +57,13 @@ def test_query_values_are_written_to_file_and_means_printed(files, tmp_path):
 
 
 def _note(how: str) -> str:
-    leaves = "no_relevant='undefined' excludes them from the mean, the default of score"
+    leaves = "no_relevant='undefined' excludes them from the mean"
     return f"mrr, P@1: 1 of 3 queries have no relevant document and {how}; {leaves}"
 
 
 def test_several_runs_are_printed_as_a_table(files):
     good, poor, qrels = files
-    done = invoke(good, poor, qrels, "-m", "mrr", "-m", "P@1", "--missing", "skip")
+    done = invoke(good, poor, qrels, "-m", "mrr", "-m", "P@1", "--missing", "skip", "--no-relevant", "zero")
     rows = [line.split() for line in done.output.splitlines()]
     assert rows[1:3] == [[str(good), "3", "0", "0", "0.6667", "0.6667"], [str(poor), "1", "2", "0", "0.5000", "0.0000"]]
     left_out = "are left out (missing: skip, the default of trec_eval; zero scores them 0)"
@@ -74,7 +74,7 @@ def test_several_runs_are_printed_as_a_table(files):
 
 def test_json_output_and_options(files):
     good, _, qrels = files
-    done = invoke(good, qrels, "-m", "P@2", "-l", "2", "-M", "1", "--json")
+    done = invoke(good, qrels, "-m", "P@2", "-l", "2", "-M", "1", "--no-relevant", "zero", "--json")
     found = json.loads(done.output)[str(good)]
     assert found["mean"]["P@2"] == pytest.approx(1 / 6)
     assert (found["n"], found["n_missing"], found["n_undefined"]) == (3, 0, {"P@2": 2})

@@ -10,7 +10,7 @@ import pytest
 import fastmetrics as fm
 from fastmetrics.errors import FastmetricsError
 from tests.support.column_kinds import TABLES, kinds
-from tests.support.public_functions import CALLS, EXCEPTIONS, Call, told
+from tests.support.public_functions import CALLS, EXCEPTIONS, Call, as_plain
 
 TYPED = ("Polars", "pandas nullable", "pandas Arrow")
 """Kinds besides those of Arrow that have a type even without rows."""
@@ -25,7 +25,7 @@ def test_every_public_name_is_called_or_excepted():
 def result(one: Call, columns: dict[str, Any]) -> Any:
     """What the function returns, or the text of its error."""
     try:
-        return told(one.call(columns) if one.tables else one.call(**columns))
+        return as_plain(one.call(columns) if one.tables else one.call(**columns))
     except (FastmetricsError, AssertionError) as error:
         return str(error)
 
@@ -33,7 +33,7 @@ def result(one: Call, columns: dict[str, Any]) -> Any:
 @functools.cache
 def expected(name: str) -> Any:
     one = CALLS[name]
-    return told(one.call(one.columns) if one.tables else one.call(**one.columns))
+    return as_plain(one.call(one.columns) if one.tables else one.call(**one.columns))
 
 
 @pytest.mark.parametrize("name", sorted(CALLS))

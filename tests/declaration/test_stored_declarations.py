@@ -18,7 +18,7 @@ from fastmetrics.errors import FileFormatError, OptionError
 from fastmetrics.metrics import lookup
 from fastmetrics.reporting.readings import reading
 from fastmetrics.results.runs.declared_metrics import stored_declarations
-from fastmetrics.results.runs.read_table import read
+from fastmetrics.results.runs.read_table import read_table
 from tests.support.program import ENVIRONMENT, alone, jsonl, program, unfolded
 
 PLUGIN = """
@@ -78,7 +78,7 @@ def folder(tmp_path_factory):
 
 
 def errors_of(path):
-    return read(path).column("own_errors").to_numpy()
+    return read_table(path).column("own_errors").to_numpy()
 
 
 def test_the_fixture_is_an_improvement(folder):
@@ -129,7 +129,7 @@ def test_validate_knows_the_direction(folder, suffix):
     assert (done.code, done.err) == (0, "")
     found = json.loads(done.out)["metrics"]["own_errors"]
     assert (found["better"], found["auc"]["value"]) == ("lower", 1.0)
-    assert fm.validate(read(new), read(labels), metrics="own_errors").metrics["own_errors"].auc.value == 1.0
+    assert fm.validate(read_table(new), read_table(labels), metrics="own_errors").metrics["own_errors"].auc.value == 1.0
 
 
 def test_reports_and_plots_know_the_declaration(folder, tmp_path):

@@ -54,7 +54,7 @@ def read(path: Path, number: int) -> tuple[bytes, str] | None:
     """A part as another process finds it."""
     work = again(path)
     work.load()
-    found = work.read(number)
+    found = work.part(number)
     return None if found is None else (found[0].to_pybytes(), found[1])
 
 

@@ -45,7 +45,11 @@ def _ends(text: str, begin: int | None, stop: int, after: int, abbreviations: Se
     if re.fullmatch("[0-9]{1,9}", word):
         return len(word) < stop - begin
     initial = len(word) == 1 and word.isupper()
-    forms = {form for known in abbreviations for form in (known, known.capitalize(), known.upper())}
+    forms = {
+        form
+        for abbreviation in abbreviations
+        for form in (abbreviation, abbreviation.capitalize(), abbreviation.upper())
+    }
     return not initial and word not in forms
 
 
@@ -60,7 +64,7 @@ def expand(pattern: str) -> Iterator[tuple[str, ...]]:
     choices = []
     for piece in pieces:
         inside = piece[1:-1].split("|") if piece[0] in "([" else [piece]
-        choices.append([*(words(one) for one in inside), *([[]] if piece[0] == "[" else [])])
+        choices.append([*(words(text) for text in inside), *([[]] if piece[0] == "[" else [])])
     for chosen in itertools.product(*choices):
         yield tuple(itertools.chain(*chosen))
 
@@ -83,25 +87,25 @@ class Refusing:
 
     def says_idk(self, sentence: str) -> bool:
         """Whether a sentence is an "I don't know": its last phrase is no choice, no answer beside a "but"."""
-        said = words(sentence)
-        found = [
+        words_of_sentence = words(sentence)
+        matches = [
             (k, k + size)
-            for k in range(len(said))
+            for k in range(len(words_of_sentence))
             for size in range(self.longest, 0, -1)
-            if tuple(said[k : k + size]) in self.phrases and k + size <= len(said)
+            if tuple(words_of_sentence[k : k + size]) in self.phrases and k + size <= len(words_of_sentence)
         ]
-        if not found:
+        if not matches:
             return False
-        begin = max(k for k, _ in found)
-        end = max(stop for k, stop in found if k == begin)
-        if (begin and said[begin - 1] in ("or", "или")) or opening(sentence) in ("yes", "да"):
+        begin = max(k for k, _ in matches)
+        end = max(stop for k, stop in matches if k == begin)
+        if (begin and words_of_sentence[begin - 1] in ("or", "или")) or opening(sentence) in ("yes", "да"):
             return False
-        clauses = [k for k in range(begin) if said[k] in ("but", "however", "но", "однако")]
-        again = any(stop <= clauses[-1] for _, stop in found) if clauses else False
+        clauses = [k for k in range(begin) if words_of_sentence[k] in ("but", "however", "но", "однако")]
+        again = any(stop <= clauses[-1] for _, stop in matches) if clauses else False
         if clauses and clauses[-1] > 8 and not self.is_filler(sentence) and not again:
             return False
-        buts = [k for k in range(end, len(said)) if said[k] in self.contrast]
-        return not buts or len(said) - buts[0] - 1 < 4
+        buts = [k for k in range(end, len(words_of_sentence)) if words_of_sentence[k] in self.contrast]
+        return not buts or len(words_of_sentence) - buts[0] - 1 < 4
 
     def is_filler(self, sentence: str) -> bool:
         """Whether a sentence holds a phrase of those that answer nothing."""
@@ -117,11 +121,11 @@ class Refusing:
             return 0.0
         first = idk.index(True)
         preamble = [words(sentence) for sentence in sentences[:first] if not self.is_filler(sentence)]
-        openings = [opening(one) for one in sentences[:first] if not self.is_filler(one)]
-        before = sum(map(len, preamble)) + 9 * any(one in ("yes", "да") for one in openings)
-        later = [one for one, itself in zip(sentences, idk, strict=True) if not itself]
+        openings = [opening(text) for text in sentences[:first] if not self.is_filler(text)]
+        before = sum(map(len, preamble)) + 9 * any(text in ("yes", "да") for text in openings)
+        later = [text for text, itself in zip(sentences, idk, strict=True) if not itself]
         later = later[first:]
-        answered = any(opening(one) in self.contrast and len(words(one)) > 4 for one in later)
+        answered = any(opening(text) in self.contrast and len(words(text)) > 4 for text in later)
         return float(before <= 8 and not answered)
 
     def idk_citations(self, answer: str | None, pattern: str = r"\[\d+\]") -> float | None:
@@ -129,4 +133,6 @@ class Refusing:
         if answer is None:
             return None
         sentences = statements(answer, self.abbreviations)
-        return float(sum(self.says_idk(one) and re.search(pattern, one) is not None for one in sentences))
+        return float(
+            sum(self.says_idk(sentence) and re.search(pattern, sentence) is not None for sentence in sentences)
+        )

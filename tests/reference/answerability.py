@@ -15,16 +15,16 @@ Abstained = Callable[[str | None], float | None]
 Row = tuple[str | None, bool | None, Reference]
 
 
-def given(reference: Reference) -> list[str]:
+def references_of(reference: Reference) -> list[str]:
     """The references that are there."""
-    return [reference] if isinstance(reference, str) else [one for one in reference or [] if one is not None]
+    return [reference] if isinstance(reference, str) else [text for text in reference or [] if text is not None]
 
 
 def can_be_answered(abstained: Abstained, label: bool | None, reference: Reference) -> bool | None:
     """The label, or else whether some reference is itself no "I don't know"; None without label and reference."""
     if label is not None:
         return bool(label)
-    references = given(reference)
+    references = references_of(reference)
     return any(not abstained(text) for text in references) if references else None
 
 
@@ -52,7 +52,7 @@ def wrong_on_answerable(
         return None
     if not answerable:
         return NAN
-    if not given(reference):
+    if not references_of(reference):
         return None
     return float(abstained(answer) == 0 and lexical.token_f1(answer, reference) == 0)
 

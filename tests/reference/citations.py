@@ -9,20 +9,20 @@ from tests.reference.abstention import Refusing, statements
 
 def marks(text: str, ids: Sequence[object], pattern: str) -> list[tuple[int, int, str]]:
     """Begin, end and id of each citation; of the pattern ``""`` numbers in brackets, and ids of the row."""
-    found = []
+    citations = []
     for mark in re.finditer(pattern or r"\[([^\[\]]+)\]", text):
-        said = mark[1]
-        if pattern or re.fullmatch("[0-9]+", said) or said in map(str, ids):
-            found.append((mark.start(), mark.end(), said))
-    return found
+        label = mark[1]
+        if pattern or re.fullmatch("[0-9]+", label) or label in map(str, ids):
+            citations.append((mark.start(), mark.end(), label))
+    return citations
 
 
-def place(said: str, ids: Sequence[object], n_contexts: int) -> int | None:
+def place(label: str, ids: Sequence[object], n_contexts: int) -> int | None:
     """The context that a citation names: by id, else by number from 1."""
-    named = [at for at, one in enumerate(ids) if str(one) == said]
-    if named:
-        return named[0]
-    return int(said) - 1 if re.fullmatch("[0-9]+", said) and 1 <= int(said) <= n_contexts else None
+    places = [at for at, identifier in enumerate(ids) if str(identifier) == label]
+    if places:
+        return places[0]
+    return int(label) - 1 if re.fullmatch("[0-9]+", label) and 1 <= int(label) <= n_contexts else None
 
 
 def plain(text: str) -> str:
@@ -40,7 +40,7 @@ def judged(
 ) -> tuple[float, float]:
     """Precision and recall.  Sentences are cut as if every citation were a number, which stays with its sentence."""
     cited = marks(answer, ids, pattern)
-    names = [said for *_, said in cited]
+    names = [label for *_, label in cited]
     numbered, end = "", 0
     for number, (begin, after, _) in enumerate(cited):
         numbered += plain(answer[end:begin]) + f"[{number}]"
@@ -53,7 +53,7 @@ def judged(
         keys = {
             (place(names[int(n)], ids, len(contexts)), names[int(n)]) for n in re.findall(r"\[([0-9]+)\]", sentence)
         }
-        keys = {(at, "" if at is not None else said) for at, said in keys}
+        keys = {(at, "" if at is not None else label) for at, label in keys}
         good = [at for at, _ in keys if at is not None and not idk and supports(bare, contexts[at] or "")]
         states = not idk and re.search(r"[^\W_]", bare) is not None and not re.search(r"[?？؟][\W_]*$", bare)
         n_citations += len(keys)

@@ -77,26 +77,26 @@ def parted(gap: str) -> bool:
 
 def groups(tokens: list[Word], begin: int, end: int) -> list[tuple[int, int]]:
     """The verb groups of a sentence: verbs with at most two stop words in between."""
-    found: list[tuple[int, int]] = []
+    ranges: list[tuple[int, int]] = []
     for k in range(begin, end):
         if not is_verb(tokens[k].low):
             continue
-        if found:
-            first, last = found[-1]
+        if ranges:
+            first, last = ranges[-1]
             between = tokens[last:k]
             near = len(between) <= 2 and not any(parted(tokens[i].before) for i in range(last, k + 1))
             if near and all(not is_content(w) and w.low not in HEDGES and w.low not in PERSONS for w in between):
-                found[-1] = (first, k + 1)
+                ranges[-1] = (first, k + 1)
                 continue
-        found.append((k, k + 1))
-    return found
+        ranges.append((k, k + 1))
+    return ranges
 
 
 class Clause(NamedTuple):
     """What a verb says of its subject, as word positions; without a verb, all words of the sentence are the object."""
 
     subject: list[int]
-    named: bool
+    has_name: bool
     """Whether the clause itself names the subject."""
     vague: bool
     """Whether the subject is no name."""
@@ -118,12 +118,12 @@ def clauses(tokens: list[Word]) -> Iterator[Clause]:
     subject: list[int] = []
     vague = True
     for begin, end in sentences(tokens):
-        named = {k for k in range(begin, end) if is_name(tokens[k])}
+        names = {k for k in range(begin, end) if is_name(tokens[k])}
         hedges = {k for k in range(begin, end) if tokens[k].low in HEDGES}
         verbs = groups(tokens, begin, end)
         if not verbs:
             if not hedges:
-                yield Clause([], False, True, [], [], sorted(named), sorted(named))
+                yield Clause([], False, True, [], [], sorted(names), sorted(names))
             continue
         if not any(tokens[k].low in ANAPHORS for k in range(begin, verbs[0][0])):
             subject, vague = [], True
@@ -133,21 +133,21 @@ def clauses(tokens: list[Word]) -> Iterator[Clause]:
             zone, before = range(before, first), last
             if hedges & set(range(zone.start, last)):
                 continue
-            own = sorted(named & set(range(subject_start(tokens, zone.start, first), first)))
+            own = sorted(names & set(range(subject_start(tokens, zone.start, first), first)))
             if own:
                 capital = [k for k in own if tokens[k].raw[0].isupper() and tokens[k].low not in PERSONS]
                 subject, vague = own, not any(k != begin for k in capital)
-            objects = sorted(named & set(range(last, following)))
+            objects = sorted(names & set(range(last, following)))
             cut = subject_start(tokens, last, following) if following < end else following
             early = [k for k in objects if k < cut]
             shared = not early or early == objects
-            lead = sorted(named & set(zone)) if place == 0 else []
+            lead = sorted(names & set(zone)) if place == 0 else []
             yield Clause(subject, bool(own), vague, lead, [*range(first, last)], objects, objects if shared else early)
 
 
-def spoken(tokens: list[Word], verbs: list[int], taken: set[int]) -> list[int]:
+def spoken(tokens: list[Word], verbs: list[int], used: set[int]) -> list[int]:
     """The last of the verbs that names something, if any."""
-    some = [k for k in verbs if is_verb(tokens[k].low) and tokens[k].low not in SILENT and k not in taken]
+    some = [k for k in verbs if is_verb(tokens[k].low) and tokens[k].low not in SILENT and k not in used]
     return [k for k in some if not (tokens[k].digit and is_mark(tokens[k]))][-1:]
 
 
@@ -156,29 +156,29 @@ Claim = tuple[list[int], bool, list[int], tuple[int, int]]
 as the first and the last word."""
 
 
-def triples(tokens: list[Word], taken: set[int]) -> list[Claim]:
+def triples(tokens: list[Word], used: set[int]) -> list[Claim]:
     """Every clause with a subject and an object as one claim."""
-    found: list[Claim] = []
+    claims: list[Claim] = []
     for clause in clauses(tokens):
-        objects = [k for k in clause.own_objects if k not in taken]
+        objects = [k for k in clause.own_objects if k not in used]
         if not clause.own_objects:
-            objects = spoken(tokens, clause.verbs, taken)
+            objects = spoken(tokens, clause.verbs, used)
         if objects:
-            subject = [k for k in clause.subject if k not in taken]
-            beside = subject if clause.named else []
-            found.append((subject, False, objects, ([*beside, *clause.verbs, *objects][0], objects[-1])))
-    return found
+            subject = [k for k in clause.subject if k not in used]
+            beside = subject if clause.has_name else []
+            claims.append((subject, False, objects, ([*beside, *clause.verbs, *objects][0], objects[-1])))
+    return claims
 
 
-def single_words(tokens: list[Word], taken: set[int]) -> list[Claim]:
+def single_words(tokens: list[Word], used: set[int]) -> list[Claim]:
     """Every word of an object with its subject, and every word before the first verb of a sentence with the object."""
-    found = []
+    claims = []
     for clause in clauses(tokens):
-        if not (clause.objects and taken.issuperset(clause.objects)):
+        if not (clause.objects and used.issuperset(clause.objects)):
             done = clause.objects or [k for k in clause.verbs if is_name(tokens[k])]
-            found += [(done, False, k) for k in clause.lead]
-        found += [(clause.subject, clause.vague, k) for k in clause.objects or spoken(tokens, clause.verbs, taken)]
-    return [(other, vague, [k], (k, k)) for other, vague, k in found if k not in taken]
+            claims += [(done, False, k) for k in clause.lead]
+        claims += [(clause.subject, clause.vague, k) for k in clause.objects or spoken(tokens, clause.verbs, used)]
+    return [(other, vague, [k], (k, k)) for other, vague, k in claims if k not in used]
 
 
 Share = tuple[int, int]
@@ -224,33 +224,33 @@ def anchors(
     """Every anchor of the answer: kind, first character, character after the last, whether it is supported."""
     tokens = marks(answer)
     own = values(tokens)
-    known = [value for context in contexts for value in values(marks(context))]
-    found = []
-    taken: set[int] = set()
+    context_values = [value for context in contexts for value in values(marks(context))]
+    anchors_of_answer = []
+    used: set[int] = set()
     for value in own:
         if value[0] != "weak":
-            taken.update(range(value[3], value[4]))
+            used.update(range(value[3], value[4]))
             span = tokens[value[3]].start, tokens[value[4] - 1].stop
-            found.append((value[0], *span, supported(value, known)))
+            anchors_of_answer.append((value[0], *span, supported(value, context_values)))
     stems = [[stem(word) for word in words(context)] for context in contexts]
-    for subject, vague, objects, (first, last) in (triples if claims == "triples" else single_words)(tokens, taken):
+    for subject, vague, objects, (first, last) in (triples if claims == "triples" else single_words)(tokens, used):
         ends, targets = ({stem(tokens[k].low) for k in side} for side in (subject, objects))
         if claims == "triples":
             holds = triple_holds(ends, targets, stems, window, share)
         else:
             holds = word_holds(ends, vague, targets.pop(), stems, window)
-        found.append(("claim", tokens[first].start, tokens[last].stop, holds))
-    return found
+        anchors_of_answer.append(("claim", tokens[first].start, tokens[last].stop, holds))
+    return anchors_of_answer
 
 
 def drift(answer: str, contexts: list[str]) -> float:
     """0.2 if less than a fifth of the answer's word pairs are found in the contexts."""
     own = words(answer)
     pairs = list(itertools.pairwise(own))
-    known: set[tuple[str, str]] = set()
+    seen: set[tuple[str, str]] = set()
     for context in contexts:
-        known.update(itertools.pairwise(words(context)))
-    share = sum(pair in known for pair in pairs) / len(pairs) if pairs else 1.0
+        seen.update(itertools.pairwise(words(context)))
+    share = sum(pair in seen for pair in pairs) / len(pairs) if pairs else 1.0
     return 0.2 if share < 0.2 else 0.0
 
 
@@ -258,8 +258,8 @@ def hallucination(
     answer: str, contexts: list[str], window: int = 30, claims: str = "triples", share: Share = THREE_QUARTERS
 ) -> float:
     """The share of anchors without support, or the drift."""
-    found = anchors(answer, contexts, window, claims, share)
-    unsupported = sum(not anchor[3] for anchor in found) / len(found) if found else 0.0
+    all_anchors = anchors(answer, contexts, window, claims, share)
+    unsupported = sum(not anchor[3] for anchor in all_anchors) / len(all_anchors) if all_anchors else 0.0
     return max(unsupported, drift(answer, contexts))
 
 

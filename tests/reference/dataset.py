@@ -13,7 +13,7 @@ def plain(text):
 
 
 def texts(cell):
-    return [cell] if isinstance(cell, str) else [one for one in cell or () if one is not None]
+    return [cell] if isinstance(cell, str) else [text for text in cell or () if text is not None]
 
 
 def is_list(text):
@@ -28,15 +28,15 @@ def is_list(text):
 
 
 def script(text):
-    names = [unicodedata.name(one).split()[0] for one in text or "" if one.isalpha()]
+    names = [unicodedata.name(character).split()[0] for character in text or "" if character.isalpha()]
     return Counter(names).most_common(1)[0][0] if len(set(names)) == 1 else None
 
 
 def groups(keys):
-    found = defaultdict(list)
+    places = defaultdict(list)
     for row, key in enumerate(keys):
-        found[key].append(row)
-    return [rows for key, rows in found.items() if len(rows) > 1 and key is not None]
+        places[key].append(row)
+    return [rows for key, rows in places.items() if len(rows) > 1 and key is not None]
 
 
 def alike(rows):
@@ -47,8 +47,8 @@ def alike(rows):
 
 def faults(rows, labels):
     """The numbers of the rows with each fault."""
-    found = {
-        "doubled id": [row for some in groups(one["id"] for one in rows) for row in some],
+    rows_by_fault = {
+        "doubled id": [row for some in groups(entry["id"] for entry in rows) for row in some],
         "duplicate": [row for some in alike(rows) for row in some[1:]],
         "contradicting labels": {
             row
@@ -62,17 +62,17 @@ def faults(rows, labels):
     for number, row in enumerate(rows):
         question, answer = plain(row["question"]), plain(row["answer"])
         references, contexts = map(plain, texts(row["reference"])), texts(row["contexts"])
-        if any(len(one.split()) >= 4 and one in question for one in references):
+        if any(len(entry.split()) >= 4 and entry in question for entry in references):
             each["reference in question"].append(number)
         if len(answer.split()) >= 4 and answer in map(plain, contexts):
             each["answer is context"].append(number)
-        if not any(one.strip() for one in contexts):
+        if not any(entry.strip() for entry in contexts):
             each["empty contexts"].append(number)
-        said = (row["answer"] or "").rstrip()
-        if len(said.split()) >= 20 and not said.endswith(ENDS):
+        ending = (row["answer"] or "").rstrip()
+        if len(ending.split()) >= 20 and not ending.endswith(ENDS):
             each["answer cut off"].append(number)
-        asked, said = script(row["question"]), script(row["answer"])
-        if asked and said and asked != said:
+        question_script, answer_script = script(row["question"]), script(row["answer"])
+        if question_script and answer_script and question_script != answer_script:
             each["other script"].append(number)
     for column, name in (("reference", "reference is a list"), ("contexts", "contexts are a list")):
         cells = [row[column] for row in rows]
@@ -87,4 +87,4 @@ def faults(rows, labels):
         "answer cut off",
         "other script",
     )
-    return {name: sorted(rows) for name, rows in (found | {name: each[name] for name in names}).items()}
+    return {name: sorted(rows) for name, rows in (rows_by_fault | {name: each[name] for name in names}).items()}

@@ -8,10 +8,10 @@ def amount(value: Amount) -> float | None:
     if not isinstance(value, list):
         return value
     total = 0.0
-    for one in value:
-        if one is None:
+    for cell in value:
+        if cell is None:
             return None
-        total += one
+        total += cell
     return total if value else None
 
 

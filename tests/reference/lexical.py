@@ -25,10 +25,10 @@ MARKERS = (
 
 def best(score: Callable[[str, str], float], answer: str | None, reference: Reference) -> float | None:
     """The best score over the references that are not null; ``None`` without an answer or any reference."""
-    given = [reference] if isinstance(reference, str) else [one for one in reference or [] if one is not None]
-    if answer is None or not given:
+    references = [reference] if isinstance(reference, str) else [text for text in reference or [] if text is not None]
+    if answer is None or not references:
         return None
-    return max(score(answer, one) for one in given)
+    return max(score(answer, text) for text in references)
 
 
 def exact_match(answer: str | None, reference: Reference, normalize: str = "split") -> float | None:
@@ -37,24 +37,24 @@ def exact_match(answer: str | None, reference: Reference, normalize: str = "spli
 
 
 def keyword_recall(answer: str | None, reference: Reference) -> float | None:
-    def recall(given: str, wanted: str) -> float:
-        found, expected = set(convention.light(given)), set(convention.light(wanted))
-        return len(found & expected) / len(expected) if expected else 0.0
+    def recall(answer: str, reference: str) -> float:
+        words, expected = set(convention.light(answer)), set(convention.light(reference))
+        return len(words & expected) / len(expected) if expected else 0.0
 
     return best(recall, answer, reference)
 
 
 def token_cosine(answer: str | None, reference: Reference) -> float | None:
-    def cosine(one: str, other: str) -> float:
-        a, b = set(convention.light(one)), set(convention.light(other))
+    def cosine(first: str, second: str) -> float:
+        a, b = set(convention.light(first)), set(convention.light(second))
         return len(a & b) / math.sqrt(len(a) * len(b)) if a and b else 0.0
 
     return best(cosine, answer, reference)
 
 
-def _shared(one: list[str], other: list[str]) -> int:
+def _shared(first: list[str], second: list[str]) -> int:
     """Size of the overlap of two multisets."""
-    left, right = Counter(one), Counter(other)
+    left, right = Counter(first), Counter(second)
     return sum(min(count, right[token]) for token, count in left.items())
 
 
@@ -66,7 +66,7 @@ def _overlap(a: list[str], b: list[str], score: Callable[[int, int, int], float]
 
 def token_precision(answer: str | None, reference: Reference) -> float | None:
     return best(
-        lambda a, r: _overlap(convention.plain(a), convention.plain(r), lambda n, given, wanted: n / given),
+        lambda a, r: _overlap(convention.plain(a), convention.plain(r), lambda n, n_answer, n_reference: n / n_answer),
         answer,
         reference,
     )
@@ -74,7 +74,9 @@ def token_precision(answer: str | None, reference: Reference) -> float | None:
 
 def token_recall(answer: str | None, reference: Reference) -> float | None:
     return best(
-        lambda a, r: _overlap(convention.plain(a), convention.plain(r), lambda n, given, wanted: n / wanted),
+        lambda a, r: _overlap(
+            convention.plain(a), convention.plain(r), lambda n, n_answer, n_reference: n / n_reference
+        ),
         answer,
         reference,
     )
@@ -83,32 +85,32 @@ def token_recall(answer: str | None, reference: Reference) -> float | None:
 def token_f1(answer: str | None, reference: Reference) -> float | None:
     return best(
         lambda a, r: _overlap(
-            convention.plain(a), convention.plain(r), lambda n, given, wanted: 2 * n / (given + wanted)
+            convention.plain(a), convention.plain(r), lambda n, n_answer, n_reference: 2 * n / (n_answer + n_reference)
         ),
         answer,
         reference,
     )
 
 
-def _squad_f1(given: list[str], wanted: list[str]) -> float:
+def _squad_f1(answer: list[str], reference: list[str]) -> float:
     """Harmonic mean in the official order of operations, so that the bits agree; 0 when nothing is shared."""
-    same = _shared(given, wanted)
+    same = _shared(answer, reference)
     if same == 0:
         return 0.0
-    precision, recall = same / len(given), same / len(wanted)
+    precision, recall = same / len(answer), same / len(reference)
     return 2 * precision * recall / (precision + recall)
 
 
-def _squad_f1_v2(given: list[str], wanted: list[str]) -> float:
-    return _squad_f1(given, wanted) if given and wanted else float(given == wanted)
+def _squad_f1_v2(answer: list[str], reference: list[str]) -> float:
+    return _squad_f1(answer, reference) if answer and reference else float(answer == reference)
 
 
 def _squad_golds(reference: Reference) -> Reference:
     """Version 2 drops the golds that normalise to nothing; where none is left the gold answer is the empty one."""
     if reference is None:
         return None
-    given = [reference] if isinstance(reference, str) else [one for one in reference if one is not None]
-    return [one for one in given if convention.squad_normalize(one)] or [""]
+    references = [reference] if isinstance(reference, str) else [text for text in reference if text is not None]
+    return [text for text in references if convention.squad_normalize(text)] or [""]
 
 
 def squad_em(answer: str | None, reference: Reference, version: int = 1) -> float | None:
@@ -127,8 +129,12 @@ def jaccard(question: str | None, answer: str | None) -> float | None:
     """Undefined when neither text has a word."""
     if question is None or answer is None:
         return None
-    asked, answered = set(convention.words(question)), set(convention.words(answer))
-    return len(asked & answered) / len(asked | answered) if asked | answered else NAN
+    question_words, answer_words = set(convention.words(question)), set(convention.words(answer))
+    return (
+        len(question_words & answer_words) / len(question_words | answer_words)
+        if question_words | answer_words
+        else NAN
+    )
 
 
 def answer_length(answer: str | None) -> float | None:

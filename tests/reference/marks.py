@@ -47,17 +47,17 @@ class Word:
 
 def marks(text: str) -> list[Word]:
     """The words of a text."""
-    found = list(re.finditer(r"\w+", text))
-    ends = [0, *(match.end() for match in found)]
-    begins = [*(match.start() for match in found), len(text)]
+    matches = list(re.finditer(r"\w+", text))
+    ends = [0, *(match.end() for match in matches)]
+    begins = [*(match.start() for match in matches), len(text)]
     gaps = [text[a:b] for a, b in zip(ends, begins, strict=True)]
-    last = len(found) - 1
-    made = [Word(match, gaps[i], gaps[i + 1], i == 0, i == last) for i, match in enumerate(found)]
+    last = len(matches) - 1
+    tokens = [Word(match, gaps[i], gaps[i + 1], i == 0, i == last) for i, match in enumerate(matches)]
     lowered = words(text)
-    for word, low in zip(made, lowered, strict=False):
-        word.low = low if len(lowered) == len(made) else words(word.raw)[0]
+    for word, low in zip(tokens, lowered, strict=False):
+        word.low = low if len(lowered) == len(tokens) else words(word.raw)[0]
         word.kind, word.amount = SAYS.get(word.low, ("", 0.0))
-    return made
+    return tokens
 
 
 def tight(gap: str) -> str:

@@ -36,12 +36,12 @@ def chrf(answer: str, references: list[str], **options: Any) -> float:
     return float(CHRF(**options).sentence_score(answer, references).score)
 
 
-def tfidf(one: str, other: str) -> float:
+def tfidf(first: str, second: str) -> float:
     """The cosine of scikit-learn fitted on the pair; NaN where it finds no word in either."""
     from sklearn.feature_extraction.text import TfidfVectorizer
 
     try:
-        vectors = TfidfVectorizer().fit_transform([one, other])
+        vectors = TfidfVectorizer().fit_transform([first, second])
     except ValueError:
         return math.nan
     return float((vectors[0] @ vectors[1].T).toarray()[0, 0])

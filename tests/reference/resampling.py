@@ -55,7 +55,7 @@ def swap_p(first: Counts, second: Counts, value: Callable[[list[int]], float], r
     reached = 0
     for resample in range(resamples):
         keeps = swapped(len(first), seed, resample)
-        one = [a if keep else b for keep, a, b in zip(keeps, first, second, strict=True)]
+        mixed = [a if keep else b for keep, a, b in zip(keeps, first, second, strict=True)]
         other = [b if keep else a for keep, a, b in zip(keeps, first, second, strict=True)]
-        reached += abs(value(added(other, everything)) - value(added(one, everything))) >= delta
+        reached += abs(value(added(other, everything)) - value(added(mixed, everything))) >= delta
     return (1 + reached) / (1 + resamples)

@@ -15,15 +15,15 @@ def ranked_ids(scores):
 
 def grades_along(ranking, grades):
     """The grade at each rank, None where there is no judgement or the id stood at a better rank."""
-    seen, found = set(), []
+    seen, documents = set(), []
     for doc in ranking:
-        found.append(None if doc in seen else grades.get(doc))
+        documents.append(None if doc in seen else grades.get(doc))
         seen.add(doc)
-    return found
+    return documents
 
 
-def relevant(found, level):
-    return [grade is not None and grade >= level for grade in found]
+def relevant(grades, level):
+    return [grade is not None and grade >= level for grade in grades]
 
 
 def n_relevant(grades, level):
@@ -68,12 +68,12 @@ def reciprocal_rank(ranking, grades, k=None, level=1):
 
 
 def average_precision(ranking, grades, k=None, level=1):
-    total, found = 0.0, 0
+    total, n_relevant_so_far = 0.0, 0
     for rank, is_relevant in enumerate(relevant(grades_along(ranking, grades)[:k], level), 1):
         if is_relevant:
-            found += 1
-            total += found / rank
-    return total / n_relevant(grades, level) if found else 0.0
+            n_relevant_so_far += 1
+            total += n_relevant_so_far / rank
+    return total / n_relevant(grades, level) if n_relevant_so_far else 0.0
 
 
 def discounted(gains, k=None):
@@ -100,7 +100,7 @@ def ndcg(ranking, grades, k=None, gain="linear"):
 
 
 def bpref(ranking, grades, level=1):
-    wanted = n_relevant(grades, level)
+    total_relevant = n_relevant(grades, level)
     others = sum(0 <= grade < level for grade in grades.values())
     passed, total = 0, 0.0
     for grade in grades_along(ranking, grades):
@@ -109,12 +109,12 @@ def bpref(ranking, grades, level=1):
         if grade < level:
             passed += 1
         else:
-            total += 1.0 - (min(passed, wanted) / min(others, wanted) if passed else 0.0)
-    return total / wanted if wanted else 0.0
+            total += 1.0 - (min(passed, total_relevant) / min(others, total_relevant) if passed else 0.0)
+    return total / total_relevant if total_relevant else 0.0
 
 
 def inferred_ap(ranking, grades, level=1):
-    found, passed, unjudged, total = 0, 0, 0, 0.0
+    n_hits, passed, unjudged, total = 0, 0, 0, 0.0
     for before, grade in enumerate(grades_along(ranking, grades)):
         if grade is None:
             continue
@@ -124,20 +124,20 @@ def inferred_ap(ranking, grades, level=1):
             passed += 1
         else:
             if before:
-                pooled = (found + passed + unjudged) / before
-                share = (found + SMALLEST) / (found + passed + 2 * SMALLEST)
+                pooled = (n_hits + passed + unjudged) / before
+                share = (n_hits + SMALLEST) / (n_hits + passed + 2 * SMALLEST)
                 total += 1 / (before + 1) + before / (before + 1) * pooled * share
             else:
                 total += 1.0
-            found += 1
-    wanted = n_relevant(grades, level)
-    return total / wanted if wanted else 0.0
+            n_hits += 1
+    total_relevant = n_relevant(grades, level)
+    return total / total_relevant if total_relevant else 0.0
 
 
 def interpolated_precision(ranking, grades, recall, level=1):
     marks = relevant(grades_along(ranking, grades), level)
-    wanted = math.floor(recall * n_relevant(grades, level) + 0.5)
-    after = [sum(marks[:rank]) / rank for rank in range(1, len(marks) + 1) if sum(marks[:rank]) >= wanted]
+    needed = math.floor(recall * n_relevant(grades, level) + 0.5)
+    after = [sum(marks[:rank]) / rank for rank in range(1, len(marks) + 1) if sum(marks[:rank]) >= needed]
     return max(after, default=0.0)
 
 
@@ -189,8 +189,8 @@ def set_f(ranking, grades, level=1, beta=1.0):
 
 
 def utility(ranking, grades, level=1, hit=1.0, junk=-1.0, missed=0.0):
-    found = hits(ranking, grades, None, level)
-    return hit * found + junk * (len(ranking) - found) + missed * (n_relevant(grades, level) - found)
+    gains = hits(ranking, grades, None, level)
+    return hit * gains + junk * (len(ranking) - gains) + missed * (n_relevant(grades, level) - gains)
 
 
 def eleven_point_average(ranking, grades, level=1):
@@ -204,8 +204,8 @@ def binary_g(ranking, grades, level=1):
             total += 1 / math.log2(2 + passed)
         else:
             passed += 1
-    wanted = n_relevant(grades, level)
-    return total / wanted if wanted else 0.0
+    total_relevant = n_relevant(grades, level)
+    return total / total_relevant if total_relevant else 0.0
 
 
 def _ideal(grades):
@@ -224,10 +224,10 @@ def g(ranking, grades):
 
 def ndcg_relevant(ranking, grades):
     gains = [gain_of(grade) for grade in grades_along(ranking, grades)]
-    wanted = sum(gain > 0 for gain in _ideal(grades))
+    n_gains = sum(gain > 0 for gain in _ideal(grades))
     ratios = [ndcg_upto(gains, grades, rank) for rank, gain in enumerate(gains, 1) if gain > 0]
-    ratios += [discounted(gains) / discounted(_ideal(grades))] * (wanted - len(ratios)) if wanted else []
-    return sum(ratios) / wanted if wanted else 0.0
+    ratios += [discounted(gains) / discounted(_ideal(grades))] * (n_gains - len(ratios)) if n_gains else []
+    return sum(ratios) / n_gains if n_gains else 0.0
 
 
 def ndcg_levels(ranking, grades, level=1):
@@ -253,8 +253,8 @@ def compatibility(ranking, grades, p=0.95, normalize=True):
     if not ideal:
         return 0.0
 
-    def overlap(one, other):
-        return sum(p**d * len({*one[: d + 1]} & {*other[: d + 1]}) / (d + 1) for d in range(depth))
+    def overlap(first, second):
+        return sum(p**d * len({*first[: d + 1]} & {*second[: d + 1]}) / (d + 1) for d in range(depth))
 
     best = overlap(ideal, ideal) if normalize else sum(p**d for d in range(depth))
     return overlap(ranking, ideal) / best

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 
-def known(confidence: Sequence[float | None], quality: Sequence[float | None]) -> list[tuple[float, Fraction]]:
+def defined(confidence: Sequence[float | None], quality: Sequence[float | None]) -> list[tuple[float, Fraction]]:
     """Confidence and loss of the rows that have both, the most confident first."""
     pairs = zip(confidence, quality, strict=True)
     rows = [
@@ -31,13 +31,13 @@ def risks(losses: Sequence[Fraction]) -> list[Fraction]:
 
 def curve(confidence: Sequence[float | None], quality: Sequence[float | None]) -> list[float]:
     """The mean over all orders of the risk of the first i, for every i."""
-    found = [risks(losses) for losses in orders(known(confidence, quality))]
-    return [float(sum(one, Fraction()) / len(one)) for one in zip(*found, strict=True)]
+    curves = [risks(losses) for losses in orders(defined(confidence, quality))]
+    return [float(sum(values, Fraction()) / len(values)) for values in zip(*curves, strict=True)]
 
 
 def aurc(confidence: Sequence[float | None], quality: Sequence[float | None]) -> float:
     """The mean of the curve."""
-    found = [risks(losses) for losses in orders(known(confidence, quality))]
-    total = sum((sum(one, Fraction()) / len(one) for one in zip(*found, strict=True)), Fraction())
-    n = len(found[0])
+    curves = [risks(losses) for losses in orders(defined(confidence, quality))]
+    total = sum((sum(values, Fraction()) / len(values) for values in zip(*curves, strict=True)), Fraction())
+    n = len(curves[0])
     return float(total / n) if n else math.nan

@@ -24,19 +24,21 @@ UNSPACED = (
 
 def beginning(text: str) -> str:
     """The characters that begin within the first bytes."""
-    kept, size = "", 0
+    beginning_of_text, size = "", 0
     for character in text:
         if size >= LOOK:
             break
-        kept += character
+        beginning_of_text += character
         size += len(character.encode("utf-8", "surrogatepass"))
-    return kept
+    return beginning_of_text
 
 
 def kinds(text: str) -> tuple[bool, bool, bool]:
     """Whether most of the letters are not Latin, of scripts without spaces, and neither Latin nor Cyrillic."""
-    letters = [one for one in beginning(text) if one.isalpha() and not 0x2000 <= ord(one) < 0x2C00]
-    names = [unicodedata.name(one, "") for one in letters]
+    letters = [
+        character for character in beginning(text) if character.isalpha() and not 0x2000 <= ord(character) < 0x2C00
+    ]
+    names = [unicodedata.name(character, "") for character in letters]
     latin = sum(is_latin(letter, name) for letter, name in zip(letters, names, strict=True))
     cyrillic = sum("CYRILLIC" in name for name in names)
     unspaced = sum(name.startswith(UNSPACED) for name in names)

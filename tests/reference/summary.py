@@ -5,9 +5,9 @@ import math
 
 def summary(values: list[float | None]) -> dict[str, float]:
     """Counts, and the statistics of the values that are neither missing (None) nor undefined (NaN)."""
-    given = [value for value in values if value is not None]
-    scored = sorted(value for value in given if not math.isnan(value))
-    counts = {"n": len(scored), "n_missing": len(values) - len(given), "n_undefined": len(given) - len(scored)}
+    defined = [value for value in values if value is not None]
+    scored = sorted(value for value in defined if not math.isnan(value))
+    counts = {"n": len(scored), "n_missing": len(values) - len(defined), "n_undefined": len(defined) - len(scored)}
     if not scored:
         return counts | dict.fromkeys(("mean", "std", "min", "max"), math.nan)
     mean = math.fsum(scored) / len(scored)

@@ -30,14 +30,14 @@ def light(text: str) -> list[str]:
 
 def plain(text: str) -> list[str]:
     """Lower-cased white-space tokens after every character of Unicode category P is deleted."""
-    kept = [character for character in text.lower() if not unicodedata.category(character).startswith("P")]
-    return "".join(kept).split()
+    characters = [character for character in text.lower() if not unicodedata.category(character).startswith("P")]
+    return "".join(characters).split()
 
 
 def squad_normalize(text: str) -> str:
     """SQuAD's normalisation: lower-case, delete ASCII punctuation, blank the articles, squeeze white space."""
-    kept = "".join(character for character in text.lower() if character not in string.punctuation)
-    return " ".join(re.sub(r"\b(a|an|the)\b", " ", kept).split())
+    text_without = "".join(character for character in text.lower() if character not in string.punctuation)
+    return " ".join(re.sub(r"\b(a|an|the)\b", " ", text_without).split())
 
 
 def squad(text: str) -> list[str]:

@@ -8,47 +8,47 @@ from collections import Counter
 
 def cited(answer, listed):
     """The distinct ids of a row's list that an answer cites: by name, or else by number from 1."""
-    found = set()
-    for said in re.findall(r"\[([^\[\]]+)\]", answer or ""):
-        said = said.strip(" \t\n\r\v\f\x1c\x1d\x1e\x1f\x85\xa0")
-        if said in map(str, listed):
-            found.add(next(one for one in listed if str(one) == said))
-        elif re.fullmatch("[0-9]+", said) and 1 <= int(said) <= len(listed):
-            found.add(listed[int(said) - 1])
-    return found
+    cited_ids = set()
+    for label in re.findall(r"\[([^\[\]]+)\]", answer or ""):
+        label = label.strip(" \t\n\r\v\f\x1c\x1d\x1e\x1f\x85\xa0")
+        if label in map(str, listed):
+            cited_ids.add(next(identifier for identifier in listed if str(identifier) == label))
+        elif re.fullmatch("[0-9]+", label) and 1 <= int(label) <= len(listed):
+            cited_ids.add(listed[int(label) - 1])
+    return cited_ids
 
 
 def chunk_utilization(rows, chunks, k, share=0.8):
     """The figures, and by chunk: retrieved, cited, relevant, mean rank, mean score."""
-    by = {one: {"retrieved": 0, "cited": 0, "relevant": 0, "ranks": [], "scores": []} for one in chunks}
+    by = {chunk: {"retrieved": 0, "cited": 0, "relevant": 0, "ranks": [], "scores": []} for chunk in chunks}
     unknown = set()
     for row in rows:
         listed = row["retrieved_ids"]
         if listed is None:
             listed = []
         top = list(dict.fromkeys(listed[:k]))
-        for one in top:
-            if one not in by:
-                unknown.add(one)
+        for chunk in top:
+            if chunk not in by:
+                unknown.add(chunk)
                 continue
-            by[one]["retrieved"] += 1
-            by[one]["ranks"].append(listed.index(one) + 1)
+            by[chunk]["retrieved"] += 1
+            by[chunk]["ranks"].append(listed.index(chunk) + 1)
             if row["score"] is not None:
-                by[one]["scores"].append(row["score"])
-        for one in cited(row["answer"], listed):
-            if one in by:
-                by[one]["cited"] += 1
-        for one in set(row["relevant_ids"] or []):
-            if one in by:
-                by[one]["relevant"] += 1
-    counts = [one["retrieved"] for one in by.values()]
-    used = [one for one in counts if one]
+                by[chunk]["scores"].append(row["score"])
+        for chunk in cited(row["answer"], listed):
+            if chunk in by:
+                by[chunk]["cited"] += 1
+        for chunk in set(row["relevant_ids"] or []):
+            if chunk in by:
+                by[chunk]["relevant"] += 1
+    counts = [count["retrieved"] for count in by.values()]
+    used = [count for count in counts if count]
     once, twice = used.count(1), used.count(2)
     filled, filling = 0, 0
-    for one in sorted(used, reverse=True):
+    for count in sorted(used, reverse=True):
         if filled >= share * sum(used):
             break
-        filled, filling = filled + one, filling + 1
+        filled, filling = filled + count, filling + 1
     pairs = sum(abs(a - b) for a in counts for b in counts)
     return {
         "total_chunks": len(chunks),
@@ -58,7 +58,7 @@ def chunk_utilization(rows, chunks, k, share=0.8):
         "places": sum(used),
         "gini": pairs / (2 * len(counts) * sum(counts)) if used else math.nan,
         "chunks_filling_share": filling,
-        "never_cited": sum(one["retrieved"] > 0 and one["cited"] == 0 for one in by.values()),
+        "never_cited": sum(count["retrieved"] > 0 and count["cited"] == 0 for count in by.values()),
         "expected_unseen": once * (once - 1) / (2 * (twice + 1)),
         "unknown_chunks": len(unknown),
     }, by
@@ -74,35 +74,35 @@ def log_odds(answered: Counter, unanswered: Counter):
     prior = answered + unanswered
     total = sum(prior.values())
     n = sum(answered.values()), sum(unanswered.values())
-    found = {}
+    z_of_word = {}
     for word, alpha in prior.items():
         delta, variance = 0.0, 0.0
         for sign, counts, size in ((1, answered, n[0]), (-1, unanswered, n[1])):
             own = counts[word] + alpha
-            rest = size + total - own
-            if rest:
-                delta += sign * math.log(own / rest)
+            remaining = size + total - own
+            if remaining:
+                delta += sign * math.log(own / remaining)
             variance += 1 / own
-        found[word] = delta / math.sqrt(variance)
-    return found
+        z_of_word[word] = delta / math.sqrt(variance)
+    return z_of_word
 
 
-def cosine(one, other):
+def cosine(first, second):
     """The cosine of two vectors."""
-    return sum(a * b for a, b in zip(one, other, strict=True)) / math.hypot(*one) / math.hypot(*other)
+    return sum(a * b for a, b in zip(first, second, strict=True)) / math.hypot(*first) / math.hypot(*second)
 
 
 def cache_hits(rows, tau, best):
     """For each row (vector, time, rating, answer): the greatest cosine to an earlier stored one, and which."""
-    found = []
-    for asked in rows:
+    hits = []
+    for question in rows:
         near = [
-            (cosine(asked["v"], other["v"]), -at)
+            (cosine(question["v"], other["v"]), -at)
             for at, other in enumerate(rows)
-            if other["rating"] == best and other["time"] < asked["time"]
+            if other["rating"] == best and other["time"] < question["time"]
         ]
-        found.append(max(near) if near else None)
-    return found
+        hits.append(max(near) if near else None)
+    return hits
 
 
 def context_preservation(rows):
@@ -112,7 +112,7 @@ def context_preservation(rows):
         sessions.setdefault(session, []).append((turn, vector))
     means = []
     for turns in sessions.values():
-        ordered = [vector for _, vector in sorted(turns, key=lambda one: one[0])]
+        ordered = [vector for _, vector in sorted(turns, key=lambda pair: pair[0])]
         pairs = [cosine(a, b) for a, b in itertools.pairwise(ordered) if a is not None and b is not None]
         if pairs:
             means.append(sum(pairs) / len(pairs))

@@ -83,13 +83,13 @@ def clock_time(tokens: list[Word], k: int) -> tuple[int, int, int] | None:
             number = tokens[j].number()
             if number is not None and number[1] == 2:
                 letters, j = number[2], j + 1
-    rest = tokens[j : j + 2]
+    following = tokens[j : j + 2]
     if letters in ("am", "pm"):
         half = int(letters == "pm")
-    elif letters == "" and rest and rest[0].kind == "half-day" and tight(rest[0].before) == " ":
-        half, j = int(rest[0].amount), j + 1
-    elif letters == "" and len(rest) == 2 and tight(rest[1].before) == "." and rest[1].raw in "mM":
-        half, j = (int(rest[0].raw in "pP"), j + 2) if rest[0].raw in "aApP" else (half, j)
+    elif letters == "" and following and following[0].kind == "half-day" and tight(following[0].before) == " ":
+        half, j = int(following[0].amount), j + 1
+    elif letters == "" and len(following) == 2 and tight(following[1].before) == "." and following[1].raw in "mM":
+        half, j = (int(following[0].raw in "pP"), j + 2) if following[0].raw in "aApP" else (half, j)
     if hour > 23 or (half >= 0 and not 1 <= hour <= 12) or (half < 0 and not clock):
         return None
     if half >= 0:
@@ -180,10 +180,10 @@ def number_at(tokens: list[Word], k: int) -> tuple[str, float, float, int]:
         value, weak, j = spelled(tokens, k)
         decimals, letters = 0, ""
     else:
-        found = grouped(tokens, k)
-        if found is None:
+        digits = grouped(tokens, k)
+        if digits is None:
             return "", 0.0, 0.0, k + 1
-        whole, decimals, letters, j = found
+        whole, decimals, letters, j = digits
         value, weak = float(whole), False
         if decimals == 0 and letters == "" and j < len(tokens) and tight(tokens[j].before) == "/":
             part = plain(tokens, j)
@@ -208,7 +208,7 @@ def number_at(tokens: list[Word], k: int) -> tuple[str, float, float, int]:
 
 def values(tokens: list[Word]) -> list[tuple[str, float, float, int, int]]:
     """Every value: kind, its two numbers, first word, word after the last."""
-    found = []
+    marks_of_text = []
     k = 0
     while k < len(tokens):
         word = tokens[k]
@@ -216,7 +216,7 @@ def values(tokens: list[Word]) -> list[tuple[str, float, float, int, int]]:
             k += 1
             continue
         if word.kind == "weekday":
-            found.append(("weekday", word.amount, 0.0, k, k + 1))
+            marks_of_text.append(("weekday", word.amount, 0.0, k, k + 1))
             k += 1
             continue
         date, other, j = 0, -1, k
@@ -229,8 +229,8 @@ def values(tokens: list[Word]) -> list[tuple[str, float, float, int, int]]:
         if date and alone and ("a" <= word.raw[0] <= "z" or (date == 500 and word.raw[0] == "M")):
             date = 0
         if date:
-            found.append(("date", float(date), float(other), k, j))
-            found += [("weak", float(part), 0.0, k, j) for part in (date // 10000, date % 100) if part]
+            marks_of_text.append(("date", float(date), float(other), k, j))
+            marks_of_text += [("weak", float(part), 0.0, k, j) for part in (date // 10000, date % 100) if part]
             k = j
             continue
         if word.kind == "month":
@@ -238,22 +238,22 @@ def values(tokens: list[Word]) -> list[tuple[str, float, float, int, int]]:
             continue
         time = clock_time(tokens, k) if word.digit else None
         if time:
-            found.append(("time", float(time[0]), float(time[1]), k, time[2]))
+            marks_of_text.append(("time", float(time[0]), float(time[1]), k, time[2]))
             k = time[2]
             continue
         kind, a, b, j = number_at(tokens, k)
         if kind and not (word.digit and is_mark(word)):
-            found.append((kind, a, b, k, j))
+            marks_of_text.append((kind, a, b, k, j))
         k = j
-    return found
+    return marks_of_text
 
 
-def agrees(asked: int, given: int, years: set[float]) -> bool:
+def agrees(anchor_date: int, context_date: int, years: set[float]) -> bool:
     """Whether every part of the date that is said is the same in the other; a year may be said elsewhere."""
-    if asked < 0 or given < 0:
+    if anchor_date < 0 or context_date < 0:
         return False
     for size, base in ((10000, 10000), (100, 100), (100, 1)):
-        part, other = asked // base % size, given // base % size
+        part, other = anchor_date // base % size, context_date // base % size
         if part and part != other and not (base == 10000 and other == 0 and float(part) in years):
             return False
     return True
@@ -267,8 +267,8 @@ def supported(anchor: tuple, context: list[tuple]) -> bool:
         if kind == "number" and other in ("number", "weak") and a == x and (b in (0, y) or y == 0):
             return True
         if kind == "date" and other == "date":
-            for asked in (int(a), int(b)):
-                if any(agrees(asked, given, numbers) for given in (int(x), int(y))):
+            for anchor_date in (int(a), int(b)):
+                if any(agrees(anchor_date, context_date, numbers) for context_date in (int(x), int(y))):
                     return True
         if kind == "time" and other == "time" and (a == x or ((b or y) and a % 720 == x % 720)):
             return True

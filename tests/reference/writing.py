@@ -41,14 +41,14 @@ def word_list(name: str, language: str) -> set[str]:
 def phrase_list(name: str, language: str) -> list[list[str]]:
     """The phrases of a list, with every alternative of ``(a|b)`` written out."""
     tongues = ("en", "ru") if language == "any" else (language,)
-    found = []
+    all_phrases = []
     for line in (line for tongue in tongues for line in entries(f"{name}_{tongue}")):
         spelled = [""]
         for piece in re.split(r"(\([^)]*\))", line):
             choices = piece[1:-1].split("|") if piece.startswith("(") else [piece]
             spelled = [head + choice for head in spelled for choice in choices]
-        found += [phrase.split() for phrase in spelled]
-    return found
+        all_phrases += [phrase.split() for phrase in spelled]
+    return all_phrases
 
 
 class Lists:
@@ -74,14 +74,14 @@ CHOSEN = {language: Lists(language) for language in ("any", "en", "ru")}
 def cut(text: str) -> list[tuple[str, str]]:
     """Sentences with the marks that follow them."""
     pieces = re.split(r"([.!?。！？…]+)", text)
-    found: list[tuple[str, str]] = []
+    roles: list[tuple[str, str]] = []
     for place in range(0, len(pieces), 2):
         marks = pieces[place + 1] if place + 1 < len(pieces) else ""
         if pieces[place].strip():
-            found.append((pieces[place].strip(), marks))
-        elif found:
-            found[-1] = (found[-1][0], found[-1][1] + marks)
-    return found
+            roles.append((pieces[place].strip(), marks))
+        elif roles:
+            roles[-1] = (roles[-1][0], roles[-1][1] + marks)
+    return roles
 
 
 def spoken(text: str, how: How = SOURCE) -> list[str]:
@@ -107,7 +107,7 @@ def ties(answer: str, language: str = "any", how: How = SOURCE) -> list[float]:
     connectors = pronouns = unclear = shifts = 0
     before: set[str] = set()
     for sentence in tokens:
-        named: set[str] = set()
+        names: set[str] = set()
         linked = False
         k = 0
         while k < len(sentence):
@@ -118,14 +118,14 @@ def ties(answer: str, language: str = "any", how: How = SOURCE) -> list[float]:
                 k += size
                 continue
             if sentence[k] in lists.pronouns:
-                clear = bool(named or before)
+                clear = bool(names or before)
                 pronouns, unclear = pronouns + 1, unclear + (not clear)
                 linked |= clear and k == 0
             elif lists.content(sentence[k]):
-                named.add(sentence[k])
+                names.add(sentence[k])
             k += 1
-        shifts += not (linked or named & before)
-        before = named
+        shifts += not (linked or names & before)
+        before = names
     connector = min(connectors / (how.connector_share * len(tokens)), 1.0) if tokens else 0.0
     free = len(tokens) > 0 and shifts / len(tokens) <= how.topic_threshold
     topic = (1.0 if free else 1 - shifts / len(tokens)) if len(tokens) > 1 else NAN
@@ -135,7 +135,7 @@ def ties(answer: str, language: str = "any", how: How = SOURCE) -> list[float]:
 def fulfilment(question: str, answer: str, language: str = "any", how: How = SOURCE) -> list[float]:
     """Coverage, question and task scores."""
     lists = CHOSEN[language]
-    held = set(spoken(answer, how))
+    spoken_words = set(spoken(answer, how))
     keywords: set[str] = set()
     questions, tasks = [], []
     for sentence, marks in cut(question):
@@ -156,12 +156,12 @@ def fulfilment(question: str, answer: str, language: str = "any", how: How = SOU
     tasks = [task for task in tasks if task]
 
     def share(groups: list[list[str]]) -> float:
-        done = [2 * sum(word in held for word in group) >= len(group) for group in groups]
+        done = [2 * sum(word in spoken_words for word in group) >= len(group) for group in groups]
         return sum(done) / len(done) if done else NAN
 
     expected = how.length_ratio * len(how.words(question))
     length = min(1.0, len(how.words(answer)) / expected) if expected else 1.0
-    matched = len(keywords & held) / len(keywords) if keywords else 1.0
+    matched = len(keywords & spoken_words) / len(keywords) if keywords else 1.0
     return [0.6 * matched + 0.4 * length, share(questions), share(tasks)]
 
 

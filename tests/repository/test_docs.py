@@ -215,7 +215,7 @@ def test_throughput_of_several_files(tmp_path: Path, capsys: pytest.CaptureFixtu
         (tmp_path / f"{name}.json").write_text(json.dumps({"name": name, "machine": machine, "results": results}))
     (tmp_path / "other.json").write_text('{"results": [{"seconds": 3}]}')
     (tmp_path / "list.json").write_text("[]")
-    reports = throughput.read(tmp_path)
+    reports = throughput.read_reports(tmp_path)
     assert "other.json: contains no benchmarks" in capsys.readouterr().out
     assert [report.name for report in reports] == ["score", "a_text"]
     lines = throughput.headline(reports).splitlines()
@@ -235,7 +235,9 @@ def test_throughput_without_peers(tmp_path: Path) -> None:
         {"name": "slow", "seconds": [4.5, 4], "mb": 1e6},
     ]
     (tmp_path / "one.json").write_text(json.dumps({"name": "one", "results": results}))
-    table = [line for line in throughput.page(throughput.read(tmp_path)).splitlines() if line.startswith("|")][3:]
+    table = [line for line in throughput.page(throughput.read_reports(tmp_path)).splitlines() if line.startswith("|")][
+        3:
+    ]
     assert table == [
         "| name | seconds | rows | mb |",
         "| --- | ---: | ---: | ---: |",
@@ -245,7 +247,7 @@ def test_throughput_without_peers(tmp_path: Path) -> None:
 
 
 def test_throughput_without_results(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
-    assert throughput.headline(throughput.read(tmp_path)) == throughput.NOTHING
+    assert throughput.headline(throughput.read_reports(tmp_path)) == throughput.NOTHING
     assert "no results yet" in capsys.readouterr().out
     text = f"before\n{throughput.BEGIN}\nold\n{throughput.END}\nafter\n"
     assert throughput.between_markers(text, "new") == text.replace("old", "new")

@@ -52,7 +52,7 @@ EXCEPTIONS: dict[str, set[str]] = {
     "the texts have been read by these options": {
         "faq.match._matched: StrictMatchBot(columns)",
         "faq.match.read_faq: StrictMatchBot(columns)",
-        "metrics.shared.answerability_flags.JudgedIn.of: DecisionsIn(convention)",
+        "metrics.shared.answerability_flags.AnswerabilityIn.of: DecisionsIn(convention)",
         "metrics.verdict.AnsweredIn.of: PassageIn(convention)",
         "metrics.verdict.AnsweredIn.of: WeighedIn(convention)",
         "metrics.verdict.AskedIn.of: KeywordsIn(convention)",

@@ -58,7 +58,7 @@ def test_records_are_the_instances_that_they_were_made_of(count: int) -> None:
     assert records[1:5] == rows[1:5]
     order = np.arange(count)[::-1]
     assert list(records.at(order).at(order[:3])) == rows[:3] if count > 2 else True
-    assert list(records.at(records.given("segment"))) == [row for row in rows if row.segment is not None]
+    assert list(records.at(records.not_none("segment"))) == [row for row in rows if row.segment is not None]
     assert records.distinct("rule", "name") == list(dict.fromkeys((row.rule, row.name) for row in rows))
     if count:
         assert records[-1] == rows[-1]

@@ -1,11 +1,14 @@
 """Queries without a relevant document: counted alike by tables and runs, by one option, and told where the mean is."""
 
+import inspect
 import json
 
 import pytest
 
 import fastmetrics as fm
+from fastmetrics.metrics import REGISTRY
 from fastmetrics.results.summary.summary import summarize
+from fastmetrics.retrieval.measures import measure
 from tests.support.program import program, unfolded
 
 ROWS = {
@@ -52,9 +55,21 @@ def test_score_and_rank_have_equal_means_with_the_same_option(name, value):
     assert how in other
 
 
-def test_default_is_undefined_in_score_and_zero_in_rank():
+def test_default_is_undefined_in_all_functions():
     assert summarize(fm.score(ROWS, metrics=["retrieval_recall"]))["retrieval_recall"].mean == 1.0
-    assert fm.rank(RUN, JUDGED, "recall").mean["recall"] == 0.5
+    assert fm.rank(RUN, JUDGED, "recall").mean["recall"] == 1.0
+    functions = [value for name in fm.__all__ if inspect.isfunction(value := getattr(fm, name))]
+    parameters = [inspect.signature(function).parameters for function in functions]
+    assert {each["no_relevant"].default for each in parameters if "no_relevant" in each} == {"undefined"}
+
+
+def test_retrieval_metrics_are_measures_of_the_registry():
+    """One registry: each retrieval metric with names of its own has those of a family, whose formula it computes."""
+    metrics = [metric for metric in REGISTRY.values() if metric.function.__module__.endswith("metrics.retrieval")]
+    for metric in metrics:
+        if "no_relevant" in metric.defaults:
+            names = {measure(spelling.partition("@")[0]).family.names for spelling in metric.others}
+            assert len(names) == 1, metric.name
 
 
 def test_metrics_share_a_note_with_the_largest_count():
@@ -82,6 +97,8 @@ def test_score_and_rank_commands_print_the_note(tmp_path, monkeypatch):
         == 1
     )
     done = program("rank", "run.json", "qrels.json", "-m", "mrr,recall")
+    assert unfolded(done.out).count("mrr, recall: 2 of 4 queries have no relevant document and are excluded") == 1
+    done = program("rank", "run.json", "qrels.json", "-m", "mrr,recall", "--no-relevant", "zero")
     assert unfolded(done.out).count("mrr, recall: 2 of 4 queries have no relevant document and score 0") == 1
     told = json.loads(program("rank", "run.json", "qrels.json", "-m", "mrr", "--json").out)
     assert [len(result["notes"]) for result in told.values()] == [1]

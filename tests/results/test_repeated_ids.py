@@ -24,7 +24,7 @@ SMALL = {
     "json_block_bytes": 64,
     "csv_block_bytes": 64,
     "trec_block_bytes": 16,
-    "run_rows": 2,
+    "ranking_rows": 2,
     "log_rows": 2,
     "parquet_run_rows": 2,
     "read_batch_rows": 2,

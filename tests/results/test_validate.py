@@ -18,7 +18,7 @@ from sklearn import metrics as sk
 from fastmetrics.errors import FileFormatError, InputError, OptionError
 from fastmetrics.kernels.stats.bootstrap import draw
 from fastmetrics.results.people.validate import validate
-from fastmetrics.results.runs.read_table import read
+from fastmetrics.results.runs.read_table import read_table
 from fastmetrics.stats.agreement.agreement import cohen_kappa, krippendorff_alpha
 from fastmetrics.stats.agreement.association import associate
 
@@ -157,12 +157,12 @@ def test_invalid_options_and_columns_raise() -> None:
 def test_unreadable_files_raise(tmp_path: Path) -> None:
     (tmp_path / "a.xls").write_bytes(b"\xd0\xcf\x11\xe0")
     with pytest.raises(FileFormatError, match=r"a\.xls: unknown format"):
-        read(tmp_path / "a.xls")
+        read_table(tmp_path / "a.xls")
     with pytest.raises(FileFormatError, match=r"a\.parquet: "):
-        read(tmp_path / "a.parquet")
+        read_table(tmp_path / "a.parquet")
     (tmp_path / "b.parquet").write_bytes(b"no Parquet")
     with pytest.raises(FileFormatError, match=r"b\.parquet: "):
-        read(tmp_path / "b.parquet")
+        read_table(tmp_path / "b.parquet")
 
 
 def test_lists_of_any_length_in_slices_and_chunks() -> None:

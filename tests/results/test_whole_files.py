@@ -8,7 +8,7 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics.errors import OutputError
-from fastmetrics.results.runs.read_table import read
+from fastmetrics.results.runs.read_table import read_table
 from tests.support.program import program
 
 
@@ -111,10 +111,10 @@ def test_every_command_names_a_bad_row(tmp_path, name, data, reason):
 
 def test_late_numbers_keep_their_values(tmp_path):
     (tmp_path / "l.jsonl").write_text('{"id": "007", "label": 1}\n{"id": 8, "label": 0.5}\n')
-    assert read("l.jsonl").to_pydict() == {"id": ["007", "8"], "label": [1.0, 0.5]}
+    assert read_table("l.jsonl").to_pydict() == {"id": ["007", "8"], "label": [1.0, 0.5]}
     (tmp_path / "l.csv").write_text("id,label,flag,text,none\n007,1,TRUE,a,\n8,,false,NA,null\n")
-    assert read("l.csv", {"id"}).to_pylist() == [
+    assert read_table("l.csv", {"id"}).to_pylist() == [
         {"id": "007", "label": 1, "flag": True, "text": "a", "none": None},
         {"id": "8", "label": None, "flag": False, "text": "NA", "none": None},
     ]
-    assert read("l.csv").to_pylist()[1] == {"id": "8", "label": "", "flag": "false", "text": "NA", "none": "null"}
+    assert read_table("l.csv").to_pylist()[1] == {"id": "8", "label": "", "flag": "false", "text": "NA", "none": "null"}

@@ -12,8 +12,7 @@ import pytest
 import fastmetrics as fm
 from fastmetrics.errors import FastmetricsError, UnknownNameError
 from fastmetrics.errors.spelling import fold
-from fastmetrics.retrieval.measure_families import FAMILIES
-from fastmetrics.retrieval.measure_names import UNSUPPORTED
+from fastmetrics.retrieval.measure_families import FAMILIES, UNSUPPORTED
 from tests.reference import retrieval as reference
 
 ir_measures = pytest.importorskip("ir_measures")
@@ -110,7 +109,7 @@ def of_each_query(measure: ir_measures.Measure) -> dict[str, float]:
 def test_every_parameter_gives_the_numbers_of_ir_measures(measure):
     values = expected(measure)
     written = str(measure)
-    ours = fm.rank(RUN, JUDGED, [written])
+    ours = fm.rank(RUN, JUDGED, [written], no_relevant="zero")
     gdeval = type(measure).NAME == "ERR" or measure.params.get("dcg") == "exp-log2"
     assert values
     for row in ours.per_query.to_pylist():
@@ -184,7 +183,7 @@ def test_deep_runs_give_the_numbers_of_ir_measures(data_folder, measure):
     run = list(ir_measures.read_trec_run(str(folder / "compat.run")))
     values = ir_measures.iter_calc([ir_measures.parse_measure(measure)], qrels, run)
     theirs = {one.query_id: one.value for one in values}
-    ours = fm.rank(folder / "compat.run", folder / "compat.qrels", [measure]).per_query.to_pylist()
+    ours = fm.rank(folder / "compat.run", folder / "compat.qrels", [measure], no_relevant="zero").per_query.to_pylist()
     assert theirs
     for row in ours:
         if row["query_id"] in theirs:

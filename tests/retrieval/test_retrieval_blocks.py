@@ -57,7 +57,7 @@ JUDGED = judgements({query: {"d0": 1} for query in "abcdefgh"})
 
 def cut(some: pa.Table, size: int, monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     """The queries of each block of a grouped run whose batches have ``size`` rows, each with its number of rows."""
-    monkeypatch.setattr(SIZES, "run_rows", size)
+    monkeypatch.setattr(SIZES, "ranking_rows", size)
     found = list(blocks.grouped(Triples(some, "score"), JUDGED))
     for block in found:
         assert len(block.docs) == len(block.scores) == block.starts[-1]
@@ -88,7 +88,7 @@ def test_grouped_runs_are_detected(monkeypatch, size, encoded):
         raise AssertionError("a grouped run was read a second time")
 
     monkeypatch.setattr(ranking, "regrouped", never)
-    monkeypatch.setattr(SIZES, "run_rows", size)
+    monkeypatch.setattr(SIZES, "ranking_rows", size)
     some = table(list("aaabbcddddde"))
     if encoded:
         some = some.set_column(0, "qid", some["qid"].combine_chunks().dictionary_encode())
@@ -107,7 +107,7 @@ def test_slices_respect_the_row_limit(monkeypatch):
 
     gathered = blocks._gathered
     monkeypatch.setattr(blocks, "_gathered", watched)
-    monkeypatch.setattr(SIZES, "held_run_rows", 4)
+    monkeypatch.setattr(SIZES, "ungrouped_ranking_rows", 4)
     some = table(list("eabdececeadeeeefea"))
     assert [some["qid"].to_pylist().count(query) for query in "abcdef"] == [3, 1, 2, 2, 9, 1]
     found = list(blocks.regrouped(Triples(some, "score"), JUDGED))
@@ -116,7 +116,7 @@ def test_slices_respect_the_row_limit(monkeypatch):
 
 
 def test_blocks_of_a_slice_respect_the_batch_size(monkeypatch):
-    monkeypatch.setattr(SIZES, "run_rows", 4)
+    monkeypatch.setattr(SIZES, "ranking_rows", 4)
     some = table(list("eabdececeadeeeefea"))
     found = [block for block in blocks.regrouped(Triples(some, "score"), JUDGED) if len(block.docs)]
     assert [len(block.docs) for block in found] == [4, 4, 9, 1]

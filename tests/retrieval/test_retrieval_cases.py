@@ -13,7 +13,7 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics.errors import ColumnError, InputError
-from fastmetrics.retrieval.rankings import judge, rankings
+from fastmetrics.retrieval.rankings import graded, rankings
 from tests.reference import repeats
 from tests.reference import retrieval as reference
 
@@ -147,7 +147,7 @@ def test_judgement_cache_distinguishes_grades():
     retrieved, relevant = rankings(pa.array([["a", "b"]]), "r"), rankings(pa.array([["b", "a"]]), "g")
     for grades in ([1.0, 2.0], [3.0, 4.0], None):
         given = None if grades is None else np.array(grades)
-        found = judge(retrieved, relevant, given)
+        found = graded(retrieved, relevant, given)
         assert found.grades.tolist() == ([1.0, 1.0] if grades is None else grades[::-1])
 
 

@@ -218,7 +218,7 @@ def peak():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
 
 path, queries, shuffled, held = sys.argv[1], int(sys.argv[2]), sys.argv[3] == "shuffled", int(sys.argv[4])
-SIZES.held_run_rows = held
+SIZES.ungrouped_ranking_rows = held
 judged = {f"q{n}": {f"document-{n}-3": 1} for n in range(0, queries, 7)}
 ranking.rank({"q0": {"a": 1.0}}, judged, "ndcg@10,mrr", threads=2)
 before = peak()
@@ -257,7 +257,7 @@ def test_memory_is_bounded_for_long_runs(tmp_path, order):
 def test_runs_keep_their_batch_size():
     rows = pa.table({"qid": ["q"] * 300_000, "pid": list(map(str, range(300_000))), "score": range(300_000)})
     assert [batch.num_rows for batch in Triples(rows, "score").batches()] == [
-        SIZES.run_rows,
-        SIZES.run_rows,
-        300_000 - 2 * SIZES.run_rows,
+        SIZES.ranking_rows,
+        SIZES.ranking_rows,
+        300_000 - 2 * SIZES.ranking_rows,
     ]

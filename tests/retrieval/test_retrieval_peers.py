@@ -39,7 +39,7 @@ def test_equals_ranx():
     run, judged = made(3, 0)
     theirs = ranx.Run(run)
     ranx.evaluate(ranx.Qrels(judged), theirs, RANX)
-    for row in fm.rank(run, judged, RANX).per_query.to_pylist():
+    for row in fm.rank(run, judged, RANX, no_relevant="zero").per_query.to_pylist():
         for name in RANX:
             assert row[name] == pytest.approx(theirs.scores[name][row["query_id"]], abs=1e-12), (name, row)
 
@@ -56,7 +56,7 @@ def test_equals_ir_measures(lowest):
 
     run, judged = made(4, lowest)
     wanted = {str(ir_measures.parse_measure(name)): name for name in IR_MEASURES}
-    ours = {row["query_id"]: row for row in fm.rank(run, judged, IR_MEASURES).per_query.to_pylist()}
+    ours = {row["query_id"]: row for row in fm.rank(run, judged, IR_MEASURES, no_relevant="zero").per_query.to_pylist()}
     seen = 0
     # in separate calls: ir_measures mixes up counts of the two kinds, depending on the order of a set
     for judged_only in (False, True):
@@ -75,7 +75,7 @@ def test_err_and_exponential_ndcg_equal_gdeval():
     run, judged = made(5, -1)
     names = ["ERR@20", "ERR@5", "nDCG(dcg='exp-log2')@10"]
     wanted = {str(ir_measures.parse_measure(name)): name for name in names}
-    ours = {row["query_id"]: row for row in fm.rank(run, judged, names).per_query.to_pylist()}
+    ours = {row["query_id"]: row for row in fm.rank(run, judged, names, no_relevant="zero").per_query.to_pylist()}
     for value in ir_measures.iter_calc([ir_measures.parse_measure(name) for name in names], judged, run):
         # gdeval prints five decimals
         assert ours[value.query_id][wanted[str(value.measure)]] == pytest.approx(value.value, abs=5.1e-6), value

@@ -58,7 +58,7 @@ def test_all_measures_equal_trec_eval(data_folder, output, run, judgements, opti
     folder = data_folder / "oracles" / "trec_eval"
     expected = lines(folder / output)
     names = list(dict.fromkeys(RENAMED.get(name, name) for name, _, _ in expected))
-    found = fm.rank(folder / run, folder / judgements, names, **options)
+    found = fm.rank(folder / run, folder / judgements, names, **{"no_relevant": "zero"} | options)
     per_query = {row["query_id"]: row for row in found.per_query.to_pylist()}
     assert len(expected) > 20
     for name, query, value in expected:
@@ -68,7 +68,7 @@ def test_all_measures_equal_trec_eval(data_folder, output, run, judgements, opti
 
 @given(run=RUNS, judged=JUDGED)
 def test_every_measure_equals_its_definition(run, judged):
-    found = fm.rank(run, judged, list(reference.MEASURES), missing="zero")
+    found = fm.rank(run, judged, list(reference.MEASURES), missing="zero", no_relevant="zero")
     assert found.per_query["query_id"].to_pylist() == list(judged)
     for row in found.per_query.to_pylist():
         grades = judged[row["query_id"]]
@@ -136,7 +136,7 @@ PYTREC = {
 def test_equals_pytrec_eval_on_fuzzed_queries(level):
     run, judged = fuzzed(7 + level, 25_000)
     theirs = pytrec_eval.RelevanceEvaluator(judged, {"all_trec"}, relevance_level=level).evaluate(run)
-    ours = fm.rank(run, judged, list(PYTREC), relevance_level=level)
+    ours = fm.rank(run, judged, list(PYTREC), relevance_level=level, no_relevant="zero")
     for row in ours.per_query.to_pylist():
         other = theirs[row["query_id"]]
         for name, called in PYTREC.items():
@@ -152,7 +152,7 @@ def test_scores_keep_full_precision():
 
 
 def test_fractional_grades_are_not_truncated():
-    found = fm.rank({"q": {"a": 2, "b": 1}}, {"q": {"a": 0.5, "b": 0.75}}, "ndcg,P@1,P(rel=0.5)@1")
+    found = fm.rank({"q": {"a": 2, "b": 1}}, {"q": {"a": 0.5, "b": 0.75}}, "ndcg,P@1,P(rel=0.5)@1", no_relevant="zero")
     ideal = 0.75 + 0.5 / math.log2(3)
     assert found.mean["ndcg"] == pytest.approx((0.5 + 0.75 / math.log2(3)) / ideal, abs=1e-15)
     assert found.mean["P@1"] == 0.0
@@ -206,7 +206,7 @@ def test_ties_are_broken_by_id_descending_as_bytes():
 
 def test_query_without_relevant_is_zero_or_undefined_and_counted():
     run, judged = {"a": {"x": 1}, "b": {"y": 1}}, {"a": {"x": 1}, "b": {"y": 0, "z": -1}}
-    as_zero = fm.rank(run, judged, "mrr,ndcg@5,Judged@1,num_ret")
+    as_zero = fm.rank(run, judged, "mrr,ndcg@5,Judged@1,num_ret", no_relevant="zero")
     undefined = fm.rank(run, judged, "mrr,ndcg@5,Judged@1,num_ret", no_relevant="undefined")
     assert as_zero.mean == {"mrr": 0.5, "ndcg@5": 0.5, "Judged@1": 1.0, "num_ret": 2.0}
     assert undefined.mean == {"mrr": 1.0, "ndcg@5": 1.0, "Judged@1": 1.0, "num_ret": 2.0}
@@ -228,7 +228,7 @@ def test_document_judged_twice_raises_unless_first_counts():
     judged = pa.table({"qid": ["q", "p", "q"], "docid": ["a", "a", "a"], "rel": [0, 1, 2]})
     with pytest.raises(InputError, match="row 2: document a is judged twice for query q"):
         fm.rank({"q": {"a": 1}}, judged, "mrr")
-    found = fm.rank({"q": {"a": 1}, "p": {"a": 1}}, judged, "mrr,num_rel", duplicates="first")
+    found = fm.rank({"q": {"a": 1}, "p": {"a": 1}}, judged, "mrr,num_rel", duplicates="first", no_relevant="zero")
     assert found.per_query.to_pydict() == {"query_id": ["q", "p"], "mrr": [0.0, 1.0], "num_rel": [0.0, 1.0]}
 
 
@@ -253,10 +253,10 @@ def test_duplicates_are_those_of_the_judgements_of_several_runs_too():
 def test_row_order_and_threads_do_not_change_results(run, judged, seed, threads):
     rows = [(query, doc, score) for query, docs in run.items() for doc, score in docs.items()]
     names = list(reference.MEASURES)
-    expected = fm.rank(run, judged, names, threads=1)
+    expected = fm.rank(run, judged, names, threads=1, no_relevant="zero")
     random.Random(seed).shuffle(rows)
     columns = dict(zip(("query_id", "doc_id", "score"), map(list, zip(*rows, strict=True)), strict=True))
-    found = fm.rank(columns, judged, names, threads=threads)
+    found = fm.rank(columns, judged, names, threads=threads, no_relevant="zero")
     assert str(found.per_query.to_pydict()) == str(expected.per_query.to_pydict())  # NaN is equal to itself as text
     assert str(found.mean) == str(expected.mean)
     assert sorted(found.unjudged) == sorted(expected.unjudged)
@@ -265,16 +265,16 @@ def test_row_order_and_threads_do_not_change_results(run, judged, seed, threads)
 def test_block_and_slice_sizes_do_not_change_results(monkeypatch):
 
     run, judged = fuzzed(3, 30)
-    expected = fm.rank(run, judged, list(PYTREC)).per_query
+    expected = fm.rank(run, judged, list(PYTREC), no_relevant="zero").per_query
     rows = [(query, doc, score) for query, docs in run.items() for doc, score in docs.items()]
     shuffled = random.Random(1).sample(rows, len(rows))
     for size, held in ((1, 50), (7, 1000), (64, 10), (1 << 17, 1 << 24)):
-        monkeypatch.setattr(SIZES, "run_rows", size)
-        monkeypatch.setattr(SIZES, "held_run_rows", held)
+        monkeypatch.setattr(SIZES, "ranking_rows", size)
+        monkeypatch.setattr(SIZES, "ungrouped_ranking_rows", held)
         for some in (rows, shuffled):
             query, doc, score = map(list, zip(*some, strict=True))
             table = pa.table({"qid": query, "pid": doc, "score": score})
-            assert fm.rank(table, judged, list(PYTREC)).per_query.equals(expected)
+            assert fm.rank(table, judged, list(PYTREC), no_relevant="zero").per_query.equals(expected)
 
 
 def test_judged_only_restricts_the_ranking():

@@ -51,7 +51,7 @@ def test_equals_the_mean_over_all_orders_of_ties(rows):
     assert table["risk"].to_pylist() == pytest.approx(oracle.curve(confidence, quality), rel=1e-14, abs=1e-15)
     n = table.num_rows
     assert table["coverage"].to_pylist() == [i / n for i in range(1, n + 1)]
-    assert table["confidence"].to_pylist() == [one for one, _ in oracle.known(confidence, quality)]
+    assert table["confidence"].to_pylist() == [one for one, _ in oracle.defined(confidence, quality)]
     found = _finish(lambda: [tuple(column.to_numpy(zero_copy_only=False) for column in columns(rows))], quality="")
     assert found.n == n
     assert found.score == pytest.approx(oracle.aurc(confidence, quality), rel=1e-14, abs=1e-15, nan_ok=True)
@@ -119,7 +119,7 @@ def expected(metric="token_f1"):
 
 def oracle_of(confidence, quality):
     """The area by the formula for ties, as there are too many orders to try."""
-    known = oracle.known(confidence, quality)
+    known = oracle.defined(confidence, quality)
     total, before, loss = 0.0, 0, 0.0
     for level in dict.fromkeys(one for one, _ in known):
         tie = [float(lost) for one, lost in known if one == level]

@@ -98,7 +98,7 @@ def make_inputs(folder: Path, n: int, run: Callable[[tuple[str, ...]], Done]) ->
             raise RuntimeError(done.err)
 
 
-def held(folder: Path) -> dict[str, bytes]:
+def contents(folder: Path) -> dict[str, bytes]:
     """What lies in a folder, by its path there; without times, if it is a table of answers."""
     files = (path for path in sorted(folder.rglob("*")) if path.is_file())
     return {path.relative_to(folder).as_posix(): _lasting(path.read_bytes()) for path in files}
@@ -111,5 +111,5 @@ def _lasting(data: bytes) -> bytes:
     table = pq.read_table(io.BytesIO(data))
     if not set(TIMES) & set(table.column_names):
         return data
-    kept = table.drop_columns(list(TIMES))
-    return f"{kept.schema.to_string()}\n{json.dumps(kept.to_pylist())}".encode()
+    others = table.drop_columns(list(TIMES))
+    return f"{others.schema.to_string()}\n{json.dumps(others.to_pylist())}".encode()

@@ -57,5 +57,5 @@ def complaints(driver: webdriver.Chrome) -> list[str]:
 def requests(driver: webdriver.Chrome, page: Path) -> list[str]:
     """What was asked for beside the page itself since this was asked last."""
     sent: list[Any] = [json.loads(entry["message"])["message"] for entry in driver.get_log("performance")]
-    urls = [one["params"]["request"]["url"] for one in sent if one["method"] == "Network.requestWillBeSent"]
+    urls = [message["params"]["request"]["url"] for message in sent if message["method"] == "Network.requestWillBeSent"]
     return [url for url in urls if not url.startswith((page.as_uri(), "data:", "blob:"))]

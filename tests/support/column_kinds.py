@@ -33,48 +33,48 @@ def _plain(values: Sequence[Any]) -> Iterator[tuple[str, Any]]:
     yield "NumPy objects", _objects(values)
     if None not in values and not isinstance(values[0], list):
         yield "NumPy", np.array(list(values))
-        yield "NumPy strided", np.array([one for value in values for one in (value, values[0])])[::2]
+        yield "NumPy strided", np.array([copy for value in values for copy in (value, values[0])])[::2]
     if _is_matrix(values):
         yield "NumPy matrix", np.array(values)
 
 
 def _frames(values: Sequence[Any], array: pa.Array) -> Iterator[tuple[str, Any]]:
-    one = next((value for value in values if _typical(value)), values[0])
+    typical = next((value for value in values if _typical(value)), values[0])
     labels = [f"row {place}" for place in reversed(range(len(values)))]
     yield "pandas objects", pd.Series(_objects(values), index=labels, dtype=object)
     yield "pandas Arrow", pd.Series(pd.array(list(values), dtype=pd.ArrowDtype(array.type)), index=labels)
-    yield "Polars", pl.Series("column", list(values), dtype=_polars(one))
-    yield "Polars slice", pl.Series("column", [one, *values, one], dtype=_polars(one))[1:-1]
-    if isinstance(one, list):
+    yield "Polars", pl.Series("column", list(values), dtype=_polars(typical))
+    yield "Polars slice", pl.Series("column", [typical, *values, typical], dtype=_polars(typical))[1:-1]
+    if isinstance(typical, list):
         return
     yield "pandas", pd.Series(list(values), index=range(7, 7 + len(values)))
-    yield "pandas nullable", pd.Series(list(values), index=labels, dtype=PANDAS[type(one)])
+    yield "pandas nullable", pd.Series(list(values), index=labels, dtype=PANDAS[type(typical)])
     yield "pandas categories", pd.Series(pd.Categorical(list(values)), index=labels)
-    if isinstance(one, str):
+    if isinstance(typical, str):
         yield "Polars categories", pl.Series("column", list(values), dtype=pl.Categorical)
 
 
 def _arrow(values: Sequence[Any], array: pa.Array, chance: random.Random) -> Iterator[tuple[str, Any]]:
-    one, half = next((value for value in values if _typical(value)), values[0]), len(values) // 2
+    typical, half = next((value for value in values if _typical(value)), values[0]), len(values) // 2
     yield "Arrow", array
-    yield "Arrow slice", pa.array([one, None, *values, one], array.type).slice(2, len(values))
-    if isinstance(one, str):
+    yield "Arrow slice", pa.array([typical, None, *values, typical], array.type).slice(2, len(values))
+    if isinstance(typical, str):
         yield "Arrow chunks", ragged(list(values), array.type, chance)
     else:
         yield "Arrow chunks", pa.chunked_array([array.slice(0, 0), array.slice(0, half), array.slice(half)])
-    text_lists = isinstance(one, list) and pa.types.is_string(array.type.value_type)
+    text_lists = isinstance(typical, list) and pa.types.is_string(array.type.value_type)
     for name, column in (coded_lists if text_lists else coded)(array, chance):
         yield f"Arrow {name}", column
-    if isinstance(one, list):
+    if isinstance(typical, list):
         yield "Arrow large lists", array.cast(pa.large_list(array.type.value_type))
         yield "Arrow list view", pa.array(list(values), pa.list_view(array.type.value_type))
         return
     yield "Arrow dictionary", array.dictionary_encode()
     yield "Arrow runs", pc.run_end_encode(array)
-    if isinstance(one, str):
+    if isinstance(typical, str):
         yield "Arrow large", array.cast(pa.large_string())
         yield "Arrow view", array.cast(pa.string_view())
-    elif isinstance(one, float) and all(value is None or value == round(value, 6) for value in values):
+    elif isinstance(typical, float) and all(value is None or value == round(value, 6) for value in values):
         yield "Arrow decimals", pa.array([None if v is None else Decimal(str(v)) for v in values])
 
 
@@ -95,16 +95,16 @@ def _objects(values: Sequence[Any]) -> np.ndarray:
     return array
 
 
-def _polars(one: Any) -> Any:
-    if isinstance(one, list):
-        return pl.List(_polars(next((item for item in one if item is not None), "")))
-    return POLARS[type(one)]
+def _polars(value: Any) -> Any:
+    if isinstance(value, list):
+        return pl.List(_polars(next((item for item in value if item is not None), "")))
+    return POLARS[type(value)]
 
 
 def _is_matrix(values: Sequence[Any]) -> bool:
     rows = [value for value in values if isinstance(value, list)]
     same = len(rows) == len(values) and len({len(row) for row in rows}) == 1
-    return same and all(isinstance(one, float) for row in rows for one in row)
+    return same and all(isinstance(cell, float) for row in rows for cell in row)
 
 
 TABLES: dict[str, Callable[[dict[str, list[Any]]], Any]] = {

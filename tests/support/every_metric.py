@@ -112,20 +112,20 @@ def search(chance: random.Random) -> Sequence[Any]:
 def ranked(measure: Callable[..., float], level: float = 1) -> Callable[..., float | None]:
     """A measure of a ranking: missing without both lists, undefined where nothing is relevant."""
 
-    def oracle(found: list[str] | None, relevant: list[str] | None, relevance: list[float] | None) -> float | None:
-        if found is None or relevant is None:
+    def oracle(retrieved: list[str] | None, relevant: list[str] | None, relevance: list[float] | None) -> float | None:
+        if retrieved is None or relevant is None:
             return None
         grades: dict[str, float] = {}
-        for one, grade in zip(relevant, relevance or [1.0] * len(relevant), strict=True):
-            grades.setdefault(one, grade)
-        return measure(found, grades) if any(grade >= level for grade in grades.values()) else math.nan
+        for document, grade in zip(relevant, relevance or [1.0] * len(relevant), strict=True):
+            grades.setdefault(document, grade)
+        return measure(retrieved, grades) if any(grade >= level for grade in grades.values()) else math.nan
 
     return oracle
 
 
-def repeated(found: list[str] | None) -> float | None:
+def repeated(retrieved: list[str] | None) -> float | None:
     """Places of a ranking that hold an id once more."""
-    return None if found is None else float(len(found) - len(set(found)))
+    return None if retrieved is None else float(len(retrieved) - len(set(retrieved)))
 
 
 def whole(definition: Callable[..., float]) -> Callable[..., float | None]:
@@ -135,7 +135,11 @@ def whole(definition: Callable[..., float]) -> Callable[..., float | None]:
 
 def by_references(definition: Callable[..., float]) -> Callable[..., float | None]:
     """A definition for an answer and its references, those that are null left out."""
-    return whole(lambda answer, wanted: definition(answer, [one for one in wanted if one is not None]))
+    return whole(
+        lambda answer, all_references: definition(
+            answer, [reference for reference in all_references if reference is not None]
+        )
+    )
 
 
 def by_question(definition: Callable[..., float]) -> Callable[..., float | None]:
@@ -143,15 +147,15 @@ def by_question(definition: Callable[..., float]) -> Callable[..., float | None]
     return lambda answer, question: None if answer is None else definition(question, answer)
 
 
-def dot(one: list[float], other: list[float]) -> float:
+def dot(first: list[float], second: list[float]) -> float:
     """a·b."""
-    return math.fsum(map(operator.mul, one, other))
+    return math.fsum(map(operator.mul, first, second))
 
 
-def cosine(one: list[float], other: list[float]) -> float:
+def cosine(first: list[float], second: list[float]) -> float:
     """a·b / (‖a‖·‖b‖)."""
-    norms = math.hypot(*one) * math.hypot(*other)
-    return dot(one, other) / norms if norms else math.nan
+    norms = math.hypot(*first) * math.hypot(*second)
+    return dot(first, second) / norms if norms else math.nan
 
 
 PAIR = each(text, texts)
@@ -272,11 +276,11 @@ EXEMPT = frozenset({"grounding_overlap", "overlap_faithfulness", "citation_preci
 def columns(name: str, rows: int, seed: int = 0) -> dict[str, list[Any]]:
     """Rows for a metric: its columns by name, one cell in forty null, and in each column one of the first rows."""
     chance = random.Random(f"{name} {seed}")
-    made = [
+    values = [
         [None if chance.random() < 1 / 40 or row == 5 + at else cell for at, cell in enumerate(CASES[name].row(chance))]
         for row in range(rows)
     ]
-    return {column: [row[at] for row in made] for at, column in enumerate(REGISTRY[name].needs)}
+    return {column: [row[at] for row in values] for at, column in enumerate(REGISTRY[name].needs)}
 
 
 @cache
@@ -287,5 +291,7 @@ def tables(rows: int, names: tuple[str, ...]) -> dict[str, dict[str, list[Any]]]
 
 def bits(rows: int, names: Iterable[str] = ()) -> dict[str, list[str]]:
     """The scores of the named metrics, or of all, on made rows, to the last bit."""
-    made = tables(rows, tuple(names) or tuple(CASES))
-    return {name: [score.hex() for score in callable_of(name)(**given).tolist()] for name, given in made.items()}
+    columns = tables(rows, tuple(names) or tuple(CASES))
+    return {
+        name: [score.hex() for score in callable_of(name)(**arguments).tolist()] for name, arguments in columns.items()
+    }

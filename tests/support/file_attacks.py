@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.support.attacked_commands import ALWAYS, METRICS, NEVER, RESUMABLE, WRITERS, held, make_inputs
+from tests.support.attacked_commands import ALWAYS, METRICS, NEVER, RESUMABLE, WRITERS, contents, make_inputs
 from tests.support.forked_program import Forker, Run
 from tests.support.program import Done
 
@@ -71,9 +71,9 @@ class Attacker:
                 done = self._timed(name, out)
                 if done.code:
                     raise RuntimeError(f"{name} fails when left alone: {done.err}")
-                if number and self.whole[name] != held(out):
+                if number and self.whole[name] != contents(out):
                     raise RuntimeError(f"{name} writes other bytes when it runs again")
-                self.whole[name] = held(out)
+                self.whole[name] = contents(out)
         self.furniture = self._paths()
 
     def _timed(self, name: str, out: Path) -> Done:
@@ -115,22 +115,26 @@ class Attacker:
 
     def again(self, name: str, out: Path) -> str | None:
         """The fault of the run after an attack, if there is one: its output, and what else is there."""
-        there = held(out)
-        partial_folder = any(path.startswith(("o.", "o/")) and ".partial/" in path for path in there)
+        files = contents(out)
+        partial_folder = any(path.startswith(("o.", "o/")) and ".partial/" in path for path in files)
         verb = self.commands[name][0]
         more = ["--resume"] if verb in RESUMABLE and partial_folder else []
-        complete = there == self.whole[name]
-        if not more and there and verb not in (*ALWAYS, *NEVER):
+        complete = files == self.whole[name]
+        if not more and files and verb not in (*ALWAYS, *NEVER):
             more = ["--overwrite"]
         if not (complete and verb in NEVER):
             done = self.run(name, out, *more)
             if done.code:
                 return f"{name}: the run after it fails with {done.code}: {done.err[-300:]}"
-        return None if held(out) == self.whole[name] else f"{name}: other bytes, or other files: {sorted(held(out))}"
+        return (
+            None
+            if contents(out) == self.whole[name]
+            else f"{name}: other bytes, or other files: {sorted(contents(out))}"
+        )
 
     def broken(self, name: str, out: Path) -> str | None:
         """The fault of what an attack left under final names: parts of an output."""
-        for path, data in held(out).items():
+        for path, data in contents(out).items():
             if ".partial/" in path or path.startswith(".fastmetrics-"):
                 continue
             if data != self.whole[name].get(path):
@@ -186,10 +190,10 @@ class Attacker:
 
     def _left(self, name: str, out: Path) -> list[str]:
         """The files that are neither inputs, outputs nor stores of calls and vectors."""
-        beside = [path for path in held(self.folder / "stores") if "/." in f"/{path}"]
+        beside = [path for path in contents(self.folder / "stores") if "/." in f"/{path}"]
         elsewhere = [str(path) for path in self._paths() - self.furniture]
-        outputs = [path for path in held(out) if path not in self.whole[name]]
-        return [*outputs, *held(self.temporary), *beside, *elsewhere]
+        outputs = [path for path in contents(out) if path not in self.whole[name]]
+        return [*outputs, *contents(self.temporary), *beside, *elsewhere]
 
 
 def refused(name: str, done: Done, *codes: int) -> list[str]:
@@ -217,8 +221,8 @@ def links(attacker: Attacker) -> list[str]:
         (out / "precious").write_text("mine")
         (out / _target(attacker, name)).symlink_to("precious")
         faults += refused(name, attacker.run(name, out, *_more(attacker, name)), 4)
-        if held(out) != {"precious": b"mine", _target(attacker, name): b"mine"}:
-            faults.append(f"{name} changed {sorted(held(out))}")
+        if contents(out) != {"precious": b"mine", _target(attacker, name): b"mine"}:
+            faults.append(f"{name} changed {sorted(contents(out))}")
     return faults
 
 
@@ -245,7 +249,7 @@ def no_folder(attacker: Attacker) -> list[str]:
         out = attacker.new()
         (out / "file").touch()
         faults += refused(name, attacker.run(name, out / "file"), 4)
-        faults += [] if held(out) == {"file": b""} else [f"{name} changed {sorted(held(out))}"]
+        faults += [] if contents(out) == {"file": b""} else [f"{name} changed {sorted(contents(out))}"]
     return faults
 
 
@@ -269,8 +273,8 @@ def names(attacker: Attacker) -> list[str]:
             out = attacker.new() / odd
             out.mkdir()
             faults += refused(f"{name} in {odd}", attacker.run(name, out), 0)
-            break_ = set(held(out)) != set(attacker.whole[name])
-            faults += [f"{name} in {odd}: {sorted(held(out))}"] if break_ else []
+            break_ = set(contents(out)) != set(attacker.whole[name])
+            faults += [f"{name} in {odd}: {sorted(contents(out))}"] if break_ else []
     return faults
 
 
@@ -291,8 +295,8 @@ def journals(attacker: Attacker) -> list[str]:
                     (work / file).write_text(text)
             faults += refused(f"{name} with {text[:20]!r}", attacker.run(name, out, "--resume"), 0, 4)
             faults += refused(f"{name} over {text[:20]!r}", attacker.run(name, out, "--overwrite"), 0)
-            if held(out) != {**attacker.whole[name], "precious": b"mine"}:
-                faults.append(f"{name} with {text[:20]!r} left {sorted(held(out))}")
+            if contents(out) != {**attacker.whole[name], "precious": b"mine"}:
+                faults.append(f"{name} with {text[:20]!r} left {sorted(contents(out))}")
     return faults
 
 
@@ -331,8 +335,8 @@ def both(attacker: Attacker) -> list[str]:
         ended = [Done(code, "", err) for code, err in (run.wait() for run in runs)]
         for done in ended:
             faults += refused(name, done, 0, 4)
-        if 0 not in [done.code for done in ended] or held(out) != attacker.whole[name]:
-            faults.append(f"{name} left {sorted(held(out))}")
+        if 0 not in [done.code for done in ended] or contents(out) != attacker.whole[name]:
+            faults.append(f"{name} left {sorted(contents(out))}")
     return faults
 
 

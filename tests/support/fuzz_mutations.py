@@ -109,8 +109,8 @@ def number(data: bytearray, rng: random.Random, others: Sequence[bytes]) -> None
             return
         at = min(_place(data, rng), len(data) - size)
         at -= at % rng.choice((size, size, 1))
-        (found,) = struct.unpack_from(form, data, at)
-        value = rng.choice((*values, found + 1, found - 1, found * 2, len(data), -found))
+        (present,) = struct.unpack_from(form, data, at)
+        value = rng.choice((*values, present + 1, present - 1, present * 2, len(data), -present))
         data[at : at + size] = struct.pack(form, max(-(2 ** (8 * size - 1)), min(value, 2 ** (8 * size - 1) - 1)))
 
 

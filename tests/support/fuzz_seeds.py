@@ -35,7 +35,7 @@ def rows() -> pa.Table:
         return " ".join(rng.choice(words, rng.integers(1, 9)).tolist())
 
     answers = [None if row == 5 else text() for row in range(ROWS)]
-    documents = [[f"d{one}" for one in rng.permutation(9)[: rng.integers(1, 6)]] for _ in range(ROWS)]
+    documents = [[f"d{document}" for document in rng.permutation(9)[: rng.integers(1, 6)]] for _ in range(ROWS)]
     return pa.table(
         {
             "id": pa.array(range(ROWS), pa.int64()),
@@ -96,7 +96,7 @@ def _parquet(table: pa.Table, **options: object) -> bytes:
 def _csv(table: pa.Table, delimiter: str) -> bytes:
     lists = [name for name in table.column_names if pa.types.is_list(table[name].type)]
     for name in lists:
-        texts = [None if one is None else json.dumps(one) for one in table[name].to_pylist()]
+        texts = [None if value is None else json.dumps(value) for value in table[name].to_pylist()]
         table = table.set_column(table.column_names.index(name), name, pa.array(texts))
     sink = io.BytesIO()
     pacsv.write_csv(table, sink, pacsv.WriteOptions(delimiter=delimiter))
@@ -128,9 +128,9 @@ def tables() -> Iterator[Seed]:
         "vectors.parquet",
         _parquet(points, compression="snappy", column_encoding="PLAIN", use_dictionary=False),
     )
-    for made in (table, other):
-        yield Seed("arrow file", "rows.arrow", _ipc(made, pa.ipc.new_file))
-        yield Seed("arrow stream", "rows.arrows", _ipc(made, pa.ipc.new_stream))
+    for made_table in (table, other):
+        yield Seed("arrow file", "rows.arrow", _ipc(made_table, pa.ipc.new_file))
+        yield Seed("arrow stream", "rows.arrows", _ipc(made_table, pa.ipc.new_stream))
     yield Seed("arrow file", "rows.arrow", _ipc(table, pa.ipc.new_file, "lz4"))
     yield Seed("arrow file", "vectors.arrow", _ipc(points, pa.ipc.new_file, "zstd"))
     yield Seed("arrow stream", "rows.arrows", _ipc(other, pa.ipc.new_stream, "zstd"))
@@ -146,17 +146,21 @@ def runs() -> Iterator[Seed]:
     """A run and its judgements, in each format that ``rank`` reads."""
     ranked = [(f"q{query}", f"d{doc}", 1 / (1 + doc), int(doc % 3 == 0)) for query in range(8) for doc in range(6)]
     for kind, column, at in (("run", "score", 2), ("qrels", "relevance", 3)):
-        triples = [(one[0], one[1], one[at]) for one in ranked]
+        triples = [(ranked_document[0], ranked_document[1], ranked_document[at]) for ranked_document in ranked]
         table = pa.table(dict(zip(("query_id", "doc_id", column), zip(*triples, strict=True), strict=True)))
         nested: dict[str, dict[str, float]] = {}
         for query, doc, value in triples:
             nested.setdefault(query, {})[doc] = value
         line = "{} Q0 {} 1 {} tag\n" if kind == "run" else "{} 0 {} {}\n"
-        yield Seed(kind, f"{kind}.txt", "".join(line.format(*one) for one in triples).encode())
+        yield Seed(kind, f"{kind}.txt", "".join(line.format(*ranked_document) for ranked_document in triples).encode())
         yield Seed(kind, f"{kind}.json", json.dumps(nested).encode())
         yield Seed(kind, f"{kind}.jsonl", _jsonl(table))
         yield Seed(kind, f"{kind}.csv", _csv(table, ","))
-        yield Seed(kind, f"{kind}.txt.gz", gzip.compress("".join(line.format(*one) for one in triples).encode()))
+        yield Seed(
+            kind,
+            f"{kind}.txt.gz",
+            gzip.compress("".join(line.format(*ranked_document) for ranked_document in triples).encode()),
+        )
         yield Seed(kind, f"{kind}.parquet", _parquet(table))
         yield Seed(kind, f"{kind}.arrow", _ipc(table, pa.ipc.new_file))
 

@@ -70,21 +70,21 @@ def _run(arguments: Sequence[str], folder: Path, log: Path, seconds: int) -> int
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_AS, (_virtual() + _SPACE, resource.RLIM_INFINITY))
-    with log.open("w") as said:
-        os.dup2(said.fileno(), 1)
-        os.dup2(said.fileno(), 2)
-        faulthandler.enable(said)
+    with log.open("w") as output:
+        os.dup2(output.fileno(), 1)
+        os.dup2(output.fileno(), 2)
+        faulthandler.enable(output)
         sys.argv = ["fastmetrics", *arguments]
-        sys.stdout = sys.stderr = said
+        sys.stdout = sys.stderr = output
         try:
             with contextlib.suppress(BrokenPipeError):
                 cli.main()
         except SystemExit as left:
-            said.flush()
+            output.flush()
             return int(left.code or 0)
         except BaseException:  # noqa: BLE001 - whatever it is, it is a failure
-            traceback.print_exc(file=said)
-            said.flush()
+            traceback.print_exc(file=output)
+            output.flush()
             return 1
     return 0
 

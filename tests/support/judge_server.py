@@ -76,12 +76,12 @@ class Judge:
         return [user_message(body) for body in self.bodies]
 
 
-async def _read(reader: asyncio.StreamReader) -> tuple[str, str, bytes] | None:
+async def _request(reader: asyncio.StreamReader) -> tuple[str, str, bytes] | None:
     try:
         head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
     except (asyncio.IncompleteReadError, ConnectionError):
         return None
-    size = next((int(one[15:]) for one in head.split("\r\n") if one.lower().startswith("content-length:")), 0)
+    size = next((int(field[15:]) for field in head.split("\r\n") if field.lower().startswith("content-length:")), 0)
     return head.split(" ", 2)[1], head, await reader.readexactly(size)
 
 
@@ -105,7 +105,7 @@ class _Server:
         assert task is not None
         self._open.add(task)
         try:
-            while (request := await _read(reader)) is not None:
+            while (request := await _request(reader)) is not None:
                 if not await self._answer(*request, writer=writer):
                     break
         except (ConnectionError, asyncio.CancelledError, asyncio.IncompleteReadError):
@@ -152,9 +152,9 @@ class _Server:
             judge.under_way -= 1
 
     @staticmethod
-    def _reply(made: Any) -> bytes:
-        status, made = made if isinstance(made, tuple) else (200, made)
-        return _response(status, json.dumps(completion(made) if isinstance(made, str) else made).encode())
+    def _reply(reply: Any) -> bytes:
+        status, reply = reply if isinstance(reply, tuple) else (200, reply)
+        return _response(status, json.dumps(completion(reply) if isinstance(reply, str) else reply).encode())
 
     async def _misbehave(self, fault: str, body: Body, writer: asyncio.StreamWriter) -> bool:
         good = json.dumps(completion(grade(body))).encode()

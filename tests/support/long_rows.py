@@ -21,7 +21,7 @@ Shape = Callable[[int], str]
 def text(piece: str) -> Shape:
     """Texts of about so many bytes made of one piece, with another number at each ``#`` in it."""
 
-    def made(size: int) -> str:
+    def long_text(size: int) -> str:
         if CHANGING not in piece:
             return piece * (size // len(piece.encode()))
         parts, length = [], 0
@@ -30,7 +30,7 @@ def text(piece: str) -> Shape:
             length += len(parts[-1])
         return "".join(parts)
 
-    return made
+    return long_text
 
 
 NASTIEST = (
@@ -146,7 +146,7 @@ QUADRATIC = ("rougeL",)
 
 def embedder() -> Embedder:
     """A model that costs next to nothing."""
-    return Embedder(lambda texts: np.array([[len(one), 1.0] for one in texts], np.float32))
+    return Embedder(lambda texts: np.array([[len(text), 1.0] for text in texts], np.float32))
 
 
 def cells(kind: str, shape: Shape, size: int) -> Any:
@@ -172,8 +172,8 @@ def tables(spec: str, shape: Shape, size: int) -> Iterator[tuple[str, pa.Table]]
     for long in [texts, *([name] for name in texts if len(texts) > 1)]:
         yield " and ".join(long), table({**others, **{name: filling if name in long else PLAIN for name in texts}})
     for name in lists:
-        for rest, words in ((PLAIN, "many"), (filling, "all, many")):
-            row = {other: pieces if other == name else rest for other in texts}
+        for filler, words in ((PLAIN, "many"), (filling, "all, many")):
+            row = {other: pieces if other == name else filler for other in texts}
             yield f"{words} {name}", table({**others, **row})
 
 

@@ -53,8 +53,8 @@ class Server:
 
     def names(self, folder: str) -> list[str]:
         """The keys below a folder of the bucket."""
-        found = self.s3.get_file_info(fs.FileSelector(f"{BUCKET}/{folder}", recursive=True, allow_not_found=True))
-        return sorted(info.path.removeprefix(f"{BUCKET}/{folder}/") for info in found if info.is_file)
+        infos = self.s3.get_file_info(fs.FileSelector(f"{BUCKET}/{folder}", recursive=True, allow_not_found=True))
+        return sorted(info.path.removeprefix(f"{BUCKET}/{folder}/") for info in infos if info.is_file)
 
     def read(self, key: str) -> bytes:
         """The bytes of an object."""
@@ -64,9 +64,9 @@ class Server:
     def put(self, path: Path, key: str) -> str:
         """Upload a file, or all files of a folder; the address."""
         if path.is_dir():
-            for one in sorted(path.rglob("*")):
-                if one.is_file():
-                    self.put(one, f"{key}/{one.relative_to(path).as_posix()}")
+            for local_file in sorted(path.rglob("*")):
+                if local_file.is_file():
+                    self.put(local_file, f"{key}/{local_file.relative_to(path).as_posix()}")
         else:
             with self.s3.open_output_stream(f"{BUCKET}/{key}", compression=None) as stream:
                 stream.write(path.read_bytes())
@@ -113,7 +113,7 @@ class Shelf:
 
     objects: dict[str, bytes] = field(default_factory=dict)
     faults: dict[str, list[int | str | None]] = field(default_factory=dict)
-    asked: list[str] = field(default_factory=list)
+    requested: list[str] = field(default_factory=list)
     endpoint: str = ""
     sent: int = 0
 
@@ -121,7 +121,7 @@ class Shelf:
 @contextmanager
 def shelf() -> Iterator[Shelf]:
     """A store that knows HEAD and GET of objects, by path; GET of a range as well."""
-    held = Shelf()
+    store = Shelf()
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -133,10 +133,10 @@ def shelf() -> Iterator[Shelf]:
             self._answer()
 
         def _answer(self) -> None:
-            held.asked.append(f"{self.command} {self.path}")
-            waiting = held.faults.get(self.command, [])
+            store.requested.append(f"{self.command} {self.path}")
+            waiting = store.faults.get(self.command, [])
             fault = waiting.pop(0) if waiting else None
-            data = held.objects.get(self.path.partition("?")[0])
+            data = store.objects.get(self.path.partition("?")[0])
             if fault == "hang":
                 time.sleep(3)
             status = fault if isinstance(fault, int) else 200 if data is not None else 404
@@ -148,7 +148,7 @@ def shelf() -> Iterator[Shelf]:
                 status, data = 206, data[int(span[1]) : int(span[2]) + 1]
             self._head(status, data)
             if self.command == "GET":
-                held.sent += len(data)
+                store.sent += len(data)
                 self.wfile.write(data[: len(data) // 2] if fault == "cut" else data)
             if fault in ("cut", "hang"):
                 self.close_connection = True
@@ -163,11 +163,11 @@ def shelf() -> Iterator[Shelf]:
             """Nothing is logged."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    held.endpoint = f"http://127.0.0.1:{server.server_address[1]}"
+    store.endpoint = f"http://127.0.0.1:{server.server_address[1]}"
     thread = Thread(target=server.serve_forever, args=(0.02,), daemon=True)  # the interval of checks for shutdown
     thread.start()
     try:
-        yield held
+        yield store
     finally:
         server.shutdown()
         server.server_close()

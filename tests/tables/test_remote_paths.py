@@ -204,11 +204,11 @@ def test_google_addresses_use_the_google_file_system(tmp_path: Path, monkeypatch
         address = f"gs://anonymous@bkt/t.csv?scheme=http&endpoint_override={held.endpoint.removeprefix('http://')}"
         assert isinstance(store(parse(address)).system, fs.GcsFileSystem)
         assert store(parse(address)).path == "bkt/t.csv"
-        held.asked.clear()
+        held.requested.clear()
         (file,) = expand(address)
         assert file.size == path.stat().st_size
-        assert held.asked
-        assert all("/bkt" in asked for asked in held.asked)
+        assert held.requested
+        assert all("/bkt" in asked for asked in held.requested)
 
 
 def test_hadoop_addresses_need_hadoop(monkeypatch) -> None:

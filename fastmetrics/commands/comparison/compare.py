@@ -35,7 +35,7 @@ def compare(
     *,
     metrics: OnlyMetrics = None,
     by: Divisions = None,
-    segments: Annotated[str | None, typer.Option(help="A file with ids and the columns of --by.")] = None,
+    segments: Annotated[str | None, typer.Option(help="A table with ids and the columns of by.")] = None,
     cluster: Cluster = None,
     tests: PairedTests = None,
     testing: Testing,

@@ -32,7 +32,7 @@ class Unpaired(StrEnum):
     ignore = "ignore"
 
 
-class Correction(StrEnum):
+class GateCorrection(StrEnum):
     """Corrections of intervals."""
 
     none = "none"
@@ -63,8 +63,8 @@ def gate(
     cluster: Cluster = None,
     confidence: Confidence = 0.95,
     correction: Annotated[
-        Correction, typer.Option(help="Correction of the intervals for the number of rules that read one.")
-    ] = Correction.none,
+        GateCorrection, typer.Option(help="Correction of the intervals for the number of rules that read one.")
+    ] = GateCorrection.none,
     sequential: Sequential = False,
     pairing: Pairing,
     seed: Seed = 0,

@@ -33,7 +33,8 @@ Chunks = Annotated[
     typer.Option("--chunks", help="Table of all chunks, also those never retrieved, with their sources."),
 ]
 ChunkColumn = Annotated[
-    str | None, typer.Option("--chunk-column", help="Column of chunk ids in --chunks; by default chunk_id or id.")
+    str | None,
+    typer.Option("--chunk-column", help="Column of chunk ids in the table of chunks; by default chunk_id or id."),
 ]
 
 

@@ -27,7 +27,7 @@ def topic_coverage(
     seed: Seed = 42,
     chunks: Chunks = None,
     chunk_column: ChunkColumn = None,
-    source_column: Annotated[str, typer.Option(help="Column of sources in --chunks.")] = "source",
+    source_column: Annotated[str, typer.Option(help="Column of sources in the table of chunks.")] = "source",
     scores: AverageScores = None,
     failure: Annotated[
         str | None, typer.Option(help="Score from 0 to 1; failure is 1 - score. By default unanswered questions fail.")

@@ -44,8 +44,8 @@ class BotChoice:
     bot: Annotated[
         str,
         typer.Option(
-            help="full-context: a model reads --knowledge and the question; given-contexts: a model reads the contexts "
-            "of each row and the question; faq: the most similar FAQ row."
+            help="full-context: a model reads the knowledge and the question; given-contexts: a model reads the "
+            "contexts of each row and the question; faq: the most similar FAQ row."
         ),
     ]
     model: Annotated[str | None, typer.Option(help=MODEL)] = None

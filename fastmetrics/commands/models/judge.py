@@ -50,7 +50,7 @@ class Stopping:
         ),
     ] = None
     baseline: Annotated[
-        str | None, typer.Option(help="Earlier judgements of the same ids, for delta in --until.", metavar="FILE")
+        str | None, typer.Option(help="Earlier judgements of the same ids, for delta in until.", metavar="FILE")
     ] = None
 
 

@@ -76,15 +76,9 @@ class NoRelevant(StrEnum):
 
 
 NO_RELEVANT = (
-    "Score of a row or query without relevant documents: zero (the default of rank), or undefined (of the metrics)."
+    "Score of a row or query without relevant documents: undefined (excluded from the mean), or zero, as in trec_eval."
 )
-NoRelevantRows = Annotated[
-    NoRelevant | None,
-    typer.Option(
-        "--no-relevant",
-        help=NO_RELEVANT,
-    ),
-]
+NoRelevantDocuments = Annotated[NoRelevant, typer.Option("--no-relevant", help=NO_RELEVANT)]
 
 TextLists = Annotated[
     list[str] | None,
@@ -229,8 +223,8 @@ PairedTests = Annotated[
     list[str] | None,
     typer.Option(
         "--tests",
-        help="fisher (the default), t, mcnemar, wilcoxon; of compare also sequential, and for --unpaired permutation, "
-        "welch.",
+        help="fisher (the default), t, mcnemar, wilcoxon; of compare also sequential, and of unpaired runs "
+        "permutation, welch.",
         metavar="TEST",
     ),
     FromText(split),
@@ -246,7 +240,7 @@ class Scoring:
 
     metrics: Metrics = None
     suites: Suites = None
-    no_relevant: NoRelevantRows = None
+    no_relevant: NoRelevantDocuments = NoRelevant.undefined
     lists: TextLists = None
     columns: ColumnNames = None
     schema: Schema = None

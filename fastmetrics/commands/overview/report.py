@@ -25,7 +25,7 @@ class Language(StrEnum):
     ru = "ru"
 
 
-class Rows(StrEnum):
+class ReportRows(StrEnum):
     """The rows of a report."""
 
     sample = "sample"
@@ -41,7 +41,7 @@ def report(
     output: Annotated[
         str,
         typer.Option(
-            "--output", "-o", help="Output page, such as report.html; with --rows all, a folder.", metavar="PATH"
+            "--output", "-o", help="Output page, such as report.html; with rows all, a folder.", metavar="PATH"
         ),
     ],
     texts: Annotated[str | None, typer.Option(help="File that was scored, with the texts of the rows.")] = None,
@@ -63,8 +63,8 @@ def report(
         str | None, typer.Option(help="Folder of outputs, for a page of metrics over runs.", metavar="FOLDER")
     ] = None,
     rows: Annotated[
-        Rows, typer.Option(help="Rows to show: a sample, or all, in files that the page loads.")
-    ] = Rows.sample,
+        ReportRows, typer.Option(help="Rows to show: a sample, or all, in files that the page loads.")
+    ] = ReportRows.sample,
     by: By = None,
     title: Annotated[str | None, typer.Option(help="The title of the page; by default the run's name.")] = None,
     language: Annotated[Language, typer.Option(help="The language of labels.")] = Language.en,

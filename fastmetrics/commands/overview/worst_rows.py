@@ -37,15 +37,18 @@ def worst_rows(
     ] = None,
     baseline: Annotated[
         str | None,
-        typer.Option(help="Scores of another run, or with --system its name: show the rows with the largest changes."),
+        typer.Option(help="Scores of another run, or with a system its name: show the rows with the largest changes."),
     ] = None,
     best: Annotated[bool, typer.Option("--best", help="Show the best rows, or the largest gains.")] = False,
     on: On = None,
     by: By = None,
-    segment: Annotated[str | None, typer.Option(help="Only rows of this segment of --by: language=ru.")] = None,
+    segment: Annotated[
+        str | None, typer.Option(help="Only rows of this segment of the columns in by: language=ru.")
+    ] = None,
     system: System = None,
     other: Annotated[
-        str | None, typer.Option(help="The name of the run that is compared with --baseline, with --system.")
+        str | None,
+        typer.Option(help="The name of the run that is compared with the baseline, if one file has several systems."),
     ] = None,
     better: Better = None,
     allow_differences: AllowDifferences = False,

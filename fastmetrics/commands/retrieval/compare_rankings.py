@@ -7,7 +7,14 @@ from typing import Annotated, Any
 import typer
 
 from fastmetrics.commands.options.option_groups import Arguments
-from fastmetrics.commands.options.shared_options import BaselineName, NoRelevant, PairedTests, Printing, Testing
+from fastmetrics.commands.options.shared_options import (
+    BaselineName,
+    NoRelevant,
+    NoRelevantDocuments,
+    PairedTests,
+    Printing,
+    Testing,
+)
 from fastmetrics.commands.retrieval.ranking_options import (
     MISSING,
     Depth,
@@ -15,7 +22,6 @@ from fastmetrics.commands.retrieval.ranking_options import (
     Duplicates,
     Measures,
     Missing,
-    NoRelevantQueries,
     RankedRuns,
     RelevanceLevel,
 )
@@ -30,7 +36,7 @@ def compare_rankings(
     testing: Testing,
     relevance_level: RelevanceLevel = 1,
     missing: Annotated[Missing, typer.Option(help=MISSING)] = Missing.zero,
-    no_relevant: NoRelevantQueries = NoRelevant.zero,
+    no_relevant: NoRelevantDocuments = NoRelevant.undefined,
     duplicates: DuplicateDocuments = Duplicates.error,
     depth: Depth = None,
     printing: Printing,

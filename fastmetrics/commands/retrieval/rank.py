@@ -7,7 +7,14 @@ from typing import Annotated, Any
 import typer
 
 from fastmetrics.commands.options.option_groups import Arguments
-from fastmetrics.commands.options.shared_options import AsJson, Guard, NoRelevant, Overwrite, Threads
+from fastmetrics.commands.options.shared_options import (
+    AsJson,
+    Guard,
+    NoRelevant,
+    NoRelevantDocuments,
+    Overwrite,
+    Threads,
+)
 from fastmetrics.commands.retrieval.ranking_options import (
     MISSING,
     Depth,
@@ -15,7 +22,6 @@ from fastmetrics.commands.retrieval.ranking_options import (
     Duplicates,
     Measures,
     Missing,
-    NoRelevantQueries,
     RankedRuns,
     RelevanceLevel,
 )
@@ -33,7 +39,7 @@ def rank(
         Missing | None,
         typer.Option(help=MISSING),
     ] = None,
-    no_relevant: NoRelevantQueries = NoRelevant.zero,
+    no_relevant: NoRelevantDocuments = NoRelevant.undefined,
     duplicates: DuplicateDocuments = Duplicates.error,
     depth: Depth = None,
     threads: Threads = None,

@@ -8,7 +8,6 @@ from typing import Annotated
 import typer
 
 from fastmetrics.commands.options.option_syntax import FromText, split
-from fastmetrics.commands.options.shared_options import NO_RELEVANT, NoRelevant
 
 
 class Missing(StrEnum):
@@ -37,7 +36,6 @@ Measures = Annotated[
 RelevanceLevel = Annotated[
     float, typer.Option("--relevance-level", "-l", help="The lowest grade that counts as relevant.")
 ]
-NoRelevantQueries = Annotated[NoRelevant, typer.Option("--no-relevant", help=NO_RELEVANT)]
 DuplicateDocuments = Annotated[
     Duplicates,
     typer.Option("--duplicates", help="A document listed twice for one query: error, or first (keep the first)."),

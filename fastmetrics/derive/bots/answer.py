@@ -89,6 +89,26 @@ def answer(
     stored in the bot's ``store`` and requested once, as in :func:`judge`; ``retry`` names statuses (unparsed,
     truncated, refused) to request again.  ``sample`` answers a random sample of that size, drawn with ``seed``.
 
+    Parameters:
+
+    - ``table``: The rows: a table in memory, or paths of files.
+    - ``bot``: full-context: a model reads the knowledge and the question; given-contexts: a model reads the contexts of
+      each row and the question; faq: the most similar FAQ row.
+    - ``output``: The output: a file, with the format given by its suffix, a folder of parts, or an address.
+    - ``system``: The value of the column system. Default: the bot's name.
+    - ``columns``: Your column names: answer=text,... A name with a comma: '"answer=a,b"'.
+    - ``keep``: Columns to copy to the output besides the id, or 'all'; answer and embed copy all by default. A name
+      with a comma: '"a,b"'.
+    - ``repeats``: Answers of each question, each from a call of its own; rows get the number of the repeat.
+    - ``retry``: Repeat stored calls with these statuses: unparsed,truncated,refused.
+    - ``sample``: Read only a random sample of this many rows.
+    - ``seed``: Random seed.
+    - ``files``: The settings of files, a ``FileSettings``.
+    - ``resume``: Continue an interrupted run.
+    - ``overwrite``: Replace the output if it exists.
+    - ``progress``: A function that is called with the progress while questions are answered.
+    - ``watch``: A function that is called with the spending before the first call.
+
     >>> import fastmetrics as fm
     >>> faq = fm.StrictMatchBot({"question": ["Where is my card?", "How do I pay?"], "answer": ["By mail.", "Online."]})
     >>> answered = fm.answer({"id": [1], "question": ["How can I pay?"], "reference": ["Online."]}, faq)

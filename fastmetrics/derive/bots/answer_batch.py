@@ -59,8 +59,8 @@ class AnswerPlan:
     @property
     def kinds(self) -> dict[str, str]:
         """The input columns and their kinds."""
-        read = {column: kind_of(name) for name, column in self.reads.items()}
-        return {**dict.fromkeys(self.keep, "any"), **read, self.question: "text"}
+        kinds = {column: kind_of(name) for name, column in self.reads.items()}
+        return {**dict.fromkeys(self.keep, "any"), **kinds, self.question: "text"}
 
     @property
     def output_types(self) -> dict[str, pa.DataType]:
@@ -147,7 +147,7 @@ class BatchAnswerer:
         """The kept columns and the output columns: each row once for each repeat."""
         plan, bot = self._plan, self._plan.bot
         if isinstance(bot, CallBot):
-            answers = self._called(bot, batch)
+            answers = self._answers_of_calls(bot, batch)
         else:
             answers = self._matched(bot, batch.column(plan.question))
         columns: dict[str, Any] = {REPEAT: list(range(1, plan.repeats + 1)) * batch.num_rows}
@@ -186,7 +186,7 @@ class BatchAnswerer:
             for reply in replies
         ]
 
-    def _called(self, bot: CallBot, batch: pa.RecordBatch) -> list[Answered]:
+    def _answers_of_calls(self, bot: CallBot, batch: pa.RecordBatch) -> list[Answered]:
         """The answers of all rows, repeat by repeat; stored replies with a status in ``retry`` are requested again."""
         sender, plan = self._sender, self._plan
         assert sender is not None, "a maker without a sender can only check prompts"
@@ -199,15 +199,15 @@ class BatchAnswerer:
                     calls[len(answers)] = bot.call(values, repeat)
                 answers.append(Answered(reason=f"null: {', '.join(lacking)}") if lacking else None)
         replies = dict(zip(calls, sender.ask(list(calls.values())), strict=True))
-        read = {place: _read(reply, calls[place]) for place, reply in replies.items()}
-        stale = [p for p, reading in read.items() if reading.status in plan.retry and sender.is_old(replies[p])]
+        by_place = {place: _answer_in(reply, calls[place]) for place, reply in replies.items()}
+        stale = [p for p, reading in by_place.items() if reading.status in plan.retry and sender.is_old(replies[p])]
         if stale:
             again = sender.ask([calls[place] for place in stale], again=True)
-            read |= {place: _read(reply, calls[place]) for place, reply in zip(stale, again, strict=True)}
-        return [answer or read[place] for place, answer in enumerate(answers)]
+            by_place |= {place: _answer_in(reply, calls[place]) for place, reply in zip(stale, again, strict=True)}
+        return [answer or by_place[place] for place, answer in enumerate(answers)]
 
 
-def _read(answer: Answer, call: Call) -> Answered:
+def _answer_in(answer: Answer, call: Call) -> Answered:
     """The answer in a reply; a truncated reply keeps its text and gets the status ``truncated``."""
     if answer.outcome != REPLY:
         return Answered(None, answer.outcome, answer.body or None, call=call.id)

@@ -99,6 +99,32 @@ def judge(
     result has the order of the table, and the other rows the status ``unasked`` and no score.  The intervals are
     confidence sequences, of 95 % together however often one looks, so stopping on them is valid.
 
+    Parameters:
+
+    - ``table``: The rows: a table in memory, or paths of files.
+    - ``rubrics``: Rubrics: relevance, faithfulness, safety, robustness, correctness (1 to 5), answer_relevance,
+      answer_faithfulness, e2e (0 to 1), or your own .toml files.
+    - ``output``: The output: a file, with the format given by its suffix, a folder of parts, or an address.
+    - ``columns``: Your column names: answer=text,... A name with a comma: '"answer=a,b"'.
+    - ``schema``: A preset of column names: ragas, deepeval, mlflow, hf, autorag.
+    - ``keep``: Columns to copy to the output besides the id, or 'all'; answer and embed copy all by default. A name
+      with a comma: '"a,b"'.
+    - ``lists``: Columns of references or contexts whose texts are lists in JSON: reference,...
+    - ``sample``: Read only a random sample of this many rows.
+    - ``seed``: Random seed.
+    - ``until``: Stop judging when this is met: 'correctness.delta.low > 0 or width < 0.02'. Rows are judged in random
+      order; the other rows get the status unasked.
+    - ``baseline``: Earlier judgements of the same ids, for delta in until.
+    - ``files``: The settings of files, a ``FileSettings``.
+    - ``resume``: Continue an interrupted run.
+    - ``overwrite``: Replace the output if it exists.
+    - ``name``: The name of the run, stored in the output's metadata.
+    - ``times``: Store the start and end of the run, and of judge the latency of each call; the bytes of the output then
+      differ each time.
+    - ``progress``: A function that is called with the progress while rows are judged.
+    - ``watch``: A function that is called with the spending before the first call.
+    - ``settings``: Settings of :class:`JudgeSettings`, by name, if rubrics are not such settings.
+
     >>> import tempfile, fastmetrics as fm
     >>> table = {"id": [1], "question": ["Capital of France?"], "answer": ["Paris"]}
     >>> store = f"{tempfile.mkdtemp()}/calls.sqlite"

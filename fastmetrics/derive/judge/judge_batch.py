@@ -19,7 +19,7 @@ from fastmetrics.derive.calls.call_sender import ModelCalls
 from fastmetrics.derive.clients.completion import completion
 from fastmetrics.derive.judge.first_replies import FirstReplies
 from fastmetrics.derive.judge.judge_plan import JudgePlan
-from fastmetrics.derive.judge.judged_columns import IDENTICAL, MISSING, TOO_LONG, UNASKED, Judgement, columns_of
+from fastmetrics.derive.judge.judged_columns import IDENTICAL, MISSING, TOO_LONG, UNASKED, JudgeRating, columns_of
 from fastmetrics.derive.prompts.prompt import Template, Value, once_more, opening
 from fastmetrics.derive.prompts.rubric import Rubric
 from fastmetrics.derive.prompts.template import values_of
@@ -49,7 +49,7 @@ class _RubricCalls:
         if rubric.pair and not swapped:
             self.mirror = _RubricCalls(rubric, model, structured=structured, swapped=True)
 
-    def calls(self, values: Sequence[Value], repeats: int, most: int) -> list[Call] | Judgement:
+    def calls(self, values: Sequence[Value], repeats: int, most: int) -> list[Call] | JudgeRating:
         """The calls of a row, from the values of the placeholders, or why it cannot be judged."""
         rubric = self.rubric
         if None in values:
@@ -58,18 +58,18 @@ class _RubricCalls:
             if not lacking and rubric.one_of and absent.issuperset(rubric.one_of):
                 lacking = list(rubric.one_of)
             if lacking:
-                return Judgement(MISSING, reason=f"null: {', '.join(lacking)}")
+                return JudgeRating(MISSING, reason=f"null: {', '.join(lacking)}")
         if rubric.pair:
             first, second = map(rubric.placeholders.index, ("first", "second"))
             if self._template.text(values[first]) == self._template.text(values[second]):
-                return Judgement(IDENTICAL, 0.5, "the two answers are identical: a tie; no call was made")
+                return JudgeRating(IDENTICAL, 0.5, "the two answers are identical: a tie; no call was made")
             if self._swapped:
                 values = list(values)
                 values[first], values[second] = values[second], values[first]
         message = self._template.filled(values)
         if len(message.content) > most:
             reason = f"{len(message.content):,} characters, above the limit max_chars of {most:,}; no call was made"
-            return Judgement(TOO_LONG, reason=reason)
+            return JudgeRating(TOO_LONG, reason=reason)
         return [self._calls.call([message], repeat) for repeat in range(repeats)]
 
     def once_more(self, call: Call, text: str) -> Call:
@@ -91,13 +91,13 @@ class _RubricCalls:
         return reading
 
 
-_Cell: TypeAlias = "Judgement | tuple[_RubricCalls, Call]"
+_Cell: TypeAlias = "JudgeRating | tuple[_RubricCalls, Call]"
 """A call of a row, or why there is none."""
 
 
 def _not_asked(row: Sequence[Sequence[_Cell]]) -> tuple[list[_Cell], ...]:
     """A row without calls; its score is undefined, not missing, so that no reader takes it for a failed one."""
-    return tuple([Judgement(UNASKED, math.nan, "not asked: --until was met") for _ in cells] for cells in row)
+    return tuple([JudgeRating(UNASKED, math.nan, "not asked: --until was met") for _ in cells] for cells in row)
 
 
 @dataclass(slots=True)
@@ -110,13 +110,13 @@ class _JudgedCall:
     reading: Reading
 
     @property
-    def judgement(self) -> Judgement:
+    def judgement(self) -> JudgeRating:
         reading, first = self.reading, self.answers[0]
         prompt, completion, latency = first.prompt_tokens, first.completion_tokens, first.latency_ms
         if len(self.answers) > 1:
             counts = zip(*(answer[2:5] for answer in self.answers), strict=True)
             prompt, completion, latency = (_sum(each) for each in counts)
-        return Judgement(
+        return JudgeRating(
             reading.status,
             reading.score,
             reading.reason,
@@ -173,8 +173,8 @@ class BatchJudge:
         texts = Batch(self._columns(batch))
         counts = listed_texts(texts, self._plan.columns)
         for language in sorted({rubric.language for rubric in self._plan.rubrics}):
-            read = {name for rubric in self._plan.rubrics if rubric.language == language for name in rubric.columns}
-            counts |= script_counts(texts, language, sorted(read & texts.columns.keys() & COLUMNS.keys()))
+            columns = {name for rubric in self._plan.rubrics if rubric.language == language for name in rubric.columns}
+            counts |= script_counts(texts, language, sorted(columns & texts.columns.keys() & COLUMNS.keys()))
         return counts
 
     def _rows(self, batch: pa.RecordBatch) -> Iterator[tuple[list[_Cell], ...]]:
@@ -199,13 +199,13 @@ class BatchJudge:
         cells: list[_Cell] = []
         for direction in (rubric_calls,) if rubric_calls.mirror is None else (rubric_calls, rubric_calls.mirror):
             calls = direction.calls(values, repeats, most)
-            cells += [calls] * repeats if isinstance(calls, Judgement) else [(direction, call) for call in calls]
+            cells += [calls] * repeats if isinstance(calls, JudgeRating) else [(direction, call) for call in calls]
         return cells
 
-    def _judged(self, cells: Sequence[_Cell]) -> Iterator[Judgement]:
+    def _judged(self, cells: Sequence[_Cell]) -> Iterator[JudgeRating]:
         """The judgement of each cell, in order; all calls go through the sender together."""
-        judged_calls = iter(self._judged_calls([cell for cell in cells if not isinstance(cell, Judgement)]))
-        return (cell if isinstance(cell, Judgement) else next(judged_calls).judgement for cell in cells)
+        judged_calls = iter(self._judged_calls([cell for cell in cells if not isinstance(cell, JudgeRating)]))
+        return (cell if isinstance(cell, JudgeRating) else next(judged_calls).judgement for cell in cells)
 
     def _judged_calls(self, calls: Sequence[tuple[_RubricCalls, Call]]) -> list[_JudgedCall]:
         """The answers to calls; the first ones of a run are waited for, until one has a score."""

@@ -66,7 +66,7 @@ class Until:
         run = open_run(baseline)
         if run.id_column is None:
             raise ColumnError(f"the baseline {run.name} has no id column")
-        for axis in {axis for axis, is_change in condition.read if is_change}:
+        for axis in {axis for axis, is_change in condition.figures if is_change}:
             run.column(axis, "to compare with")
             _check_alike(plan, run, axis)
         return cls(plan, condition, seed, run)
@@ -226,7 +226,7 @@ class _Baseline:
     def __init__(self, until: Until) -> None:
         self._run = until.baseline
         self._id = until.plan.identity.get("id", "")
-        self._changes = {axis for axis, is_change in until.condition.read if is_change}
+        self._changes = {axis for axis, is_change in until.condition.figures if is_change}
         self._ids = None if self._run is None else self._run.ids(str(self._run.id_column))
         self._scores: dict[str, tuple[Floats, type[np.floating] | None]] = {}
 

@@ -35,7 +35,7 @@ FAILED = (HTTP, TIMEOUT, ERROR)
 _BETWEEN = ", "
 
 
-class Judgement(NamedTuple):
+class JudgeRating(NamedTuple):
     """One judgement of one row, or why there is none."""
 
     status: str
@@ -50,14 +50,16 @@ class Judgement(NamedTuple):
     call: str | None = None
 
 
-def columns_of(rows: Sequence[Sequence[Judgement]], repeats: int, *, replies: bool, times: bool) -> dict[str, pa.Array]:
+def columns_of(
+    rows: Sequence[Sequence[JudgeRating]], repeats: int, *, replies: bool, times: bool
+) -> dict[str, pa.Array]:
     """The columns of one rubric by name suffix; each row has its repeats.
 
     The score is the mean over the repeats with a score; reason, status and reply are those of the first of these, or of
     the first repeat, and so is the call.  Tokens are summed.  The latency is that of one judgement: the mean over the
     repeats.
 
-    >>> made = columns_of([[Judgement("ok", 4.0), Judgement("ok", 5.0)]], 2, replies=False, times=False)
+    >>> made = columns_of([[JudgeRating("ok", 4.0), JudgeRating("ok", 5.0)]], 2, replies=False, times=False)
     >>> made[""].to_pylist(), made["_scores"].to_pylist()
     ([4.5], [[4.0, 5.0]])
     """
@@ -109,7 +111,7 @@ def _mean(values: Sequence[float | None]) -> float | None:
     return math.nan if present else None
 
 
-def _sum(row: Sequence[Judgement], name: str) -> Any:
+def _sum(row: Sequence[JudgeRating], name: str) -> Any:
     values = [value for judgement in row if (value := getattr(judgement, name)) is not None]
     return sum(values) if values else None
 

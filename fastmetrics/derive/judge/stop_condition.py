@@ -79,7 +79,7 @@ class StopCondition:
     ranges: Mapping[str, tuple[float, float]]
 
     @property
-    def read(self) -> list[tuple[str, bool]]:
+    def figures(self) -> list[tuple[str, bool]]:
         """The estimates that the condition reads: the column of a rubric, and whether it is a change."""
         conditions = [condition for comparison in self.alternatives for condition in comparison]
         return list(
@@ -89,7 +89,7 @@ class StopCondition:
     @property
     def needs_baseline(self) -> bool:
         """Whether the condition reads a change."""
-        return any(is_change for _, is_change in self.read)
+        return any(is_change for _, is_change in self.figures)
 
     def estimates(
         self, scores: Mapping[str, Floats], before: Mapping[str, Floats]
@@ -99,9 +99,9 @@ class StopCondition:
         ``before`` has the baseline's scores of the same rows.  The intervals are confidence sequences, which hold
         together with a probability of 95 % however often one looks: each has a level of 1 − 5 %/k for k estimates.
         """
-        level = 1 - (1 - _CONFIDENCE) / len(self.read)
+        level = 1 - (1 - _CONFIDENCE) / len(self.figures)
         by_name = {}
-        for axis, is_change in self.read:
+        for axis, is_change in self.figures:
             values = scores[axis] - before[axis] if is_change else scores[axis]
             bounds = between(self.ranges[axis]) if is_change else self.ranges[axis]
             by_name[axis, is_change] = MeanEstimate(
@@ -119,7 +119,7 @@ def parse_until(text: str, rubrics: Sequence[Rubric]) -> StopCondition:
 
     >>> from fastmetrics.derive.prompts.rubric import find_rubrics
     >>> condition = parse_until("correctness.delta.low > 0 or width < 0.02", find_rubrics("correctness"))
-    >>> condition.read
+    >>> condition.figures
     [('judge_correctness', True), ('judge_correctness', False)]
 
     Raises ``OptionError`` for a syntax error, an unknown rubric or reading.

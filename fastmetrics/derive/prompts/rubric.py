@@ -122,13 +122,13 @@ def find_rubrics(rubrics: str | Path | Rubric | Sequence[str | Path | Rubric], l
     ``OptionError`` for no rubric, or two with the same column.
     """
     requested = [rubrics] if isinstance(rubrics, str | Path | Rubric) else list(rubrics)
-    read = [rubric if isinstance(rubric, Rubric) else _find(rubric, language) for rubric in requested]
-    if not read:
+    parsed = [rubric if isinstance(rubric, Rubric) else _find(rubric, language) for rubric in requested]
+    if not parsed:
         raise OptionError(Argument("rubrics", []), ": expected at least one rubric")
-    for place, rubric in enumerate(read):
-        if rubric.name in [other.name for other in read[:place]]:
+    for place, rubric in enumerate(parsed):
+        if rubric.name in [other.name for other in parsed[:place]]:
             raise OptionError(f"two rubrics have the name {rubric.name!r}; rename one")
-    return read
+    return parsed
 
 
 def _find(rubric: str | Path, language: str) -> Rubric:

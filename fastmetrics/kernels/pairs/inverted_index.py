@@ -21,14 +21,14 @@ WALKED = 32  # queries with more words rarely allow early termination
 STRETCH = 256  # number of postings that are skipped together
 
 
-class Rows(NamedTuple):
+class TokenSets(NamedTuple):
     """Token sets: row r has the distinct words ``words[bounds[r]:bounds[r + 1]]``."""
 
     words: Array
     bounds: Array
 
 
-class Index(NamedTuple):
+class InvertedIndex(NamedTuple):
     """Rows sorted by length, ties in the original order; ``order`` holds the row at each position.
 
     Word w is in the rows at ``places[starts[w]:starts[w + 1]]``; a frequent word also has the line ``slots[w]`` of
@@ -36,7 +36,7 @@ class Index(NamedTuple):
     """
 
     order: Array
-    sets: Rows
+    sets: TokenSets
     places: Array
     starts: Array
     groups: Array
@@ -67,7 +67,7 @@ def distinct(ids: Array, starts: Array, stops: Array, n_words: int, words: Array
 
 
 @kernel
-def invert(sets: Rows, order: Array, words: Array, bounds: Array, places: Array, starts: Array) -> None:
+def invert(sets: TokenSets, order: Array, words: Array, bounds: Array, places: Array, starts: Array) -> None:
     """Write the sets in the given order of rows, and the positions of each word; ``starts`` holds the word counts."""
     filled = starts[:-1].copy()
     size = 0
@@ -96,7 +96,7 @@ def keep(scores: Array, rows: Array, score: float, row: int) -> None:
 
 
 @kernel
-def known_words(words: Array, index: Index, out: Array) -> int:
+def known_words(words: Array, index: InvertedIndex, out: Array) -> int:
     """Write the words found in the index to ``out``, starting with the few rarest; return how many."""
     n = 0
     for word in words:
@@ -112,7 +112,7 @@ def known_words(words: Array, index: Index, out: Array) -> int:
 
 
 @kernel
-def walk(words: Array, own: int, mark: Array, seen: Array, index: Index, scores: Array, rows: Array) -> bool:
+def walk(words: Array, own: int, mark: Array, seen: Array, index: InvertedIndex, scores: Array, rows: Array) -> bool:
     """Visit the rows of each word, rarest first, until no other row can be better; return False if that took too long.
 
     ``mark`` and ``seen`` hold ``mark[-1]`` for the question's words and for the visited positions.
@@ -145,7 +145,7 @@ def walk(words: Array, own: int, mark: Array, seen: Array, index: Index, scores:
 
 
 @kernel
-def count(words: Array, index: Index, counts: Array) -> None:
+def count(words: Array, index: InvertedIndex, counts: Array) -> None:
     """Number of known words in the row at each position."""
     counts[:] = 0
     for word in words:
@@ -168,7 +168,7 @@ def peak(counts: Array) -> int:
 
 
 @kernel
-def tops_of(counts: Array, own: int, index: Index, tops: Array) -> None:
+def tops_of(counts: Array, own: int, index: InvertedIndex, tops: Array) -> None:
     """The best score of each group of rows of equal length."""
     for group in range(len(tops)):
         first, stop = index.groups[group], index.groups[group + 1]
@@ -178,7 +178,7 @@ def tops_of(counts: Array, own: int, index: Index, tops: Array) -> None:
 
 
 @kernel
-def collect(counts: Array, own: int, index: Index, tops: Array, scores: Array, rows: Array) -> None:
+def collect(counts: Array, own: int, index: InvertedIndex, tops: Array, scores: Array, rows: Array) -> None:
     """Collect the best rows group by group, in descending order of the groups' best scores."""
     while True:
         group = np.argmax(tops)
@@ -208,7 +208,7 @@ def least_of_use(scores: Array, rows: Array, root: float, row: int) -> int:
 
 
 @kernel
-def match_rows(questions: Rows, index: Index, best: Best, mark: Array, counts: Array) -> None:
+def match_rows(questions: TokenSets, index: InvertedIndex, best: Best, mark: Array, counts: Array) -> None:
     """The most similar rows of each question: by ``walk`` if it ends early, else by counting the words of all rows."""
     n, k = len(index.order), best.rows.shape[1]
     seen = np.full(n, -1, np.int64)

@@ -12,7 +12,7 @@ from fastmetrics.kernels.jit import kernel
 PEARSON, SPEARMAN, AUC, F1 = range(4)
 
 
-class Sample(NamedTuple):
+class LabelledScores(NamedTuple):
     """Rows sorted by score, hence in runs of equal score, and by label within a run."""
 
     runs: NDArray[np.int64]
@@ -55,7 +55,7 @@ def draw(seed: np.uint64, resample: int, weights: NDArray[np.float64]) -> None:
 
 
 @kernel
-def rank_levels(sample: Sample, scratch: Scratch) -> float:
+def rank_levels(sample: LabelledScores, scratch: Scratch) -> float:
     """Compute each distinct label's weight, and twice its mean rank minus n + 1; return n, the sum of weights."""
     level_weights, level_ranks = scratch.level_weights, scratch.level_ranks
     level_weights[:] = 0.0
@@ -94,10 +94,10 @@ def spread(n: float, total: float, squares: float) -> float:
 
 
 @kernel
-def measure(sample: Sample, scratch: Scratch, cut: int, out: NDArray[np.float64]) -> None:
+def measure(sample: LabelledScores, scratch: Scratch, cut: int, out: NDArray[np.float64]) -> None:
     """Pearson, Spearman, AUC, and F1 (runs from ``cut`` on predicted positive) of the weighted rows."""
     n = rank_levels(sample, scratch)
-    below = x = xx = xy = rr = rs = wins = positives = hits = called = 0.0
+    below = x = xx = xy = rr = rs = wins = positives = hits = predicted = 0.0
     for run in range(sample.scores.shape[0]):
         weight = good = label_sum = rank_sum = 0.0
         for row in range(sample.runs[run], sample.runs[run + 1]):
@@ -112,16 +112,16 @@ def measure(sample: Sample, scratch: Scratch, cut: int, out: NDArray[np.float64]
         wins += good * (below - positives + (weight - good) / 2.0)
         below, positives = below + weight, positives + good
         if run >= cut:
-            hits, called = hits + good, called + weight
+            hits, predicted = hits + good, predicted + weight
     y, yy = weigh(scratch.level_weights, sample.labels)
     out[0] = ratio(n * xy - x * y, np.sqrt(spread(n, x, xx) * spread(n, y, yy)))
     out[1] = ratio(rs, np.sqrt(rr * weigh(scratch.level_weights, scratch.level_ranks)[1]))
     out[2] = ratio(wins, positives * (n - positives))
-    out[3] = ratio(2.0 * hits, positives + called)
+    out[3] = ratio(2.0 * hits, positives + predicted)
 
 
 @kernel
-def resample(sample: Sample, cut: int, seed: np.uint64, first: int, out: NDArray[np.float64]) -> None:
+def resample(sample: LabelledScores, cut: int, seed: np.uint64, first: int, out: NDArray[np.float64]) -> None:
     """The four figures of each resample from number ``first`` on, one row of ``out`` each; number 0 is the sample."""
     n_rows, n_levels = sample.levels.shape[0], sample.labels.shape[0]
     scratch = Scratch(np.ones(n_rows), np.empty(n_levels), np.empty(n_levels))

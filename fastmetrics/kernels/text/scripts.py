@@ -33,7 +33,7 @@ def find_scripts(data: Bytes, words: Uint64s, starts: Ints, stops: Ints, classes
         place = starts[row] >> 3
         # The words overlap neighbouring texts by a few bytes; excluding these bytes would cost more.
         if place > last or _beyond_ascii(words, np.uint64(place)):
-            bits[row] = _judge(data, starts[row], min(stops[row], starts[row] + LOOK), classes)
+            bits[row] = _script_of(data, starts[row], min(stops[row], starts[row] + LOOK), classes)
             some |= bits[row] != 0
     return some
 
@@ -48,7 +48,7 @@ def _beyond_ascii(words: Uint64s, place: np.uint64) -> bool:
 
 
 @leaf
-def _judge(data: Bytes, start: int, stop: int, classes: Bytes) -> int:
+def _script_of(data: Bytes, start: int, stop: int, classes: Bytes) -> int:
     """The bits of the text ``data[start:stop]``, from the letters that begin in it."""
     letters, foreign, unspaced, unlisted, i = 0, 0, 0, 0, start
     while i < stop:

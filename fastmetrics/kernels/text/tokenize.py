@@ -37,7 +37,7 @@ class Work(NamedTuple):
     keys: Uint64s
 
 
-class Output(NamedTuple):
+class WordIds(NamedTuple):
     """The ids of all texts; ``bounds[i]`` is the first of text i.  ``left`` marks texts that only Python can fold."""
 
     ids: Ids
@@ -79,7 +79,7 @@ def list_texts(data: Bytes, starts: Ints, stops: Ints, rules: Rules, work: Work,
 
 @leaf
 def tokenize(
-    data: Bytes, starts: Ints, stops: Ints, rules: Rules, skip: np.uint64, words: Words, work: Work, output: Output
+    data: Bytes, starts: Ints, stops: Ints, rules: Rules, skip: np.uint64, words: Words, work: Work, output: WordIds
 ) -> bool:
     """Number the words of every text; return False if the vocabulary must grow first, then call again.
 

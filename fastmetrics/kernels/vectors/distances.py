@@ -26,7 +26,7 @@ class Nearest(NamedTuple):
     ids: Array
 
 
-class Points(NamedTuple):
+class TilePoints(NamedTuple):
     """Centred rows along one side of a tile: the rows in float32, their half squared norms, their ids."""
 
     rows: Array
@@ -94,7 +94,9 @@ def insert(halves: Array, ids: Array, half: float, new: int) -> None:
 
 
 @kernel
-def scan_tile(tile: Array, down: Points, across: Points, near_down: Nearest, near_across: Nearest, far: Array) -> None:
+def scan_tile(
+    tile: Array, down: TilePoints, across: TilePoints, near_down: Nearest, near_across: Nearest, far: Array
+) -> None:
     """Add every pair of the tile to the lists of both rows; write the farthest pair to ``far`` (half, id, id).
 
     A side whose lists have no columns is skipped.
@@ -124,7 +126,9 @@ def scan_tile(tile: Array, down: Points, across: Points, near_down: Nearest, nea
 
 
 @kernel
-def close_pairs(tile: Array, down: Points, across: Points, nearest: Nearest, limits: Array, places: Array) -> int:
+def close_pairs(
+    tile: Array, down: TilePoints, across: TilePoints, nearest: Nearest, limits: Array, places: Array
+) -> int:
     """Write the positions of the tile's pairs that can be among the nearest of ``down``; return how many.
 
     ``limits`` holds per row the maximum value of such a pair, and the maximum margin of that value over the last of
@@ -153,7 +157,7 @@ def offer(near: Nearest, places: Array, ids: Array, halves: Array) -> None:
 
 @kernel
 def distance_sums(
-    tile: Array, down: Points, across: Points, centre_at: float, above_diagonal: bool
+    tile: Array, down: TilePoints, across: TilePoints, centre_at: float, above_diagonal: bool
 ) -> tuple[float, float]:
     """Sums of (d − centre_at) and its square over the pairs, d = √(2·half); only j > i if ``above_diagonal``."""
     width = tile.shape[1]

@@ -43,7 +43,7 @@ class AnswerabilityAndScore(AnswerabilityFlags):
 
 
 @dataclass(frozen=True)
-class JudgedIn:
+class AnswerabilityIn:
     """Answers, whether their questions are answerable, and their scores by another metric."""
 
     metric: str

@@ -13,7 +13,7 @@ from fastmetrics.declaration.batch import Batch
 from fastmetrics.declaration.cautions import Caution
 from fastmetrics.declaration.representations import Options
 from fastmetrics.retrieval import formulas as ranked
-from fastmetrics.retrieval.rankings import Rankings, grades_of, judge, rankings
+from fastmetrics.retrieval.rankings import Rankings, graded, grades_of, rankings
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ def _without(batch: Batch, options: Options, columns: Iterable[str]) -> Flags:
     def look() -> Flags:
         retrieved, relevant = (RankingsIn().of(batch, name, options) for name in ("retrieved_ids", "relevant_ids"))
         grades = GradesIn().of(batch, "relevance", options) if "relevance" in batch.columns else None
-        return ranked.relevant(judge(retrieved, relevant, grades), level) == 0
+        return ranked.relevant(graded(retrieved, relevant, grades), level) == 0
 
     return batch.remember(("nothing relevant", level), look)
 
@@ -55,7 +55,7 @@ def _without(batch: Batch, options: Options, columns: Iterable[str]) -> Flags:
 _CAUTIONS = {
     "undefined": Caution(
         "have no relevant document and are excluded from the mean",
-        "no_relevant='zero' scores them 0, the default of rank",
+        "no_relevant='zero' scores them 0, as trec_eval does",
         _without,
         least=0.0,
     ),

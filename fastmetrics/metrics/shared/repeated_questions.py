@@ -130,8 +130,8 @@ def repeated(rows: KeptRows) -> Repeated:
         keys.append(heads_of(lists, 3)[0])
     heads = np.concatenate(keys)
     questions = numbered(np.ascontiguousarray(heads[:, :2]))
-    called = heads[heads[:, 2] != 0]
-    sharing = np.bincount(numbered(called)) if len(called) else np.zeros(0, np.int64)
+    repeated = heads[heads[:, 2] != 0]
+    sharing = np.bincount(numbered(repeated)) if len(repeated) else np.zeros(0, np.int64)
     again = (np.bincount(questions) > 1)[questions]
     values, sizes, done = [np.zeros(0, np.uint64)], [np.zeros(0, np.int64)], 0
     for (lists,) in rows():

@@ -62,7 +62,7 @@ def fewer_segments(runs: Sequence[ScoreRun], by: Sequence[str]) -> tuple[list[Sc
 
 
 def _renamed(run: ScoreRun, name: str, shown_values: pa.Array, others: str) -> ScoreRun:
-    def read(names: Sequence[str]) -> pa.Table:
+    def read_renamed(names: Sequence[str]) -> pa.Table:
         table = run.read(names)
         if name not in table.column_names:
             return table
@@ -72,7 +72,7 @@ def _renamed(run: ScoreRun, name: str, shown_values: pa.Array, others: str) -> S
             table.column_names.index(name), name, pc.if_else(is_shown, column, pa.scalar(others, column.type))
         )
 
-    return replace(run, read=read)
+    return replace(run, read=read_renamed)
 
 
 def heat_of_changes(comparison: Comparison) -> HeatMap | None:

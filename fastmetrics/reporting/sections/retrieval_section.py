@@ -16,7 +16,7 @@ from fastmetrics.core.visible_text import visible
 from fastmetrics.reporting.charts.line_chart import Charts, LineChart
 from fastmetrics.reporting.sections.section import Section
 from fastmetrics.results.summary.summary import Summary
-from fastmetrics.retrieval.rankings import Rankings, grades_of, judge, rankings
+from fastmetrics.retrieval.rankings import Rankings, graded, grades_of, rankings
 
 PLACES = 50
 """Number of ranks in the charts."""
@@ -79,7 +79,7 @@ class PlaceCounts:
         )
         relevance = columns.get("relevance")
         grades = None if relevance is None or not is_list(relevance.type) else grades_of(relevance, lists[1])
-        judged = judge(retrieved, relevant, grades)
+        judged = graded(retrieved, relevant, grades)
         good = np.bincount(
             np.repeat(np.arange(len(relevant)), np.diff(judged.ideal_starts)),
             judged.ideal >= 1,

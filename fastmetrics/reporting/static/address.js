@@ -5,8 +5,8 @@ const address = {
   },
   write(changes, keep = true) {
     const state = { ...(keep ? this.read() : {}), ...changes };
-    const kept = Object.entries(state).filter(([, value]) => value !== null && value !== "" && value !== undefined);
-    const hash = "#" + new URLSearchParams(kept).toString();
+    const entries = Object.entries(state).filter(([, value]) => value !== null && value !== "" && value !== undefined);
+    const hash = "#" + new URLSearchParams(entries).toString();
     if (hash !== location.hash) history.replaceState(null, "", hash);
   },
 };

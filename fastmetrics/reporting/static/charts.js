@@ -12,16 +12,16 @@ const charts = {
     const axis = { gridcolor: this.colour("--line"), zerolinecolor: this.colour("--line"), fixedrange: true };
     const font = { color: this.colour("--ink"), family: "system-ui, sans-serif", size: 11 };
     const base = { paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", font, showlegend: false };
-    const { xaxis, yaxis, ...rest } = extra;
-    return { ...base, margin: { l: 44, r: 8, t: 8, b: 28 }, xaxis: { ...axis, ...xaxis }, yaxis: { ...axis, ...yaxis }, ...rest };
+    const { xaxis, yaxis, ...others } = extra;
+    return { ...base, margin: { l: 44, r: 8, t: 8, b: 28 }, xaxis: { ...axis, ...xaxis }, yaxis: { ...axis, ...yaxis }, ...others };
   },
 
   histogram(at) {
     const { edges, counts } = data.histograms[at];
     const middles = counts.map((_, place) => (edges[place] + edges[place + 1]) / 2);
     const widths = counts.map((_, place) => edges[place + 1] - edges[place] || 1);
-    const told = counts.map((many, place) => `[${figure(edges[place])}, ${figure(edges[place + 1])}]: ${count(many)}`);
-    const bars = { type: "bar", x: middles, y: counts, width: widths, text: told, textposition: "none", hovertemplate: "%{text}<extra></extra>" };
+    const labels = counts.map((many, place) => `[${figure(edges[place])}, ${figure(edges[place + 1])}]: ${count(many)}`);
+    const bars = { type: "bar", x: middles, y: counts, width: widths, text: labels, textposition: "none", hovertemplate: "%{text}<extra></extra>" };
     return [[{ ...bars, marker: { color: this.colour("--bar"), line: { width: 0.5, color: this.colour("--raised") } } }], this.layout({ bargap: 0 })];
   },
 
@@ -34,25 +34,25 @@ const charts = {
     return [[map], this.layout({ margin, xaxis: { ...side, tickangle: -60 }, yaxis: { ...side, autorange: "reversed" } })];
   },
 
-  named(at, name) {
+  title(at, name) {
     return data.charts[at].words && Object.hasOwn(words, name) ? words[name] : name;
   },
 
-  // Lines over common places, told apart by colour, dash and marker.
+  // Lines over common places, distinguished by colour, dash and marker.
   lines(at) {
     const { x, x_title, lines } = data.charts[at];
-    const told = (name) => this.named(at, name);
+    const title = (name) => this.title(at, name);
     const colours = ["--bar", "--other", "--good", "--soft", "--poor", "--accent"].map((name) => this.colour(name));
     const dashes = ["solid", "dash", "dot", "dashdot"], markers = ["circle", "square", "diamond", "cross", "triangle-up"];
     const traces = lines.map((line, place) => {
       const style = { color: colours[place % colours.length], dash: dashes[place % dashes.length] };
       const marker = { symbol: markers[place % markers.length], size: 7 };
-      return { type: "scatter", mode: "lines+markers", name: escaped(told(line.name)), x, y: line.y, line: style, marker };
+      return { type: "scatter", mode: "lines+markers", name: escaped(title(line.name)), x, y: line.y, line: style, marker };
     });
     const legend = { orientation: "h", y: 1.02, yanchor: "bottom" };
     const layout = { showlegend: true, legend, hovermode: "x unified", hoverlabel: { bgcolor: this.colour("--raised") } };
     const margin = { l: 44, r: 8, t: 8, b: 40 };
-    const xaxis = { title: { text: escaped(told(x_title)) }, ...(x.length > 12 ? {} : { tickvals: x }) };
+    const xaxis = { title: { text: escaped(title(x_title)) }, ...(x.length > 12 ? {} : { tickvals: x }) };
     return [traces, this.layout({ ...layout, margin, xaxis, yaxis: { rangemode: "tozero" } })];
   },
 
@@ -74,12 +74,12 @@ const charts = {
   },
 
   start() {
-    const wanted = new Map();
+    const waiting = new Map();
     const seen = new IntersectionObserver((entries) => {
       for (const entry of entries) {
-        if (entry.isIntersecting && wanted.has(entry.target)) {
-          this.draw(entry.target, wanted.get(entry.target));
-          wanted.delete(entry.target);
+        if (entry.isIntersecting && waiting.has(entry.target)) {
+          this.draw(entry.target, waiting.get(entry.target));
+          waiting.delete(entry.target);
           seen.unobserve(entry.target);
         }
       }
@@ -87,20 +87,20 @@ const charts = {
     const add = (home, name, make) => {
       home.setAttribute("role", "img");
       home.setAttribute("aria-label", name);
-      wanted.set(home, make);
+      waiting.set(home, make);
       seen.observe(home);
     };
-    data.histograms.forEach((one, at) => {
+    data.histograms.forEach((histogram, at) => {
       const name = data.metrics[at].name;
       const home = element("div", { class: "chart" });
-      const without = one.missing ? ` · ${words.missing} ${count(one.missing)}` : "";
-      const told = element("p", {}, `n ${count(one.n)}${without}`);
-      byId("histograms").append(element("div", { class: "card" }, element("h3", {}, element("bdi", {}, name)), told, one.n ? home : ""));
-      if (one.n) add(home, `${words.histograms}: ${name}`, () => this.histogram(at));
+      const without = histogram.missing ? ` · ${words.missing} ${count(histogram.missing)}` : "";
+      const counted = element("p", {}, `n ${count(histogram.n)}${without}`);
+      byId("histograms").append(element("div", { class: "card" }, element("h3", {}, element("bdi", {}, name)), counted, histogram.n ? home : ""));
+      if (histogram.n) add(home, `${words.histograms}: ${name}`, () => this.histogram(at));
     });
     for (const home of document.querySelectorAll("[data-chart]")) {
       const at = Number(home.dataset.chart);
-      add(home, this.named(at, data.charts[at].name), () => this.lines(at));
+      add(home, this.title(at, data.charts[at].name), () => this.lines(at));
     }
     if (data.points) add(byId("points"), words.vectors, () => points.draw());
     if (data.correlations) add(byId("correlations"), words.correlations, () => this.correlations());

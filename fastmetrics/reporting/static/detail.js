@@ -8,28 +8,28 @@ function plain(text) {
 }
 
 function answerParts(row) {
-  const told = row.t;
-  const reference = told.reference?.[0];
+  const texts = row.t;
+  const reference = texts.reference?.[0];
   const shown = [];
-  if (told.answer !== undefined) {
-    const anchors = told.anchors ?? [], cites = told.cites ?? [];
+  if (texts.answer !== undefined) {
+    const anchors = texts.anchors ?? [], cites = texts.cites ?? [];
     const checked = anchors.length + cites.length > 0;
-    const text = checked ? anchored(told.answer, anchors, cites) : marked(told.answer, reference);
+    const text = checked ? anchored(texts.answer, anchors, cites) : marked(texts.answer, reference);
     const signs = anchors.length ? ["supported", "unsupported"] : checked || !reference ? [] : [null];
-    signs.push(...["cited_supported", "cited_unsupported", "cited", "cited_nothing"].filter((state) => cites.some((one) => one[3] === state)));
+    signs.push(...["cited_supported", "cited_unsupported", "cited", "cited_nothing"].filter((state) => cites.some((mark) => mark[3] === state)));
     const legend = (name) => element("mark", { class: name?.startsWith("cited") ? `cite ${name}` : name }, words[name ?? "same_words"]);
     shown.push(titled(words.answer, text, ...signs.map((name) => element("p", { class: "legend" }, legend(name)))));
   }
   if (row.other !== null && row.other !== undefined) {
-    shown.push(titled(words.baseline_answer, marked(row.other, told.answer)));
+    shown.push(titled(words.baseline_answer, marked(row.other, texts.answer)));
   }
-  for (const one of told.reference ?? []) shown.push(titled(words.reference, marked(one, told.answer)));
+  for (const reference of texts.reference ?? []) shown.push(titled(words.reference, marked(reference, texts.answer)));
   return shown;
 }
 
 function idList(name, ids, relevant) {
-  const known = new Set(relevant ?? []);
-  const items = ids.map((id) => element("li", { class: known.has(id) ? "relevant" : null }, id));
+  const relevantIds = new Set(relevant ?? []);
+  const items = ids.map((id) => element("li", { class: relevantIds.has(id) ? "relevant" : null }, id));
   return titled(words[name], element("ul", { class: "ids" }, ...items));
 }
 
@@ -42,11 +42,11 @@ function scoreList(row) {
   return titled(name, element("dl", { class: "figures" }, ...lines));
 }
 
-// What each judge said of the row: its score, why there is none, and its reason.
+// What each judge wrote about the row: its score, why there is none, and its reason.
 function judgeParts(row) {
   return row.j.map(([axis, score, status, reason]) => {
-    const said = status === null || status === "ok" ? null : element("span", { class: status === "identical" ? "badge" : "badge poor" }, status);
-    const head = element("p", { class: "judged" }, element("bdi", {}, axis), " ", element("b", {}, figure(score)), " ", said);
+    const badge = status === null || status === "ok" ? null : element("span", { class: status === "identical" ? "badge" : "badge poor" }, status);
+    const head = element("p", { class: "judged" }, element("bdi", {}, axis), " ", element("b", {}, figure(score)), " ", badge);
     return element("div", {}, head, reason === null ? null : plain(reason));
   });
 }
@@ -57,20 +57,20 @@ function showDetail(row) {
     home.replaceChildren(element("p", { class: "note" }, words.no_row));
     return;
   }
-  const told = row.t;
+  const texts = row.t;
   const parts = [element("h2", {}, element("bdi", {}, row.id))];
-  if (told.question !== undefined) parts.push(titled(words.question, plain(told.question)));
+  if (texts.question !== undefined) parts.push(titled(words.question, plain(texts.question)));
   const answers = answerParts(row);
   if (answers.length) parts.push(element("div", { class: "beside" }, ...answers));
   if (row.j) parts.push(titled(words.judges, ...judgeParts(row)));
-  if (Object.keys(told).length === 0) parts.push(element("p", { class: "note" }, words.no_texts));
-  if (told.contexts?.length) {
-    const items = told.contexts.map((one) => element("li", {}, plain(one)));
-    const more = told.contexts_more ? element("p", { class: "legend" }, `+${count(told.contexts_more)}`) : null;
+  if (Object.keys(texts).length === 0) parts.push(element("p", { class: "note" }, words.no_texts));
+  if (texts.contexts?.length) {
+    const items = texts.contexts.map((context) => element("li", {}, plain(context)));
+    const more = texts.contexts_more ? element("p", { class: "legend" }, `+${count(texts.contexts_more)}`) : null;
     parts.push(titled(words.contexts, element("ol", { class: "passages" }, ...items), more));
   }
-  if (told.retrieved_ids?.length) parts.push(idList("retrieved_ids", told.retrieved_ids, told.relevant_ids));
-  if (told.relevant_ids?.length) parts.push(idList("relevant_ids", told.relevant_ids));
+  if (texts.retrieved_ids?.length) parts.push(idList("retrieved_ids", texts.retrieved_ids, texts.relevant_ids));
+  if (texts.relevant_ids?.length) parts.push(idList("relevant_ids", texts.relevant_ids));
   parts.push(scoreList(row));
   home.replaceChildren(...parts);
   home.scrollTop = 0;

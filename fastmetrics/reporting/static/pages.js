@@ -2,8 +2,8 @@
 const PAGES = [...document.querySelectorAll("nav a")].map((link) => link.dataset.page);
 
 function openPage() {
-  const asked = address.read().page;
-  const open = PAGES.includes(asked) ? asked : PAGES[0];
+  const requested = address.read().page;
+  const open = PAGES.includes(requested) ? requested : PAGES[0];
   for (const name of PAGES) byId(name).classList.toggle("open", name === open);
   for (const link of document.querySelectorAll("nav a")) {
     if (link.dataset.page === open) link.setAttribute("aria-current", "page");

@@ -5,19 +5,19 @@ const points = {
   draw() {
     const { x, y, id, text, scores, metrics } = data.points;
     const values = scores[this.metric] ?? x.map(() => null);
-    const places = (known) => x.map((_, at) => at).filter((at) => (values[at] !== null) === known);
+    const places = (scored) => x.map((_, at) => at).filter((at) => (values[at] !== null) === scored);
     const lines = (at) => [id[at], values[at] === null ? "" : `${metrics[this.metric]}: ${figure(values[at])}`, ...broken(text[at])];
     const trace = (some, marker) => ({
       type: "scatter", mode: "markers", x: some.map((at) => x[at]), y: some.map((at) => y[at]), customdata: some,
       text: some.map((at) => lines(at).filter(Boolean).map(escaped).join("<br>")), hovertemplate: "%{text}<extra></extra>", marker,
     });
     const colorbar = { thickness: 12, outlinewidth: 0, title: { text: escaped(metrics[this.metric] ?? "") } };
-    const known = places(true), size = x.length > 500 ? 6 : 9;
-    const coloured = { size, color: known.map((at) => values[at]), colorscale: "Cividis", showscale: known.length > 0, colorbar };
+    const scored = places(true), size = x.length > 500 ? 6 : 9;
+    const coloured = { size, color: scored.map((at) => values[at]), colorscale: "Cividis", showscale: scored.length > 0, colorbar };
     const unknown = { size, color: charts.colour("--line"), symbol: "x" };
     const axis = { fixedrange: false, zeroline: false };
     const layout = { hovermode: "closest", xaxis: { ...axis, title: { text: "PC 1" } }, yaxis: { ...axis, title: { text: "PC 2" } }, margin: { l: 50, r: 8, t: 8, b: 44 } };
-    return [[trace(places(false), unknown), trace(known, coloured)], charts.layout(layout)];
+    return [[trace(places(false), unknown), trace(scored, coloured)], charts.layout(layout)];
   },
 
   start() {

@@ -4,9 +4,9 @@ const rowsPage = {
     const metrics = byId("row-metric"), strata = byId("row-stratum"), search = byId("row-search");
     data.metrics.forEach((metric, at) => metrics.append(element("option", { value: at }, metric.name)));
     strata.append(element("option", { value: "" }, words[data.all ? "all_rows" : "every_row"]));
-    data.strata.forEach((one, at) => {
-      const named = [words[one.kind], one.metrics.join(", ")].filter(Boolean).join(": ");
-      strata.append(element("option", { value: at }, `${named} (${count(one.rows.length)} ${words.of} ${count(one.n)})`));
+    data.strata.forEach((stratum, at) => {
+      const title = [words[stratum.kind], stratum.metrics.join(", ")].filter(Boolean).join(": ");
+      strata.append(element("option", { value: at }, `${title} (${count(stratum.rows.length)} ${words.of} ${count(stratum.n)})`));
     });
     metrics.addEventListener("change", () => this.change({ metric: metrics.value, row: null }));
     strata.addEventListener("change", () => this.chooseStratum(strata.value));
@@ -73,16 +73,16 @@ const rowsPage = {
   },
 
   detail(place) {
-    this.wanted = place;
+    this.requested = place;
     if (place === null) showDetail(null);
-    else source.whole(place, (row) => this.wanted === place && showDetail(row));
+    else source.whole(place, (row) => this.requested === place && showDetail(row));
   },
 
   // What the address says, shown when its scores are there.
   follow() {
     const state = address.read();
-    const found = Number(state.metric ?? 0);
-    this.metric = Number.isInteger(found) && found >= 0 && found < data.metrics.length ? found : 0;
+    const chosenMetric = Number(state.metric ?? 0);
+    this.metric = Number.isInteger(chosenMetric) && chosenMetric >= 0 && chosenMetric < data.metrics.length ? chosenMetric : 0;
     byId("row-metric").value = this.metric;
     byId("row-stratum").value = data.strata[state.stratum] ? state.stratum : "";
     for (const [name, key] of [["search", "find"], ["least", "least"], ["most", "most"]]) {
@@ -102,12 +102,12 @@ const rowsPage = {
     const least = bound(state.least, -Infinity), most = bound(state.most, Infinity);
     const low = this.rounded(least), high = this.rounded(most);
     if (least > -Infinity || most < Infinity) places = places.filter((place) => this.scores[place] >= low && this.scores[place] <= high);
-    const wanted = (state.find ?? "").toLowerCase().trim();
-    if (!wanted) this.show(places, state);
-    else source.find(wanted, places, (some) => address.read().find === state.find && this.show(some, state));
+    const search = (state.find ?? "").toLowerCase().trim();
+    if (!search) this.show(places, state);
+    else source.find(search, places, (some) => address.read().find === state.find && this.show(some, state));
   },
 
-  // A bound as the numbers are kept that it is held against.
+  // The bound in the precision of the scores that it is compared with.
   rounded(bound) {
     return data.all?.after[this.metric] === "f4" ? Math.fround(bound) : bound;
   },
@@ -121,7 +121,7 @@ const rowsPage = {
     const titles = this.columns.map((column) => (column.key === "score" && data.metrics.length ? data.metrics[this.metric].name : column.title));
     this.table.chosen = -1;
     this.table.show(places, titles, state.sort, down);
-    byId("row-count").textContent = places.length ? this.told(places.length, stratum) : words.nothing;
+    byId("row-count").textContent = places.length ? this.countText(places.length, stratum) : words.nothing;
     const row = state.row === undefined ? NaN : Number(state.row);
     const chosen = Number.isNaN(row) ? -1 : places.findIndex((place) => source.number(place) === row);
     this.table.select(chosen, false);
@@ -137,10 +137,10 @@ const rowsPage = {
     const order = (a, b) => (a[0] < b[0] ? -1 : a[0] > b[0] ? 1 : 0);
     const keyed = Array.from(places, (place, at) => [key(place), at, place]);
     keyed.sort((a, b) => (down ? -order(a, b) : order(a, b)) || a[1] - b[1]);
-    return Uint32Array.from(keyed, (one) => one[2]);
+    return Uint32Array.from(keyed, (entry) => entry[2]);
   },
 
-  told(shown, stratum) {
+  countText(shown, stratum) {
     return `${words.shows} ${count(shown)} ${words.of} ${count(stratum ? stratum.n : data.n_rows)}.`;
   },
 };

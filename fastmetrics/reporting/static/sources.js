@@ -1,6 +1,6 @@
 // Where rows come from: the page itself, which holds a sample, or files beside it, which hold all.
 // Both name rows by places, know scores by place, and give a row's line and all of it.
-const HELD = 500;
+const MOST_LOADED = 500;
 
 const decoded = (text, kind) => {
   const plain = atob(text);
@@ -11,37 +11,37 @@ const decoded = (text, kind) => {
 
 // Files that are scripts, as a page that was opened from a disk may load no others.
 const shards = {
-  held: new Map(),
+  loaded: new Map(),
   waiting: new Map(),
 
   take(name, value) {
-    const told = this.waiting.get(name) ?? [];
+    const callbacks = this.waiting.get(name) ?? [];
     this.waiting.delete(name);
-    this.held.delete(name);
-    this.held.set(name, value);
-    if (this.held.size > HELD) this.held.delete(this.held.keys().next().value);
-    told.forEach((done) => done(value));
+    this.loaded.delete(name);
+    this.loaded.set(name, value);
+    if (this.loaded.size > MOST_LOADED) this.loaded.delete(this.loaded.keys().next().value);
+    callbacks.forEach((done) => done(value));
   },
 
-  // Calls back with what a file holds, at once if it is known; with nothing where the file is missing.
+  // Calls back with the contents of a file, at once if it is loaded; with nothing where the file is missing.
   load(name, done) {
-    if (this.held.has(name)) return done(this.held.get(name));
+    if (this.loaded.has(name)) return done(this.loaded.get(name));
     if (this.waiting.has(name)) return void this.waiting.get(name).push(done);
     this.waiting.set(name, [done]);
     const script = element("script", { src: `rows/${name}.js` });
     script.addEventListener("load", () => script.remove());
     script.addEventListener("error", () => {
       script.remove();
-      const told = this.waiting.get(name) ?? [];
+      const callbacks = this.waiting.get(name) ?? [];
       this.waiting.delete(name);
       byId("row-count").textContent = words.no_files;
-      told.forEach((one) => one(undefined));
+      callbacks.forEach((done) => done(undefined));
     });
     document.head.append(script);
   },
 };
 
-const heldRows = {
+const pageRows = {
   texts: [],
   every: () => upTo(data.rows.length),
   score: (metric) => Float64Array.from(data.rows, (row) => row.s[metric] ?? NaN),
@@ -51,18 +51,18 @@ const heldRows = {
   whole: (place, done) => done(data.rows[place]),
   number: (place) => data.rows[place].at,
 
-  // All that a search looks through, made when it is first asked for.
+  // All that a search looks through, collected at the first search.
   text(place) {
     if (this.texts[place] === undefined) {
       const row = data.rows[place];
-      const told = [...Object.values(row.t).flat(), ...(row.j ?? []).flat()].filter((one) => typeof one === "string");
-      this.texts[place] = [row.id, row.other ?? "", ...told].join("\n").toLowerCase();
+      const texts = [...Object.values(row.t).flat(), ...(row.j ?? []).flat()].filter((value) => typeof value === "string");
+      this.texts[place] = [row.id, row.other ?? "", ...texts].join("\n").toLowerCase();
     }
     return this.texts[place];
   },
 
-  find(wanted, places, done) {
-    done(places.filter((place) => this.text(place).includes(wanted)));
+  find(search, places, done) {
+    done(places.filter((place) => this.text(place).includes(search)));
   },
 };
 
@@ -77,13 +77,13 @@ const allRows = {
 
   // Loads the scores of a metric, and keeps those of the last few.
   ready(metric, done) {
-    const wanted = [["score", data.all.after[metric]], ["before", data.all.before[metric]]].filter(([, kind]) => kind);
-    const missing = wanted.filter(([name]) => !this.columns.has(`${name}-${metric}`));
+    const files = [["score", data.all.after[metric]], ["before", data.all.before[metric]]].filter(([, kind]) => kind);
+    const missing = files.filter(([name]) => !this.columns.has(`${name}-${metric}`));
     if (!missing.length) return done();
     let left = missing.length;
     for (const [name, kind] of missing) {
       shards.load(`${name}-${metric}`, (text) => {
-        shards.held.delete(`${name}-${metric}`);
+        shards.loaded.delete(`${name}-${metric}`);
         if (this.columns.size > 7) this.columns.delete(this.columns.keys().next().value);
         if (text !== undefined) this.columns.set(`${name}-${metric}`, decoded(text, kind));
         if (--left === 0) done();
@@ -93,8 +93,8 @@ const allRows = {
 
   line(place, drawn) {
     const file = `lines-${Math.floor(place / data.all.lines)}`;
-    const found = shards.held.get(file)?.[place % data.all.lines];
-    if (found) return { id: found[0], text: found[1] };
+    const line = shards.loaded.get(file)?.[place % data.all.lines];
+    if (line) return { id: line[0], text: line[1] };
     shards.load(file, drawn);
     return { id: "…", text: "" };
   },
@@ -110,7 +110,7 @@ const allRows = {
     shards.load(`texts-${low}`, (file) => {
       if (file === undefined) return;
       const at = place - starts[low], many = data.metrics.length;
-      const scores = (text) => Array.from(decoded(text, data.all.each).subarray(at * many, (at + 1) * many), (one) => (Number.isFinite(one) ? one : null));
+      const scores = (text) => Array.from(decoded(text, data.all.each).subarray(at * many, (at + 1) * many), (score) => (Number.isFinite(score) ? score : null));
       this.name(place, (id) => done({ at: place, id, ...file.rows[at], s: scores(file.s), b: file.b === null ? undefined : scores(file.b) }));
     });
   },
@@ -119,20 +119,20 @@ const allRows = {
     shards.load(`lines-${Math.floor(place / data.all.lines)}`, (lines) => done(lines?.[place % data.all.lines]?.[0] ?? String(place)));
   },
 
-  // Looks through ids and the beginnings of questions, file after file, and tells what it has found on the way.
-  find(wanted, places, done) {
-    const own = ++this.searching, files = Math.ceil(data.all.n / data.all.lines), found = new Set();
+  // Looks through ids and the beginnings of questions, file after file, and calls back with the matches so far.
+  find(search, places, done) {
+    const own = ++this.searching, files = Math.ceil(data.all.n / data.all.lines), matches = new Set();
     let next = 0, left = files;
     const more = () => {
       if (own !== this.searching || next >= files) return;
       const file = next++;
       shards.load(`lines-${file}`, (lines) => {
         (lines ?? []).forEach(([id, text], at) => {
-          if (`${id}\n${text}`.toLowerCase().includes(wanted)) found.add(file * data.all.lines + at);
+          if (`${id}\n${text}`.toLowerCase().includes(search)) matches.add(file * data.all.lines + at);
         });
         if (own !== this.searching) return;
         left--;
-        if (left === 0) done(places.filter((place) => found.has(place)));
+        if (left === 0) done(places.filter((place) => matches.has(place)));
         else if (left % 64 === 0) byId("row-count").textContent = `${words.searching} ${Math.round(100 - (100 * left) / files)} %`;
         more();
       });
@@ -142,4 +142,4 @@ const allRows = {
   },
 };
 
-const source = data.all ? allRows : heldRows;
+const source = data.all ? allRows : pageRows;

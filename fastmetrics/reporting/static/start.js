@@ -5,12 +5,12 @@ const words = data.labels;
 const byId = (id) => document.getElementById(id);
 
 function element(tag, attributes = {}, ...children) {
-  const made = document.createElement(tag);
+  const node = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
-    if (value !== null && value !== undefined && value !== false) made.setAttribute(name, value);
+    if (value !== null && value !== undefined && value !== false) node.setAttribute(name, value);
   }
-  made.append(...children.filter((one) => one !== null && one !== undefined));
-  return made;
+  node.append(...children.filter((child) => child !== null && child !== undefined));
+  return node;
 }
 
 function figure(value) {

@@ -46,9 +46,9 @@ class Table {
     const above = this.home.scrollTop * this.steps;
     const first = Math.max(0, Math.floor(above / HIGH) - 4);
     const last = Math.min(this.rows.length, first + Math.ceil(this.home.clientHeight / HIGH) + 8);
-    const made = [];
-    for (let at = first; at < last; at++) made.push(this.line(at, at * HIGH - above + this.home.scrollTop));
-    this.lines.replaceChildren(...made);
+    const lines = [];
+    for (let at = first; at < last; at++) lines.push(this.line(at, at * HIGH - above + this.home.scrollTop));
+    this.lines.replaceChildren(...lines);
     const seen = this.chosen >= first && this.chosen < last;
     if (seen) this.home.setAttribute("aria-activedescendant", `line-${this.chosen}`);
     else this.home.removeAttribute("aria-activedescendant");
@@ -66,7 +66,7 @@ class Table {
     return line;
   }
 
-  select(at, told = true) {
+  select(at, notify = true) {
     this.chosen = at;
     if (at >= 0) {
       const place = at * HIGH, room = this.home.clientHeight - HIGH, above = this.home.scrollTop * this.steps;
@@ -74,7 +74,7 @@ class Table {
       else if (place + HIGH > above + room) this.home.scrollTop = (place + HIGH - room) / this.steps;
     }
     this.draw();
-    if (told) this.onSelect(at < 0 ? null : this.rows[at]);
+    if (notify) this.onSelect(at < 0 ? null : this.rows[at]);
   }
 
   key(event) {

@@ -17,34 +17,34 @@ function commonWords(first, second) {
         : Math.max(lengths[(i + 1) * wide + j], lengths[i * wide + j + 1]);
     }
   }
-  const found = [new Set(), new Set()];
+  const shared = [new Set(), new Set()];
   for (let i = 0, j = 0; i < a.length && j < b.length; ) {
     if (same(i, j)) {
-      found[0].add(a[i++]);
-      found[1].add(b[j++]);
+      shared[0].add(a[i++]);
+      shared[1].add(b[j++]);
     } else if (lengths[(i + 1) * wide + j] >= lengths[i * wide + j + 1]) i++;
     else j++;
   }
-  return found;
+  return shared;
 }
 
 // A text beside another: the words that both have are marked.
 function marked(text, other) {
-  const made = element("p", { class: "text", dir: "auto" });
+  const paragraph = element("p", { class: "text", dir: "auto" });
   if (!other) {
-    made.append(text);
-    return made;
+    paragraph.append(text);
+    return paragraph;
   }
   const pieces = wordsOf(text);
   const [common] = commonWords(pieces, wordsOf(other));
-  pieces.forEach((piece, at) => made.append(common.has(at) ? element("mark", {}, piece) : piece));
-  return made;
+  pieces.forEach((piece, at) => paragraph.append(common.has(at) ? element("mark", {}, piece) : piece));
+  return paragraph;
 }
 
 // A text with its anchors and citations marked by whether the contexts support them; places count characters.  A claim
 // may contain numbers, citations and other claims: each piece of the text has the mark of the shortest of them.
 function anchored(text, anchors, cites) {
-  const made = element("p", { class: "text", dir: "auto" });
+  const paragraph = element("p", { class: "text", dir: "auto" });
   const characters = Array.from(text);
   const marks = anchors.map(([start, stop, supported, kind]) => {
     const name = supported ? "supported" : "unsupported";
@@ -55,8 +55,8 @@ function anchored(text, anchors, cites) {
   const edges = [...new Set([0, characters.length, ...marks.flatMap(({ start, stop }) => [start, stop])])].sort((a, b) => a - b);
   edges.slice(1).forEach((stop, at) => {
     const piece = characters.slice(edges[at], stop).join("");
-    const mark = marks.find((one) => one.start <= edges[at] && stop <= one.stop);
-    if (piece) made.append(mark ? element("mark", { class: mark.name, title: mark.title }, piece) : piece);
+    const mark = marks.find((mark) => mark.start <= edges[at] && stop <= mark.stop);
+    if (piece) paragraph.append(mark ? element("mark", { class: mark.name, title: mark.title }, piece) : piece);
   });
-  return made;
+  return paragraph;
 }

@@ -33,7 +33,7 @@ from fastmetrics.results.rows.pairing import PairedRuns, check_settings, pair_ru
 from fastmetrics.results.rows.segments import Segments, cluster_numbers, segments_of
 from fastmetrics.results.runs.declared_metrics import declared_bounds, directions
 from fastmetrics.results.runs.open_runs import open_run, open_runs
-from fastmetrics.results.runs.read_table import read
+from fastmetrics.results.runs.read_table import read_table
 from fastmetrics.results.runs.score_run import ScoreRun
 from fastmetrics.results.runs.shared_metrics import first_declared, shared_metrics
 from fastmetrics.stats.significance.multiple_tests import CORRECTIONS, corrected
@@ -118,29 +118,30 @@ def compare(
 
     Parameters:
 
-    - ``runs``: the runs, in a list or by name in a dict
-    - ``baseline``: the name of the baseline run; by default the first
-    - ``metrics``: only these metrics
-    - ``by``: the columns whose values define segments
-    - ``cluster``: the column whose equal values mark dependent rows
-    - ``tests``: the tests: fisher (the default), t, mcnemar, wilcoxon, sequential; permutation and welch of
-      unpaired runs
-    - ``correction``: the correction of p for the number of comparisons
-    - ``resamples``: the random sign patterns for each p
-    - ``bootstrap``: the samples of each bootstrap interval
-    - ``confidence``: the level of the intervals
-    - ``interval``: the kind of the intervals; ``auto`` chooses the one that fits the data
-    - ``system``: the column of one table that names the systems
-    - ``on``: the column that pairs the rows; by default the id
-    - ``by_position``: pair rows by position
-    - ``unpaired``: compare runs that share no rows
-    - ``sequential``: interval and p that hold at every look
-    - ``margin``: a difference that does not matter
-    - ``segments``: a table with ids and the columns of ``by``
-    - ``better``: the direction of metrics that declare none: ``{"my_score": "lower"}``
-    - ``allow_differences``: compare runs even if their options or versions differ
-    - ``seed``: the seed of all draws
-    - ``threads``: the number of threads; by default one for each core
+    - ``runs``: The runs, in a list or by name in a dict.
+    - ``baseline``: The name of the baseline run; by default the first.
+    - ``metrics``: Only these metrics: token_f1,mrr.
+    - ``by``: Columns whose values define segments: language,topic; compare takes several divisions of rows.
+    - ``cluster``: The column whose equal values mark dependent rows: document, session or question.
+    - ``tests``: fisher (the default), t, mcnemar, wilcoxon; of compare also sequential, and of unpaired runs
+      permutation, welch.
+    - ``correction``: Correction of p for the number of comparisons.
+    - ``resamples``: Random sign patterns for each p.
+    - ``bootstrap``: Samples for each bootstrap interval.
+    - ``confidence``: Confidence level of the intervals.
+    - ``interval``: Kind of the intervals; auto chooses the one that fits the data.
+    - ``system``: The column of one file that names the systems.
+    - ``on``: The column that pairs the rows; by default the id (of validate, without one, the position).
+    - ``by_position``: Pair rows by position: row i of each run is the same question.
+    - ``unpaired``: Compare runs that share no rows, as independent samples.
+    - ``sequential``: Intervals and p that hold at every look while rows are appended.
+    - ``margin``: A difference that does not matter: tests equivalence within it.
+    - ``segments``: A table with ids and the columns of by.
+    - ``better``: Which direction is better, of scores and labels: my_score=lower,hallucinated=lower.
+    - ``allow_differences``: Compare runs even if their options or versions differ.
+    - ``seed``: Random seed.
+    - ``threads``: Number of threads, from 1 to 1,024; by default one for each core available to this process, of
+      profile one.
 
     >>> import fastmetrics as fm
     >>> a = {"id": range(8), "token_f1": [0.1, 0.4, 0.5, 0.3, 0.2, 0.6, 0.4, 0.0]}
@@ -309,7 +310,9 @@ def _groupings(by: Any) -> list[list[str]]:
 
 def _side_table(paired: PairedRuns, table: Any, on: str | None) -> tuple[ScoreRun, Ints]:
     """A table beside the runs, and its row for each question, or −1."""
-    side = open_run(read(table, ()) if isinstance(table, str | Path) else table)  # a file without scores is no run
+    side = open_run(
+        read_table(table, ()) if isinstance(table, str | Path) else table
+    )  # a file without scores is no run
     if paired.ids is None:
         raise OptionError(Argument("segments"), " needs rows with ids; ", Argument("by_position"), " has none")
     key = on or side.id_column
@@ -332,7 +335,7 @@ def _corrected(compared: Records[Compared], correction: str) -> Records[Compared
     for test in range(len(names)):
         places = np.flatnonzero(tests == test)
         for name, target in (("p", "p_corrected"), ("p_equivalent", "p_equivalent"), ("p_not_worse", "p_not_worse")):
-            if compared.given(name)[places].all():
+            if compared.not_none(name)[places].all():
                 p_values = corrected(compared.numbers(name)[places], correction)
                 compared = compared.with_numbers(target, p_values, places)
     return compared

@@ -31,7 +31,7 @@ def compare_rankings(
     interval: str = "auto",
     relevance_level: float = 1,
     missing: Literal["zero", "skip"] = "zero",
-    no_relevant: Literal["zero", "undefined"] = "zero",
+    no_relevant: Literal["zero", "undefined"] = "undefined",
     duplicates: Literal["error", "first"] = "error",
     depth: int | None = None,
     seed: int = 0,
@@ -49,23 +49,27 @@ def compare_rankings(
 
     Parameters:
 
-    - ``runs``: the runs, in a list or by name in a dict
-    - ``qrels``: the judgements
-    - ``measures``: the measures
-    - ``baseline``: the name of the baseline run; by default the first
-    - ``tests``: the tests: fisher, t, mcnemar, wilcoxon
-    - ``correction``: the correction of p for the number of comparisons
-    - ``resamples``: the random sign patterns for each p
-    - ``bootstrap``: the samples of each bootstrap interval
-    - ``confidence``: the level of the intervals
-    - ``interval``: the kind of the intervals; ``auto`` chooses the one that fits the data
-    - ``relevance_level``: the lowest grade that counts as relevant
-    - ``missing``: the rule for judged queries that a run lacks
-    - ``no_relevant``: the score of a query without relevant documents
-    - ``duplicates``: the rule for documents listed twice
-    - ``depth``: use only this many documents of each query
-    - ``seed``: the seed of all draws
-    - ``threads``: the number of threads; by default one for each core
+    - ``runs``: The runs, in a list or by name in a dict.
+    - ``qrels``: The judgements.
+    - ``measures``: Measures: ndcg@10,mrr,RBP(p=0.8).
+    - ``baseline``: The name of the baseline run; by default the first.
+    - ``tests``: fisher (the default), t, mcnemar, wilcoxon; of compare also sequential, and of unpaired runs
+      permutation, welch.
+    - ``correction``: Correction of p for the number of comparisons.
+    - ``resamples``: Random sign patterns for each p.
+    - ``bootstrap``: Samples for each bootstrap interval.
+    - ``confidence``: Confidence level of the intervals.
+    - ``interval``: Kind of the intervals; auto chooses the one that fits the data.
+    - ``relevance_level``: The lowest grade that counts as relevant.
+    - ``missing``: Judged queries that a run lacks: skip (left out, as by trec_eval; the default for one run), or zero
+      (score 0, as by trec_eval -c; the default for several).
+    - ``no_relevant``: Score of a row or query without relevant documents: undefined (excluded from the mean), or zero,
+      as in trec_eval.
+    - ``duplicates``: A document listed twice for one query: error, or first (keep the first).
+    - ``depth``: Use only this many documents of each query.
+    - ``seed``: Random seed.
+    - ``threads``: Number of threads, from 1 to 1,024; by default one for each core available to this process, of
+      profile one.
 
     >>> import fastmetrics as fm
     >>> good = {f"q{n}": {"a": 2.0, "b": 1.0} for n in range(8)}

@@ -75,7 +75,7 @@ class Comparison(Shown, Sequence[Compared]):
     @property
     def _whole(self) -> Records[Compared]:
         """The comparisons over all rows."""
-        return self.comparisons.at(~self.comparisons.given("segment"))
+        return self.comparisons.at(~self.comparisons.not_none("segment"))
 
     @property
     def alpha(self) -> float:
@@ -113,7 +113,7 @@ class Comparison(Shown, Sequence[Compared]):
                 f"equivalent: Δ within ±{self.margin:g} by two one-sided tests; not worse: by less than {self.margin:g}"
             )
         notes += [] if self.unpaired else self._turned()
-        segments = self._once.at(self._once.given("segment"))
+        segments = self._once.at(self._once.not_none("segment"))
         small = sum(least_rows(pair) < _FEW for pair in segments)
         notes += [f"* fewer than {_FEW} rows: {small:,} segment{'s' * (small != 1)}"] if small else []
         undefined = self.comparisons.at(np.isnan(self.comparisons.numbers("p"))).distinct("test", "metric")
@@ -187,7 +187,7 @@ class Comparison(Shown, Sequence[Compared]):
         row, with a star if a system has other rows; of independent runs, each system's rows are its own.  Notes name
         the test of the letters and the kind of the differences' intervals.
         """
-        whole = list(self._once.at(~self._once.given("segment")))
+        whole = list(self._once.at(~self._once.not_none("segment")))
         means: dict[tuple[str, str], float] = {}
         rows: dict[str, str] = {}
         for pair in reversed(whole):
@@ -227,7 +227,7 @@ class Comparison(Shown, Sequence[Compared]):
         whole = list(self._whole)
         several = len(self.systems) > 2
         grids = [self._differences(whole, several), self._counts(whole, several)]
-        grids += [self._segments(metric) for metric in self.better if self.comparisons.given("segment").any()]
+        grids += [self._segments(metric) for metric in self.better if self.comparisons.not_none("segment").any()]
         return [*grids, *map(_ranked, self.rankings), *([repeat_grid(self.repeats)] if self.repeats else [])]
 
     def _differences(self, whole: Sequence[Compared], several: bool) -> Grid:
@@ -275,7 +275,7 @@ class Comparison(Shown, Sequence[Compared]):
             )
 
         metrics, names = self._once.kinds("metric")
-        some = self._once.at((metrics == names.index(metric)) & self._once.given("segment"))
+        some = self._once.at((metrics == names.index(metric)) & self._once.not_none("segment"))
         order = worst_first(some, "delta", self.better[metric])
         rows = Mapped(row, some.at(order))
         pair = ("baseline", "other") if several else tuple(self.systems)

@@ -136,21 +136,21 @@ def power(
 
     Parameters:
 
-    - ``pilot``: score files or tables of one or two systems
-    - ``metrics``: only these metrics
-    - ``delta``: the difference to detect
-    - ``n``: the number of questions
-    - ``between``: the variance between questions
-    - ``within``: the variance of one answer within a question
-    - ``correlation``: the correlation of two systems, for a pilot of one
-    - ``repeats``: the answers of each system to each question
-    - ``power``: the probability of detecting the difference
-    - ``confidence``: 1 minus the level of the test
-    - ``cluster``: the column whose equal values mark dependent rows
-    - ``baseline``: the name of the baseline run; by default the first
-    - ``other``: the name of the other run
-    - ``on``: the column that pairs the rows; by default the id
-    - ``system``: the column of one table that names the systems
+    - ``pilot``: Score files or tables of one or two systems.
+    - ``metrics``: Only these metrics: token_f1,mrr.
+    - ``delta``: The difference to detect; prints the questions needed.
+    - ``n``: Questions; prints the difference they detect.
+    - ``between``: Variance between questions of the paired differences, instead of the pilot's.
+    - ``within``: Variance of one answer within a question; twice for two systems.
+    - ``correlation``: Correlation of two systems, for a pilot of one.
+    - ``repeats``: Answers of each system to each question.
+    - ``power``: Probability of detecting the difference.
+    - ``confidence``: 1 minus the level of the two-sided test.
+    - ``cluster``: The column whose equal values mark dependent rows: document, session or question.
+    - ``baseline``: The name of the baseline run; by default the first.
+    - ``other``: The name of the other run.
+    - ``on``: The column that pairs the rows; by default the id (of validate, without one, the position).
+    - ``system``: The column of one file that names the systems.
 
     >>> import fastmetrics as fm
     >>> fm.power(between=0.25, delta=0.05)[0].n

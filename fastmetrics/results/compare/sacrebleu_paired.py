@@ -127,18 +127,19 @@ def sacrebleu_paired(
 
     Parameters:
 
-    - ``runs``: the runs, in a list or by name in a dict
-    - ``test``: ``bs`` or ``ar``
-    - ``baseline``: the name of the baseline run; by default the first
-    - ``metrics``: only these metrics
-    - ``samples``: the number of resamples (bs) or trials (ar)
-    - ``confidence_samples``: the resamples for the intervals of ``ar``
-    - ``seed``: sacreBLEU's seed; by default SACREBLEU_SEED or 12345
-    - ``system``: the column of one table that names the systems
-    - ``on``: the column that pairs the rows; by default the id
-    - ``by_position``: pair rows by position
-    - ``allow_differences``: compare runs even if their options or versions differ
-    - ``threads``: the number of threads; by default one for each core
+    - ``runs``: The runs, in a list or by name in a dict.
+    - ``test``: The test: --paired-bs or --paired-ar of sacreBLEU.
+    - ``baseline``: The name of the baseline run; by default the first.
+    - ``metrics``: Only these metrics: token_f1,mrr.
+    - ``samples``: Number of resamples (default 1000) or trials (default 10000).
+    - ``confidence_samples``: Resamples for the intervals of ar, like --paired-ar-confidence-n; 0 for none.
+    - ``seed``: Random seed; by default the variable SACREBLEU_SEED, otherwise 12345.
+    - ``system``: The column of one file that names the systems.
+    - ``on``: The column that pairs the rows; by default the id (of validate, without one, the position).
+    - ``by_position``: Pair rows by position: row i of each run is the same question.
+    - ``allow_differences``: Compare runs even if their options or versions differ.
+    - ``threads``: Number of threads, from 1 to 1,024; by default one for each core available to this process, of
+      profile one.
 
     >>> import fastmetrics as fm
     >>> references = ["the cat sat on the mat", "it rains in Spain today", "no way out of here"] * 9

@@ -81,9 +81,11 @@ class GateChecks:
         With a correction, each of the m intervals that rules read has the level 1 − (1 − confidence)/m (Bonferroni).
         """
         several = [tasks for rule in rules for tasks in self._tasks(rule)]
-        read = sum(len(tasks.places) for tasks in several if tasks.rule.reads_interval and tasks.why is None)
+        with_interval = sum(len(tasks.places) for tasks in several if tasks.rule.reads_interval and tasks.why is None)
         confidence = self.settings.confidence
-        corrected = 1 - (1 - confidence) / max(read, 1) if self.settings.correction == "bonferroni" else confidence
+        corrected = (
+            1 - (1 - confidence) / max(with_interval, 1) if self.settings.correction == "bonferroni" else confidence
+        )
         checks = RecordsMaker(CheckedRule)
         for tasks in several:
             level = self._level(tasks.rule, corrected)
@@ -125,7 +127,7 @@ class GateChecks:
     def _checked(self, task: _Tasks, segment: Segment, confidence: float) -> CheckedRule:
         rule, unpaired = task.rule, self.settings.counting(task.rule)
         level = Level(confidence, self.settings.interval, self.settings.seed, self.settings.threads)
-        value = Value.nothing() if task.why is not None else task.metric.read(rule, segment.rows, unpaired, level)
+        value = Value.nothing() if task.why is not None else task.metric.value_for(rule, segment.rows, unpaired, level)
         self.notes += [value.note] if value.note is not None and value.note not in self.notes else []
         why = task.why or self._why(rule, task.metric.name, value)
         checked = CheckedRule(

@@ -44,7 +44,7 @@ class CountedMetric:
         has = self._counts[1][:, rows]
         return int((has[0] if rule.is_change and unpaired != "ignore" else has[-1]).sum())
 
-    def read(self, rule: Rule, rows: Ints, unpaired: str | float, level: Level) -> Value:
+    def value_for(self, rule: Rule, rows: Ints, unpaired: str | float, level: Level) -> Value:
         """What a rule reads over these rows: the change over those that both runs counted, or the value."""
         counts, has = self._counts
         counts, has = counts[:, rows], has[:, rows]
@@ -120,7 +120,7 @@ class SummaryFigure:
         """The rows behind the figure."""
         return self.n
 
-    def read(self, rule: Rule, rows: Ints, unpaired: str | float, level: Level) -> Value:
+    def value_for(self, rule: Rule, rows: Ints, unpaired: str | float, level: Level) -> Value:
         """The figure, unless rows are known to be left out of it."""
         if rule.where or rule.reads_interval:
             raise ColumnError(

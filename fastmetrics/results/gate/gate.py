@@ -101,23 +101,24 @@ def gate(
 
     Parameters:
 
-    - ``scores``: a score file, folder, address or table
-    - ``require``: the rules
-    - ``rules``: a TOML file of rules
-    - ``baseline``: the scores that rules on changes read
-    - ``latest``: take the last run of a folder
-    - ``unpaired``: how rows without a score count
-    - ``min_n``: the rows with a score that a rule needs
-    - ``better``: the direction of metrics that declare none: ``{"my_score": "lower"}``
-    - ``cluster``: the column whose equal values mark dependent rows
-    - ``confidence``: the level of the intervals
-    - ``correction``: the correction of intervals for the number of rules
-    - ``sequential``: bounds that hold at every look
-    - ``on``: the column that pairs the rows; by default the id
-    - ``by_position``: pair rows by position
-    - ``allow_differences``: compare runs even if their options or versions differ
-    - ``seed``: the seed of all draws
-    - ``threads``: the number of threads; by default one for each core
+    - ``scores``: A score file, folder, address or table.
+    - ``require``: A rule, repeatable: 'token_f1.mean >= 0.6'.
+    - ``rules``: A TOML file of rules.
+    - ``baseline``: The baseline scores for rules on delta and drop.
+    - ``latest``: Take the last run of a folder of several.
+    - ``unpaired``: Rows without a score count as the worst score of the metric, or are left out.
+    - ``min_n``: Rows with a score that a rule needs; by default 5, or 20 if it reads an interval.
+    - ``better``: Which direction is better, of scores and labels: my_score=lower,hallucinated=lower.
+    - ``cluster``: The column whose equal values mark dependent rows: document, session or question.
+    - ``confidence``: Confidence level of the intervals.
+    - ``correction``: Correction of the intervals for the number of rules that read one.
+    - ``sequential``: Intervals and p that hold at every look while rows are appended.
+    - ``on``: The column that pairs the rows; by default the id (of validate, without one, the position).
+    - ``by_position``: Pair rows by position: row i of each run is the same question.
+    - ``allow_differences``: Compare runs even if their options or versions differ.
+    - ``seed``: Random seed.
+    - ``threads``: Number of threads, from 1 to 1,024; by default one for each core available to this process, of
+      profile one.
 
     >>> import fastmetrics as fm
     >>> found = fm.gate({"token_f1": [0.5, 1.0, 0.9, 0.7, 0.8]}, ["token_f1 >= 0.6", "token_f1.min > 0.5"])
@@ -134,20 +135,26 @@ def gate(
     argument("seed", seed, Seed)
     cores(threads)
     interval = sequential_way("auto", None, cluster, False)[0] if sequential else "auto"
-    read = [*(parse_rules(require) if len(require) or rules is None else []), *(read_rules(rules) if rules else [])]
-    for rule in read:
+    all_rules = [
+        *(parse_rules(require) if len(require) or rules is None else []),
+        *(read_rules(rules) if rules else []),
+    ]
+    for rule in all_rules:
         if rule.is_change and baseline is None:
             raise OptionError(f"rule {rule.text!r} needs a ", Argument("baseline"))
     path, chosen = latest_run(scores) if latest else (scores, None)
     run = open_run(path, table="scores", latest=True)
     base = None if baseline is None else open_run(baseline, table="baseline")
-    run, base = _prefetched(run, read, cluster, on), None if base is None else _prefetched(base, read, cluster, on)
-    rows, differences = _rows(run, base, read, cluster, on, by_position, allow_differences)
+    run, base = (
+        _prefetched(run, all_rules, cluster, on),
+        None if base is None else _prefetched(base, all_rules, cluster, on),
+    )
+    rows, differences = _rows(run, base, all_rules, cluster, on, by_position, allow_differences)
     rows = _in_order(rows) if sequential else rows
-    excluded = [*columns_read(read, cluster), *([on] if on is not None else [])]
+    excluded = [*columns_read(all_rules, cluster), *([on] if on is not None else [])]
     metrics = GateMetrics(rows, better or {}, excluded, partial(summarize, run.score_batches))
     checks = GateChecks(rows, metrics, GateSettings(unpaired, min_n, confidence, correction, interval, seed, threads))
-    checked = checks.of(read)
+    checked = checks.of(all_rules)
     lacking = [f"{each.name}: {note}" for each in (run, base) if each is not None for note in _missing_queries(each)]
     notes = [*([] if chosen is None else [chosen]), *differences, *checks.notes, *lacking]
     notes += _looks(rows, checked) if sequential else []

@@ -262,10 +262,11 @@ class Gate(Shown, Sequence[CheckedRule]):
             if check.has_interval:
                 kinds.setdefault(check.confidence, {})[check.metric, check.interval, check.interval_note] = None
         notes = [note for level, several in kinds.items() for note in interval_notes(several, level)]
-        read = sum(check.rule.reads_interval and check.why is None for check in self.checks)
-        if self.correction != "none" and read:
+        with_interval = sum(check.rule.reads_interval and check.why is None for check in self.checks)
+        if self.correction != "none" and with_interval:
             notes.append(
-                f"{self.confidence * 100:g} % intervals corrected by Bonferroni for {read:,} checks that read one"
+                f"{self.confidence * 100:g} % intervals corrected by Bonferroni for {with_interval:,} checks that "
+                "read one"
             )
         return notes
 

@@ -84,7 +84,7 @@ class RowMetric:
         """Whether its mean has an interval that holds at every look: whether its bounds are declared and finite."""
         return self.bounds is not None and all(map(math.isfinite, self.bounds))
 
-    def read(self, rule: Rule, rows: Ints, unpaired: str | float, level: Level) -> Value:
+    def value_for(self, rule: Rule, rows: Ints, unpaired: str | float, level: Level) -> Value:
         """What a rule reads over these rows."""
         return (self.change if rule.is_change else self.figure)(rule, rows, unpaired, level)
 

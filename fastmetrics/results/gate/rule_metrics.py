@@ -39,7 +39,7 @@ class AnyMetric(Protocol):
     def n_considered(self, rule: Rule, rows: Ints, unpaired: str | float) -> int:
         """The rows that a rule reads in a segment, with a score or counted without one."""
 
-    def read(self, rule: Rule, rows: Ints, unpaired: str | float, level: Level) -> Value:
+    def value_for(self, rule: Rule, rows: Ints, unpaired: str | float, level: Level) -> Value:
         """What a rule reads over these rows."""
 
 

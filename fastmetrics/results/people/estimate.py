@@ -17,7 +17,7 @@ from fastmetrics.core.frames import index_columns
 from fastmetrics.core.precision import narrowest, rounded
 from fastmetrics.errors import ColumnError, UnknownNameError
 from fastmetrics.errors.messages import Argument
-from fastmetrics.results.runs.read_table import read
+from fastmetrics.results.runs.read_table import read_table
 from fastmetrics.stats.agreement.joined_labels import as_table, join, ratings_of, truth_of
 from fastmetrics.stats.intervals.prediction_powered import PoweredMean, powered_mean
 from fastmetrics.stats.sums.summed_scores import score_columns
@@ -127,7 +127,7 @@ def labels_of_rows(labels: pa.Table, rows: Ints, label: str | None, on: str | No
 def table_of(table: Any, on: str | None) -> pa.Table:
     """A table from a file or any form of table; a plain sequence becomes the column ``label``."""
     if isinstance(table, str | Path):
-        return read(table, {"id", on or "id"})  # read these as text, so that 007 differs from 7
+        return read_table(table, {"id", on or "id"})  # read these as text, so that 007 differs from 7
     return as_table(table, on, [on] if on is not None else [])[0]
 
 

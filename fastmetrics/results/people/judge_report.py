@@ -60,15 +60,15 @@ def judge_report(
 
     Parameters:
 
-    - ``judged``: judged files or tables
-    - ``labels``: a file or table of human labels
-    - ``label``: the column of labels; by default the only numeric column
-    - ``by``: the columns whose values define segments
-    - ``on``: the column that pairs the rows; by default the id
-    - ``positive``: the value from which scores and labels are positive
-    - ``ranges``: the ranges of scores without a known rubric
-    - ``prices``: the prices of models, a table or a file
-    - ``confidence``: the level of the intervals
+    - ``judged``: Judged files or tables.
+    - ``labels``: The file of human labels.
+    - ``label``: The column of labels; by default the only numeric column.
+    - ``by``: Columns whose values define segments: language,topic; compare takes several divisions of rows.
+    - ``on``: The column that pairs the rows; by default the id (of validate, without one, the position).
+    - ``positive``: Labels (of judge-report also scores) of at least this value are positive.
+    - ``ranges``: Ranges of scores without a known rubric: judge_style=0:10,judge_tone=0:1.
+    - ``prices``: Prices of a million tokens, or a TOML or JSON file of them: {"MODEL": {"input": 0.5, "output": 2}}.
+    - ``confidence``: Confidence level of the intervals.
 
     >>> judged = {"id": [1, 2, 3], "judge_x": [1.0, 4.0, None], "judge_x_status": ["ok", "ok", "timeout"]}
     >>> found = judge_report(judged, {"id": [1, 2], "human": [2, 4]})

@@ -74,8 +74,8 @@ def axis_report(judge: str, table: pa.Table, axis: str, labels: RowLabels | None
     values = scores[~np.isnan(scores)]
     both = None if truth is None else ~np.isnan(scores) & ~np.isnan(truth)
     calls = _one_row_per_call(table, axis)
-    read, written = (_total(calls, axis + name) for name in (PROMPT_TOKENS, COMPLETION_TOKENS))
-    priced = how.price is not None and read is not None and written is not None
+    prompt_tokens, completion_tokens = (_total(calls, axis + name) for name in (PROMPT_TOKENS, COMPLETION_TOKENS))
+    priced = how.price is not None and prompt_tokens is not None and completion_tokens is not None
     return AxisReport(
         judge=judge,
         axis=axis,
@@ -86,9 +86,9 @@ def axis_report(judge: str, table: pa.Table, axis: str, labels: RowLabels | None
         error_rate=judge_error_rate(statuses),
         consistency=None if how.kind == "pairwise" else _consistency(table, axis, how.span, how.confidence),
         latency=None if latencies is None else judge_latency(latencies),
-        prompt_tokens=read,
-        completion_tokens=written,
-        cost=how.price.cost(read or 0, written or 0) if how.price is not None and priced else None,
+        prompt_tokens=prompt_tokens,
+        completion_tokens=completion_tokens,
+        cost=how.price.cost(prompt_tokens or 0, completion_tokens or 0) if how.price is not None and priced else None,
         length_spearman=_with_length(table, scores),
         segments=_segments(table, scores, how.by),
         people=None if truth is None or both is None else _people(scores[both], truth[both], how),

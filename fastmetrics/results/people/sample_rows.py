@@ -47,14 +47,14 @@ def sample_rows(
 
     Parameters:
 
-    - ``judged``: judged files or tables
-    - ``n``: the number of rows
-    - ``strategy``: ``random``, ``stratified`` or ``disagreement``
-    - ``seed``: the seed of all draws
-    - ``score``: the column of scores; by default the only judged column
-    - ``label``: the name of the empty column for labels
-    - ``texts``: the table that was judged, for its texts
-    - ``on``: the column that pairs the rows; by default the id
+    - ``judged``: Judged files or tables.
+    - ``n``: Number of rows.
+    - ``strategy``: Strategy: random, stratified (by score) or disagreement.
+    - ``seed``: Random seed.
+    - ``score``: The column of scores; by default the only judged column.
+    - ``label``: The name of the empty column for labels.
+    - ``texts``: The file that was judged, for its texts.
+    - ``on``: The column that pairs the rows; by default the id (of validate, without one, the position).
 
     >>> judged = {"id": [1, 2, 3], "answer": ["a", "b", "c"], "judge_x": [1.0, 4.0, 5.0], "judge_x_status": ["ok"] * 3}
     >>> sheet = sample_rows(judged, n=2)

@@ -19,7 +19,7 @@ from fastmetrics.declaration.metric import Better
 from fastmetrics.errors import ColumnError, UnknownNameError
 from fastmetrics.results.runs.declared_metrics import declarations_of, directions
 from fastmetrics.results.runs.metric_columns import column_named
-from fastmetrics.results.runs.read_table import read
+from fastmetrics.results.runs.read_table import read_table
 from fastmetrics.stats.agreement.agreement import Agreement, Level, PairAgreement, agreement
 from fastmetrics.stats.agreement.association import Association, Decision, associate
 from fastmetrics.stats.agreement.joined_labels import (
@@ -80,6 +80,25 @@ def validate(
     values, and no default for graded labels.  ``thresholds`` fixes the threshold of some metrics.  The figures and
     their intervals are those of :func:`fastmetrics.stats.agreement.association.associate`.
 
+    Parameters:
+
+    - ``scores``: A score file, or a table of scores.
+    - ``labels``: Human labels: a file, a table, a column, or columns by name.
+    - ``label``: The column of labels; by default the only numeric column.
+    - ``raters``: Columns of labels, one for each person: ann,bob.
+    - ``on``: The column that pairs the rows; by default the id (of validate, without one, the position).
+    - ``metrics``: Only these metrics: token_f1,mrr.
+    - ``positive``: Labels (of judge-report also scores) of at least this value are positive.
+    - ``thresholds``: Thresholds of metrics, instead of the best: token_f1=0.5.
+    - ``resamples``: Samples for each bootstrap interval.
+    - ``confidence``: Confidence level of the intervals.
+    - ``interval``: Kind of the intervals; auto chooses the one that fits the data.
+    - ``seed``: Random seed.
+    - ``threads``: Number of threads, from 1 to 1,024; by default one for each core available to this process, of
+      profile one.
+    - ``cluster``: The column whose equal values mark dependent rows: document, session or question.
+    - ``better``: Which direction is better, of scores and labels: my_score=lower,hallucinated=lower.
+
     >>> found = validate({"token_f1": [0.1, 0.4, 0.35, 0.8]}, [0, 0, 1, 1], resamples=100)
     >>> found["token_f1"].auc.value
     0.75
@@ -91,7 +110,7 @@ def validate(
     raters, metrics, fixed = listed(raters), listed(metrics), dict(thresholds or {})
     keys = [name for name in (on, cluster) if name is not None]
     texts = {"id", on or "id", cluster or "id"}  # read these as text, so that 007 differs from 7
-    scores, labels = (read(table, texts) if is_paths(table) else table for table in (scores, labels))
+    scores, labels = (read_table(table, texts) if is_paths(table) else table for table in (scores, labels))
     left, left_out = as_table(scores, on, [*metrics, *fixed, *keys])
     right, _ = as_table(labels, on, [*raters, *keys, *([label] if label is not None else [])])
     names = score_columns(left.schema)

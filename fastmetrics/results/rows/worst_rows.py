@@ -60,19 +60,19 @@ def worst_rows(
 
     Parameters:
 
-    - ``scores``: a score file, folder, address or table
-    - ``metric``: the metric
-    - ``n``: the number of rows
-    - ``answers``: the file or table that was scored, for its texts
-    - ``baseline``: the scores of another run, or with ``system`` its name
-    - ``best``: the best rows instead, or the largest gains
-    - ``on``: the column that pairs the rows; by default the id
-    - ``by``: the columns whose values define segments
-    - ``segment``: the segment of ``by`` to select from
-    - ``system``: the column of one table that names the systems
-    - ``other``: the system that is compared, with ``system``
-    - ``better``: the direction of metrics that declare none: ``{"my_score": "lower"}``
-    - ``allow_differences``: compare runs even if their options or versions differ
+    - ``scores``: A score file, folder, address or table.
+    - ``metric``: The metric.
+    - ``n``: Number of rows.
+    - ``answers``: The file that was scored, for its texts.
+    - ``baseline``: Scores of another run, or with a system its name: show the rows with the largest changes.
+    - ``best``: Show the best rows, or the largest gains.
+    - ``on``: The column that pairs the rows; by default the id (of validate, without one, the position).
+    - ``by``: Columns whose values define segments: language,topic; compare takes several divisions of rows.
+    - ``segment``: Only rows of this segment of the columns in by: language=ru.
+    - ``system``: The column of one file that names the systems.
+    - ``other``: The name of the run that is compared with the baseline, if one file has several systems.
+    - ``better``: Which direction is better, of scores and labels: my_score=lower,hallucinated=lower.
+    - ``allow_differences``: Compare runs even if their options or versions differ.
 
     >>> import fastmetrics as fm
     >>> scores = {"id": ["a", "b", "c"], "token_f1": [0.9, 0.1, None]}

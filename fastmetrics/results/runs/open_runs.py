@@ -107,14 +107,14 @@ def open_run(run: Any, name: str | None = None, *, table: str = "run 1", latest:
 def run_of_file(file: ScoreFile, name: str | None = None) -> ScoreRun:
     """The run in an opened score file, by default under the name in its metadata or that of the file."""
     metadata = file.metadata or ScoreMetadata()
-    called = name or metadata.name or last_name(file.name)
+    run_name = name or metadata.name or last_name(file.name)
     read = _reader(file)
     names = file.source.schema.names
     types = None
     if _is_by_column(file):
         schema = file.source.select(_kinds(file, names)).schema
         types = dict(zip(schema.names, schema.types, strict=True))
-    return ScoreRun(called, names, list(file.scores), metadata, read, file, types)
+    return ScoreRun(run_name, names, list(file.scores), metadata, read, file, types)
 
 
 def _reader(file: ScoreFile) -> Callable[[Sequence[str]], pa.Table]:

@@ -36,10 +36,10 @@ class PooledFiles:
                 yield batch
 
     @property
-    def read(self) -> tuple[Mapping[str, str], Mapping[str, Sequence[str]]]:
+    def columns_read(self) -> tuple[Mapping[str, str], Mapping[str, Sequence[str]]]:
         """The scored and the ignored columns, if all files have the same."""
-        first = self._files[0].read
-        return first if all(file.read == first for file in self._files) else ({}, {})
+        first = self._files[0].columns_read
+        return first if all(file.columns_read == first for file in self._files) else ({}, {})
 
     @property
     def notes(self) -> list[str]:

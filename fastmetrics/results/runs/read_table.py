@@ -15,7 +15,7 @@ from fastmetrics.tables.formats.csv_cells import as_it_looks
 from fastmetrics.tables.whole_table import whole_table
 
 
-def read(path: str | Path | Sequence[str | Path], text: Collection[str] | None = None) -> pa.Table:
+def read_table(path: str | Path | Sequence[str | Path], text: Collection[str] | None = None) -> pa.Table:
     """The rows of a file, a folder, or any other input of ``open_source``; raises ``FileFormatError`` for a bad row.
 
     In CSV and TSV of other programs, the columns ``text`` (by default all) and ids are read as text and the types of

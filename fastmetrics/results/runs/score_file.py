@@ -131,7 +131,7 @@ class ScoreFile:
         return {} if self.metadata is None else self.metadata.settings()
 
     @property
-    def read(self) -> tuple[Mapping[str, str], Mapping[str, Sequence[str]]]:
+    def columns_read(self) -> tuple[Mapping[str, str], Mapping[str, Sequence[str]]]:
         """The scored and the ignored columns, from the metadata."""
         return ({}, {}) if self.metadata is None else (self.metadata.columns or {}, self.metadata.passed_over or {})
 

@@ -71,7 +71,7 @@ class IntervalSummary(Shown, Sequence[MeanInterval]):
     def grids(self) -> list[Grid]:
         """The means over all rows, then over the segments of each metric."""
         header = ("mean", "interval", "n", "no score")
-        segmented = self.means.given("segment")
+        segmented = self.means.not_none("segment")
         whole = [(mean.metric, *_cells(mean)) for mean in self.means.at(~segmented)]
         grids = [Grid(("metric", *header), whole)]
         metrics, names = self.means.kinds("metric")
@@ -86,7 +86,7 @@ class IntervalSummary(Shown, Sequence[MeanInterval]):
         of = "" if self.cluster is None else f", clustered by {self.cluster!r}"
         kinds = self.means.distinct("metric", "interval", "interval_note")
         notes = [f"means of {self.scores}", *interval_notes(kinds, self.confidence, of)]
-        small = int((self.means.given("segment") & (self.means.numbers("n") < _FEW)).sum())
+        small = int((self.means.not_none("segment") & (self.means.numbers("n") < _FEW)).sum())
         return [*notes, *([f"* fewer than {_FEW} rows: {small:,} segment{'s' * (small != 1)}"] if small else [])]
 
     def to_dict(self) -> dict[str, Any]:
@@ -138,15 +138,16 @@ def summarize_by(
 
     Parameters:
 
-    - ``scores``: a score file, folder, address or table
-    - ``by``: the columns whose values define segments
-    - ``metrics``: only these metrics
-    - ``cluster``: the column whose equal values mark dependent rows
-    - ``confidence``: the level of the intervals
-    - ``interval``: the kind of the intervals; ``auto`` chooses the one that fits the data
-    - ``bootstrap``: the samples of each bootstrap interval
-    - ``seed``: the seed of all draws
-    - ``threads``: the number of threads; by default one for each core
+    - ``scores``: A score file, folder, address or table.
+    - ``by``: Columns whose values define segments: language,topic; compare takes several divisions of rows.
+    - ``metrics``: Only these metrics: token_f1,mrr.
+    - ``cluster``: The column whose equal values mark dependent rows: document, session or question.
+    - ``confidence``: Confidence level of the intervals.
+    - ``interval``: Kind of the intervals; auto chooses the one that fits the data.
+    - ``bootstrap``: Samples for each bootstrap interval.
+    - ``seed``: Random seed.
+    - ``threads``: Number of threads, from 1 to 1,024; by default one for each core available to this process, of
+      profile one.
 
     >>> import fastmetrics as fm
     >>> scores = {"token_f1": [0.2, 0.4, 0.9, 0.7], "language": ["ru", "ru", "en", "en"]}

@@ -114,8 +114,14 @@ class Summary(Shown, Mapping[str, MetricSummary]):
             name: {**{key: getattr(metric, key) for key in _FIGURES + _COUNTS}, **metric.extra}
             for name, metric in self.metrics.items()
         }
-        read = {"columns": dict(self.columns), "passed_over": dict(self.passed_over)}
-        return {"n_rows": self.n_rows, "metrics": metrics, "figures": self.figures, **read, "notes": list(self.notes)}
+        columns_read = {"columns": dict(self.columns), "passed_over": dict(self.passed_over)}
+        return {
+            "n_rows": self.n_rows,
+            "metrics": metrics,
+            "figures": self.figures,
+            **columns_read,
+            "notes": list(self.notes),
+        }
 
     def to_arrow(self) -> pa.Table:
         """One row per metric; one column per statistic, null where a metric has none; ``corpus`` has corpus metrics."""
@@ -136,8 +142,8 @@ class Summary(Shown, Mapping[str, MetricSummary]):
 
     def _column_text(self, column: str) -> str:
         """``reference = gold (not target)``: a column, its name in the table, and the ignored alternatives."""
-        read, others = self.columns[column], self.passed_over.get(column)
-        described = column if read == column else f"{column} = {read}"
+        user_column, others = self.columns[column], self.passed_over.get(column)
+        described = column if user_column == column else f"{column} = {user_column}"
         return f"{described} (not {', '.join(others)})" if others else described
 
     def grids(self) -> list[Grid]:
@@ -245,13 +251,13 @@ def summary_of(run: ScoreRun) -> Summary:
         return summarize(run.origin)
     if len(parts := file.parts()) > 1:
         return _of_files(PooledFiles(parts))
-    columns, ignored = file.read
+    columns, ignored = file.columns_read
     return replace(summarize(run.score_batches), columns=columns, passed_over=ignored)
 
 
 def _of_files(files: PooledFiles, **options: Any) -> Summary:
     summary = summarize(files.batches, **options)
-    columns, ignored = files.read
+    columns, ignored = files.columns_read
     return replace(summary, notes=[*summary.notes, *files.notes], columns=columns, passed_over=ignored)
 
 

@@ -132,13 +132,14 @@ def trend(
 
     Parameters:
 
-    - ``folder``: a folder of outputs, or its address
-    - ``metric``: the metric
-    - ``confidence``: the level of the intervals
-    - ``interval``: the kind of the intervals; ``auto`` chooses the one that fits the data
-    - ``bootstrap``: the samples of each bootstrap interval
-    - ``seed``: the seed of all draws
-    - ``threads``: the number of threads; by default one for each core
+    - ``folder``: A folder of outputs, or its address.
+    - ``metric``: The metric.
+    - ``confidence``: Confidence level of the intervals.
+    - ``interval``: Kind of the intervals; auto chooses the one that fits the data.
+    - ``bootstrap``: Samples for each bootstrap interval.
+    - ``seed``: Random seed.
+    - ``threads``: Number of threads, from 1 to 1,024; by default one for each core available to this process, of
+      profile one.
 
     >>> import fastmetrics as fm
     >>> import tempfile, pathlib

@@ -30,7 +30,7 @@ def with_scores(
     suites: Sequence[str] | str = (),
     embedder: Any = None,
     cache: str | Path | None = None,
-    no_relevant: str | None = None,
+    no_relevant: str = "undefined",
     lists: Sequence[str] | str = (),
     threads: int | None = None,
     progress: Callable[[Progress], None] | None = None,
@@ -80,7 +80,7 @@ def plan_beside(
     suites: Sequence[str] | str = (),
     embedder: Any = None,
     cache: str | Path | None = None,
-    no_relevant: str | None = None,
+    no_relevant: str = "undefined",
     lists: Sequence[str] | str = (),
 ) -> Plan:
     """The plan of scores that become columns of their own table.

@@ -84,15 +84,15 @@ def krippendorff_alpha(
     """
     if level not in get_args(Level):
         raise OptionError(Argument("level", level), f": expected one of {', '.join(get_args(Level))}")
-    read = read_ratings(ratings, order, raters)
-    if level not in _levels(read):
-        if level == "ratio" and read.values is not None:
-            least = float(read.values.min())
+    rated = read_ratings(ratings, order, raters)
+    if level not in _levels(rated):
+        if level == "ratio" and rated.values is not None:
+            least = float(rated.values.min())
             raise OptionError(Argument("level", level), f": expected amounts of 0 or more, got {least}")
         raise OptionError(
             Argument("level", level), ": words need the nominal level, or the ordinal level with ", *_ORDER
         )
-    return _alpha(read, level)
+    return _alpha(rated, level)
 
 
 @dataclass(frozen=True)
@@ -161,12 +161,12 @@ def agreement(
     """
     if confidence is not None:
         argument("confidence", confidence, Real(0.0, 1.0, above=True, below=True))
-    read = read_ratings(ratings, order, raters)
-    rated = read.codes >= 0
-    weights = [weights for weights in get_args(Weights) if weights == "none" or read.ordered]
+    table = read_ratings(ratings, order, raters)
+    rated = table.codes >= 0
+    weights = [weights for weights in get_args(Weights) if weights == "none" or table.ordered]
     pairs = []
-    for (i, first), (j, second) in itertools.combinations(enumerate(read.names), 2):
-        a, b = _codes_of(read, i, j)
+    for (i, first), (j, second) in itertools.combinations(enumerate(table.names), 2):
+        a, b = _codes_of(table, i, j)
         kappas = [_kappa(a, b, weight) for weight in weights]
         names = ("kappa", "kappa_linear", "kappa_quadratic")[: len(kappas)]
         intervals = {}
@@ -174,10 +174,10 @@ def agreement(
             intervals = {name: kappa_interval(a, b, power, confidence) for power, name in enumerate(names)}
         padded = [*kappas, math.nan, math.nan]
         pairs.append(PairAgreement(first, second, len(a), padded[0], padded[1], padded[2], intervals))
-    levels = _levels(read)
-    if read.values is not None and len(read.values) > _MANY:
+    levels = _levels(table)
+    if table.values is not None and len(table.values) > _MANY:
         levels = [level for level in levels if level != "ratio"]
-    parts = {level: alpha_parts(read, level, confidence is not None) for level in levels}
+    parts = {level: alpha_parts(table, level, confidence is not None) for level in levels}
     defined = {level: part for level, part in parts.items() if part is not None}
     alphas = [defined[level].value if level in defined else math.nan for level in get_args(Level)]
     intervals = {}

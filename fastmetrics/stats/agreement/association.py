@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from fastmetrics.core.allowed_values import Choice, Real, Seed, Whole, argument
 from fastmetrics.core.threads import cores, ordered
 from fastmetrics.errors import InputError
-from fastmetrics.kernels.stats.bootstrap import AUC, F1, PEARSON, SPEARMAN, Sample, resample
+from fastmetrics.kernels.stats.bootstrap import AUC, F1, PEARSON, SPEARMAN, LabelledScores, resample
 from fastmetrics.kernels.stats.concordance import concordance
 from fastmetrics.stats.agreement.agreement import cohen_kappa
 from fastmetrics.stats.intervals.influences import (
@@ -143,14 +143,16 @@ def associate(
 
 def _sample(
     x: NDArray[np.float64], y: NDArray[np.float64], positive: float | None, clusters: NDArray[Any]
-) -> tuple[NDArray[np.float64], Sample]:
+) -> tuple[NDArray[np.float64], LabelledScores]:
     """The distinct scores and the sample, of rows in order."""
     values, starts = np.unique(x, return_index=True)
     labels, levels = np.unique(y, return_inverse=True)
     good = np.zeros(len(labels)) if positive is None else (labels >= positive).astype(np.float64)
     runs = np.append(starts, len(x)).astype(np.int64)
     drawn = clusters.astype(np.int32)
-    return values, Sample(runs, _standard(values, x), levels.astype(np.int32), _standard(labels, y), good, drawn)
+    return values, LabelledScores(
+        runs, _standard(values, x), levels.astype(np.int32), _standard(labels, y), good, drawn
+    )
 
 
 def _standard(distinct: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -159,7 +161,7 @@ def _standard(distinct: NDArray[np.float64], values: NDArray[np.float64]) -> NDA
     return (distinct - state.mean) / (state.std or 1.0)
 
 
-def _cut(values: NDArray[np.float64], sample: Sample, threshold: float | None) -> tuple[int, float]:
+def _cut(values: NDArray[np.float64], sample: LabelledScores, threshold: float | None) -> tuple[int, float]:
     """The first run of equal scores that is positive, and the threshold; none and NaN if no label is positive."""
     if threshold is not None and sample.positive.any():
         return int(np.searchsorted(values, threshold)), threshold
@@ -172,7 +174,7 @@ def _cut(values: NDArray[np.float64], sample: Sample, threshold: float | None) -
     return cut, float(values[cut])
 
 
-def _bootstrap(sample: Sample, cut: int, seed: int, resamples: int, threads: int) -> NDArray[np.float64]:
+def _bootstrap(sample: LabelledScores, cut: int, seed: int, resamples: int, threads: int) -> NDArray[np.float64]:
     """The figures of the sample, then of each resample."""
     for array in sample:
         array.setflags(write=False)
@@ -201,7 +203,7 @@ class _PairedRows:
 
     x: NDArray[np.float64]
     y: NDArray[np.float64]
-    sample: Sample
+    sample: LabelledScores
     cut: int
     clusters: NDArray[Any] | None
     confidence: float
@@ -239,15 +241,15 @@ class _PairedRows:
 
     def f1(self) -> Estimate:
         """F1 at the threshold, with its exact interval, or for clusters that of its influence."""
-        called = np.arange(len(self.x)) >= self.sample.runs[self.cut]
-        hits, misses = int((called & self.good).sum()), int((called != self.good).sum())
+        predicted = np.arange(len(self.x)) >= self.sample.runs[self.cut]
+        hits, misses = int((predicted & self.good).sum()), int((predicted != self.good).sum())
         if not self.good.any():
             return UNDEFINED
         exact = f1_share(hits, misses, self.confidence)
         if self.clusters is None:
             return exact
         value, size = exact.value, (2 * hits + misses) / len(self.x)
-        influence = (2.0 * (called & self.good) - value * (called.astype(np.float64) + self.good)) / size
+        influence = (2.0 * (predicted & self.good) - value * (predicted.astype(np.float64) + self.good)) / size
         scaled = self._interval(2 * value - 1, 2 * influence)
         if scaled is None:
             few = f1_share(self.count if hits else 0, 0 if hits else self.count, self.confidence)
@@ -275,11 +277,11 @@ class _PairedRows:
         return figure_interval(value, influence, self.clusters, self.confidence, fitted=fitted)
 
 
-def _decision(called: NDArray[np.bool_], good: NDArray[np.bool_], threshold: float) -> Decision:
+def _decision(predicted: NDArray[np.bool_], good: NDArray[np.bool_], threshold: float) -> Decision:
     if math.isnan(threshold):
         return Decision(*[math.nan] * 5)
-    hits, n_called, n_good = int((called & good).sum()), int(called.sum()), int(good.sum())
-    accuracy = int((called == good).sum()) / len(good)
-    precision = hits / n_called if n_called else math.nan
+    hits, n_predicted, n_good = int((predicted & good).sum()), int(predicted.sum()), int(good.sum())
+    accuracy = int((predicted == good).sum()) / len(good)
+    precision = hits / n_predicted if n_predicted else math.nan
     recall = hits / n_good if n_good else math.nan
-    return Decision(threshold, accuracy, precision, recall, cohen_kappa(called, good))
+    return Decision(threshold, accuracy, precision, recall, cohen_kappa(predicted, good))

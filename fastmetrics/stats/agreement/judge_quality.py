@@ -206,20 +206,20 @@ def judge_decisions(
     that contain neither numbers nor booleans.
     """
     argument("confidence", confidence, Real(0.0, 1.0, above=True, below=True))
-    called, good = _flags("shown", shown), _flags("labels", labels)
-    if len(called) != len(good):
-        raise InputError(f"shown has {len(called):,} rows and labels {len(good):,}")
-    complete = ~np.isnan(called) & ~np.isnan(good)
-    called, good = called[complete], good[complete]
-    tp, fp = int((called * good).sum()), int((called * (1 - good)).sum())
-    fn, tn = int(((1 - called) * good).sum()), int(((1 - called) * (1 - good)).sum())
+    predicted, good = _flags("shown", shown), _flags("labels", labels)
+    if len(predicted) != len(good):
+        raise InputError(f"shown has {len(predicted):,} rows and labels {len(good):,}")
+    complete = ~np.isnan(predicted) & ~np.isnan(good)
+    predicted, good = predicted[complete], good[complete]
+    tp, fp = int((predicted * good).sum()), int((predicted * (1 - good)).sum())
+    fn, tn = int(((1 - predicted) * good).sum()), int(((1 - predicted) * (1 - good)).sum())
     return JudgeDecisions(
         tp=tp,
         fp=fp,
         fn=fn,
         tn=tn,
         n_left_out=int((~complete).sum()),
-        accuracy=_zero_by_zero(share(tp + tn, len(called), confidence)),
+        accuracy=_zero_by_zero(share(tp + tn, len(predicted), confidence)),
         precision=_zero_by_zero(share(tp, tp + fp, confidence)),
         recall=_zero_by_zero(share(tp, tp + fn, confidence)),
         f1=_zero_by_zero(f1_share(tp, fp + fn, confidence)),

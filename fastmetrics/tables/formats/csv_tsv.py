@@ -241,10 +241,10 @@ class DelimitedReader(Reader):
 
     def read(self, selection: Selection, number: int, start: int, threads: int) -> Iterator[Chunk]:
         """The records from ``start`` on."""
-        block, read = SIZES.csv_block_bytes, self._read_even
+        block, chunks_of = SIZES.csv_block_bytes, self._read_even
         while True:
             try:
-                for chunk in read(selection, number, start, block):
+                for chunk in chunks_of(selection, number, start, block):
                     yield chunk
                     start = max(start, chunk.stop)
                 return
@@ -253,8 +253,8 @@ class DelimitedReader(Reader):
                     return
                 if "straddl" in str(error):
                     block = self._larger(block, start)
-                elif read == self._read_even and _RAGGED.search(str(error)):
-                    read = self._read_ragged
+                elif chunks_of == self._read_even and _RAGGED.search(str(error)):
+                    chunks_of = self._read_ragged
                 else:
                     with reading(self.file.shown):
                         raise

@@ -32,9 +32,9 @@ def check_not_read(target: str | Path | Url, inputs: Any) -> None:
         target = parse(target) if is_url(target) else Path(as_local(target))
     paths = [*_paths(inputs), *(path for path, _ in LOADED.values())]
     if isinstance(target, Url):
-        read = [parse(path) for path in paths if is_url(path)]
-        if any(_is_of(target, url) for url in read):
-            holds = any(store(url).path.startswith(f"{store(target).path.rstrip('/')}/") for url in read)
+        inputs = [parse(path) for path in paths if is_url(path)]
+        if any(_is_of(target, url) for url in inputs):
+            holds = any(store(url).path.startswith(f"{store(target).path.rstrip('/')}/") for url in inputs)
             raise OutputError(f"{target.shown} {'holds' if holds else 'is'} an input; write to another name")
         return
     local = [path for path in paths if not is_url(path)]
@@ -87,11 +87,11 @@ def _files(path: str) -> Iterator[str]:
         yield f"{file}.meta.json"
 
 
-def _is_of(target: Url, read: Url) -> bool:
+def _is_of(target: Url, input_url: Url) -> bool:
     """Whether an address is the target, is in it, or is a folder or pattern that reads it."""
-    if target.scheme != read.scheme:
+    if target.scheme != input_url.scheme:
         return False
-    target_path, read_path = store(target).path.rstrip("/"), store(read).path.rstrip("/")
+    target_path, read_path = store(target).path.rstrip("/"), store(input_url).path.rstrip("/")
     if target_path in (read_path, f"{read_path}.meta.json") or read_path.startswith(f"{target_path}/"):
         return True
     if not by_suffix(target.name)[0]:

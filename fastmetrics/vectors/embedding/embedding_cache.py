@@ -38,7 +38,7 @@ class VectorCache:
         self._table: Ints = np.full(1024, -1, np.int64)
         self._count = 0
         self._vectors: list[FileRows] = []
-        self._read: set[str] = set()
+        self._read_files: set[str] = set()
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -53,13 +53,13 @@ class VectorCache:
 
     def refresh(self) -> None:
         """Read the files that have appeared since."""
-        new = [path for path in sorted(self.folder.glob("*.arrow")) if path.name not in self._read]
+        new = [path for path in sorted(self.folder.glob("*.arrow")) if path.name not in self._read_files]
         self._open(new)
 
     def _open(self, paths: Sequence[Path]) -> None:
         opened = [(path.name, *self._contents(path)) for path in paths]  # open all files before adding the first
         for name, _, vectors in opened:
-            self._read.add(name)
+            self._read_files.add(name)
             self._vectors.append(vectors)
         first, self._keys = len(self._keys), np.concatenate([self._keys, *(keys for _, keys, _ in opened)])
         if 2 * len(self._keys) > len(self._table):

@@ -113,13 +113,14 @@ def project(
 
     Parameters:
 
-    - ``vectors``: an array, table, column or file of vectors
-    - ``method``: ``pca``, ``pacmap`` or ``umap``
-    - ``dims``: 2 or 3
-    - ``sample``: the rows that the method is fitted on
-    - ``seed``: the seed of all draws; by default 42, as in the source
-    - ``column``: the column of vectors; by default the only one
-    - ``threads``: the number of threads; by default one for each core
+    - ``vectors``: An array, table, column or file of vectors.
+    - ``method``: Method of a projection: pca, pacmap or umap; the last two are extras.
+    - ``dims``: Dimensions of a projection: 2 or 3.
+    - ``sample``: Rows that pacmap and umap are fitted on; the others are placed by their neighbours.
+    - ``seed``: Random seed.
+    - ``column``: The column of vectors; by default the only one.
+    - ``threads``: Number of threads, from 1 to 1,024; by default one for each core available to this process, of
+      profile one.
 
     >>> found = project([[0.0, 0.0], [2.0, 2.0], [4.0, 4.0]])
     >>> found.points[:, 0].round(4).tolist(), [round(share, 6) for share in found.explained]
@@ -170,9 +171,9 @@ def beside(sample: npt.NDArray[np.float32], places: Floats, rows: npt.NDArray[np
 def _vectors_and_ids(vectors: VectorsLike, column: str | None) -> tuple[Vectors, pa.Array]:
     """The vectors and their ids."""
     if isinstance(vectors, str | os.PathLike):
-        read = read_vectors(vectors, column)
-        matrix = Vectors.of_files(read)
-        return matrix, pa.array(np.arange(matrix.rows)) if read.ids is None else read.ids
+        files = read_vectors(vectors, column)
+        matrix = Vectors.of_files(files)
+        return matrix, pa.array(np.arange(matrix.rows)) if files.ids is None else files.ids
     matrix = Vectors.of(vectors, column)
     return matrix, pa.array(np.arange(matrix.rows))
 

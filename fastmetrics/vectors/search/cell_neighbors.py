@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.core.threads import ordered
-from fastmetrics.kernels.vectors.distances import Nearest, Points, scan_tile
+from fastmetrics.kernels.vectors.distances import Nearest, TilePoints, scan_tile
 from fastmetrics.vectors.centred_vectors import BLOCK, Cloud, Floats
 from fastmetrics.vectors.pair_scan import scan
 from fastmetrics.vectors.search.exact_reranking import NOTHING, SPARE, nothing, rank
@@ -47,8 +47,8 @@ class Cells:
     """Rows of a cloud in the cells of their nearest centres; ``order`` lists the rows cell by cell."""
 
     cloud: Cloud
-    centres: Points
-    points: Points
+    centres: TilePoints
+    points: TilePoints
     bounds: Ids
 
     @classmethod
@@ -108,7 +108,7 @@ class Cells:
             pass
         return ids
 
-    def _compare(self, down: Points, cell: int, near: Nearest, rows: Ids) -> None:
+    def _compare(self, down: TilePoints, cell: int, near: Nearest, rows: Ids) -> None:
         """Add the rows of a cell to the neighbour lists of some rows."""
         nearest, size = Nearest(near.halves[rows], near.ids[rows]), SIZES.vector_tile_rows
         for start in range(self.bounds[cell], self.bounds[cell + 1], size):
@@ -117,7 +117,7 @@ class Cells:
         near.halves[rows], near.ids[rows] = nearest
 
 
-def _centres(cloud: Cloud, k: int, seed: int) -> Points:
+def _centres(cloud: Cloud, k: int, seed: int) -> TilePoints:
     """Centres of cells by FAISS's k-means, in one thread, so that they do not depend on the number of threads."""
     count, dim = len(cloud), cloud.vectors.dim
     number = max(1, min(int(2 * np.sqrt(count)), count // max(_LEAST, 4 * k)))
@@ -128,23 +128,23 @@ def _centres(cloud: Cloud, k: int, seed: int) -> Points:
         means.train(cloud.points_of(chosen).rows)
     rows = np.asarray(means.centroids, np.float32)
     halves = 0.5 * np.einsum("ij,ij->i", rows, rows, dtype=np.float64)
-    return Points(rows, halves.astype(np.float32), count + np.arange(number))  # ids beyond those of the rows
+    return TilePoints(rows, halves.astype(np.float32), count + np.arange(number))  # ids beyond those of the rows
 
 
-def nearest_centres(down: Points, centres: Points, count: int) -> Ids:
+def nearest_centres(down: TilePoints, centres: TilePoints, count: int) -> Ids:
     """The nearest centres of each row, (n, wanted), nearest first."""
     near = nothing(len(down.ids), count)
     _offer(down, centres, near)
     return near.ids - centres.ids[0]
 
 
-def _offer(down: Points, across: Points, near: Nearest) -> None:
+def _offer(down: TilePoints, across: TilePoints, near: Nearest) -> None:
     no_far = np.full(3, np.inf)
     scan_tile(down.rows @ across.rows.T, down, across, near, nothing(len(across.ids), 0), no_far)
 
 
-def _part(points: Points, which: slice | Ids) -> Points:
-    return Points(points.rows[which], points.halves[which], points.ids[which])
+def _part(points: TilePoints, which: slice | Ids) -> TilePoints:
+    return TilePoints(points.rows[which], points.halves[which], points.ids[which])
 
 
 def near_by_cells(cloud: Cloud, k: int, target: RecallTarget, threads: int) -> NearRows | None:

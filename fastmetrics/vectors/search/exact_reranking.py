@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.core.threads import ordered
-from fastmetrics.kernels.vectors.distances import Nearest, Points, close_pairs, offer
+from fastmetrics.kernels.vectors.distances import Nearest, TilePoints, close_pairs, offer
 from fastmetrics.vectors.centred_vectors import BLOCK, Cloud, Floats, digests
 from fastmetrics.vectors.vector_arrays import Block, Ids
 
@@ -43,7 +43,12 @@ def fine_blur(norms: Floats, last: Floats, dim: int, middle: float) -> Floats:
 
 
 def settled(
-    down: Points, last: Floats, error: Floats, tiles: Iterable[Points], exact: Callable[[Ids, Ids], Floats], k: int
+    down: TilePoints,
+    last: Floats,
+    error: Floats,
+    tiles: Iterable[TilePoints],
+    exact: Callable[[Ids, Ids], Floats],
+    k: int,
 ) -> Nearest:
     """The k nearest of each row among the rows of ``tiles``; the k-th is no farther than ``last``.
 

@@ -16,7 +16,7 @@ from fastmetrics.vectors.vector_files import read_vectors
 
 
 @dataclass(frozen=True)
-class Run:
+class SearchRankings:
     """Rankings with ``id``, ``retrieved_ids`` and ``retrieved_scores``; the search method, and the recall."""
 
     table: pa.Table
@@ -61,7 +61,7 @@ def search_run(
     column: str | None = None,
     recall: float = RECALL,
     threads: int | None = None,
-) -> Run:
+) -> SearchRankings:
     """The ``k`` nearest rows of an index for every vector in files, as names and scores, best first.
 
     An approximate index is searched with enough effort for the given ``recall``.
@@ -80,11 +80,11 @@ def search_run(
             "retrieved_scores": pa.LargeListArray.from_arrays(offsets, scores),
         }
     )
-    return Run(table, neighbors.method, neighbors.metric, neighbors.recall, neighbors.recall_sample)
+    return SearchRankings(table, neighbors.method, neighbors.metric, neighbors.recall, neighbors.recall_sample)
 
 
 def _query_vectors(path: str | Path, column: str | None) -> tuple[Vectors, pa.Array]:
     """The vectors of files and their ids, or row numbers if the files have no ids."""
-    read = read_vectors(path, column)
-    vectors = Vectors.of_files(read)
-    return vectors, pa.array(np.arange(vectors.rows)) if read.ids is None else read.ids
+    files = read_vectors(path, column)
+    vectors = Vectors.of_files(files)
+    return vectors, pa.array(np.arange(vectors.rows)) if files.ids is None else files.ids

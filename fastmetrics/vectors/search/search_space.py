@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastmetrics.errors import InputError
-from fastmetrics.kernels.vectors.distances import Points, centre, pair_halves, pair_products
+from fastmetrics.kernels.vectors.distances import TilePoints, centre, pair_halves, pair_products
 from fastmetrics.vectors.centred_vectors import Cloud, Floats, survey
 from fastmetrics.vectors.search.exact_reranking import blur, fine_blur
 from fastmetrics.vectors.vector_arrays import Block, Ids, Vectors
@@ -59,11 +59,11 @@ class Space:
             return np.ones(len(norms))
         return np.divide(1.0, norms, out=np.zeros(len(norms)), where=norms > 0)
 
-    def points(self, ids: Ids) -> Points:
+    def points(self, ids: Ids) -> TilePoints:
         """Rows of the corpus in the form that FAISS compares."""
         return self._placed(self.vectors.take(ids), self.scales(self.norms[ids]), ids)
 
-    def queries(self, block: Block, own: Ids | None = None, first: int = 0) -> Points:
+    def queries(self, block: Block, own: Ids | None = None, first: int = 0) -> TilePoints:
         """Queries in the form that FAISS compares; ``own`` are the ids to exclude from their results."""
         norms = self.norms_of(block)
         check_finite(norms, "query", first)
@@ -75,20 +75,20 @@ class Space:
         # the length of a query does not change its neighbours
         return np.divide(1.0 / self.factor, norms, out=np.zeros(len(norms)), where=norms > 0)
 
-    def _placed(self, block: Block, scales: Floats, ids: Ids | None = None) -> Points:
+    def _placed(self, block: Block, scales: Floats, ids: Ids | None = None) -> TilePoints:
         rows, squares = np.empty(block.shape, np.float32), np.empty(len(block))
         centre(block, scales, self.mean, self.factor, rows, squares)
         with np.errstate(over="ignore"):  # distant queries may overflow
             halves = (0.5 * self.factor**2 * squares).astype(np.float32)
         if self.metric == "dot":
             halves = np.zeros(len(block), np.float32)
-        return Points(rows, halves, np.full(len(block), -1) if ids is None else ids)
+        return TilePoints(rows, halves, np.full(len(block), -1) if ids is None else ids)
 
-    def fine_points(self, ids: Ids) -> Points:
+    def fine_points(self, ids: Ids) -> TilePoints:
         """:meth:`points` in float64."""
         return self._fine(self.vectors.take(ids), self.scales(self.norms[ids]), ids)
 
-    def fine_queries(self, block: Block, own: Ids, last: Floats) -> tuple[Points, Floats]:
+    def fine_queries(self, block: Block, own: Ids, last: Floats) -> tuple[TilePoints, Floats]:
         """:meth:`queries` in float64, and the maximum error of values up to ``last``."""
         norms = self.norms_of(block)
         down = self._fine(block, self._query_scales(norms), own)
@@ -97,10 +97,10 @@ class Space:
         middle = float(np.linalg.norm(self.mean)) * self.factor
         return down, fine_blur(np.sqrt(2.0 * down.halves), last, block.shape[1], middle)
 
-    def _fine(self, block: Block, scales: Floats, ids: Ids) -> Points:
+    def _fine(self, block: Block, scales: Floats, ids: Ids) -> TilePoints:
         rows = (block.astype(np.float64) * scales[:, None] - self.mean) * self.factor
         halves = np.zeros(len(rows)) if self.metric == "dot" else 0.5 * np.einsum("ij,ij->i", rows, rows)
-        return Points(rows, halves, ids)
+        return TilePoints(rows, halves, ids)
 
     def distances(self, block: Block, norms: Floats, left: Ids, right: Ids) -> Floats:
         """Distances in float64 between rows of the block, with these norms, and rows of the corpus."""
@@ -116,7 +116,7 @@ class Space:
             return distances
         return np.sqrt(2.0 * distances, out=distances)
 
-    def doubt(self, block: Block, down: Points, edge: Floats, last: Floats) -> tuple[Ids, Floats]:
+    def doubt(self, block: Block, down: TilePoints, edge: Floats, last: Floats) -> tuple[Ids, Floats]:
         """Queries of a block that can have a nearer row than the k-th found, and the value of the k-th.
 
         ``edge`` are the last values from FAISS, ``last`` the distances of the k-th rows found.
