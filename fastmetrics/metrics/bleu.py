@@ -41,8 +41,6 @@ Order = Annotated[int, Whole(1, 100), "the length of the longest n-grams"]
 HEADS = 3
 """The number of counts before those of sacreBLEU: rows, references, and the squares of their numbers."""
 
-_LOG_OF_ZERO = -9999999999.0
-
 _ALIASES, _CUES = ("bleu4", "sentence_bleu"), ("sacrebleu",)
 
 
@@ -164,31 +162,10 @@ def bleu(
     >>> fm.bleu(["the cat sat on a mat"], [["the cat sat on the mat", "a cat sat on my mat"]]).round(2)
     array([56.23])
     """
-    lengths, closest = answer.counts, _closest(answer.counts, reference)
-    correct = clipped(answer, reference.tokens, reference.groups, max_ngram_order).astype(np.float64)
-    total = _totals(lengths, max_ngram_order).astype(np.float64)
-    k = SMOOTHING[smooth_method] if smooth_value is None else smooth_value
-    logs, orders = np.zeros(len(lengths)), np.full(len(lengths), max_ngram_order)
-    reached, halvings = np.ones(len(lengths), np.bool_), np.ones(len(lengths))
-    some = correct.any(axis=0)
-    for n in range(max_ngram_order):
-        if smooth_method == "add-k" and n:
-            correct[n] += k
-            total[n] += k
-        reached &= total[n] != 0
-        counted = correct[n].copy()
-        if smooth_method == "exp":
-            halvings[reached & (counted == 0)] *= 2
-            counted = np.where(counted == 0, 1 / halvings, counted)
-        elif smooth_method == "floor":
-            counted[counted == 0] = k
-        precision = np.divide(100 * counted, total[n], out=np.zeros(len(lengths)), where=reached)
-        if effective_order:
-            orders[reached] = n + 1
-        log = np.log(precision, out=np.full(len(lengths), _LOG_OF_ZERO), where=precision > 0)
-        logs += np.where(reached | (not effective_order), log, 0.0)
-    ratio = np.divide(closest, lengths, out=np.zeros(len(lengths)), where=lengths > 0)
-    return np.where(some, np.exp(np.minimum(1 - ratio, 0)) * np.exp(logs / orders), 0.0)
+    lengths = answer.counts
+    correct = clipped(answer, reference.tokens, reference.groups, max_ngram_order)
+    sums = np.column_stack([lengths, _closest(lengths, reference), *correct, *_totals(lengths, max_ngram_order)])
+    return bleu_of_sums(sums, smooth_value, smooth_method=smooth_method, effective_order=effective_order)
 
 
 @dataclass(frozen=True)
@@ -247,7 +224,7 @@ def _finish(sums: Sequence[int], **options: Any) -> BleuScore:
 
 
 def bleu_of_sums(sums: Ints | NDArray[np.float32], value: float | None = None, **options: Any) -> Floats:
-    """BLEU of each row of summed counts, bit by bit as in sacreBLEU, also for float32 sums.
+    """BLEU of each row of counts, of one row or summed, bit by bit as in sacreBLEU, also for float32 sums.
 
     The sums are the lengths of answers and references, and the matches and n-grams of each order; ``value`` is the
     parameter of smoothing.
