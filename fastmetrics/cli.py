@@ -37,7 +37,7 @@ from fastmetrics.commands.program.terminal import (
     redirect_to_null,
     watched_streams,
 )
-from fastmetrics.commands.program.unexpected_errors import UnexpectedErrors
+from fastmetrics.commands.program.unexpected_errors import UnexpectedErrors, check_memory
 from fastmetrics.core.threads import cores
 from fastmetrics.core.version import __version__
 from fastmetrics.errors import (
@@ -154,6 +154,7 @@ def main() -> None:
 
 def _main() -> None:
     with rare_garbage_collection(), watched_streams(), UnexpectedErrors(SystemExit):
+        check_memory()
         try:
             app(prog_name="fastmetrics")
         except PrintError as error:  # of help and usage, which Typer prints

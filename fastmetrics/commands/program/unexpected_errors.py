@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from types import TracebackType
 
 CODE = 8
+LEAST_MEMORY = 512 << 20
+"""The limit of memory below which OpenBLAS hangs, or interrupts the process, as it starts its threads."""
+_LITTLE_MEMORY = 4 << 30
+"""The limit of memory below which OpenBLAS gets one thread, since it reserves memory for each."""
 
 
 class UnexpectedErrors:
@@ -36,6 +41,15 @@ class UnexpectedErrors:
             with suppress(OSError, ValueError):  # standard error may be closed
                 print(f"error: {lacking}", file=sys.stderr)
         raise SystemExit(CODE) from error
+
+
+def check_memory() -> None:
+    """Raise ``MemoryError`` under a limit in which libraries do not fail by themselves; call it before any is loaded."""
+    limit = _memory_limit()
+    if limit is not None and limit < LEAST_MEMORY:
+        raise MemoryError
+    if limit is not None and limit < _LITTLE_MEMORY:
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
 def memory_message(error: BaseException) -> str | None:
