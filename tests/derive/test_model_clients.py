@@ -223,3 +223,34 @@ def test_a_batch_has_at_least_as_many_rows_as_calls_can_be_made_at_once(clients,
         )
         statuses = fm.answer(table, bot, keep=["id"])["answer_status"]
     assert statuses.to_pylist() == ["ok"] * 12
+
+
+class Speechless(Exception):
+    """An exception whose text cannot be had."""
+
+    def __str__(self):
+        raise ZeroDivisionError
+
+
+ENDINGS = (SystemExit(1), KeyboardInterrupt(), GeneratorExit(), asyncio.CancelledError(), StopIteration(), Speechless())
+
+
+@pytest.mark.parametrize("ending", ENDINGS, ids=lambda ending: type(ending).__name__)
+@pytest.mark.parametrize("awaited", [False, True])
+def test_exception_that_ends_programs_or_loops_fails_one_call(clients, tmp_path, ending, awaited):
+    def fails(text):
+        if text == "y" or "\ny" in text:
+            raise ending
+        return GRADE
+
+    async def fails_later(text):
+        await asyncio.sleep(0)
+        return fails(text)
+
+    function = fails_later if awaited else fails
+    answered = fm.answer({"question": ["x", "y", "z"]}, fm.FunctionBot(function, name="b", timeout=20))
+    assert answered["answer_status"].to_pylist() == ["ok", "error", "ok"]
+    fm.model_client("mine")(lambda request: function(request.messages[-1].content))
+    made = judged(tmp_path, tries=1, timeout=20)
+    assert made["judge_safety_status"].to_pylist() == ["ok", "http", "ok"]
+    assert type(ending).__name__ in made["judge_safety_reason"].to_pylist()[1]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -12,6 +12,8 @@ from fastmetrics.core.arrays import well_formed
 from fastmetrics.core.visible_text import without_escapes
 
 _LONGEST = 500
+_ENDINGS = (SystemExit, KeyboardInterrupt, GeneratorExit, asyncio.CancelledError)
+"""Exceptions that would end the event loop, or its task, instead of one call."""
 
 
 class FunctionCalls:
@@ -24,14 +26,40 @@ class FunctionCalls:
     async def returned(self, *values: Any) -> Any:
         """The returned value; raises ``TimeoutError`` after the time limit."""
         async with asyncio.timeout(self._timeout):
-            value = await asyncio.get_running_loop().run_in_executor(self._pool, self._function, *values)
-            return await value if inspect.isawaitable(value) else value
+            value = await asyncio.get_running_loop().run_in_executor(self._pool, self._value, *values)
+            return await _awaited(value) if inspect.isawaitable(value) else value
+
+    def _value(self, *values: Any) -> Any:
+        """What the function returns; no exception of its own ends the event loop or is lost in it."""
+        try:
+            return self._function(*values)
+        except (StopIteration, *_ENDINGS) as error:
+            raise _as_failure(error) from error
 
     async def close(self) -> None:
         """Release the threads without waiting for running ones."""
         self._pool.shutdown(wait=False, cancel_futures=True)
 
 
+async def _awaited(value: Awaitable[Any]) -> Any:
+    """What a coroutine of the function returns; only this run itself cancels it."""
+    try:
+        return await value
+    except _ENDINGS as error:
+        task = asyncio.current_task()
+        if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():
+            raise
+        raise _as_failure(error) from error
+
+
+def _as_failure(error: BaseException) -> RuntimeError:
+    return RuntimeError(f"the function raised {type(error).__name__}")
+
+
 def words_of(error: Exception) -> str:
     """An exception of a user's function for messages."""
-    return well_formed(without_escapes(f"{type(error).__name__}: {error}"))[:_LONGEST]
+    try:
+        text = str(error)
+    except Exception:  # noqa: BLE001 - the method of an exception of the user, which may do anything
+        text = "no message"
+    return well_formed(without_escapes(f"{type(error).__name__}: {text}"))[:_LONGEST]
