@@ -225,14 +225,21 @@ def test_a_batch_has_at_least_as_many_rows_as_calls_can_be_made_at_once(clients,
     assert statuses.to_pylist() == ["ok"] * 12
 
 
-class Speechless(Exception):
+class SpeechlessError(Exception):
     """An exception whose text cannot be had."""
 
     def __str__(self):
         raise ZeroDivisionError
 
 
-ENDINGS = (SystemExit(1), KeyboardInterrupt(), GeneratorExit(), asyncio.CancelledError(), StopIteration(), Speechless())
+ENDINGS = (
+    SystemExit(1),
+    KeyboardInterrupt(),
+    GeneratorExit(),
+    asyncio.CancelledError(),
+    StopIteration(),
+    SpeechlessError(),
+)
 
 
 @pytest.mark.parametrize("ending", ENDINGS, ids=lambda ending: type(ending).__name__)

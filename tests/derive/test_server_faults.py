@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 import time
+import urllib.parse
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 
@@ -227,6 +228,7 @@ ADDRESSES = [
     "me:pass-word@host/v1",
     "http://me:pass@word@host:x/v1?key=pass-word",
     "https://host:99999/v1?key=pass-word",
+    "https://host/v1?key=pass-word#part",
 ]
 
 
@@ -243,6 +245,26 @@ def test_addresses_with_a_user_are_refused_and_shown_without(tmp_path, monkeypat
         assert "me" not in ended.err.partition(": expected")[0].replace("--base-url", "").removeprefix("error")
     with pytest.raises(OptionError, match="expected an address"):
         fm.JudgeSettings("safety", "m", base_url=address)
+
+
+def test_query_of_an_address_goes_with_each_request_and_is_not_shown(tmp_path):
+    path = jsonl(tmp_path / "rows.jsonl", {"id": 1, "question": "q", "answer": "a"})
+    secret = "hidden+0123456789é"
+    query = f"?api-version=2&key={urllib.parse.quote(secret)}"
+    command = ["judge", path, "-o", tmp_path / "o.csv", "--model", "m", "--rubrics", "safety", "--tries", "1"]
+    common = [*command, "--store", tmp_path / "s.sqlite", "--overwrite"]
+    with rogue_server("good") as server:
+        done = program(*common, "--base-url", server.url + query)
+        assert (done.code, server.paths) == (0, [f"/v1/chat/completions{query}"]), done.err
+        done = program(*common, "--base-url", server.url)  # the query is not part of the key of a stored call
+        assert (done.code, len(server.paths)) == (0, 1), done.err
+    with rogue_server("key in an error") as server, pytest.MonkeyPatch.context() as patch:
+        patch.setitem(rogue.REPLIES, "key in an error", lambda body, key: rogue.refusal(f"no: {secret} {query}", 404))
+        done = program(*command, "--store", tmp_path / "t.sqlite", "--overwrite", "--base-url", server.url + query)
+    assert (done.code, "404: no: [key] ?api-version=2&key=[key]" in done.err, secret in done.err) == (7, True, False), (
+        done.err
+    )
+    assert all(b"hidden" not in file.read_bytes() for file in tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("key", ["sk-first-half\nsecond-half", "sk-schlüssel-0123456789", "sk-012345678901\x7f"])

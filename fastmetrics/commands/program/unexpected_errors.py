@@ -44,7 +44,7 @@ class UnexpectedErrors:
 
 
 def check_memory() -> None:
-    """Raise ``MemoryError`` under a limit in which libraries do not fail by themselves; call it before any is loaded."""
+    """Raise ``MemoryError`` under a limit in which libraries hang; call it before any is loaded."""
     limit = _memory_limit()
     if limit is not None and limit < LEAST_MEMORY:
         raise MemoryError

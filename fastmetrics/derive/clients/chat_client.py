@@ -8,13 +8,14 @@ import json
 import time
 from collections.abc import Mapping
 from typing import Any
+from urllib.parse import quote
 
 from fastmetrics.core.arrays import well_formed
 from fastmetrics.core.visible_text import without_escapes
 from fastmetrics.derive.calls.call import HTTP, TIMEOUT, Call
 from fastmetrics.derive.clients.client import Connection, Failure, Reply
 from fastmetrics.derive.clients.reply_limits import Received, TooLongError, may_follow, origin_of, reader, retry_after
-from fastmetrics.derive.clients.server_address import KeyMask, address_of, key_for, shown_address
+from fastmetrics.derive.clients.server_address import KeyMask, address_of, key_for, query_of, shown_address
 from fastmetrics.errors import MissingExtraError, OptionError
 from fastmetrics.errors.messages import Argument
 
@@ -32,9 +33,10 @@ _FILTERED = ("content_filter", "content_policy_violation")
 class ChatClient:
     """Sends calls to one address; use and close it within one event loop.
 
-    Results and errors never contain the API key.  A reply has at most ``max_reply_bytes`` bytes.  Redirects to another
-    server are refused, since prompts and the key are for this one.  After a server refuses structured output, requests
-    omit it.  Raises ``MissingExtraError`` if the package ``openai`` is not installed.
+    Results and errors never contain the API key, or one in the address's query.  A reply has at most
+    ``max_reply_bytes`` bytes.  Redirects to another server are refused, since prompts and the key are for this one.
+    After a server refuses structured output, requests omit it.  Raises ``MissingExtraError`` if the package ``openai``
+    is not installed.
     """
 
     def __init__(self, connection: Connection) -> None:
@@ -46,13 +48,15 @@ class ChatClient:
         self._timeout = connection.timeout
         self._most_bytes = connection.max_reply_bytes
         key = key_for(connection.base_url)
-        self._without_key = KeyMask(key)
+        query = query_of(connection.base_url)
+        self._without_key = KeyMask(key, *query.values(), *map(quote, query.values()))
         self.structured = True
         address = address_of(connection.base_url)
         try:
             self._client = openai.AsyncOpenAI(
                 api_key=key or "none",
-                base_url=address,
+                base_url=address.partition("?")[0],
+                default_query=query,
                 max_retries=0,  # the sender retries, since it knows the limits of all calls
                 timeout=None,  # ``send`` limits the whole call; the client would limit each read
                 default_headers={"Accept-Encoding": "identity"},

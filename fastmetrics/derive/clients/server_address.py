@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from urllib.parse import urlsplit
+from collections.abc import Mapping
+from urllib.parse import parse_qsl, urlsplit
 
 from fastmetrics.derive.clients.model_client import MODEL_CLIENTS, scheme_of
 from fastmetrics.errors import OptionError
@@ -30,7 +31,7 @@ def address_of(base_url: str | None) -> str:
         parts = urlsplit(text)
         good = parts.scheme in ("http", "https") and parts.hostname and (parts.port or True)
         good = good or scheme_of(text) is not None
-        good = good and parts.username is None and text.isprintable() and " " not in text
+        good = good and parts.username is None and text.isprintable() and not {" ", "#"}.intersection(text)
     except ValueError:
         good = False
     if not good:
@@ -72,6 +73,11 @@ def endpoint_of(base_url: str | None) -> str:
     return f"{parts.hostname}{port}{parts.path.rstrip('/')}"
 
 
+def query_of(base_url: str | None) -> Mapping[str, str]:
+    """The fields of an address's query, which belong to every request: ``api-version`` for example."""
+    return dict(parse_qsl(urlsplit(address_of(base_url)).query, keep_blank_values=True))
+
+
 def key_for(base_url: str | None) -> str:
     """The API key from the environment; a custom server needs none.
 
@@ -89,16 +95,20 @@ def key_for(base_url: str | None) -> str:
 
 
 class KeyMask:
-    """Replaces a key in texts, in any case; also with ``\\u`` escapes, and with escapes of escapes, as in JSON in JSON.
+    """Replaces keys in texts, in any case; also with ``\\u`` escapes, and with escapes of escapes, as in JSON in JSON.
 
     >>> KeyMask("sk-0123456789")(r'a "sk-0123456789", a "\\u0073k-012345678\\\\u0039"')
     'a "[key]", a "[key]"'
     """
 
-    def __init__(self, key: str) -> None:
-        letters = (rf"(?:{re.escape(letter)}|\\+u00{ord(letter):02x})" for letter in key)
-        self._pattern = re.compile("".join(letters), re.IGNORECASE) if len(key) >= _SECRET else None
+    def __init__(self, *keys: str) -> None:
+        patterns = ("".join(map(self._letter, key)) for key in keys if len(key) >= _SECRET)
+        self._pattern = re.compile("|".join(patterns) or "(?!)", re.IGNORECASE)
+
+    @staticmethod
+    def _letter(letter: str) -> str:
+        return rf"(?:{re.escape(letter)}|\\+u{ord(letter):04x})"
 
     def __call__(self, text: str) -> str:
-        """The text without the key."""
-        return text if self._pattern is None else self._pattern.sub("[key]", text)
+        """The text without the keys."""
+        return self._pattern.sub("[key]", text)
