@@ -7,6 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fastmetrics.core.arrays import floats_of_arrow
+from fastmetrics.core.arrow_numbers import numpy_values
 from fastmetrics.core.plain_layouts import decoded
 
 
@@ -23,9 +24,9 @@ def totals(array: pa.Array, name: str) -> pa.Array:
     kind = array.type
     if not (pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)):
         return array
-    sizes = pc.list_value_length(array).fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
+    sizes = numpy_values(pc.list_value_length(array), null=0).astype(np.int64)
     flat, rows = array.flatten(), np.repeat(np.arange(len(array)), sizes)
-    unknown = flat.is_null().to_numpy(zero_copy_only=False)
+    unknown = numpy_values(flat.is_null())
     numbers = np.where(unknown, 0.0, floats_of_arrow(flat, name))
     whole = (sizes > 0) & (np.bincount(rows[unknown], minlength=len(array)) == 0)
     return pa.array(np.bincount(rows, numbers, len(array)), mask=~whole)

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from fastmetrics.core.arrow_numbers import numpy_values
 from fastmetrics.core.column_kinds import is_number
 from fastmetrics.core.memo import Memo
 from fastmetrics.core.plain_layouts import decoded
@@ -131,7 +132,7 @@ def text_of_arrow(
     """
     kind = array.type
     if lists and (pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)):
-        sizes = _numpy(pc.list_value_length(array).fill_null(0)).astype(np.int64)
+        sizes = numpy_values(pc.list_value_length(array), null=0).astype(np.int64)
         flat = text_of_arrow(array.flatten(), name, is_utf8=is_utf8)
         bounds = np.concatenate([[0], np.cumsum(sizes)])
         present = np.concatenate([[0], np.cumsum(flat.valid)])
@@ -141,7 +142,7 @@ def text_of_arrow(
         if lists and hasattr(kind.value_type, "value_type"):
             return text_of_arrow(decoded(array), name, lists, is_utf8)
         words = text_of_arrow(array.dictionary, name, is_utf8=is_utf8)
-        rows = _numpy(array.indices.fill_null(0)).astype(np.int64)
+        rows = numpy_values(array.indices, null=0).astype(np.int64)
         valid = _validity(array)
         if len(words) == 0:
             words = text_of_strings([""])
@@ -189,11 +190,7 @@ def _check_encoding(array: pa.Array, name: str) -> None:
 def _validity(array: pa.Array) -> Flags:
     if array.null_count == 0:
         return np.ones(len(array), np.bool_)
-    return _numpy(array.is_valid())
-
-
-def _numpy(array: pa.Array) -> Any:
-    return array.to_numpy(zero_copy_only=False)
+    return numpy_values(array.is_valid())
 
 
 def floats_of_arrow(array: pa.Array, name: str) -> Floats:
@@ -202,7 +199,7 @@ def floats_of_arrow(array: pa.Array, name: str) -> Floats:
     kind = array.type
     if not (is_number(kind) or pa.types.is_boolean(kind) or pa.types.is_null(kind)):
         raise ColumnError(f"column {name!r}: expected numbers, got {kind}")
-    numbers: Floats = _numpy(doubles(array).fill_null(np.nan))
+    numbers: Floats = numpy_values(doubles(array))
     return numbers
 
 

@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 
 from fastmetrics.core.amounts import totals
 from fastmetrics.core.arrays import Flags, Floats, Ints, Text, Tokens, floats_of_arrow, text_of_arrow
+from fastmetrics.core.arrow_numbers import numpy_values
 from fastmetrics.core.column_kinds import is_list
 from fastmetrics.core.input_columns import COLUMNS
 from fastmetrics.core.memo import Memo
@@ -99,7 +100,7 @@ class Batch:
         array = self.columns[column]
         if not (is_list(array.type) and is_list(array.type.value_type)):
             return None
-        sizes = np.asarray(pc.list_value_length(array).fill_null(0))
+        sizes = numpy_values(pc.list_value_length(array), null=0)
         return self.remember(("groups", column), lambda: np.concatenate([[0], np.cumsum(sizes)]))
 
     def present(self, column: str) -> Flags:
@@ -110,7 +111,7 @@ class Batch:
             if COLUMNS[column].kind in ("text", "texts") and not of_ids:
                 text = self.text(column)
                 return text.valid if text.groups is None else text.valid & (np.diff(text.groups) > 0)
-            valid: Flags = self._amounts(column).is_valid().to_numpy(zero_copy_only=False)
+            valid: Flags = numpy_values(self._amounts(column).is_valid())
             groups = self._vector_groups(column) if COLUMNS[column].kind == "vectors" else None
             return valid if groups is None else valid & (np.diff(groups) > 0)
 

@@ -125,7 +125,7 @@ def parquet(part: pa.RecordBatch, signed: pa.Schema) -> pa.Buffer:
 
 def _joined(batches: list[pa.RecordBatch], schema: pa.Schema) -> pa.RecordBatch:
     table = pa.Table.from_batches(batches, schema=schema)
-    arrays = [pa.concat_arrays([*column.chunks, *[pa.array([], column.type)] * 2]) for column in table.columns]
+    arrays = [pa.concat_arrays([*column.chunks, *[pa.nulls(0, column.type)] * 2]) for column in table.columns]
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from fastmetrics.core.arrow_numbers import arrow_numbers
 from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.core.column_kinds import is_text
 from fastmetrics.core.corpus_counts import BatchSums, counts_array
@@ -102,7 +103,7 @@ def score_batch(
                     columns[column] = counts_array(added, counted)
                 continue
             values, present = remembered_scores(score.metric, rows, score.options)
-        arrays.append(pa.array(values, pa.float64(), mask=~present))
+        arrays.append(arrow_numbers(values, pa.float64(), ~present))
     names = [*plan.keep, *plan.names, *columns]
     scored = pa.RecordBatch.from_arrays([*arrays, *columns.values()], names=names)
     return BatchSums(counts, cautions, fingerprints(batch, plan.identity)).on(scored)

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 
+from fastmetrics.core.arrow_numbers import numpy_values
 from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.core.column_kinds import is_list, is_list_view
 
@@ -99,7 +100,7 @@ class Limits:
 
 def batch_of(schema: pa.Schema) -> pa.RecordBatch:
     """An empty batch."""
-    return pa.RecordBatch.from_arrays([pa.array([], field.type) for field in schema], schema=schema)
+    return pa.RecordBatch.from_arrays([pa.nulls(0, field.type) for field in schema], schema=schema)
 
 
 def cell_bytes(array: pa.Array) -> Rows:
@@ -119,7 +120,7 @@ def cell_bytes(array: pa.Array) -> Rows:
         return cell_bytes(array.values)[runs]
     if pt.is_map(type_):
         ends = np.concatenate([[0], np.cumsum(cell_bytes(array.keys) + cell_bytes(array.items))])
-        return np.asarray(np.diff(ends[np.asarray(array.offsets)]), dtype=np.int64)
+        return np.asarray(np.diff(ends[numpy_values(array.offsets)]), dtype=np.int64)
     if is_list_view(type_):
         return _view_bytes(array)
     if is_list(type_):
@@ -146,7 +147,7 @@ def _view_bytes(array: pa.Array) -> Rows:
     Views in which few elements are repeated very often are thus split before they are expanded.
     """
     ends = np.concatenate([[0], np.cumsum(cell_bytes(array.values) + 1)])
-    starts, sizes = np.asarray(array.offsets), np.asarray(array.sizes)
+    starts, sizes = numpy_values(array.offsets), numpy_values(array.sizes)
     return np.where(_valid(array), ends[starts + sizes] - ends[starts], 0).astype(np.int64)
 
 
@@ -157,14 +158,12 @@ def _word_bytes(array: pa.Array) -> Rows:
 
 
 def _valid(array: pa.Array) -> npt.NDArray[np.bool_]:
-    return np.asarray(array.is_valid())
+    return numpy_values(array.is_valid())
 
 
 def _filled(lengths: pa.Array, null: int) -> Rows:
     """The numbers as NumPy, with nulls replaced by ``null``."""
-    if lengths.null_count:
-        lengths = lengths.fill_null(pa.scalar(null, lengths.type))
-    return np.asarray(lengths, dtype=np.int64)
+    return np.asarray(numpy_values(lengths, null), dtype=np.int64)
 
 
 def row_bytes(batch: pa.RecordBatch) -> Rows:

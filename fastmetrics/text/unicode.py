@@ -1,13 +1,12 @@
 """Unicode properties of every code point from this Python: lowercase, word character, space, punctuation.
 
-The tables are computed with ``str.lower``, ``re`` and ``unicodedata``, so compiled code agrees with them for the
-interpreter's Unicode version.
+The tables are computed with ``str.lower``, ``numpy.strings`` (``str.isalnum`` and others) and ``unicodedata``, so
+compiled code agrees with them for the interpreter's Unicode version.
 """
 
 from __future__ import annotations
 
 import functools
-import re
 import sys
 import unicodedata
 
@@ -35,27 +34,18 @@ def lower() -> Ids:
     return folded
 
 
-def _matching(pattern: str) -> Flags:
-    everything = np.arange(SIZE, dtype=np.int32)
-    everything[0xD800:0xE000] = 0
-    text = everything.tobytes().decode("utf-32-le")
-    flags = np.zeros(SIZE, np.bool_)
-    for match in re.finditer(pattern, text):
-        flags[match.start() : match.end()] = True
-    flags[0xD800:0xE000] = False
-    return flags
-
-
 @functools.cache
 def is_word() -> Flags:
     r"""Whether ``\w`` matches each code point."""
-    return _matching(r"\w+")
+    flags = np.strings.isalnum(_each())
+    flags[ord("_")] = True
+    return flags
 
 
 @functools.cache
 def is_space() -> Flags:
     """Whether ``str.split`` splits at each code point."""
-    return _matching(r"\s+")
+    return np.strings.isspace(_each())
 
 
 @functools.cache

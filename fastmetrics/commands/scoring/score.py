@@ -27,6 +27,7 @@ from fastmetrics.commands.options.shared_options import (
     Times,
     print_bad_rows,
 )
+from fastmetrics.commands.program.numba_loading import load_numba
 from fastmetrics.engines.run_settings import RayCluster
 from fastmetrics.errors import OptionError
 
@@ -60,6 +61,7 @@ def score(
     arguments: Arguments,
 ) -> None:
     """Score every row of a table, and print a summary."""
+    load_numba()
     from fastmetrics.scoring.score import score
 
     if engine == "local" and cluster != RayCluster():

@@ -26,6 +26,7 @@ from fastmetrics.tables.inputs.input_files import DataFile
 from fastmetrics.tables.output.recorded_types import recorded_schema
 from fastmetrics.tables.output.run_output import find_metadata
 from fastmetrics.tables.remote.addresses import as_local, shown
+from fastmetrics.tables.table_chunks import batch_of
 
 _MOST_NAMED = 5
 """Maximum number of runs that an error names."""
@@ -88,7 +89,7 @@ class ScoreFile:
         kinds = {name: "any" if name in lists else "flag" if name in flags else "number" for name in chosen}
         selection = self.source.select(kinds)
         metadata = self.schema_metadata
-        yield pa.RecordBatch.from_pylist([], selection.schema).replace_schema_metadata(metadata)
+        yield batch_of(selection.schema).replace_schema_metadata(metadata)
         for batch in good_batches(self.source, selection, any_length=True):
             yield batch.replace_schema_metadata(metadata)
 

@@ -11,6 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from fastmetrics.core.arrays import doubles
+from fastmetrics.core.arrow_numbers import numpy_values
 from fastmetrics.errors import InputError
 from fastmetrics.kernels.stats import exact_sums as sums
 
@@ -252,7 +253,7 @@ def _float64(column: Any) -> tuple[NDArray[np.float64], int]:
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
         raise InputError(f"expected a column of numbers: {error}") from error
     n_null = array.null_count
-    values = np.asarray((array.drop_null() if n_null else array).to_numpy(zero_copy_only=False), np.float64)
+    values = np.asarray(numpy_values(array.drop_null() if n_null else array), np.float64)
     values = np.ascontiguousarray(values).view()
     values.setflags(write=False)
     return values, n_null

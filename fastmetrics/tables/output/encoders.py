@@ -17,6 +17,7 @@ import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 import pyarrow.types as pt
 
+from fastmetrics.core.arrow_numbers import arrow_numbers, numpy_values
 from fastmetrics.errors import OutputError
 from fastmetrics.tables.output.formula_guard import guarded, holds_text, plain_text
 from fastmetrics.tables.remote.stores import cause
@@ -223,12 +224,13 @@ def undefined_as_null(batch: pa.RecordBatch, user_columns: set[str]) -> pa.Recor
     arrays = []
     for name, column in zip(batch.schema.names, batch.columns, strict=True):
         if name not in user_columns and pt.is_floating(column.type):
-            values = np.asarray(column.fill_null(np.nan) if column.null_count else column)
+            values = numpy_values(column)
             missing = np.isnan(values)
             if missing.any():
-                column = pa.array(np.where(missing, values.dtype.type(0), values), column.type, mask=missing)
+                zeroed = np.where(missing, values.dtype.type(0), values)
+                column = arrow_numbers(zeroed, column.type, missing)
         elif column.null_count or pt.is_nested(column.type):
-            rows = np.arange(len(column))
-            column = column.take(pa.array(rows, mask=np.asarray(column.is_null())))
+            rows = arrow_numbers(np.arange(len(column)), pa.int64(), numpy_values(column.is_null()))
+            column = column.take(rows)
         arrays.append(column)
     return pa.RecordBatch.from_arrays(arrays, schema=batch.schema)
