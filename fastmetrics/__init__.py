@@ -33,6 +33,7 @@ HOMES = {
     "trend": "results.summary.trend",
     "list_runs": "results.runs.list_runs",
     "validate": "results.people.validate",
+    "fit": "fitting.fit",
     "estimate": "results.people.estimate",
     "judge_report": "results.people.judge_report",
     "sample_rows": "results.people.sample_rows",

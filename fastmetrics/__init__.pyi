@@ -36,6 +36,7 @@ from fastmetrics.errors import WorkerError as WorkerError
 from fastmetrics.faq.match import match as match
 from fastmetrics.faq.matcher import match_faq as match_faq
 from fastmetrics.faq.strict_match_bot import StrictMatchBot as StrictMatchBot
+from fastmetrics.fitting.fit import fit as fit
 from fastmetrics.metrics.answerability import AbstentionF1
 from fastmetrics.metrics.bleu import BleuScore
 from fastmetrics.metrics.corpus_chrf import ChrfScore
@@ -174,6 +175,7 @@ __all__ = [
     "estimate",
     "euclidean_distance",
     "exact_match",
+    "fit",
     "gate",
     "geometry",
     "grounding_evidence",

@@ -28,6 +28,7 @@ COMMANDS = {
     "profile": "scoring",
     "pairwise-scores": "scoring",
     "validate": "comparison",
+    "fit": "comparison",
     "rank": "retrieval",
     "compare-rankings": "retrieval",
     "geometry": "vectors",

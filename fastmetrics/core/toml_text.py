@@ -65,7 +65,7 @@ def _value(value: Any) -> str:
     if isinstance(value, int):
         return str(value)
     if isinstance(value, float):
-        return repr(value) if math.isfinite(value) else str(value)
+        return repr(float(value)) if math.isfinite(value) else str(float(value))
     return _list([_value(item) for item in value])
 
 

@@ -167,7 +167,7 @@ OTHER_MEANINGS = {
     **_all("seed", "of sacreBLEU, whose default is that program's"),
     **_all("confidence correction resamples repeats", "of tests, of intervals, of the design of a study, or of calls"),
     **_all("system on unpaired", "of compared runs, or of a bot, a question and a rule"),
-    **_all("n k sample other texts label labels language method best", "of the subject of the command"),
+    **_all("n k sample other texts label labels language method best recall", "of the subject of the command"),
 }
 """Options whose name means another thing in another command."""
 

@@ -87,3 +87,10 @@ def test_a_log_becomes_a_list_of_gaps() -> None:
     assert {sample for _, _, _, sample in gaps} <= {row["question"] for row in rows}
     first = {row["retrieved_ids"][0] for row in rows if row["retrieved_ids"]}
     assert f"\n{len(first)} chunks came first; " in printed
+
+
+def test_a_score_is_fitted_to_labels() -> None:
+    printed = run("fit_a_score.py")
+    assert "correctness" in printed.splitlines()[1]
+    assert "labelled 'correct'" in printed
+    assert json.loads(printed.splitlines()[-1].replace("'", '"').replace("None", "null"))[0]["id"] == "q0001"

@@ -1,0 +1,70 @@
+"""``fastmetrics fit``: fit a score to human labels."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from fastmetrics.commands.options.option_groups import Arguments
+from fastmetrics.commands.options.shared_options import (
+    AsJson,
+    ColumnNames,
+    Confidence,
+    Metrics,
+    Overwrite,
+    Plugins,
+    Positive,
+    Seed,
+    Suites,
+    Table,
+    Threads,
+)
+
+
+def fit(
+    table: Table,
+    *,
+    label: Annotated[str, typer.Option(help="The column of labels: 0 and 1, grades or other numbers.")],
+    output: Annotated[
+        str | None, typer.Option("--output", "-o", help="The file of the score, with the suffix .toml.", metavar="FILE")
+    ] = None,
+    overwrite: Overwrite = False,
+    group: Annotated[
+        str | None, typer.Option(help="The column whose equal values mark rows that are held out together.")
+    ] = None,
+    metrics: Metrics = None,
+    suites: Suites = None,
+    columns: ColumnNames = None,
+    learner: Annotated[
+        str, typer.Option(help="splines (curves of metrics), boosting (trees) or weights (a weighted mean).")
+    ] = "splines",
+    positive: Positive = None,
+    lower_is_better: Annotated[bool, typer.Option("--lower-is-better", help="High labels are bad.")] = False,
+    precision: Annotated[
+        float | None, typer.Option(help="Find the lowest cut from which on this share of rows is positive.")
+    ] = None,
+    recall: Annotated[
+        float | None, typer.Option(help="Find the highest cut above which this share of the positive rows is.")
+    ] = None,
+    risk: Annotated[
+        float | None, typer.Option(help="Find the lowest cut with at most this share of rows above it and negative.")
+    ] = None,
+    confidence: Confidence = 0.95,
+    seed: Seed = 0,
+    threads: Threads = None,
+    plugin: Plugins = None,
+    as_json: AsJson = False,
+    arguments: Arguments,
+) -> Any:
+    """Fit a score to labels, print its held-out figures, and write it to a file that is a metric."""
+    from rich.console import Console
+
+    from fastmetrics.fitting.fit import fit
+
+    fitted = arguments.call(fit)
+    console = Console()
+    if as_json or not console.is_terminal:
+        return fitted
+    console.print(fitted)
+    return None

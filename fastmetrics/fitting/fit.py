@@ -1,0 +1,218 @@
+"""``fm.fit``: a score fitted to labels of the user's own, as a file that is a metric."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from threadpoolctl import threadpool_limits
+
+from fastmetrics import metrics as families
+from fastmetrics.core.allowed_values import Choice, Optional, Real, Seed, argument
+from fastmetrics.core.version import __version__
+from fastmetrics.errors import InputError, OptionError
+from fastmetrics.errors.messages import Argument
+from fastmetrics.fitting.fit_result import FitResult
+from fastmetrics.fitting.fit_rows import fit_rows
+from fastmetrics.fitting.labelled_rows import (
+    LabelledRows,
+    check_leaks,
+    check_rows,
+    groups_of,
+    labels_of,
+    repeated_questions,
+)
+from fastmetrics.fitting.learners import LEARNERS
+from fastmetrics.fitting.promises import promises
+from fastmetrics.fitting.read_labelled import LabelledTable, naive_overlap, read_labelled
+from fastmetrics.metrics.shared.fitted_file import SUFFIX, text_of
+from fastmetrics.metrics.shared.fitted_model import Curve, Feature, FittedModel, RowScores, ScoreShares
+from fastmetrics.stats.sums.fingerprint import fingerprint, fingerprint_text
+from fastmetrics.tables.output.write_table import page_place, write_page
+
+_Share = Real(0.0, 1.0, above=True, below=True)
+_DECILES = np.linspace(0.1, 0.9, 9)
+
+
+def fit(
+    table: Any,
+    *,
+    label: str,
+    output: str | Path | None = None,
+    overwrite: bool = False,
+    group: str | None = None,
+    metrics: Sequence[str] | str | None = None,
+    suites: Sequence[str] | str = (),
+    columns: Mapping[str, str] | None = None,
+    learner: str = "splines",
+    positive: float | None = None,
+    lower_is_better: bool = False,
+    precision: float | None = None,
+    recall: float | None = None,
+    risk: float | None = None,
+    confidence: float = 0.95,
+    seed: int = 0,
+    threads: int | None = None,
+) -> FitResult:
+    """Fit a score to labels, evaluate it on groups held out, and write it to a file that is a metric.
+
+    ``fm.score(table, "mine.toml")`` then computes it wherever its metrics can be computed (docs/fitting.md).
+
+    Parameters:
+
+    - ``table``: rows with labels, in memory or in files, as in ``score``.
+    - ``label``: the column of labels: 0 and 1, booleans, grades or other numbers; rows without a label are left out.
+    - ``output``: the file of the score, with the suffix ``.toml``; its stem is the name of the score.
+    - ``overwrite``: whether to replace an existing file.
+    - ``group``: the column whose equal values mark dependent rows, which are held out together.
+    - ``metrics``: the metrics to combine; a name that is no metric of these columns is a column of numbers.
+    - ``suites``: suites of metrics to combine; the default is ``core``.
+    - ``columns``: your column names, as in ``score``.
+    - ``learner``: ``splines`` (logistic or ridge regression over curves), ``boosting`` (trees) or ``weights`` (a
+      weighted mean).
+    - ``positive``: labels of at least this value are positive; by default the higher of two values.
+    - ``lower_is_better``: whether high labels are bad, as of ``hallucinated``.
+    - ``precision``: find the lowest cut from which on this share of rows is positive.
+    - ``recall``: find the highest cut above which this share of the positive rows is.
+    - ``risk``: find the lowest cut with at most this share of all rows above it and negative.
+    - ``confidence``: the level of intervals and of the promises of cuts, which are tested on a third of the groups.
+    - ``seed``: the seed of the folds.
+    - ``threads``: the threads that compute the metrics.
+
+    The result prints the held-out figures with intervals: AUC (Spearman's correlation for grades), Brier's score (mean
+    squared error), the error and curve of calibration, each metric alone and the overlap of words beside it, the
+    learning curve and what each metric adds.  If the fitted score is not better than the best metric, it says so.
+
+    >>> import fastmetrics as fm
+    >>> answers = ["in Paris", "Rome", "Paris, France", "no idea"] * 25
+    >>> table = {"answer": answers, "reference": ["Paris"] * 100, "good": [1, 0, 1, 0] * 20 + [1, 0, 0, 1] * 5}
+    >>> fitted = fm.fit(table, label="good", metrics="token_f1,answer_length")
+    >>> fitted.evaluation.measure, fitted.evaluation.best.name
+    ('auc', 'answer_length')
+
+    Raises ``InputError`` for labels of one class, too few rows or groups, and a metric that is a copy of the label,
+    ``ColumnError`` for labels that are text, ``UnknownNameError`` for an unknown metric or column, ``OptionError`` for
+    an invalid option, and ``OutputError`` if the file exists or cannot be written.
+    """
+    argument("learner", learner, Choice(*LEARNERS))
+    argument("confidence", confidence, _Share)
+    argument("seed", seed, Seed)
+    for name, target in (("precision", precision), ("recall", recall), ("risk", risk)):
+        argument(name, target, Optional(_Share))
+    place = None if output is None else page_place(output, [table], overwrite=overwrite)
+    own_name = _name_of(output)
+    labelled = read_labelled(table, label, group, metrics, suites, {"columns": columns})
+    labels, is_binary = labels_of(labelled.table, label, positive)
+    has_label = ~np.isnan(labels)
+    asked_for = promises(precision, recall, risk)
+    if asked_for and not is_binary:
+        raise OptionError(
+            Argument(asked_for[0].name),
+            " needs labels of two classes: set the positive grades with ",
+            Argument("positive"),
+        )
+    groups = groups_of(labelled.table, group)
+    bare = LabelledRows(labels[has_label], is_binary, groups[has_label], {}, group is not None)
+    check_rows(bare, label, group)
+    rows = replace(bare, scores=labelled.scores(has_label, threads))
+    rows, constant = _without_constant(rows)
+    check_leaks(rows, label)
+    naive = naive_overlap(labelled, has_label, threads)
+    with threadpool_limits(1):  # the same figures for any number of cores
+        fitted = fit_rows(rows, learner, promises=asked_for, naive=naive, confidence=confidence, seed=seed)
+    check_rows(fitted.training, label, group)
+    training, final = fitted.training, fitted.score
+    curves: Sequence[Curve | None] = final.learned.curves or [None] * len(rows.scores)
+    weights: Sequence[float | None] = final.learned.weights or [None] * len(rows.scores)
+    features = [
+        Feature(name, name in labelled.features.columns, _shares(training.scores[name]), curve, weight)
+        for name, curve, weight in zip(rows.scores, curves, weights, strict=True)
+    ]
+    question = labelled.mapping.get("question")
+    about = {
+        "column": label,
+        "rows": len(training),
+        "positive": int(training.labels.sum()) if is_binary else None,
+        "rows_apart": fitted.n_apart or None,
+        "rows_without_label": int((~has_label).sum()),
+        "group": group,
+        "groups": training.n_groups if group is not None else None,
+        "repeated_questions": repeated_questions(labelled.table.filter(pa.array(has_label)), question, rows.groups),
+        "fingerprint": _fingerprint(labelled, label),
+        "seed": seed,
+        "settings": ", ".join(f"{name}={value}" for name, value in final.setting.items()),
+        "left_out": [*labelled.features.left_out, *constant] or None,
+    }
+    model = FittedModel(
+        name=own_name,
+        kind=learner,
+        better="lower" if lower_is_better else "higher",
+        bounds=final.bounds,
+        intercept=final.learned.intercept,
+        features=features,
+        trees=final.learned.trees,
+        calibration=final.calibration,
+        thresholds=fitted.thresholds,
+        labels={name: value for name, value in about.items() if value is not None},
+        evaluation=fitted.evaluation.to_store(),
+        version=__version__,
+    )
+    result = FitResult(model, fitted.evaluation, text_of(model), None if output is None else str(output))
+    if place is not None:
+        write_page(place, result.text)
+    return result
+
+
+def _name_of(output: str | Path | None) -> str:
+    """The name of a score from the path of its file; raises ``OptionError`` for a name that a metric has."""
+    if output is None:
+        return "fitted"
+    stem, suffix = os.path.splitext(os.path.basename(os.fspath(output)))
+    if suffix.lower() != SUFFIX:
+        raise OptionError(Argument("output", str(output)), f": expected a file with the suffix {SUFFIX}")
+    name = re.sub(r"[^\w+-]", "_", stem)
+    if not re.match(r"[^\W\d]", name):
+        name = f"fitted_{name}"
+    if families.lookup(name) is not None or families.lookup(name, cut=True) is not None:
+        raise OptionError(
+            Argument("output", str(output)), f": {name!r} is a metric of this package; choose another name"
+        )
+    return name
+
+
+def _without_constant(rows: LabelledRows) -> tuple[LabelledRows, list[str]]:
+    """The rows without scores that are the same everywhere, and the names of these.
+
+    Raises ``InputError`` if there is no other.
+    """
+    constant = []
+    for name, (values, present) in rows.scores.items():
+        numbers = np.unique(values[present])
+        if (present.all() and len(numbers) == 1) or not present.any():
+            constant.append(name)
+    scores = {name: values for name, values in rows.scores.items() if name not in constant}
+    if not scores:
+        raise InputError(f"the scores {', '.join(constant)} are the same in all labelled rows; name other metrics")
+    return replace(rows, scores=scores), constant
+
+
+def _shares(scores: RowScores) -> ScoreShares:
+    """The shares of rows between the deciles of a score, of missing and of undefined ones."""
+    values, present = scores
+    there = np.clip(values[present & ~np.isnan(values)], -1e300, 1e300)
+    edges = np.unique(np.quantile(there, _DECILES)) if len(there) else np.zeros(1)
+    counts = ScoreShares(edges, np.zeros(0)).counts(scores)
+    return ScoreShares(edges, counts / counts.sum())
+
+
+def _fingerprint(labelled: LabelledTable, label: str) -> str:
+    """The fingerprint of the questions, answers and labels."""
+    names = [labelled.mapping[name] for name in ("question", "answer") if name in labelled.mapping]
+    columns = [labelled.table.column(name).combine_chunks() for name in [*names, label]]
+    return fingerprint_text(fingerprint(columns))

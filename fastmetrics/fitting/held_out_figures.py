@@ -1,0 +1,177 @@
+"""Figures on rows that a fit has not seen, each with an interval that holds for few rows too.
+
+A figure of ranks is that within each held-out fold, averaged: scores of different folds come from different fits and
+do not compare.  The fits of two folds share rows, so that their figures are dependent.  For labels that are pure noise
+this doubles the variance of their mean: with S_k the sum of label times scores over fold k, the figure of fold k is
+proportional to S_k · Σ_{j≠k} S_j, so that each product S_j · S_k counts in two folds.  The intervals of fitted scores
+therefore have twice the variance of held-out rows; where the labels follow the scores this is more than needed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from fastmetrics.core.arrays import Floats, Ints
+from fastmetrics.fitting.labelled_rows import LabelledRows
+from fastmetrics.stats.intervals.estimated_values import Sample
+from fastmetrics.stats.intervals.influences import auc_influence, figure_interval, spearman_influence, worst_case
+from fastmetrics.stats.intervals.interval import UNDEFINED, Estimate, Interval
+from fastmetrics.stats.intervals.mean_interval import mean_interval, unseen
+
+_WIDER = math.sqrt(2.0)
+_FEWEST_IN_BIN, _MOST_BINS = 50, 10
+
+
+@dataclass(frozen=True, eq=False)
+class FoldRanking:
+    """How scores rank labels within folds: 2·AUC − 1 or Spearman's correlation, and the influence of each row."""
+
+    value: float
+    influence: Floats
+    is_binary: bool
+
+    def shown(self, scaled: float) -> float:
+        """A figure as it is printed: AUC, or the correlation."""
+        return (1 + scaled) / 2 if self.is_binary else scaled
+
+
+def ranking(scores: Floats, rows: LabelledRows, folds: Ints) -> FoldRanking:
+    """The mean figure of the folds, weighted by their pairs of classes, or by their rows."""
+    n = len(rows)
+    influence, value = np.zeros(n), 0.0
+    weights = np.array([_weight(rows.labels[folds == fold], is_binary=rows.is_binary) for fold in np.unique(folds)])
+    for fold, weight in zip(np.unique(folds), weights / weights.sum(), strict=True):
+        inside = folds == fold
+        if not weight:
+            continue
+        figure, own = _figure(scores[inside], rows.labels[inside], is_binary=rows.is_binary)
+        value += weight * figure
+        influence[inside] = weight * own * (n / inside.sum())
+    return FoldRanking(value, influence, rows.is_binary)
+
+
+def _weight(labels: Floats, *, is_binary: bool) -> float:
+    if is_binary:
+        return float(labels.sum() * (len(labels) - labels.sum()))
+    return float(len(labels)) if len(np.unique(labels)) > 1 else 0.0
+
+
+def _figure(scores: Floats, labels: Floats, *, is_binary: bool) -> tuple[float, Floats]:
+    """2·AUC − 1 or Spearman's correlation, and the influences; 0 for scores without spread."""
+    from scipy.stats import rankdata
+
+    ranks = rankdata(scores)
+    if is_binary:
+        good = labels > 0
+        positives = int(good.sum())
+        auc = float((ranks[good].sum() - positives * (positives + 1) / 2) / (positives * (len(labels) - positives)))
+        return 2 * auc - 1, auc_influence(ranks, good, auc)
+    if ranks.std() == 0:
+        return 0.0, np.zeros(len(labels))
+    rho = float(np.corrcoef(ranks, rankdata(labels))[0, 1])
+    return rho, spearman_influence(ranks, labels, rho)
+
+
+def ranking_estimate(figure: FoldRanking, rows: LabelledRows, confidence: float, *, fitted: bool) -> Estimate:
+    """AUC or correlation with its interval, wider for a fitted score."""
+    wider = _WIDER if fitted else 1.0
+    interval = figure_interval(figure.value, wider * figure.influence, rows.clusters, confidence)
+    if interval is None:
+        count = rows.n_groups if rows.has_groups else len(rows)
+        interval = worst_case(figure.value, 1 - 2 * unseen(confidence, max(count // 2, 1)))
+    low, high = figure.shown(interval.low), figure.shown(interval.high)
+    return Estimate(figure.shown(figure.value), low, high, interval.kind, interval.note)
+
+
+def ranking_difference(first: FoldRanking, other: FoldRanking, rows: LabelledRows, confidence: float) -> Estimate:
+    """How much better a fitted score ranks than ``other``, on the same rows; only the fitted one counts twice."""
+    from scipy.special import stdtrit
+
+    half = 0.5 if first.is_binary else 1.0
+    difference = half * (first.value - other.value)
+    paired = Sample.of(half * (first.influence - other.influence), rows.clusters).spread
+    alone = Sample.of(half * first.influence, rows.clusters).spread
+    error = math.hypot(paired.error, alone.error)
+    if not error > 0:
+        return Estimate(difference, math.nan, math.nan)
+    reach = float(stdtrit(paired.freedom, (1 + confidence) / 2)) * error
+    return Estimate(difference, difference - reach, difference + reach, "t")
+
+
+def squared_error(scores: Floats, rows: LabelledRows, bounds: tuple[float, float], confidence: float) -> Estimate:
+    """The mean squared error of scores, which for classes is Brier's score."""
+    losses = (scores - rows.labels) ** 2
+    most = (bounds[1] - bounds[0]) ** 2
+    return _mean(losses, rows, (0.0, most), confidence)
+
+
+def error_difference(scores: Floats, other: Floats, rows: LabelledRows, confidence: float) -> Estimate:
+    """How much lower the squared error of scores is than that of other scores of the same rows."""
+    gains = (other - rows.labels) ** 2 - (scores - rows.labels) ** 2
+    return _mean(gains, rows, None, confidence)
+
+
+def _mean(values: Floats, rows: LabelledRows, bounds: tuple[float, float] | None, confidence: float) -> Estimate:
+    """A mean with an interval of twice the variance."""
+    mean = float(values.mean())
+    interval = mean_interval(Sample.of(values, rows.clusters, bounds), confidence)
+    low, high = mean - _WIDER * (mean - interval.low), mean + _WIDER * (interval.high - mean)
+    if bounds is not None:
+        low, high = max(low, bounds[0]), min(high, bounds[1])
+    return Estimate.of(mean, Interval(low, high, interval.kind, interval.note))
+
+
+@dataclass(frozen=True)
+class CalibrationBin:
+    """A part of the curve of calibration: rows of similar scores, their mean score and their mean label."""
+
+    n: int
+    score: float
+    label: float
+    low: float
+    high: float
+
+
+def calibration_curve(
+    scores: Floats, rows: LabelledRows, bounds: tuple[float, float], confidence: float
+) -> list[CalibrationBin]:
+    """The mean labels of rows in the order of their scores, in bins of about as many rows, each with its interval."""
+    n_bins = int(np.clip(len(rows) // _FEWEST_IN_BIN, 2, _MOST_BINS))
+    edges = np.unique(np.quantile(scores, np.linspace(0, 1, n_bins + 1)[1:-1]))
+    numbers = np.searchsorted(edges, scores, side="left")
+    bins = []
+    for number in np.unique(numbers):
+        inside = numbers == number
+        clusters = None if rows.clusters is None else rows.clusters[inside]
+        labels = rows.labels[inside]
+        interval = mean_interval(Sample.of(labels, clusters, bounds), confidence)
+        bins.append(
+            CalibrationBin(
+                int(inside.sum()), float(scores[inside].mean()), float(labels.mean()), interval.low, interval.high
+            )
+        )
+    return bins
+
+
+def calibration_error(curve: Callable[[float], list[CalibrationBin]], confidence: float) -> Estimate:
+    """The mean distance of score and label over the bins of a curve, by number of rows.
+
+    Its interval takes all bins at their ends at once, each at a level that makes all of them hold together
+    (Bonferroni), and so holds at least its level.
+    """
+    bins = curve(confidence)
+    together = curve(1 - (1 - confidence) / len(bins))
+    sizes = np.array([part.n for part in bins], np.float64)
+    shares = sizes / sizes.sum()
+    value = float(shares @ np.array([abs(part.score - part.label) for part in bins]))
+    nearest = [max(part.low - part.score, part.score - part.high, 0.0) for part in together]
+    farthest = [max(abs(part.low - part.score), abs(part.high - part.score)) for part in together]
+    if np.isnan(nearest).any() or np.isnan(farthest).any():
+        return (
+            Estimate(value, math.nan, math.nan, "none", "no interval: too few groups in a bin") if bins else UNDEFINED
+        )
+    return Estimate(value, float(shares @ nearest), float(shares @ farthest), "exact", "at least the level")

@@ -1,0 +1,141 @@
+"""The models of scikit-learn that are fitted, converted to the curves, trees and weights of a fitted score's file."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import pairwise, product
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from fastmetrics.core.arrays import Floats, Ints
+from fastmetrics.fitting.design import basis_of, design
+from fastmetrics.fitting.labelled_rows import LabelledRows, filled
+from fastmetrics.metrics.shared.fitted_model import Curve, RowScores, Trees, columns_of_trees
+
+Setting: TypeAlias = Mapping[str, Any]
+"""The options of a learner that an inner cross-validation chooses."""
+
+SETTINGS: Mapping[str, Sequence[Setting]] = {
+    "splines": [{"bends": bends, "strength": c} for bends, c in product((False, True), (0.003, 0.05, 0.8))],
+    "boosting": [{"leaves": leaves, "rounds": rounds} for leaves, rounds in product((4, 12), (40, 120))],
+    "weights": [{}],
+}
+LEARNERS = tuple(SETTINGS)
+
+_RATE = 0.1
+_ITERATIONS = 100
+_LARGEST = float(np.finfo(np.float64).max)
+
+
+@dataclass(frozen=True, eq=False)
+class Learned:
+    """What was learned: a sum over scores, before calibration."""
+
+    intercept: float
+    curves: Sequence[Curve] | None = None
+    trees: Trees | None = None
+    weights: Sequence[float] | None = None
+
+    def sums(self, scores: Sequence[RowScores]) -> Floats:
+        """The sums of rows, added up as in the evaluation of the file."""
+        sums = np.full(len(scores[0][0]), self.intercept)
+        if self.trees is not None:
+            self.trees.add(scores, sums)
+        for curve, values in zip(self.curves or (), scores, strict=False):
+            curve.add(values, sums)
+        return sums
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Fit without warnings of convergence, as held-out rows show what coefficients are worth, and without checks."""
+    import sklearn
+
+    with warnings.catch_warnings(), sklearn.config_context(assume_finite=True, skip_parameter_validation=True):
+        warnings.simplefilter("ignore")
+        yield
+
+
+def learn(rows: LabelledRows, learner: str, setting: Setting, seed: int) -> Learned:
+    """Fit a model with these settings."""
+    with quiet():
+        if learner == "boosting":
+            return _boosted(rows, setting, seed)
+        return _weighted(rows) if learner == "weights" else _splines(rows, setting)
+
+
+def _splines(rows: LabelledRows, setting: Setting) -> Learned:
+    """Logistic or ridge regression over lines and bends."""
+    from sklearn.linear_model import LogisticRegression, Ridge
+
+    bases = [basis_of(scores, bends=setting["bends"]) for scores in rows.values]
+    columns = design(bases, rows.values)
+    model: Any
+    if rows.is_binary:
+        model = LogisticRegression(C=setting["strength"], solver="newton-cholesky", max_iter=_ITERATIONS)
+        model.fit(columns, rows.labels)
+        coefficients, intercept = model.coef_[0], float(model.intercept_[0])
+    else:
+        spread = max(float(rows.labels.std()), 1e-12)
+        model = Ridge(alpha=1 / setting["strength"]).fit(columns, rows.labels / spread)
+        coefficients, intercept = model.coef_ * spread, float(model.intercept_) * spread
+    ends = np.cumsum([0, *(basis.width for basis in bases)])
+    parts = [coefficients[start:stop] for start, stop in pairwise(ends.tolist())]
+    return Learned(intercept, [basis.curve(part) for basis, part in zip(bases, parts, strict=True)])
+
+
+def _weighted(rows: LabelledRows) -> Learned:
+    """The weighted mean of scores, with weights from 0 that add up to 1, by non-negative least squares."""
+    from scipy.optimize import nnls
+
+    columns = np.stack([filled(*scores) for scores in rows.values], axis=1)
+    means = columns.mean(axis=0)
+    weights, _ = nnls(columns - means, rows.labels - rows.labels.mean())
+    total = weights.sum()
+    weights = weights / total if total > 0 else np.full(len(weights), 1 / len(weights))
+    curves = []
+    for weight, column, mean in zip(weights.tolist(), columns.T, means.tolist(), strict=True):
+        ends = np.unique([min(column.min(), 0.0), max(column.max(), 1.0)])
+        curves.append(Curve(ends, weight * ends, weight * mean, weight * mean))
+    return Learned(0.0, curves, weights=weights.tolist())
+
+
+def _boosted(rows: LabelledRows, setting: Setting, seed: int) -> Learned:
+    """Gradient boosting of small trees."""
+    from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+
+    columns = columns_of_trees(rows.values).T
+    make = HistGradientBoostingClassifier if rows.is_binary else HistGradientBoostingRegressor
+    model: Any = make(
+        learning_rate=_RATE,
+        max_iter=setting["rounds"],
+        max_leaf_nodes=setting["leaves"],
+        min_samples_leaf=int(np.clip(len(rows) // 20, 5, 20)),
+        l2_regularization=1.0,
+        early_stopping=False,
+        random_state=seed,
+    )
+    model.fit(np.clip(columns, -_LARGEST, _LARGEST), rows.labels)
+    baseline = float(np.ravel(model._baseline_prediction)[0])
+    return Learned(baseline, trees=_trees([tree[0].nodes for tree in model._predictors]))
+
+
+def _trees(fitted: Sequence[Any]) -> Trees:
+    """The nodes of all trees in one list."""
+    nodes: list[Ints] = []
+    splits: list[Floats] = []
+    roots = []
+    start = 0
+    for tree in fitted:
+        leaf = tree["is_leaf"].astype(bool)
+        left, right = (np.where(leaf, 0, tree[side].astype(np.int64) + start) for side in ("left", "right"))
+        feature = np.where(leaf, -1, tree["feature_idx"].astype(np.int64))
+        nodes.append(np.stack([feature, left, right, tree["missing_go_to_left"].astype(np.int64)], axis=1))
+        splits.append(np.where(leaf, tree["value"], np.minimum(tree["num_threshold"], _LARGEST)))
+        roots.append(start)
+        start += len(tree)
+    return Trees(np.concatenate(nodes), np.concatenate(splits), np.array(roots, np.int64))

@@ -1,0 +1,254 @@
+"""Fitting a score to labels: what scikit-learn predicts is what the file gives, and bad labels are errors."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import fastmetrics as fm
+from fastmetrics.fitting.design import basis_of, design
+from fastmetrics.fitting.folds import folds_of
+from fastmetrics.fitting.labelled_rows import LabelledRows
+from fastmetrics.fitting.learners import learn
+from fastmetrics.metrics.shared.fitted_file import load
+from tests.reference import fitted as reference
+
+WORDS = ("the", "tower", "opened", "in", "1889", "Paris", "is", "old", "a", "city")
+
+
+def table(n=240, seed=0, grouped=True):
+    """Answers of which those with more of the reference's words are labelled good more often."""
+    rng = np.random.default_rng(seed)
+    answers, references, labels, judged = [], [], [], []
+    for _ in range(n):
+        reference_words = rng.choice(WORDS, 5)
+        overlap = rng.random()
+        own = [word if rng.random() < overlap else "xyz" for word in reference_words]
+        answers.append(" ".join([*own, *["more"] * rng.integers(0, 4)]))
+        references.append(" ".join(reference_words))
+        labels.append(int(rng.random() < 1 / (1 + np.exp(6 - 12 * overlap))))
+        judged.append(None if rng.random() < 0.1 else float(rng.integers(1, 6)))
+    columns = {"answer": answers, "reference": references, "good": labels, "judge_x": judged}
+    return columns | ({"topic": [f"t{row // 4}" for row in range(n)]} if grouped else {})
+
+
+FEATURES = ["token_f1", "answer_words", "judge_x"]
+
+
+@pytest.fixture(scope="module")
+def fitted(tmp_path_factory):
+    path = tmp_path_factory.mktemp("fit") / "mine.toml"
+    return fm.fit(table(), label="good", group="topic", metrics=FEATURES, output=path), path
+
+
+def test_the_file_is_a_metric_with_the_scores_of_plain_python(fitted):
+    result, path = fitted
+    rows = table(50, seed=5)
+    scored = fm.score(rows, [str(path), "token_f1", "answer_words"])
+    features = zip(*(scored[name].to_pylist() for name in ("token_f1", "answer_words")), rows["judge_x"], strict=True)
+    assert [feature.name for feature in load(path).features] == FEATURES
+    assert scored["mine"].to_pylist() == [reference.score(result.text, row) for row in features]
+    area = fm.validate({"mine": scored["mine"]}, rows["good"])["mine"].auc
+    assert area.value > 0.8
+
+
+def test_the_figures_are_printed_and_stored(fitted):
+    result, path = fitted
+    printed = str(result)
+    for text in ("AUC", "Brier", "fitted gains", "words of the reference", "calibration error", "60 groups of 'topic'"):
+        assert text in printed
+    stored = load(path)
+    assert stored.evaluation["ranking"]["value"] == result.evaluation.ranking.value
+    assert stored.labels["rows"] == 240
+    assert stored.labels["groups"] == 60
+    assert json.loads(result.to_json())["recommended"] in ("mine", "token_f1")
+    low, value, high = (getattr(result.evaluation.ranking, name) for name in ("low", "value", "high"))
+    assert low < value < high
+
+
+def test_a_fit_is_repeatable(fitted):
+    result, _ = fitted
+    again = fm.fit(pa.table(table()), label="good", group="topic", metrics=FEATURES, threads=2)
+    assert again.text.replace('name = "fitted"', 'name = "mine"') == result.text
+    other = fm.fit(table(), label="good", group="topic", metrics=FEATURES, seed=1)
+    assert other.text != again.text
+
+
+def test_files_are_fitted_like_tables(tmp_path, fitted):
+    pq.write_table(pa.table(table()), tmp_path / "labelled.parquet")
+    from_file = fm.fit(tmp_path / "labelled.parquet", label="good", group="topic", metrics=FEATURES)
+    assert from_file.text.replace('name = "fitted"', 'name = "mine"') == fitted[0].text
+
+
+def made_rows(n=400, seed=0, graded=False):
+    """Scores of three kinds, some missing or undefined, and labels that follow them."""
+    rng = np.random.default_rng(seed)
+    x, y, z = rng.normal(size=n), rng.random(n), rng.integers(0, 3, n).astype(float)
+    truth = np.abs(x) + 2 * y - z
+    labels = truth if graded else (truth + rng.normal(size=n) > 1).astype(float)
+    x = np.where(rng.random(n) < 0.1, np.nan, x)
+    present = rng.random(n) > 0.15
+    everywhere = np.ones(n, bool)
+    scores = {"x": (x, everywhere), "y": (np.where(present, y, np.nan), present), "z": (z, everywhere)}
+    return LabelledRows(labels, not graded, np.arange(n), scores, False)
+
+
+@pytest.mark.parametrize("graded", [False, True])
+@pytest.mark.parametrize("bends", [False, True])
+def test_curves_give_what_scikit_learn_predicts(graded, bends):
+    from sklearn.linear_model import LogisticRegression, Ridge
+
+    rows = made_rows(graded=graded)
+    sums = learn(rows, "splines", {"bends": bends, "strength": 0.5}, 0).sums(rows.values)
+    columns = design([basis_of(scores, bends=bends) for scores in rows.values], rows.values)
+    if graded:
+        spread = rows.labels.std()
+        expected = Ridge(alpha=2.0).fit(columns, rows.labels / spread).predict(columns) * spread
+    else:
+        model = LogisticRegression(C=0.5, solver="newton-cholesky").fit(columns, rows.labels)
+        expected = model.decision_function(columns)
+    np.testing.assert_allclose(sums, expected, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("graded", [False, True])
+def test_trees_give_what_scikit_learn_predicts(graded):
+    from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+
+    from fastmetrics.metrics.shared.fitted_model import columns_of_trees
+
+    rows = made_rows(graded=graded)
+    sums = learn(rows, "boosting", {"leaves": 6, "rounds": 30}, 3).sums(rows.values)
+    make = HistGradientBoostingRegressor if graded else HistGradientBoostingClassifier
+    model = make(
+        max_iter=30,
+        max_leaf_nodes=6,
+        min_samples_leaf=20,
+        l2_regularization=1.0,
+        early_stopping=False,
+        random_state=3,
+    )
+    columns = columns_of_trees(rows.values).T
+    model.fit(columns, rows.labels)
+    expected = model.predict(columns) if graded else model.decision_function(columns)
+    np.testing.assert_allclose(sums, expected, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("learner", ["splines", "boosting", "weights"])
+def test_grades_are_ranked(learner, tmp_path):
+    rows = table(120)
+    rows["grade"] = [
+        1 + 2 * good + (len(answer) % 2) for good, answer in zip(rows["good"], rows["answer"], strict=True)
+    ]
+    path = tmp_path / "grade.toml"
+    result = fm.fit(rows, label="grade", metrics=FEATURES, learner=learner, output=path)
+    assert result.evaluation.measure == "spearman"
+    assert result.model.bounds == (1.0, 4.0)
+    scored = np.array(fm.score(rows, str(path))["grade"])
+    assert 1 <= scored.min() < scored.max() <= 4
+
+
+def test_weights_are_shares():
+    result = fm.fit(table(), label="good", metrics=FEATURES, learner="weights")
+    weights = [feature.weight for feature in result.model.features]
+    assert min(weights) >= 0
+    assert sum(weights) == pytest.approx(1)
+    assert max(weights) == weights[0]
+
+
+def test_no_group_is_on_two_sides():
+    rng = np.random.default_rng(0)
+    groups = np.sort(rng.integers(0, 40, 300))
+    labels = (rng.random(300) < 0.3).astype(float)
+    folds = folds_of(labels, groups, 5, 0)
+    assert all(len(set(folds[groups == group])) == 1 for group in set(groups.tolist()))
+    shares = [labels[folds == fold].mean() for fold in range(5)]
+    assert max(shares) - min(shares) < 0.1
+    alone = folds_of(labels, np.arange(300), 5, 0)
+    assert max(np.bincount(alone[labels > 0])) - min(np.bincount(alone[labels > 0])) <= 1
+
+
+def changed(**columns):
+    return {**table(), **columns}
+
+
+@pytest.mark.parametrize(
+    ("rows", "options", "error", "message"),
+    [
+        (changed(good=[1] * 240), {}, fm.InputError, "all 240 labels are 1"),
+        (table(12), {}, fm.InputError, "12 labelled rows are too few"),
+        (changed(good=[1] * 5 + [0] * 235), {}, fm.InputError, "only 5 of 240 rows are positive"),
+        (changed(good=[int(row < 12) for row in range(240)]), {"group": "topic"}, fm.InputError, "in 3 of 60 groups"),
+        (changed(good=["yes", "no"] * 120), {}, fm.ColumnError, r"holds text \('yes', 'no'\).*convert the classes"),
+        (changed(good=[None] * 240), {}, fm.InputError, "0 labelled rows"),
+        (changed(good=[float("inf"), *[0.0] * 239]), {}, fm.InputError, "row 0 holds an infinite"),
+        (changed(topic=["a", "b"] * 120), {"group": "topic"}, fm.InputError, "of 2 groups"),
+        (table(), {"label": "god"}, fm.UnknownNameError, "did you mean 'good'"),
+        (table(), {"metrics": "token_f9"}, fm.UnknownNameError, "token_f9"),
+        (table(), {"metrics": "corpus_bleu"}, fm.OptionError, "depends on all rows"),
+        (table(), {"metrics": "good"}, fm.ColumnError, "is the label"),
+        (table(), {"metrics": "politeness"}, fm.InputError, "the same in all labelled rows"),
+        (table(), {"learner": "forest"}, fm.OptionError, "splines"),
+        (table(), {"precision": 1.0}, fm.OptionError, "precision"),
+        (table(), {"output": "mine.json"}, fm.OptionError, "suffix .toml"),
+        (table(), {"output": "token_f1.toml"}, fm.OptionError, "is a metric"),
+        (changed(good=list(range(240))), {"recall": 0.9}, fm.OptionError, "labels of two classes"),
+    ],
+)
+def test_bad_labels_and_options_are_errors(rows, options, error, message):
+    with pytest.raises(error, match=message):
+        fm.fit(rows, **{"label": "good", "metrics": FEATURES, **options})
+
+
+@pytest.mark.parametrize("copy", [lambda x: x, lambda x: 5 - 2 * x])
+def test_a_copy_of_the_label_is_named(copy):
+    rows = table()
+    rows["leak"] = [copy(label) for label in rows["good"]]
+    with pytest.raises(fm.InputError, match=r"'leak' is a copy of the label 'good'"):
+        fm.fit(rows, label="good", metrics=[*FEATURES, "leak"])
+    labels = fm.token_f1(rows["answer"], rows["reference"]).tolist()
+    with pytest.raises(fm.InputError, match=r"'token_f1' is a copy of the label 'grade'"):
+        fm.fit({**rows, "grade": labels}, label="grade", metrics=FEATURES)
+
+
+def test_rows_without_a_label_are_left_out():
+    rows = table()
+    rows["good"] = [None if row % 10 == 0 else label for row, label in enumerate(rows["good"])]
+    result = fm.fit(rows, label="good", metrics=FEATURES)
+    assert result.model.labels["rows"] == 216
+    assert "24 rows without a label left out" in str(result)
+
+
+def test_repeated_questions_are_noted():
+    rows = {**table(), "question": [f"q{row // 2}" for row in range(240)]}
+    assert "240 rows have a question that is in several groups" in " ".join(
+        fm.fit(rows, label="good", metrics=FEATURES).remarks()
+    )
+    assert "in several groups" not in str(fm.fit(rows, label="good", metrics=FEATURES, group="question"))
+
+
+def test_noise_is_called_noise():
+    rows = table()
+    rows["good"] = np.random.default_rng(3).integers(0, 2, 240).tolist()
+    result = fm.fit(rows, label="good", metrics=FEATURES)
+    assert not result.evaluation.beats_best
+    assert result.recommended in FEATURES
+    assert "nothing here ranks better than the best single metric" in str(result)
+
+
+def test_a_score_needs_no_scikit_learn(fitted, tmp_path):
+    program = (
+        "import sys\nsys.modules['sklearn'] = None\nimport fastmetrics as fm\n"
+        f"print(fm.score({{'answer': ['a'], 'reference': ['a'], 'judge_x': [1.0]}}, {str(fitted[1])!r})['mine'][0])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
+    assert 0 < float(done.stdout) < 1
+
+
+def test_an_existing_file_is_kept(fitted):
+    with pytest.raises(fm.OutputError, match="exists"):
+        fm.fit(table(), label="good", metrics=FEATURES, output=fitted[1])

@@ -1,0 +1,68 @@
+"""Cuts with a promise: SciPy's bound, the order of the tests, and what is said where the labels do not suffice."""
+
+import numpy as np
+import pytest
+from scipy.stats import beta
+
+import fastmetrics as fm
+from fastmetrics.fitting.promises import lower_bound, one_of_each, promises, threshold
+from tests.fitting.test_fit import FEATURES, table
+
+
+@pytest.mark.parametrize(("hits", "n"), [(0, 10), (5, 10), (10, 10), (95, 100)])
+def test_the_bound_is_that_of_clopper_and_pearson(hits, n):
+    expected = beta.ppf(0.05, hits, n - hits + 1) if hits else 0.0
+    assert lower_bound(hits, n, 0.95) == pytest.approx(expected, rel=1e-12)
+
+
+def scores(n, seed):
+    """Scores that are the chance of a positive label."""
+    rng = np.random.default_rng(seed)
+    values = rng.random(n)
+    return values, rng.random(n) < values
+
+
+@pytest.mark.parametrize(
+    ("name", "target", "exact"),
+    [("precision", 0.8, 0.6), ("recall", 0.9, np.sqrt(0.1)), ("risk", 0.1, 1 - np.sqrt(0.2))],
+)
+def test_a_cut_keeps_its_promise_and_is_near_the_best(name, target, exact):
+    """The chance is the score, so the precision from c on is (1 + c)/2, the recall 1 − c², the risk (1 − c)²/2."""
+    [promise] = promises(**{"precision": None, "recall": None, "risk": None, name: target})
+    cuts = []
+    for seed in range(20):
+        entry = threshold(promise, scores(2000, seed), scores(1000, 100 + seed), 0.95)
+        assert entry.cut is not None
+        assert lower_bound(entry.hits, entry.rows, 0.95) >= promise.target
+        cuts.append(entry.cut)
+    broken = [cut > exact + 1e-9 if name == "recall" else cut < exact - 1e-9 for cut in cuts]
+    assert sum(broken) <= 3
+    assert np.median(np.abs(np.array(cuts) - exact)) < 0.12
+
+
+def test_too_few_labels_are_said():
+    [promise] = promises(0.95, None, None)
+    entry = threshold(promise, scores(60, 1), scores(30, 2), 0.95)
+    assert entry.cut is None
+    assert entry.needed is None or entry.needed > 30
+    result = fm.fit(table(120), label="good", metrics=FEATURES, precision=0.99, recall=0.5)
+    assert "precision: the labels do not suffice" in " ".join(result.remarks())
+    assert result.model.thresholds["precision"].cut is None
+
+
+def test_one_row_stands_for_a_group():
+    groups = np.array([3, 3, 0, 0, 0, 5])
+    rows = one_of_each(groups, 0)
+    assert sorted(groups[rows].tolist()) == [0, 3, 5]
+
+
+def test_a_verdict_takes_the_cuts(tmp_path):
+    path = tmp_path / "mine.toml"
+    result = fm.fit(table(900), label="good", metrics=FEATURES, precision=0.7, recall=0.8, output=path)
+    cuts = {name: entry.cut for name, entry in result.model.thresholds.items()}
+    assert None not in cuts.values()
+    scored = fm.score(table(200, seed=9), [str(path), f"verdict(fitted={str(path)!r})"])
+    low, high = min(cuts.values()), cuts["precision"]
+    expected = [1.0 if x >= high else 0.0 if x < low else 0.5 for x in scored["mine"].to_pylist()]
+    assert scored.column(1).to_pylist() == expected
+    assert result.model.labels["rows_apart"] == 300
