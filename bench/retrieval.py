@@ -131,7 +131,7 @@ def alone(folder: str, queries: int, repeats: int) -> dict[str, Any]:
     ready = nested(run, "score")
     evaluator = RelevanceEvaluator(nested(qrels, "relevance"), PYTREC)
     judged = judgements(qrels)
-    plan = ranking.Plan(judged, measures(MEASURES), 1.0, "error", None, run)
+    plan = ranking.RankPlan(judged, measures(MEASURES), 1.0, "error", None, run)
     blocks = [ranking.interned(block) for block in ranking.grouped(ranking.Triples(run, "score"), judged)]
 
     def ours() -> None:

@@ -17,7 +17,7 @@ Flags: TypeAlias = npt.NDArray[np.bool_]
 
 
 def arrow_numbers(values: npt.NDArray[Any], type_: pa.DataType, missing: Flags | None = None) -> pa.Array:
-    """Numbers as an Arrow array of the type, null where ``missing``.
+    """Numbers or booleans as an Arrow array of the type, null where ``missing``.
 
     >>> arrow_numbers(np.array([0.5, 2.0]), pa.float64(), np.array([False, True])).to_pylist()
     [0.5, None]
@@ -26,7 +26,9 @@ def arrow_numbers(values: npt.NDArray[Any], type_: pa.DataType, missing: Flags |
     if missing is not None and missing.any():
         valid = pa.py_buffer(np.packbits(~missing, bitorder="little"))
     data = np.ascontiguousarray(values, type_.to_pandas_dtype())
-    return pa.Array.from_buffers(type_, len(data), [valid, pa.py_buffer(data)])
+    if pt.is_boolean(type_):
+        data = np.packbits(data, bitorder="little")
+    return pa.Array.from_buffers(type_, len(values), [valid, pa.py_buffer(data)])
 
 
 def numpy_values(array: pa.Array, null: float | None = None) -> Any:

@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from fastmetrics.core.arrays import Flags, Floats, Ints
+from fastmetrics.core.arrow_numbers import arrow_numbers
 from fastmetrics.core.missing_queries import MissingQueries
 from fastmetrics.core.threads import ordered
 from fastmetrics.errors import InputError
@@ -103,7 +104,9 @@ def _seen_once(blocks: Iterable[QueryBlock], results: _Results) -> Iterator[Quer
         if results.seen[places].any() or np.unique(places).size < places.size:
             raise _NotGroupedError
         results.seen[places] = True
-        results.unjudged.update(dict.fromkeys(block.names.filter(pa.array(block.places < 0)).to_pylist()))
+        results.unjudged.update(
+            dict.fromkeys(block.names.filter(arrow_numbers(block.places < 0, pa.bool_())).to_pylist())
+        )
         yield block
 
 
@@ -162,8 +165,8 @@ def _result(results: _Results, plan: RankPlan, settings: Settings) -> RankResult
     skip = settings.missing == "skip"
     if absent.size and not skip:
         sizes = offsets(np.zeros(absent.size, np.int64))
-        names = plan.judged.queries.take(pa.array(absent))
-        empty = QueryBlock(absent, pa.array([], pa.large_string()), frozen(np.zeros(0)), sizes, names)
+        names = plan.judged.queries.take(arrow_numbers(absent, pa.int64()))
+        empty = QueryBlock(absent, pa.nulls(0, pa.large_string()), frozen(np.zeros(0)), sizes, names)
         values, repeated = _score(empty, plan)
         _collect(results, absent, np.nan_to_num(values), repeated)
     scored = results.seen | (not skip)
@@ -175,9 +178,9 @@ def _result(results: _Results, plan: RankPlan, settings: Settings) -> RankResult
         undefined[measure.name] = int(np.count_nonzero(scored & ~(defined & ~np.isnan(values))))
         if settings.no_relevant == "undefined":
             values = np.where(defined, values, np.nan)
-        columns[measure.name] = pa.array(values, mask=~scored)
+        columns[measure.name] = arrow_numbers(values, pa.float64(), ~scored)
         mean[measure.name] = measure.over(values[scored & ~np.isnan(values)])
-    names = plan.judged.queries.take(pa.array(absent)).to_pylist()
+    names = plan.judged.queries.take(arrow_numbers(absent, pa.int64())).to_pylist()
     missing = MissingQueries(len(names), scored.size, settings.missing)
     per_query = described(pa.table(columns), plan.measures, missing, settings)
     counts = undefined, results.n_duplicates

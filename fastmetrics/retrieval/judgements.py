@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from fastmetrics.core.arrays import Floats, Ints
+from fastmetrics.core.arrow_numbers import numpy_values
 from fastmetrics.errors import InputError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.kernels.ranking import ids as kernels
@@ -39,7 +40,7 @@ class Judgements:
         encoded = queries if pa.types.is_dictionary(queries.type) else queries.dictionary_encode()
         names = _plain(encoded.dictionary).to_pylist()
         codes = np.fromiter((self.place.get(name, -1) for name in names), np.int64, len(names))
-        places: Ints = codes[encoded.indices.to_numpy()]
+        places: Ints = codes[numpy_values(encoded.indices)]
         return places
 
     def of(self, places: Ints) -> tuple[Rankings, Floats]:
@@ -80,8 +81,8 @@ def judgements(source: Any, duplicates: str = "error") -> Judgements:
         raise InputError(f"{rows.name}: the file has no judgements")
     queries = pa.concat_arrays([_plain(batch["query"]) for batch in batches]).dictionary_encode()
     docs = pa.concat_arrays([_plain(batch["doc"]) for batch in batches])
-    grades = np.concatenate([batch["value"].to_numpy() for batch in batches])
-    codes = queries.indices.to_numpy()
+    grades = np.concatenate([numpy_values(batch["value"]) for batch in batches])
+    codes = numpy_values(queries.indices)
     starts = offsets(np.bincount(codes, minlength=len(queries.dictionary)))
     order = np.arange(codes.size) if (codes[1:] >= codes[:-1]).all() else np.argsort(codes, kind="stable")
     ids = take_ids(text_ids(docs), order)

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fastmetrics.core.arrays import Floats, Ints
+from fastmetrics.core.arrow_numbers import arrow_numbers, numpy_values
 from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.retrieval.ids import frozen, offsets
 from fastmetrics.retrieval.judgements import Judgements
@@ -51,16 +52,16 @@ def grouped(rows: Triples, judged: Judgements) -> Iterator[QueryBlock]:
 def _edges(query: pa.Array) -> Ints:
     """The rows at which a new query starts."""
     if pa.types.is_dictionary(query.type):
-        codes = query.indices.to_numpy()
+        codes = numpy_values(query.indices)
         return np.flatnonzero(codes[1:] != codes[:-1]) + 1
     changed = pc.not_equal(query.slice(1), query.slice(0, len(query) - 1))
-    return np.flatnonzero(changed.to_numpy(zero_copy_only=False)) + 1
+    return np.flatnonzero(numpy_values(changed)) + 1
 
 
 def _block(parts: list[pa.RecordBatch], starts: Ints, judged: Judgements) -> QueryBlock:
-    names = parts[0]["query"].take(pa.array(starts[:-1])).cast(pa.large_string())
+    names = parts[0]["query"].take(arrow_numbers(starts[:-1], pa.int64())).cast(pa.large_string())
     docs = pa.concat_arrays([part["doc"] for part in parts]) if len(parts) > 1 else parts[0]["doc"]
-    scores = np.concatenate([part["value"].to_numpy() for part in parts])
+    scores = np.concatenate([numpy_values(part["value"]) for part in parts])
     return QueryBlock(judged.places(names), docs, frozen(scores), starts, names)
 
 
@@ -70,7 +71,7 @@ def regrouped(rows: Triples, judged: Judgements) -> Iterator[QueryBlock]:
     for batch in rows.batches():
         places = judged.places(batch["query"])
         counts += np.bincount(places[places >= 0], minlength=counts.size)
-        names = batch["query"].filter(pa.array(places < 0)).unique().cast(pa.large_string())
+        names = batch["query"].filter(arrow_numbers(places < 0, pa.bool_())).unique().cast(pa.large_string())
         yield _empty_block(names, judged)
     first = 0
     while first < counts.size:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from fastmetrics.core.arrow_numbers import numpy_values
 from fastmetrics.core.display import Grid, Shown, number
 from fastmetrics.core.missing_queries import MissingQueries
 from fastmetrics.core.score_metadata import RowCounts, ScoreMetadata
@@ -128,7 +129,7 @@ def _settings(measure: Measure, settings: Settings) -> Mapping[str, Any]:
 
 
 def _counts(column: pa.ChunkedArray) -> RowCounts:
-    undefined = int(np.count_nonzero(np.isnan(column.drop_null().to_numpy())))
+    undefined = sum(int(np.isnan(numpy_values(chunk.drop_null())).sum()) for chunk in column.chunks)
     return RowCounts(len(column), column.null_count, undefined, 0)
 
 

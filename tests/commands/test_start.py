@@ -22,21 +22,35 @@ def run(code: str) -> str:
     return done.stdout
 
 
-def test_scoring_a_file_imports_no_costly_package(tmp_path: Path) -> None:
-    rows, output = tmp_path / "rows.parquet", tmp_path / "scores.parquet"
-    columns = {"id": [1, 2], "question": ["Where?", None], "answer": ["in Paris", None], "reference": ["Paris", "Rome"]}
-    pq.write_table(pa.table({**columns, "latency_ms": [1.5, None], "total_tokens": [3, 4]}), rows)
+def imported(*words: object) -> str:
+    """The costly packages that the program has imported at its end."""
     code = f"""
 import sys
 from fastmetrics import cli
-sys.argv = ["fastmetrics", "score", {str(rows)!r}, "-o", {str(output)!r}, "-q"]
+sys.argv = ["fastmetrics", *{[*map(str, words)]!r}]
 try:
     cli.main()
 finally:
     print([name for name in {COSTLY!r} if name in sys.modules])
 """
-    assert run(code).split("\n")[-2] == "[]"
+    return run(code).split("\n")[-2]
+
+
+def test_scoring_a_file_imports_no_costly_package(tmp_path: Path) -> None:
+    rows, output = tmp_path / "rows.parquet", tmp_path / "scores.parquet"
+    columns = {"id": [1, 2], "question": ["Where?", None], "answer": ["in Paris", None], "reference": ["Paris", "Rome"]}
+    pq.write_table(pa.table({**columns, "latency_ms": [1.5, None], "total_tokens": [3, 4]}), rows)
+    assert imported("score", rows, "-o", output, "-q") == "[]"
     assert pq.read_table(output)["token_f1"].to_pylist() == [2 / 3, None]
+
+
+def test_ranking_files_imports_no_costly_package(tmp_path: Path) -> None:
+    run, qrels, output = (tmp_path / f"{name}.parquet" for name in ("run", "qrels", "values"))
+    ids = {"query_id": ["q1", "q1", "q2"], "doc_id": ["a", "b", "a"]}
+    pq.write_table(pa.table({**ids, "score": [2.0, 1.0, 3.0]}), run)
+    pq.write_table(pa.table({**ids, "relevance": [0, 1, 1]}), qrels)
+    assert imported("rank", run, qrels, "-m", "mrr", "-o", output) == "[]"
+    assert pq.read_table(output)["mrr"].to_pylist() == [0.5, 1.0]
 
 
 def test_compiled_code_has_linear_algebra_after_all() -> None:

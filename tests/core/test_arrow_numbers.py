@@ -56,6 +56,7 @@ def test_arrays_are_those_of_arrow(rows: list[tuple[float, bool]]) -> None:
     array.validate(full=True)
     same(array, pa.array(values, pa.float64(), mask=missing))
     same(arrow_numbers(values, pa.float64()), pa.array(values, pa.float64()))
+    assert arrow_numbers(missing, pa.bool_()).equals(pa.array(missing))
 
 
 def same(array: pa.Array, expected: pa.Array) -> None:

@@ -15,6 +15,7 @@ from fastmetrics.commands.options.shared_options import (
     Overwrite,
     Threads,
 )
+from fastmetrics.commands.program.numba_loading import load_numba
 from fastmetrics.commands.retrieval.ranking_options import (
     MISSING,
     Depth,
@@ -52,6 +53,7 @@ def rank(
 
     Print means, and write the values of each query.
     """
+    load_numba()
     from fastmetrics.retrieval.rank import rank
 
     *ranked, qrels = runs

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from fastmetrics.core.arrow_checks import check
+from fastmetrics.core.arrow_numbers import numpy_values
 from fastmetrics.errors import ColumnError, FileFormatError
 from fastmetrics.errors.messages import quoted
 
@@ -81,7 +82,7 @@ class RunColumns:
                 raise ColumnError(f"{self.name}, row {wrong}: the {name} is null")
         numbers = value if pa.types.is_float64(value.type) else self._number(value, row)
         unfit = np.isnan if self.kind == "score" else lambda grades: ~np.isfinite(grades)
-        wrong_rows = np.flatnonzero(unfit(numbers.to_numpy()))
+        wrong_rows = np.flatnonzero(unfit(numpy_values(numbers)))
         if wrong_rows.size:
             bad, where = numbers[int(wrong_rows[0])].as_py(), f"{self.name}, row {int(wrong_rows[0]) + row}"
             raise ColumnError(f"{where}: the {self.kind} is {'not a number' if np.isnan(bad) else 'infinite'}")
