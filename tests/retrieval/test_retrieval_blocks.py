@@ -132,7 +132,7 @@ def test_blocks_of_a_slice_respect_the_batch_size(monkeypatch):
 @pytest.mark.parametrize("row", [0, 3, 4, 9, 10])
 def test_rows_in_messages_count_from_the_first_row_of_the_file(tmp_path, monkeypatch, suffix, row):
     """The row of a null id is that of the table, in whichever block it is read."""
-    monkeypatch.setattr(SIZES, "run_rows", 4)
+    monkeypatch.setattr(SIZES, "ranking_rows", 4)
     some = table(list("aabbccddeef"))
     ids = [None if at == row else name for at, name in enumerate(some["pid"].to_pylist())]
     some = some.set_column(some.schema.get_field_index("pid"), "pid", pa.array(ids, pa.string()))
