@@ -59,6 +59,8 @@ HOMES = {
     "compare_rankings": "results.compare.compare_rankings",
     "geometry": "vectors.geometry",
     "nearest": "vectors.search.neighbors",
+    "search": "vectors.search.search",
+    "load_vectors": "vectors.search.load_vectors",
     "project": "vectors.projection.project",
     "Index": "vectors.search.neighbors",
     "Embedder": "vectors.embedding.embedder",

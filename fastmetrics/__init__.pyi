@@ -104,8 +104,10 @@ from fastmetrics.vectors.embedding.embedder import Embedder as Embedder
 from fastmetrics.vectors.geometry import Geometry
 from fastmetrics.vectors.geometry import geometry as geometry
 from fastmetrics.vectors.projection.project import project as project
+from fastmetrics.vectors.search.load_vectors import load_vectors as load_vectors
 from fastmetrics.vectors.search.neighbors import Index as Index
 from fastmetrics.vectors.search.neighbors import nearest as nearest
+from fastmetrics.vectors.search.search import search as search
 
 __all__ = [
     "ColumnError",
@@ -205,6 +207,7 @@ __all__ = [
     "length_score",
     "list_runs",
     "load_plugin",
+    "load_vectors",
     "match",
     "match_faq",
     "metric",
@@ -248,6 +251,7 @@ __all__ = [
     "sacrebleu_paired",
     "sample_rows",
     "score",
+    "search",
     "semantic_similarity",
     "side_by_side",
     "sophistication_score",

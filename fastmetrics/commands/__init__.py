@@ -35,6 +35,7 @@ COMMANDS = {
     "project": "vectors",
     "index": "vectors",
     "search": "vectors",
+    "load-vectors": "vectors",
     "match": "models",
     "embed": "vectors",
     "answer": "models",

@@ -22,7 +22,6 @@ from scripts import parameters as parameter_lists
 NO_FUNCTION = {
     "metrics": "lists the metrics, as fm.__all__ and their docstrings do",
     "index": "is Index.build and Index.save",
-    "search": "is Index.load and Index.search",
 }
 """Commands without a function of their name, and why."""
 
@@ -167,6 +166,7 @@ OTHER_MEANINGS = {
     **_all("seed", "of sacreBLEU, whose default is that program's"),
     **_all("confidence correction resamples repeats", "of tests, of intervals, of the design of a study, or of calls"),
     **_all("system on unpaired", "of compared runs, or of a bot, a question and a rule"),
+    **_all("table", "the table of an output, or of vectors"),
     **_all("n k sample other texts label labels language method best recall", "of the subject of the command"),
 }
 """Options whose name means another thing in another command."""

@@ -29,7 +29,8 @@ NEVER = (
     "metrics suites embedder columns schema keep format on_error engine address name by cluster tests names system on "
     "better of segment other require title vectors_column method column color lists label raters "
     "measures metric bot model base_url endpoint parameters retry language ranges strategy score languages indicators "
-    "chunk_column source_column failure prune until thresholds query"
+    "chunk_column source_column failure prune until thresholds query "
+    "vector id where pgvector sweep database"
 )
 """Parameters that are no paths in any command."""
 IN_SOME = [
@@ -39,6 +40,7 @@ IN_SOME = [
         ("power", "baseline"),
         ("compare-rankings", "baseline"),
     ),
+    *(("search", "table"), ("load-vectors", "table"), ("load-vectors", "vectors")),  # of a database server
     *(("metrics", "name"), ("check-dataset", "labels"), ("chunk-utilization", "scores"), ("topic-coverage", "scores")),
 ]
 """Parameters that are no paths in these commands."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -21,7 +20,13 @@ from fastmetrics.commands.program.terminal import print_error
 
 
 def search(
-    index: Annotated[Path, typer.Argument(help="An index folder, written by the index command.", show_default=False)],
+    index: Annotated[
+        str,
+        typer.Argument(
+            help="An index folder, written by the index command, or the address of a PostgreSQL database.",
+            show_default=False,
+        ),
+    ],
     queries: VectorFiles,
     *,
     output: Output,
@@ -31,6 +36,18 @@ def search(
         float, typer.Option(help="Share of the true neighbours that an approximate index should find.")
     ] = 0.98,
     threads: Threads = None,
+    table: Annotated[str | None, typer.Option(help="The table of the vectors in the database.")] = None,
+    vector: Annotated[str, typer.Option(help="The column of vectors in the table.")] = "embedding",
+    id: Annotated[str, typer.Option(help="The column of ids in the table.")] = "id",
+    where: Annotated[str | None, typer.Option(help="A condition in SQL on the rows of the table.")] = None,
+    exact: Annotated[bool, typer.Option("--exact", help="Exact rankings, without the index of the table.")] = False,
+    metric: Annotated[str, typer.Option(help="Distance in the table: cosine, euclidean or dot.")] = "cosine",
+    pgvector: Annotated[
+        str | None, typer.Option(help="Settings of pgvector: ef_search=100,iterative_scan=relaxed_order.")
+    ] = None,
+    sweep: Annotated[
+        list[str] | None, typer.Option(help="Further settings of pgvector to measure; repeat the option.")
+    ] = None,
     overwrite: Overwrite = False,
     guard: Guard = True,
     arguments: Arguments,
@@ -40,17 +57,19 @@ def search(
     The output is rankings for the retrieval metrics.
     """
     from fastmetrics.tables.output.write_table import table_place, write_whole
-    from fastmetrics.tables.remote.small_files import local_path
-    from fastmetrics.vectors.search.neighbors import Index
-    from fastmetrics.vectors.search.search_files import search_run
+    from fastmetrics.vectors.search.search import search as search_index
+    from fastmetrics.vectors.search.table_search import TableRun
 
     place = table_place(output, [index, queries], overwrite=overwrite)
-    vectors = Index.load(local_path(index, "index"), threads=threads)
-    run = arguments.call(search_run, index=vectors)
+    run = arguments.call(search_index)
     quoted = write_whole(run.table, place, run.settings, set(run.table.column_names), guard=guard)
     measured = f"recall@{k} {run.recall:.4f} on {run.recall_sample:,} queries"
-    typer.echo(f"{run.table.num_rows:,} queries ({run.method}, {run.metric}; {measured}): {output}")
+    typer.echo(f"{run.table.num_rows:,} queries ({run.method}, {run.metric}; {measured}): {place.shown}")
+    if isinstance(run, TableRun):
+        typer.echo(str(run))
+        if run.short:
+            print_error(f"{run.short:,} lists have fewer rows than the table: raise ef_search, or set iterative_scan")
     if quoted:
         typer.echo(guarded(quoted))
-    if run.recall < recall:
+    if run.recall < recall and run.method != "exact":
         print_error(f"no search setting reached recall {recall:g}; use an exact index to find all neighbours")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import json
 import os
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -72,6 +73,20 @@ class Session:
         with plain_errors(self._table), self._connection.cursor() as cursor:
             cursor.execute(sql)
             return [tuple(row) for row in cursor.fetchall()]
+
+    def bound(self, sql: str, values: pa.RecordBatch) -> pa.Table:
+        """All rows of a query with parameters, which are sent in binary."""
+        with plain_errors(self._table), self._connection.cursor() as cursor:
+            cursor.execute(sql, parameters=values)
+            return cursor.fetch_arrow_table()
+
+    def plan(self, sql: str) -> Any:
+        """The plan of a query of PostgreSQL."""
+        with plain_errors(self._table), self._connection.cursor() as cursor:
+            cursor.adbc_statement.set_options(**{"adbc.postgresql.use_copy": "false"})
+            cursor.execute(f"EXPLAIN (FORMAT JSON) {sql}")
+            row = cursor.fetchone()
+            return json.loads(row[0]) if row is not None and isinstance(row[0], str) else row[0]
 
     def schema(self, sql: str) -> pa.Schema:
         """The columns of a query, with the types of the driver; SQLite shows those of the first rows."""

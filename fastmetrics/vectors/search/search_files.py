@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from fastmetrics.core.threads import cores
 from fastmetrics.vectors.search.neighbors import RECALL, Distance, Index
-from fastmetrics.vectors.vector_arrays import Vectors
+from fastmetrics.vectors.vector_arrays import Ids, Vectors
 from fastmetrics.vectors.vector_files import read_vectors
 
 
@@ -49,7 +50,7 @@ def build_index(
     ``vectors`` is a file, folder, glob, address or ``-`` (standard input), of tables of any format or ``.npy`` arrays.
     """
     workers = cores(threads)
-    source, ids = _query_vectors(vectors, column)
+    source, ids = query_vectors(vectors, column)
     return Index.build(source, metric=metric, method=method, names=ids, threads=workers)
 
 
@@ -67,23 +68,26 @@ def search_run(
     An approximate index is searched with enough effort for the given ``recall``.
     """
     workers = cores(threads)
-    query_vectors, ids = _query_vectors(queries, column)
-    neighbors = index.search(query_vectors, k=k, recall=recall, threads=workers)
-    valid = neighbors.ids >= 0
-    offsets = pa.array(np.concatenate([[0], np.cumsum(valid.sum(axis=1))]), pa.int64())
-    names = index.names.take(pa.array(neighbors.ids[valid]))
-    scores = pa.array(neighbors.scores[valid])
-    table = pa.table(
-        {
-            "id": ids,
-            "retrieved_ids": pa.LargeListArray.from_arrays(offsets, names),
-            "retrieved_scores": pa.LargeListArray.from_arrays(offsets, scores),
-        }
-    )
+    searched, ids = query_vectors(queries, column)
+    neighbors = index.search(searched, k=k, recall=recall, threads=workers)
+    table = rankings_of(ids, index.names, neighbors.ids, neighbors.scores)
     return SearchRankings(table, neighbors.method, neighbors.metric, neighbors.recall, neighbors.recall_sample)
 
 
-def _query_vectors(path: str | Path, column: str | None) -> tuple[Vectors, pa.Array]:
+def rankings_of(ids: pa.Array, names: pa.Array, rows: Ids, scores: npt.NDArray[np.float64]) -> pa.Table:
+    """Rankings with the ids of queries, and the names and scores of their rows; rows of -1 are left out."""
+    valid = rows >= 0
+    offsets = pa.array(np.concatenate([[0], np.cumsum(valid.sum(axis=1))]), pa.int64())
+    return pa.table(
+        {
+            "id": ids,
+            "retrieved_ids": pa.LargeListArray.from_arrays(offsets, names.take(pa.array(rows[valid]))),
+            "retrieved_scores": pa.LargeListArray.from_arrays(offsets, pa.array(scores[valid])),
+        }
+    )
+
+
+def query_vectors(path: str | Path, column: str | None) -> tuple[Vectors, pa.Array]:
     """The vectors of files and their ids, or row numbers if the files have no ids."""
     files = read_vectors(path, column)
     vectors = Vectors.of_files(files)

@@ -1,0 +1,177 @@
+"""Rows and vectors in PostgreSQL: scoring a table beside the same rows in Parquet, and search beside psycopg and lists.
+
+A server with pgvector is started and stopped.  Times are of one process, measured one after the other; the load of the
+machine is stored with them::
+
+    python -m bench.databases --rows 1000000 --vectors 100000 > bench/results/databases.json
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+import fastmetrics as fm
+from bench.machine import machine
+from tests.support.postgres import Database, postgres_server
+
+METRICS = ["token_f1", "keyword_recall", "rougeL_f1"]
+WIDTH = 384
+
+
+def timed(call: Callable[[], Any]) -> tuple[Any, dict[str, float]]:
+    """A result, and the seconds that it took by the clock and of this process."""
+    clock, own = time.perf_counter(), time.process_time()
+    result = call()
+    return result, {"seconds": time.perf_counter() - clock, "cpu_seconds": time.process_time() - own}
+
+
+def peak_of(source: str, output: str) -> float:
+    """The peak memory, in MB, of another process that scores a table."""
+    code = f"import fastmetrics as fm; fm.score({source!r}, {METRICS!r}, output={output!r}, overwrite=True, threads=1)"
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    subprocess.run([sys.executable, "-c", code], check=True)
+    return max(before, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss) / 1e3
+
+
+def rows_of(database: Database, rows: int, folder: Path) -> dict[str, Any]:
+    """Scoring a table, and the same rows in Parquet."""
+    path = folder / "rows.parquet"
+    subprocess.run([sys.executable, "-m", "bench.data", str(path), "--rows", str(rows)], check=True)
+    table = pq.read_table(path, columns=["id", "answer", "reference"])
+    pq.write_table(table, path, row_group_size=131_072)
+    database.fill("answers", table.slice(0, rows // 4))
+    address = database.address(table="answers")
+    peaks = {f"{rows // 4}": peak_of(address, str(folder / "part.parquet"))}
+    database.execute("DROP TABLE answers")
+    database.fill("answers", table, "id")
+    database.execute("ANALYZE answers")
+    del table
+    peaks[f"{rows}"] = peak_of(address, str(folder / "part.parquet"))
+    outputs = {"parquet": folder / "a.parquet", "postgresql": folder / "b.parquet"}
+    inputs = {"parquet": str(path), "postgresql": address}
+    fm.score({"answer": ["a"], "reference": ["a"]}, METRICS)
+    times: dict[str, dict[str, float]] = {}
+    for name, source in inputs.items():
+        times[name] = timed(lambda: fm.score(source, METRICS, output=outputs[name], threads=1))[1]  # noqa: B023
+    read = {name: pq.read_table(output) for name, output in outputs.items()}
+    first, second = (read[name].sort_by("id").replace_schema_metadata(None) for name in ("parquet", "postgresql"))
+    return {
+        "rows": rows,
+        "times": times,
+        "speed_of_parquet": times["parquet"]["seconds"] / times["postgresql"]["seconds"],
+        "equal_scores": first.equals(second),
+        "peak_mb": peaks,
+    }
+
+
+def vectors_of(database: Database, rows: int, queries: int, folder: Path) -> dict[str, Any]:
+    """Search by the index and exactly, beside a loop of psycopg over Python lists."""
+    import faiss
+    import psycopg
+
+    rng = np.random.default_rng(0)
+    centres = rng.normal(size=(max(1, rows // 50), WIDTH)).astype(np.float32)
+    of_row = rng.integers(0, len(centres), rows)
+    stored = centres[of_row] + 0.5 * rng.normal(size=(rows, WIDTH)).astype(np.float32)
+    chosen = rng.integers(0, rows, queries)
+    asked = stored[chosen] + 0.3 * rng.normal(size=(queries, WIDTH)).astype(np.float32)
+    for name, values in (("chunks", stored), ("queries", asked)):
+        lists = pa.FixedSizeListArray.from_arrays(pa.array(values.reshape(-1)), WIDTH)
+        pq.write_table(
+            pa.table({"id": pa.array(np.arange(len(values))), "embedding": lists}), folder / f"{name}.parquet"
+        )
+    address = database.address()
+    loading = timed(lambda: fm.load_vectors(folder / "chunks.parquet", address, table="chunks"))[1]
+    database.execute("ANALYZE chunks")
+    file = folder / "queries.parquet"
+    sweep = ["ef_search=100", "ef_search=200"]
+    by_index, index_time = timed(lambda: fm.search(address, file, table="chunks", sweep=sweep))
+    exact, exact_time = timed(lambda: fm.search(address, file, table="chunks", exact=True))
+    unit = [values / np.linalg.norm(values, axis=1, keepdims=True) for values in (stored, asked)]
+    flat = faiss.IndexFlatIP(WIDTH)
+    flat.add(unit[0])
+    true = flat.search(unit[1], 10)[1]
+    recall = np.mean([len({*ids} & {*row}) / 10 for ids, row in zip(_ids(by_index), true.tolist(), strict=True)])
+    equal = np.mean([{*ids} == {*row} for ids, row in zip(_ids(exact), true.tolist(), strict=True)])
+    relevant = [[int(row) for row in np.flatnonzero(of_row == of_row[number])] for number in chosen]
+    table = by_index.table.append_column("relevant_ids", pa.array(relevant))
+    few = asked[:20].tolist()
+
+    def plain(setting: str) -> list[list[int]]:
+        with psycopg.connect(address) as connection:
+            connection.execute(setting)
+            sql = "SELECT id FROM chunks ORDER BY embedding <=> %s::vector LIMIT 10"
+            return [[row[0] for row in connection.execute(sql, (str(vector),)).fetchall()] for vector in few]
+
+    def plain_read() -> int:
+        with psycopg.connect(address) as connection:
+            found = connection.execute("SELECT id, embedding::text FROM chunks LIMIT 5000").fetchall()
+            return len([(row[0], [float(number) for number in row[1][1:-1].split(",")]) for row in found])
+
+    exact_plain = timed(lambda: plain("SET enable_indexscan = off"))
+    index_plain = timed(lambda: plain("SET hnsw.ef_search = 40"))
+    read_plain = timed(plain_read)
+    read = timed(lambda: fm.Index.build(f"{address}&table=chunks").rows)
+    per_query = {
+        "exact": exact_plain[1]["seconds"] / len(few) / (exact_time["seconds"] / queries),
+        "vectors_read": (read_plain[1]["seconds"] / read_plain[0]) / (read[1]["seconds"] / rows),
+    }
+    return {
+        "rows": rows,
+        "width": WIDTH,
+        "queries": queries,
+        "loading": loading,
+        "index": {**by_index.to_dict(), **index_time},
+        "recall_against_faiss_flat": float(recall),
+        "exact": {**exact.to_dict(), **exact_time},
+        "exact_lists_equal_to_faiss_flat": float(equal),
+        "ndcg@10": float(fm.summarize(fm.score(table, ["ndcg@10"]))["ndcg@10"].mean),
+        "psycopg_and_lists": {
+            "queries": len(few),
+            "exact_seconds": exact_plain[1]["seconds"],
+            "index_seconds": index_plain[1]["seconds"],
+            "vectors_read": read_plain[0],
+            "read_seconds": read_plain[1]["seconds"],
+        },
+        "reading_seconds": read[1]["seconds"],
+        "throughput_over_psycopg": per_query,
+    }
+
+
+def _ids(run: Any) -> list[list[int]]:
+    return run.table["retrieved_ids"].to_pylist()
+
+
+def main() -> None:
+    """Measure, and print JSON."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--rows", type=int, default=1_000_000)
+    parser.add_argument("--vectors", type=int, default=100_000)
+    parser.add_argument("--queries", type=int, default=1_000)
+    chosen = parser.parse_args()
+    results: dict[str, Any] = {"machine": machine(), "load_at_start": os.getloadavg()}
+    with tempfile.TemporaryDirectory() as folder, postgres_server() as server:
+        if chosen.rows:
+            results["table"] = rows_of(server.new_database(), chosen.rows, Path(folder))
+        if chosen.vectors:
+            results["vectors"] = vectors_of(server.new_database(), chosen.vectors, chosen.queries, Path(folder))
+    results["load_at_end"] = os.getloadavg()
+    print(json.dumps(results, indent=1))
+
+
+if __name__ == "__main__":
+    main()
