@@ -85,8 +85,8 @@ class Session:
         with plain_errors(self._table), self._connection.cursor() as cursor:
             cursor.adbc_statement.set_options(**{"adbc.postgresql.use_copy": "false"})
             cursor.execute(f"EXPLAIN (FORMAT JSON) {sql}")
-            row = cursor.fetchone()
-            return json.loads(row[0]) if row is not None and isinstance(row[0], str) else row[0]
+            (plan,) = cursor.fetchone() or ("[]",)
+            return json.loads(plan)
 
     def schema(self, sql: str) -> pa.Schema:
         """The columns of a query, with the types of the driver; SQLite shows those of the first rows."""
