@@ -86,7 +86,7 @@ def vectors_of(database: Database, rows: int, queries: int, folder: Path) -> dic
     rng = np.random.default_rng(0)
     centres = rng.normal(size=(max(1, rows // 50), WIDTH)).astype(np.float32)
     of_row = rng.integers(0, len(centres), rows)
-    stored = centres[of_row] + 0.5 * rng.normal(size=(rows, WIDTH)).astype(np.float32)
+    stored = centres[of_row] + 1.5 * rng.normal(size=(rows, WIDTH)).astype(np.float32)
     chosen = rng.integers(0, rows, queries)
     asked = stored[chosen] + 0.3 * rng.normal(size=(queries, WIDTH)).astype(np.float32)
     for name, values in (("chunks", stored), ("queries", asked)):
