@@ -116,7 +116,7 @@ def test_every_command_has_the_name_of_its_function() -> None:
 def test_options_are_the_parameters_of_the_function(command: str) -> None:
     of_function = parameters(command)
     options = inspect.signature(load(command)).parameters
-    writes = set() if "output" in of_function else set(WRITES)
+    writes = set() if {"output", "overwrite"} & set(of_function) else set(WRITES)
     only_command = {*TERMINAL, *writes, *ONLY_COMMAND.get(command, {})} & set(options)
     only_function = {*CALLBACKS, *ONLY_FUNCTION.get(command, {})} & set(of_function)
     assert set(options) - only_command == set(of_function) - only_function

@@ -133,6 +133,8 @@ Folder = Annotated[
 Judged = Annotated[list[str], typer.Argument(help="Files written by judge.", metavar="JUDGED...", show_default=False)]
 Prices = Annotated[str | None, typer.Option("--prices", help=descriptions(CallOptions)["prices"])]
 VectorFiles = Annotated[str, typer.Argument(help=VECTORS, show_default=False)]
+VectorInDatabase = Annotated[str, typer.Option("--vector", help="The column of vectors in the table.")]
+IdInDatabase = Annotated[str, typer.Option("--id", help="The column of ids in the table.")]
 VectorColumn = Annotated[str | None, typer.Option("--column", help="The column of vectors; by default the only one.")]
 
 

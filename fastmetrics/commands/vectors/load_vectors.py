@@ -7,7 +7,13 @@ from typing import Annotated
 import typer
 
 from fastmetrics.commands.options.option_groups import Arguments
-from fastmetrics.commands.options.shared_options import Overwrite, VectorColumn, VectorFiles
+from fastmetrics.commands.options.shared_options import (
+    IdInDatabase,
+    Overwrite,
+    VectorColumn,
+    VectorFiles,
+    VectorInDatabase,
+)
 
 
 def load_vectors(
@@ -17,8 +23,8 @@ def load_vectors(
     ],
     *,
     table: Annotated[str, typer.Option(help="The name of the new table.", show_default=False)],
-    vector: Annotated[str, typer.Option(help="The column of vectors in the table.")] = "embedding",
-    id: Annotated[str, typer.Option(help="The column of ids in the table.")] = "id",
+    vector: VectorInDatabase = "embedding",
+    id: IdInDatabase = "id",
     column: VectorColumn = None,
     metric: Annotated[str, typer.Option(help="Distance of the index: cosine, euclidean or dot.")] = "cosine",
     method: Annotated[str, typer.Option(help="Index of pgvector: hnsw, ivfflat or none.")] = "hnsw",

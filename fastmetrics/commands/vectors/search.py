@@ -9,11 +9,13 @@ import typer
 from fastmetrics.commands.options.option_groups import Arguments
 from fastmetrics.commands.options.shared_options import (
     Guard,
+    IdInDatabase,
     Output,
     Overwrite,
     Threads,
     VectorColumn,
     VectorFiles,
+    VectorInDatabase,
     guarded,
 )
 from fastmetrics.commands.program.terminal import print_error
@@ -37,8 +39,8 @@ def search(
     ] = 0.98,
     threads: Threads = None,
     table: Annotated[str | None, typer.Option(help="The table of the vectors in the database.")] = None,
-    vector: Annotated[str, typer.Option(help="The column of vectors in the table.")] = "embedding",
-    id: Annotated[str, typer.Option(help="The column of ids in the table.")] = "id",
+    vector: VectorInDatabase = "embedding",
+    id: IdInDatabase = "id",
     where: Annotated[str | None, typer.Option(help="A condition in SQL on the rows of the table.")] = None,
     exact: Annotated[bool, typer.Option("--exact", help="Exact rankings, without the index of the table.")] = False,
     metric: Annotated[str, typer.Option(help="Distance in the table: cosine, euclidean or dot.")] = "cosine",
