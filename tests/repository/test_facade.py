@@ -92,7 +92,7 @@ FUNCTIONS = [name for name in fm.__all__ if callable(getattr(fm, name)) and name
 DATA = (
     "table scores runs judged labels log folder vectors queries chunks pilot ratings first second questions "
     "faq faq_questions contests qrels inputs paths output run result path store knowledge function statuses "
-    "milliseconds shown id n c k confidence quality candidates references"
+    "milliseconds shown id n c k confidence quality candidates references index database"
 )
 """Names of parameters that are data: rows, columns, files and where to write."""
 ASKED = "metric metrics measures rubrics bot embedder model require types of settings rules"

@@ -60,17 +60,16 @@ def search(
     """
     from fastmetrics.tables.output.write_table import table_place, write_whole
     from fastmetrics.vectors.search.search import search as search_index
-    from fastmetrics.vectors.search.table_search import TableRun
 
     place = table_place(output, [index, queries], overwrite=overwrite)
     run = arguments.call(search_index)
     quoted = write_whole(run.table, place, run.settings, set(run.table.column_names), guard=guard)
     measured = f"recall@{k} {run.recall:.4f} on {run.recall_sample:,} queries"
     typer.echo(f"{run.table.num_rows:,} queries ({run.method}, {run.metric}; {measured}): {place.shown}")
-    if isinstance(run, TableRun):
-        typer.echo(str(run))
-        if run.short:
-            print_error(f"{run.short:,} lists have fewer rows than the table: raise ef_search, or set iterative_scan")
+    if run.comparison:
+        typer.echo(run.comparison)
+    if run.short:
+        print_error(f"{run.short:,} lists have fewer rows than the table: raise ef_search, or set iterative_scan")
     if quoted:
         typer.echo(guarded(quoted))
     if run.recall < recall and run.method != "exact":

@@ -51,6 +51,8 @@ def load_vectors(
     One transaction writes the rows, in binary, and builds the index: the table is there with all rows or not at all.
     The extension ``vector`` is created if it is absent.
 
+    Parameters:
+
     - ``vectors``: a file, folder, glob or address of vectors; their ids, or row numbers, become the primary key.
     - ``database``: the address of the database: ``postgresql://host/db``.
     - ``table``: the name of the new table.

@@ -40,6 +40,8 @@ def search(
     rows are also read once, in binary, for the exact rankings, against which the index is measured: they must fit into
     memory.
 
+    Parameters:
+
     - ``index``: an index, its folder, or the address of a database.
     - ``queries``: a file, folder, glob or address of vectors, with their ids.
     - ``k``: the number of rows for each query.

@@ -25,6 +25,13 @@ class SearchRankings:
     metric: str
     recall: float
     recall_sample: int
+    short: int = 0
+    """Lists with fewer rows than there are, of a search in a table."""
+
+    @property
+    def comparison(self) -> str:
+        """The settings of a search in a table beside each other."""
+        return ""
 
     @property
     def settings(self) -> dict[str, Any]:

@@ -113,7 +113,6 @@ class TableRun(SearchRankings):
 
     index: str | None = None
     search_settings: Mapping[str, Any] | None = None
-    short: int = 0
     ties: int = 0
     latency: SearchTimes | None = None
     sweep: tuple[TableRun, ...] = ()
@@ -139,7 +138,9 @@ class TableRun(SearchRankings):
         """The same as JSON."""
         return json.dumps(self.to_dict())
 
-    def __str__(self) -> str:
+    @property
+    def comparison(self) -> str:
+        """The settings that were measured beside each other."""
         header = ("settings", "index", "recall", "short lists", "ties", "sql p50", "p95", "p99 ms", "fetching p50")
         return str(Grid(header, [run._row() for run in (self, *self.sweep)]))
 
@@ -227,7 +228,8 @@ def _by_index(
     short = int(np.sum((rows >= 0).sum(axis=1) < expected_counts))
     rankings, latency = rankings_of(ids, names, rows, scores), SearchTimes(seconds, fetching)
     name = "index" if index is not None else "scan"
-    return TableRun(rankings, name, chunks.metric, recall, vectors.rows, index, chosen, short, ties, latency)
+    measured = {"index": index, "search_settings": chosen, "short": short, "ties": ties, "latency": latency}
+    return TableRun(rankings, name, chunks.metric, recall, vectors.rows, **measured)
 
 
 def _seconds(
