@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import resource
 import subprocess
 import sys
 import tempfile
@@ -41,10 +40,10 @@ def timed(call: Callable[[], Any]) -> tuple[Any, dict[str, float]]:
 
 def peak_of(source: str, output: str) -> float:
     """The peak memory, in MB, of another process that scores a table."""
-    code = f"import fastmetrics as fm; fm.score({source!r}, {METRICS!r}, output={output!r}, overwrite=True, threads=1)"
-    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
-    subprocess.run([sys.executable, "-c", code], check=True)
-    return max(before, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss) / 1e3
+    call = f"fm.score({source!r}, {METRICS!r}, output={output!r}, overwrite=True, threads=1)"
+    peak = "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
+    code = f"import resource, fastmetrics as fm; {call}; {peak}"
+    return int(subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.PIPE).stdout) / 1e3
 
 
 def rows_of(database: Database, rows: int, folder: Path) -> dict[str, Any]:

@@ -85,7 +85,6 @@ EXPECTED: dict[tuple[str, str], str] = {
     ("compare", "names"): "{'v_names': 'a', 'other': 'b'}",
     ("sacrebleu-paired", "names"): "{'v_names': 'a', 'other': 'b'}",
     ("plot", "color"): "{'v_color': 'any'}",
-    ("search", "index"): "'path': PosixPath('v_index')",
     ("embed", "embedder"): "'model': 'v_embedder'",
     ("answer", "bot"): "read_faq",
     ("answer", "knowledge"): "'paths': ['v_knowledge']",

@@ -53,15 +53,15 @@ def load_vectors(
 
     Parameters:
 
-    - ``vectors``: a file, folder, glob or address of vectors; their ids, or row numbers, become the primary key.
-    - ``database``: the address of the database: ``postgresql://host/db``.
-    - ``table``: the name of the new table.
-    - ``vector``: its column of vectors.
-    - ``id``: its column of ids.
-    - ``column``: the column of vectors in the files, if there are several.
-    - ``metric``: the distance of the index: cosine, euclidean or dot.
-    - ``method``: the index: hnsw, ivfflat or none.
-    - ``overwrite``: replace the table if it exists.
+    - ``vectors``: A file, folder, glob or address of vectors; their ids, or row numbers, become the primary key.
+    - ``database``: The address of the database: ``postgresql://host/db``.
+    - ``table``: The name of the new table.
+    - ``vector``: The column of vectors in the table.
+    - ``id``: The column of ids in the table.
+    - ``column``: The column of vectors; by default the only one.
+    - ``metric``: Distance of the index: cosine, euclidean or dot.
+    - ``method``: Index of pgvector: hnsw, ivfflat or none.
+    - ``overwrite``: Replace the output if it exists.
 
     >>> load_vectors("chunks.parquet", "sqlite:///chunks.db", table="chunks")
     Traceback (most recent call last):

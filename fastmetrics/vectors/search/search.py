@@ -42,20 +42,21 @@ def search(
 
     Parameters:
 
-    - ``index``: an index, its folder, or the address of a database.
-    - ``queries``: a file, folder, glob or address of vectors, with their ids.
-    - ``k``: the number of rows for each query.
-    - ``column``: the column of the vectors of queries, if there are several.
-    - ``recall``: the share of the true neighbours that an approximate index in a folder should find.
-    - ``threads``: the number of threads, by default one for each core.
-    - ``table``: the table in the database.
-    - ``vector``: its column of vectors (pgvector's ``vector``).
-    - ``id``: its column of ids.
-    - ``where``: a condition in SQL on the rows that are searched.
-    - ``exact``: return the exact rankings, without the index.
-    - ``metric``: cosine, euclidean or dot, of a table; an index in a folder has its own.
-    - ``pgvector``: settings of the search, such as ``"ef_search=100,iterative_scan=relaxed_order"``.
-    - ``sweep``: further such settings, each measured for comparison.
+    - ``index``: An index, its folder, or the address of a database.
+    - ``queries``: A file, folder, glob or address of vectors, with their ids.
+    - ``k``: Rows per query.
+    - ``column``: The column of vectors; by default the only one.
+    - ``recall``: Share of the true neighbours that an approximate index should find.
+    - ``threads``: Number of threads, from 1 to 1,024; by default one for each core available to this process, of
+      profile one.
+    - ``table``: The table of the vectors in the database.
+    - ``vector``: The column of vectors in the table.
+    - ``id``: The column of ids in the table.
+    - ``where``: A condition in SQL on the rows of the table.
+    - ``exact``: Exact rankings, without the index of the table.
+    - ``metric``: Distance in the table: cosine, euclidean or dot.
+    - ``pgvector``: Settings of pgvector: ef_search=100,iterative_scan=relaxed_order.
+    - ``sweep``: Further settings of pgvector to measure; repeat the option.
 
     The result has the ``table`` of rankings (``id``, ``retrieved_ids``, ``retrieved_scores``) and the ``recall``.
     From a database it also has the ``index`` that served according to EXPLAIN (None if PostgreSQL compared all rows),
