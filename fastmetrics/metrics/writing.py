@@ -9,7 +9,7 @@ letters then has no words.  An answer without words scores 0.
 from __future__ import annotations
 
 import math
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from fastmetrics.core.arrays import Floats
 from fastmetrics.declaration.metric import metric
 from fastmetrics.errors import OptionError
 from fastmetrics.errors.messages import shown
+from fastmetrics.metrics.shared import fitted_file
 from fastmetrics.metrics.shared.pair_counts import divide
 from fastmetrics.metrics.shared.prose import (
     LENGTHY,
@@ -47,9 +48,30 @@ from fastmetrics.metrics.shared.writing_formulas import (
 WEIGHTS = (0.25, 0.25, 0.20, 0.15, 0.15)
 """The weights of coherence, completeness, length, structure and vocabulary in ``overall_quality``, in this order."""
 
+PARTS = ("coherence", "writing_completeness", "length_score", "structure_score", "vocabulary_score")
+"""The scores that ``overall_quality`` weighs, in the order of its weights."""
+
+
+class _WeightsOrFile(Several):
+    """Five weights, or the file of a score that was fitted with the learner ``weights`` to these five scores."""
+
+    def take(self, value: Any) -> tuple[Any, ...]:
+        """The weights; raises ``OptionError`` for a fitted score of other metrics."""
+        if not isinstance(value, str):
+            return super().take(value)
+        model = fitted_file.load(value)
+        weights = {feature.name: feature.weight for feature in model.features}
+        if set(weights) != set(PARTS) or None in weights.values():
+            raise OptionError(
+                f"overall_quality: {value} is a fitted score ({model.kind}) of {', '.join(weights)}; expected one of "
+                f"{', '.join(PARTS)} with the learner 'weights'"
+            )
+        return tuple(weights[name] for name in PARTS)
+
+
 Weights = Annotated[
     tuple[float, ...],
-    Several(len(WEIGHTS), Real(0.0, 1.0)),
+    _WeightsOrFile(len(WEIGHTS), Real(0.0, 1.0)),
     "the weights of coherence, completeness, length, structure and vocabulary",
 ]
 
@@ -199,7 +221,9 @@ def overall_quality(
 
     0.25 · coherence + 0.25 · writing_completeness + 0.20 · length_score + 0.15 · structure_score +
     0.15 · vocabulary_score.  The options of these scores apply to all that have them.
-    Raises ``OptionError`` for weights that do not sum to 1.
+    ``weights`` may also be the file that ``fm.fit(…, metrics=[these five], learner="weights")`` wrote from human
+    grades; the name of the score then has the weights in it.  Raises ``OptionError`` for weights that do not sum to 1,
+    and for a file of other metrics.
 
     >>> import fastmetrics as fm
     >>> fm.overall_quality(["What is AI?"], ["AI is artificial intelligence that simulates human thinking."]).round(3)
