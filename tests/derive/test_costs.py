@@ -94,7 +94,7 @@ def test_dry_run_of_a_sample_counts_the_rows_that_it_draws(tmp_path, kind, seed)
     assert planned(files, asked, sample=20, seed=seed) == planned(pa.Table.from_pylist(drawn), asked)
 
 
-def test_command_states_the_cost_once(tmp_path):
+def test_command_states_tokens_and_cost_once(tmp_path):
     path = jsonl(tmp_path / "rows.jsonl", *({"question": "q", "answer": "a"} for _ in range(30)))
     with judge_server() as judge:
         options = ["--model", "m", "--base-url", judge.url, "--rubrics", "safety", "--store", tmp_path / "s.sqlite"]
@@ -102,6 +102,8 @@ def test_command_states_the_cost_once(tmp_path):
         first, second = program(*command), program(*command, "--overwrite")
     assert re.findall(r"cost [0-9.e-]+", first.out) == ["cost 0.0003"]
     assert re.findall(r"cost [0-9.e-]+", second.out) == ["cost 0"]
+    assert re.findall(r"\S+ [+] \S+ tokens", first.out) == ["100 + 20 tokens"]  # of the prompt, then of the reply
+    assert re.findall(r"\S+ [+] \S+ tokens", second.out) == ["0 + 0 tokens"]
 
 
 def test_rows_of_one_call_have_its_id(tmp_path):

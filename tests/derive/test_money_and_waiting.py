@@ -11,7 +11,7 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics.core.batch_sizes import SIZES
-from fastmetrics.core.prices import Price
+from fastmetrics.core.prices import REPLY_TOKENS, Price
 from fastmetrics.derive.calls.budget import Budget, Spending
 from fastmetrics.derive.calls.call import Answer, CallMaker, Message, Model
 from fastmetrics.derive.calls.rate_limits import RateLimits
@@ -178,14 +178,23 @@ def test_prompts_of_several_batches_are_sent_once_and_are_no_calls_of_an_earlier
         assert (spending.requests, server.count, spending.from_store) == (0, 2, 2 * 80 // 4)
 
 
-def test_the_tokens_of_prompts_and_replies_count_against_the_limit_per_minute(tmp_path, monkeypatch):
-    counted = []
-    monkeypatch.setattr(RateLimits, "used", lambda self, guessed, tokens: counted.append(tokens))
+def test_an_estimate_with_the_reply_and_then_the_tokens_count_against_the_limit_per_minute(tmp_path, monkeypatch):
+    reserved, counted = [], []
+    enter = RateLimits.enter
+
+    async def recorded(self, tokens):
+        reserved.append(tokens)
+        await enter(self, tokens)
+
+    monkeypatch.setattr(RateLimits, "enter", recorded)
+    monkeypatch.setattr(RateLimits, "used", lambda self, guessed, tokens: counted.append((guessed, tokens)))
     usage = {"prompt_tokens": 70, "completion_tokens": 3}
     with judge_server(reply=lambda body: completion("x") | {"usage": usage}) as server:
         bot = fm.GivenContextsBot("m", template="{question}", base_url=server.url, store=tmp_path / "s.sqlite", tpm=1e9)
-        fm.answer({"question": ["q", "r"]}, bot)
-    assert counted == [73, 73]
+        fm.answer({"question": ["q" * 400, "r" * 400]}, bot)
+    estimate = 4 + 400 / 4 + REPLY_TOKENS
+    assert reserved == [estimate, estimate]
+    assert counted == [(estimate, 73), (estimate, 73)]
 
 
 def test_a_shorter_wait_does_not_end_a_longer_one():

@@ -164,6 +164,26 @@ def test_one_reply_resets_the_failure_count():
         breaker.worked()
 
 
+def test_checks_of_a_server_that_answers_come_after_twice_as_many_failures():
+    """Of calls that always fail, the checks are few; a reply begins anew."""
+    breaker = CircuitBreaker("here")
+
+    def failures_until_check():
+        count = 1
+        while breaker.failed(Failure("http", "why", passing=False), given_up=True) is None:
+            count += 1
+        return count
+
+    breaker.worked()
+    counts = []
+    for _ in range(4):
+        counts.append(failures_until_check())
+        breaker.is_alive()
+    assert counts == [IN_A_ROW, 2 * IN_A_ROW, 4 * IN_A_ROW, 8 * IN_A_ROW]
+    breaker.worked()
+    assert failures_until_check() == IN_A_ROW
+
+
 def test_the_longest_wait_that_a_server_asks_for_holds():
     """A later reply that asks for less does not shorten it."""
 

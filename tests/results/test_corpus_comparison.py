@@ -182,6 +182,8 @@ def test_equal_runs_have_the_worst_case_within_the_bounds():
     unseen = 1 - 0.025 ** (1 / found.n_paired)
     assert found.interval == "worst_case"
     assert (found.low, found.high) == pytest.approx((-100 * unseen, 100 * unseen))
+    (checked,) = fm.gate(RUNS["old"], "corpus_bleu.drop <= 99", baseline=RUNS["old"])
+    assert (checked.low, checked.high) == pytest.approx((-100 * unseen, 100 * unseen))
 
 
 def test_fields_undefined_for_corpus_metrics_are_null():

@@ -152,3 +152,28 @@ def test_pandas_flags_with_missing_values():
     frame = pd.DataFrame({"token_f1": SCORES, "g": pd.array([None, *[n % 2 == 1 for n in range(1, N)]], "boolean")})
     assert fm.gate(frame, "token_f1 >= 0 where g=true")[0].n == 30
     assert fm.gate(frame, "token_f1 >= 0 where g=false")[0].n == 29
+
+
+def test_rows_that_scoring_rejected_are_in_no_segment(tmp_path):
+    """Nobody knows their values, so they count in rules over all rows only, as worst scores or as lost counts."""
+    rows = [
+        {"id": n, "answer": f"on mat {n % 7}", "reference": f"on mat {n % 5}", "g": ["even", "odd"][n % 2]}
+        for n in range(40)
+    ]
+    lines = [json.dumps(row) for row in rows]
+    (tmp_path / "rows.jsonl").write_text("\n".join([*lines[:10], "{", "{", *lines[10:]]))
+    out, files = tmp_path / "scores.parquet", fm.FileSettings(on_error="skip")
+    fm.score(tmp_path / "rows.jsonl", "token_f1,corpus_chrf", output=out, keep="g", keep_counts=True, files=files)
+    scores = pq.read_table(out).to_pylist()
+    means = {name: np.mean([row["token_f1"] for row in scores if row["g"] == name]) for name in ("even", "odd")}
+    (whole,) = fm.gate(out, "token_f1 >= 0.1")
+    assert (whole.n, whole.n_worst, whole.value) == (40, 2, pytest.approx(20 * (means["even"] + means["odd"]) / 42))
+    (lost,) = fm.gate(out, "corpus_chrf >= 1")
+    assert (lost.n, lost.n_worst, lost.met, lost.reason[:24]) == (40, 2, False, "2 rows have no score, an")
+    for name, mean in means.items():
+        (segment,) = fm.gate(out, f"token_f1 >= 0.1 where g={name}")
+        assert (segment.n, segment.n_worst, segment.value) == (20, 0, pytest.approx(mean))
+        (segment,) = fm.gate(out, f"corpus_chrf >= 1 where g={name}")
+        own = [row for row in rows if row["g"] == name]
+        expected = fm.corpus_chrf([row["answer"] for row in own], [row["reference"] for row in own]).score
+        assert (segment.n, segment.n_worst, segment.value) == (20, 0, pytest.approx(expected))
