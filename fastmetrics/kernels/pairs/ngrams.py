@@ -1,4 +1,8 @@
-"""Counts of the n-grams that pairs of lists of ids share, per order."""
+"""Counts of the n-grams that pairs of lists of ids share, per order.
+
+Where an n-gram begins that both lists have, both have an (n - 1)-gram, and another one a place later.  So each order
+looks only at the places that are left from the order before.
+"""
 
 from __future__ import annotations
 
@@ -8,20 +12,22 @@ import numpy as np
 import numpy.typing as npt
 
 from fastmetrics.core.arrays import Ids, Ints
-from fastmetrics.kernels.jit import inline, kernel
+from fastmetrics.kernels.jit import inline, kernel, leaf
 
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 _U64 = np.uint64(64)
 
 Counts: TypeAlias = npt.NDArray[np.int64]
 Counters: TypeAlias = npt.NDArray[np.int32]
-Shape: TypeAlias = tuple[int, int]
 
 DENSE = 1 << 16
 """Maximum number of slots of a table with a row for each shorter n-gram."""
 
-LIMIT, BEST, USED = 0, 1, 2
-"""Columns per n-gram: allowed matches, matches by the previous lists, matches by this list."""
+LIMIT, BEST, USED, SHARED = 0, 1, 2, 3
+"""Counters of each n-gram: allowed matches, matches by the previous lists and by this list, whether a list of b has it.
+
+Each is a row with one column per n-gram.
+"""
 
 TOP = 1 << 30
 """The number in the tables above which they are cleared before the next row."""
@@ -35,95 +41,146 @@ class Lists(NamedTuple):
     stops: Ints
 
 
-@inline
-def number(ids: Ids, start: int, stop: int, place: Ids, base: int, out: Ids) -> int:
-    """Number the ids of a list 1, 2, … in order of first use, into ``out``; return how many.
+class Places(NamedTuple):
+    """Numbered words of a row, and the n-grams among them that are left: the k-th starts at ``words[at[k]]``.
 
-    ``place[id]`` is its number + ``base``; an entry up to ``base`` comes from an earlier list.
+    The words of the list of a are numbered from 1 on; other words of b, and the place after each list, are 0.
     """
+
+    words: Ids
+    at: Ids
+    grams: Ids
+
+
+class Table(NamedTuple):
+    """The numbers of n-grams, each by a shorter n-gram and a word; ``keys`` are those of a hash table."""
+
+    keys: Ints
+    slots: Ids
+
+
+class Shape(NamedTuple):
+    """A row per shorter n-gram of ``width`` slots, or 2 ** ``bits`` slots; numbers up to ``base`` are out of date."""
+
+    width: int
+    bits: int
+    base: int
+
+
+class Work(NamedTuple):
+    """Arrays to work in; ``place`` are the numbers of ids, ``ends`` where the places of each list of b end."""
+
+    a: Places
+    b: Places
+    place: Ids
+    table: Table
+    counters: Counters
+    ends: Ints
+
+
+@inline
+def number(ids: Ids, start: int, stop: int, place: Ids, base: int, a: Places) -> int:
+    """Number the ids of a list in order of first use; ``place[id]`` is its number + ``base``; return how many."""
     used = 0
     for i in range(start, stop):
-        code = place[ids[i]]
+        code = place[np.uint32(ids[i])]
         new = code <= base
         used += new
         code = base + used if new else code
-        place[ids[i]] = code
-        out[i - start] = code - base
+        place[np.uint32(ids[i])] = code
+        k = np.uint64(i - start)
+        a.words[k] = a.grams[k] = code - base
+        a.at[k] = k
     return used
 
 
 @inline
-def slot(gram: int, word: int, width: int, bits: int, keys: Ints, table: Ids, base: int) -> int:
-    """The table's slot for the n-gram that consists of a shorter n-gram and a word.
+def look_up(b: Lists, groups: tuple[int, int], place: Ids, base: int, out: Places, ends: Ints, shared: Ids) -> None:
+    """Write the numbers of the words of some lists, and the places of those that a has."""
+    i = k = np.uint64(0)
+    for one in range(groups[0], groups[1]):
+        for word in b.ids[b.starts[one] : b.stops[one]]:
+            code = max(place[np.uint32(word)] - base, 0)
+            out.words[i] = out.grams[k] = code
+            out.at[k] = i
+            shared[np.uint32(code)] = 1
+            k += np.uint64(code > 0)
+            i += np.uint64(1)
+        out.words[i] = 0
+        i += np.uint64(1)
+        ends[one - groups[0]] = k
 
-    The table has a row per shorter n-gram if ``bits`` is 0; else it is a hash table of 2 ** ``bits`` slots.
-    """
-    h = gram * np.int64(width) + word
-    if bits:
-        key = h
-        h = np.int64((np.uint64(key) * _MIX) >> (_U64 - np.uint64(bits)))
-        while table[h] > base and keys[h] != key:
-            h = (h + 1) & ((1 << bits) - 1)
+
+@inline
+def slot(gram: int, word: int, shape: Shape, table: Table) -> np.uint64:
+    """The table's slot for the n-gram that consists of a shorter n-gram and a word."""
+    key = np.int64(gram) * np.int64(shape.width) + np.int64(word)
+    h = np.uint64(key)
+    if shape.bits:
+        h = (h * _MIX) >> (_U64 - np.uint64(shape.bits))
+        while table.slots[h] > shape.base and table.keys[h] != key:
+            h = (h + np.uint64(1)) & ((np.uint64(1) << np.uint64(shape.bits)) - np.uint64(1))
     return h
 
 
 @inline
-def lengthen(grams: Ids, words: Ids, n: int, order: int, row: Shape, keys: Ints, table: Ids, base: int) -> int:
-    """Replace the number of the shorter n-gram at each of n positions by that of the longer one; return how many."""
-    width, bits = row
+def lengthen(a: Places, n: int, order: int, shape: Shape, table: Table, limit: Ids) -> int:
+    """Replace the shorter n-grams at n places by the longer ones, and count each; return how many are different."""
     used = 0
-    for i in range(n):
-        h = slot(grams[i], words[i + order - 1], width, bits, keys, table, base)
-        code = table[h]
-        new = code <= base
+    for k in range(np.uint64(n)):
+        word = a.words[np.uint64(a.at[k] + order - 1)]
+        h = slot(a.grams[k], word, shape, table)
+        code = table.slots[h]
+        new = code <= shape.base
         used += new
-        code = base + used if new else code
-        table[h] = code
-        if bits:
-            keys[h] = grams[i] * np.int64(width) + words[i + order - 1]
-        grams[i] = code - base
+        code = shape.base + used if new else code
+        table.slots[h] = code
+        if shape.bits:
+            table.keys[h] = a.grams[k] * np.int64(shape.width) + word
+        a.grams[k] = code - shape.base
+        limit[np.uint32(code - shape.base)] += 1
     return used
 
 
 @inline
-def extend(grams: Ids, words: Ids, n: int, order: int, row: Shape, keys: Ints, table: Ids, base: int) -> None:
-    """Like ``lengthen`` without new entries in the table; an n-gram that is not in the table gets 0."""
-    width, bits = row
-    for j in range(n):
-        h = slot(grams[j], words[j + order - 1], width, bits, keys, table, base)
-        grams[j] = max(table[h] - base, 0)
+def extend(b: Places, ends: Ints, n_lists: int, order: int, shape: Shape, table: Table, shared: Ids) -> None:
+    """Replace the shorter n-grams by the longer ones that a has, and drop the places of others."""
+    k = j = np.uint64(0)
+    for one in range(n_lists):
+        while k < np.uint64(ends[one]):
+            at = b.at[k]
+            h = slot(b.grams[k], b.words[np.uint64(at + order - 1)], shape, table)
+            code = max(table.slots[h] - shape.base, 0)
+            b.at[j], b.grams[j] = at, code
+            shared[np.uint32(code)] = 1
+            j += np.uint64(code > 0)
+            k += np.uint64(1)
+        ends[one] = j
 
 
 @inline
-def look_up(b: Lists, first: int, last: int, place: Ids, base: int, out: Ids) -> int:
-    """Write the numbers that ``number`` gave to the ids of some lists, 0 for other ids; return how many."""
-    ids, starts, stops = b
-    size = 0
-    for k in range(first, last):
-        for i in range(starts[k], stops[k]):
-            out[size] = max(place[ids[i]] - base, 0)
-            size += 1
-    return size
-
-
-@inline
-def tally(grams: Ids, n: int, different: int, counters: Counters) -> None:
-    """Count each n-gram and reset its matches."""
-    counters[LIMIT, : different + 1] = 0
-    counters[BEST, : different + 1] = 0
-    for i in range(n):
-        counters[LIMIT, grams[i]] += 1
+def drop(a: Places, n: int, shared: Ids) -> int:
+    """Drop the places where no longer n-gram of b can begin; return how many are left."""
+    a.at[np.uint64(n)] = -1
+    j = np.uint64(0)
+    for k in range(np.uint64(n)):
+        at, gram = a.at[k], a.grams[k]
+        after = k + np.uint64(1)
+        follows = np.uint64(a.at[after] == at + 1) & np.uint64(shared[np.uint32(a.grams[after])])
+        a.at[j], a.grams[j] = at, gram
+        j += follows & np.uint64(shared[np.uint32(gram)])
+    return np.int64(j)
 
 
 @inline
 def match(grams: Ids, first: int, last: int, counters: Counters) -> int:
     """Number of the counted n-grams that the n-grams of one list match."""
     matched = 0
-    for j in range(first, last):
-        have = counters[LIMIT, grams[j]]
+    for j in range(np.uint64(first), np.uint64(last)):
+        have = counters[LIMIT, np.uint32(grams[j])]
         hit = have > 0
         matched += hit
-        counters[LIMIT, grams[j]] = have - hit
+        counters[LIMIT, np.uint32(grams[j])] = have - hit
     return matched
 
 
@@ -157,12 +214,12 @@ def match_each(grams: Ids, first: int, last: int, counters: Counters) -> int:
 
 @kernel
 def largest(starts: Ints, stops: Ints, groups: Ints) -> int:
-    """The maximum total number of ids of the lists of one group."""
+    """The maximum total number of ids of the lists of one group, each with a place after it."""
     most = 0
     for row in range(len(groups) - 1):
         size = 0
         for k in range(groups[row], groups[row + 1]):
-            size += stops[k] - starts[k]
+            size += stops[k] - starts[k] + 1
         most = max(most, size)
     return most
 
@@ -178,6 +235,49 @@ def table_bits(n: int, width: int) -> int:
     return bits
 
 
+@leaf
+def count_matches(work: Work, first: int, n_lists: int, row: int, together: bool, shared: Ids) -> None:
+    """Count the matches of the n-grams that are left: ``shared`` is per row if ``together``, else per list of b."""
+    counters, grams, begin = work.counters, work.b.grams, 0
+    for one in range(n_lists):
+        end = work.ends[one]
+        if n_lists == 1:
+            shared[row if together else first] = match(grams, begin, end, counters)
+        elif together:
+            shared[row] += match_more(grams, begin, end, counters)
+        else:
+            shared[first + one] = match_each(grams, begin, end, counters)
+        begin = end
+
+
+@leaf
+def count_rows(a: Lists, b: Lists, groups: Ints, together: bool, top: int, work: Work, shared: Counts) -> None:
+    """Like ``count_ngrams``, into ``shared``, with a row per order."""
+    counters, table = work.counters, work.table
+    base = 0
+    for row in range(len(a.starts)):
+        n, first, n_lists = a.stops[row] - a.starts[row], groups[row], groups[row + 1] - groups[row]
+        if base > top:
+            work.place[:], table.slots[:], base = 0, 0, 0
+        different = number(a.ids, a.starts[row], a.stops[row], work.place, base, work.a)
+        counters[:, : different + 1] = 0
+        for k in range(np.uint64(n)):
+            counters[LIMIT, np.uint32(work.a.grams[k])] += 1
+        look_up(b, (first, first + n_lists), work.place, base, work.b, work.ends, counters[SHARED])
+        width, bits = different + 1, table_bits(n, different + 1)
+        for order in range(1, len(shared) + 1):
+            if order > 1:
+                n = drop(work.a, n, counters[SHARED])
+                if n == 0:
+                    break
+                shape = Shape(width, bits, base)
+                counters[:, : n + 1] = 0
+                different = lengthen(work.a, n, order, shape, table, counters[LIMIT])
+                extend(work.b, work.ends, n_lists, order, shape, table, counters[SHARED])
+            base += different
+            count_matches(work, first, n_lists, row, together, shared[order - 1])
+
+
 @kernel
 def count_ngrams(a: Lists, b: Lists, groups: Ints, n_words: int, orders: int, together: bool, top: int = TOP) -> Counts:
     """Per order and list of b: number of its n-grams matched in the list of a to which its group belongs.
@@ -185,39 +285,16 @@ def count_ngrams(a: Lists, b: Lists, groups: Ints, n_words: int, orders: int, to
     List i of a has the lists ``groups[i]:groups[i + 1]`` of b.  If ``together``, the counts are per list of a, and the
     matches of an n-gram are its maximum count over the lists of b.  Matches are clipped to the n-gram's count in a.
     """
-    ids, starts, stops = a
-    b_starts, b_stops = b.starts, b.stops
-    n_rows = len(starts)
-    room, b_room = largest(starts, stops, np.arange(n_rows + 1)) + 1, largest(b_starts, b_stops, groups) + 1
-    shared = np.zeros((orders, n_rows if together else len(b_starts)), np.int64)
-    words, grams, counters = np.zeros(room, np.int32), np.zeros(room, np.int32), np.zeros((3, room), np.int32)
-    others, other_grams = np.zeros(b_room, np.int32), np.zeros(b_room, np.int32)
-    place, base = np.zeros(n_words, np.int32), 0
-    keys, table = np.zeros(4 * room, np.int64), np.zeros(max(4 * room, DENSE), np.int32)
-    for row in range(n_rows):
-        n, begin, end = stops[row] - starts[row], groups[row], groups[row + 1]
-        if base > top:
-            place[:], table[:], base = 0, 0, 0
-        different = number(ids, starts[row], stops[row], place, base, words)
-        size = look_up(b, begin, end, place, base, others)
-        grams[:n], other_grams[:size] = words[:n], others[:size]
-        shape = (different + 1, table_bits(n, different + 1))
-        base += different
-        for order in range(1, min(orders, n) + 1):
-            if order > 1:
-                different = lengthen(grams, words, n - order + 1, order, shape, keys, table, base)
-                extend(other_grams, others, size - order + 1, order, shape, keys, table, base)
-                base += different
-            tally(grams, n - order + 1, different, counters)
-            first = 0
-            for k in range(begin, end):
-                last = first + b_stops[k] - b_starts[k]
-                if together and end - begin > 1:
-                    shared[order - 1, row] += match_more(other_grams, first, last - order + 1, counters)
-                elif end - begin > 1:
-                    shared[order - 1, k] = match_each(other_grams, first, last - order + 1, counters)
-                else:
-                    at = row if together else k
-                    shared[order - 1, at] = match(other_grams, first, last - order + 1, counters)
-                first = last
+    n_rows, n_lists = len(a.starts), len(b.starts)
+    room, b_room = largest(a.starts, a.stops, np.arange(n_rows + 1)) + 1, largest(b.starts, b.stops, groups) + 1
+    shared = np.zeros((orders, n_rows if together else n_lists), np.int64)
+    work = Work(
+        Places(np.zeros(room, np.int32), np.zeros(room, np.int32), np.zeros(room, np.int32)),
+        Places(np.zeros(b_room, np.int32), np.zeros(b_room, np.int32), np.zeros(b_room, np.int32)),
+        np.zeros(n_words, np.int32),
+        Table(np.zeros(4 * room, np.int64), np.zeros(max(4 * room, DENSE), np.int32)),
+        np.zeros((4, room), np.int32),
+        np.zeros(n_lists + 1, np.int64),
+    )
+    count_rows(a, b, groups, together, top, work, shared)
     return shared
