@@ -84,6 +84,12 @@ class Tokens:
         """The texts ``rows``, which may repeat; the ids are shared."""
         return replace(self, starts=self.starts[rows], stops=self.stops[rows], memo=Memo())
 
+    def with_rows(self, rows: Ints, others: Tokens) -> Tokens:
+        """The same texts, but ``rows`` have the tokens of ``others``, which were numbered later."""
+        starts, stops = self.starts.copy(), self.stops.copy()
+        starts[rows], stops[rows] = others.starts + len(self.ids), others.stops + len(self.ids)
+        return Tokens(np.concatenate([self.ids, others.ids]), starts, stops, others.n_words)
+
     def where(self, keep: Flags) -> Tokens:
         """The same texts without the tokens for whose id ``keep`` is False."""
         mask = keep[self.ids]

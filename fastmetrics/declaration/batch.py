@@ -21,6 +21,7 @@ from fastmetrics.core.column_kinds import is_list
 from fastmetrics.core.input_columns import COLUMNS
 from fastmetrics.core.memo import Memo
 from fastmetrics.text.conventions import convention
+from fastmetrics.text.sacrebleu_tables import joined_lines
 from fastmetrics.text.tokenize import Folded, Vocabulary, Wordbook, fold
 from fastmetrics.text.utf8 import is_utf8
 
@@ -67,12 +68,17 @@ class Batch:
     def tokens(self, column: str, name: str) -> Tokens:
         """The tokens of a column under the convention ``name``."""
 
-        def make() -> Tokens:
-            if name != "split" and column in self._shared and convention(name).by_word:
-                return self.words.rewriter(name).tokens(self.tokens(column, "split"))
-            return self.vocabulary(name).tokenize(self.text(column))
+        return self.remember(("tokens", column, name), lambda: self._tokens(column, name))
 
-        return self.remember(("tokens", column, name), make)
+    def _tokens(self, column: str, name: str) -> Tokens:
+        source = convention(name).source
+        if source is None or (source == "split" and column not in self._shared):
+            return self.vocabulary(name).tokenize(self.text(column))
+        tokens = self.words.rewriter(name).tokens(self.tokens(column, source))
+        if convention(name).frame is None:
+            return tokens
+        rows = joined_lines(self.text(column))
+        return tokens.with_rows(rows, self.vocabulary(name).tokenize(self.text(column).take(rows)))
 
     def folded(self, column: str, name: str) -> Folded:
         """The characters of a column under the convention ``name``, before tokenisation."""

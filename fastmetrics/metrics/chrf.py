@@ -67,7 +67,7 @@ def _spell(batch: Batch, column: str, lowercase: bool, whitespace: bool, worded:
     if not worded:
         return Spelled(characters, None)
     words = batch.remember(
-        ("chrf words", column, spaced), lambda: text.words(batch.folded(column, spaced), batch.vocabulary(spaced))
+        ("chrf words", column, spaced), lambda: text.words(batch.tokens(column, spaced), spaced, batch.words)
     )
     return Spelled(characters, words)
 

@@ -7,9 +7,10 @@ import string
 
 import numpy as np
 
-from fastmetrics.core.arrays import Flags, Tokens
+from fastmetrics.core.arrays import Flags, Text, Tokens
 from fastmetrics.kernels.text import chrf
-from fastmetrics.text.tokenize import Folded, Vocabulary
+from fastmetrics.text.conventions import convention
+from fastmetrics.text.tokenize import Folded, Rewriter, Vocabulary, Wordbook
 
 N_CHARACTERS = 0x110100
 """All code points, followed by the bytes that encode others in folded text."""
@@ -23,13 +24,30 @@ def characters(folded: Folded, whitespace: bool) -> Tokens:
     return Tokens(out[: bounds[-1]], bounds[:-1], bounds[1:], N_CHARACTERS)
 
 
-def words(folded: Folded, vocabulary: Vocabulary) -> Tokens:
-    """The words of each folded text; an ASCII punctuation mark at a word's end, or else at its start, is split off."""
-    bounds = np.zeros(len(folded.starts) + 1, np.int64)
-    size = 2 * int((folded.stops - folded.starts + 1).sum()) + 32
-    data = np.empty(size - size % 8, np.uint8)
-    chrf.split_ends(folded.data, folded.starts, folded.stops, _punctuation(), data, bounds)
-    return vocabulary.cut(Folded(data, bounds, None))
+def words(tokens: Tokens, name: str, book: Wordbook) -> Tokens:
+    """chrF's words of each text from its words under ``name``, which is ``none`` or ``split``."""
+    rewriter = book.remember(
+        ("chrf words", name), lambda: Rewriter(book.vocabulary(name), WordEnds(Vocabulary(convention(name))))
+    )
+    return rewriter.tokens(tokens)
+
+
+class WordEnds:
+    """The words of chrF: an ASCII punctuation mark at a word's end, or else at its start, is a word."""
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self._vocabulary = vocabulary
+
+    def __len__(self) -> int:
+        return len(self._vocabulary)
+
+    def retokenize(self, words: Text) -> Tokens:
+        """The parts of each of ``words``, which are folded."""
+        bounds = np.zeros(len(words) + 1, np.int64)
+        size = 2 * int((words.stops - words.starts + 1).sum()) + 32
+        data = np.empty(size - size % 8, np.uint8)
+        chrf.split_ends(words.data, words.starts, words.stops, _punctuation(), data, bounds)
+        return self._vocabulary.cut(Folded(data, bounds, None))
 
 
 @functools.cache

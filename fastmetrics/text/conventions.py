@@ -59,9 +59,14 @@ class Convention:
     stem: bool = False
 
     @property
-    def by_word(self) -> bool:
-        """Whether the result for a ``split`` word depends only on the word."""
-        return self.frame is None and self.name not in ("none", "characters")
+    def source(self) -> str | None:
+        """The convention of whose words this one rewrites each, whatever the words around it; None if there is none.
+
+        13a looks across white space only in the texts that ``sacrebleu_tables.joined_lines`` finds.
+        """
+        if self.name.removesuffix(LOWER) == "13a":
+            return "none"
+        return None if self.frame is not None or self.name in ("split", "none", "characters") else "split"
 
     def words_of(self, words: Iterable[str]) -> list[str]:
         """Those of ``words`` that are words of the convention; ``ascii_words`` has none with other letters."""

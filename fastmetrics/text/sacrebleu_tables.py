@@ -6,7 +6,7 @@ import functools
 
 import numpy as np
 
-from fastmetrics.core.arrays import Flags, Ids
+from fastmetrics.core.arrays import Flags, Ids, Ints, Text
 from fastmetrics.kernels.text import folding as words
 from fastmetrics.kernels.text import sacrebleu_tokenizers as bleu
 from fastmetrics.text import unicode
@@ -23,6 +23,17 @@ def unescape(string: str) -> str:
     for entity, character in _ENTITIES:
         string = string.replace(entity, character)
     return string
+
+
+def joined_lines(text: Text) -> Ints:
+    """The texts in which ``unescape`` may join the last word of a line and the first of the next.
+
+    It does so after a hyphen, also before "<skipped>".
+    """
+    first = int(text.starts.min(initial=len(text.data)))
+    breaks = first + np.flatnonzero(text.data[first : text.stops.max(initial=0)] == ord("\n"))
+    joins = breaks[np.isin(text.data[breaks - 1], [ord("-"), ord(">")])]
+    return np.flatnonzero(np.searchsorted(joins, text.starts) < np.searchsorted(joins, text.stops))
 
 
 def table(name: str, nul: int, lower: bool) -> Ids:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import replace
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
@@ -20,10 +20,13 @@ from fastmetrics.kernels.text.byte_blocks import BLOCK
 from fastmetrics.kernels.text.word_edges import Blocks, Rules
 from fastmetrics.text import unicode
 from fastmetrics.text.byte_ranges import folded_rules, rules_of
-from fastmetrics.text.conventions import Convention, convention
+from fastmetrics.text.conventions import NUL, Convention, convention
 from fastmetrics.text.stemmer import stem
 
 T = TypeVar("T")
+
+_FEW_PIECES = 8
+"""Words with up to as many pieces: room for so many ids each costs less than to count them."""
 
 
 class Vocabulary:
@@ -80,6 +83,12 @@ class Vocabulary:
             return self.cut(fold(text, self.convention))
         return self._number(text, rules_of(self.convention), skip=len(self.convention.leave_out))
 
+    def retokenize(self, words: Text) -> Tokens:
+        """The tokens of each of ``words``, which another convention folded."""
+        if self.convention.frame is not None:
+            words = replace(words, data=_frozen(np.where(words.data == NUL, np.uint8(0), words.data)))
+        return self.tokenize(words)
+
     def cut(self, folded: Folded) -> Tokens:
         """The words of text that is already folded."""
         bounds = folded.bounds
@@ -109,10 +118,7 @@ class Vocabulary:
     def _with_prepared(self, tokens: Tokens, text: Text, rows: Ints, rules: Rules, skip: int) -> Tokens:
         """The tokens, with those of the texts ``rows``, which Python prepares, after the others."""
         prepared = text_of_strings([self.convention.prepare(string) for string in text.take(rows).strings()])
-        more = self._number(prepared, rules, skip)
-        starts, stops = tokens.starts.copy(), tokens.stops.copy()
-        starts[rows], stops[rows] = more.starts + len(tokens.ids), more.stops + len(tokens.ids)
-        return Tokens(np.concatenate([tokens.ids, more.ids]), starts, stops, len(self))
+        return tokens.with_rows(rows, self._number(prepared, rules, skip))
 
     def _grow(self, n_words: int, n_tails: int) -> None:
         """Make room for more words and bytes; words keep their numbers."""
@@ -165,31 +171,40 @@ class Stems(Vocabulary):
         return words
 
 
-class Rewriter:
-    """Tokens of one convention from the ``split`` tokens of a batch; each distinct word is processed only once.
+class Target(Protocol):
+    """What a ``Rewriter`` asks for the tokens of a word."""
 
-    Every convention splits at whitespace, and its result for a word does not depend on the neighbouring words.
+    def __len__(self) -> int: ...
+
+    def retokenize(self, words: Text) -> Tokens:
+        """The tokens of each of ``words``, which the source's convention folded."""
+
+
+class Rewriter:
+    """Tokens of one convention from those of its source in a batch; each distinct word is processed only once.
+
+    The result for a word must not depend on the neighbouring words.
     """
 
-    def __init__(self, source: Vocabulary, target: Vocabulary) -> None:
+    def __init__(self, source: Vocabulary, target: Target) -> None:
         self._source, self._target = source, target
         self._become = np.zeros(0, np.int32)
         self._pieces = np.zeros(0, np.int32)
         self._places = np.zeros(1, np.int64)
         self._most = 1
 
-    def tokens(self, split: Tokens) -> Tokens:
+    def tokens(self, source: Tokens) -> Tokens:
         """The same texts under the target's convention."""
         if len(self._become) < len(self._source):
             self._catch_up()
-        out = np.empty(self._room(split.ids), np.int32)
+        out = np.empty(self._room(source.ids), np.int32)
         pieces, places = self._pieces, self._places
-        bounds = rewrite.rewrite(split.ids, split.starts, split.stops, self._become, pieces, places, out)
+        bounds = rewrite.rewrite(source.ids, source.starts, source.stops, self._become, pieces, places, out)
         return Tokens(out[: bounds[-1]], bounds[:-1], bounds[1:], len(self._target))
 
     def _room(self, ids: Ids) -> int:
         """Enough space for the pieces of ``ids``, counted exactly only if a bound would be wasteful."""
-        if self._most <= 4:
+        if self._most <= _FEW_PIECES:
             return len(ids) * self._most + 1
         become = self._become[ids]
         several = -2 - become[become < -1]
@@ -197,16 +212,17 @@ class Rewriter:
 
     def _catch_up(self) -> None:
         """Process the words added since the last call."""
-        new = self._target.tokenize(self._source.spelled(len(self._become)))
+        new = self._target.retokenize(self._source.spelled(len(self._become)))
         counts = new.counts
         several = np.flatnonzero(counts > 1)
         become = np.full(len(new), -1, np.int32)
         become[counts == 1] = new.ids[new.starts[counts == 1]]
         become[several] = -2 - (len(self._places) - 1 + np.arange(len(several)))
-        pieces = [new.ids[new.starts[word] : new.stops[word]] for word in several]
+        ends = np.cumsum(counts[several])
+        places = np.repeat(new.stops[several] - ends, counts[several]) + np.arange(ends[-1] if len(ends) else 0)
         self._become = np.concatenate([self._become, become])
-        self._pieces = np.concatenate([self._pieces, *pieces])
-        self._places = np.concatenate([self._places, self._places[-1] + np.cumsum(counts[several])])
+        self._pieces = np.concatenate([self._pieces, new.ids[places]])
+        self._places = np.concatenate([self._places, self._places[-1] + ends])
         self._most = max(self._most, int(counts.max(initial=1)))
 
 
@@ -236,9 +252,11 @@ class Wordbook:
         return self._vocabularies[name]
 
     def rewriter(self, name: str) -> Rewriter:
-        """The converter from ``split`` tokens to tokens under ``name``."""
+        """The converter to tokens under the convention ``name`` from those of its source."""
         if name not in self._rewriters:
-            self._rewriters[name] = Rewriter(self.vocabulary("split"), self.vocabulary(name))
+            source = convention(name).source
+            assert source is not None
+            self._rewriters[name] = Rewriter(self.vocabulary(source), self.vocabulary(name))
         return self._rewriters[name]
 
     @property

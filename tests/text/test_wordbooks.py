@@ -12,15 +12,24 @@ import pytest
 import fastmetrics as fm
 from fastmetrics.core.arrays import Tokens, text_of_strings
 from fastmetrics.core.batch_sizes import SIZES
+from fastmetrics.declaration.batch import Batch
 from fastmetrics.plan import score_batch as scoring
 from fastmetrics.text.conventions import CONVENTIONS, convention
 from fastmetrics.text.tokenize import Vocabulary, Wordbook
 from tests.support.edge_tokens import EDGE_TOKENS
 
-REWRITTEN = [name for name in CONVENTIONS if name != "split" and convention(name).by_word]
+REWRITTEN = [name for name in CONVENTIONS if convention(name).source is not None]
 MANY_PIECES = "-".join("abcdefgh")
 TEXTS = [
     *("", " ", "a b", "a-b a-b", "don't e.g. x", MANY_PIECES, f"{MANY_PIECES} a-b {MANY_PIECES} b"),
+    *(
+        "a-\nb -\nc -",
+        "a -<skipped>\nb",
+        "<skipped>\n-",
+        "&amp;lt; 5-\n6. .5\n,",
+        "a\x00&quot;\x00. \x00",
+        "A.B (Ab) aB!",
+    ),
     *("a\x00b", "\x00", "\x00a", "x\x00-\x00y", "the\x00 a€ an the", "İstanbul ΟΔΟΣ ΑΣ.", "日本語 ก", "... ?! -"),
 ]
 
@@ -34,11 +43,15 @@ def spelt(tokens: Tokens, vocabulary: Vocabulary) -> list[list[str]]:
 def test_rewritten_words_equal_direct_tokenization(name: str) -> None:
     """Batch after batch of one book, each with words that are new and words that are known."""
     chance = random.Random(7)
-    texts = TEXTS + [" ".join(chance.choices(EDGE_TOKENS, k=chance.randint(0, 9))) for _ in range(300)]
+    between = (" ", " ", " ", "\n", "-\n", "\u2028")
+    texts = TEXTS + [
+        "".join(chance.choice(EDGE_TOKENS) + chance.choice(between) for _ in range(chance.randint(0, 9)))
+        for _ in range(300)
+    ]
     book = Wordbook()
     for batch in [texts[:7], texts[7:9], texts[:20], texts[20:200], texts[5:], []]:
-        cut = book.vocabulary("split").tokenize(text_of_strings(batch))
-        rewritten = book.rewriter(name).tokens(cut)
+        rows = Batch({"answer": pa.array(batch, pa.string())}, shared=("answer",), words=book)
+        rewritten = rows.tokens("answer", name)
         own = Wordbook().vocabulary(name)
         assert spelt(rewritten, book.vocabulary(name)) == spelt(own.tokenize(text_of_strings(batch)), own)
 
