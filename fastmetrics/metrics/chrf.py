@@ -61,15 +61,19 @@ Spelling = Annotated[Spelled, SpelledIn()]
 def _spell(batch: Batch, column: str, lowercase: bool, whitespace: bool, worded: bool) -> Spelled:
     spaced = "split" if lowercase else "none"
     exact = ("lower" if lowercase else "characters") if whitespace else spaced
-    characters = batch.remember(
-        ("characters", column, exact), lambda: text.characters(batch.folded(column, exact), whitespace)
-    )
+    characters = batch.remember(("characters", column, exact), lambda: _characters(batch, column, exact, whitespace))
     if not worded:
         return Spelled(characters, None)
     words = batch.remember(
         ("chrf words", column, spaced), lambda: text.words(batch.tokens(column, spaced), spaced, batch.words)
     )
     return Spelled(characters, words)
+
+
+def _characters(batch: Batch, column: str, exact: str, whitespace: bool) -> Tokens:
+    if exact == "none":  # its characters are those of the text
+        return text.visible_characters(batch.text(column))
+    return text.characters(batch.folded(column, exact), whitespace)
 
 
 def check_orders(char_order: int, word_order: int, **_: object) -> None:

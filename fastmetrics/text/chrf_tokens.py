@@ -9,6 +9,7 @@ import numpy as np
 
 from fastmetrics.core.arrays import Flags, Text, Tokens
 from fastmetrics.kernels.text import chrf
+from fastmetrics.text import unicode
 from fastmetrics.text.conventions import convention
 from fastmetrics.text.tokenize import Folded, Rewriter, Vocabulary, Wordbook
 
@@ -21,6 +22,14 @@ def characters(folded: Folded, whitespace: bool) -> Tokens:
     bounds = np.zeros(len(folded.starts) + 1, np.int64)
     out = np.empty(int((folded.stops - folded.starts).sum()) + 1, np.int32)
     chrf.characters(folded.data, folded.starts, folded.stops, -1 if whitespace else 0x20, out, bounds)
+    return Tokens(out[: bounds[-1]], bounds[:-1], bounds[1:], N_CHARACTERS)
+
+
+def visible_characters(text: Text) -> Tokens:
+    """The characters of each text but white space."""
+    bounds = np.zeros(len(text) + 1, np.int64)
+    out = np.empty(int((text.stops - text.starts).sum()) + 1, np.int32)
+    chrf.visible_characters(text.data, text.starts, text.stops, unicode.is_space(), out, bounds)
     return Tokens(out[: bounds[-1]], bounds[:-1], bounds[1:], N_CHARACTERS)
 
 

@@ -23,10 +23,10 @@ Counters: TypeAlias = npt.NDArray[np.int32]
 DENSE = 1 << 16
 """Maximum number of slots of a table with a row for each shorter n-gram."""
 
-LIMIT, BEST, USED, SHARED = 0, 1, 2, 3
-"""Counters of each n-gram: allowed matches, matches by the previous lists and by this list, whether a list of b has it.
+LIMIT, SHARED, BEST, USED = 0, 1, 2, 3
+"""Counters of each n-gram: allowed matches, whether a list of b has it, matches by the previous lists and by this list.
 
-Each is a row with one column per n-gram.
+Each is a row with one column per n-gram; the last two are for rows with several lists of b.
 """
 
 TOP = 1 << 30
@@ -67,7 +67,7 @@ class Shape(NamedTuple):
     base: int
 
 
-class Work(NamedTuple):
+class NgramArrays(NamedTuple):
     """Arrays to work in; ``place`` are the numbers of ids, ``ends`` where the places of each list of b end."""
 
     a: Places
@@ -78,9 +78,12 @@ class Work(NamedTuple):
     ends: Ints
 
 
-@inline
-def number(ids: Ids, start: int, stop: int, place: Ids, base: int, a: Places) -> int:
-    """Number the ids of a list in order of first use; ``place[id]`` is its number + ``base``; return how many."""
+@leaf
+def number(ids: Ids, start: int, stop: int, place: Ids, base: int, a: Places, limit: Ids) -> int:
+    """Number the ids of a list in order of first use, and count each; return how many are different.
+
+    ``place[id]`` is the number of an id + ``base``.
+    """
     used = 0
     for i in range(start, stop):
         code = place[np.uint32(ids[i])]
@@ -91,15 +94,16 @@ def number(ids: Ids, start: int, stop: int, place: Ids, base: int, a: Places) ->
         k = np.uint64(i - start)
         a.words[k] = a.grams[k] = code - base
         a.at[k] = k
+        limit[np.uint32(code - base)] += 1
     return used
 
 
-@inline
+@leaf
 def look_up(b: Lists, groups: tuple[int, int], place: Ids, base: int, out: Places, ends: Ints, shared: Ids) -> None:
     """Write the numbers of the words of some lists, and the places of those that a has."""
     i = k = np.uint64(0)
-    for one in range(groups[0], groups[1]):
-        for word in b.ids[b.starts[one] : b.stops[one]]:
+    for text in range(groups[0], groups[1]):
+        for word in b.ids[b.starts[text] : b.stops[text]]:
             code = max(place[np.uint32(word)] - base, 0)
             out.words[i] = out.grams[k] = code
             out.at[k] = i
@@ -108,7 +112,7 @@ def look_up(b: Lists, groups: tuple[int, int], place: Ids, base: int, out: Place
             i += np.uint64(1)
         out.words[i] = 0
         i += np.uint64(1)
-        ends[one - groups[0]] = k
+        ends[text - groups[0]] = k
 
 
 @inline
@@ -123,9 +127,17 @@ def slot(gram: int, word: int, shape: Shape, table: Table) -> np.uint64:
     return h
 
 
-@inline
+@leaf
 def lengthen(a: Places, n: int, order: int, shape: Shape, table: Table, limit: Ids) -> int:
     """Replace the shorter n-grams at n places by the longer ones, and count each; return how many are different."""
+    if shape.bits == 0:  # compiled separately, without hashing
+        return renumber(a, n, order, Shape(shape.width, 0, shape.base), table, limit)
+    return renumber(a, n, order, shape, table, limit)
+
+
+@inline
+def renumber(a: Places, n: int, order: int, shape: Shape, table: Table, limit: Ids) -> int:
+    """Like ``lengthen``."""
     used = 0
     for k in range(np.uint64(n)):
         word = a.words[np.uint64(a.at[k] + order - 1)]
@@ -142,12 +154,13 @@ def lengthen(a: Places, n: int, order: int, shape: Shape, table: Table, limit: I
     return used
 
 
-@inline
+@leaf
 def extend(b: Places, ends: Ints, n_lists: int, order: int, shape: Shape, table: Table, shared: Ids) -> None:
     """Replace the shorter n-grams by the longer ones that a has, and drop the places of others."""
     k = j = np.uint64(0)
-    for one in range(n_lists):
-        while k < np.uint64(ends[one]):
+    for text in range(n_lists):
+        end = np.uint64(ends[text])
+        while k < end:
             at = b.at[k]
             h = slot(b.grams[k], b.words[np.uint64(at + order - 1)], shape, table)
             code = max(table.slots[h] - shape.base, 0)
@@ -155,10 +168,10 @@ def extend(b: Places, ends: Ints, n_lists: int, order: int, shape: Shape, table:
             shared[np.uint32(code)] = 1
             j += np.uint64(code > 0)
             k += np.uint64(1)
-        ends[one] = j
+        ends[text] = j
 
 
-@inline
+@leaf
 def drop(a: Places, n: int, shared: Ids) -> int:
     """Drop the places where no longer n-gram of b can begin; return how many are left."""
     a.at[np.uint64(n)] = -1
@@ -236,22 +249,22 @@ def table_bits(n: int, width: int) -> int:
 
 
 @leaf
-def count_matches(work: Work, first: int, n_lists: int, row: int, together: bool, shared: Ids) -> None:
+def count_matches(work: NgramArrays, first: int, n_lists: int, row: int, together: bool, shared: Ids) -> None:
     """Count the matches of the n-grams that are left: ``shared`` is per row if ``together``, else per list of b."""
     counters, grams, begin = work.counters, work.b.grams, 0
-    for one in range(n_lists):
-        end = work.ends[one]
+    for text in range(n_lists):
+        end = work.ends[text]
         if n_lists == 1:
             shared[row if together else first] = match(grams, begin, end, counters)
         elif together:
             shared[row] += match_more(grams, begin, end, counters)
         else:
-            shared[first + one] = match_each(grams, begin, end, counters)
+            shared[first + text] = match_each(grams, begin, end, counters)
         begin = end
 
 
 @leaf
-def count_rows(a: Lists, b: Lists, groups: Ints, together: bool, top: int, work: Work, shared: Counts) -> None:
+def count_rows(a: Lists, b: Lists, groups: Ints, together: bool, top: int, work: NgramArrays, shared: Counts) -> None:
     """Like ``count_ngrams``, into ``shared``, with a row per order."""
     counters, table = work.counters, work.table
     base = 0
@@ -259,10 +272,8 @@ def count_rows(a: Lists, b: Lists, groups: Ints, together: bool, top: int, work:
         n, first, n_lists = a.stops[row] - a.starts[row], groups[row], groups[row + 1] - groups[row]
         if base > top:
             work.place[:], table.slots[:], base = 0, 0, 0
-        different = number(a.ids, a.starts[row], a.stops[row], work.place, base, work.a)
-        counters[:, : different + 1] = 0
-        for k in range(np.uint64(n)):
-            counters[LIMIT, np.uint32(work.a.grams[k])] += 1
+        counters[: BEST + (n_lists > 1), : n + 1] = 0
+        different = number(a.ids, a.starts[row], a.stops[row], work.place, base, work.a, counters[LIMIT])
         look_up(b, (first, first + n_lists), work.place, base, work.b, work.ends, counters[SHARED])
         width, bits = different + 1, table_bits(n, different + 1)
         for order in range(1, len(shared) + 1):
@@ -271,7 +282,7 @@ def count_rows(a: Lists, b: Lists, groups: Ints, together: bool, top: int, work:
                 if n == 0:
                     break
                 shape = Shape(width, bits, base)
-                counters[:, : n + 1] = 0
+                counters[: BEST + (n_lists > 1), : n + 1] = 0
                 different = lengthen(work.a, n, order, shape, table, counters[LIMIT])
                 extend(work.b, work.ends, n_lists, order, shape, table, counters[SHARED])
             base += different
@@ -288,7 +299,7 @@ def count_ngrams(a: Lists, b: Lists, groups: Ints, n_words: int, orders: int, to
     n_rows, n_lists = len(a.starts), len(b.starts)
     room, b_room = largest(a.starts, a.stops, np.arange(n_rows + 1)) + 1, largest(b.starts, b.stops, groups) + 1
     shared = np.zeros((orders, n_rows if together else n_lists), np.int64)
-    work = Work(
+    work = NgramArrays(
         Places(np.zeros(room, np.int32), np.zeros(room, np.int32), np.zeros(room, np.int32)),
         Places(np.zeros(b_room, np.int32), np.zeros(b_room, np.int32), np.zeros(b_room, np.int32)),
         np.zeros(n_words, np.int32),

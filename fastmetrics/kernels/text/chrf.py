@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from fastmetrics.core.arrays import Bytes, Flags, Ids, Ints
-from fastmetrics.kernels.jit import kernel
+from fastmetrics.kernels.jit import kernel, leaf
+from fastmetrics.kernels.text.byte_blocks import eight
 from fastmetrics.kernels.text.folding import decode
+
+_U0, _U8, _HIGH = np.uint64(0), np.uint64(8), np.uint64(0x8080808080808080)
 
 
 @kernel
@@ -17,6 +22,26 @@ def characters(data: Bytes, starts: Ints, stops: Ints, skip: int, out: Ids, boun
             code, i = decode(data, i)
             out[k] = code
             k += code != skip
+        bounds[row + 1] = k
+
+
+@leaf
+def visible_characters(data: Bytes, starts: Ints, stops: Ints, is_space: Flags, out: Ids, bounds: Ints) -> None:
+    """Write the code points of every text except white space; ``bounds`` receives the bounds of each text."""
+    k = np.uint64(0)
+    for row in range(len(starts)):
+        i, stop = np.uint64(starts[row]), np.uint64(stops[row])
+        while i < stop:
+            if i + _U8 <= stop and eight(data, i) & _HIGH == _U0:
+                for p in range(i, i + _U8):
+                    out[k] = data[p]
+                    k += np.uint64(not is_space[data[p]])
+                i += _U8
+            else:
+                code, after = decode(data, np.int64(i))
+                out[k] = code
+                k += np.uint64(not is_space[code])
+                i = np.uint64(after)
         bounds[row + 1] = k
 
 
