@@ -68,7 +68,7 @@ class Vocabulary:
         """The folded bytes of the words from number ``first`` on."""
         lengths = self.arrays.lengths[first : len(self)]
         bounds = np.zeros(len(lengths) + 1, np.int64)
-        data = np.empty(int(lengths.sum()), np.uint8)
+        data = np.empty(int(lengths.sum()) + 2 * BLOCK, np.uint8)  # blocks that begin in a word
         rewrite.spell(self.arrays, first, data, bounds)
         data.setflags(write=False)
         return Text(data, bounds[:-1], bounds[1:], np.ones(len(lengths), np.bool_))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from fastmetrics.core.arrays import Ids, Ints, Uint64s
-from fastmetrics.kernels.jit import inline, kernel
+from fastmetrics.kernels.jit import inline, kernel, leaf
 from fastmetrics.kernels.pairs.ngrams import Lists
 
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
@@ -27,21 +27,21 @@ def zeros_of(v: np.uint64) -> int:
     return np.int64((((x + (x >> _U4)) & _M4) * _ONES) >> _U56)
 
 
-@inline
+@leaf
 def mark(ids: Ids, first: int, last: int, masks: Uint64s) -> None:
     """Set bit k in the mask of the k-th id, for up to 64 ids."""
     for i in range(first, last):
         masks[ids[i]] |= _U1 << np.uint64(i - first)
 
 
-@inline
+@leaf
 def clear(ids: Ids, first: int, last: int, masks: Uint64s) -> None:
     """Undo ``mark``."""
     for i in range(first, last):
         masks[ids[i]] = _U0
 
 
-@kernel
+@leaf
 def block_length(b: Ids, start: int, stop: int, masks: Uint64s, carry: Uint64s) -> int:
     """Process one block of up to 64 ids of a: return its part of the length; write the carries for the next block."""
     v = _ALL

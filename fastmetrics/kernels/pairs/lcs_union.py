@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fastmetrics.core.arrays import Bytes, Ids, Ints, Uint64s
-from fastmetrics.kernels.jit import kernel
+from fastmetrics.kernels.jit import kernel, leaf
 from fastmetrics.kernels.pairs.lcs import block_length, clear, mark
 
 _U0, _U1 = np.uint64(0), np.uint64(1)
@@ -49,7 +49,7 @@ class Lines(NamedTuple):
     owners: Ids
 
 
-@kernel
+@leaf
 def trace(b: Ids, masks: Uint64s, carry: Uint64s, rows: Uint64s) -> None:
     """Like ``block_length``, but store every row of the table's block."""
     v = _ALL
@@ -62,7 +62,7 @@ def trace(b: Ids, masks: Uint64s, carry: Uint64s, rows: Uint64s) -> None:
         rows[j] = v
 
 
-@kernel
+@leaf
 def trace_alone(b: Ids, masks: Uint64s, rows: Uint64s) -> None:
     """Like ``trace``, for a table of one block, without carries."""
     v = _ALL
@@ -72,7 +72,7 @@ def trace_alone(b: Ids, masks: Uint64s, rows: Uint64s) -> None:
         rows[j] = v
 
 
-@kernel
+@leaf
 def walk(
     reference: Ids, answer: Ids, begin: int, place: tuple[int, int], rows: Uint64s, marked: Ids
 ) -> tuple[int, int]:
@@ -94,7 +94,7 @@ def walk(
     return i, j
 
 
-@kernel
+@leaf
 def mark_lcs(reference: Ids, answer: Ids, room: Room, marked: Ids) -> None:
     """Mark the reference's ids in its longest common subsequence with the answer.
 
@@ -126,7 +126,7 @@ def mark_lcs(reference: Ids, answer: Ids, room: Room, marked: Ids) -> None:
         place = walk(reference, answer, begin, place, rows, marked)
 
 
-@kernel
+@leaf
 def count_hits(reference: Ids, answer: Ids, marked: Ids, left: Ids, answer_left: Ids) -> int:
     """Number of marked ids of the reference, each clipped to its counts in both texts; all counters end as 0."""
     for word in reference:
@@ -171,7 +171,7 @@ def make_room(answer: Texts, reference: Texts, rows: Ints, n_words: int) -> tupl
     return Room(masks, carry, np.empty(edges, np.uint8), np.empty(size, np.uint64)), lines, most[1]
 
 
-@kernel
+@leaf
 def enter(texts: Texts, row: int, met: Ints, lines: Lines) -> int:
     """Write the lists of a text in sequence and the distinct lists that hold each id; return the number of ids.
 
@@ -193,7 +193,7 @@ def enter(texts: Texts, row: int, met: Ints, lines: Lines) -> int:
     return n
 
 
-@kernel
+@leaf
 def mark_line(reference: Ids, lines: Lines, seen: Ints, stamp: int, room: Room, marked: Ids) -> None:
     """Mark the ids of one list that are in its longest common subsequence with any of the lines.
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from fastmetrics.core.arrays import Flags, Floats, Ids, Ints
-from fastmetrics.kernels.jit import inline, kernel
+from fastmetrics.kernels.jit import kernel, leaf
 from fastmetrics.kernels.pairs.ngrams import Lists
 
 
-@inline
+@leaf
 def tally(ids: Ids, start: int, stop: int, keep: Flags, counts: Ids) -> None:
     """Count the kept words of a text."""
     for i in range(start, stop):

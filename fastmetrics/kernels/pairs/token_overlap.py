@@ -8,10 +8,10 @@ from __future__ import annotations
 import numpy as np
 
 from fastmetrics.core.arrays import Flags, Ids, Ints
-from fastmetrics.kernels.jit import inline, kernel
+from fastmetrics.kernels.jit import kernel, leaf
 
 
-@inline
+@leaf
 def match_one(remaining: Ids, of_b: Ids) -> int:
     """Size of the multiset intersection of b with the remaining words of a; the matched words are removed."""
     shared = 0
@@ -23,7 +23,7 @@ def match_one(remaining: Ids, of_b: Ids) -> int:
     return shared
 
 
-@inline
+@leaf
 def match_each(remaining: Ids, used: Ids, of_b: Ids) -> int:
     """Like ``match_one``, without removal; ``used`` is 0 for all words before and after the call."""
     shared = 0

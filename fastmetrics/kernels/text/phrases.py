@@ -5,13 +5,16 @@ from __future__ import annotations
 import numpy as np
 
 from fastmetrics.core.arrays import Flags, Ids, Ints
-from fastmetrics.kernels.jit import inline, kernel
+from fastmetrics.kernels.jit import kernel, leaf
+
+START = 0
+"""The state of the automaton before a phrase."""
 
 
-@inline
+@leaf
 def phrase_end(ids: Ids, k: int, stop: int, letters: Ids, table: Ids, final: Flags) -> int:
     """The token after the longest phrase that begins at token ``k``, or -1."""
-    state, end = 0, -1
+    state, end = START, -1
     while k < stop and state >= 0:
         letter = letters[ids[k]]
         state = table[state, letter] if letter >= 0 else -1
@@ -27,7 +30,10 @@ def holds_phrase(ids: Ids, starts: Ints, stops: Ints, letters: Ids, table: Ids, 
     flags = np.zeros(len(starts), np.bool_)
     for row in range(len(starts)):
         for k in range(starts[row], stops[row]):
-            if letters[ids[k]] >= 0 and phrase_end(ids, k, stops[row], letters, table, final) >= 0:
+            letter = letters[np.uint32(ids[k])]
+            if letter < 0 or table[START, letter] < 0:  # most words begin no phrase
+                continue
+            if phrase_end(ids, k, stops[row], letters, table, final) >= 0:
                 flags[row] = True
                 break
     return flags

@@ -6,6 +6,7 @@ import numpy as np
 
 from fastmetrics.core.arrays import Bytes, Ids, Ints
 from fastmetrics.kernels.jit import kernel
+from fastmetrics.kernels.text.byte_blocks import BLOCK, copy_block
 from fastmetrics.kernels.text.vocabulary import Words
 
 
@@ -18,8 +19,11 @@ def spell(vocabulary: Words, first: int, out: Bytes, bounds: Ints) -> None:
     for i in range(len(bounds) - 1):
         number = first + i
         n = lengths[number]
-        for k in range(min(n, 16)):
-            out[j + k] = short[16 * number + k]
+        if 16 * number + BLOCK <= len(short) and j + BLOCK <= len(out):
+            copy_block(short, np.uint64(16 * number), out, np.uint64(j))  # more than the head, and written over later
+        else:
+            for k in range(min(n, 16)):
+                out[j + k] = short[16 * number + k]
         for k in range(16, n):
             out[j + k] = long[8 * begins[number] + k - 16]
         j += n

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from fastmetrics.core.arrays import Bytes, Ids, Ints
-from fastmetrics.kernels.jit import inline, kernel
+from fastmetrics.kernels.jit import kernel, leaf
 from fastmetrics.kernels.text.folding import ALONE, CODE, CONTEXT, RAW, decode, encode
 
 # Flags of a code point in a table, in addition to those of ``words``.
@@ -21,7 +21,7 @@ FRAMED = 1  # as if a space preceded and followed the text
 STRIPPED = 2  # leading white space is ignored
 
 
-@inline
+@leaf
 def put(entry: int, out: Bytes, j: int) -> int:
     """Write the character that ``entry`` names at ``out[j]``; return the next position."""
     if entry & RAW:
@@ -30,7 +30,7 @@ def put(entry: int, out: Bytes, j: int) -> int:
     return encode(entry & CODE, out, j)
 
 
-@kernel
+@leaf
 def digit_follows(data: Bytes, i: int, stop: int, codemap: Ids, frame: int) -> bool:
     """Whether a point before byte ``i`` stays joined to the next character: a digit, or the end of the text."""
     spaced = False

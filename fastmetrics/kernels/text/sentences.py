@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from fastmetrics.core.arrays import Bytes, Ints, Uint64s
-from fastmetrics.kernels.jit import inline, kernel, leaf
+from fastmetrics.kernels.jit import leaf
 from fastmetrics.kernels.text import folding as words
 
 # Classes of code points.
@@ -20,7 +20,7 @@ def character(data: Bytes, i: int) -> tuple[int, int]:
     return words.decode(data, i)
 
 
-@kernel
+@leaf
 def split(data: Bytes, starts: Ints, stops: Ints, classes: Bytes, pieces: Ints, groups: Ints) -> int:
     """Split at every BREAK, and at white space with two HALFs; return the number of stripped, non-empty pieces.
 
@@ -47,7 +47,7 @@ def split(data: Bytes, starts: Ints, stops: Ints, classes: Bytes, pieces: Ints, 
     return n
 
 
-@inline
+@leaf
 def put(pieces: Ints, n: int, first: int, last: int) -> int:
     """Add the piece ``first:last`` if it is not empty; return the number of pieces."""
     if first >= 0:
@@ -57,7 +57,7 @@ def put(pieces: Ints, n: int, first: int, last: int) -> int:
     return n
 
 
-@kernel
+@leaf
 def split_statements(
     data: Bytes, starts: Ints, stops: Ints, classes: Bytes, abbreviations: Uint64s, pieces: Ints, groups: Ints
 ) -> int:
@@ -90,7 +90,7 @@ def split_statements(
     return n
 
 
-@kernel
+@leaf
 def past_marks(data: Bytes, i: int, stop: int, classes: Bytes) -> int:
     """The position after further stops, closing quotes and brackets, and citation marks like `` [1]`` or ``[2, 3]``.
 
@@ -119,7 +119,7 @@ def past_marks(data: Bytes, i: int, stop: int, classes: Bytes) -> int:
     return end
 
 
-@kernel
+@leaf
 def new_line_cuts(data: Bytes, i: int, stop: int, classes: Bytes) -> bool:
     """Whether a line end splits: a blank line or the mark of a list item follows."""
     while i < stop:
@@ -141,7 +141,7 @@ def new_line_cuts(data: Bytes, i: int, stop: int, classes: Bytes) -> bool:
     return 0 < digits < 4 and i + 1 < stop and (data[i] == 46 or data[i] == 41) and data[i + 1] == 32
 
 
-@kernel
+@leaf
 def stop_ends(data: Bytes, first: int, i: int, after: int, stop: int, classes: Bytes, abbreviations: Uint64s) -> bool:
     """Whether the full stop at ``i``, with the characters attached to it up to ``after``, ends a sentence."""
     code, j = character(data, after)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fastmetrics.core.arrays import Bytes, Flags, Ids, Ints
-from fastmetrics.kernels.jit import inline, kernel
+from fastmetrics.kernels.jit import inline, kernel, leaf
 from fastmetrics.kernels.text.phrases import phrase_end
 
 # Flags of words.
@@ -103,7 +103,7 @@ def count_fulfilled(question: Prose, asks: Flags, answer: Prose) -> Ints:
     return counts
 
 
-@kernel
+@leaf
 def mark_topics(question: Prose, answer: Prose, row: int, topics: Ids, times: Ids, most: int) -> None:
     """Write ``row`` for the keywords of the row's question or, without any, the ``most`` most frequent of the answer.
 
