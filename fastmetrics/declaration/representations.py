@@ -9,7 +9,6 @@ from typing import Annotated, Any, Protocol
 from fastmetrics.core.arrays import Text, Tokens
 from fastmetrics.core.crossed_tokens import Crossed, Side, crossed
 from fastmetrics.declaration.batch import Batch, Numbers
-from fastmetrics.text.tokenize import Folded
 
 Options = Mapping[str, Any]
 
@@ -46,17 +45,6 @@ class TokensIn(OfTokens):
 
 
 @dataclass(frozen=True)
-class FoldedIn:
-    """Folded characters under one text convention, before tokenisation."""
-
-    name: str
-
-    def of(self, batch: Batch, column: str, options: Options) -> Folded:
-        """The column's folded text."""
-        return batch.folded(column, self.name)
-
-
-@dataclass(frozen=True)
 class TextIn:
     """The bytes themselves."""
 
@@ -79,6 +67,5 @@ Light = Annotated[Tokens, TokensIn("light")]
 Plain = Annotated[Tokens, TokensIn("plain")]
 Squad = Annotated[Tokens, TokensIn("squad")]
 Split = Annotated[Tokens, TokensIn("split")]
-Lowered = Annotated[Folded, FoldedIn("lower")]
 Raw = Annotated[Text, TextIn()]
 Number = Annotated[Numbers, NumbersIn()]

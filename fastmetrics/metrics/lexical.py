@@ -8,13 +8,15 @@ from typing import Annotated
 import numpy as np
 
 from fastmetrics.core.allowed_values import Choice, LimitedTexts
-from fastmetrics.core.arrays import Bytes, Floats, Ints, Tokens, Uint64s, well_formed
+from fastmetrics.core.arrays import Floats, Text, Tokens
 from fastmetrics.declaration.batch import Batch
 from fastmetrics.declaration.cautions import Caution, english_words, unspaced
 from fastmetrics.declaration.metric import metric
-from fastmetrics.declaration.representations import Light, Lowered, OfTokens, Options, Plain, Raw, Words
+from fastmetrics.declaration.representations import Light, OfTokens, Options, Plain, Raw, Words
 from fastmetrics.kernels.text import substrings as strings
 from fastmetrics.metrics.shared.pair_counts import divide, harmonic, same, sets, shared
+from fastmetrics.text.markers import count_markers
+from fastmetrics.text.tokenize import Vocabulary
 
 MARKERS = (
     "please",
@@ -51,6 +53,30 @@ class NormalizedIn(OfTokens):
 
 
 Normalized = Annotated[Tokens, NormalizedIn()]
+
+
+@dataclass(frozen=True, eq=False)
+class SearchedText:
+    """Texts with their words."""
+
+    text: Text
+    words: Tokens
+    vocabulary: Vocabulary
+
+
+@dataclass(frozen=True)
+class SearchedIn:
+    """Texts in which markers are looked for, lower-cased."""
+
+    convention: str = "split"
+
+    def of(self, batch: Batch, column: str, options: Options) -> SearchedText:
+        """The column's texts and words."""
+        words = batch.tokens(column, self.convention)
+        return SearchedText(batch.text(column), words, batch.vocabulary(self.convention))
+
+
+Searched = Annotated[SearchedText, SearchedIn()]
 
 
 @metric(
@@ -199,7 +225,7 @@ def _other_scripts(options: Options) -> Caution | None:
 
 
 @metric(bounds=(0, 1), better="higher", source="S0, politeness heuristic", caution=_other_scripts)
-def politeness(answer: Lowered, *, markers: Markers = MARKERS) -> Floats:
+def politeness(answer: Searched, *, markers: Markers = MARKERS) -> Floats:
     """Number of politeness markers in the answer; two give the full score.
 
     P = min(½ · Σ 1[mᵢ is a substring of the lowercase answer], 1).  A marker inside another marker counts too.
@@ -209,22 +235,4 @@ def politeness(answer: Lowered, *, markers: Markers = MARKERS) -> Floats:
     >>> fm.politeness(["Sorry! Please try again.", "You're welcome.", "No."])
     array([1. , 0.5, 0. ])
     """
-    total = np.zeros(len(answer.starts), np.int64)
-    masks = np.empty(len(answer.starts), np.uint64)
-    for first in range(0, len(markers), 64):
-        tables = _phrase_tables(markers[first : first + 64])
-        strings.find_phrases(answer.data, answer.starts, answer.stops, *tables, masks)
-        total += np.bitwise_count(masks)
-    return np.minimum(0.5 * total, 1.0)
-
-
-def _phrase_tables(markers: tuple[str, ...]) -> tuple[Uint64s, Bytes, Bytes, Ints]:
-    encoded = [well_formed(marker).lower().encode().replace(b"\0", b"\xff") for marker in markers]
-    begins: dict[tuple[int, int, int], int] = {}
-    for bit, marker in enumerate(encoded):
-        distance = int(len(marker) > 1)
-        pair = marker[0], distance, marker[distance]
-        begins[pair] = begins.get(pair, 0) | 1 << bit
-    bounds = np.cumsum([0, *(len(marker) for marker in encoded)])
-    pairs = np.array(list(begins), np.uint8)
-    return np.array(list(begins.values()), np.uint64), pairs, np.frombuffer(b"".join(encoded), np.uint8), bounds
+    return np.minimum(0.5 * count_markers(answer.text, answer.words, answer.vocabulary, markers), 1.0)

@@ -155,6 +155,26 @@ def test_each_of_many_markers_counts(size: int) -> None:
     assert fm.politeness([markers[-1]], markers=markers).tolist() == [0.5]
 
 
+def test_markers_with_white_space() -> None:
+    """They match at the end of one word and the beginning of the next, over the same white space only."""
+    markers = ("thank you", " a", "b ", "и\nд", "x  y", "\u00a0t", "né à", "\0 c")
+    texts = [
+        *(
+            "I thank  you",
+            "thank you",
+            "thanks, thankyou",
+            "OUTTHANK YOUR",
+            "thank\nyou",
+            "a",
+            " a",
+            "ab b",
+            "b \u00a0",
+        ),
+        *("ИИ\nДД", "и д", "x  y x y", "x \ty", "NÉ À", "né", "\0 c\0", "\0c", "", " ", "İ b a\u00a0thank you"),
+    ]
+    check("politeness", [(text,) for text in texts], {"markers": markers})
+
+
 @BY_TEXT
 @given(rows=strategies.rows)
 @settings(max_examples=5)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fastmetrics.core.arrays import Bytes, Ints, Uint64s
+from fastmetrics.core.arrays import Bytes, Flags, Ids, Ints, Uint64s
 from fastmetrics.kernels.jit import kernel, leaf
 from fastmetrics.kernels.text.byte_blocks import BLOCK, in_range, trailing_zeros
 
@@ -44,6 +44,17 @@ def find_phrases(
                     bits |= phrases_at(data, at, stop, begins[k] & ~bits, phrases, bounds)
                     places &= places - _U1
             p += _BLOCK
+        masks[row] = bits
+
+
+@leaf
+def masks_of_texts(ids: Ids, starts: Ints, stops: Ints, word_masks: Uint64s, marked: Flags, masks: Uint64s) -> None:
+    """The bits of all words of each text; ``marked`` are the words that have any."""
+    for row in range(len(starts)):
+        bits = _U0
+        for k in range(np.uint64(starts[row]), np.uint64(stops[row])):
+            if marked[np.uint32(ids[k])]:
+                bits |= word_masks[np.uint32(ids[k])]
         masks[row] = bits
 
 
