@@ -113,7 +113,10 @@ def run(command: list[str]) -> tuple[float, float]:
 
 
 def text(rows: int, repeats: int) -> list[dict[str, Any]]:
-    """Each function on one thread, from Arrow strings, against its peer on lists of a tenth as many rows."""
+    """Each function on one thread, from Arrow strings, against its peer on lists of a tenth as many rows.
+
+    The peer of ``token_f1`` of Cyrillic letters is ``token_f1`` of the same texts in Latin ones.
+    """
     from fastmetrics.metrics import REGISTRY
     from fastmetrics.scoring.metric_functions import callable_of
 
@@ -121,16 +124,22 @@ def text(rows: int, repeats: int) -> list[dict[str, Any]]:
     answers, references = table["answer"], table["reference"]
     fewer = max(rows // 10, 1)
     few = answers[:fewer].to_pylist(), references[:fewer].to_pylist()
+    token_f1 = partial(callable_of("token_f1"), threads=1)
+    cyrillic = [data.in_cyrillic(column) for column in (answers, references)]
+    scripts = partial(token_f1, *cyrillic), partial(token_f1, answers, references)
     return [
-        calls(
-            name,
-            partial(callable_of(name), answers, references, threads=1),
-            partial(peer, *few),
-            (rows, fewer),
-            repeats,
-        )
-        for name, peer in PEERS.items()
-        if name in REGISTRY
+        *(
+            calls(
+                name,
+                partial(callable_of(name), answers, references, threads=1),
+                partial(peer, *few),
+                (rows, fewer),
+                repeats,
+            )
+            for name, peer in PEERS.items()
+            if name in REGISTRY
+        ),
+        calls("token_f1 of Cyrillic letters, against Latin ones", *scripts, (rows, rows), repeats),
     ]
 
 

@@ -65,6 +65,13 @@ class Vocabulary:
         return pc.binary_join(pa.ListArray.from_arrays(offsets, chosen), " ")
 
 
+def in_cyrillic(texts: Strings) -> Strings:
+    """The texts with each Latin letter exchanged for a Cyrillic one."""
+    latin, cyrillic = LETTERS["latin"][0], LETTERS["cyrillic"][0][:26]
+    exchange = str.maketrans(latin + latin.upper(), cyrillic + cyrillic.upper())
+    return pa.array([text.translate(exchange) for text in texts.to_pylist()])
+
+
 def vocabulary(script: str, seed: int) -> Vocabulary:
     """Made-up words of realistic lengths, the frequent ones real and short."""
     rng = np.random.default_rng([seed, len(script)])
