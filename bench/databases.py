@@ -1,6 +1,6 @@
 """Rows and vectors in PostgreSQL: scoring a table beside the same rows in Parquet, and search beside psycopg and lists.
 
-A server with pgvector is started and stopped.  Times are of one process, measured one after the other; the load of the
+A server with pgvector is started and stopped.  Times are of one process, measured alternately; the load of the
 machine is stored with them::
 
     python -m bench.databases --rows 1000000 --vectors 100000 > bench/results/databases.json
@@ -29,6 +29,8 @@ from tests.support.postgres import Database, postgres_server
 
 METRICS = ["token_f1", "keyword_recall", "rougeL_f1"]
 WIDTH = 384
+ROUNDS = 3
+"""Times that each table is scored, alternately; the shortest counts."""
 
 
 def timed(call: Callable[[], Any]) -> tuple[Any, dict[str, float]]:
@@ -64,8 +66,11 @@ def rows_of(database: Database, rows: int, folder: Path) -> dict[str, Any]:
     inputs = {"parquet": str(path), "postgresql": address}
     fm.score({"answer": ["a"], "reference": ["a"]}, METRICS)
     times: dict[str, dict[str, float]] = {}
-    for name, source in inputs.items():
-        times[name] = timed(lambda: fm.score(source, METRICS, output=outputs[name], threads=1))[1]  # noqa: B023
+    for _ in range(ROUNDS):
+        for name, source in inputs.items():
+            output = outputs[name]
+            took = timed(lambda: fm.score(source, METRICS, output=output, threads=1, overwrite=True))[1]  # noqa: B023
+            times[name] = min(times.get(name, took), took, key=lambda one: one["seconds"])
     read = {name: pq.read_table(output) for name, output in outputs.items()}
     first, second = (read[name].sort_by("id").replace_schema_metadata(None) for name in ("parquet", "postgresql"))
     return {
