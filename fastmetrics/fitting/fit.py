@@ -66,24 +66,26 @@ def fit(
 
     Parameters:
 
-    - ``table``: rows with labels, in memory or in files, as in ``score``.
-    - ``label``: the column of labels: 0 and 1, booleans, grades or other numbers; rows without a label are left out.
-    - ``output``: the file of the score, with the suffix ``.toml``; its stem is the name of the score.
-    - ``overwrite``: whether to replace an existing file.
-    - ``group``: the column whose equal values mark dependent rows, which are held out together.
-    - ``metrics``: the metrics to combine; a name that is no metric of these columns is a column of numbers.
-    - ``suites``: suites of metrics to combine; the default is ``core``.
-    - ``columns``: your column names, as in ``score``.
-    - ``learner``: ``splines`` (logistic or ridge regression over curves), ``boosting`` (trees) or ``weights`` (a
-      weighted mean).
-    - ``positive``: labels of at least this value are positive; by default the higher of two values.
-    - ``lower_is_better``: whether high labels are bad, as of ``hallucinated``.
-    - ``precision``: find the lowest cut from which on this share of rows is positive.
-    - ``recall``: find the highest cut above which this share of the positive rows is.
-    - ``risk``: find the lowest cut with at most this share of all rows above it and negative.
-    - ``confidence``: the level of intervals and of the promises of cuts, which are tested on a third of the groups.
-    - ``seed``: the seed of the folds.
-    - ``threads``: the threads that compute the metrics.
+    - ``table``: Rows with labels, in memory or in files, as in ``score``.
+    - ``label``: The column of labels: 0 and 1, grades or other numbers.
+    - ``output``: The file of the score, with the suffix .toml.
+    - ``overwrite``: Replace the output if it exists.
+    - ``group``: The column whose equal values mark rows that are held out together.
+    - ``metrics``: Metrics: token_f1,squad_f1(version=2). Default: the suite core.
+    - ``suites``: Suites, as far as the columns allow: lexical, answerability, grounding, generation, verdict, writing,
+      retrieval, semantic, latency_and_cost, all; or tiers of a RAG benchmark: tier0, tier1, tier2, tier3. Default:
+      core, which is lexical, retrieval, semantic and latency_and_cost.
+    - ``columns``: Your column names: answer=text,... A name with a comma: '"answer=a,b"'.
+    - ``learner``: splines (curves of metrics), boosting (trees) or weights (a weighted mean).
+    - ``positive``: Labels (of judge-report also scores) of at least this value are positive.
+    - ``lower_is_better``: High labels are bad.
+    - ``precision``: Find the lowest cut from which on this share of rows is positive.
+    - ``recall``: Find the highest cut above which this share of the positive rows is.
+    - ``risk``: Find the lowest cut with at most this share of rows above it and negative.
+    - ``confidence``: Confidence level of the intervals.
+    - ``seed``: Random seed.
+    - ``threads``: Number of threads, from 1 to 1,024; by default one for each core available to this process, of
+      profile one.
 
     The result prints the held-out figures with intervals: AUC (Spearman's correlation for grades), Brier's score (mean
     squared error), the error and curve of calibration, each metric alone and the overlap of words beside it, the
