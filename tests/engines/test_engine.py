@@ -160,6 +160,28 @@ def test_progress_reaches_the_total(tmp_path, name):
         assert seen[-1].nbytes == seen[-1].total_bytes == (tmp_path / name).stat().st_size
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+def test_progress_counts_earlier_files_and_rejected_rows(tmp_path, threads):
+    lines = [json.dumps(row) for row in table(90).to_pylist()]
+    for bad in (3, 33, 47, 80):
+        lines[bad] = "[]"
+    (tmp_path / "in").mkdir()
+    for number in range(3):
+        text = "".join(f"{line}\n" for line in lines[30 * number : 30 * number + 30])
+        (tmp_path / "in" / f"{number}.jsonl").write_text(text)
+    sizes = [(tmp_path / "in" / f"{number}.jsonl").stat().st_size for number in range(3)]
+    seen = []
+    options = {"limits": Limits(batch_rows=8), "on_error": "skip", "threads": threads}
+    result = run(open_source(tmp_path / "in"), JOB, tmp_path / "o.parquet", progress=seen.append, **options)
+    assert (result.rows, result.rejected) == (86, 4)
+    assert {30, 60, 90} <= {one.rows for one in seen}
+    assert seen[-1].rows == 90
+    for one in seen:
+        file = (one.rows - 1) // 30
+        assert sum(sizes[:file]) < one.nbytes <= sum(sizes[: file + 1])
+    assert seen[-1].nbytes == seen[-1].total_bytes == sum(sizes)
+
+
 def test_ordered_keeps_order_with_few_pending():
     lock, begun = threading.Lock(), []
 

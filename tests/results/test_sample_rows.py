@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from fractions import Fraction
 
 import numpy as np
 import pyarrow as pa
@@ -45,6 +46,22 @@ def test_stratified_sample_has_expected_counts():
     scores = dict(zip(JUDGED["id"].to_pylist(), SCORES, strict=True))
     drawn = [scores[one] for one in found["id"].to_pylist()]
     assert {one: drawn.count(one) for one in (1.0, 2.0, 3.0, 4.0, None)} == {1: 8, 2: 10, 3: 10, 4: 10, None: 2}
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 9, 10, 33, 99])
+def test_rows_left_over_go_to_the_strata_with_the_largest_remainders(n):
+    """By exact fractions; of equal remainders, the stratum of the lower score comes first."""
+    sizes = {1.0: 3, 2.0: 17, 3.0: 29, 4.0: 51}
+    scores = [score for score, size in sizes.items() for _ in range(size)]
+    judged = {"id": range(100), "answer": ["a"] * 100, "judge_x": scores, "judge_x_status": ["ok"] * 100}
+    shares = {score: Fraction(n * size, 100) for score, size in sizes.items()}
+    expected = {score: int(share) for score, share in shares.items()}
+    by_remainder = sorted(sizes, key=lambda score: (expected[score] - shares[score], score))
+    for score in by_remainder[: n - sum(expected.values())]:
+        expected[score] += 1
+    sheet = fm.sample_rows(judged, n=n, strategy="stratified")
+    drawn = [scores[int(row)] for row in sheet["id"].to_pylist()]
+    assert {score: drawn.count(score) for score in sizes} == expected
 
 
 def test_disagreement_selects_rows_with_the_largest_difference():

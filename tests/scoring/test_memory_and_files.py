@@ -140,6 +140,27 @@ def test_progress_is_that_of_all_rows(rows: Path) -> None:
         assert [step.rows for step in steps] == sorted(step.rows for step in steps)
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+def test_batches_of_files_have_at_most_the_rows_of_the_option(tmp_path: Path, rows: Path, threads: int) -> None:
+    """A batch ends with its part, and has ``SIZES.read_batch_rows`` without the option."""
+    starts = range(0, 40, SIZES.part_rows)
+    for batch_rows in (1, 7, 100, None):
+        size = min(batch_rows or SIZES.read_batch_rows, SIZES.part_rows)
+        stops = [min(start + SIZES.part_rows, 40) for start in starts]
+        ends = zip(starts, stops, strict=True)
+        expected = [min(first + size, stop) for start, stop in ends for first in range(start, stop, size)]
+        steps: list[Any] = []
+        fm.score(
+            rows,
+            "answer_words",
+            output=tmp_path / f"{batch_rows}.parquet",
+            threads=threads,
+            files=fm.FileSettings(batch_rows=batch_rows),
+            progress=steps.append,
+        )
+        assert [step.rows for step in steps] == expected
+
+
 PROGRESS: dict[str, Any] = {
     "with_scores": lambda table, output, more: fm.with_scores(table, "answer_words", **more),
     "score": lambda table, output, more: fm.score(table, "answer_words", output=output, **more),

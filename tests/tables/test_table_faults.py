@@ -10,10 +10,11 @@ import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
 
-from fastmetrics.core.batch_sizes import SIZES
+from fastmetrics.core.batch_sizes import SIZES, ReadSizes
 from fastmetrics.errors import ColumnError, FileFormatError, OptionError
 from fastmetrics.tables import open_source
 from fastmetrics.tables.column_conversion import Widened
+from fastmetrics.tables.formats import parquet
 from fastmetrics.tables.invalid_utf8 import bad_text
 from tests.support.table_files import ROWS, read, write
 
@@ -98,6 +99,24 @@ def test_truncated_arrow_or_gzip_file_is_named(tmp_path):
     path.write_bytes(path.read_bytes()[:20_000])
     with pytest.raises(FileFormatError, match=r"t.jsonl.gz: cannot be read: "):
         read(open_source(path), {"answer": "text"})
+
+
+def test_a_damaged_batch_of_parquet_is_named_by_its_first_row(tmp_path, monkeypatch):
+    """The third batch is damaged after it was decoded, since Arrow itself checks most of what it decodes."""
+    path = tmp_path / "t.parquet"
+    pq.write_table(pa.table({"answer": ["yes"] * 12}), path)
+    decoded = parquet._batches
+    ends = pa.array([0, 3, 2**30, 9, 12], pa.int32())
+    beyond = pa.Array.from_buffers(pa.string(), 4, [None, ends.buffers()[1], pa.py_buffer(b"yes" * 4)])
+
+    def spoilt(*arguments):
+        for number, batch in enumerate(decoded(*arguments)):
+            yield batch if number < 2 else pa.record_batch({"answer": beyond})
+
+    monkeypatch.setattr(parquet, "_batches", spoilt)
+    source = open_source(path, sizes=ReadSizes(parquet_rows=4))
+    with pytest.raises(FileFormatError, match=r"t.parquet, from row 8, column 'answer': the data are damaged"):
+        read(source, {"answer": "text"})
 
 
 def test_damaged_parquet_page_is_named(tmp_path):

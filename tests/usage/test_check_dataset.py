@@ -223,6 +223,28 @@ def test_near_duplicates_of_a_sample():
     assert "near duplicate: of a sample of 3" in fm.check_dataset({"question": texts}, embedder=model).remarks()
 
 
+@pytest.mark.parametrize("size", [1, 3, 7, 100])
+def test_rows_of_near_duplicates_are_counted_over_all_parts(monkeypatch, size):
+    monkeypatch.setattr(SIZES, "log_rows", size)
+    angles = [0.0, 0.5, 1.0, None, 1.5, 1.01, 2.0, 0.49]
+    vectors = {f"turn {angle}": [np.cos(angle), np.sin(angle)] for angle in angles if angle is not None}
+    near = np.cos(0.02)
+    expected = [
+        (row, other)
+        for row, angle in enumerate(angles)
+        for other, turned in enumerate(angles)
+        if row != other and None not in (angle, turned) and np.cos(angle - turned) >= near
+    ]
+    table = pa.table({"question": [None if angle is None else f"turn {angle}" for angle in angles]})
+
+    def model(texts):
+        return np.array([vectors.get(text, [1.0, 0.0]) for text in texts])
+
+    found = fm.check_dataset(table, embedder=model, near=near).findings[-1]
+    assert (found.check, found.rows, found.looked) == ("near duplicate", 4, 7)
+    assert [rows for rows, _ in found.examples] == expected == [(1, 7), (2, 5), (5, 2), (7, 1)]
+
+
 def test_languages_of_question_and_answer():
     rows = {
         "question": ["How long may I return a kettle?", "How long may I return a kettle?", "Who?", None],
