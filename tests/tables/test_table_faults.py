@@ -101,21 +101,28 @@ def test_truncated_arrow_or_gzip_file_is_named(tmp_path):
         read(open_source(path), {"answer": "text"})
 
 
-def test_a_damaged_batch_of_parquet_is_named_by_its_first_row(tmp_path, monkeypatch):
-    """The third batch is damaged after it was decoded, since Arrow itself checks most of what it decodes."""
-    path = tmp_path / "t.parquet"
-    pq.write_table(pa.table({"answer": ["yes"] * 12}), path)
-    decoded = parquet._batches
+def damaged_batch():
+    """Four rows of text, of which one ends beyond the bytes."""
     ends = pa.array([0, 3, 2**30, 9, 12], pa.int32())
-    beyond = pa.Array.from_buffers(pa.string(), 4, [None, ends.buffers()[1], pa.py_buffer(b"yes" * 4)])
+    text = pa.Array.from_buffers(pa.string(), 4, [None, ends.buffers()[1], pa.py_buffer(b"yes" * 4)])
+    return pa.record_batch({"answer": text})
+
+
+@pytest.mark.parametrize("name", ["t.parquet", "t.arrow", "t.arrows"])
+def test_a_damaged_batch_is_named_by_its_first_row(tmp_path, monkeypatch, name):
+    """That of Parquet is damaged after it was decoded, since Arrow itself checks most of what it decodes."""
+    decoded = parquet._batches
 
     def spoilt(*arguments):
         for number, batch in enumerate(decoded(*arguments)):
-            yield batch if number < 2 else pa.record_batch({"answer": beyond})
+            yield batch if number < 2 else damaged_batch()
 
     monkeypatch.setattr(parquet, "_batches", spoilt)
+    whole = pa.table({"answer": ["yes"] * 4})
+    third = whole if name == "t.parquet" else pa.Table.from_batches([damaged_batch()])
+    path = write(pa.concat_tables([whole, whole, third]), tmp_path / name)
     source = open_source(path, sizes=ReadSizes(parquet_rows=4))
-    with pytest.raises(FileFormatError, match=r"t.parquet, from row 8, column 'answer': the data are damaged"):
+    with pytest.raises(FileFormatError, match=rf"{name}, from row 8, column 'answer': the data are damaged"):
         read(source, {"answer": "text"})
 
 
