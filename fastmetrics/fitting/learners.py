@@ -75,7 +75,10 @@ def _splines(rows: LabelledRows, setting: Setting) -> Learned:
     bases = [basis_of(scores, bends=setting["bends"]) for scores in rows.values]
     columns = design(bases, rows.values)
     model: Any
-    if rows.is_binary:
+    if not columns.shape[1]:  # no score varies in these rows, which scikit-learn refuses
+        mean = float(rows.labels.mean())
+        coefficients, intercept = np.zeros(0), float(np.log(mean / (1 - mean))) if rows.is_binary else mean
+    elif rows.is_binary:
         model = LogisticRegression(C=setting["strength"], solver="newton-cholesky", max_iter=_ITERATIONS)
         model.fit(columns, rows.labels)
         coefficients, intercept = model.coef_[0], float(model.intercept_[0])

@@ -252,3 +252,12 @@ def test_a_score_needs_no_scikit_learn(fitted, tmp_path):
 def test_an_existing_file_is_kept(fitted):
     with pytest.raises(fm.OutputError, match="exists"):
         fm.fit(table(), label="good", metrics=FEATURES, output=fitted[1])
+
+
+@pytest.mark.parametrize("grades", [False, True])
+def test_a_score_that_hardly_varies_is_fitted(grades):
+    """In many folds every value is the same; the mean of the labels is then all there is to learn."""
+    rows = {"judge_x": [1.0] + [0.0] * 59, "label": [row % 3 + row % 2 if grades else row % 3 % 2 for row in range(60)]}
+    text = str(fm.fit(rows, label="label", metrics="judge_x"))
+    assert "use judge_x" in text
+    assert f"\n{np.mean(rows['label']):.3f} " in text  # the only mean score

@@ -38,6 +38,8 @@ WRITERS: Mapping[str, tuple[str, ...]] = {
     ),
     "embed": ("embed", "rows.jsonl", "-o", "{out}/o.parquet", "--of", "answer", "--cache", "stores/vectors"),
     "cache": ("stored-calls", "calls.sqlite", "-o", "{out}/o.csv"),
+    "pairwise": ("pairwise-scores", "few.jsonl", "few.jsonl", "chrf", "-o", "{out}/o.parquet"),
+    "fit": ("fit", "labelled.jsonl", "--label", "label", "-m", "token_f1,chrf", "-o", "{out}/o.toml"),
     "match": ("match", "few.jsonl", "few.jsonl", "-o", "{out}/o.csv"),
     "sample": ("sample-rows", "judged.jsonl", "-o", "{out}/o.csv", "-n", "50", "--texts", "rows.jsonl"),
     "rows": ("worst-rows", "scores.parquet", "token_f1", "--answers", "rows.jsonl", "-o", "{out}/o.csv"),
@@ -80,6 +82,7 @@ def make_inputs(folder: Path, n: int, run: Callable[[tuple[str, ...]], Done]) ->
     jsonl(folder / "rows.jsonl", *rows)
     jsonl(folder / "few.jsonl", *rows[:200])
     jsonl(folder / "changed.jsonl", *({**row, "answer": row["reference"][: row["id"] % 40]} for row in rows))
+    jsonl(folder / "labelled.jsonl", *({**row, "label": row["id"] % 3 % 2} for row in rows[:60]))
     jsonl(folder / "judged.jsonl", *({"id": row["id"], "judge_safety": row["id"] % 5} for row in rows))
     log = [{**row, "retrieved_ids": [f"c{row['id'] % 7}"], "session": row["id"] % 9} for row in rows]
     jsonl(folder / "log.jsonl", *({**row, "timestamp": f"2026-01-01T00:{row['id'] % 60:02}:00Z"} for row in log))

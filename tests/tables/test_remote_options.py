@@ -30,7 +30,7 @@ NEVER = (
     "better of segment other require title vectors_column method column color lists label raters "
     "measures metric bot model base_url endpoint parameters retry language ranges strategy score languages indicators "
     "chunk_column source_column failure prune until thresholds query "
-    "vector id where pgvector sweep database"
+    "vector id where pgvector sweep database label group learner"
 )
 """Parameters that are no paths in any command."""
 IN_SOME = [
@@ -125,6 +125,19 @@ CASES: dict[str, dict[str, Any]] = {
     "project": {"vectors": VECTORS, "output": Out("points.csv")},
     "index": {"vectors": VECTORS, "output": Here("index"), "method": "exact"},
     "search": {"index": Here("made_index"), "queries": In("queries.npy"), "output": Out("found.csv")},
+    "pairwise-scores": {
+        "candidates": ROWS,
+        "references": ROWS,
+        "metric": "chrf",
+        "output": Out("pairs.csv"),
+    },
+    "fit": {
+        "table": [In("labelled.jsonl")],
+        "label": "label",
+        "metrics": "token_f1,chrf",
+        "output": Out("mine.toml"),
+        **MADE,
+    },
     "match": {"questions": ROWS, "faq": In("faq.csv"), "output": Out("matched.csv")},
     "embed": {
         "table": [ROWS],
@@ -242,6 +255,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory, judge: Judge) -> Path:
         for n in range(24)
     ]
     jsonl(made / "rows.jsonl", *rows)
+    jsonl(made / "labelled.jsonl", *({**rows[n % 24], "id": n, "label": n % 3 % 2} for n in range(60)))
     jsonl(made / "brief.jsonl", *({**row, "answer": f"{n % 3}"} for n, row in enumerate(rows)))
     jsonl(made / "repeated.jsonl", *({**rows[n % 8], "answer": row["answer"]} for n, row in enumerate(rows)))
     texts = {

@@ -57,7 +57,10 @@ def fit(
     as_json: AsJson = False,
     arguments: Arguments,
 ) -> Any:
-    """Fit a score to labels, print its held-out figures, and write it to a file that is a metric."""
+    """Fit a score to human labels.
+
+    Print its figures on held-out rows, and write it to a file that is a metric.
+    """
     from rich.console import Console
 
     from fastmetrics.fitting.fit import fit

@@ -6,7 +6,6 @@ from typing import Annotated
 
 import typer
 
-from fastmetrics.commands.options.option_syntax import pairs
 from fastmetrics.commands.options.shared_options import ColumnNames, Output, Overwrite, Threads
 
 
@@ -31,7 +30,7 @@ def pairwise_scores(
         references,
         metric,
         output=output,
-        columns=pairs(columns),
+        columns=columns,
         threads=threads,
         overwrite=overwrite,
     )

@@ -228,8 +228,8 @@ def _by_index(
     short = int(np.sum((rows >= 0).sum(axis=1) < expected_counts))
     rankings, latency = rankings_of(ids, names, rows, scores), SearchTimes(seconds, fetching)
     name = "index" if index is not None else "scan"
-    run = TableRun(rankings, name, chunks.metric, recall, vectors.rows, short)
-    return replace(run, index=index, search_settings=chosen, ties=ties, latency=latency)
+    run = TableRun(rankings, name, chunks.metric, recall, vectors.rows, short, ties=ties)
+    return replace(run, index=index, search_settings=chosen, latency=latency)
 
 
 def _seconds(
