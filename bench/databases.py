@@ -70,7 +70,7 @@ def rows_of(database: Database, rows: int, folder: Path) -> dict[str, Any]:
         for name, source in inputs.items():
             output = outputs[name]
             took = timed(lambda: fm.score(source, METRICS, output=output, threads=1, overwrite=True))[1]  # noqa: B023
-            times[name] = min(times.get(name, took), took, key=lambda one: one["seconds"])
+            times[name] = min(times.get(name, took), took, key=lambda run: run["seconds"])
     read = {name: pq.read_table(output) for name, output in outputs.items()}
     first, second = (read[name].sort_by("id").replace_schema_metadata(None) for name in ("parquet", "postgresql"))
     return {
@@ -92,8 +92,8 @@ def vectors_of(database: Database, rows: int, queries: int, folder: Path) -> dic
     of_row = rng.integers(0, len(centres), rows)
     stored = centres[of_row] + 1.5 * rng.normal(size=(rows, WIDTH)).astype(np.float32)
     chosen = rng.integers(0, rows, queries)
-    asked = stored[chosen] + 0.3 * rng.normal(size=(queries, WIDTH)).astype(np.float32)
-    for name, values in (("chunks", stored), ("queries", asked)):
+    query_vectors = stored[chosen] + 0.3 * rng.normal(size=(queries, WIDTH)).astype(np.float32)
+    for name, values in (("chunks", stored), ("queries", query_vectors)):
         lists = pa.FixedSizeListArray.from_arrays(pa.array(values.reshape(-1)), WIDTH)
         pq.write_table(
             pa.table({"id": pa.array(np.arange(len(values))), "embedding": lists}), folder / f"{name}.parquet"
@@ -105,7 +105,7 @@ def vectors_of(database: Database, rows: int, queries: int, folder: Path) -> dic
     sweep = ["ef_search=100", "ef_search=200"]
     by_index, index_time = timed(lambda: fm.search(address, file, table="chunks", sweep=sweep))
     exact, exact_time = timed(lambda: fm.search(address, file, table="chunks", exact=True))
-    unit = [values / np.linalg.norm(values, axis=1, keepdims=True) for values in (stored, asked)]
+    unit = [values / np.linalg.norm(values, axis=1, keepdims=True) for values in (stored, query_vectors)]
     flat = faiss.IndexFlatIP(WIDTH)
     flat.add(unit[0])
     true = flat.search(unit[1], 10)[1]
@@ -113,7 +113,7 @@ def vectors_of(database: Database, rows: int, queries: int, folder: Path) -> dic
     equal = np.mean([{*ids} == {*row} for ids, row in zip(_ids(exact), true.tolist(), strict=True)])
     relevant = [[int(row) for row in np.flatnonzero(of_row == of_row[number])] for number in chosen]
     table = by_index.table.append_column("relevant_ids", pa.array(relevant))
-    few = asked[:20].tolist()
+    few = query_vectors[:20].tolist()
 
     def plain(setting: str) -> list[list[int]]:
         with psycopg.connect(address) as connection:
@@ -123,8 +123,8 @@ def vectors_of(database: Database, rows: int, queries: int, folder: Path) -> dic
 
     def plain_read() -> int:
         with psycopg.connect(address) as connection:
-            found = connection.execute("SELECT id, embedding::text FROM chunks LIMIT 5000").fetchall()
-            return len([(row[0], [float(number) for number in row[1][1:-1].split(",")]) for row in found])
+            texts = connection.execute("SELECT id, embedding::text FROM chunks LIMIT 5000").fetchall()
+            return len([(row[0], [float(number) for number in row[1][1:-1].split(",")]) for row in texts])
 
     exact_plain = timed(lambda: plain("SET enable_indexscan = off"))
     index_plain = timed(lambda: plain("SET hnsw.ef_search = 40"))

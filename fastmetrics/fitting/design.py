@@ -37,10 +37,10 @@ class Basis:
         """The columns for scores; those of line and bends are 0 where the score is absent."""
         values, present = scores
         undefined = present & np.isnan(values)
-        there = present & ~undefined
+        defined = present & ~undefined
         parts = np.zeros((len(values), self.width))
-        raw = self._raw(values[there])
-        parts[there, : len(self.centres)] = (raw - self.centres) / self.scales
+        raw = self._raw(values[defined])
+        parts[defined, : len(self.centres)] = (raw - self.centres) / self.scales
         place = len(self.centres)
         for flag, has_column, share in zip((~present, undefined), self.flags, self.flag_shares, strict=True):
             if has_column:
@@ -80,12 +80,12 @@ def basis_of(scores: RowScores, *, bends: bool) -> Basis:
     """The columns for a score, from its values in the rows at hand; a line alone, or a line with bends."""
     values, present = scores
     undefined = present & np.isnan(values)
-    there = np.clip(values[present & ~undefined], -1e300, 1e300)
-    knots = _knots(there, bends=bends)
+    numbers = np.clip(values[present & ~undefined], -1e300, 1e300)
+    knots = _knots(numbers, bends=bends)
     shares = float(np.mean(~present)), float(np.mean(undefined))
     flags = 0 < shares[0] < 1, 0 < shares[1] < 1
     basis = Basis(knots, np.zeros(0), np.ones(0), flags, shares)
-    raw = basis._raw(there)
+    raw = basis._raw(numbers)
     centres = raw.mean(axis=0) if raw.shape[1] else np.zeros(0)
     spreads = raw.std(axis=0) if raw.shape[1] else np.zeros(0)
     scales = np.where(spreads > 0, spreads, 1.0)

@@ -79,7 +79,9 @@ class Evaluation:
     @property
     def best(self) -> SingleScore:
         """The single metric with the best ranking; naive overlap is none of the metrics."""
-        return max((single for single in self.singles if single.name != self.naive), key=lambda one: one.ranking.value)
+        return max(
+            (single for single in self.singles if single.name != self.naive), key=lambda single: single.ranking.value
+        )
 
     @property
     def beats_best(self) -> bool:
@@ -153,35 +155,36 @@ def evaluate(
 ) -> tuple[Evaluation, HeldOut]:
     """The held-out figures of a learner; ``curves`` adds the learning curve and the importances."""
     folds = folds_of(rows.labels, rows.groups, FOLDS, seed)
-    held = held_out(rows, learner, bounds, seed, folds)
-    figure = ranking(held.scores, rows, folds)
-    points, gain = _learning(rows, learner, bounds, held, figure, confidence, seed) if curves else ([], None)
-    curve = partial(calibration_curve, held.scores, rows, bounds)
+    out_of_fold = held_out(rows, learner, bounds, seed, folds)
+    figure = ranking(out_of_fold.scores, rows, folds)
+    points, gain = _learning(rows, learner, bounds, out_of_fold, figure, confidence, seed) if curves else ([], None)
+    curve = partial(calibration_curve, out_of_fold.scores, rows, bounds)
     scores = {**rows.scores, **({} if naive is None else {naive[0]: naive[1]})}
     evaluation = Evaluation(
         measure="auc" if rows.is_binary else "spearman",
         confidence=confidence,
         folds=FOLDS,
         ranking=ranking_estimate(figure, rows, confidence, fitted=True),
-        error=squared_error(held.scores, rows, bounds, confidence),
+        error=squared_error(out_of_fold.scores, rows, bounds, confidence),
         calibration_error=calibration_error(curve, confidence),
         curve=curve(confidence),
         singles=[
-            _single(name, filled(*values), rows, held, figure, bounds, confidence) for name, values in scores.items()
+            _single(name, filled(*values), rows, out_of_fold, figure, bounds, confidence)
+            for name, values in scores.items()
         ],
         naive=None if naive is None else naive[0],
         learning=points,
         learning_gain=gain,
-        importance=_importance(rows, held, figure, confidence, seed) if curves else {},
+        importance=_importance(rows, out_of_fold, figure, confidence, seed) if curves else {},
     )
-    return evaluation, held
+    return evaluation, out_of_fold
 
 
 def _single(
     name: str,
     values: Floats,
     rows: LabelledRows,
-    held: HeldOut,
+    out_of_fold: HeldOut,
     fitted: FoldRanking,
     bounds: tuple[float, float],
     confidence: float,
@@ -190,19 +193,21 @@ def _single(
 
     The direction is read off the same rows, which favours the single metric.
     """
-    alone = ranking(values, rows, held.folds)
+    alone = ranking(values, rows, out_of_fold.folds)
     low = bool(alone.value < 0)
     if low:
         alone = FoldRanking(-alone.value, -alone.influence, alone.is_binary)
     signed = np.clip(-values if low else values, -1e300, 1e300)
-    scores = np.clip(cross_calibrated(signed, rows.labels, held.folds, "platt" if rows.is_binary else "line"), *bounds)
+    scores = np.clip(
+        cross_calibrated(signed, rows.labels, out_of_fold.folds, "platt" if rows.is_binary else "line"), *bounds
+    )
     return SingleScore(
         name,
         low,
         ranking_estimate(alone, rows, confidence, fitted=False),
         ranking_difference(fitted, alone, rows, confidence),
         squared_error(scores, rows, bounds, confidence),
-        error_difference(held.scores, scores, rows, confidence),
+        error_difference(out_of_fold.scores, scores, rows, confidence),
     )
 
 
@@ -210,7 +215,7 @@ def _learning(
     rows: LabelledRows,
     learner: str,
     bounds: tuple[float, float],
-    held: HeldOut,
+    out_of_fold: HeldOut,
     figure: FoldRanking,
     confidence: float,
     seed: int,
@@ -218,8 +223,8 @@ def _learning(
     """The learning curve, and what the second half of the labels added."""
     points, figures = [], []
     for share in _PARTS:
-        part = held_out(rows, learner, bounds, seed, held.folds, share)
-        figures.append(ranking(part.scores, rows, held.folds))
+        part = held_out(rows, learner, bounds, seed, out_of_fold.folds, share)
+        figures.append(ranking(part.scores, rows, out_of_fold.folds))
         n = round(share * len(rows) * (FOLDS - 1) / FOLDS)
         points.append(LearningPoint(n, ranking_estimate(figures[-1], rows, confidence, fitted=True)))
     whole = LearningPoint(
@@ -229,19 +234,19 @@ def _learning(
 
 
 def _importance(
-    rows: LabelledRows, held: HeldOut, figure: FoldRanking, confidence: float, seed: int
+    rows: LabelledRows, out_of_fold: HeldOut, figure: FoldRanking, confidence: float, seed: int
 ) -> dict[str, Estimate]:
     """What is lost when one score's values change places within each fold."""
     losses = {}
     for place, name in enumerate(rows.scores):
         scores = np.empty(len(rows))
-        for fold, fit in enumerate(held.fits):
-            inside = rows.take(held.folds == fold)
+        for fold, fit in enumerate(out_of_fold.fits):
+            inside = rows.take(out_of_fold.folds == fold)
             order = np.random.default_rng([seed, place, fold]).permutation(len(inside))
             values = [
                 (score[order], present[order]) if other == name else (score, present)
                 for other, (score, present) in inside.scores.items()
             ]
-            scores[held.folds == fold] = fit.score(values)
-        losses[name] = ranking_difference(figure, ranking(scores, rows, held.folds), rows, confidence)
+            scores[out_of_fold.folds == fold] = fit.score(values)
+        losses[name] = ranking_difference(figure, ranking(scores, rows, out_of_fold.folds), rows, confidence)
     return dict(sorted(losses.items(), key=lambda item: -item[1].value))

@@ -207,8 +207,8 @@ def _without_constant(rows: LabelledRows) -> tuple[LabelledRows, list[str]]:
 def _shares(scores: RowScores) -> ScoreShares:
     """The shares of rows between the deciles of a score, of missing and of undefined ones."""
     values, present = scores
-    there = np.clip(values[present & ~np.isnan(values)], -1e300, 1e300)
-    edges = np.unique(np.quantile(there, _DECILES)) if len(there) else np.zeros(1)
+    numbers = np.clip(values[present & ~np.isnan(values)], -1e300, 1e300)
+    edges = np.unique(np.quantile(numbers, _DECILES)) if len(numbers) else np.zeros(1)
     counts = ScoreShares(edges, np.zeros(0)).counts(scores)
     return ScoreShares(edges, counts / counts.sum())
 

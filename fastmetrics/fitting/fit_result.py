@@ -53,7 +53,7 @@ class FitResult(Shown):
         evaluation = self.evaluation
         ranking, error = _MEASURES[evaluation.measure]
         rows: list[tuple[str, ...]] = [(self.model.name, _cell(evaluation.ranking), "", _cell(evaluation.error), "")]
-        rows += [_line(single) for single in sorted(evaluation.singles, key=lambda one: -one.ranking.value)]
+        rows += [_line(single) for single in sorted(evaluation.singles, key=lambda single: -single.ranking.value)]
         grids = [Grid(("held out", ranking, "fitted gains", error, "fitted gains"), rows)]
         curve = [
             (f"{part.score:.3f}", number(part.n), _cell(Estimate(part.label, part.low, part.high)))

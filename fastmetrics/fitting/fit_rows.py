@@ -46,11 +46,13 @@ def fit_rows(
     training, tested = rows.take(fitted), rows.take(apart)
     beside = None if naive is None else (naive[0], (naive[1][0][fitted], naive[1][1][fitted]))
     bounds = (0.0, 1.0) if rows.is_binary else (float(training.labels.min()), float(training.labels.max()))
-    evaluation, held = evaluate(training, learner, bounds, beside, confidence=confidence, seed=seed, curves=curves)
+    evaluation, out_of_fold = evaluate(
+        training, learner, bounds, beside, confidence=confidence, seed=seed, curves=curves
+    )
     final = fit_nested(training, learner, bounds, seed)
     thresholds = {}
     if promises:
         chosen = tested.take(one_of_each(tested.groups, seed))
-        pairs = (held.scores, training.labels > 0), (final.score(chosen.values), chosen.labels > 0)
+        pairs = (out_of_fold.scores, training.labels > 0), (final.score(chosen.values), chosen.labels > 0)
         thresholds = {promise.name: threshold(promise, *pairs, confidence) for promise in promises}
     return FittedRows(final, evaluation, thresholds, training, len(apart))

@@ -161,6 +161,6 @@ def repeated_questions(table: pa.Table, question: str | None, groups: Ints) -> i
 
 def filled(values: Floats, present: Flags) -> Floats:
     """Scores without missing and undefined ones, which take the median of the others; infinite ones stay."""
-    there = present & ~np.isnan(values)
-    middle = float(np.median(values[there])) if there.any() else 0.0
-    return np.where(there, values, middle)
+    usable = present & ~np.isnan(values)
+    middle = float(np.median(values[usable])) if usable.any() else 0.0
+    return np.where(usable, values, middle)

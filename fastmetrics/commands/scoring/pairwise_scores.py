@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from fastmetrics.commands.options.option_groups import Arguments
 from fastmetrics.commands.options.shared_options import ColumnNames, Output, Overwrite, Threads
 
 
@@ -18,6 +19,7 @@ def pairwise_scores(
     columns: ColumnNames = None,
     threads: Threads = None,
     overwrite: Overwrite = False,
+    arguments: Arguments,
 ) -> None:
     """Score every candidate against every reference.
 
@@ -25,13 +27,5 @@ def pairwise_scores(
     """
     from fastmetrics.scoring.pairwise_scores import pairwise_scores as score_pairs
 
-    scored = score_pairs(
-        candidates,
-        references,
-        metric,
-        output=output,
-        columns=columns,
-        threads=threads,
-        overwrite=overwrite,
-    )
+    scored = arguments.call(score_pairs)
     typer.echo(f"{scored.candidates:,} candidates × {scored.references:,} references scored: {output}")
