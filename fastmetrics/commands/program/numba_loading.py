@@ -5,8 +5,6 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from fastmetrics.kernels.jit import tried
-
 _BLAS = "scipy.linalg.cython_blas"
 
 
@@ -17,7 +15,9 @@ def load_numba() -> None:
     this package, so it does.  Compiled code that uses linear algebra imports it later.  Only for the main thread of a
     program: another thread could not import the module meanwhile.
     """
-    import numba
+    import numba  # not with the command's module: the program checks the variables that Numba reads first
+
+    from fastmetrics.kernels.jit import tried
 
     if not tried(numba.__version__) or not {_BLAS, "numba.np.arraymath"}.isdisjoint(sys.modules):
         return
