@@ -21,6 +21,9 @@ class RetryLimits:
     pause_seconds: float = 0.2
     """Seconds before the second try of a read; each later one waits twice as long."""
 
+    lock_seconds: float = 30.0
+    """Seconds that a write waits for a table of PostgreSQL that another connection, maybe of the same run, reads."""
+
     span_starts: int = 5
     """How often the workers of a cluster start a span before the run stops: a span may end its worker's process."""
 

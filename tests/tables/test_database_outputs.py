@@ -10,11 +10,13 @@ import pyarrow as pa
 import pytest
 
 import fastmetrics as fm
+from fastmetrics.core.retry_limits import RETRY_LIMITS
 from fastmetrics.errors import OptionError, OutputError
 from fastmetrics.tables.databases import written_tables
 from fastmetrics.tables.databases.sessions import Session
 from fastmetrics.tables.output.run_output import read_metadata
 from tests.support.optional_parts import NEEDS
+from tests.support.postgres import Database
 
 ROWS = pa.table({"id": ["a", "b", "c"], "answer": ["in Paris", None, "Rome"], "reference": ["Paris", "Lyon", "Rome"]})
 METRICS = ["token_f1", "keyword_recall"]
@@ -163,3 +165,65 @@ def test_a_database_file_needs_its_folder(tmp_path: Path) -> None:
     with pytest.raises(OutputError, match="there is no folder"):
         fm.score(ROWS, METRICS, output=f"duckdb:///{tmp_path}/nosuch/scores.duckdb?table=scores")
     assert not list(tmp_path.iterdir())
+
+
+def test_a_name_in_other_letters_is_the_same_table(database: tuple[str, Execute]) -> None:
+    address, execute = database
+    if address.startswith("postgresql"):
+        return  # quoted names are exact there
+    execute("CREATE TABLE Scores (answer text, reference text)", "INSERT INTO Scores VALUES ('a', 'a')")
+    with pytest.raises(OutputError, match="the table 'scores' exists"):
+        fm.score(ROWS, METRICS, output=f"{address}table=scores")
+    with pytest.raises(OutputError, match="is an input"):
+        fm.score(f"{address}table=Scores", METRICS, output=f"{address}table=scores", overwrite=True)
+    assert execute("SELECT answer FROM Scores") == [("a",)]
+
+
+@pytest.mark.parametrize("suffix", ["_fastmetrics", "_rejects"])
+def test_an_input_beside_the_output_is_not_replaced(database: tuple[str, Execute], suffix: str) -> None:
+    address, execute = database
+    execute(f"CREATE TABLE scores{suffix} (answer text, reference text)")
+    execute(f"INSERT INTO scores{suffix} VALUES ('a', 'a')")
+    with pytest.raises(OutputError, match="is an input; write to another name"):
+        fm.score(f"{address}table=scores{suffix}", METRICS, output=f"{address}table=scores", overwrite=True)
+    assert execute(f"SELECT answer FROM scores{suffix}") == [("a",)]
+
+
+def test_a_table_with_the_name_of_an_unfinished_one_stays(
+    database: tuple[str, Execute], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    address, execute = database
+    write = written_tables.WrittenTable.write
+
+    def late(self: Any, *args: Any, **options: Any) -> None:
+        execute("CREATE TABLE scores_staging (mine integer)")
+        write(self, *args, **options)
+
+    monkeypatch.setattr(written_tables.WrittenTable, "write", late)
+    with pytest.raises(OutputError, match="scores_staging"):
+        fm.score(ROWS, METRICS, output=f"{address}table=scores")
+    assert execute("SELECT mine FROM scores_staging") == []
+
+
+@NEEDS["postgres"]
+def test_parameters_of_a_connection_do_not_hide_an_input(postgres: Database) -> None:
+    postgres.execute("CREATE TABLE rows (answer text, reference text)", "INSERT INTO rows VALUES ('a', 'a')")
+    with pytest.raises(OutputError, match="is an input"):
+        fm.score(
+            postgres.address(table="rows"),
+            METRICS,
+            output=postgres.address(connect_timeout=9, table="rows"),
+            overwrite=True,
+        )
+
+
+@NEEDS["postgres"]
+def test_a_table_that_the_run_itself_reads_is_not_waited_for(
+    postgres: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(RETRY_LIMITS, "lock_seconds", 0.2)
+    postgres.execute("CREATE TABLE rows (answer text, reference text)", "INSERT INTO rows VALUES ('a', 'a')")
+    query = postgres.address(query="select * from rows")
+    with pytest.raises(OutputError, match="lock timeout; the scores are kept in "):
+        fm.score(query, METRICS, output=postgres.address(table="rows"), overwrite=True)
+    assert postgres.execute("SELECT answer FROM rows") == [("a",)]

@@ -46,6 +46,8 @@ class Session:
         try:
             for statement in () if writes else _READ_ONLY[table.scheme]:
                 self.execute(statement)
+            if writes and table.scheme == "postgresql":
+                self.execute(f"SET lock_timeout = '{RETRY_LIMITS.lock_seconds * 1e3:.0f}ms'")
             if snapshot is not None:
                 self.execute(f"SET TRANSACTION SNAPSHOT '{snapshot}'")
         except BaseException:

@@ -21,18 +21,20 @@ from fastmetrics.tables.databases.database_address import DatabaseTable, quoted,
 from fastmetrics.tables.databases.sessions import Session
 from fastmetrics.tables.output.encoders import dump
 from fastmetrics.tables.output.parquet_metadata import json_object, metadata_in
-from fastmetrics.tables.remote.addresses import is_database
+from fastmetrics.tables.remote.addresses import is_database, parameters
 
 METADATA = "_fastmetrics"
 REJECTS = "_rejects"
 _STAGING = "_staging"
+_SERVER = ("host", "hostaddr", "port", "dbname", "service")
+"""The parameters of PostgreSQL that say which database it is."""
 _LONGEST_NAME = 63 - len(METADATA)
 """Bytes of the name of a table; PostgreSQL truncates names of more than 63."""
 _EXISTS = {
     "postgresql": "SELECT relkind = 'r' FROM pg_class WHERE oid = to_regclass('{table}')",
-    "sqlite": "SELECT type = 'table' FROM sqlite_master WHERE name = '{name}'",
-    "duckdb": "SELECT table_type = 'BASE TABLE' FROM information_schema.tables WHERE table_name = '{name}' "
-    "AND table_schema = '{schema}'",
+    "sqlite": "SELECT type = 'table' FROM sqlite_master WHERE name = '{name}' COLLATE NOCASE",
+    "duckdb": "SELECT table_type = 'BASE TABLE' FROM information_schema.tables "
+    "WHERE lower(table_name) = lower('{name}') AND lower(table_schema) = lower('{schema}')",
 }
 
 
@@ -58,8 +60,11 @@ class WrittenTable:
         shown = self.table.url.shown
         for path in _addresses(inputs):
             read = DatabaseTable.of(path)
-            if read.table is not None and _place(read) == _place(self.table):
-                raise OutputError(f"{shown} is an input; write to another name")
+            if read.table is None:
+                continue
+            for suffix in ("", METADATA, REJECTS):
+                if _place(read) == _place(self.table, suffix):
+                    raise OutputError(f"{self.beside(suffix)} is an input; write to another name")
         if self.table.scheme != "postgresql" and not os.path.isfile(self.table.path):
             folder = os.path.dirname(os.path.abspath(self.table.path))
             if not os.path.isdir(folder):
@@ -101,7 +106,6 @@ class WrittenTable:
 
     def _replace(self, session: Session, suffix: str, rows: pa.RecordBatchReader, count: int) -> None:
         """Write rows under another name, and rename the table."""
-        session.execute(f"DROP TABLE IF EXISTS {self._qualified(_STAGING)}")
         session.create(self.name + _STAGING, rows, self._schema)
         written = session.row(f"SELECT count(*) FROM {self._qualified(_STAGING)}")
         if written is None or written[0] != count:
@@ -142,7 +146,8 @@ class WrittenTable:
     def _exists(self, suffix: str) -> str:
         name = (self.name + suffix).replace("'", "''")
         table = self._qualified(suffix).replace("'", "''")
-        return _EXISTS[self.table.scheme].format(name=name, table=table, schema=self._schema or "main")
+        schema = (self._schema or "main").replace("'", "''")
+        return _EXISTS[self.table.scheme].format(name=name, table=table, schema=schema)
 
     def beside(self, suffix: str) -> str:
         """The address of a table beside the output, for messages."""
@@ -179,14 +184,12 @@ def _addresses(inputs: Any) -> Iterator[str]:
             yield from _addresses(path)
 
 
-def _place(table: DatabaseTable) -> Sequence[Any]:
-    """What is equal for two addresses of one table, whoever connects."""
+def _place(table: DatabaseTable, suffix: str = "") -> Sequence[Any]:
+    """What is equal for two addresses of one table, whoever connects; only PostgreSQL tells capitals apart."""
+    *schema, name = table_parts(table.table or "")
     if table.scheme != "postgresql":
-        return (table.scheme, os.path.realpath(table.path), table_parts(table.table or "")[-1:])
+        return (table.scheme, os.path.realpath(table.path), (name + suffix).lower())
     server = table.url.authority.rpartition("@")[2]
-    return (
-        server,
-        table.url.path,
-        table.parameters,
-        [name for name in table_parts(table.table or "") if name != "public"],
-    )
+    values = parameters(replace(table.url, query=table.parameters))
+    where = {key: value for key, value in values.items() if key in _SERVER}
+    return (server, table.url.path, where, [part for part in schema if part != "public"], name + suffix)
