@@ -190,7 +190,7 @@ def test_an_input_beside_the_output_is_not_replaced(database: tuple[str, Execute
 
 
 def test_a_table_with_the_name_of_an_unfinished_one_stays(
-    database: tuple[str, Execute], monkeypatch: pytest.MonkeyPatch
+    database: tuple[str, Execute], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     address, execute = database
     write = written_tables.WrittenTable.write
@@ -201,7 +201,7 @@ def test_a_table_with_the_name_of_an_unfinished_one_stays(
 
     monkeypatch.setattr(written_tables.WrittenTable, "write", late)
     with pytest.raises(OutputError, match="scores_staging"):
-        fm.score(ROWS, METRICS, output=f"{address}table=scores")
+        fm.score(ROWS, METRICS, output=f"{address}table=scores", files=fm.FileSettings(work=tmp_path))
     assert execute("SELECT mine FROM scores_staging") == []
 
 
@@ -219,11 +219,11 @@ def test_parameters_of_a_connection_do_not_hide_an_input(postgres: Database) -> 
 
 @NEEDS["postgres"]
 def test_a_table_that_the_run_itself_reads_is_not_waited_for(
-    postgres: Database, monkeypatch: pytest.MonkeyPatch
+    postgres: Database, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(RETRY_LIMITS, "lock_seconds", 0.2)
     postgres.execute("CREATE TABLE rows (answer text, reference text)", "INSERT INTO rows VALUES ('a', 'a')")
-    query = postgres.address(query="select * from rows")
+    query, work = postgres.address(query="select * from rows"), fm.FileSettings(work=tmp_path)
     with pytest.raises(OutputError, match="lock timeout; the scores are kept in "):
-        fm.score(query, METRICS, output=postgres.address(table="rows"), overwrite=True)
+        fm.score(query, METRICS, output=postgres.address(table="rows"), overwrite=True, files=work)
     assert postgres.execute("SELECT answer FROM rows") == [("a",)]

@@ -193,3 +193,45 @@ def test_a_file_that_is_no_database(tmp_path: Path) -> None:
 def test_the_format_of_a_file_is_refused(answers: str) -> None:
     with pytest.raises(OptionError, match="in a database, which is no file"):
         fm.score(f"{answers}?table=answers", ["token_f1"], files=fm.FileSettings(format="csv"))
+
+
+@pytest.mark.parametrize("statement", ["copy (select 42) to 'new.csv'", "export database 'new'", "attach 'new' as n"])
+def test_a_query_cannot_end_its_brackets(statement: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    address = make("duckdb", tmp_path, "CREATE TABLE t (id integer)")
+    before = sorted(tmp_path.iterdir())
+    for sql in (
+        f"select 1 as q) x; {statement}; select * from (select 1 as q",
+        f"select 1 as q) x) y; {statement}; select * from (select * from (select 1 as q",
+    ):
+        with pytest.raises(FileFormatError):
+            read(f"{address}?query={sql}")
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_no_extension_is_downloaded(tmp_path: Path) -> None:
+    address = make("duckdb", tmp_path, "CREATE TABLE t (id integer)")
+    off = read(f"{address}?query=select current_setting('autoinstall_known_extensions') as a")
+    assert off == [{"a": False}]
+
+
+def test_an_index_does_not_order_the_rows(tmp_path: Path) -> None:
+    address = make(
+        "sqlite",
+        tmp_path,
+        "CREATE TABLE t (id integer primary key, answer text, more text)",
+        "INSERT INTO t VALUES (1, 'c', 'x'), (2, 'a', 'x'), (3, 'b', 'x')",
+        "CREATE INDEX i ON t (answer)",
+        "CREATE VIEW v AS SELECT * FROM t ORDER BY id",
+    )
+    for table in ("t", "v", "main.t"):
+        assert [row["answer"] for row in read(f"{address}?table={table}", answer="text")] == ["c", "a", "b"]
+
+
+@pytest.mark.parametrize("table", [".", '"', 't"', "a.", ".t", '"a', '""'])
+def test_a_name_of_a_table_is_whole(table: str, tmp_path: Path) -> None:
+    address = make("sqlite", tmp_path, "CREATE TABLE t (id integer)")
+    with pytest.raises(OptionError, match="expected the name of a table"):
+        open_source(f"{address}?table={table}")
+    with pytest.raises(OptionError, match="expected the name of a table"):
+        fm.score({"answer": ["a"], "reference": ["a"]}, ["token_f1"], output=f"{address}?table={table}")

@@ -16,6 +16,7 @@ from fastmetrics.tables.remote.addresses import Url, as_text, is_database, param
 
 _OWN = ("table", "query", "order")
 _NAME_PART = re.compile(r'"((?:[^"]|"")*)"|([^".]+)')
+_NAME = re.compile(r'(?:"(?:[^"]|"")+"|[^".]+)(?:\.(?:"(?:[^"]|"")+"|[^".]+))*')
 _EXAMPLES = {
     "postgresql": "postgresql://user@host/database?table=answers",
     "sqlite": "sqlite:///answers.db?table=answers",
@@ -60,6 +61,9 @@ class DatabaseTable:
         for name, value in (("table", table), ("query", query)):
             if value is not None and not value.strip():
                 raise OptionError(f"{url.shown}: {name}= is empty; as in {_EXAMPLES[url.scheme]}")
+        if table is not None and not _NAME.fullmatch(table):
+            expected = 'expected the name of a table, as in answers, public.answers or "answers.2026"'
+            raise OptionError(f"{url.shown}: {expected}")
         order = tuple(name for name in values.get("order", "").split(",") if name)
         return cls(url, table, query, order, "&".join(pairs))
 

@@ -242,7 +242,9 @@ class DatabaseReader(Reader):
             return f"SELECT {columns} FROM {self._table.source}{order}{skip}"
         limit = f" LIMIT -1{skip}" if start else ""
         types = ", ".join(f"{_typed_value(field.type)} AS {quoted(field.name)}" for field in selection.schema) or "1"
-        rows = f"SELECT {columns} FROM {self._table.source}{order}{limit}"
+        # an index that has all columns would give the rows another order
+        stored = " NOT INDEXED" if self._table.table is not None and not order else ""
+        rows = f"SELECT {columns} FROM {self._table.source}{stored}{order}{limit}"
         return f"SELECT {types} UNION ALL SELECT * FROM ({rows})"
 
     def _column(self, field: pa.Field) -> str:

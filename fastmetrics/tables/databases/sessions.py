@@ -44,6 +44,8 @@ class Session:
                 driver=driver, entrypoint=entrypoint, db_kwargs=dict(options), autocommit=not writes
             )
         try:
+            if table.scheme == "duckdb" and table.query is not None:
+                _check_one_statement(table, table.query)
             for statement in () if writes else _READ_ONLY[table.scheme]:
                 self.execute(statement)
             if writes and table.scheme == "postgresql":
@@ -148,7 +150,21 @@ def _driver(table: DatabaseTable, *, writes: bool) -> tuple[str, str | None, Map
         mode = "rwc" if writes else "ro"
         return module._driver_path(), None, {"uri": f"file:{quote(table.path)}?mode={mode}"}
     mode = "read_write" if writes else "read_only"
-    return module.driver_path(), "duckdb_adbc_init", {"path": table.path, "access_mode": mode}
+    options = {"path": table.path, "access_mode": mode, "autoinstall_known_extensions": "false"}
+    return module.driver_path(), "duckdb_adbc_init", options
+
+
+def _check_one_statement(table: DatabaseTable, query: str) -> None:
+    """Raise ``FileFormatError`` unless a query is one statement: DuckDB executes several, and COPY writes files."""
+    import duckdb
+
+    try:
+        count = len(duckdb.extract_statements(query))
+    except duckdb.Error as error:
+        reason = str(error).partition("\n")[0]
+        raise FileFormatError(f"{table.url.shown}: {reason}") from None
+    if count != 1:
+        raise FileFormatError(f"{table.url.shown}: expected one query, got {count} statements")
 
 
 def _imported(scheme: str) -> Any:
