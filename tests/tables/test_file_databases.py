@@ -10,6 +10,7 @@ import pytest
 import fastmetrics as fm
 from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.errors import ColumnError, FileFormatError, OptionError, OutputError
+from fastmetrics.tables.databases.database_types import readable
 from fastmetrics.tables.file_source import open_source
 from fastmetrics.tables.whole_table import whole_table
 
@@ -235,3 +236,25 @@ def test_a_name_of_a_table_is_whole(table: str, tmp_path: Path) -> None:
         open_source(f"{address}?table={table}")
     with pytest.raises(OptionError, match="expected the name of a table"):
         fm.score({"answer": ["a"], "reference": ["a"]}, ["token_f1"], output=f"{address}?table={table}")
+
+
+@pytest.mark.parametrize("secret", ["qq@zz/vv", "98/76", "qq?zz", "q@z?zz"])
+def test_an_unquoted_password_is_not_shown(secret: str) -> None:
+    with pytest.raises(OptionError, match="write special characters of the password as %40") as error:
+        open_source(f"postgresql://user:{secret}@host/db?table=t")
+    assert not any(part in str(error.value) for part in ("zz", "vv", "98", "76"))
+
+
+def test_a_refused_address_shows_no_password() -> None:
+    with pytest.raises(OptionError) as error:
+        fm.score("s3://key:hidden@bucket/rows.csv", ["token_f1"], files=fm.FileSettings(query="select 1"))
+    assert "hidden" not in str(error.value)
+    with pytest.raises(OptionError) as error:
+        fm.load_vectors("chunks.parquet", "mysql://user:hidden@host/db", table="t")
+    assert "hidden" not in str(error.value)
+
+
+def test_parts_of_lists_of_uuids() -> None:
+    keys = pa.ExtensionArray.from_storage(pa.uuid(), pa.array([b"0" * 16, b"1" * 16], pa.binary(16)))
+    lists = pa.ListArray.from_arrays(pa.array([0, 1, None, 2], pa.int32()), keys)
+    assert readable(lists.slice(1)).to_pylist() == readable(lists).to_pylist()[1:]

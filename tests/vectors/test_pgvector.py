@@ -10,7 +10,7 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics.errors import ColumnError, FileFormatError, InputError, OptionError, OutputError
-from tests.support.postgres import Database
+from tests.support.postgres import PASSWORD, Database
 from tests.support.program import program
 
 ROWS, QUERIES, WIDTH, K = 2_000, 40, 16, 10
@@ -171,6 +171,8 @@ def test_bad_tables_and_options_are_named(chunks: Database, vectors: Any, tmp_pa
         with pytest.raises((error, InputError), match=reason):
             fm.search(address, queries, **options)
     assert chunks.execute("SELECT count(*) FROM chunks") == [(ROWS,)]
+    with pytest.raises(OptionError, match="name the table with table="):
+        fm.search(chunks.address(table="chunks"), queries, table="chunks")
     with pytest.raises(OptionError, match="is of the address of a database"):
         fm.search(tmp_path, queries, table="chunks")
     with pytest.raises(InputError):
@@ -199,3 +201,28 @@ def test_loading_is_whole_or_not_at_all(postgres: Database, vectors: Any, tmp_pa
     with pytest.raises(ColumnError, match="1 ids are null"):
         fm.load_vectors(write(tmp_path / "nameless.parquet", np.ones((2, 2)), ["a", None]), address, table="other")
     assert postgres.execute("SELECT count(*) FROM chunks") == [(ROWS,)]
+
+
+@pytest.mark.parametrize("type_", ["uuid", "numeric", "bigint", "text"])
+def test_ids_of_other_types(postgres: Database, tmp_path: Path, type_: str) -> None:
+    value = "'6ab8d2f1-0000-4000-8000-0123456789ab'" if type_ == "uuid" else "'7'"
+    postgres.execute(
+        "CREATE EXTENSION vector",
+        f"CREATE TABLE chunks (id {type_} PRIMARY KEY, embedding vector(2))",
+        f"INSERT INTO chunks VALUES ({value}, '[1, 0]')",
+    )
+    queries = write(tmp_path / "queries.parquet", np.array([[1.0, 0]]))
+    exact = fm.search(postgres.address(), queries, table="chunks", exact=True)
+    assert lists(fm.search(postgres.address(), queries, table="chunks")) == lists(exact)
+
+
+def test_null_ids_show_no_password(postgres: Database) -> None:
+    postgres.execute(
+        "CREATE EXTENSION vector",
+        "CREATE TABLE nameless AS SELECT null::text AS id, '[1]'::vector(1) AS embedding",
+        "GRANT SELECT ON nameless TO reader",
+    )
+    address = postgres.address(f"reader:{PASSWORD.replace('#', '%23')}", table="nameless")
+    with pytest.raises(ColumnError, match="1 ids are null") as error:
+        fm.load_vectors(address, postgres.address(), table="other")
+    assert "horse" not in str(error.value)

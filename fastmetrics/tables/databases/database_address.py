@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -12,7 +11,7 @@ from urllib.parse import quote, unquote
 
 from fastmetrics.errors import OptionError
 from fastmetrics.errors.messages import Argument
-from fastmetrics.tables.remote.addresses import Url, as_text, is_database, parameters, parse
+from fastmetrics.tables.remote.addresses import Url, as_text, is_database, parameters, parse, shown
 
 _OWN = ("table", "query", "order")
 _NAME_PART = re.compile(r'"((?:[^"]|"")*)"|([^".]+)')
@@ -44,6 +43,11 @@ class DatabaseTable:
     def of(cls, path: str | Path) -> DatabaseTable:
         """Parse an address; raises ``OptionError`` unless it names a table or a query, and the file of the database."""
         url = parse(path)
+        if url.is_garbled:
+            expected = (
+                "write special characters of the password as %40 (@), %2F (/) or %3F (?), and & in a query as %26"
+            )
+            raise OptionError(f"{url.shown}: {expected}")
         values = parameters(url)
         pairs = [pair for pair in url.query.split("&") if pair and pair.partition("=")[0] not in _OWN]
         table, query = values.get("table"), values.get("query")
@@ -135,7 +139,7 @@ def with_query(table: str | Path | Sequence[str | Path], query: str) -> list[str
     queried = []
     for path in paths:
         if not is_database(path):
-            raise OptionError(Argument("query", query), f": {os.fspath(path)} is not the address of a database")
+            raise OptionError(Argument("query", query), f": {shown(path)} is not the address of a database")
         url = parse(path)
         if {"table", "query"} & parameters(url).keys():
             raise OptionError(Argument("query", query), f": {url.shown} already names a table or a query")

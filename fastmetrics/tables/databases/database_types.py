@@ -70,7 +70,8 @@ def readable(array: pa.Array) -> pa.Array:
     if is_list(type_) and readable_type(type_) != type_:
         mask = array.is_null() if array.null_count else None
         lists = array.cast(pa.list_(type_.value_type)) if not pt.is_list(type_) else array
-        return pa.ListArray.from_arrays(lists.offsets, readable(lists.values), mask=mask)
+        offsets = pa.array(np.asarray(lists.offsets))  # a part of an array takes no mask
+        return pa.ListArray.from_arrays(offsets, readable(lists.values), mask=mask)
     return array
 
 

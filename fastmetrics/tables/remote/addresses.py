@@ -29,6 +29,7 @@ _SAFE_OF_DATABASES = {
     *("connect_timeout", "target_session_attrs"),
 }
 _UNKNOWN = re.compile(r"\w+=[^/&]*(&\w+=[^/&]*)*")
+_PARAMETER = re.compile(r"\w+")
 _MASK = "***"
 
 NATIVE = ("s3", "gs", "hdfs", "viewfs", "abfs", "abfss")
@@ -60,6 +61,8 @@ class Url:
     @property
     def shown(self) -> str:
         """The address for messages, metadata and fingerprints."""
+        if self.is_garbled:
+            return f"{self.scheme}://{_MASK}"
         user, at, host = self.authority.rpartition("@")
         path, authority = self.path, f"{_MASK if ':' in user else user}{at}{host}"
         if ":" in host and (self.scheme in ("s3", "gs") or not host.rpartition(":")[2].isdigit()):
@@ -69,6 +72,12 @@ class Url:
             path = before + mark + _masked(after)
         safe = _SAFE_OF_DATABASES if self.scheme in DATABASES else _SAFE
         return str(replace(self, authority=authority, path=path, query=_masked(self.query, safe)))
+
+    @property
+    def is_garbled(self) -> bool:
+        """Whether the address of a PostgreSQL server is divided inside its password, by an unquoted character."""
+        names = (pair.partition("=")[0] for pair in self.query.split("&") if pair)
+        return self.scheme == "postgresql" and ("@" in self.path or not all(map(_PARAMETER.fullmatch, names)))
 
     @property
     def name(self) -> str:

@@ -15,6 +15,7 @@ from fastmetrics.errors.messages import Argument
 from fastmetrics.tables.databases.database_address import DatabaseTable, quoted, table_parts
 from fastmetrics.tables.databases.sessions import Session
 from fastmetrics.tables.remote.addresses import is_database, parse
+from fastmetrics.tables.remote.addresses import shown as shown_path
 from fastmetrics.vectors.search.neighbors import Distance
 from fastmetrics.vectors.search.search_files import query_vectors
 from fastmetrics.vectors.vector_arrays import Vectors
@@ -73,13 +74,13 @@ def load_vectors(
     argument("metric", metric, Choice(*_OPERATORS))
     argument("method", method, Choice(*_METHODS))
     if not is_database(database) or parse(database).scheme != "postgresql":
-        shown = parse(database).shown if is_database(database) else database
+        shown = parse(database).shown if is_database(database) else shown_path(database)
         raise OptionError(f"{shown}: expected a PostgreSQL database, which has pgvector")
     target = DatabaseTable.of(f"{database}{'&' if '?' in database else '?'}table={quote(table)}")
     shown = target.url.shown
     rows, ids = query_vectors(vectors, column)
     if ids.null_count:
-        raise ColumnError(f"{vectors}: {ids.null_count:,} ids are null; expected the id of each row")
+        raise ColumnError(f"{shown_path(vectors)}: {ids.null_count:,} ids are null; expected the id of each row")
     if not rows.dim:
         raise OutputError(f"cannot write {shown}: the vectors have no numbers")
     try:

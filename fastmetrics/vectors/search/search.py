@@ -8,7 +8,7 @@ from pathlib import Path
 
 from fastmetrics.errors import OptionError
 from fastmetrics.errors.messages import Argument
-from fastmetrics.tables.remote.addresses import is_database, parse
+from fastmetrics.tables.remote.addresses import is_database, parameters, parse
 from fastmetrics.tables.remote.small_files import local_path
 from fastmetrics.vectors.search.neighbors import RECALL, Distance, Index
 from fastmetrics.vectors.search.search_files import SearchRankings, search_run
@@ -87,6 +87,8 @@ def search(
         raise OptionError(f"{parse(address).shown}: expected a PostgreSQL database, which has pgvector")
     if table is None:
         raise OptionError(f"{parse(address).shown}: name the table of the vectors with ", Argument("table"))
+    if {"table", "query"} & parameters(parse(address)).keys():
+        raise OptionError(f"{parse(address).shown}: expected a database alone; name the table with ", Argument("table"))
     if exact and (pgvector or sweep):
         raise OptionError(Argument("exact", True), ": uses no index, so it has no settings of one")
     settings = [settings_of(pgvector or "", "pgvector"), *(settings_of(text, "sweep") for text in sweep or ())]

@@ -21,6 +21,7 @@ from fastmetrics.core.display import Grid
 from fastmetrics.errors import ColumnError, OptionError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.tables.databases.database_address import DatabaseTable, quoted, with_query
+from fastmetrics.tables.databases.database_types import converted
 from fastmetrics.tables.databases.sessions import Session
 from fastmetrics.vectors.search.neighbors import Distance, Index
 from fastmetrics.vectors.search.search_files import SearchRankings, query_vectors, rankings_of
@@ -214,7 +215,8 @@ def _by_index(
             elapsed = time.perf_counter() - began
             number = np.asarray(reply["n"], np.int64) - 1
             place = np.arange(len(number)) - np.searchsorted(number, number)
-            rows[start + number, place] = np.asarray(pc.index_in(reply["id"], names).fill_null(-1), np.int64)
+            nearest_ids = converted(reply["id"].combine_chunks(), names.type)
+            rows[start + number, place] = np.asarray(pc.index_in(nearest_ids, names).fill_null(-1), np.int64)
             distances[start + number, place] = np.asarray(reply["distance"], np.float64)
             own = _seconds(number, np.asarray(reply["clock"]), np.asarray(reply["began"]), count)
             seconds[start : start + count] = own
