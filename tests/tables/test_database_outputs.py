@@ -227,3 +227,20 @@ def test_a_table_that_the_run_itself_reads_is_not_waited_for(
     with pytest.raises(OutputError, match="lock timeout; the scores are kept in "):
         fm.score(query, METRICS, output=postgres.address(table="rows"), overwrite=True, files=work)
     assert postgres.execute("SELECT answer FROM rows") == [("a",)]
+
+
+def test_a_refused_column_leaves_no_database(tmp_path: Path) -> None:
+    rows = ROWS.append_column("contexts", pa.array([["a", "b"], [], None]))
+    table, work = f"sqlite:///{tmp_path}/new.db?table=scores", fm.FileSettings(work=tmp_path / "work")
+    with pytest.raises(OutputError, match="which no column of sqlite has"):
+        fm.score(rows, METRICS, output=table, keep=["contexts"], files=work)
+    assert not (tmp_path / "new.db").exists()
+
+
+def test_the_schema_of_an_output(database: tuple[str, Execute]) -> None:
+    address, execute = database
+    schema = "public" if address.startswith("postgresql") else "main"
+    fm.score(ROWS, METRICS, output=f"{address}table={schema}.scores")
+    assert execute(f"SELECT count(*) FROM {schema}.scores") == [(3,)]
+    with pytest.raises(OptionError, match="expected the name of a table, with its schema at most"):
+        fm.score(ROWS, METRICS, output=f"{address}table=a.{schema}.scores")

@@ -51,7 +51,10 @@ class WrittenTable:
                 f"output {self.table.url.shown!r}: expected the name of a table alone, as in ?table=scores"
             )
         *schema, self.name = table_parts(self.table.table)
-        self._schema = schema[0] if schema else None
+        if len(schema) > 1:
+            raise OptionError(f"output {self.table.url.shown!r}: expected the name of a table, with its schema at most")
+        is_main = self.table.scheme == "sqlite" and schema == ["main"]  # which the driver does not take
+        self._schema = schema[0] if schema and not is_main else None
         if len(self.name.encode()) > _LONGEST_NAME:
             raise OptionError(f"output {self.table.url.shown!r}: expected a name of at most {_LONGEST_NAME} bytes")
 
@@ -89,9 +92,10 @@ class WrittenTable:
 
         Raises ``OutputError`` if it cannot be written, or if the table exists unless ``overwrite``.
         """
+        with pq.ParquetFile(parquet) as file:
+            self._check_types(file.schema_arrow)  # before the file of a database is created
         with self._transaction() as session, pq.ParquetFile(parquet) as file:
             self._check_free(session, overwrite=overwrite)
-            self._check_types(file.schema_arrow)
             rows = pa.RecordBatchReader.from_batches(file.schema_arrow.remove_metadata(), file.iter_batches())
             self._replace(session, "", rows, file.metadata.num_rows)
             text = dump(metadata_in(file, str(parquet)) or {})
