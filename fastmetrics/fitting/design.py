@@ -15,6 +15,8 @@ _BENDS = (0.02, 0.2, 0.4, 0.6, 0.8, 0.98)
 _BEND = 0.5
 """The standard deviation of a bend; that of a line is 1, so that bends are penalised more."""
 _RARE = 0.05
+_REACH = 1e100
+"""The largest score that is fitted as it is: the square of a sum of such scores is finite."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,11 +78,16 @@ def _flag_scale(share: float) -> float:
     return max(float(np.sqrt(share * (1 - share))), _RARE)
 
 
+def within_reach(values: Floats) -> Floats:
+    """The scores, of which infinite and huge ones become the largest that a fit can square."""
+    return np.clip(values, -_REACH, _REACH)
+
+
 def basis_of(scores: RowScores, *, bends: bool) -> Basis:
     """The columns for a score, from its values in the rows at hand; a line alone, or a line with bends."""
     values, present = scores
     undefined = present & np.isnan(values)
-    numbers = np.clip(values[present & ~undefined], -1e300, 1e300)
+    numbers = within_reach(values[present & ~undefined])
     knots = _knots(numbers, bends=bends)
     shares = float(np.mean(~present)), float(np.mean(undefined))
     flags = 0 < shares[0] < 1, 0 < shares[1] < 1

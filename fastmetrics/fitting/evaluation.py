@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from fastmetrics.core.arrays import Floats, Ints
+from fastmetrics.fitting.design import within_reach
 from fastmetrics.fitting.folds import folds_of, part_of_groups
 from fastmetrics.fitting.held_out_figures import (
     CalibrationBin,
@@ -17,6 +18,7 @@ from fastmetrics.fitting.held_out_figures import (
     calibration_curve,
     calibration_error,
     error_difference,
+    printed,
     ranking,
     ranking_difference,
     ranking_estimate,
@@ -94,7 +96,7 @@ class Evaluation:
         gain = self.learning_gain
         if gain is None:
             return ""
-        change = f"the second half of them added {gain.value:.3f} [{gain.low:.3f}, {gain.high:.3f}]"
+        change = f"the second half of them added {printed(gain)}"
         if gain.low > 0:
             return f"more labels would help: {change}"
         if gain.high < _LITTLE:
@@ -197,7 +199,7 @@ def _single(
     low = bool(alone.value < 0)
     if low:
         alone = FoldRanking(-alone.value, -alone.influence, alone.is_binary)
-    signed = np.clip(-values if low else values, -1e300, 1e300)
+    signed = within_reach(-values if low else values)
     scores = np.clip(
         cross_calibrated(signed, rows.labels, out_of_fold.folds, "platt" if rows.is_binary else "line"), *bounds
     )

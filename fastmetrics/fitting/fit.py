@@ -15,9 +15,11 @@ from threadpoolctl import threadpool_limits
 
 from fastmetrics import metrics as families
 from fastmetrics.core.allowed_values import Choice, Optional, Real, Seed, argument
+from fastmetrics.core.columns import as_numbers
 from fastmetrics.core.version import __version__
 from fastmetrics.errors import InputError, OptionError
 from fastmetrics.errors.messages import Argument
+from fastmetrics.fitting.design import within_reach
 from fastmetrics.fitting.fit_result import FitResult
 from fastmetrics.fitting.fit_rows import fit_rows
 from fastmetrics.fitting.labelled_rows import (
@@ -124,7 +126,7 @@ def fit(
     check_rows(bare, label, group)
     rows = replace(bare, scores=labelled.scores(has_label, threads))
     rows, constant = _without_constant(rows)
-    check_leaks(rows, label)
+    check_leaks(rows, as_numbers(labelled.table.column(label), label)[has_label], label)
     naive = naive_overlap(labelled, has_label, threads)
     with threadpool_limits(1):  # the same figures for any number of cores
         fitted = fit_rows(rows, learner, promises=asked_for, naive=naive, confidence=confidence, seed=seed)
@@ -207,7 +209,7 @@ def _without_constant(rows: LabelledRows) -> tuple[LabelledRows, list[str]]:
 def _shares(scores: RowScores) -> ScoreShares:
     """The shares of rows between the deciles of a score, of missing and of undefined ones."""
     values, present = scores
-    numbers = np.clip(values[present & ~np.isnan(values)], -1e300, 1e300)
+    numbers = within_reach(values[present & ~np.isnan(values)])
     edges = np.unique(np.quantile(numbers, _DECILES)) if len(numbers) else np.zeros(1)
     counts = ScoreShares(edges, np.zeros(0)).counts(scores)
     return ScoreShares(edges, counts / counts.sum())

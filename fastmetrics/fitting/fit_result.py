@@ -9,10 +9,12 @@ from typing import Any
 from fastmetrics.core.display import Grid, Shown, number
 from fastmetrics.core.name_lists import listed
 from fastmetrics.fitting.evaluation import Evaluation, SingleScore
+from fastmetrics.fitting.held_out_figures import printed
 from fastmetrics.metrics.shared.fitted_model import FittedModel, Threshold
 from fastmetrics.stats.intervals.interval import Estimate
 
 _MEASURES = {"auc": ("AUC", "Brier"), "spearman": ("Spearman", "squared error")}
+_CHANCE = {"auc": 0.5, "spearman": 0.0}
 _PROMISES = {
     "precision": "of the rows from the cut on, at least {target:.0%} are positive",
     "recall": "of the positive rows, at least {target:.0%} are from the cut on",
@@ -52,19 +54,21 @@ class FitResult(Shown):
         """The figures beside those of single metrics, the calibration, the learning curve, importances, thresholds."""
         evaluation = self.evaluation
         ranking, error = _MEASURES[evaluation.measure]
-        rows: list[tuple[str, ...]] = [(self.model.name, _cell(evaluation.ranking), "", _cell(evaluation.error), "")]
+        rows: list[tuple[str, ...]] = [
+            (self.model.name, printed(evaluation.ranking), "", printed(evaluation.error), "")
+        ]
         rows += [_line(single) for single in sorted(evaluation.singles, key=lambda single: -single.ranking.value)]
         grids = [Grid(("held out", ranking, "fitted gains", error, "fitted gains"), rows)]
         curve = [
-            (f"{part.score:.3f}", number(part.n), _cell(Estimate(part.label, part.low, part.high)))
+            (f"{part.score:.3f}", number(part.n), printed(Estimate(part.label, part.low, part.high)))
             for part in evaluation.curve
         ]
         grids.append(Grid(("mean score", "rows", "mean label"), curve))
         if evaluation.learning:
-            points = [(number(point.rows), _cell(point.ranking)) for point in evaluation.learning]
+            points = [(number(point.rows), printed(point.ranking)) for point in evaluation.learning]
             grids.append(Grid(("fitted to rows", ranking), points))
         if evaluation.importance:
-            losses = [(name, _cell(loss)) for name, loss in evaluation.importance.items()]
+            losses = [(name, printed(loss)) for name, loss in evaluation.importance.items()]
             grids.append(Grid(("exchanged between rows", f"{ranking} lost"), losses))
         if self.model.thresholds:
             grids.append(
@@ -80,7 +84,7 @@ class FitResult(Shown):
         evaluation, labels = self.evaluation, self.model.labels
         ranking, _ = _MEASURES[evaluation.measure]
         best = evaluation.best
-        gain = f"{best.gain.value:.3f} [{best.gain.low:.3f}, {best.gain.high:.3f}]"
+        gain = printed(best.gain)
         if evaluation.beats_best:
             notes = [f"{self.model.name} ranks better than the best single metric, {best.name}: {ranking} +{gain}"]
         else:
@@ -88,14 +92,16 @@ class FitResult(Shown):
                 f"nothing here ranks better than the best single metric, {best.name}, beyond chance: "
                 f"difference {gain}; use {best.name}"
             ]
+            if not best.ranking.low > _CHANCE[evaluation.measure]:
+                notes.append(f"{best.name} does not rank better than chance either: {ranking} {printed(best.ranking)}")
         naive = next((single for single in evaluation.singles if single.name == evaluation.naive), None)
         if naive is not None and not naive.gain.low > 0:
             notes.append(
                 f"it does not rank better than naive overlap ({naive.name}) beyond chance: "
-                f"difference {_cell(naive.gain)}"
+                f"difference {printed(naive.gain)}"
             )
         notes.append(
-            f"calibration error {_cell(evaluation.calibration_error)}; brackets are {evaluation.confidence:.0%} "
+            f"calibration error {printed(evaluation.calibration_error)}; brackets are {evaluation.confidence:.0%} "
             f"intervals over {evaluation.folds} held-out folds, of fitted scores widened for what their fits share"
         )
         notes += [evaluation.learning_verdict] if evaluation.learning_verdict else []
@@ -124,11 +130,7 @@ class FitResult(Shown):
 
 def _line(single: SingleScore) -> tuple[str, ...]:
     cells = (single.ranking, single.gain, single.error, single.error_gain)
-    return (single.name, *map(_cell, cells))
-
-
-def _cell(estimate: Estimate) -> str:
-    return f"{estimate.value:.3f} [{estimate.low:.3f}, {estimate.high:.3f}]"
+    return (single.name, *map(printed, cells))
 
 
 def _promise(name: str, entry: Threshold) -> tuple[str, ...]:

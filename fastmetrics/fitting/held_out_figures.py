@@ -18,7 +18,7 @@ import numpy as np
 from fastmetrics.core.arrays import Floats, Ints
 from fastmetrics.fitting.labelled_rows import LabelledRows
 from fastmetrics.stats.intervals.estimated_values import Sample
-from fastmetrics.stats.intervals.influences import auc_influence, figure_interval, spearman_influence, worst_case
+from fastmetrics.stats.intervals.influences import auc_influence, figure_interval, spearman_influence
 from fastmetrics.stats.intervals.interval import UNDEFINED, Estimate, Interval
 from fastmetrics.stats.intervals.mean_interval import mean_interval, unseen
 
@@ -76,13 +76,22 @@ def _figure(scores: Floats, labels: Floats, *, is_binary: bool) -> tuple[float, 
     return rho, spearman_influence(ranks, labels, rho)
 
 
+def printed(estimate: Estimate) -> str:
+    """A figure with its interval; a dash where there is none."""
+    if math.isnan(estimate.low):
+        return f"{estimate.value:.3f} –"
+    return f"{estimate.value:.3f} [{estimate.low:.3f}, {estimate.high:.3f}]"
+
+
 def ranking_estimate(figure: FoldRanking, rows: LabelledRows, confidence: float, *, fitted: bool) -> Estimate:
     """AUC or correlation with its interval, wider for a fitted score."""
     wider = _WIDER if fitted else 1.0
     interval = figure_interval(figure.value, wider * figure.influence, rows.clusters, confidence)
     if interval is None:
         count = rows.n_groups if rows.has_groups else len(rows)
-        interval = worst_case(figure.value, 1 - 2 * unseen(confidence, max(count // 2, 1)))
+        reach = 2 * unseen(confidence, max(count // 2, 1))
+        low, high = max(figure.value - reach, -1.0), min(figure.value + reach, 1.0)
+        interval = Interval(low, high, "worst_case", "at least the level: no row of these changes the figure")
     low, high = figure.shown(interval.low), figure.shown(interval.high)
     return Estimate(figure.shown(figure.value), low, high, interval.kind, interval.note)
 
@@ -97,7 +106,7 @@ def ranking_difference(first: FoldRanking, other: FoldRanking, rows: LabelledRow
     alone = Sample.of(half * first.influence, rows.clusters).spread
     error = math.hypot(paired.error, alone.error)
     if not error > 0:
-        return Estimate(difference, math.nan, math.nan)
+        return Estimate(difference, math.nan, math.nan, "none", "no interval: no row changes either figure")
     reach = float(stdtrit(paired.freedom, (1 + confidence) / 2)) * error
     return Estimate(difference, difference - reach, difference + reach, "t")
 

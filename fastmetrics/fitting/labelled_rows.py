@@ -20,6 +20,8 @@ LEAST_ROWS, LEAST_OF_A_CLASS, LEAST_GROUPS = 30, 10, 10
 FOLDS = 5
 _SHOWN = 5
 _COPY = 1 - 1e-9
+_LARGEST = 1e100
+"""The largest label: the sum of the squares of such labels is finite."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,11 +71,10 @@ def labels_of(table: pa.Table, label: str, positive: float | None) -> tuple[Floa
             "booleans: convert the classes to 1 (good) and 0 (bad), or to grades"
         )
     labels = as_numbers(column, label)
-    if np.isinf(labels).any():
-        raise InputError(
-            f"column {label!r}: expected finite labels, row {int(np.flatnonzero(np.isinf(labels))[0]):,} "
-            "holds an infinite one"
-        )
+    if (np.abs(labels) > _LARGEST).any():
+        row = int(np.flatnonzero(np.abs(labels) > _LARGEST)[0])
+        value = "an infinite one" if np.isinf(labels[row]) else f"{labels[row]:g}"
+        raise InputError(f"column {label!r}: expected finite labels up to {_LARGEST:g}, row {row:,} holds {value}")
     distinct = np.unique(labels[~np.isnan(labels)])
     if positive is None and len(distinct) == 2:
         positive = float(distinct[1])
@@ -129,19 +130,25 @@ def check_rows(rows: LabelledRows, label: str, group: str | None) -> None:
             )
 
 
-def check_leaks(rows: LabelledRows, label: str) -> None:
-    """Raise ``InputError`` for a score that is a copy of the label: equal order, with as many values as the label."""
+def check_leaks(rows: LabelledRows, grades: Floats, label: str) -> None:
+    """Raise ``InputError`` for a score that is a copy of the label: equal order, with as many values as the label.
+
+    ``grades`` are the labels before they became two classes.
+    """
     from scipy.stats import rankdata
 
     for name, (values, present) in rows.scores.items():
         usable = present & np.isfinite(values)
         if usable.sum() < LEAST_ROWS or len(np.unique(values[usable])) < 2:
             continue
-        scores, labels = values[usable], rows.labels[usable]
-        if len(np.unique(scores)) != len(np.unique(labels)):
-            continue
-        agreement = float(np.corrcoef(rankdata(scores), rankdata(labels))[0, 1])
-        if abs(agreement) > _COPY:
+        scores = values[usable]
+        same_size = [
+            labels[usable]
+            for labels in (rows.labels, grades)
+            if len(np.unique(labels[usable])) == len(np.unique(scores))
+        ]
+        agreements = [float(np.corrcoef(rankdata(scores), rankdata(labels))[0, 1]) for labels in same_size]
+        if any(abs(agreement) > _COPY for agreement in agreements):
             raise InputError(
                 f"{name!r} is a copy of the label {label!r}: both rank all {int(usable.sum()):,} rows alike, so a "
                 "score fitted on it repeats it; leave it out with ",

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from fastmetrics.core.arrays import Floats, Ints
-from fastmetrics.fitting.design import basis_of, design
+from fastmetrics.fitting.design import basis_of, design, within_reach
 from fastmetrics.fitting.labelled_rows import LabelledRows, filled
 from fastmetrics.metrics.shared.fitted_model import Curve, RowScores, Trees, columns_of_trees
 
@@ -61,11 +61,21 @@ def quiet() -> Iterator[None]:
 
 
 def learn(rows: LabelledRows, learner: str, setting: Setting, seed: int) -> Learned:
-    """Fit a model with these settings."""
+    """Fit a model with these settings; labels of one class, which scikit-learn refuses, have only their share."""
+    if rows.is_binary and rows.labels.min() == rows.labels.max():
+        return Learned(log_odds(rows.labels))
     with quiet():
         if learner == "boosting":
             return _boosted(rows, setting, seed)
         return _weighted(rows) if learner == "weights" else _splines(rows, setting)
+
+
+def log_odds(labels: Floats) -> float:
+    """The log-odds of the share of positive labels; labels of one class count half a row of the other."""
+    positives, n = float(labels.sum()), len(labels)
+    if not 0 < positives < n:
+        positives, n = positives + 0.5, n + 1
+    return float(np.log(positives / (n - positives)))
 
 
 def _splines(rows: LabelledRows, setting: Setting) -> Learned:
@@ -76,8 +86,8 @@ def _splines(rows: LabelledRows, setting: Setting) -> Learned:
     columns = design(bases, rows.values)
     model: Any
     if not columns.shape[1]:  # no score varies in these rows, which scikit-learn refuses
-        mean = float(rows.labels.mean())
-        coefficients, intercept = np.zeros(0), float(np.log(mean / (1 - mean))) if rows.is_binary else mean
+        coefficients = np.zeros(0)
+        intercept = log_odds(rows.labels) if rows.is_binary else float(rows.labels.mean())
     elif rows.is_binary:
         model = LogisticRegression(C=setting["strength"], solver="newton-cholesky", max_iter=_ITERATIONS)
         model.fit(columns, rows.labels)
@@ -95,7 +105,7 @@ def _weighted(rows: LabelledRows) -> Learned:
     """The weighted mean of scores, with weights from 0 that add up to 1, by non-negative least squares."""
     from scipy.optimize import nnls
 
-    columns = np.stack([filled(*scores) for scores in rows.values], axis=1)
+    columns = np.stack([within_reach(filled(*scores)) for scores in rows.values], axis=1)
     means = columns.mean(axis=0)
     weights, _ = nnls(columns - means, rows.labels - rows.labels.mean())
     total = weights.sum()

@@ -11,7 +11,7 @@ import numpy as np
 from fastmetrics.core.arrays import Floats, Ints
 from fastmetrics.fitting.folds import folds_of, part_of_groups
 from fastmetrics.fitting.labelled_rows import LabelledRows
-from fastmetrics.fitting.learners import SETTINGS, Learned, Setting, learn, quiet
+from fastmetrics.fitting.learners import SETTINGS, Learned, Setting, learn, log_odds, quiet
 from fastmetrics.metrics.shared.fitted_model import Calibration, RowScores
 
 INNER_FOLDS = 3
@@ -44,7 +44,8 @@ def fit_nested(rows: LabelledRows, learner: str, bounds: tuple[float, float], se
     part = rows
     if len(rows) > 1.5 * MOST_ROWS:
         part = rows.take(part_of_groups(rows.labels, rows.groups, MOST_ROWS / len(rows), seed))
-    folds = folds_of(part.labels, part.groups, INNER_FOLDS, seed)
+    groups = part.groups if part.n_groups > 1 else np.arange(len(part))  # a large group can be all of a part
+    folds = folds_of(part.labels, groups, INNER_FOLDS, seed)
     settings = SETTINGS[learner]  # where there is one, its held-out sums are still needed for the calibration
     sums = [_held_out_sums(part, folds, learner, setting, seed) for setting in settings]
     losses = [_loss(values, part) for values in sums]
@@ -102,15 +103,17 @@ def _calibration(sums: Floats, labels: Floats, kind: str) -> Calibration:
 
 
 def _platt(standard: Floats, labels: Floats, centre: float, spread: float) -> Calibration:
-    """Logistic regression on the sums; one that would turn their order around is nearly level instead."""
+    """Logistic regression on the sums; one that would turn their order around, or of one class, is nearly level."""
     from sklearn.linear_model import LogisticRegression
 
     model: Any = LogisticRegression(C=_WEAK_PENALTY, solver="newton-cholesky")
-    with quiet():
-        model.fit(standard[:, None], labels)
-    slope, offset = float(model.coef_[0, 0]), float(model.intercept_[0])
+    slope, offset = 0.0, 0.0
+    if labels.min() < labels.max():
+        with quiet():
+            model.fit(standard[:, None], labels)
+        slope, offset = float(model.coef_[0, 0]), float(model.intercept_[0])
     if slope < _LEAST_SLOPE:
-        slope, offset = _LEAST_SLOPE, float(np.log(labels.mean() / (1 - labels.mean())))
+        slope, offset = _LEAST_SLOPE, log_odds(labels)
     return Calibration("platt", slope / spread, offset - slope * centre / spread)
 
 

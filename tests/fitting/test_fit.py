@@ -261,3 +261,62 @@ def test_a_score_that_hardly_varies_is_fitted(grades):
     text = str(fm.fit(rows, label="label", metrics="judge_x"))
     assert "use judge_x" in text
     assert f"\n{np.mean(rows['label']):.3f} " in text  # the only mean score
+
+
+def judged(n=60, **columns):
+    """Labels of two classes, and two scores of which the first follows them."""
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 2, n)
+    return {"good": labels, "judge_a": labels + rng.normal(size=n), "judge_b": rng.normal(size=n), **columns}
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"topic": np.arange(60) // 6, "good": (np.arange(60) < 30).astype(int)},
+        {"topic": np.maximum(np.arange(60) - 39, 0)},
+        {"topic": np.maximum(np.arange(60) - 39, 0), "good": np.arange(60) % 4},
+    ],
+)
+@pytest.mark.parametrize("learner", ["splines", "boosting", "weights"])
+def test_groups_of_one_class_and_of_most_rows_are_fitted(columns, learner):
+    """Some parts of the learning curve then have one class, or one group."""
+    result = fm.fit(judged(**columns), label="good", group="topic", metrics="judge_a,judge_b", learner=learner)
+    assert all(np.isfinite([point.ranking.value for point in result.evaluation.learning]))
+
+
+@pytest.mark.parametrize("learner", ["splines", "boosting", "weights"])
+def test_infinite_and_huge_scores_are_fitted(learner):
+    for large in (np.inf, 1.7e308):
+        rows = judged()
+        rows["judge_b"] = np.where(np.arange(60) % 3 == 0, large, rows["judge_b"])
+        result = fm.fit(rows, label="good", metrics="judge_a,judge_b", learner=learner)
+        assert np.isfinite([single.error.value for single in result.evaluation.singles]).all()
+
+
+def test_huge_labels_are_an_error():
+    with pytest.raises(fm.InputError, match=r"up to 1e\+100, row 59 holds 1e\+307"):
+        fm.fit(judged(good=[*range(59), 1e307]), label="good", metrics="judge_a")
+
+
+def test_figures_without_spread_have_no_empty_brackets():
+    rows = judged(judge_a=[None] * 20 + [1.0] * 40)
+    result = fm.fit(rows, label="good", metrics="judge_a", learner="weights")
+    assert "nan" not in str(result)
+    alone = result.evaluation.best.ranking
+    assert alone.low < 0.5 < alone.high
+    assert 0.5 - alone.low == pytest.approx(alone.high - 0.5)
+
+
+def test_a_best_metric_that_is_chance_is_called_so():
+    rows = judged(good=np.random.default_rng(5).integers(0, 2, 60))
+    assert "does not rank better than chance either" in " ".join(
+        str(fm.fit(rows, label="good", metrics="judge_b")).split()
+    )
+    assert "than chance" not in str(fm.fit(judged(200), label="good", metrics="judge_a"))
+
+
+def test_a_copy_of_the_grades_is_named():
+    rows = judged(good=np.arange(60) % 5 + 1, leak=np.arange(60) % 5 / 4)
+    with pytest.raises(fm.InputError, match=r"'leak' is a copy of the label 'good'"):
+        fm.fit(rows, label="good", metrics="judge_a,leak", positive=4)
