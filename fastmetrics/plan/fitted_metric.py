@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from fastmetrics import metrics as families
 from fastmetrics.core.arrays import Flags, Floats, floats_of_arrow
 from fastmetrics.declaration.batch import Batch
 from fastmetrics.declaration.hooks import RowHooks
 from fastmetrics.declaration.metric import Metric
 from fastmetrics.declaration.representations import Need, Options
 from fastmetrics.errors import OptionError
-from fastmetrics.metrics.shared.fitted_file import digest_of
+from fastmetrics.metrics.shared.fitted_file import digest_of, model_of
 from fastmetrics.metrics.shared.fitted_model import FittedModel, RowScores
 from fastmetrics.metrics.verdict import FAIL, PASS, WARN
 
@@ -63,12 +64,12 @@ class FittedMetric(Metric):
     parts: tuple[Part, ...] = ()
     text: str = ""
     """The text of the model's file."""
-    rebuild: tuple[Callable[..., Metric], tuple[Any, ...]] | None = None
-    """A function that other processes call, and its arguments."""
+    path: str = ""
+    """The model's file, for messages."""
 
     def __reduce__(self) -> tuple[Callable[..., Metric], tuple[Any, ...]]:
-        assert self.rebuild is not None
-        return self.rebuild
+        """Other processes have the same parts, with their plugins and embedders."""
+        return _unpickled, (self.text, self.path, self.parts)
 
     @property
     def code(self) -> str:
@@ -102,6 +103,9 @@ class FittedMetric(Metric):
 class FittedVerdict(FittedMetric):
     """A verdict by the thresholds of a fitted score."""
 
+    def __reduce__(self) -> tuple[Callable[..., Metric], tuple[Any, ...]]:
+        return _unpickled_verdict, (self.text, self.path, self.parts)
+
     def compute(self, batch: Batch, options: Options) -> tuple[Floats, Flags]:
         """1 for PASS, 0.5 for WARN, 0 for FAIL."""
         assert self.model is not None
@@ -129,9 +133,15 @@ def cuts(model: FittedModel) -> tuple[float, float]:
     return min(*low, top) if low else top, top
 
 
-def fitted_metric(
-    model: FittedModel, parts: Sequence[Part], text: str, rebuild: tuple[Callable[..., Metric], tuple[Any, ...]]
-) -> FittedMetric:
+def _unpickled(text: str, path: str, parts: Sequence[Part]) -> FittedMetric:
+    return fitted_metric(model_of(text, path), parts, text, path)
+
+
+def _unpickled_verdict(text: str, path: str, parts: Sequence[Part]) -> FittedVerdict:
+    return fitted_verdict(_unpickled(text, path, parts))
+
+
+def fitted_metric(model: FittedModel, parts: Sequence[Part], text: str, path: str) -> FittedMetric:
     """The metric of a fitted model."""
     needs = {column: need for part in parts for column, need in part.needs()}
     required = {column for part in parts for column in (part.metric.required if part.metric else (part.name,))}
@@ -159,19 +169,18 @@ def fitted_metric(
         model=model,
         parts=tuple(parts),
         text=text,
-        rebuild=rebuild,
+        path=path,
     )
 
 
-def fitted_verdict(
-    verdict: Metric, fitted: FittedMetric, rebuild: tuple[Callable[..., Metric], tuple[Any, ...]]
-) -> FittedVerdict:
+def fitted_verdict(fitted: FittedMetric) -> FittedVerdict:
     """The metric ``verdict`` by the thresholds of a fitted score."""
     assert fitted.model is not None
     cuts(fitted.model)
+    verdict = families.find("verdict")
     own = {entry.name: getattr(verdict, entry.name) for entry in fields(verdict)}
-    own |= {name: getattr(fitted, name) for name in ("needs", "optional", "rows", "model", "parts", "text")}
-    return FittedVerdict(**{**own, "caution": None}, rebuild=rebuild)
+    own |= {name: getattr(fitted, name) for name in ("needs", "optional", "rows", "model", "parts", "text", "path")}
+    return FittedVerdict(**{**own, "caution": None})
 
 
 def with_parts(metric: FittedMetric, change: Callable[[Part], Part]) -> FittedMetric:

@@ -179,7 +179,8 @@ def _fitted(path: str, options: str | None) -> Score:
     """
     metric = _fitted_of(read_text(path), path)
     values = dict(specs.parse_spec(f"fitted{options or ''}", lambda name: True).options)
-    own = own_name(metric, values.pop(OWN_NAME)) if OWN_NAME in values else metric.name
+    own = own_name(metric, values.pop(OWN_NAME, metric.name))
+    _check_unambiguous(own, path)
     return Score(own, metric, metric.options(values), metric.name)
 
 
@@ -190,11 +191,11 @@ def _fitted_of(text: str, path: str) -> FittedMetric:
     except (OptionError, UnknownNameError) as error:
         plugin = "; load the plugin that declares it" if isinstance(error, UnknownNameError) else ""
         raise FileFormatError(f"{path}: {error}{plugin}; the fitted score cannot be computed") from error
-    return fitted_metric(model, parts, text, (_fitted_of, (text, path)))
+    return fitted_metric(model, parts, text, path)
 
 
 def _verdict_of(text: str, path: str) -> FittedMetric:
-    return fitted_verdict(families.find("verdict"), _fitted_of(text, path), (_verdict_of, (text, path)))
+    return fitted_verdict(_fitted_of(text, path))
 
 
 def part_of(name: str, is_column: bool) -> Part:
@@ -204,13 +205,13 @@ def part_of(name: str, is_column: bool) -> Part:
     """
     if is_column:
         return Part(name)
+    if _FITTED.fullmatch(name.strip()) or "fitted" in dict(specs.parse_spec(name, lambda name: True).options):
+        raise OptionError(f"{name}: a fitted score cannot read another one; name the metrics that it reads")
     score = parse(name)
     if score.metric.corpus is not None or score.options.get("idf") == "corpus":
         raise OptionError(
             f"{name}: its value depends on all rows of a table; a fitted score reads metrics of single rows"
         )
-    if isinstance(score.metric, FittedMetric):
-        raise OptionError(f"{name}: a fitted score cannot read another one; name the metrics that it reads")
     return Part(score.spec, score.metric, score.options)
 
 
@@ -299,13 +300,19 @@ def plan(
 
 def _check_distinct(scores: Sequence[Score]) -> None:
     """Raise ``OptionError`` if two scores have the same name."""
-    specs = {score.name: [other.spec for other in scores if other.name == score.name] for score in scores}
+    specs = {score.name: [_source(other) for other in scores if other.name == score.name] for score in scores}
     for name, several in specs.items():
         if len(set(several)) > 1:
             raise OptionError(f"two metrics have the name {name!r}: {' and '.join(several)}; give each another name")
     twice = sorted(name for name, several in specs.items() if len(several) > 1)
     if twice:
         raise OptionError(f"metrics requested twice: {', '.join(twice)}")
+
+
+def _source(score: Score) -> str:
+    """What the user wrote for a score: its spec, or the file of a fitted score."""
+    is_file = isinstance(score.metric, FittedMetric) and score.spec == score.metric.name
+    return score.metric.path if is_file else score.spec
 
 
 def text_lists(names: Sequence[str], mapping: Mapping[str, str], lists: Sequence[str] | str) -> tuple[str, ...]:

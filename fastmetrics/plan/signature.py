@@ -35,9 +35,21 @@ def signature(planned: Plan) -> ScoreMetadata:
 
 
 def _settings(score: Score) -> dict[str, Any]:
-    """The metric and its options; for a metric from outside this package also its code."""
-    code = code_of(score.metric)
-    return {"metric": score.metric.name, **({} if code is None else {"code": code}), **_jsonable(score.options)}
+    """The metric and its options; for a metric from outside this package also its code.
+
+    A fitted score also has the settings of the metrics that it reads: their code, and the embedder of the run.
+    """
+    settings = _of_metric(score.metric, score.options)
+    if isinstance(score.metric, FittedMetric):
+        settings["reads"] = {
+            part.name: _of_metric(part.metric, part.options) for part in score.metric.parts if part.metric is not None
+        }
+    return settings
+
+
+def _of_metric(metric: Metric, options: Mapping[str, Any]) -> dict[str, Any]:
+    code = code_of(metric)
+    return {"metric": metric.name, **({} if code is None else {"code": code}), **_jsonable(options)}
 
 
 def code_of(metric: Metric) -> str | None:

@@ -1,17 +1,20 @@
 """A fitted score's file is a metric: the same bits as plain Python, in any batch, thread and process."""
 
+import ast
 import json
 import math
 import pickle
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 
 import fastmetrics as fm
 from fastmetrics.metrics.shared.fitted_file import load, text_of
-from fastmetrics.plan.plan import parse
+from fastmetrics.plan.plan import parse, plan
 from tests.reference import fitted as reference
-from tests.support.fitted_models import CUTS, ISOTONIC, LINE, PLATT, trees, written
+from tests.support.fitted_models import CUTS, ISOTONIC, LINE, PLATT, features, trees, written
 
 FORMS = {
     "platt": {"calibration": PLATT},
@@ -130,13 +133,29 @@ def test_a_file_of_another_kind_is_an_error(text, message, tmp_path):
         ("heights = [-1.0, 0.2, 1.0]", "heights = [-1.0, nan, 1.0]", "finite numbers"),
         ('kind = "platt"', 'kind = "step"', "platt or isotonic"),
         ("bounds = [0.0, 1.0]", "bounds = [1.0, 0.0]", "bounds that rise"),
+        ("heights = [-1.0", f"heights = [{10**400}", "OverflowError|finite|large"),
+        ("intercept = -0.3", "intercept = nan", "a finite number"),
+        ("intercept = -0.3", f"intercept = {10**400}", "cannot be read"),
+        ("bounds = [0.0, 1.0]", "bounds = [nan, 1.0]", "a finite number"),
+        ("slope = 1.7", "slope = inf", "a finite number"),
+        ("missing = 0.1", "missing = nan", "a finite number"),
+        ("rows = 100", "rows = 'many'", "a finite number"),
+        ("cut = 0.6", "cut = nan", "a finite number"),
+        ("cut = 0.6", "cut = 'high'", "a finite number"),
+        ("intercept = -0.3", f"intercept = {'[' * 5000}", "in TOML"),
+        ('metric = "token_f1"', "metric = 3", "expected str"),
+        ('column = "judge_x"', "column = 3", "expected str"),
+        ('metric = "token_f1"', 'metric = "mine.toml"', "cannot read another one"),
+        ('metric = "token_f1"', "metric = \"verdict(fitted='mine.toml')\"", "cannot read another one"),
         ('metric = "token_f1"', 'metric = "token_f9"', "unknown metric 'token_f9'"),
         ('metric = "token_f1"', 'metric = "corpus_bleu"', "depends on all rows"),
         ('metric = "token_f1"', "metric = \"tfidf_cosine(idf='corpus')\"", "depends on all rows"),
     ],
 )
-def test_a_changed_file_is_checked(old, new, message, tmp_path):
-    path = written(tmp_path)
+def test_a_changed_file_is_checked(old, new, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    path = written(tmp_path, thresholds=CUTS)
+    assert old in path.read_text(encoding="utf-8")
     path.write_text(path.read_text(encoding="utf-8").replace(old, new, 1), encoding="utf-8")
     with pytest.raises(fm.FileFormatError, match=message):
         fm.score(rows(3), str(path))
@@ -174,3 +193,70 @@ def test_a_verdict_needs_thresholds(tmp_path):
         fm.score(rows(3), f"verdict(fitted={str(written(tmp_path))!r})")
     with pytest.raises(fm.OptionError, match=r"fm\.score"):
         fm.verdict(["q"], ["a"], [["c"]], fitted="mine.toml")
+
+
+@pytest.mark.parametrize("name", ["token_f1", "", "a,b", "id"])
+def test_a_name_that_means_something_else_is_an_error(name, tmp_path):
+    path = written(tmp_path)
+    with pytest.raises(fm.OptionError, match="name"):
+        fm.score(rows(3), f"{path}(name={name!r})")
+    path.write_text(path.read_text(encoding="utf-8").replace('name = "mine"', f'name = "{name}"'), encoding="utf-8")
+    with pytest.raises(fm.OptionError, match="name"):
+        fm.score(rows(3), str(path))
+
+
+def test_two_files_of_one_name_are_told_apart(tmp_path):
+    (tmp_path / "other").mkdir()
+    paths = [str(written(tmp_path)), str(written(tmp_path / "other", intercept=0.5))]
+    with pytest.raises(fm.OptionError, match=r"two metrics have the name 'mine': .*mine\.toml and .*mine\.toml; give"):
+        fm.score(rows(3), paths)
+
+
+PLUGIN = """
+import fastmetrics as fm
+
+@fm.metric(bounds=(0, 1), better="higher")
+def fit_plugin_score(answer: str) -> float:
+    \"\"\"A number.\"\"\"
+    return {value}
+"""
+PICKLED = """
+import pickle, sys
+import fastmetrics as fm
+from fastmetrics.plan.plan import plan
+from fastmetrics.plan.signature import signature
+
+fm.load_plugin(sys.argv[1])
+planned = plan(["answer"], sys.argv[2])
+print([repr(signature(planned).scores["mine"]), pickle.dumps(planned.scores[0]).hex()])
+"""
+UNPICKLED = """
+import pickle, sys
+print(pickle.loads(bytes.fromhex(sys.argv[1])).metric.parts[0].metric.name)
+"""
+
+
+def output_of(program, *arguments):
+    """What a program prints in a process of its own."""
+    command = [sys.executable, "-c", program, *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=300, check=True).stdout.strip()
+
+
+def test_plugins_that_it_reads_count_for_the_signature_and_go_to_other_processes(tmp_path):
+    plugin = tmp_path / "fit_plugin.py"
+    path = written(tmp_path, features=features(["fit_plugin_score"]))
+    runs = []
+    for value in (0.25, 0.75):
+        plugin.write_text(PLUGIN.format(value=value), encoding="utf-8")
+        runs.append(ast.literal_eval(output_of(PICKLED, plugin, path)))
+    assert runs[0][0] != runs[1][0]
+    assert output_of(UNPICKLED, runs[0][1]) == "fit_plugin_score"
+
+
+def test_other_processes_have_the_embedder_of_the_run(tmp_path):
+    names = ["answer", "reference"]
+    path = written(tmp_path, features=features(["semantic_similarity"]))
+    [score] = plan(names, str(path), embedder="wordllama", cache=tmp_path / "cache").scores
+    again = pickle.loads(pickle.dumps(score)).metric.parts[0]
+    assert again.options == score.metric.parts[0].options
+    assert again.options["embedder"] == "wordllama"

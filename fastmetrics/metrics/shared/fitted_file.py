@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import os
 import tomllib
 from collections.abc import Mapping
@@ -82,7 +83,7 @@ def model_of(text: str, path: str) -> FittedModel:
     """The fitted score in the text of the file ``path``."""
     try:
         values = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise FileFormatError(f"{path}: expected a fitted score, as fit writes it, in TOML: {error}") from error
     if values.get("format") != FORMAT:
         written = f", by fastmetrics {values['fastmetrics']}" if "fastmetrics" in values else ""
@@ -92,7 +93,7 @@ def model_of(text: str, path: str) -> FittedModel:
         )
     try:
         return _checked(_model(values))
-    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+    except (AttributeError, IndexError, KeyError, OverflowError, TypeError, ValueError) as error:
         raise FileFormatError(f"{path}: the fitted score cannot be read: {error!r}; fit it again") from error
 
 
@@ -107,14 +108,14 @@ def _model(values: Mapping[str, Any]) -> FittedModel:
         name=_one_of_type(values["name"], str),
         kind=_choice(values["kind"], KINDS),
         better=_choice(values["better"], ("higher", "lower")),
-        bounds=(float(low), float(high)),
-        intercept=float(values["intercept"]),
+        bounds=(_number(low), _number(high)),
+        intercept=_number(values["intercept"]),
         features=[_feature_of(feature) for feature in values["features"]],
         trees=_trees_of(values["trees"]) if "trees" in values else None,
         calibration=_calibration_of(values["calibration"]),
-        thresholds={name: Threshold(**_complete(entry)) for name, entry in values.get("thresholds", {}).items()},
-        labels=values["labels"],
-        evaluation=values["evaluation"],
+        thresholds={name: _threshold(entry) for name, entry in values.get("thresholds", {}).items()},
+        labels=_about(values["labels"]),
+        evaluation=_one_of_type(values["evaluation"], dict),
         version=_one_of_type(values["fastmetrics"], str),
     )
 
@@ -124,9 +125,10 @@ def _feature_of(values: Mapping[str, Any]) -> Feature:
     curve = None
     if "knots" in values:
         knots, heights = _numbers(values["knots"]), _numbers(values["heights"])
-        curve = Curve(knots, heights, float(values["missing"]), float(values["undefined"]))
+        curve = Curve(knots, heights, _number(values["missing"]), _number(values["undefined"]))
     spread = ScoreShares(_numbers(values["edges"]), _numbers(values["shares"]))
-    return Feature(values["column" if is_column else "metric"], is_column, spread, curve, values.get("weight"))
+    name = _one_of_type(values["column" if is_column else "metric"], str)
+    return Feature(name, is_column, spread, curve, _number(values["weight"]) if "weight" in values else None)
 
 
 def _trees_of(values: Mapping[str, Any]) -> Trees:
@@ -138,12 +140,18 @@ def _calibration_of(values: Mapping[str, Any]) -> Calibration:
     kind = _choice(values["kind"], CALIBRATIONS)
     if kind == "isotonic":
         return Calibration(kind, knots=_numbers(values["knots"]), heights=_numbers(values["heights"]))
-    return Calibration(kind, float(values["slope"]), float(values["offset"]))
+    return Calibration(kind, _number(values["slope"]), _number(values["offset"]))
 
 
-def _complete(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The values of a threshold; TOML has no null."""
-    return {"cut": None, "needed": None, **values}
+def _threshold(values: Mapping[str, Any]) -> Threshold:
+    """A threshold; TOML has no null."""
+    return Threshold(**{"cut": None, "needed": None, **{name: _number(value) for name, value in values.items()}})
+
+
+def _about(labels: Any) -> Mapping[str, Any]:
+    """What the file says about the labels, of which descriptions show the number of rows."""
+    _number(_one_of_type(labels, dict).get("rows", 0))
+    return dict(labels)
 
 
 def _checked(model: FittedModel) -> FittedModel:
@@ -182,6 +190,12 @@ def _numbers(values: Any) -> Floats:
     if numbers.ndim != 1 or not np.isfinite(numbers).all():
         raise ValueError(f"expected a list of finite numbers, got {shown(values)}")
     return numbers
+
+
+def _number(value: Any) -> Any:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise ValueError(f"expected a finite number, got {shown(value)}")
+    return value
 
 
 def _choice(value: Any, allowed: tuple[str, ...]) -> Any:
