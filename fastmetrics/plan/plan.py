@@ -311,8 +311,8 @@ def _check_distinct(scores: Sequence[Score]) -> None:
 
 def _source(score: Score) -> str:
     """What the user wrote for a score: its spec, or the file of a fitted score."""
-    is_file = isinstance(score.metric, FittedMetric) and score.spec == score.metric.name
-    return score.metric.path if is_file else score.spec
+    metric = score.metric
+    return metric.path if isinstance(metric, FittedMetric) and score.spec == metric.name else score.spec
 
 
 def text_lists(names: Sequence[str], mapping: Mapping[str, str], lists: Sequence[str] | str) -> tuple[str, ...]:
