@@ -5,6 +5,8 @@ import pytest
 from scipy.stats import beta
 
 import fastmetrics as fm
+from fastmetrics.fitting.fit_rows import rows_apart
+from fastmetrics.fitting.labelled_rows import LabelledRows
 from fastmetrics.fitting.promises import lower_bound, one_of_each, promises, threshold
 from tests.fitting.test_fit import FEATURES, table
 
@@ -66,3 +68,17 @@ def test_a_verdict_takes_the_cuts(tmp_path):
     expected = [1.0 if x >= high else 0.0 if x < low else 0.5 for x in scored["mine"].to_pylist()]
     assert scored.column(1).to_pylist() == expected
     assert result.model.labels["rows_apart"] == 300
+
+
+def test_groups_apart_are_a_sample_of_all_groups():
+    """One group in twenty is large and mostly negative; a bound for a share of all groups holds at its level."""
+    broken = 0
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        is_large = rng.random(300) < 0.05
+        groups = np.repeat(np.arange(300), np.where(is_large, 200, 1))
+        labels = (rng.random(len(groups)) < np.where(is_large, 0.2, 0.9)[groups]).astype(float)
+        apart = rows_apart(LabelledRows(labels, True, groups, {}, True), seed)
+        hits = labels[apart][one_of_each(groups[apart], seed)]
+        broken += lower_bound(int(hits.sum()), len(hits), 0.95) > 0.05 * 0.2 + 0.95 * 0.9
+    assert broken <= 18  # 10 are expected at most
