@@ -21,7 +21,7 @@ from fastmetrics.errors import InputError, OptionError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.fitting.design import within_reach
 from fastmetrics.fitting.fit_result import FitResult
-from fastmetrics.fitting.fit_rows import fit_rows
+from fastmetrics.fitting.fit_rows import fit_rows, rows_apart
 from fastmetrics.fitting.labelled_rows import (
     LabelledRows,
     check_leaks,
@@ -124,13 +124,15 @@ def fit(
     groups = groups_of(labelled.table, group)
     bare = LabelledRows(labels[has_label], is_binary, groups[has_label], {}, group is not None)
     check_rows(bare, label, group)
+    if asked_for:
+        apart = rows_apart(bare, seed)
+        check_rows(bare.take(np.setdiff1d(np.arange(len(bare)), apart)), label, group, n_apart=len(apart))
     rows = replace(bare, scores=labelled.scores(has_label, threads))
     rows, constant = _without_constant(rows)
     check_leaks(rows, as_numbers(labelled.table.column(label), label)[has_label], label)
     naive = naive_overlap(labelled, has_label, threads)
     with threadpool_limits(1):  # the same figures for any number of cores
         fitted = fit_rows(rows, learner, promises=asked_for, naive=naive, confidence=confidence, seed=seed)
-    check_rows(fitted.training, label, group)
     training, final = fitted.training, fitted.score
     curves: Sequence[Curve | None] = final.learned.curves or [None] * len(rows.scores)
     weights: Sequence[float | None] = final.learned.weights or [None] * len(rows.scores)

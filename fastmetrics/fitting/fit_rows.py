@@ -37,9 +37,9 @@ def rows_apart(rows: LabelledRows, seed: int) -> Ints:
     one row of each would be no sample of all groups.
     """
     if not rows.has_groups:
-        return part_of_groups(rows.labels, rows.groups, _APART, seed)
+        return part_of_groups(rows.labels, rows.groups, _APART, seed + 2)
     groups = np.unique(rows.groups)
-    drawn = np.random.default_rng([seed, len(groups)]).permutation(groups)[: round(_APART * len(groups))]
+    drawn = np.random.default_rng([seed + 2, len(groups)]).permutation(groups)[: round(_APART * len(groups))]
     return np.flatnonzero(np.isin(rows.groups, drawn))
 
 
@@ -54,7 +54,7 @@ def fit_rows(
     curves: bool = True,
 ) -> FittedRows:
     """Evaluate, fit to all rows that are not kept apart, and test the cuts on those that are."""
-    apart = rows_apart(rows, seed + 2) if promises else np.zeros(0, np.int64)
+    apart = rows_apart(rows, seed) if promises else np.zeros(0, np.int64)
     fitted: Ints = np.setdiff1d(np.arange(len(rows)), apart)
     training, tested = rows.take(fitted), rows.take(apart)
     beside = None if naive is None else (naive[0], (naive[1][0][fitted], naive[1][1][fitted]))

@@ -95,15 +95,22 @@ def groups_of(table: pa.Table, group: str | None) -> Ints:
     if group is None:
         return np.arange(table.num_rows)
     column = as_array(column_of(table, group), group)
+    if pa.types.is_nested(column.type):
+        raise ColumnError(f"column {group!r}: expected groups that are texts or numbers, got {column.type}")
     codes = column.dictionary_encode().indices.cast(pa.int64())
     own = pa.array(np.arange(table.num_rows) + table.num_rows)
     numbers = pc.if_else(codes.is_valid(), codes, own)
     return np.unique(np.asarray(numbers), return_inverse=True)[1].astype(np.int64)
 
 
-def check_rows(rows: LabelledRows, label: str, group: str | None) -> None:
-    """Raise ``InputError`` for labels that no evaluation on held-out groups could use."""
+def check_rows(rows: LabelledRows, label: str, group: str | None, *, n_apart: int = 0) -> None:
+    """Raise ``InputError`` for labels that no evaluation on held-out groups could use.
+
+    ``n_apart`` is the number of rows that are kept apart for the cuts, which ``rows`` are without.
+    """
     n, what = len(rows), f"column {label!r}"
+    if n_apart:
+        what += f", without the {n_apart:,} rows that are kept apart for the cuts"
     if n < LEAST_ROWS:
         raise InputError(
             f"{what}: {n:,} labelled rows are too few to fit and evaluate a score; label {LEAST_ROWS} or more"

@@ -186,6 +186,8 @@ def changed(**columns):
         (changed(good=[None] * 240), {}, fm.InputError, "0 labelled rows"),
         (changed(good=[float("inf"), *[0.0] * 239]), {}, fm.InputError, "row 0 holds an infinite"),
         (changed(topic=["a", "b"] * 120), {"group": "topic"}, fm.InputError, "of 2 groups"),
+        (changed(topic=[["a"]] * 240), {"group": "topic"}, fm.ColumnError, "'topic': expected groups that are texts"),
+        (table(39), {"precision": 0.9}, fm.InputError, "without the 13 rows that are kept apart for the cuts: 26 lab"),
         (table(), {"label": "god"}, fm.UnknownNameError, "did you mean 'good'"),
         (table(), {"metrics": "token_f9"}, fm.UnknownNameError, "token_f9"),
         (table(), {"metrics": "corpus_bleu"}, fm.OptionError, "depends on all rows"),
@@ -320,3 +322,13 @@ def test_a_copy_of_the_grades_is_named():
     rows = judged(good=np.arange(60) % 5 + 1, leak=np.arange(60) % 5 / 4)
     with pytest.raises(fm.InputError, match=r"'leak' is a copy of the label 'good'"):
         fm.fit(rows, label="good", metrics="judge_a,leak", positive=4)
+
+
+def test_rows_that_are_not_kept_apart_have_both_classes():
+    """All of the groups with positive rows can be kept apart; this is an error before the evaluation."""
+    rows = judged(topic=np.arange(60), good=np.zeros(60, int))
+    rows["topic"][:20] = np.arange(20) // 4
+    rows["good"][:20] = 1
+    for seed in range(3):
+        with pytest.raises(fm.InputError, match=r"kept apart for the cuts: .* positive"):
+            fm.fit(rows, label="good", group="topic", metrics="judge_a", precision=0.9, seed=seed)
