@@ -6,12 +6,15 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from fastmetrics.core.input_columns import is_id, resolve
+from fastmetrics.core.input_columns import resolve
+from fastmetrics.errors import ColumnError
 from fastmetrics.metrics import functions
 from fastmetrics.scoring.frames.row_function import RowFunction, metric_of_name, score_of
-from fastmetrics.scoring.frames.with_scores import own_kind, own_series, with_scores
+from fastmetrics.scoring.frames.with_scores import lazy_scores, own_kind, own_series, with_scores
 from fastmetrics.scoring.metric_functions import columns_and_options
 from fastmetrics.scoring.score import score
+from fastmetrics.scoring.score_output import plan_table
+from fastmetrics.tables.frame_source import FrameSource
 
 
 class LazyFrameAccessor:
@@ -20,12 +23,13 @@ class LazyFrameAccessor:
     def __init__(self, frame: Any) -> None:
         self._frame = frame
 
-    def score(self, metrics: Any = None, **options: Any) -> Any:
-        """The lazy scores: ``id``, if there is one, and a column for each metric; options as of ``with_scores``."""
-        before = self._frame.collect_schema().names()
-        scored = self.with_scores(metrics, **options)
-        names = scored.collect_schema().names()
-        return scored.select([name for name in names if name not in before or is_id(name)])
+    def score(self, metrics: Any = None, *, threads: int | None = None, **options: Any) -> Any:
+        """The lazy scores: ``id``, if there is one, and a column for each metric.
+
+        The options are ``threads`` and those of :func:`fastmetrics.with_scores` that choose columns and metrics.
+        """
+        planned = plan_table(FrameSource(self._frame), metrics, **options)
+        return lazy_scores(self._frame, planned, planned.keep, threads)
 
     def with_scores(self, metrics: Any = None, **options: Any) -> Any:
         """The frame with its scores as further columns, as :func:`fastmetrics.with_scores` returns it."""
@@ -64,6 +68,9 @@ class FrameAccessor:
             mapping = resolve(names, None, None, metric.needs)
             keywords = {column: mapping[column] for column in metric.needs if column in mapping} | keywords
         present, options = columns_and_options(metric, columns, keywords)
+        for column in map(str, present.values()):
+            if names.count(column) > 1:
+                raise ColumnError(f"the table has {names.count(column)} columns {column!r}")
         scores = RowFunction(score_of(metric, options))
         return own_series(
             scores({column: self._frame[name] for column, name in present.items()}, threads),

@@ -66,9 +66,11 @@ def with_scores(
     """
     add = None if _is_lazy(table) else adder_of(table)
     source = FrameSource(table)
-    planned = plan_beside(source, metrics, columns, schema, suites, embedder, cache, no_relevant, lists)
+    source.index = None  # the table keeps it
+    levels = table.columns.nlevels if _is_pandas(table) else 1
+    planned = plan_beside(source, metrics, columns, schema, suites, embedder, cache, no_relevant, lists, levels=levels)
     if add is None:
-        return lazy_scores(table, planned)
+        return lazy_scores(table, planned, source.names, threads)
     return add(table, scores_of_source(source, planned, cores(threads), progress).select(planned.names))
 
 
@@ -82,15 +84,17 @@ def plan_beside(
     cache: str | Path | None = None,
     no_relevant: str = "undefined",
     lists: Sequence[str] | str = (),
+    *,
+    levels: int = 1,
 ) -> Plan:
-    """The plan of scores that become columns of their own table.
+    """The plan of scores that become columns of their own table, whose names have ``levels``.
 
     Raises ``OptionError`` for a metric with one value a table, or with the name of a column.
     """
     planned = plan_table(source, metrics, columns, schema, (), suites, embedder, cache, no_relevant, lists)
     for score in planned.scores:
         check_has_rows(score)
-        if score.name in source.names:
+        if str(_label(score.name, levels)) in source.names:
             raise OptionError(
                 f"the table has a column {score.name!r} already; drop it, or give the score a name of its own: "
                 f"{score.metric.name}(name='...')"
@@ -98,8 +102,8 @@ def plan_beside(
     return replace(planned, keep=())
 
 
-def lazy_scores(frame: Any, planned: Plan) -> Any:
-    """A lazy Polars frame with the scores of a plan, all in one expression, so that a column is read once.
+def lazy_scores(frame: Any, planned: Plan, beside: Sequence[str], threads: int | None) -> Any:
+    """Columns of a lazy Polars frame with the scores of a plan, all in one expression, so that a column is read once.
 
     Raises ``OptionError`` for a metric that needs all rows.
     """
@@ -107,15 +111,16 @@ def lazy_scores(frame: Any, planned: Plan) -> Any:
 
     for score in planned.scores:
         check_rows_alone(score)
-    names = list(planned.inputs)
+    planned = replace(planned, keep=())
+    names, workers = list(planned.inputs), cores(threads)
 
     def compute(series: Sequence[Any]) -> Any:
         source = FrameSource(dict(zip(names, aligned(series), strict=True)))
-        return pl.DataFrame(pl.from_arrow(scores_of_source(source, planned, cores(), None))).to_struct(_STRUCT)
+        return pl.DataFrame(pl.from_arrow(scores_of_source(source, planned, workers, None))).to_struct(_STRUCT)
 
     types = pl.Struct(dict.fromkeys(planned.names, pl.Float64))
     scores = pl.map_batches([pl.col(name) for name in names], compute, return_dtype=types, is_elementwise=True)
-    return frame.with_columns(scores.alias(_STRUCT)).unnest(_STRUCT)
+    return frame.select([*beside, scores.alias(_STRUCT)]).unnest(_STRUCT)
 
 
 def aligned(series: Sequence[Any]) -> list[Any]:
@@ -194,10 +199,14 @@ def _unsuitable(table: Any) -> str:
 
 def _to_pandas(frame: Any, scores: pa.Table) -> Any:
     scored = frame.copy(deep=False)
-    levels = frame.columns.nlevels
     for name in scores.column_names:
-        scored[name if levels == 1 else (name, *[""] * (levels - 1))] = scores[name].to_numpy()
+        scored[_label(name, frame.columns.nlevels)] = scores[name].to_numpy()
     return scored
+
+
+def _label(name: str, levels: int) -> str | tuple[str, ...]:
+    """The label of a score among columns of pandas whose labels have several levels."""
+    return name if levels == 1 else (name, *[""] * (levels - 1))
 
 
 def _to_arrow(table: Any, scores: pa.Table) -> Any:
@@ -211,4 +220,8 @@ def _to_arrow(table: Any, scores: pa.Table) -> Any:
 def _to_dataset(dataset: Any, scores: pa.Table) -> Any:
     import datasets
 
+    if not len(dataset):  # concatenate_datasets leaves out what has no rows
+        for name in scores.column_names:
+            dataset = dataset.add_column(name, scores[name].to_numpy())
+        return dataset
     return datasets.concatenate_datasets([dataset, datasets.Dataset(scores.replace_schema_metadata())], axis=1)

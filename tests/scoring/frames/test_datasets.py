@@ -39,15 +39,16 @@ def test_a_dataset_is_a_table_with_its_selection_and_order(dataset):
         fm.score({"train": dataset, "test": dataset}, "token_f1")
 
 
-@pytest.mark.parametrize("n", [1, 2, 5])
+@pytest.mark.parametrize("n", [0, 1, 2, 5])
 def test_scores_stand_beside_the_columns(dataset, n):
     some = dataset.select(range(n))
     scored = fm.with_scores(some, METRICS)
     assert type(scored) is type(dataset)
     assert scored.select_columns(list(ROWS)).to_dict() == some.to_dict()
     assert scores_in(scored) == scores(some)
+    assert {scored.features[name].dtype for name in scores(some)} == {"float64"}
     with pytest.raises(fm.ColumnError, match=r"a streamed dataset is read once; call dataset\.map"):
-        fm.with_scores(some.to_iterable_dataset(), METRICS)
+        fm.with_scores(dataset.to_iterable_dataset(), METRICS)
 
 
 @pytest.mark.parametrize("rows", [1, 2, 1000])

@@ -36,3 +36,10 @@ def test_columns_by_name_and_options():
         frame.drop(columns="reference").fm.token_f1()
     with pytest.raises(AttributeError, match="no attribute 'token_f2'"):
         _ = frame.fm.token_f2
+
+
+def test_a_column_whose_name_repeats_is_an_error():
+    frame = pd.DataFrame([["in Paris", "Paris", "Rome"]], columns=["answer", "reference", "reference"])
+    with pytest.raises(fm.ColumnError, match="the table has 2 columns 'reference'"):
+        frame.fm.token_f1("answer", "reference")
+    assert frame.set_axis(["answer", "x", "x"], axis=1).fm.politeness("answer").tolist() == [0.0]

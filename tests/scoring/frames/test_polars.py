@@ -78,3 +78,14 @@ def test_the_namespace_gives_frames():
     assert "token_f1" in dir(frame.fm)
     with pytest.raises(AttributeError, match="no attribute 'token_f2'"):
         _ = frame.fm.token_f2
+
+
+def test_lazy_scores_are_those_of_eager_frames():
+    frame = pl.DataFrame(ROWS).rename({"id": "key"})
+    scored = frame.fm.with_scores("token_f1")  # whose column the scores do not replace
+    for metrics in ("token_f1", METRICS):
+        for table, columns in ((frame, {"id": "key"}), (scored, {"id": "key"}), (scored, None)):
+            eager = table.fm.score(metrics, columns=columns)
+            lazy = table.lazy().fm.score(metrics, columns=columns).collect()
+            assert lazy.schema == eager.schema
+            assert all(lazy[name].equals(eager[name]) for name in eager.columns)

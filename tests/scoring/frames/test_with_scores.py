@@ -63,7 +63,16 @@ def test_pandas_frames_keep_their_index_even_if_it_repeats(n, index):
 def test_names_of_pandas_columns_may_have_levels():
     frame = pd.DataFrame({("x", "answer"): ["in Paris"], ("x", "reference"): ["Paris"]})
     columns = {"answer": ("x", "answer"), "reference": ("x", "reference")}
-    assert fm.with_scores(frame, "token_recall", columns=columns)["token_recall"].tolist() == [1.0]
+    scored = fm.with_scores(frame, "token_recall", columns=columns)
+    assert scored["token_recall"].tolist() == [1.0]
+    with pytest.raises(fm.OptionError, match="has a column 'token_recall' already"):
+        fm.with_scores(scored, "token_recall", columns=columns)
+
+
+def test_an_index_that_arrow_cannot_hold_stays():
+    frame = pd.DataFrame({"answer": ["in Paris", "Rome"], "reference": ["Paris", "Rome"]}, index=[1, "x"])
+    scored = fm.with_scores(frame, "token_recall")
+    assert scored["token_recall"].to_dict() == {1: 1.0, "x": 1.0}
 
 
 @pytest.mark.parametrize("n", N)
