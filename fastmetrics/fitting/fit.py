@@ -97,8 +97,8 @@ def fit(
     >>> answers = ["in Paris", "Rome", "Paris, France", "no idea"] * 25
     >>> table = {"answer": answers, "reference": ["Paris"] * 100, "good": [1, 0, 1, 0] * 20 + [1, 0, 0, 1] * 5}
     >>> fitted = fm.fit(table, label="good", metrics="token_f1,answer_length")
-    >>> fitted.evaluation.measure, fitted.evaluation.best.name
-    ('auc', 'answer_length')
+    >>> fitted.evaluation.measure
+    'auc'
 
     Raises ``InputError`` for labels of one class, too few rows or groups, and a metric that is a copy of the label,
     ``ColumnError`` for labels that are text, ``UnknownNameError`` for an unknown metric or column, ``OptionError`` for

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from fastmetrics.core.allowed_values import Real, Several
+from fastmetrics.core.allowed_values import NotAllowedError, Real, Several
 from fastmetrics.core.arrays import Floats
 from fastmetrics.declaration.metric import metric
 from fastmetrics.errors import OptionError
@@ -59,6 +59,8 @@ class _WeightsOrFile(Several):
         """The weights; raises ``OptionError`` for a fitted score of other metrics."""
         if not isinstance(value, str):
             return super().take(value)
+        if not value.endswith(fitted_file.SUFFIX):
+            raise NotAllowedError("or the .toml file of a fitted score")
         model = fitted_file.load(value)
         weights = {feature.name: feature.weight for feature in model.features}
         if set(weights) != set(PARTS) or None in weights.values():

@@ -264,7 +264,8 @@ def plan(
         argument("embedder", embedder, of_hint(Embeds))
     embedding = {"embedder": embedder, "cache": None if cache is None else os.path.abspath(local_path(cache, "cache"))}
     no_relevant = argument("no_relevant", no_relevant, Optional(of_hint(NoRelevant)))
-    common = {} if no_relevant is None else {"no_relevant": no_relevant}
+    # the default of every metric is no setting of the run, and not stored as one
+    common = {} if no_relevant in (None, "undefined") else {"no_relevant": no_relevant}
     scores = [_embedding(parse(spec, common), mapping, embedding) for spec in metrics]
     fitted = [score.metric for score in scores if isinstance(score.metric, FittedMetric)]
     mapping |= {name: name for metric in fitted for name in metric.raw_columns if name in names}

@@ -275,7 +275,7 @@ def test_options_with_backslashes_give_no_warning():
 )
 def test_specs_are_parsed_into_name_and_options(spec, name, at, options):
     known = {"ap", "ndcg", "iprec_at_recall", "11pt_avg"}
-    read = specs.read(spec, lambda one: one.lower() in known)
+    read = specs.parse_spec(spec, lambda one: one.lower() in known)
     assert (read.name, read.at, read.options) == (name, at, options)
 
 

@@ -129,7 +129,9 @@ def test_options_of_outputs_need_an_output(rows: Path, option: str) -> None:
 
 def test_every_option_of_a_run_is_refused_without_an_output() -> None:
     assert {field.name for field in dataclasses.fields(RunOptions)} - {"limits", "progress", "files"} <= set(OF_RUNS)
-    assert {field.name for field in dataclasses.fields(fm.FileSettings)} - {"format", "max_row_bytes"} == set(OF_FILES)
+    assert {field.name for field in dataclasses.fields(fm.FileSettings)} - {"format", "max_row_bytes", "query"} == set(
+        OF_FILES
+    )
 
 
 def test_progress_is_that_of_all_rows(rows: Path) -> None:

@@ -53,7 +53,16 @@ def test_threads_accept_integers_of_any_type():
     assert fm.rank({"q": {"a": 1}}, {"q": {"a": 1}}, "mrr", threads=np.int8(2)).mean == {"mrr": 1.0}
 
 
-IN = {"rank": 2, "match": 2, "search": 2, "validate": 2, "compare": 2, "sacrebleu-paired": 2, "compare-rankings": 3}
+IN = {
+    "rank": 2,
+    "match": 2,
+    "search": 2,
+    "validate": 2,
+    "compare": 2,
+    "sacrebleu-paired": 2,
+    "compare-rankings": 3,
+    "pairwise-scores": 2,
+}
 
 
 COMMANDS = [
@@ -68,6 +77,8 @@ def test_commands_accept_the_same_thread_counts(command, threads):
         "trend": ["token_f1"],
         "report": ["-o", "out.html"],
         "plot": ["-o", "out.svg"],
+        "fit": ["--label", "good"],
+        "pairwise-scores": ["chrf", "-o", "out.parquet"],
     } | {name: ["-o", "out.parquet"] for name in ("score", "index", "search", "match", "project")}
     first = ["histograms"] if command == "plot" else []
     done = program(command, *first, *[MISSING] * IN.get(command, 1), *more.get(command, []), "--threads", threads)

@@ -234,6 +234,10 @@ OF_TABLES: dict[str, Call] = {
         lambda table: pa.table(fm.with_scores(fm.score(table, "token_f1", keep="all"), "token_recall")),
         {"id": IDS, "answer": ANSWERS, "reference": QUESTIONS},
     ),
+    "pairwise_scores": Call(
+        lambda candidates, references: fm.pairwise_scores(candidates, references, "chrf"),
+        {"candidates": ANSWERS, "references": QUESTIONS},
+    ),
     "match": of_table(lambda table: fm.match(table, table), {"id": IDS, "question": QUESTIONS, "answer": ANSWERS}),
     "answer": of_table(
         lambda table: fm.answer(table, str.upper).drop_columns("latency_ms"), {"id": IDS, "question": QUESTIONS}
@@ -252,6 +256,9 @@ EXCEPTIONS = {
     **dict.fromkeys(("GivenContextsBot", "JudgeSettings", "FileSettings", "RayCluster"), _NO_COLUMN),
     **dict.fromkeys(("model_client", "ModelReply", "ModelRequest"), _NO_COLUMN),
     "stored_calls": "reads a store of calls",
+    "search": "reads an index, or a table of a server",
+    "load_vectors": "writes a table of a server",
+    "fit": "fits many models; tests/fitting has tables in memory and in files",
     "bradley_terry": "takes contests of three names each",
     "judge": "reads its table as answer does, and needs a server",
     "plot": "takes the result of another function; tests/reporting/test_plot.py has the column of colours",

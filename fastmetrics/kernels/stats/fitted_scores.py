@@ -3,6 +3,9 @@
 Only additions, multiplications, divisions and comparisons, one after the other in a fixed order: the results have the
 same bits on every machine.  The exponential function is therefore written here; those of libraries differ in the last
 bit.
+
+``values``, ``present`` and ``sums`` have one item a row; ``knots`` and ``heights`` are the points of a curve,
+``roots`` the first node of each tree, and ``terms`` the coefficients of the exponential's series.
 """
 
 from __future__ import annotations
