@@ -131,7 +131,16 @@ class Crew:
             self._queue.put(None)
         end = None if patience is None else time.monotonic() + patience
         for thread in self._threads:
-            thread.join(None if end is None else max(end - time.monotonic(), 0.0))
+            if _is_started(thread):
+                thread.join(None if end is None else max(end - time.monotonic(), 0.0))
+
+
+def _is_started(thread: threading.Thread) -> bool:
+    """Whether the thread can be joined: an interrupt may have left ``Thread.start`` while the thread was starting."""
+    end = time.monotonic() + _PATIENCE
+    while thread.ident is None and time.monotonic() < end:
+        time.sleep(0.001)
+    return thread.is_alive()
 
 
 class Background:

@@ -72,17 +72,18 @@ def test_stream_without_a_temporary_folder_is_an_error(monkeypatch: pytest.Monke
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("megabytes", [512, 600, 800, 1000])
+@pytest.mark.parametrize("megabytes", [1280, 1400, 2000])
 def test_little_memory_is_no_traceback(megabytes: int) -> None:
     done = _under_limit(megabytes, 1)
-    assert done.code in (0, 3, 8, 127), done.err  # 127: the linker itself, which finds no room for a thread
+    assert done.code in (0, 8), done.err
     assert "Traceback" not in done.err
     assert Path("o.csv").exists() == (done.code == 0)
 
 
-@pytest.mark.parametrize("megabytes", [130, 390, 511])
-def test_memory_in_which_openblas_fails_is_refused(megabytes: int) -> None:
-    done = _under_limit(megabytes, 8)  # the threads of OpenBLAS hang, or raise SIGINT: the run ended with 130
+@pytest.mark.parametrize("megabytes", [130, 390, 511, 610, 660, 760, 1279])
+def test_memory_in_which_libraries_fail_is_refused(megabytes: int) -> None:
+    # OpenBLAS hangs, or raises SIGINT; imports end in SystemError; LLVM ends the process
+    done = _under_limit(megabytes, 8)
     advice = "raise it, or use fewer --threads"
     assert done.err == f"error: not enough memory: the limit (ulimit -v) is {megabytes << 10:,} KB; {advice}\n"
     assert (done.code, Path("o.csv").exists()) == (8, False)

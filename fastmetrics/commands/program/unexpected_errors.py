@@ -9,8 +9,8 @@ from contextlib import suppress
 from types import TracebackType
 
 CODE = 8
-LEAST_MEMORY = 512 << 20
-"""The limit of memory below which OpenBLAS hangs, or interrupts the process, as it starts its threads."""
+LEAST_MEMORY = 1280 << 20
+"""The limit of memory below which libraries do not load, or end the process: OpenBLAS, Arrow and LLVM say anything."""
 _LITTLE_MEMORY = 4 << 30
 """The limit of memory below which OpenBLAS gets one thread, since it reserves memory for each."""
 
@@ -63,7 +63,7 @@ def memory_message(error: BaseException) -> str | None:
     limit = _memory_limit()
     lacks = any(isinstance(cause, MemoryError) for cause in _causes(error))
     # under a limit, libraries cannot be loaded, and say anything
-    if not lacks and not (limit is not None and isinstance(error, ImportError | OSError)):
+    if not lacks and not (limit is not None and isinstance(error, ImportError | OSError | SystemError)):
         return None
     if limit is None:
         return "not enough memory; use fewer --threads, or a machine with more memory"
