@@ -15,10 +15,10 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from fastmetrics.core.arrow_layouts import decoded
 from fastmetrics.core.arrow_numbers import numpy_values
 from fastmetrics.core.column_kinds import is_number
 from fastmetrics.core.memo import Memo
-from fastmetrics.core.plain_layouts import decoded
 from fastmetrics.errors import ColumnError, InputError
 
 Bytes: TypeAlias = npt.NDArray[np.uint8]

@@ -15,8 +15,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fastmetrics.core.arrays import Flags, Text
+from fastmetrics.core.arrow_layouts import decoded
 from fastmetrics.core.column_kinds import is_text
-from fastmetrics.core.plain_layouts import decoded
 from fastmetrics.errors import InputError
 
 _QUOTED = r'(?:"(?:[^"\\]|\\.)*"|' + r"'(?:[^'\\]|\\.)*')"

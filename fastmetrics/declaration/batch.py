@@ -14,11 +14,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.core.amounts import totals
 from fastmetrics.core.arrays import Flags, Floats, Ints, Text, Tokens, floats_of_arrow, text_of_arrow
 from fastmetrics.core.arrow_numbers import numpy_values
 from fastmetrics.core.column_kinds import is_list
 from fastmetrics.core.input_columns import COLUMNS
+from fastmetrics.core.list_totals import totals
 from fastmetrics.core.memo import Memo
 from fastmetrics.text.conventions import convention
 from fastmetrics.text.sacrebleu_tables import joined_lines

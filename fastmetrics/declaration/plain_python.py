@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from fastmetrics.core.allowed_values import Allowed, LimitedText, Real, Whole, of_hint
 from fastmetrics.core.arrays import Floats
+from fastmetrics.core.arrow_layouts import decoded
 from fastmetrics.core.input_columns import COLUMNS
-from fastmetrics.core.plain_layouts import decoded
 from fastmetrics.declaration.batch import Batch
 from fastmetrics.declaration.representations import Options
 from fastmetrics.errors import PluginError

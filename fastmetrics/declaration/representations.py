@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Protocol
 
+from fastmetrics.core.all_pair_tokens import Crossed, Side, crossed
 from fastmetrics.core.arrays import Text, Tokens
-from fastmetrics.core.crossed_tokens import Crossed, Side, crossed
 from fastmetrics.declaration.batch import Batch, Numbers
 
 Options = Mapping[str, Any]

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from fastmetrics.core.allowed_values import Seed, Whole, argument
-from fastmetrics.tables.column_conversion import Selection
+from fastmetrics.tables.file_columns import Selection
 from fastmetrics.tables.table_chunks import BEGINNING, Chunk, Place
 from fastmetrics.tables.table_source import NarrowedSource, TableSource
 

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from fastmetrics.core.arrow_checks import check, check_table
-from fastmetrics.core.columns import as_arrow
+from fastmetrics.core.column_to_arrow import as_arrow
 from fastmetrics.core.input_columns import resolve
 from fastmetrics.core.name_lists import listed
 from fastmetrics.errors import OptionError

@@ -10,7 +10,7 @@ from fastmetrics.core.threads import ordered
 from fastmetrics.engines.job import Progress
 from fastmetrics.engines.score_chunk import Score
 from fastmetrics.engines.span_parts import Task, pieces
-from fastmetrics.tables.column_conversion import Widened
+from fastmetrics.tables.file_columns import Widened
 from fastmetrics.tables.table_chunks import Limits, batch_of
 from fastmetrics.tables.table_source import TableSource
 

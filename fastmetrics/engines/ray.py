@@ -20,7 +20,7 @@ from fastmetrics.engines.job import Watcher
 from fastmetrics.engines.ray_cluster import Cluster, quietly, ray_data
 from fastmetrics.engines.span_parts import Finished, Task, by_part, finish, pieces
 from fastmetrics.errors import FastmetricsError, OptionError, WorkerError
-from fastmetrics.tables.column_conversion import Widened
+from fastmetrics.tables.file_columns import Widened
 from fastmetrics.tables.table_chunks import Place, Span, batch_of
 
 _PARTS_BEHIND = 2

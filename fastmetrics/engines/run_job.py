@@ -20,7 +20,7 @@ from fastmetrics.engines.score_chunk import Scored
 from fastmetrics.engines.span_parts import Task, finish
 from fastmetrics.errors import OutputError
 from fastmetrics.errors.messages import Argument
-from fastmetrics.tables.column_conversion import Selection, Widened
+from fastmetrics.tables.file_columns import Selection, Widened
 from fastmetrics.tables.output.encoders import KEY, dump
 from fastmetrics.tables.output.recorded_types import recorded_schema
 from fastmetrics.tables.output.run_differences import describe_inputs

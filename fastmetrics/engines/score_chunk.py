@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from fastmetrics.errors import FastmetricsError, InputError
-from fastmetrics.tables.column_conversion import Selection
+from fastmetrics.tables.file_columns import Selection
 from fastmetrics.tables.good_rows import good_rows
 from fastmetrics.tables.invalid_utf8 import raw_text
 from fastmetrics.tables.table_chunks import Chunk, Place, Reject, Rows

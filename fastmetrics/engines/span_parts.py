@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from fastmetrics.core.corpus_counts import BatchSums
 from fastmetrics.engines.score_chunk import Score, Scored, Worker
-from fastmetrics.tables.column_conversion import Selection
+from fastmetrics.tables.file_columns import Selection
 from fastmetrics.tables.output.encoders import ParquetEncoder, undefined_as_null, writing
 from fastmetrics.tables.table_chunks import Chunk, Limits, Place, Span, batch_of, cut
 from fastmetrics.tables.table_source import TableSource

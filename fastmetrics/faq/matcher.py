@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from fastmetrics.core.allowed_values import Neighbours, argument
 from fastmetrics.core.arrays import Text, Tokens, text_of_arrow
-from fastmetrics.core.columns import as_array, as_text
+from fastmetrics.core.column_to_arrow import as_array, as_text
 from fastmetrics.core.threads import cores, ordered
 from fastmetrics.errors import InputError
 from fastmetrics.kernels.pairs import inverted_index as kernels

@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_limits
 
 from fastmetrics import metrics as families
 from fastmetrics.core.allowed_values import Choice, Optional, Real, Seed, argument
-from fastmetrics.core.columns import as_numbers
+from fastmetrics.core.column_to_arrow import as_numbers
 from fastmetrics.core.version import __version__
 from fastmetrics.errors import InputError, OptionError
 from fastmetrics.errors.messages import Argument

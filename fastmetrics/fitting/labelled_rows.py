@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from fastmetrics.core.arrays import Flags, Floats, Ints
 from fastmetrics.core.column_kinds import is_text
-from fastmetrics.core.columns import as_array, as_numbers
+from fastmetrics.core.column_to_arrow import as_array, as_numbers
 from fastmetrics.errors import ColumnError, InputError, UnknownNameError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.metrics.shared.fitted_model import RowScores

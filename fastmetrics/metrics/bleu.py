@@ -10,9 +10,9 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fastmetrics.core.all_pair_tokens import Side, crossed
 from fastmetrics.core.allowed_values import Choice, Real, Whole
 from fastmetrics.core.arrays import Floats, Ints, Text, Tokens, text_of_strings
-from fastmetrics.core.crossed_tokens import Side, crossed
 from fastmetrics.declaration.batch import Batch
 from fastmetrics.declaration.cautions import Caution, one_word
 from fastmetrics.declaration.corpus_formula import Formula

@@ -7,9 +7,9 @@ from typing import Annotated
 
 import numpy as np
 
+from fastmetrics.core.all_pair_tokens import Side, crossed
 from fastmetrics.core.allowed_values import Real, Whole
 from fastmetrics.core.arrays import Floats, Ints, Tokens
-from fastmetrics.core.crossed_tokens import Side, crossed
 from fastmetrics.declaration.batch import Batch
 from fastmetrics.declaration.metric import metric
 from fastmetrics.declaration.representations import Options

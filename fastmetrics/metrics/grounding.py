@@ -12,8 +12,8 @@ import pyarrow.compute as pc
 
 from fastmetrics.core.allowed_values import Real
 from fastmetrics.core.arrays import Flags, Floats, Ints, Text
-from fastmetrics.core.columns import as_array
-from fastmetrics.core.plain_layouts import decoded
+from fastmetrics.core.arrow_layouts import decoded
+from fastmetrics.core.column_to_arrow import as_array
 from fastmetrics.declaration.batch import Batch
 from fastmetrics.declaration.cautions import Caution
 from fastmetrics.declaration.hooks import RowHooks

@@ -15,7 +15,7 @@ from fastmetrics.declaration.cautions import Caution, english_and_russian_words,
 from fastmetrics.declaration.metric import metric
 from fastmetrics.declaration.representations import Options, Words
 from fastmetrics.kernels.facts import support
-from fastmetrics.metrics.shared.anchors import TRIPLES, WORDS, ClaimSource, Passage, Passages, anchors, senses_of
+from fastmetrics.metrics.shared.claim_support import TRIPLES, WORDS, ClaimSource, Passage, Passages, anchors, senses_of
 from fastmetrics.metrics.shared.pair_counts import divide, sets
 from fastmetrics.text.word_roles import STOP_WORDS
 

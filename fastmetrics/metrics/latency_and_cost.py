@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from fastmetrics.core.arrays import Flags, Floats
-from fastmetrics.core.columns import as_array, codes_of
+from fastmetrics.core.column_to_arrow import as_array, codes_of
 from fastmetrics.declaration.alternative_columns import Either
 from fastmetrics.declaration.batch import Batch
 from fastmetrics.declaration.hooks import RowHooks

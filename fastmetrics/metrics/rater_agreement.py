@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fastmetrics.core.arrays import Floats, Ints, floats_of_arrow
-from fastmetrics.core.plain_layouts import decoded
+from fastmetrics.core.arrow_layouts import decoded
 from fastmetrics.declaration.batch import Batch
 from fastmetrics.declaration.hooks import Corpus
 from fastmetrics.declaration.metric import metric

@@ -9,9 +9,9 @@ from typing import Annotated, Any
 import numpy as np
 import pyarrow as pa
 
+from fastmetrics.core.all_pair_tokens import Side, crossed
 from fastmetrics.core.allowed_values import Choice
 from fastmetrics.core.arrays import Floats, Ids, Ints, Tokens
-from fastmetrics.core.crossed_tokens import Side, crossed
 from fastmetrics.core.memo import Memo
 from fastmetrics.declaration.batch import Batch
 from fastmetrics.declaration.cautions import Caution, no_word

@@ -11,8 +11,8 @@ import pyarrow as pa
 
 from fastmetrics.core.allowed_values import of_hint
 from fastmetrics.core.arrays import Floats
+from fastmetrics.core.arrow_layouts import decoded
 from fastmetrics.core.column_kinds import is_list
-from fastmetrics.core.plain_layouts import decoded
 from fastmetrics.declaration.batch import Batch
 from fastmetrics.declaration.metric import Metric, metric
 from fastmetrics.declaration.representations import Options

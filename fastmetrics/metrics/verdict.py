@@ -24,7 +24,7 @@ from fastmetrics.metrics.hallucination import (
     other_verbs,
     unsupported,
 )
-from fastmetrics.metrics.shared.anchors import TRIPLES, ClaimSource, Passage, PassageIn, Passages
+from fastmetrics.metrics.shared.claim_support import TRIPLES, ClaimSource, Passage, PassageIn, Passages
 from fastmetrics.metrics.shared.pair_counts import divide, sets
 from fastmetrics.metrics.tfidf import Idf, Tfidf, Weighed, WeighedIn, cosine, fit_idf
 from fastmetrics.text.word_roles import STOP_WORDS

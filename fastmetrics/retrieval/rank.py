@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from fastmetrics.core.allowed_values import Choice, Cutoff, Level, Optional, argument, of_hint
-from fastmetrics.core.columns import is_column
+from fastmetrics.core.column_to_arrow import is_column
 from fastmetrics.core.threads import cores
 from fastmetrics.errors import OptionError
 from fastmetrics.retrieval.evaluate import evaluated_run

@@ -16,9 +16,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fastmetrics.core.arrays import Flags, Floats, Ints, floats_of_arrow
+from fastmetrics.core.arrow_layouts import decoded
 from fastmetrics.core.column_kinds import is_list
-from fastmetrics.core.columns import as_array
-from fastmetrics.core.plain_layouts import decoded
+from fastmetrics.core.column_to_arrow import as_array
 from fastmetrics.errors import ColumnError
 from fastmetrics.kernels.ranking import ids as id_kernels
 from fastmetrics.kernels.ranking.ids import Ids

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from fastmetrics.core.arrays import Floats
 from fastmetrics.core.column_kinds import check
-from fastmetrics.core.columns import as_arrow
+from fastmetrics.core.column_to_arrow import as_arrow
 from fastmetrics.core.frames import aligned_table
 from fastmetrics.core.input_columns import COLUMNS
 from fastmetrics.core.threads import cores, ordered

@@ -10,9 +10,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from fastmetrics.core.all_pair_tokens import sides
 from fastmetrics.core.arrays import Floats
 from fastmetrics.core.batch_sizes import SIZES
-from fastmetrics.core.crossed_tokens import sides
 from fastmetrics.core.threads import ordered
 from fastmetrics.declaration.batch import Batch
 from fastmetrics.plan.plan import Score

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.core.column_kinds import check
-from fastmetrics.core.columns import as_array
+from fastmetrics.core.column_to_arrow import as_array
 from fastmetrics.core.input_columns import resolve
 from fastmetrics.core.threads import cores
 from fastmetrics.declaration.metric import Metric

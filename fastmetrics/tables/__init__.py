@@ -5,7 +5,7 @@ splits its rows into batches and parts.  Writing: :class:`Output` is an atomic f
 stores finished parts, so that a killed run can be resumed.
 """
 
-from fastmetrics.tables.column_conversion import Selection
+from fastmetrics.tables.file_columns import Selection
 from fastmetrics.tables.file_source import FileSource, open_source
 from fastmetrics.tables.output.run_output import Output, read_metadata
 from fastmetrics.tables.table_chunks import Chunk, Limits, Place, Reject, Span, cut

@@ -15,8 +15,8 @@ from fastmetrics.core.batch_sizes import SIZES, STANDARD, ReadSizes
 from fastmetrics.core.column_kinds import check, plain
 from fastmetrics.errors import ColumnError, FileFormatError, OptionError, UnknownNameError
 from fastmetrics.errors.messages import Argument
-from fastmetrics.tables.column_conversion import Selection, cast, key_types, loose, settle, unify
 from fastmetrics.tables.databases.database_reader import DatabaseReader
+from fastmetrics.tables.file_columns import Selection, cast, key_types, loose, settle, unify
 from fastmetrics.tables.file_formats import FORMATS
 from fastmetrics.tables.formats.reader import Reader
 from fastmetrics.tables.inputs.input_files import DataFile, reading

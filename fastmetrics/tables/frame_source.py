@@ -13,7 +13,7 @@ from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.core.column_kinds import check, plain
 from fastmetrics.core.frames import open_frame
 from fastmetrics.errors import ColumnError
-from fastmetrics.tables.column_conversion import Selection, cast
+from fastmetrics.tables.file_columns import Selection, cast
 from fastmetrics.tables.inputs.input_files import MAX_ROW_BYTES, DataFile
 from fastmetrics.tables.table_chunks import BEGINNING, Chunk, Place, Span
 

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from fastmetrics.errors import FileFormatError
-from fastmetrics.tables.column_conversion import Selection
+from fastmetrics.tables.file_columns import Selection
 from fastmetrics.tables.invalid_utf8 import bad_text, raw_text
 from fastmetrics.tables.table_chunks import Chunk, Limits, Place, Reject, Rows, batch_of, cut, long_rows, too_long
 from fastmetrics.tables.table_source import TableSource

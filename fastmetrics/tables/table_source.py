@@ -12,8 +12,8 @@ from fastmetrics.core.allowed_values import Optional, Whole, argument
 from fastmetrics.core.batch_sizes import STANDARD, ReadSizes
 from fastmetrics.errors import OptionError
 from fastmetrics.errors.messages import Argument
-from fastmetrics.tables.column_conversion import Selection
 from fastmetrics.tables.databases.database_address import with_query
+from fastmetrics.tables.file_columns import Selection
 from fastmetrics.tables.file_source import open_source
 from fastmetrics.tables.frame_source import FrameSource
 from fastmetrics.tables.inputs.input_files import DataFile

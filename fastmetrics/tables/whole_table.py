@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.errors import FileFormatError
-from fastmetrics.tables.column_conversion import Selection, Widened
+from fastmetrics.tables.file_columns import Selection, Widened
 from fastmetrics.tables.frame_source import FrameSource, plain_selection
 from fastmetrics.tables.good_rows import good_rows
 from fastmetrics.tables.table_chunks import Chunk

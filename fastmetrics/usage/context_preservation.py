@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from fastmetrics.core.arrays import Ints, floats_of_arrow
-from fastmetrics.core.columns import codes_of
+from fastmetrics.core.column_to_arrow import codes_of
 from fastmetrics.core.display import Grid, Shown
 from fastmetrics.usage.log import Columns, open_log
 from fastmetrics.usage.question_vectors import check_vectors, question_vectors

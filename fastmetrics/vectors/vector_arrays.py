@@ -17,8 +17,8 @@ import pyarrow as pa
 import threadpoolctl
 
 from fastmetrics.core.arrow_checks import check
-from fastmetrics.core.columns import as_arrow
-from fastmetrics.core.plain_layouts import plain_column, plain_table
+from fastmetrics.core.arrow_layouts import plain_column, plain_table
+from fastmetrics.core.column_to_arrow import as_arrow
 from fastmetrics.errors import ColumnError, InputError
 from fastmetrics.vectors.array_file import FileRows
 from fastmetrics.vectors.vector_columns import holds_vectors, vector_column

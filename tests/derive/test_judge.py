@@ -16,7 +16,7 @@ from fastmetrics.errors import ColumnError, MissingExtraError, OptionError, Serv
 from tests.support.judge_server import drawn, judge_server
 from tests.support.program import alone, jsonl, program
 
-OTHERS = ("show", "supported_claims", "preference")
+OTHERS = ("show_answer", "supported_claims", "preference")
 KEY = "sk-secret-0123456789abcdef"
 
 

@@ -35,10 +35,10 @@ def test_a_decision_is_one_or_zero(tmp_path, language):
         return json.dumps({"reason": "so", **found})
 
     answers = [f"the {name} answer" for name in replies]
-    made, judge = asked(tmp_path, reply, f"show.{language}", question=["q"] * 4, answer=answers)
-    assert made["judge_show"].to_pylist() == [1.0, 0.0, 1.0, None]
-    assert made["judge_show_status"].to_pylist() == ["ok", "ok", "ok", "unparsed"]
-    assert made["judge_show_reason"][3].as_py().startswith('no "show" in: {"reason": "so", "show": "perhaps"}')
+    made, judge = asked(tmp_path, reply, f"show_answer.{language}", question=["q"] * 4, answer=answers)
+    assert made["judge_show_answer"].to_pylist() == [1.0, 0.0, 1.0, None]
+    assert made["judge_show_answer_status"].to_pylist() == ["ok", "ok", "ok", "unparsed"]
+    assert made["judge_show_answer_reason"][3].as_py().startswith('no "show" in: {"reason": "so", "show": "perhaps"}')
     schema = judge.bodies[0]["response_format"]["json_schema"]["schema"]
     assert schema["properties"]["show"] == {"type": "boolean"}
     assert '"show": true' in judge.bodies[0]["messages"][0]["content"]

@@ -20,7 +20,7 @@ RANGES = {
     **dict.fromkeys(("relevance", "faithfulness", "safety", "robustness", "correctness"), (1.0, 5.0)),
     **dict.fromkeys(("answer_relevance", "answer_faithfulness", "e2e"), (0.0, 1.0)),
 }
-OTHERS = {"show": "decision", "supported_claims": "claims", "preference": "pairwise"}
+OTHERS = {"show_answer": "decision", "supported_claims": "claims", "preference": "pairwise"}
 GOOD = """
 name = "mine"
 version = 1

@@ -20,7 +20,7 @@ from fastmetrics.engines.score_chunk import Scored
 from fastmetrics.engines.span_parts import Finished, Task, by_part, finish, pieces
 from fastmetrics.errors import FileFormatError, InputError, OptionError, WorkerError
 from fastmetrics.tables import FileSource, Limits, Place, Span, open_source
-from fastmetrics.tables.column_conversion import Widened
+from fastmetrics.tables.file_columns import Widened
 from fastmetrics.tables.formats.csv_tsv import batch_of
 from tests.support.toy_scores import KINDS, choosy
 

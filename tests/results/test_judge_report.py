@@ -83,7 +83,7 @@ def test_every_figure_is_that_of_its_own_function():
     assert (people.precision, people.recall) == (decisions.precision.value, decisions.recall.value)
 
 
-@pytest.mark.parametrize(("rubric", "calls"), [("safety", 3), ("preference", 6), ("show", 3)])
+@pytest.mark.parametrize(("rubric", "calls"), [("safety", 3), ("preference", 6), ("show_answer", 3)])
 def test_latency_of_repeats_is_that_of_a_call(tmp_path, monkeypatch, rubric, calls):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
     table = {"question": ["q", "r", None], "answer": ["a", "b", "c"], "other_answer": ["x", "y", "z"]}
@@ -107,7 +107,7 @@ def test_latency_of_repeats_is_that_of_a_call(tmp_path, monkeypatch, rubric, cal
     labels = {"row": [0, 1, 2], "good": [1, 1, 0]}
     (report,) = fm.judge_report(made.append_column("row", pa.array([0, 1, 2])), labels, label="good", on="row").axes
     assert report.latency == expected
-    assert rubric != "show" or report.decisions.latency == expected
+    assert rubric != "show_answer" or report.decisions.latency == expected
     pq.write_table(made.drop([f"judge_{rubric}_latencies_ms"]), tmp_path / "means.parquet")
     assert fm.judge_report(tmp_path / "means.parquet").axes[0].latency == fm.judge_latency(means)
 
@@ -234,7 +234,7 @@ def test_rows_that_a_judge_has_judged_tell_orders_decisions_and_cost(tmp_path, m
     }
     with judge_server(reply=_verdict) as judge:
         asked = {"model": "m", "base_url": judge.url, "store": tmp_path / "s.sqlite"}
-        found = fm.judge(table, ["preference", "show"], times=True, **asked)
+        found = fm.judge(table, ["preference", "show_answer"], times=True, **asked)
     labels = {"id": list(range(5)), "right": [1, 1, 0, 1, 1]}
     pq.write_table(found, "judged.parquet")
     pq.write_table(pa.table(labels), "people.parquet")
@@ -269,7 +269,7 @@ def test_rows_that_a_judge_has_judged_tell_orders_decisions_and_cost(tmp_path, m
 
 
 def _times(found):
-    return found["judge_show_latency_ms"].to_numpy()
+    return found["judge_show_answer_latency_ms"].to_numpy()
 
 
 def test_comparisons_take_higher_scores_of_a_judge_as_better_and_leave_out_what_calls_cost():

@@ -10,7 +10,7 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics.errors import OptionError
-from fastmetrics.tables.column_conversion import Selection
+from fastmetrics.tables.file_columns import Selection
 from fastmetrics.tables.file_formats import FORMATS
 from fastmetrics.tables.formats.reader import Format, Reader
 from fastmetrics.tables.inputs.input_files import DataFile

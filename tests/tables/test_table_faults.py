@@ -13,7 +13,7 @@ import pytest
 from fastmetrics.core.batch_sizes import SIZES, ReadSizes
 from fastmetrics.errors import ColumnError, FileFormatError, OptionError
 from fastmetrics.tables import open_source
-from fastmetrics.tables.column_conversion import Widened
+from fastmetrics.tables.file_columns import Widened
 from fastmetrics.tables.formats import parquet
 from fastmetrics.tables.invalid_utf8 import bad_text
 from tests.support.table_files import ROWS, read, write

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from fastmetrics.core.allowed_values import Seed, argument
 from fastmetrics.core.arrays import Flags, Floats, Ints
 from fastmetrics.core.batch_sizes import SIZES
-from fastmetrics.core.columns import as_numbers
+from fastmetrics.core.column_to_arrow import as_numbers
 from fastmetrics.core.precision import narrowest, rounded
 from fastmetrics.core.threads import ordered
 from fastmetrics.derive.judge.judge_batch import BEHIND

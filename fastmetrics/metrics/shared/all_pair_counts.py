@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from fastmetrics.core.all_pair_tokens import Crossed
 from fastmetrics.core.arrays import Ints, Tokens
-from fastmetrics.core.crossed_tokens import Crossed
 from fastmetrics.kernels.pairs import feature_counts as kernels
 from fastmetrics.kernels.pairs.ngrams import Lists
 

@@ -10,7 +10,7 @@ from typing import Annotated
 import pyarrow as pa
 
 from fastmetrics.core.arrays import Ints
-from fastmetrics.core.plain_layouts import decoded
+from fastmetrics.core.arrow_layouts import decoded
 from fastmetrics.declaration.batch import Batch
 from fastmetrics.declaration.representations import Options
 from fastmetrics.errors import ColumnError

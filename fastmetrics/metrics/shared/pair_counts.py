@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from fastmetrics.core.all_pair_tokens import Crossed
 from fastmetrics.core.arrays import Flags, Floats, Ints, Tokens
-from fastmetrics.core.crossed_tokens import Crossed
 from fastmetrics.kernels.pairs import ngrams as kernels
 from fastmetrics.kernels.pairs import token_overlap as overlap
 from fastmetrics.kernels.pairs.lcs import lcs_lengths

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from fastmetrics.core.arrays import Floats, Ints
-from fastmetrics.core.columns import codes_of
+from fastmetrics.core.column_to_arrow import codes_of
 from fastmetrics.errors import ColumnError
 from fastmetrics.kernels.vectors.distances import pair_products
 from fastmetrics.metrics.shared.repeated_questions import Repeats

@@ -8,7 +8,7 @@ from typing import Annotated
 import numpy as np
 
 from fastmetrics.core.arrays import Ints, Uint64s, text_of_arrow
-from fastmetrics.core.plain_layouts import decoded
+from fastmetrics.core.arrow_layouts import decoded
 from fastmetrics.declaration.batch import Batch
 from fastmetrics.declaration.cautions import Caution
 from fastmetrics.declaration.representations import Options

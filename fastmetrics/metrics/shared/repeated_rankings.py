@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from fastmetrics.core.arrays import Floats, Ints
-from fastmetrics.core.columns import codes_of
+from fastmetrics.core.column_to_arrow import codes_of
 from fastmetrics.errors import ColumnError
 from fastmetrics.kernels.ranking import ids as id_kernels
 from fastmetrics.kernels.ranking import rank_overlap as kernels

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from fastmetrics.core.columns import as_array
+from fastmetrics.core.column_to_arrow import as_array
 from fastmetrics.core.visible_text import visible
 from fastmetrics.errors import InputError, MissingExtraError, OptionError
 from fastmetrics.errors.messages import Argument

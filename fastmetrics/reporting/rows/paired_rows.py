@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from fastmetrics.core.arrays import Floats, Ints
-from fastmetrics.core.columns import as_numbers
+from fastmetrics.core.column_to_arrow import as_numbers
 from fastmetrics.core.input_columns import resolve
 from fastmetrics.errors import ColumnError
 from fastmetrics.reporting.report_options import ReportOptions

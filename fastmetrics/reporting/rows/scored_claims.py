@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastmetrics.errors import FastmetricsError, MissingExtraError, OptionError
-from fastmetrics.metrics.shared.anchors import TRIPLES, WORDS
+from fastmetrics.metrics.shared.claim_support import TRIPLES, WORDS
 from fastmetrics.metrics.shared.spacy_claims import load
 from fastmetrics.plan.plan import parse
 from fastmetrics.results.runs.score_run import ScoreRun

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from fastmetrics.core.arrays import Floats, Ints
 from fastmetrics.core.column_kinds import is_list
-from fastmetrics.core.columns import as_numbers
+from fastmetrics.core.column_to_arrow import as_numbers
 from fastmetrics.core.frames import index_columns
 from fastmetrics.core.precision import narrowest, rounded
 from fastmetrics.errors import ColumnError, UnknownNameError

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from fastmetrics.core.arrays import Floats
 from fastmetrics.core.column_kinds import is_list
-from fastmetrics.core.columns import as_array, as_numbers
+from fastmetrics.core.column_to_arrow import as_array, as_numbers
 from fastmetrics.core.input_columns import COLUMNS
 from fastmetrics.core.judge_column_names import CALL, COMPLETION_TOKENS, LATENCIES, LATENCY, PROMPT_TOKENS
 from fastmetrics.core.prices import Price

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from fastmetrics.core.columns import as_numbers
+from fastmetrics.core.column_to_arrow import as_numbers
 from fastmetrics.core.display import Grid, Shown, number
 from fastmetrics.core.name_lists import listed
 from fastmetrics.core.threads import cores

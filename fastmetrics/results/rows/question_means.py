@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fastmetrics.core.arrays import Floats, Ints
-from fastmetrics.core.columns import as_array
+from fastmetrics.core.column_to_arrow import as_array
 from fastmetrics.core.corpus_counts import counts_column
 from fastmetrics.core.precision import rounded
 from fastmetrics.errors import InputError

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fastmetrics.core.arrays import Ints
-from fastmetrics.core.columns import as_numbers
+from fastmetrics.core.column_to_arrow import as_numbers
 from fastmetrics.core.display import number
 from fastmetrics.core.records import Records
 from fastmetrics.declaration.metric import Better

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.core.columns import is_column
+from fastmetrics.core.column_to_arrow import is_column
 from fastmetrics.core.frames import open_frame
 from fastmetrics.core.input_columns import is_id
 from fastmetrics.core.score_metadata import ScoreMetadata

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from fastmetrics.core.arrays import Flags, Floats, Ints
 from fastmetrics.core.column_kinds import is_text
-from fastmetrics.core.columns import as_array, as_numbers
+from fastmetrics.core.column_to_arrow import as_array, as_numbers
 from fastmetrics.core.corpus_counts import counts_column
 from fastmetrics.core.input_columns import COLUMNS, is_id, is_repeat
 from fastmetrics.core.missing_queries import MissingQueries

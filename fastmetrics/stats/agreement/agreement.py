@@ -15,7 +15,7 @@ from fastmetrics.core.allowed_values import Real, argument
 from fastmetrics.errors import OptionError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.stats.agreement.agreement_intervals import kappa_interval
-from fastmetrics.stats.agreement.alpha_parts import alpha_parts
+from fastmetrics.stats.agreement.krippendorff_alpha import alpha_parts
 from fastmetrics.stats.agreement.ratings import Ratings, read_ratings
 from fastmetrics.stats.intervals.interval import Interval
 

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from fastmetrics.core.column_kinds import is_text
-from fastmetrics.core.columns import as_array, as_arrow, as_numbers, is_column
+from fastmetrics.core.column_to_arrow import as_array, as_arrow, as_numbers, is_column
 from fastmetrics.core.frames import index_columns, with_index
 from fastmetrics.core.input_columns import is_id
 from fastmetrics.core.precision import narrowest, rounded

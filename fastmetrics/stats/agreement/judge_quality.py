@@ -14,7 +14,7 @@ import numpy as np
 from fastmetrics.core.allowed_values import Real, argument
 from fastmetrics.core.arrays import Floats, floats_of_arrow
 from fastmetrics.core.column_kinds import is_list
-from fastmetrics.core.columns import as_array, as_matrix, as_numbers, as_strings
+from fastmetrics.core.column_to_arrow import as_array, as_matrix, as_numbers, as_strings
 from fastmetrics.errors import InputError, OptionError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.stats.agreement.agreement import krippendorff_alpha

@@ -12,7 +12,7 @@ import numpy as np
 
 from fastmetrics.core.allowed_values import Real, argument
 from fastmetrics.core.arrays import Floats
-from fastmetrics.core.columns import as_array, as_strings
+from fastmetrics.core.column_to_arrow import as_array, as_strings
 from fastmetrics.errors import InputError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.stats.intervals.estimated_values import Sample

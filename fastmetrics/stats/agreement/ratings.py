@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from fastmetrics.core.arrays import doubles
 from fastmetrics.core.column_kinds import is_number, is_text
-from fastmetrics.core.columns import as_array, as_arrow
+from fastmetrics.core.column_to_arrow import as_array, as_arrow
 from fastmetrics.core.frames import index_columns, open_frame
 from fastmetrics.core.input_columns import is_id
 from fastmetrics.core.name_lists import listed

@@ -15,7 +15,6 @@ import pyarrow.types as pt
 from fastmetrics.core.arrow_checks import check_names, check_table
 from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.errors import ColumnError, FileFormatError
-from fastmetrics.tables.column_conversion import Selection, Widened, WiderTypeError
 from fastmetrics.tables.databases.database_address import DatabaseTable, quoted
 from fastmetrics.tables.databases.database_types import (
     UnequalVectorsError,
@@ -27,6 +26,7 @@ from fastmetrics.tables.databases.database_types import (
 from fastmetrics.tables.databases.json_cells import json_type_of, json_values
 from fastmetrics.tables.databases.row_order import row_order
 from fastmetrics.tables.databases.sessions import Session
+from fastmetrics.tables.file_columns import Selection, Widened, WiderTypeError
 from fastmetrics.tables.formats.reader import Reader
 from fastmetrics.tables.inputs.input_files import DataFile, content_of, reading
 from fastmetrics.tables.retry import patiently

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 import pyarrow.types as pt
 
 from fastmetrics.core.column_kinds import is_list
-from fastmetrics.tables.column_conversion import cast
+from fastmetrics.tables.file_columns import cast
 
 _COORDINATES: Mapping[str, np.dtype[Any]] = {"vector": np.dtype(">f4"), "halfvec": np.dtype(">f2")}
 """The numbers of pgvector's types, after a header of two 16-bit integers: the dimensions and zero."""

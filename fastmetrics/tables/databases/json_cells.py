@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.json as pj
 
-from fastmetrics.tables.column_conversion import WrongValueError, coerce
+from fastmetrics.tables.file_columns import WrongValueError, coerce
 
 _NAME = "value"
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from fastmetrics.core.arrow_checks import check_names, check_table
 from fastmetrics.errors import FileFormatError
-from fastmetrics.tables.column_conversion import Selection
+from fastmetrics.tables.file_columns import Selection
 from fastmetrics.tables.formats.reader import Format, Reader
 from fastmetrics.tables.inputs.input_files import DataFile, reading
 from fastmetrics.tables.output.encoders import ArrowEncoder

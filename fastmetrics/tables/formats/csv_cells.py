@@ -13,7 +13,7 @@ import pyarrow.types as pt
 
 from fastmetrics.core.column_kinds import is_list, is_text
 from fastmetrics.core.text_lists import text_list
-from fastmetrics.tables.column_conversion import WrongValueError, coerce
+from fastmetrics.tables.file_columns import WrongValueError, coerce
 
 _FLAGS = {"true": True, "false": False, "1": True, "0": False}
 _NOTHING = ["", "NA", "N/A", "n/a", "NULL", "null", "None"]

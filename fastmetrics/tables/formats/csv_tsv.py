@@ -22,7 +22,7 @@ import pyarrow.csv as pacsv
 
 from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.errors import FileFormatError
-from fastmetrics.tables.column_conversion import Selection, recorded_types, states
+from fastmetrics.tables.file_columns import Selection, recorded_types, states
 from fastmetrics.tables.formats.csv_cells import parse
 from fastmetrics.tables.formats.reader import Format, Reader
 from fastmetrics.tables.inputs.input_files import DataFile, reading

@@ -15,7 +15,7 @@ from fastmetrics.core.arrays import well_formed
 from fastmetrics.core.arrow_checks import check_names
 from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.errors import FileFormatError, InputError
-from fastmetrics.tables.column_conversion import (
+from fastmetrics.tables.file_columns import (
     Selection,
     Widened,
     WiderTypeError,

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 from fastmetrics.core.arrow_checks import check_names, check_table
 from fastmetrics.core.batch_sizes import SIZES, ReadSizes
 from fastmetrics.errors import FileFormatError, InputError
-from fastmetrics.tables.column_conversion import Selection
+from fastmetrics.tables.file_columns import Selection
 from fastmetrics.tables.formats.parquet_pages import long_columns
 from fastmetrics.tables.formats.reader import Format, Reader
 from fastmetrics.tables.inputs.input_files import MAX_ROW_BYTES, DataFile, reading

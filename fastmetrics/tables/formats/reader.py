@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import pyarrow as pa
 
 from fastmetrics.errors import FileFormatError
-from fastmetrics.tables.column_conversion import Selection
+from fastmetrics.tables.file_columns import Selection
 from fastmetrics.tables.inputs.input_files import DataFile
 from fastmetrics.tables.output.encoders import Encoder
 from fastmetrics.tables.table_chunks import Chunk

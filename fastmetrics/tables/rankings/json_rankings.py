@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from fastmetrics.core.arrays import well_formed
 from fastmetrics.errors import ColumnError, FileFormatError
-from fastmetrics.tables.column_conversion import describe
+from fastmetrics.tables.file_columns import describe
 
 _UNFIT = (pa.ArrowInvalid, pa.ArrowTypeError, TypeError, OverflowError)
 

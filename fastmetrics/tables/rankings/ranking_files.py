@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from fastmetrics.errors import FileFormatError
-from fastmetrics.tables.column_conversion import WrongValueError
+from fastmetrics.tables.file_columns import WrongValueError
 from fastmetrics.tables.file_formats import sniff
 from fastmetrics.tables.formats.jsonl import record_of
 from fastmetrics.tables.inputs.input_files import DataFile, reading

@@ -20,7 +20,7 @@ from fastmetrics.core.batch_sizes import SIZES, ReadSizes
 from fastmetrics.core.frames import open_frame
 from fastmetrics.core.threads import cores
 from fastmetrics.errors import ColumnError, FileFormatError
-from fastmetrics.tables.column_conversion import Selection, Widened
+from fastmetrics.tables.file_columns import Selection, Widened
 from fastmetrics.tables.file_source import FileSource, open_files
 from fastmetrics.tables.inputs.input_files import DataFile, reading
 from fastmetrics.tables.rankings.json_rankings import load, table_of

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fastmetrics.core.arrays import Ints
-from fastmetrics.core.columns import as_array, is_column
+from fastmetrics.core.column_to_arrow import as_array, is_column
 from fastmetrics.core.frames import open_frame
 from fastmetrics.core.input_columns import COLUMNS
 from fastmetrics.errors import ColumnError, InputError, UnknownNameError

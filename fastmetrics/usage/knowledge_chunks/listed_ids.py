@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fastmetrics.core.arrays import Flags, Ints
+from fastmetrics.core.arrow_layouts import decoded
 from fastmetrics.core.column_kinds import is_list
-from fastmetrics.core.plain_layouts import decoded
 from fastmetrics.errors import ColumnError
 from fastmetrics.kernels.ranking.ids import repeats
 from fastmetrics.retrieval.ids import fixed_ids, frozen, offsets

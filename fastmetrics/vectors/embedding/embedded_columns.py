@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fastmetrics.core.column_kinds import is_list
-from fastmetrics.core.columns import as_array
+from fastmetrics.core.column_to_arrow import as_array
 from fastmetrics.vectors.embedding.embedder import Embedder
 
 SUFFIX = "_embedding"

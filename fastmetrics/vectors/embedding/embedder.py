@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fastmetrics.core.arrays import Ints, text_of_arrow
-from fastmetrics.core.columns import as_array
+from fastmetrics.core.column_to_arrow import as_array
 from fastmetrics.errors import ColumnError, InputError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.tables.remote.small_files import local_path

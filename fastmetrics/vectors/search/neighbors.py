@@ -14,7 +14,7 @@ import pyarrow as pa
 from pyarrow import feather
 
 from fastmetrics.core.allowed_values import ExactWork, Neighbours, Real, Rows, Seed, argument
-from fastmetrics.core.columns import as_array
+from fastmetrics.core.column_to_arrow import as_array
 from fastmetrics.core.threads import cores
 from fastmetrics.errors import FileFormatError, InputError, OutputError, UnknownNameError
 from fastmetrics.tables.output.encoders import writing
