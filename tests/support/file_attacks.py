@@ -1,22 +1,21 @@
-"""Attacks on the commands that write files, and what must hold after each: see ``scripts/attack_files``."""
+"""Runs of the commands that write files under attack, and kills: see ``scripts/attack_files``."""
 
 from __future__ import annotations
 
 import itertools
-import json
 import math
 import os
 import random
 import shutil
 import signal
-import subprocess
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
-from tests.support.attacked_commands import ALWAYS, METRICS, NEVER, RESUMABLE, WRITERS, contents, make_inputs
+from tests.support.attacked_commands import ALWAYS, NEVER, RESUMABLE, WRITERS, contents, make_inputs
 from tests.support.forked_program import Forker, Run
 from tests.support.program import Done
 
@@ -92,6 +91,19 @@ class Attacker:
         changing = {self.folder / name for name in ("out", "stores", "temporary")}
         return {path for path in self.folder.rglob("*") if not changing.intersection((path, *path.parents))}
 
+    def fixed(self) -> dict[Path, bytes]:
+        """The bytes of all files but those in the folders of outputs, stores and temporary files."""
+        return {path: path.read_bytes() for path in self._paths() if path.is_file()}
+
+    def restore(self, files: Mapping[Path, bytes]) -> None:
+        """Make these the only files outside the folders of outputs, stores and temporary files."""
+        now = self.fixed()
+        for path in now.keys() - files.keys():
+            path.unlink()
+        for path, data in files.items():
+            if now.get(path) != data:
+                path.write_bytes(data)
+
     def new(self) -> Path:
         """A new folder for outputs, of the same name each time, since names of outputs are in them; empty stores."""
         out = self.folder / "out"
@@ -100,18 +112,36 @@ class Attacker:
             folder.mkdir()
         return out
 
-    def call(self, words: tuple[str, ...], limit: int | None = None) -> Done:
-        """A run of the program to its end."""
-        code, err = self.forker.start(words, limit).wait()
+    def call(self, words: tuple[str, ...], **surroundings: Any) -> Done:
+        """A run of the program to its end, in surroundings as ``Forker.start`` takes them."""
+        code, err = self.forker.start(words, **surroundings).wait()
         return Done(code, "", err)
 
     def words(self, name: str, out: Path, *more: str) -> tuple[str, ...]:
         """The words of a command that writes into a folder."""
         return (*(word.format(out=out, server=self.server) for word in self.commands[name]), *more)
 
-    def run(self, name: str, out: Path, *more: str, limit: int | None = None) -> Done:
+    def run(self, name: str, out: Path, *more: str, **surroundings: Any) -> Done:
         """A run of a command to its end."""
-        return self.call(self.words(name, out, *more), limit)
+        return self.call(self.words(name, out, *more), **surroundings)
+
+    def target(self, name: str) -> str:
+        """The first output of a command, as a path in its folder."""
+        word = next(word for word in self.commands[name] if word.startswith("{out}"))
+        return word.removeprefix("{out}/").rstrip("/")
+
+    def replacing(self, name: str) -> tuple[str, ...]:
+        """The option with which a command replaces an output, if it has one."""
+        return () if self.commands[name][0] in (*ALWAYS, *NEVER) else ("--overwrite",)
+
+    def inputs(self, name: str) -> list[Path]:
+        """The files and folders that a command reads."""
+        paths = [self.folder / word for word in self.commands[name][1:] if "{" not in word]
+        return [
+            path
+            for path in paths
+            if path.exists() and path != self.folder and self.folder / "stores" not in path.parents
+        ]
 
     def again(self, name: str, out: Path) -> str | None:
         """The fault of the run after an attack, if there is one: its output, and what else is there."""
@@ -194,159 +224,3 @@ class Attacker:
         elsewhere = [str(path) for path in self._paths() - self.furniture]
         outputs = [path for path in contents(out) if path not in self.whole[name]]
         return [*outputs, *contents(self.temporary), *beside, *elsewhere]
-
-
-def refused(name: str, done: Done, *codes: int) -> list[str]:
-    """The fault of a run that must end with one of these codes and a message."""
-    if done.code in codes and "Traceback" not in done.err:
-        return []
-    return [f"{name} ended with {done.code}: {done.err[-300:]}"]
-
-
-def _target(attacker: Attacker, name: str) -> str:
-    """The first output of a command, as a path in its folder."""
-    word = next(word for word in attacker.commands[name] if word.startswith("{out}"))
-    return word.removeprefix("{out}/").rstrip("/")
-
-
-def _more(attacker: Attacker, name: str) -> tuple[str, ...]:
-    return () if attacker.commands[name][0] in (*ALWAYS, *NEVER) else ("--overwrite",)
-
-
-def links(attacker: Attacker) -> list[str]:
-    """A link at the output's name: neither it nor its target is replaced."""
-    faults = []
-    for name in attacker.commands:
-        out = attacker.new()
-        (out / "precious").write_text("mine")
-        (out / _target(attacker, name)).symlink_to("precious")
-        faults += refused(name, attacker.run(name, out, *_more(attacker, name)), 4)
-        if contents(out) != {"precious": b"mine", _target(attacker, name): b"mine"}:
-            faults.append(f"{name} changed {sorted(contents(out))}")
-    return faults
-
-
-def pipes(attacker: Attacker) -> list[str]:
-    """A pipe at the output's name stays one; pages are written into it."""
-    faults = []
-    for name in attacker.commands:
-        out = attacker.new()
-        place = out / _target(attacker, name)
-        os.mkfifo(place)
-        reader = subprocess.Popen(["cat", str(place)], stdout=subprocess.DEVNULL)
-        faults += refused(name, attacker.run(name, out, *_more(attacker, name)), 0, 4)
-        reader.kill()
-        reader.wait()
-        if [path.name for path in out.iterdir() if not path.is_file()] != [place.name] or not place.is_fifo():
-            faults.append(f"{name} replaced a pipe")
-    return faults
-
-
-def no_folder(attacker: Attacker) -> list[str]:
-    """The output's folder is a file."""
-    faults = []
-    for name in attacker.commands:
-        out = attacker.new()
-        (out / "file").touch()
-        faults += refused(name, attacker.run(name, out / "file"), 4)
-        faults += [] if contents(out) == {"file": b""} else [f"{name} changed {sorted(contents(out))}"]
-    return faults
-
-
-def full_disk(attacker: Attacker) -> list[str]:
-    """No file may have more than some bytes, as on a full disk."""
-    faults = []
-    for name in attacker.commands:
-        out = attacker.new()
-        most = attacker.chance.choice([0, 100, 4096])
-        faults += refused(name, attacker.run(name, out, limit=most), 0, 4)
-        fault = attacker.broken(name, out) or attacker.again(name, out)
-        faults += [fault] if fault else []
-    return faults
-
-
-def names(attacker: Attacker) -> list[str]:
-    """Outputs in folders with odd names."""
-    faults = []
-    for name in attacker.commands:
-        for odd in ("a b", "*[x]?", "-o", "é\u202e", "n" * 240, "'\"$(x)", "%20", "#?"):
-            out = attacker.new() / odd
-            out.mkdir()
-            faults += refused(f"{name} in {odd}", attacker.run(name, out), 0)
-            break_ = set(contents(out)) != set(attacker.whole[name])
-            faults += [f"{name} in {odd}: {sorted(contents(out))}"] if break_ else []
-    return faults
-
-
-def journals(attacker: Attacker) -> list[str]:
-    """Garbled work folders, and some with orders to touch other files."""
-    faults = []
-    orders = json.dumps([["parts", "precious"], ["output.parquet", "../precious"]])
-    texts = ["", "{", "[" * 100_000, "null", orders, '{"number": -1}', "\0" * 1000, '[["output.parquet", "precious"]]']
-    for name in (name for name, words in attacker.commands.items() if words[0] in RESUMABLE):
-        for text in texts:
-            out = attacker.new()
-            (out / "precious").write_text("mine")
-            work = out / f"{_target(attacker, name)}.partial"
-            (work / "parts").mkdir(parents=True)
-            (work / "owner").write_text("1")
-            for file in ("run.json", "journal.jsonl", "commit.json"):
-                if attacker.chance.random() < 0.7:
-                    (work / file).write_text(text)
-            faults += refused(f"{name} with {text[:20]!r}", attacker.run(name, out, "--resume"), 0, 4)
-            faults += refused(f"{name} over {text[:20]!r}", attacker.run(name, out, "--overwrite"), 0)
-            if contents(out) != {**attacker.whole[name], "precious": b"mine"}:
-                faults.append(f"{name} with {text[:20]!r} left {sorted(contents(out))}")
-    return faults
-
-
-def growing(attacker: Attacker) -> list[str]:
-    """Inputs to which another program appends, or that it truncates, while they are read."""
-    faults = []
-    rows = (attacker.folder / "rows.jsonl").read_bytes()
-    for change in ("append", "truncate"):
-        out = attacker.new()
-        path = attacker.folder / "growing.jsonl"
-        path.write_bytes(rows * 40)
-        run = attacker.forker.start(
-            ("score", "growing.jsonl", "-o", str(out / "o.parquet"), *METRICS, "--threads", "1")
-        )
-        work = out / "o.parquet.partial"
-        while run.poll() is None and not work.exists():
-            time.sleep(0.001)
-        with open(path, "r+b") as file:
-            if change == "append":
-                file.seek(0, 2)
-                file.write(rows[: rows.index(b"\n") + 1])
-            else:
-                file.truncate(len(rows) * 39)
-        code, err = run.wait()
-        faults += refused(f"score of a file with {change}", Done(code, "", err), 3)
-        path.unlink()
-    return faults
-
-
-def both(attacker: Attacker) -> list[str]:
-    """Two runs of one command into one output at once: one output, whole, and nothing else."""
-    faults = []
-    for name in attacker.commands:
-        out = attacker.new()
-        runs = [attacker.forker.start(attacker.words(name, out)) for _ in range(2)]
-        ended = [Done(code, "", err) for code, err in (run.wait() for run in runs)]
-        for done in ended:
-            faults += refused(name, done, 0, 4)
-        if 0 not in [done.code for done in ended] or contents(out) != attacker.whole[name]:
-            faults.append(f"{name} left {sorted(contents(out))}")
-    return faults
-
-
-MODES: Mapping[str, Callable[[Attacker], list[str]]] = {
-    "links": links,
-    "pipes": pipes,
-    "no_folder": no_folder,
-    "full_disk": full_disk,
-    "names": names,
-    "journals": journals,
-    "growing": growing,
-    "both": both,
-}

@@ -66,7 +66,7 @@ class Run:
 
 
 class Forker:
-    """The process that is forked for each run; with a limit, no file of a run may have more bytes."""
+    """The process that is forked for each run."""
 
     def __init__(self, folder: Path, variables: Mapping[str, str]) -> None:
         self._folder = folder
@@ -94,11 +94,19 @@ class Forker:
                 self._statuses.pop(pid, None)  # that of an earlier process with the same id
                 self._started.append(pid)
 
-    def start(self, words: tuple[str, ...], limit: int | None = None) -> Run:
-        """Start a run of the program in the folder."""
+    def start(
+        self, words: tuple[str, ...], *, limit: int | None = None, stdout: str = os.devnull, gone: str = ""
+    ) -> Run:
+        """Start a run of the program in the folder.
+
+        With a ``limit``, no file of the run may have more bytes.  Standard output is a path, ``closed``, or a pipe that
+        is ``unread``.  The run is in the folder ``gone`` instead, which is deleted before.
+        """
         assert self._process.stdin is not None
         errors = self._errors / str(self._count)
-        order = {"words": words, "folder": str(self._folder), "errors": str(errors), "limit": limit}
+        errors.touch(0o600)  # the run may be killed before it opens the file
+        places = {"folder": gone or str(self._folder), "errors": str(errors), "stdout": stdout, "gone": gone}
+        order = {"words": words, "limit": limit, **places}
         self._process.stdin.write(json.dumps(order) + "\n")
         self._process.stdin.flush()
         while len(self._started) <= self._count:
@@ -120,11 +128,21 @@ def _child(order: dict[str, Any]) -> None:
     signal.set_wakeup_fd(-1)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     os.chdir(order["folder"])
-    for number, path in enumerate((os.devnull, os.devnull, order["errors"])):
+    if order["gone"]:
+        os.rmdir(order["gone"])
+    named = order["stdout"] not in ("closed", "unread")
+    for number, path in enumerate((os.devnull, order["stdout"] if named else os.devnull, order["errors"])):
         handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
         os.dup2(handle, number)
         os.close(handle)
+    if order["stdout"] == "unread":
+        reader, writer = os.pipe()
+        os.dup2(writer, 1)
+        os.close(reader)
+        os.close(writer)
     sys.stdin, sys.stdout, sys.stderr = open(0), open(1, "w"), open(2, "w")  # noqa: SIM115
+    if order["stdout"] == "closed":
+        os.close(1)
     if order["limit"] is not None:
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (order["limit"], order["limit"]))

@@ -13,7 +13,8 @@ from typer.models import OptionInfo
 
 from fastmetrics.commands import all_commands
 from tests.support.attacked_commands import OUTPUTS, WRITERS
-from tests.support.file_attacks import MODES, Attacker
+from tests.support.file_attack_modes import MODES
+from tests.support.file_attacks import Attacker
 from tests.support.judge_server import judge_server
 
 pytestmark = pytest.mark.usefixtures("hears_interrupts")
