@@ -22,7 +22,7 @@ from fastmetrics.errors import InputError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.kernels.ranking import ids as id_kernels
 from fastmetrics.kernels.ranking.ids import Ids
-from fastmetrics.kernels.ranking.rank_order import in_rank_order
+from fastmetrics.kernels.ranking.rank_order import all_ranked, in_rank_order
 from fastmetrics.retrieval.ids import frozen, offsets, spans, take_ids, text_ids
 from fastmetrics.retrieval.judgements import Judgements, judgements
 from fastmetrics.retrieval.measures import Measure
@@ -152,6 +152,8 @@ def _judged(block: QueryBlock, ids: Ids, plan: RankPlan, *, in_order: bool) -> G
         order = in_rank_order(places, scores, docs, starts).astype(np.int64)
         scores, docs = frozen(scores[order]), take_ids(docs, order)
     judged = graded(Rankings(docs, starts, everyone, "text"), *plan.judged.of(block.places))
+    if all_ranked(scores, docs, starts):
+        return judged
     ranked = frozen(in_rank_order(judged.grades, scores, docs, starts))
     return GradedRankings(ranked, starts, judged.ideal, judged.ideal_starts)
 

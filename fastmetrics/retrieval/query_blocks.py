@@ -32,21 +32,15 @@ def grouped(rows: Triples, judged: Judgements) -> Iterator[QueryBlock]:
     pending: list[pa.RecordBatch] = []
     for batch in rows.batches():
         query = batch["query"]
-        if pending and str(pending[-1]["query"][-1]) != str(query[0]):
-            yield _block(pending, offsets(np.array([sum(part.num_rows for part in pending)])), judged)
-            pending = []
         edges = _edges(query)
+        if pending and str(pending[-1]["query"][-1]) != str(query[0]):
+            edges = np.concatenate(([0], edges))
         if edges.size:
-            first, last = int(edges[0]), int(edges[-1])
-            pending.append(batch.slice(0, first))
-            yield _block(pending, offsets(np.array([sum(part.num_rows for part in pending)])), judged)
-            if last > first:
-                yield _block([batch.slice(first, last - first)], frozen(edges - first), judged)
-            pending = [batch.slice(last)]
-        else:
-            pending.append(batch)
+            yield _block([*pending, batch.slice(0, int(edges[-1]))], edges, judged)
+            pending = []
+        pending.append(batch.slice(int(edges[-1]) if edges.size else 0))
     if pending:
-        yield _block(pending, offsets(np.array([sum(part.num_rows for part in pending)])), judged)
+        yield _block(pending, np.array([pending[-1].num_rows]), judged)
 
 
 def _edges(query: pa.Array) -> Ints:
@@ -58,8 +52,12 @@ def _edges(query: pa.Array) -> Ints:
     return np.flatnonzero(numpy_values(changed)) + 1
 
 
-def _block(parts: list[pa.RecordBatch], starts: Ints, judged: Judgements) -> QueryBlock:
-    names = parts[0]["query"].take(arrow_numbers(starts[:-1], pa.int64())).cast(pa.large_string())
+def _block(parts: list[pa.RecordBatch], edges: Ints, judged: Judgements) -> QueryBlock:
+    """Queries that end at the rows ``edges`` of the last part; the parts before it belong to the first query."""
+    ends = edges + sum(part.num_rows for part in parts[:-1])
+    starts = frozen(np.concatenate(([0], ends)))
+    later = parts[-1]["query"].take(arrow_numbers(edges[:-1], pa.int64()))
+    names = pa.concat_arrays([column.cast(pa.large_string()) for column in (parts[0]["query"].slice(0, 1), later)])
     docs = pa.concat_arrays([part["doc"] for part in parts]) if len(parts) > 1 else parts[0]["doc"]
     scores = np.concatenate([numpy_values(part["value"]) for part in parts])
     return QueryBlock(judged.places(names), docs, frozen(scores), starts, names)

@@ -77,8 +77,11 @@ def test_query_across_batches_is_one_query(monkeypatch):
     for size in (1, 2, 4, 5, 8):
         assert sorted(query for block in cut(goes_on, size, monkeypatch) for query in block) == ["a3", "b5", "c1"], size
     several = table(list("abcddefg"))
-    assert cut(several, 8, monkeypatch) == [["a1"], ["b1", "c1", "d2", "e1", "f1"], ["g1"]]
-    assert cut(several, 4, monkeypatch) == [["a1"], ["b1", "c1"], ["d2"], ["e1", "f1"], ["g1"]]
+    assert cut(several, 8, monkeypatch) == [["a1", "b1", "c1", "d2", "e1", "f1"], ["g1"]]
+    assert cut(several, 4, monkeypatch) == [["a1", "b1", "c1"], ["d2", "e1", "f1"], ["g1"]]
+    assert cut(several, 3, monkeypatch) == [["a1", "b1"], ["c1", "d2"], ["e1", "f1"], ["g1"]]
+    long_one = table(list("abbbbbbcdde"))
+    assert cut(long_one, 3, monkeypatch) == [["a1"], ["b6", "c1"], ["d2"], ["e1"]]
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 5, 100])

@@ -13,6 +13,9 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics.errors import ColumnError, InputError
+from fastmetrics.kernels.ranking.ids import same_bytes
+from fastmetrics.kernels.ranking.rank_order import in_rank_order
+from fastmetrics.retrieval.ids import fixed_ids, frozen
 from fastmetrics.retrieval.rankings import graded, rankings
 from tests.reference import repeats
 from tests.reference import retrieval as reference
@@ -164,3 +167,26 @@ def test_documents_of_grade_0_count_as_judged():
     """bpref and the like leave out what nobody judged, not what was judged to be of no use."""
     run, judged = {"q": {"x": 3.0, "bad": 2.0, "a": 1.0}}, {"q": {"a": 1, "bad": 0}}
     assert fm.rank(run, judged, "P(judged_only=True)@1").mean["P(judged_only=True)@1"] == 0.0
+
+
+@pytest.mark.parametrize("size", [0, 1, 7, 8, 9, 15, 16, 17, 40])
+def test_texts_are_compared_to_their_last_byte(size):
+    text = np.arange(size, dtype=np.uint8) + 65
+    padded = np.concatenate([[1, 2, 3], text, [4]]).astype(np.uint8)
+    assert same_bytes(frozen(text), 0, frozen(padded), 3, size)
+    for place in range(size):
+        other = padded.copy()
+        other[3 + place] = 0
+        assert not same_bytes(frozen(text), 0, frozen(other), 3, size)
+
+
+@pytest.mark.parametrize("size", [0, 1, 2, 15, 16, 17, 33, 100])
+def test_queries_of_any_length_are_sorted_stably(size):
+    scores = np.random.default_rng(size).integers(0, 8, 2 * size).astype(np.float64)
+    values = np.arange(2.0 * size)
+    starts = np.array([0, size, 2 * size])
+    expected = np.concatenate([np.argsort(-half, kind="stable") for half in (scores[:size], scores[size:])])
+    expected[size:] += size
+    nobody = fixed_ids(np.zeros(0, np.uint64))
+    ordered = in_rank_order(frozen(values), frozen(scores), nobody, frozen(starts))
+    assert ordered.tolist() == expected.tolist()

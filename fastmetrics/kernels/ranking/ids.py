@@ -10,7 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fastmetrics.kernels.jit import kernel
+from fastmetrics.kernels.jit import inline, kernel, leaf
+from fastmetrics.kernels.text.byte_blocks import eight
 
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 _MIX = np.uint64(0xD6E8FEB86659FD93)
@@ -30,16 +31,13 @@ class Ids(NamedTuple):
 
 @kernel
 def hash_texts(data: NDArray[np.uint8], starts: NDArray[np.int64], stops: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """A 64-bit key per text, eight bytes at a time."""
+    """A 64-bit key per text ``data[starts[i]:stops[i]]``, eight bytes at a time."""
     keys = np.empty(starts.size, np.uint64)
     for row in range(starts.size):
         at, stop = starts[row], stops[row]
         key = _ODD * np.uint64(stop - at + 1)
         while at + 8 <= stop:
-            word = _ZERO
-            for byte in range(8):  # fixed length, so that the compiler emits one load
-                word |= np.uint64(data[at + byte]) << np.uint64(8 * byte)
-            key = (key ^ word) * _MIX
+            key = (key ^ eight(data, np.uint64(at))) * _MIX
             key ^= key >> _HALF
             at += 8
         word = _ZERO
@@ -51,23 +49,30 @@ def hash_texts(data: NDArray[np.uint8], starts: NDArray[np.int64], stops: NDArra
     return keys
 
 
-@kernel
-def same(a: Ids, i: int, b: Ids, j: int) -> bool:
-    """Whether id ``i`` of ``a`` equals id ``j`` of ``b``: equal keys and, for texts, equal bytes."""
-    if a.keys[i] != b.keys[j]:
-        return False
-    if a.starts.size == 0 or b.starts.size == 0:
-        return True
-    size = a.stops[i] - a.starts[i]
-    if size != b.stops[j] - b.starts[j]:
-        return False
+@inline
+def same_text(a: Ids, i: int, b: Ids, j: int) -> bool:
+    """Whether the bytes of text ``i`` of ``a`` equal those of text ``j`` of ``b``; always True for integers."""
+    return (a.starts.size == 0 or b.starts.size == 0) or (
+        a.stops[i] - a.starts[i] == b.stops[j] - b.starts[j]
+        and same_bytes(a.data, a.starts[i], b.data, b.starts[j], a.stops[i] - a.starts[i])
+    )
+
+
+@leaf
+def same_bytes(a: NDArray[np.uint8], i: int, b: NDArray[np.uint8], j: int, size: int) -> bool:
+    """Whether ``a[i:i + size]`` equals ``b[j:j + size]``."""
+    if size >= 8:  # the last eight may overlap: their number is easier to predict than a rest of single bytes
+        for offset in range(0, size - 7, 8):
+            if eight(a, np.uint64(i + offset)) != eight(b, np.uint64(j + offset)):
+                return False
+        return bool(eight(a, np.uint64(i + size - 8)) == eight(b, np.uint64(j + size - 8)))
     for offset in range(size):  # noqa: SIM110 - a generator expression does not compile
-        if a.data[a.starts[i] + offset] != b.data[b.starts[j] + offset]:
+        if a[i + offset] != b[j + offset]:
             return False
     return True
 
 
-@kernel
+@leaf
 def is_after(ids: Ids, i: int, j: int) -> bool:
     """Whether text ``i`` sorts after text ``j`` by bytes; always False for integers."""
     if ids.starts.size == 0:
@@ -81,11 +86,14 @@ def is_after(ids: Ids, i: int, j: int) -> bool:
 
 @kernel
 def table_for(longest: int) -> NDArray[np.int64]:
-    """Allocate enough slots for the ``longest`` row of ids."""
-    return np.empty(room(longest), np.int64)
+    """Empty slots, enough for the ``longest`` row of ids.
+
+    Rows share the table in their order: entries of earlier rows are below the first id of a row and count as empty.
+    """
+    return np.full(room(longest), -1, np.int64)
 
 
-@kernel
+@leaf
 def room(count: int) -> int:
     """Number of slots for ``count`` ids, a power of two: eight per id for few ids, two per id for many."""
     size = 8
@@ -94,20 +102,22 @@ def room(count: int) -> int:
     return size
 
 
-@kernel
-def clear(slots: NDArray[np.int64], count: int) -> int:
-    """Clear the first slots for ``count`` ids; return the mask for hashes."""
-    size = room(count)
-    for slot in range(size):
-        slots[slot] = -1
-    return size - 1
+@inline
+def first_slot(mask: int, key: np.uint64) -> int:
+    """The slot where the search for ``key`` begins."""
+    return int(np.int64((key * _ODD) >> _HALF)) & mask
 
 
-@kernel
-def find(slots: NDArray[np.int64], mask: int, stored: Ids, ids: Ids, i: int) -> int:
-    """The slot that holds id ``i`` of ``ids``, or the empty slot for it."""
-    slot = int(np.int64((ids.keys[i] * _ODD) >> _HALF)) & mask
-    while slots[slot] >= 0 and not same(stored, slots[slot], ids, i):
+@inline
+def find(slots: NDArray[np.int64], mask: int, first: int, stored: Ids, ids: Ids, i: int) -> int:
+    """The slot that holds id ``i`` of ``ids``, or the empty slot for it.
+
+    ``slots`` hold places in ``stored``; those below ``first``, the first id of the row, belong to earlier rows.
+    """
+    slot = first_slot(mask, ids.keys[i])
+    while slots[slot] >= first and not (
+        stored.keys[slots[slot]] == ids.keys[i] and same_text(stored, slots[slot], ids, i)
+    ):
         slot = (slot + 1) & mask
     return slot
 
@@ -116,16 +126,31 @@ def find(slots: NDArray[np.int64], mask: int, stored: Ids, ids: Ids, i: int) -> 
 def repeats(ids: Ids, starts: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Which ids occur earlier in the same row; row r is ``starts[r]:starts[r + 1]``."""
     repeated = np.zeros(ids.keys.size, np.bool_)
-    longest = 0
+    mark_repeats(ids, starts, table_for(longest_row(starts)), repeated)
+    return repeated
+
+
+@leaf
+def mark_repeats(ids: Ids, starts: NDArray[np.int64], slots: NDArray[np.int64], repeated: NDArray[np.bool_]) -> None:
+    """Set ``repeated`` of the ids that occur earlier in the same row ``ids.keys[starts[r]:starts[r + 1]]``.
+
+    ``slots`` are those of a table for the longest row.
+    """
     for row in range(starts.size - 1):
-        longest = max(longest, starts[row + 1] - starts[row])
-    slots = table_for(longest)
-    for row in range(starts.size - 1):
-        mask = clear(slots, starts[row + 1] - starts[row])
-        for i in range(starts[row], starts[row + 1]):
-            slot = find(slots, mask, ids, ids, i)
-            if slots[slot] >= 0:
+        first = starts[row]
+        mask = room(starts[row + 1] - first) - 1
+        for i in range(first, starts[row + 1]):
+            slot = find(slots, mask, first, ids, ids, i)
+            if slots[slot] >= first:
                 repeated[i] = True
             else:
                 slots[slot] = i
-    return repeated
+
+
+@leaf
+def longest_row(starts: NDArray[np.int64]) -> int:
+    """Number of ids of the longest row ``starts[r]:starts[r + 1]``."""
+    longest = 0
+    for row in range(starts.size - 1):
+        longest = max(longest, starts[row + 1] - starts[row])
+    return longest
