@@ -48,10 +48,10 @@ _WORDS = {
     "statistic": ("statistic", "статистика"),
     "notes": ("Notes", "Замечания"),
     "readings_note": (
-        "Readings follow the thresholds of S2 and are rough guides. Means are of the rows with a score; the columns "
-        "beside them count the rows without one.",
-        "Чтения следуют порогам S2 и лишь приблизительны. Средние взяты по строкам с оценкой; столбцы рядом "
-        "показывают, сколько строк её не имеют.",
+        "Readings follow published thresholds and are rough guides; a metric without thresholds has none. Means are of "
+        "the rows with a score; the columns beside them count the rows without one.",
+        "Чтения следуют опубликованным порогам и лишь приблизительны; у метрики без порогов чтения нет. Средние взяты "
+        "по строкам с оценкой; столбцы рядом показывают, сколько строк её не имеют.",
     ),
     "histograms": ("Histograms of all rows", "Гистограммы по всем строкам"),
     "histograms_note": (

@@ -1,4 +1,4 @@
-"""Readings: the usual interpretation of a mean (S2's bands), a rough guide only."""
+"""Readings: the usual interpretation of a mean by the bands of the sources, a rough guide only."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from fastmetrics.declaration.metric import Better
 from fastmetrics.plan.stored_declarations import Stored
-from fastmetrics.results.runs.declared_metrics import declared_better, declared_readings
+from fastmetrics.results.runs.declared_metrics import declared_better, declared_bounds, declared_readings
 
 
 @dataclass(frozen=True)
@@ -19,25 +19,26 @@ class Band:
     good: float
     poor: float | None = None
     """None if the source defines no poor mean; a mean that is not good then has no reading."""
-    highest: float = math.inf
-    """The highest possible score; a mean above it is on another scale and has no reading."""
+    range: tuple[float, float] = (0, 1)
+    """The lowest and the highest score that the band belongs to; scores of another range have no reading."""
 
 
 READINGS: Mapping[str, Band] = {
     "ndcg": Band(0.9, 0.5),
     "rougeL_f1": Band(0.5),
     "rouge1_f1": Band(0.4),
-    "bleu": Band(50, 20),
-    "corpus_bleu": Band(50, 20),
-    "judge_answer_faithfulness": Band(0.8, 0.5, highest=1),
-    "judge_answer_relevance": Band(0.8, highest=1),
-    "overall_accuracy": Band(0.95, 0.85),
+    "bleu": Band(50, 20, (0, 100)),
+    "corpus_bleu": Band(50, 20, (0, 100)),
+    "judge_answer_faithfulness": Band(0.8, 0.5),
+    "judge_answer_relevance": Band(0.8),
 }
-"""S2's bands of metrics that declare no reading; the cut-offs of one metric (``ndcg@10``) share its band."""
+"""The sources' bands of metrics that declare no reading; the cut-offs of one metric (``ndcg@10``) share its band."""
 
 
-def reading(metric: str, mean: float, stored: Stored) -> str | None:
+def reading(metric: str, mean: float, stored: Stored, highest: float = math.nan) -> str | None:
     """``good``, ``middling`` or ``poor``, or None where neither the declaration nor the source says anything.
+
+    A band of the sources needs the declared range of the metric to be its own, and no score (``highest``) above it.
 
     >>> [reading(name, mean, {}) for name, mean in (("ndcg@10", 0.93), ("ndcg", 0.2), ("rougeL_f1", 0.3))]
     ['good', 'poor', None]
@@ -45,7 +46,10 @@ def reading(metric: str, mean: float, stored: Stored) -> str | None:
     name = stored[metric].spec if metric in stored else metric
     own = declared_readings([metric], stored).get(metric)
     band = READINGS.get(re.split(r"[@(]", name)[0]) if own is None else Band(*own)
-    if band is None or math.isnan(mean) or mean > band.highest:
+    if band is None or math.isnan(mean):
+        return None
+    is_other_range = declared_bounds([metric], stored).get(metric) != band.range or max(mean, highest) > band.range[1]
+    if own is None and is_other_range:
         return None
     sign = -1 if declared_better([metric], stored).get(metric) == "lower" else 1
     if sign * mean > sign * band.good:

@@ -234,7 +234,7 @@ def _lines(summary: Summary, drawn: Mapping[str, Any], stored: Stored) -> list[d
         {
             "name": visible(name),
             "figures": figures,
-            "reading": reading(name, figures.mean, stored),
+            "reading": reading(name, figures.mean, stored, figures.max),
             "better": better.get(name),
             "counts": list(drawn[name].counts) if name in drawn and drawn[name].n else None,
         }

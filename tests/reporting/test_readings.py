@@ -6,6 +6,7 @@ import math
 
 import pytest
 
+from fastmetrics.metrics import lookup
 from fastmetrics.plan.stored_declarations import Declared
 from fastmetrics.reporting.readings import READINGS, reading, turn
 
@@ -35,7 +36,21 @@ def test_each_threshold_of_the_sources_parts_the_means(name):
             "middling",
             "poor",
         ]
-    assert reading(name, band.highest + 0.01, {}) in (None, "good")
+    assert band.range == lookup(name).bounds
+    assert reading(name, band.range[1] + 0.01, {}) is None
+    assert reading(name, band.good + 0.01, {}, highest=band.range[1] + 1) is None
+
+
+@pytest.mark.parametrize("name", ["judge_answer_faithfulness", "judge_answer_relevance"])
+def test_a_band_belongs_to_the_range_of_its_rubric(name):
+    """A mean of 1 is the best of a rubric of 0 to 1 and the worst of one of 1 to 5."""
+    stored = {span: {name: Declared(name, "higher", span)} for span in ((0.0, 1.0), (1.0, 5.0))}
+    assert [reading(name, 1.0, stored[span]) for span in stored] == ["good", None]
+
+
+@pytest.mark.parametrize("name", ["judge_faithfulness", "overall_accuracy", "token_f1", "unheard_of"])
+def test_a_metric_without_a_band_has_no_reading(name):
+    assert [reading(name, mean, {}) for mean in (0.0, 0.5, 1.0, 5.0)] == [None] * 4
 
 
 @pytest.mark.parametrize(
