@@ -1,37 +1,78 @@
-"""The page of a comparison: tables of differences, each with its interval drawn, letters, and segments by colour."""
+"""The comparison of a report: verdicts, differences with their intervals on common scales, letters, segments."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fastmetrics.core.display import Grid, number
+from fastmetrics.core.display import number
 from fastmetrics.core.visible_text import visible
-from fastmetrics.reporting.charts.heat_map import HeatMap, heat_of_changes
+from fastmetrics.reporting.charts.heat_map import HeatMap, heat_of_changes, scale_of
 from fastmetrics.reporting.readings import turn
+from fastmetrics.reporting.rows.row_segments import RowSegments
 from fastmetrics.results.compare.compare import compare
+from fastmetrics.results.compare.compared_pair import Compared
 from fastmetrics.results.compare.comparison import Comparison
 from fastmetrics.results.compare.comparison_tables import bounds, signed
 from fastmetrics.results.runs.score_run import ScoreRun
+from fastmetrics.results.runs.shared_metrics import shared_metrics
 from fastmetrics.stats.intervals.interval_notes import MARK
+from fastmetrics.stats.significance.multiple_tests import compact_letters
 
 _MANY_ROWS = 100_000
+_RESAMPLES, _MOST_RESAMPLES = 10_000, 200_000
+_ORDER = ("worse", "better", "lower", "higher", "–")
+"""The verdicts in their order on the page."""
 
 
 @dataclass(frozen=True)
 class DifferenceLine:
-    """A metric of two systems: its figures as text, its interpretation, and the position of its interval."""
+    """A metric of two systems over all rows or a segment: its figures as text, its verdict, its drawn interval."""
 
     metric: str
-    pair: str
+    segment: str | None
+    baseline: str
+    other: str
     cells: Sequence[str]
+    """The two means, Δ, its interval, the corrected p, and the number of rows."""
+    counts: Sequence[str]
+    """Rows with a score of one system only, rows won, tied and lost, and d_z."""
     verdict: str
     turn: str
     """gain, loss, change or same, from the test's verdict."""
     drawn: tuple[float, float, float] | None
     """Low, Δ and high in percent of a line with 0 in the middle."""
+    scale: str
+    """The largest value of the line."""
+    has_direction: bool
+
+
+@dataclass(frozen=True)
+class PairVerdict:
+    """The verdicts on a system against another one: the metrics with a direction by verdict, and the changes."""
+
+    baseline: str
+    other: str
+    better: int
+    worse: int
+    total: int
+    """Number of metrics with a direction."""
+
+    @property
+    def undecided(self) -> int:
+        """Number of metrics without a verdict."""
+        return self.total - self.better - self.worse
+
+
+@dataclass(frozen=True)
+class RankedMetric:
+    """The means of all systems in one metric, with the letters of the verdicts, and which of them have the best one."""
+
+    metric: str
+    cells: Sequence[tuple[str, str, bool]]
+    """For each system its mean, its letters, and whether it shares a letter with the best system."""
 
 
 @dataclass(frozen=True)
@@ -39,41 +80,116 @@ class Against:
     """The contents of the comparison page."""
 
     systems: Sequence[str]
+    verdicts: Sequence[PairVerdict]
+    """Every other system against the first."""
     differences: Sequence[DifferenceLine]
-    rankings: Sequence[Grid]
+    """Of the first system and the others over all rows, those with a verdict first."""
+    further: Sequence[DifferenceLine]
+    """Of the other systems among each other."""
+    places: Sequence[DifferenceLine]
+    """The segments with a verdict, of the first two systems."""
+    matrix: Sequence[tuple[str, Sequence[PairVerdict | None]]]
+    """For more than two systems, each against each; the system that is better most often first."""
+    rankings: Sequence[RankedMetric]
     heat: HeatMap | None
+    limits: Sequence[str]
+    """What no difference can reach after the correction of p."""
     notes: Sequence[str]
+
+    @property
+    def leaders(self) -> Sequence[str]:
+        """The systems with the largest excess of verdicts better over worse; none if no system has an excess."""
+        net = {name: sum(cell.better - cell.worse for cell in cells if cell) for name, cells in self.matrix}
+        most = max(net.values(), default=0)
+        return [name for name, excess in net.items() if excess == most] if most > 0 else []
+
+    @property
+    def changed(self) -> Sequence[DifferenceLine]:
+        """The differences with a verdict, of metrics with a direction."""
+        return [line for line in self.differences if line.verdict != "–" and line.has_direction]
+
+    @property
+    def shifted(self) -> Sequence[DifferenceLine]:
+        """The differences with a verdict, of metrics without a direction."""
+        return [line for line in self.differences if line.verdict != "–" and not line.has_direction]
 
 
 def compared(systems: Sequence[ScoreRun], options: Any) -> Against:
-    """The first system against the others."""
+    """The first system against the others, and these among each other."""
+    names = [visible(run.name) for run in systems]
     if any(run.read([]).num_rows == 0 for run in systems):
-        return Against([visible(run.name) for run in systems], [], [], None, ["a run has no rows: nothing to compare"])
+        return Against(names, [], [], [], [], [], [], None, [], ["a run has no rows: nothing to compare"])
     large = max(run.read([]).num_rows for run in systems) >= _MANY_ROWS
+    family = _family(systems, options.by)
+    resamples = min(_MOST_RESAMPLES, max(_RESAMPLES, math.ceil(2 * family / 0.05)))
     comparison = compare(
         list(systems),
         by=[[name] for name in options.by] or None,
         tests="t" if large else "fisher",
+        resamples=resamples,
         allow_differences=options.allow_differences,
         seed=options.seed,
         threads=options.threads,
     )
     whole = [difference for difference in comparison if difference.segment is None]
+    lines = _lines(comparison, whole)
+    first = comparison.systems[0]
     return Against(
         [visible(name) for name in comparison.systems],
-        [_difference(comparison, difference) for difference in whole],
-        [_letters(ranking) for ranking in comparison.rankings],
+        [_verdict(comparison, whole, first, other) for other in comparison.systems[1:]],
+        [line for line, difference in lines if difference.baseline == first],
+        [line for line, difference in lines if difference.baseline != first],
+        _segments_with_verdict(comparison),
+        _matrix(comparison, whole) if len(systems) > 2 else [],
+        [_ranked(comparison, whole, ranking) for ranking in comparison.rankings],
         heat_of_changes(comparison),
-        [visible(note) for note in comparison.remarks()],
+        [] if large else _impossible(comparison, resamples),
+        list(map(visible, comparison.remarks())),
     )
 
 
-def _letters(ranking: Any) -> Grid:
-    cells = zip(map(visible, ranking.systems), map(number, ranking.means), ranking.letters, strict=True)
-    return Grid((visible(ranking.metric), "mean", "group"), list(cells))
+def _family(systems: Sequence[ScoreRun], by: Sequence[str]) -> int:
+    """The number of comparisons whose p values are corrected together, by the segments of the first run with each."""
+    metrics = [name for name in shared_metrics(systems, (), counted=True) if name not in by]
+    having = [next((run for run in systems if name in run.columns), None) for name in by]
+    segments = sum(len(RowSegments.of(run, [name]).names) for run, name in zip(having, by, strict=True) if run)
+    return len(metrics) * (1 + segments) * (len(systems) * (len(systems) - 1) // 2)
 
 
-def _difference(comparison: Comparison, difference: Any) -> DifferenceLine:
+def _impossible(comparison: Comparison, resamples: int) -> list[str]:
+    """What no difference can reach after the correction: p has a least value for so many resamples and rows."""
+    family = len(comparison)
+    notes = []
+    if family > comparison.alpha * (resamples + 1):
+        notes.append(
+            f"no difference can have a verdict: with {resamples:,} resamples and {family:,} comparisons the least "
+            f"corrected p is {family / (resamples + 1):.2g}; compare fewer metrics, segments or systems"
+        )
+    least = next(rows for rows in range(1, 1_000) if 2.0 ** (1 - rows) * family <= comparison.alpha)
+    if any(difference.n_paired < least for difference in comparison):
+        notes.append(
+            f"differences over fewer than {least} rows cannot have a verdict: their p, corrected for {family:,} "
+            f"comparisons, is above {comparison.alpha:.2g} even if all rows change alike"
+        )
+    return notes
+
+
+def _lines(comparison: Comparison, some: Sequence[Compared]) -> list[tuple[DifferenceLine, Compared]]:
+    """The lines of these differences, those with a verdict first; the intervals of metrics with equal bounds have one
+    scale."""
+    reached: dict[Any, float] = {}
+    for difference in some:
+        scale = scale_of(difference.metric, comparison.bounds)
+        ends = [abs(value) for value in (difference.low, difference.delta, difference.high) if math.isfinite(value)]
+        reached[scale] = max([reached.get(scale, 0.0), *ends])
+    lines = [
+        (_difference(comparison, difference, reached[scale_of(difference.metric, comparison.bounds)]), difference)
+        for difference in some
+    ]
+    return sorted(lines, key=lambda line: _ORDER.index(line[0].verdict))
+
+
+def _difference(comparison: Comparison, difference: Compared, reached: float) -> DifferenceLine:
     verdict = comparison.verdict(difference)
     won = "–" if difference.wins is None else f"{difference.wins:,} / {difference.ties:,} / {difference.losses:,}"
     cells = (
@@ -83,21 +199,82 @@ def _difference(comparison: Comparison, difference: Any) -> DifferenceLine:
         bounds(difference.low, difference.high, "" if difference.interval_note is None else MARK),
         number(difference.p_corrected),
         number(difference.n_paired),
-        number(difference.n_only_baseline),
-        number(difference.n_only_other),
-        won,
-        number(difference.d_z),
     )
-    reached = max(
-        (abs(value) for value in (difference.low, difference.delta, difference.high) if math.isfinite(value)),
-        default=0.0,
-    )
+    counts = (number(difference.n_only_baseline), number(difference.n_only_other), won, number(difference.d_z))
     drawn = None
     if reached and not math.isnan(difference.low):
         low, middle, high = (
             round(50 + 46 * value / reached, 2) for value in (difference.low, difference.delta, difference.high)
         )
         drawn = (low, middle, high)
-    seen = "same" if verdict == "–" else turn(comparison.better[difference.metric], difference.delta)
-    pair = f"{visible(difference.baseline)} → {visible(difference.other)}" if len(comparison.systems) > 2 else ""
-    return DifferenceLine(visible(difference.metric), pair, cells, verdict, seen, drawn)
+    better = comparison.better[difference.metric]
+    return DifferenceLine(
+        visible(difference.metric),
+        None if difference.segment is None else visible(str(difference.segment)),
+        visible(difference.baseline),
+        visible(difference.other),
+        cells,
+        counts,
+        verdict,
+        "same" if verdict == "–" else turn(better, difference.delta),
+        drawn,
+        number(reached),
+        better is not None,
+    )
+
+
+def _segments_with_verdict(comparison: Comparison) -> list[DifferenceLine]:
+    """The segments where the first two systems differ, losses first."""
+    pair = tuple(comparison.systems[:2])
+    some = [
+        difference
+        for difference in comparison
+        if difference.segment is not None
+        and (difference.baseline, difference.other) == pair
+        and comparison.verdict(difference) != "–"
+        and comparison.better[difference.metric] is not None
+    ]
+    return [line for line, _ in _lines(comparison, some)]
+
+
+def _verdict(comparison: Comparison, whole: Sequence[Compared], baseline: str, other: str) -> PairVerdict:
+    """The verdicts on one system against another, in either order of the comparison."""
+    counts = {"better": 0, "worse": 0, "–": 0}
+    opposite = {"better": "worse", "worse": "better"}
+    for difference in whole:
+        if comparison.better[difference.metric] is not None and {difference.baseline, difference.other} == {
+            baseline,
+            other,
+        }:
+            verdict = comparison.verdict(difference)
+            counts[verdict if difference.other == other else opposite.get(verdict, verdict)] += 1
+    return PairVerdict(visible(baseline), visible(other), counts["better"], counts["worse"], sum(counts.values()))
+
+
+def _matrix(comparison: Comparison, whole: Sequence[Compared]) -> list[tuple[str, Sequence[PairVerdict | None]]]:
+    """Each system against each, the one that is better most often, and worse least often, first."""
+    systems = comparison.systems
+    verdicts = {
+        (own, other): _verdict(comparison, whole, other, own) for own in systems for other in systems if own != other
+    }
+    net = {own: sum(verdicts[own, other].better - verdicts[own, other].worse for other in systems if other != own)
+           for own in systems}  # fmt: skip
+    order = sorted(systems, key=lambda own: (-net[own], systems.index(own)))
+    return [(visible(own), [verdicts.get((own, other)) for other in order]) for own in order]
+
+
+def _ranked(comparison: Comparison, whole: Sequence[Compared], ranking: Any) -> RankedMetric:
+    """The systems in the order of the comparison; two of them share a letter where their difference has no verdict."""
+    apart = {
+        frozenset((difference.baseline, difference.other))
+        for difference in whole
+        if difference.metric == ranking.metric and comparison.verdict(difference) != "–"
+    }
+    order = ranking.systems
+    letters = compact_letters(len(order), lambda a, b: frozenset((order[a], order[b])) in apart)
+    has_direction = comparison.better[ranking.metric] is not None
+    cells: Mapping[str, tuple[str, str, bool]] = {
+        system: (number(mean), own, has_direction and frozenset((order[0], system)) not in apart)
+        for system, mean, own in zip(order, ranking.means, letters, strict=True)
+    }
+    return RankedMetric(visible(ranking.metric), [cells[system] for system in comparison.systems])

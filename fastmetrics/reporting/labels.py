@@ -23,6 +23,66 @@ _WORDS = {
     "appendix": ("Appendix of the primary table", "Приложение к главной таблице"),
     "run": ("run", "запуск"),
     "every_metric": ("Every metric", "Все метрики"),
+    "no_baseline_head": (
+        "One system, nothing to compare it with: what to look at first",
+        "Система одна, сравнить не с чем: на что посмотреть сначала",
+    ),
+    "look_at": ("Each line opens its rows, the worst first.", "Каждая строка открывает примеры, худшие сначала."),
+    "pointer_poor": ("Poor by its thresholds:", "Плохо по порогам:"),
+    "pointer_low_segment": ("Below the mean of all rows:", "Ниже среднего по всем строкам:"),
+    "pointer_lacking": ("Many rows without a score; with one:", "Много строк без оценки; с оценкой:"),
+    "pointer_worst_rows": ("The worst rows by", "Худшие строки по метрике"),
+    "no_direction": ("Measures without a direction", "Показатели без направления"),
+    "no_direction_note": (
+        "More of these is neither better nor worse: lengths, counts.",
+        "Больше здесь не значит ни лучше, ни хуже: длины, количества.",
+    ),
+    "verdict_worse_first": (
+        "{other} is worse than {baseline} on {worse} of {total} metrics, better on {better}; {undecided} undecided",
+        "{other} хуже, чем {baseline}: метрик хуже {worse} из {total}, лучше {better}, без вывода {undecided}",
+    ),
+    "verdict_better_first": (
+        "{other} is better than {baseline} on {better} of {total} metrics, worse on {worse}; {undecided} undecided",
+        "{other} лучше, чем {baseline}: метрик лучше {better} из {total}, хуже {worse}, без вывода {undecided}",
+    ),
+    "verdict_none": (
+        "No difference between {other} and {baseline} is more than chance: {total} metrics undecided",
+        "Между {other} и {baseline} нет различий сверх случайных: метрик без вывода {total}",
+    ),
+    "leader": (
+        "{systems} leads: better in {better} of {total} comparisons with the other systems, worse in {worse}",
+        "{systems} впереди: лучше в {better} из {total} сравнений с другими системами, хуже в {worse}",
+    ),
+    "leaders": (
+        "{systems} lead together: the same balance of better and worse against the other systems",
+        "{systems} впереди вместе: одинаковый перевес лучшего над худшим против других систем",
+    ),
+    "means": ("Means", "Средние"),
+    "changed_from": ("Differences from {baseline}", "Отличия от {baseline}"),
+    "no_leader": (
+        "No system is shown to be better than another",
+        "Ни одна система не лучше другой сверх случайного",
+    ),
+    "changed": ("What changed", "Что изменилось"),
+    "where": ("Where it changed", "Где изменилось"),
+    "shifted": ("Changed, but neither better nor worse", "Изменилось, но ни лучше, ни хуже"),
+    "undecided": ("Undecided: the difference may be chance", "Без вывода: различие может быть случайным"),
+    "pair": ("systems", "системы"),
+    "system": ("system", "система"),
+    "matrix": ("Each system against each", "Каждая система против каждой"),
+    "matrix_note": (
+        "Metrics on which the system of the line is better / worse than that of the column, beyond chance.",
+        "Метрики, по которым система строки лучше / хуже системы столбца сверх случайного.",
+    ),
+    "differences": ("Differences", "Различия"),
+    "further": ("Differences among the other systems", "Различия между остальными системами"),
+    "counted_rows": ("Rows won and lost, effect sizes", "Строки лучше и хуже, величина эффекта"),
+    "scale_note": (
+        "Those with a verdict come first. Intervals of metrics with the same bounds are drawn on one scale; others "
+        "each on their own. A metric opens its rows.",
+        "Сначала различия с выводом. Интервалы метрик с общими границами даны в одном масштабе, остальные — каждый в "
+        "своём. Метрика открывает свои строки.",
+    ),
     "metric": ("metric", "метрика"),
     "mean": ("mean", "среднее"),
     "low": ("lower bound", "нижняя граница"),
@@ -70,12 +130,16 @@ _WORDS = {
     "segments": ("Segments", "Сегменты"),
     "segment": ("segment", "сегмент"),
     "segments_changes": (
-        "Differences from the baseline; bold where they are more than chance. Blue is better, orange worse.",
-        "Разности с базовой системой; жирным — больше случайного. Синее лучше, оранжевое хуже.",
+        "Differences from the baseline; bold where they are more than chance. Blue is better, orange worse, on one "
+        "scale for metrics with the same bounds; metrics without a direction have no colour. A cell opens its rows.",
+        "Разности с базовой системой; жирным — больше случайного. Синее лучше, оранжевое хуже, в одном масштабе для "
+        "метрик с общими границами; метрики без направления без цвета. Ячейка открывает свои строки.",
     ),
     "segments_means": (
-        "Means; bold where the interval leaves out the mean of all rows. Blue is better, orange worse.",
-        "Средние; жирным — интервал не содержит среднее всех строк. Синее лучше, оранжевое хуже.",
+        "Means; bold where the interval leaves out the mean of all rows. Blue is better than it, orange worse, on one "
+        "scale for metrics with the same bounds; metrics without a direction have no colour. A cell opens its rows.",
+        "Средние; жирным — интервал не содержит среднее всех строк. Синее лучше его, оранжевое хуже, в одном масштабе "
+        "для метрик с общими границами; метрики без направления без цвета. Ячейка открывает свои строки.",
     ),
     "shows": ("shows", "показано"),
     "of": ("of", "из"),
@@ -90,6 +154,7 @@ _WORDS = {
         "The files of the rows are missing: keep the folder rows beside this page.",
         "Файлов строк нет: держите папку rows рядом со страницей.",
     ),
+    "every_segment": ("all segments", "все сегменты"),
     "every_row": ("all that are shown", "все показанные"),
     "worst": ("worst", "худшие"),
     "best": ("best", "лучшие"),
@@ -112,6 +177,20 @@ _WORDS = {
     "no_texts": ("No texts are known: give them with --texts.", "Тексты неизвестны: укажите их с --texts."),
     "nothing": ("No row fits.", "Нет подходящих строк."),
     "baseline_answer": ("baseline's answer", "ответ базовой системы"),
+    "answer_change": ("From the baseline's answer to the new one", "От ответа базовой системы к новому"),
+    "deleted": ("deleted", "удалено"),
+    "inserted": ("inserted", "добавлено"),
+    "same_answer": ("The baseline gave the same answer.", "Базовая система дала тот же ответ."),
+    "improved": ("improved", "лучше"),
+    "regressed": ("regressed", "хуже"),
+    "unchanged": ("unchanged", "без изменений"),
+    "unscored": ("without a score", "без оценки"),
+    "rose_rows": ("higher", "выше"),
+    "fell_rows": ("lower", "ниже"),
+    "as_csv": ("Rows as CSV", "Строки в CSV"),
+    "copy_link": ("Copy link", "Скопировать ссылку"),
+    "copied": ("Copied.", "Скопировано."),
+    "downloaded": ("rows:", "строк:"),
     "supported": ("supported by the contexts", "подтверждено контекстами"),
     "unsupported": ("not supported by the contexts", "не подтверждено контекстами"),
     "cited_supported": (
@@ -127,8 +206,8 @@ _WORDS = {
     "unsupported_anchors": ("most unsupported anchors", "больше всего неподтверждённого"),
     "same_words": ("words of the reference", "слова эталона"),
     "rows_keys": (
-        "Arrow keys move, a heading sorts; the address links to what you see.",
-        "Стрелки двигают, заголовок сортирует; адрес ведёт к тому, что видно.",
+        "The worst come first; arrow keys move, a heading sorts; the address links to what you see.",
+        "Сначала худшие; стрелки двигают, заголовок сортирует; адрес ведёт к тому, что видно.",
     ),
     "signature": ("What the scores were made from", "Из чего получены оценки"),
     "no_signature": (
@@ -155,8 +234,9 @@ _WORDS = {
     "won": ("won / tied / lost", "лучше / равно / хуже"),
     "letters": ("Rankings", "Порядок систем"),
     "letters_note": (
-        "Systems with a common letter are not told apart (randomised Tukey HSD).",
-        "Системы с общей буквой не различимы (рандомизированный критерий Тьюки).",
+        "Systems with a common letter have no verdict against each other; bold: the best, and those with no verdict "
+        "against it.",
+        "Между системами с общей буквой нет вывода; жирным — лучшая и те, о которых нет вывода против неё.",
     ),
     "made_by": ("Made by fastmetrics", "Сделано fastmetrics"),
 }

@@ -12,13 +12,27 @@ from typing import TYPE_CHECKING, Any
 from fastmetrics.core.display import number
 from fastmetrics.core.html_parts import environment
 from fastmetrics.errors import MissingExtraError
+from fastmetrics.reporting.row_links import label
 from fastmetrics.reporting.script_json import embedded
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
 STYLES = ("base.css", "tables.css", "rows.css")
-_PARTS = ("start", "address", "words", "table", "detail", "sorting", "sources", "rows", "charts", "points", "pages")
+_PARTS = (
+    "start",
+    "address",
+    "words",
+    "table",
+    "detail",
+    "sorting",
+    "sources",
+    "rows_out",
+    "rows",
+    "charts",
+    "points",
+    "pages",
+)
 SCRIPTS = tuple(f"{name}.js" for name in _PARTS)
 """The parts of the page's one script, in order."""
 
@@ -66,7 +80,7 @@ def _environment() -> Environment:
         templates = environment("reporting/templates")
     except ImportError as error:
         raise MissingExtraError.of("jinja2", "report") from error
-    templates.filters |= {"number": number, "spark": spark, "template": templates.from_string}
+    templates.filters |= {"number": number, "spark": spark, "label": label, "template": templates.from_string}
     return templates
 
 

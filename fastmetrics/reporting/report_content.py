@@ -15,12 +15,12 @@ from fastmetrics.core.input_columns import resolve
 from fastmetrics.core.records import Records
 from fastmetrics.core.visible_text import visible
 from fastmetrics.errors import ColumnError
-from fastmetrics.plan.stored_declarations import Stored
 from fastmetrics.reporting.charts.heat_map import fewer_segments, heat_of_means
 from fastmetrics.reporting.charts.line_chart import Charts
-from fastmetrics.reporting.comparison_content import compared
-from fastmetrics.reporting.readings import reading
+from fastmetrics.reporting.comparison_content import Against, compared
+from fastmetrics.reporting.overview_content import metric_lines, named_figures, pointers
 from fastmetrics.reporting.report_options import ReportOptions
+from fastmetrics.reporting.row_links import RowLinks
 from fastmetrics.reporting.rows.page_rows import page_rows, short, strata_of_all
 from fastmetrics.reporting.rows.paired_rows import PairedRows
 from fastmetrics.reporting.rows.row_files import RowFiles
@@ -33,7 +33,7 @@ from fastmetrics.results.runs.open_runs import open_run, open_runs
 from fastmetrics.results.runs.score_run import ScoreRun
 from fastmetrics.results.summary.correlations import Correlations, correlations
 from fastmetrics.results.summary.histograms import histograms
-from fastmetrics.results.summary.primary_table import primary_of
+from fastmetrics.results.summary.primary_table import PRIMARY, primary_of
 from fastmetrics.results.summary.side_by_side import SideBySide, summaries_of
 from fastmetrics.results.summary.summarize_by import MeanInterval, summarize_by
 from fastmetrics.results.summary.summary import Summary
@@ -41,6 +41,7 @@ from fastmetrics.results.summary.summary import Summary
 _CORRELATED = 40
 """Maximum number of correlated metrics: the first ones."""
 _FIRST = ("overview", "distributions", "comparison", "rows")
+_FIRST_METRICS = tuple(figure.partition(".")[0] for figures in PRIMARY.values() for figure in figures)
 _CORRELATED_ROWS = 20_000
 """Maximum number of rows for correlations: each pair of metrics with different missing rows needs its own ranking."""
 
@@ -67,25 +68,33 @@ def report_content(scores: Any, options: ReportOptions) -> ReportContent:
     everyone = PairedRows.of(runs.main, runs.systems[0] if base else None, names, options)
     shown = _shown_rows(everyone, paired, options, list(counters.values()))
     more = _sections(runs, everyone, options, counters, charts)
+    against = compared(runs.systems, options) if len(runs.systems) > 1 else None
+    segmented = None
+    if options.by and against is None:
+        segmented = heat_of_means(_means(runs.main, names, options), runs.main.declared)
+    lines = metric_lines(summary, drawn, runs.main.declared)
     present = [section for section in SECTIONS if more[section.name]]
     parts = {
         "names": [visible(run.name) for run in runs.opened],
+        "main_name": visible(runs.main.name),
         "n_rows": summary.n_rows,
         "n_metrics": len(summary.metrics) + len(summary.corpus),
         "n_systems": len(runs.systems),
         "primary": _primary(runs),
-        "metrics": _lines(summary, drawn, runs.main.declared),
-        "figures": _named_figures(summary, runs.main.declared),
+        "metrics": lines,
+        "figures": named_figures(summary, runs.main.declared),
+        "pointers": pointers(lines, segmented, _FIRST_METRICS) if against is None else [],
+        "links": RowLinks.of(names, everyone.segments.names),
         "beside": SideBySide(runs.summaries).grids()[0] if len(runs.summaries) > 1 else None,
         "notes": [visible(note) for note in [*summary.remarks(), *runs.notes, *ScoredClaims.of(runs.main).remarks()]],
-        "segmented": heat_of_means(_means(runs.main, names, options))
-        if options.by and len(runs.systems) == 1
-        else None,
-        "against": compared(runs.systems, options) if len(runs.systems) > 1 else None,
+        "segmented": segmented,
+        "against": against,
         **more,
         "sections": present,
         "pages": [*_FIRST, *(section.name for section in present), "data"],
-        "correlated": None if paired is None else {"n": spread.num_rows, "metrics": len(names[:_CORRELATED])},
+        "correlated": None
+        if paired is None
+        else {"n": spread.num_rows, "metrics": len(names[:_CORRELATED]), "of": len(names)},
         "sampled": shown.strata,
         "n_shown": shown.n,
         "every_row": shown.page is not None,
@@ -110,6 +119,8 @@ def report_content(scores: Any, options: ReportOptions) -> ReportContent:
         "n_rows": summary.n_rows,
         "strata": shown.strata,
         "compared": base is not None,
+        "segments": everyone.segments.data(),
+        "first": _first_metric(names, against),
     }
     for section in SECTIONS:
         data |= {} if section.data is None else section.data(more[section.name], names)
@@ -228,25 +239,11 @@ def _primary(runs: _Runs) -> Any:
     return {"grids": table.grids(), "notes": list(map(visible, table.remarks()))}
 
 
-def _lines(summary: Summary, drawn: Mapping[str, Any], stored: Stored) -> list[dict[str, Any]]:
-    better = declared_better(summary.metrics, stored)
-    return [
-        {
-            "name": visible(name),
-            "figures": figures,
-            "reading": reading(name, figures.mean, stored, figures.max),
-            "better": better.get(name),
-            "counts": list(drawn[name].counts) if name in drawn and drawn[name].n else None,
-        }
-        for name, figures in summary.metrics.items()
-    ]
-
-
-def _named_figures(summary: Summary, stored: Stored) -> list[tuple[str, str, float, str | None]]:
-    return [
-        (visible(name), visible(of), value, reading((of or name).removesuffix(".mean"), value, stored))
-        for name, value, of in summary.further
-    ]
+def _first_metric(names: Sequence[str], against: Against | None) -> int:
+    """The metric by which the rows open: the first that changed, else the first that a person reads."""
+    changed = [line.metric for line in against.changed] if against is not None else []
+    shown = list(map(visible, names))
+    return next((shown.index(name) for name in [*changed, *_FIRST_METRICS] if name in shown), 0)
 
 
 def _matrix(paired: Correlations, names: Sequence[str]) -> dict[str, Any]:

@@ -37,9 +37,9 @@ def segment_mean(scores: dict[str, list], metric: str, language: str | None = No
 
 
 def shades(differences: dict[tuple[str, str], float]) -> dict[tuple[str, str], int]:
-    """From −3 to 3: the share of the metric's largest difference, above 0 where it is a gain."""
-    widest = {metric: max(abs(differences[language, metric]) for language in LANGUAGES) for metric in METRICS}
-    return {key: round(3 * METRICS[key[1]] * value / widest[key[1]]) for key, value in differences.items()}
+    """From −3 to 3: the share of the largest difference of both metrics, above 0 where it is a gain."""
+    widest = max(map(abs, differences.values()))
+    return {key: round(3 * METRICS[key[1]] * value / widest) for key, value in differences.items()}
 
 
 @pytest.mark.parametrize("names", [["a", "b"], ["a", "b", "c"], ["c", "a", "b"]])
@@ -92,6 +92,17 @@ def test_cells_of_means_are_their_differences_from_the_mean_of_all_rows():
             assert cell.marked == (whole < interval.low or whole > interval.high)
             assert math.isclose(float(cell.text), interval.mean, abs_tol=1e-4)
     assert {cell.marked for cell in cells.values()} == {True, False}
+
+
+def test_metrics_of_other_units_have_scales_of_their_own_and_none_without_a_direction():
+    """Lengths, which no direction says to be better, have no colour; latencies do not set the scale of shares."""
+    languages = LANGUAGES * 20
+    places = [LANGUAGES.index(language) for language in languages]
+    scores = {"token_f1": [0.1 * place for place in places], "latency_ms": [100.0 * place for place in places]}
+    scores["answer_length"] = [float(place) for place in places]
+    heat = heat_of_means(fm.summarize_by({"id": list(range(60)), "language": languages, **scores}, by="language"))
+    levels = {name: [line[at].level for _, line in heat.lines] for at, name in enumerate(heat.metrics)}
+    assert levels == {"token_f1": [-3, 0, 3], "latency_ms": [3, 0, -3], "answer_length": [None] * 3}
 
 
 def test_segments_of_most_rows_are_shown_and_the_others_are_one():

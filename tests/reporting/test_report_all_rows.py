@@ -218,7 +218,7 @@ def test_browser_sorts_filters_and_opens_all_rows_from_disk(driver, folder):
     driver.get("about:blank")
     driver.get(f"{page.as_uri()}#page=rows&find=question+69")
     until(driver, lambda: "shows" in driver.find_element(By.ID, "row-count").text and loaded(driver))
-    assert [one[0] for one in lines(driver)] == ["q069", *(f"q69{at}" for at in range(10))]
+    assert {one[0] for one in lines(driver)} == {"q069", *(f"q69{at}" for at in range(10))}
     for at in range(4):
         driver.get("about:blank")
         driver.get(f"{page.as_uri()}#page=rows&row={at}")

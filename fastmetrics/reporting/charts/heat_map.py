@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -12,7 +13,9 @@ import pyarrow.compute as pc
 from fastmetrics.core.display import number
 from fastmetrics.core.visible_text import visible
 from fastmetrics.declaration.metric import Better
+from fastmetrics.plan.stored_declarations import Stored
 from fastmetrics.results.compare.comparison import Comparison
+from fastmetrics.results.runs.declared_metrics import declared_bounds
 from fastmetrics.results.runs.score_run import ScoreRun
 from fastmetrics.results.summary.summarize_by import IntervalSummary
 
@@ -92,10 +95,10 @@ def heat_of_changes(comparison: Comparison) -> HeatMap | None:
         )
         for difference in some
     }
-    return _map(cells, comparison.better)
+    return _map(cells, comparison.better, comparison.bounds)
 
 
-def heat_of_means(means: IntervalSummary) -> HeatMap | None:
+def heat_of_means(means: IntervalSummary, stored: Stored | None = None) -> HeatMap | None:
     """The means by segment and metric, coloured by their difference from the mean of all rows."""
     whole = {interval.metric: interval.mean for interval in means if interval.segment is None}
     cells = {
@@ -108,26 +111,39 @@ def heat_of_means(means: IntervalSummary) -> HeatMap | None:
         for interval in means
         if interval.segment is not None
     }
-    return _map(cells, means.better)
+    return _map(cells, means.better, declared_bounds(whole, stored or {}))
 
 
-def _map(cells: Mapping[tuple[str, str], tuple[float, str, int, bool]], better: Mapping[str, Better]) -> HeatMap | None:
+def _map(
+    cells: Mapping[tuple[str, str], tuple[float, str, int, bool]],
+    better: Mapping[str, Better],
+    bounds: Mapping[str, tuple[float, float] | None],
+) -> HeatMap | None:
+    """Metrics with the same bounds have one scale of colours; a metric without a direction has no colour."""
     every = list(dict.fromkeys(metric for _, metric in cells))
     metrics = every[:METRICS]
-    widest = {
-        metric: max(
-            (abs(cell[0]) for key, cell in cells.items() if key[1] == metric and not math.isnan(cell[0])), default=0
-        )
-        for metric in metrics
-    }
+    widest: dict[Any, float] = {}
+    for (_, metric), (delta, *_) in cells.items():
+        if metric in metrics and not math.isnan(delta) and better.get(metric) is not None:
+            scale = scale_of(metric, bounds)
+            widest[scale] = max(widest.get(scale, 0.0), abs(delta))
     lines = [
         (
             visible(segment),
-            [_cell(cells.get((segment, metric)), widest[metric], better.get(metric)) for metric in metrics],
+            [
+                _cell(cells.get((segment, metric)), widest.get(scale_of(metric, bounds), 0.0), better.get(metric))
+                for metric in metrics
+            ],
         )
         for segment in dict.fromkeys(segment for segment, _ in cells)
     ]
     return HeatMap([visible(name) for name in metrics], lines, len(every)) if lines else None
+
+
+def scale_of(metric: str, bounds: Mapping[str, tuple[float, float] | None]) -> tuple[float, float] | str:
+    """What the metrics of one scale have in common: their bounds; a metric without finite bounds is alone."""
+    own = bounds.get(metric)
+    return own if own is not None and all(map(math.isfinite, own)) else metric
 
 
 def _cell(cell: tuple[float, str, int, bool] | None, widest: float, better: Better) -> HeatCell | None:
@@ -136,5 +152,7 @@ def _cell(cell: tuple[float, str, int, bool] | None, widest: float, better: Bett
     delta, text, n, marked = cell
     if math.isnan(delta):
         return HeatCell("–", None, n)
+    if better is None:
+        return HeatCell(text, None, n, marked)
     sign = -1 if better == "lower" else 1
     return HeatCell(text, round(3 * sign * delta / widest) if widest else 0, n, marked)

@@ -79,6 +79,8 @@ def described_rows(
         if rows.base is not None:
             row["b"] = [None if values is None else short(float(values[place])) for values in before]
             row["other"] = earlier[place]
+        if rows.segments.codes:
+            row["g"] = rows.segments.of_row(int(at))
         if judged and judged[place]:
             row["j"] = judged[place]
         yield row

@@ -14,6 +14,7 @@ from fastmetrics.core.column_to_arrow import as_numbers
 from fastmetrics.core.input_columns import resolve
 from fastmetrics.errors import ColumnError
 from fastmetrics.reporting.report_options import ReportOptions
+from fastmetrics.reporting.rows.row_segments import RowSegments
 from fastmetrics.reporting.rows.row_texts import cut, row_texts
 from fastmetrics.results.runs.score_run import ScoreRun
 from fastmetrics.results.runs.sorted_ids import rows_of_ids
@@ -33,6 +34,7 @@ class PairedRows:
     """The ids as text, if texts or a baseline need them."""
     labels: pa.Array | None
     partner: Ints | None
+    segments: RowSegments
 
     @classmethod
     def of(cls, main: ScoreRun, base: ScoreRun | None, names: Sequence[str], options: ReportOptions) -> PairedRows:
@@ -45,7 +47,7 @@ class PairedRows:
         partner = None
         if base is not None and ids is not None:
             partner = _partners(main, base)
-        return cls(main, base, names, ids, labels, partner)
+        return cls(main, base, names, ids, labels, partner, RowSegments.of(main, options.by))
 
     @property
     def n(self) -> int:

@@ -41,6 +41,8 @@ class RowFiles:
             None if (values := rows.before(name)) is None else self._column(f"before-{at}", values)
             for at, name in enumerate(rows.names)
         ]
+        for at, codes in enumerate(rows.segments.codes):
+            self._column(f"segment-{at}", codes.astype(np.float64))
         wide = "f8" if "f8" in {*after, *before} else "f4"
         self.page = {
             "n": rows.n,
@@ -49,6 +51,7 @@ class RowFiles:
             "after": after,
             "before": before,
             "each": wide,
+            "segments": len(rows.segments.codes),
         }
         self._write_texts(options, seen, wide)
         (folder / MARK).write_text(json.dumps({"report": "fastmetrics", "worst-rows": rows.n}) + "\n", encoding="utf-8")

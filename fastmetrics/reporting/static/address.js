@@ -1,12 +1,23 @@
-// The state of the page stands in its address: which page, metric, stratum, order, search and row.
+// The state of the page stands in its address: page, metric, filters, order, search, row and theme.
 const address = {
   read() {
     return Object.fromEntries(new URLSearchParams(location.hash.slice(1)));
   },
-  write(changes, keep = true) {
-    const state = { ...(keep ? this.read() : {}), ...changes };
+
+  hash(state) {
     const entries = Object.entries(state).filter(([, value]) => value !== null && value !== "" && value !== undefined);
-    const hash = "#" + new URLSearchParams(entries).toString();
+    return "#" + new URLSearchParams(entries).toString();
+  },
+
+  // Changes a part of the state in place: Back does not return to what was before it.
+  write(changes) {
+    const hash = this.hash({ ...this.read(), ...changes });
     if (hash !== location.hash) history.replaceState(null, "", hash);
+  },
+
+  // A step that Back takes back.
+  go(state) {
+    const hash = this.hash(state);
+    if (hash !== location.hash) history.pushState(null, "", hash);
   },
 };

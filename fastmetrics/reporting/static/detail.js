@@ -15,16 +15,25 @@ function answerParts(row) {
     const anchors = texts.anchors ?? [], cites = texts.cites ?? [];
     const checked = anchors.length + cites.length > 0;
     const text = checked ? anchored(texts.answer, anchors, cites) : marked(texts.answer, reference);
-    const signs = anchors.length ? ["supported", "unsupported"] : checked || !reference ? [] : [null];
+    const signs = anchors.length ? ["supported", "unsupported"] : [];
+    if (reference && (!checked || row.other)) signs.push(null);
     signs.push(...["cited_supported", "cited_unsupported", "cited", "cited_nothing"].filter((state) => cites.some((mark) => mark[3] === state)));
     const legend = (name) => element("mark", { class: name?.startsWith("cited") ? `cite ${name}` : name }, words[name ?? "same_words"]);
     shown.push(titled(words.answer, text, ...signs.map((name) => element("p", { class: "legend" }, legend(name)))));
   }
   if (row.other !== null && row.other !== undefined) {
-    shown.push(titled(words.baseline_answer, marked(row.other, texts.answer)));
+    shown.push(titled(words.baseline_answer, marked(row.other, reference)));
   }
   for (const reference of texts.reference ?? []) shown.push(titled(words.reference, marked(reference, texts.answer)));
   return shown;
+}
+
+// The words that the baseline's answer lost and gained.
+function changeParts({ t, other }) {
+  if (t.answer === undefined || other === null || other === undefined) return [];
+  if (t.answer === other) return [element("p", { class: "note" }, words.same_answer)];
+  const legend = element("p", { class: "legend" }, element("del", {}, words.deleted), " ", element("ins", {}, words.inserted));
+  return [titled(words.answer_change, changedText(other, t.answer), legend)];
 }
 
 function idList(name, ids, relevant) {
@@ -61,7 +70,7 @@ function showDetail(row) {
   const parts = [element("h2", {}, element("bdi", {}, row.id))];
   if (texts.question !== undefined) parts.push(titled(words.question, plain(texts.question)));
   const answers = answerParts(row);
-  if (answers.length) parts.push(element("div", { class: "beside" }, ...answers));
+  if (answers.length) parts.push(element("div", { class: "beside" }, ...answers), ...changeParts(row));
   if (row.j) parts.push(titled(words.judges, ...judgeParts(row)));
   if (Object.keys(texts).length === 0) parts.push(element("p", { class: "note" }, words.no_texts));
   if (texts.contexts?.length) {

@@ -1,28 +1,51 @@
 // Which page is open, light and dark, and the start of all.
 const PAGES = [...document.querySelectorAll("nav a")].map((link) => link.dataset.page);
 
+const system = matchMedia("(prefers-color-scheme: dark)");
+let chosenTheme = null;
+
 function openPage() {
-  const requested = address.read().page;
-  const open = PAGES.includes(requested) ? requested : PAGES[0];
+  const state = address.read();
+  const open = PAGES.includes(state.page) ? state.page : PAGES[0];
   for (const name of PAGES) byId(name).classList.toggle("open", name === open);
   for (const link of document.querySelectorAll("nav a")) {
     if (link.dataset.page === open) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
   }
+  chosenTheme = state.theme ?? chosenTheme;
+  if (chosenTheme) address.write({ theme: chosenTheme });
+  setTheme(chosenTheme ? chosenTheme === "dark" : system.matches);
   if (open === "rows") rowsPage.follow();
 }
 
 function setTheme(dark) {
-  document.documentElement.dataset.theme = dark ? "dark" : "light";
+  const theme = dark ? "dark" : "light";
+  if (document.documentElement.dataset.theme === theme) return;
+  document.documentElement.dataset.theme = theme;
   byId("theme").setAttribute("aria-pressed", String(dark));
   charts.redraw();
 }
 
+// A link within the page: one to a page keeps the state of the rows, one to rows brings its own; both keep the theme.
+function followLink(event) {
+  const link = event.target.closest?.('a[href^="#page="]');
+  if (!link || event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+  event.preventDefault();
+  const own = Object.fromEntries(new URLSearchParams(link.getAttribute("href").slice(1)));
+  const before = address.read();
+  address.go(link.dataset.page ? { ...before, ...own } : { ...own, theme: before.theme });
+  openPage();
+  if (!link.dataset.page) scrollTo(0, 0);
+}
+
 document.documentElement.classList.add("scripted");
-const system = matchMedia("(prefers-color-scheme: dark)");
-setTheme(system.matches);
-system.addEventListener("change", () => setTheme(system.matches));
-byId("theme").addEventListener("click", () => setTheme(document.documentElement.dataset.theme !== "dark"));
+system.addEventListener("change", openPage);
+byId("theme").addEventListener("click", () => {
+  chosenTheme = document.documentElement.dataset.theme === "dark" ? "light" : "dark";
+  address.write({ theme: chosenTheme });
+  setTheme(chosenTheme === "dark");
+});
+document.addEventListener("click", followLink);
 rowsPage.start();
 points.start();
 charts.start();

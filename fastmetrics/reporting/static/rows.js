@@ -1,29 +1,38 @@
-// The page of rows: chosen by stratum, score and search, sorted by a score, and linked to.
+// The page of rows: chosen by stratum, segment, score, change and search, the worst first, and linked to.
 const rowsPage = {
   start() {
-    const metrics = byId("row-metric"), strata = byId("row-stratum"), search = byId("row-search");
-    data.metrics.forEach((metric, at) => metrics.append(element("option", { value: at }, metric.name)));
+    const strata = byId("row-stratum"), search = byId("row-search");
+    data.metrics.forEach((metric, at) => byId("row-metric").append(element("option", { value: at }, metric.name)));
     strata.append(element("option", { value: "" }, words[data.all ? "all_rows" : "every_row"]));
     data.strata.forEach((stratum, at) => {
       const title = [words[stratum.kind], stratum.metrics.join(", ")].filter(Boolean).join(": ");
       strata.append(element("option", { value: at }, `${title} (${count(stratum.rows.length)} ${words.of} ${count(stratum.n)})`));
     });
-    metrics.addEventListener("change", () => this.change({ metric: metrics.value, row: null }));
+    byId("row-segment").append(element("option", { value: "" }, words.every_segment));
+    data.segments.forEach(({ name, n }, at) => byId("row-segment").append(element("option", { value: at }, `${name} (${count(n)})`)));
+    byId("row-segment").parentElement.hidden = !data.segments.length;
+    byId("row-metric").addEventListener("change", (event) => this.change({ metric: event.target.value, kind: null }));
+    byId("row-segment").addEventListener("change", (event) => this.change({ segment: event.target.value }));
     strata.addEventListener("change", () => this.chooseStratum(strata.value));
-    search.addEventListener(data.all ? "change" : "input", () => this.change({ find: search.value }));
+    if (data.all) search.addEventListener("change", () => this.change({ find: search.value }));
+    else search.addEventListener("input", () => this.narrow({ find: search.value }));
     for (const name of ["least", "most"]) byId(`row-${name}`).addEventListener("change", (event) => this.change({ [name]: event.target.value }));
+    rowsOut.start();
+    this.columns = this.columnList().map((column) => ({ ...column, title: words[column.key] }));
+    if (data.compared) byId("row-table").classList.add("compared");
+    this.table = new Table(byId("row-table"), this.columns, (place) => this.selected(place), (key) => this.sortBy(key));
+    byId("row-table").addEventListener("click", () => this.seen());
+  },
+
+  columnList() {
     const columns = [
       { key: "id", kind: "name", cell: (place) => [this.line(place).id] },
       { key: "question", kind: "name", cell: (place) => [this.line(place).text] },
       { key: "score", kind: "figure", cell: (place) => [figure(shownScore(this.scores[place]))] },
     ];
-    if (data.compared) {
-      columns.push({ key: "baseline", kind: "figure before", cell: (place) => [figure(shownScore(this.earlier[place]))] });
-      columns.push({ key: "change", kind: "figure", cell: (place) => this.changed(place) });
-      byId("row-table").classList.add("compared");
-    }
-    this.columns = columns.map((column) => ({ ...column, title: words[column.key] }));
-    this.table = new Table(byId("row-table"), this.columns, (place) => this.selected(place), (key) => this.sortBy(key));
+    if (!data.compared) return columns;
+    columns.push({ key: "baseline", kind: "figure before", cell: (place) => [figure(shownScore(this.earlier[place]))] });
+    return [...columns, { key: "change", kind: "figure", cell: (place) => this.changed(place) }];
   },
 
   line(place) {
@@ -43,33 +52,51 @@ const rowsPage = {
   changed(place) {
     const change = this.scores[place] - this.earlier[place];
     if (Number.isNaN(change)) return ["–"];
-    const better = data.metrics[this.metric].better;
-    const sign = change === 0 || !better ? "" : (change > 0) === (better === "higher") ? "gain" : "loss";
+    const sign = data.metrics[this.metric].better ? { improved: "gain", regressed: "loss" }[this.kindOf(place)] : "";
     return [signed(Number(change.toPrecision(6))), sign];
+  },
+
+  // improved, regressed or unchanged against the baseline, or unscored; of a metric without a direction, more counts as improved.
+  kindOf(place) {
+    if (Number.isNaN(this.scores[place])) return "unscored";
+    const change = this.scores[place] - this.earlier[place];
+    if (!data.compared || Number.isNaN(change)) return "unpaired";
+    if (change === 0) return "unchanged";
+    return (change > 0) === (data.metrics[this.metric].better !== "lower") ? "improved" : "regressed";
   },
 
   chooseStratum(value) {
     const stratum = data.strata[value];
     const names = data.metrics.map((metric) => metric.name);
     const metric = stratum?.metrics.length ? names.indexOf(stratum.metrics[0]) : null;
-    this.change({ stratum: value, sort: null, down: null, row: null, ...(metric === null ? {} : { metric }) });
+    this.change({ stratum: value, sort: null, down: null, kind: null, ...(metric === null ? {} : { metric }) });
   },
 
   sortBy(key) {
     if (data.all && key === "question") return;
-    const state = address.read();
-    const down = state.sort === key && !state.down ? "1" : null;
-    this.change({ sort: key, down });
+    const { sort, down } = this.order;
+    this.change({ sort: key, down: sort === key && !down ? "1" : null });
   },
 
+  // A choice of rows, which Back takes back; the row that is open then is the first.
   change(changes) {
-    address.write({ page: "rows", ...changes });
+    address.go({ ...address.read(), page: "rows", row: null, ...changes });
+    this.follow();
+  },
+
+  narrow(changes) {
+    address.write({ page: "rows", row: null, ...changes });
     this.follow();
   },
 
   selected(place) {
     address.write({ page: "rows", row: place === null ? null : source.number(place) });
     this.detail(place);
+  },
+
+  // On a narrow screen the row that was tapped stands below the list.
+  seen() {
+    if (matchMedia("(max-width: 900px)").matches && this.table.chosen >= 0) byId("row-detail").scrollIntoView();
   },
 
   detail(place) {
@@ -81,16 +108,18 @@ const rowsPage = {
   // What the address says, shown when its scores are there.
   follow() {
     const state = address.read();
-    const chosenMetric = Number(state.metric ?? 0);
-    this.metric = Number.isInteger(chosenMetric) && chosenMetric >= 0 && chosenMetric < data.metrics.length ? chosenMetric : 0;
+    const chosenMetric = Number(state.metric ?? data.first);
+    this.metric = Number.isInteger(chosenMetric) && chosenMetric >= 0 && chosenMetric < data.metrics.length ? chosenMetric : data.first;
     byId("row-metric").value = this.metric;
     byId("row-stratum").value = data.strata[state.stratum] ? state.stratum : "";
+    const segment = data.segments[state.segment] ? state.segment : "";
+    byId("row-segment").value = segment;
     for (const [name, key] of [["search", "find"], ["least", "least"], ["most", "most"]]) {
       if (byId(`row-${name}`).value !== (state[key] ?? "")) byId(`row-${name}`).value = state[key] ?? "";
     }
     const hash = location.hash;
     if (!data.metrics.length) this.show([], state);
-    else source.ready(this.metric, () => location.hash === hash && this.choose(state));
+    else source.ready(this.metric, segment !== "", () => location.hash === hash && this.choose({ ...state, segment }));
   },
 
   choose(state) {
@@ -98,6 +127,7 @@ const rowsPage = {
     this.earlier = data.compared ? source.before(this.metric) : this.scores;
     const stratum = data.strata[state.stratum];
     let places = stratum ? Uint32Array.from(stratum.rows) : source.every();
+    if (state.segment) places = source.within(places, Number(state.segment));
     const bound = (text, other) => (text === undefined || Number.isNaN(Number(text)) ? other : Number(text));
     const least = bound(state.least, -Infinity), most = bound(state.most, Infinity);
     const low = this.rounded(least), high = this.rounded(most);
@@ -112,18 +142,31 @@ const rowsPage = {
     return data.all?.after[this.metric] === "f4" ? Math.fround(bound) : bound;
   },
 
+  // The order of the address; without one, that of a stratum, else the worst first.
+  orderOf(state) {
+    if (this.columns.some((column) => column.key === state.sort)) return { sort: state.sort, down: Boolean(state.down) };
+    if (data.strata[state.stratum] || !data.metrics.length) return { sort: null, down: false };
+    const compared = data.compared && this.earlier.some((score) => !Number.isNaN(score));
+    return { sort: compared ? "change" : "score", down: data.metrics[this.metric].better === "lower" };
+  },
+
   show(places, state) {
     const stratum = data.strata[state.stratum];
-    const down = Boolean(state.down);
-    if (["score", "baseline", "change"].includes(state.sort)) places = sortedPlaces(this.values(state.sort), places, down);
-    else if (state.sort === "id") places = this.byText(places, (place) => source.number(place), down);
-    else if (state.sort === "question" && !data.all) places = this.byText(places, (place) => source.line(place).text, down);
+    this.order = this.orderOf(state);
+    const { sort, down } = this.order;
+    const kinds = Array.from(places, (place) => this.kindOf(place));
+    rowsOut.filters(kinds, state.kind, data.metrics[this.metric]);
+    if (rowsOut.KINDS.includes(state.kind)) places = places.filter((_, at) => kinds[at] === state.kind);
+    if (["score", "baseline", "change"].includes(sort)) places = sortedPlaces(this.values(sort), places, down);
+    else if (sort === "id") places = this.byText(places, (place) => source.number(place), down);
+    else if (sort === "question" && !data.all) places = this.byText(places, (place) => source.line(place).text, down);
     const titles = this.columns.map((column) => (column.key === "score" && data.metrics.length ? data.metrics[this.metric].name : column.title));
     this.table.chosen = -1;
-    this.table.show(places, titles, state.sort, down);
+    this.table.show(places, titles, sort, down);
     byId("row-count").textContent = places.length ? this.countText(places.length, stratum) : words.nothing;
     const row = state.row === undefined ? NaN : Number(state.row);
-    const chosen = Number.isNaN(row) ? -1 : places.findIndex((place) => source.number(place) === row);
+    const first = state.row === undefined && places.length ? 0 : -1;
+    const chosen = Number.isNaN(row) ? first : places.findIndex((place) => source.number(place) === row);
     this.table.select(chosen, false);
     this.detail(chosen < 0 ? null : places[chosen]);
   },

@@ -43,10 +43,11 @@ const shards = {
 
 const pageRows = {
   texts: [],
-  every: () => upTo(data.rows.length),
+  // In the order of the table, in which equal scores stay; the page holds the most informative rows first.
+  every: () => upTo(data.rows.length).sort((a, b) => data.rows[a].at - data.rows[b].at),
   score: (metric) => Float64Array.from(data.rows, (row) => row.s[metric] ?? NaN),
   before: (metric) => Float64Array.from(data.rows, (row) => row.b?.[metric] ?? NaN),
-  ready: (metric, done) => done(),
+  ready: (metric, segmented, done) => done(),
   line: (place) => ({ id: data.rows[place].id, text: data.rows[place].t.question ?? data.rows[place].t.answer ?? "" }),
   whole: (place, done) => done(data.rows[place]),
   number: (place) => data.rows[place].at,
@@ -64,6 +65,17 @@ const pageRows = {
   find(search, places, done) {
     done(places.filter((place) => this.text(place).includes(search)));
   },
+
+  within: (places, segment) => places.filter((place) => data.rows[place].g?.includes(segment)),
+
+  // The rows as lines of a table: their texts, and all scores with the baseline's.
+  sheet(places, done) {
+    const names = data.metrics.map((metric) => metric.name);
+    const before = data.compared ? names.map((name) => `${name} (${words.baseline})`) : [];
+    const head = ["id", "question", "answer", ...(data.compared ? [words.baseline_answer] : []), ...names, ...before];
+    const line = ({ id, t, other, s, b }) => [id, t.question, t.answer, ...(data.compared ? [other] : []), ...s, ...(data.compared ? (b ?? []) : [])];
+    done([head, ...Array.from(places, (place) => line(data.rows[place]))]);
+  },
 };
 
 const allRows = {
@@ -76,19 +88,44 @@ const allRows = {
   number: (place) => place,
 
   // Loads the scores of a metric, and keeps those of the last few.
-  ready(metric, done) {
-    const files = [["score", data.all.after[metric]], ["before", data.all.before[metric]]].filter(([, kind]) => kind);
-    const missing = files.filter(([name]) => !this.columns.has(`${name}-${metric}`));
+  ready(metric, segmented, done) {
+    const files = [[`score-${metric}`, data.all.after[metric]], [`before-${metric}`, data.all.before[metric]]].filter(([, kind]) => kind);
+    if (segmented) for (let at = 0; at < data.all.segments; at++) files.push([`segment-${at}`, "f4"]);
+    const missing = files.filter(([name]) => !this.columns.has(name));
     if (!missing.length) return done();
     let left = missing.length;
+    while (this.columns.size + missing.length > 8 + data.all.segments && this.columns.size) this.columns.delete(this.columns.keys().next().value);
     for (const [name, kind] of missing) {
-      shards.load(`${name}-${metric}`, (text) => {
-        shards.loaded.delete(`${name}-${metric}`);
-        if (this.columns.size > 7) this.columns.delete(this.columns.keys().next().value);
-        if (text !== undefined) this.columns.set(`${name}-${metric}`, decoded(text, kind));
-        if (--left === 0) done();
+      shards.load(name, (text) => {
+        shards.loaded.delete(name);
+        if (text !== undefined) this.columns.set(name, decoded(text, kind));
+        if (--left) return;
+        if (files.every(([name]) => this.columns.has(name)) || text === undefined) done();
+        else this.ready(metric, segmented, done);
       });
     }
+  },
+
+  within(places, segment) {
+    const columns = Array.from({ length: data.all.segments }, (_, at) => this.columns.get(`segment-${at}`)).filter(Boolean);
+    return places.filter((place) => columns.some((codes) => codes[place] === segment));
+  },
+
+  // The rows as lines of a table: their ids, the beginnings of their questions, and the scores of the chosen metric.
+  sheet(places, done) {
+    const name = data.metrics[rowsPage.metric]?.name ?? "";
+    const head = ["id", "question", name, ...(data.compared ? [`${name} (${words.baseline})`] : [])];
+    const cells = (place) => [shownScore(rowsPage.scores[place]), ...(data.compared ? [shownScore(rowsPage.earlier[place])] : [])];
+    const files = [...new Set(Array.from(places, (place) => Math.floor(place / data.all.lines)))];
+    const lines = new Map();
+    const next = (at) => {
+      if (at === files.length) return done([head, ...Array.from(places, (place) => [...(lines.get(place) ?? [place, ""]), ...cells(place)])]);
+      shards.load(`lines-${files[at]}`, (some) => {
+        (some ?? []).forEach((line, within) => lines.set(files[at] * data.all.lines + within, line));
+        setTimeout(() => next(at + 1));
+      });
+    };
+    next(0);
   },
 
   line(place, drawn) {

@@ -31,6 +31,7 @@ class Table {
     this.rows = rows;
     this.heads.forEach((head, at) => {
       const own = this.columns[at].key === sorted;
+      head.title = titles[at];
       head.firstChild.textContent = titles[at] + (own ? (descending ? " ↓" : " ↑") : "");
       head.setAttribute("aria-sort", own ? (descending ? "descending" : "ascending") : "none");
     });
@@ -57,7 +58,7 @@ class Table {
   line(at, top) {
     const cells = this.columns.map((column) => {
       const [text, name] = column.cell(this.rows[at]);
-      return element("span", { role: "gridcell", class: `${column.kind} ${name ?? ""}`.trim() }, text);
+      return element("span", { role: "gridcell", class: `${column.kind} ${name ?? ""}`.trim(), title: column.kind === "name" ? text : null }, text);
     });
     const settings = { id: `line-${at}`, role: "row", "aria-rowindex": at + 2, "aria-selected": at === this.chosen };
     const line = element("div", { ...settings, "aria-selected": String(at === this.chosen) }, ...cells);

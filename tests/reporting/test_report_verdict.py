@@ -1,0 +1,160 @@
+"""What a report says first: the verdict, what changed and where, on one scale, agreeing with the comparison."""
+
+from __future__ import annotations
+
+import html
+import re
+from types import SimpleNamespace
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import fastmetrics as fm
+from fastmetrics.reporting.comparison_content import compared
+from fastmetrics.reporting.labels import labels
+from fastmetrics.results.runs.open_runs import open_run
+
+ROWS = 60
+OPTIONS = SimpleNamespace(by=[], allow_differences=False, seed=0, threads=1)
+
+
+def run(seed: int, **shifts: float) -> pa.Table:
+    """Scores with the shifts of some metrics on top; of lengths, which have no direction, too."""
+    base, own = np.random.default_rng(0), np.random.default_rng(seed)
+    names = ("token_f1", "rougeL_f1", "hallucination", "answer_words", "keyword_recall")
+    columns = {name: base.random(ROWS) / 2 + own.random(ROWS) / 50 + shifts.get(name, 0.0) for name in names}
+    languages = [("en", "ru", "de")[at % 3] for at in range(ROWS)]
+    return pa.table({"id": list(range(ROWS)), "language": languages, **columns})
+
+
+OLD = run(1)
+NEW = run(2, token_f1=-0.2, hallucination=0.2, keyword_recall=0.3, answer_words=0.4)
+OTHER = run(3, token_f1=0.3)
+
+
+def page_of(runs, tmp_path, **options):
+    out = tmp_path / "r.html"
+    fm.report(runs, out, **options)
+    return html.unescape(out.read_text(encoding="utf-8"))
+
+
+def headline(page: str) -> str:
+    return " ".join(re.search(r'<h2 class="verdict">(.*?)</h2>', page, re.S).group(1).split())
+
+
+@pytest.mark.parametrize("language", ["en", "ru"])
+def test_the_overview_leads_with_the_counts_of_verdicts(tmp_path, language):
+    page = page_of({"new": NEW}, tmp_path, baseline=OLD, language=language)
+    comparison = fm.compare({"run 1": OLD, "new": NEW})
+    verdicts = [comparison.verdict(pair) for pair in comparison if comparison.better[pair.metric]]
+    better, worse = verdicts.count("better"), verdicts.count("worse")
+    assert (better, worse, len(verdicts)) == (1, 2, 4)
+    words = labels(language)
+    counts = {"better": better, "worse": worse, "total": 4, "undecided": 1}
+    baseline = re.search(r"<bdi>(.*?)</bdi> → new", page).group(1)
+    assert headline(page) == words["verdict_worse_first"].format(other="new", baseline=baseline, **counts)
+    overview = page[page.index('id="overview"') : page.index('id="distributions"')]
+    places = [overview.index(words[key]) for key in ("changed", "shifted", "undecided", "every_metric")]
+    assert places == sorted(places)
+    changed = overview[places[0] : places[1]]
+    assert re.findall(r'title="(\w+)"', changed) == ["token_f1", "hallucination", "keyword_recall"]
+    assert re.findall(r'title="(\w+)"', overview[places[1] : places[2]]) == ["answer_words"]
+    for pair in comparison:
+        if pair.metric in ("token_f1", "hallucination", "keyword_recall"):
+            assert f"<td>[{pair.low:+.4f}, {pair.high:+.4f}]</td>" in changed
+
+
+def test_equal_runs_have_no_verdict(tmp_path):
+    page = page_of({"new": OLD}, tmp_path, baseline=OLD)
+    assert headline(page).startswith("No difference between new and")
+    assert headline(page).endswith("is more than chance: 4 metrics undecided")
+
+
+def test_without_a_baseline_the_overview_says_what_to_look_at(tmp_path):
+    scores = NEW.append_column("ndcg", pa.array([0.1] * ROWS))
+    low = np.where(np.asarray(NEW["language"]) == "ru", 0.0, 0.9) + np.random.default_rng(0).random(ROWS) / 50
+    scores = scores.set_column(scores.column_names.index("rougeL_f1"), "rougeL_f1", pa.array(low))
+    few = pa.array(NEW["keyword_recall"].to_pylist(), mask=np.arange(ROWS) < 30)
+    scores = scores.set_column(scores.column_names.index("keyword_recall"), "keyword_recall", few)
+    page = page_of({"new": scores}, tmp_path, by="language")
+    lines = [" ".join(re.sub("<.*?>", "", line).split()) for line in re.findall("<li>(.*?)</li>", page, re.S)]
+    assert lines[0] == "Poor by its thresholds: ndcg"
+    assert lines[1].startswith("Below the mean of all rows: rougeL_f1 · language=ru 0.0")
+    assert "Many rows without a score; with one: keyword_recall 30" in lines
+    assert "The worst rows by token_f1" in lines
+
+
+def test_missing_rows_are_marked_from_a_share_that_matters_on(tmp_path):
+    scores = {"id": list(range(100))}
+    for name, missing in (("token_f1", 5), ("rougeL_f1", 6)):
+        scores[name] = pa.array(np.linspace(0, 1, 100), mask=np.arange(100) < missing)
+    page = page_of({"new": pa.table(scores)}, tmp_path)
+    marks = {}
+    for name in ("token_f1", "rougeL_f1"):
+        line = re.search(rf'<table id="metrics">.*?(title="{name}".*?</tr>)', page, re.S).group(1)
+        marks[name] = re.search(r'<td class="(lacking|quiet)">(\d)</td>', line).groups()
+    assert marks == {"token_f1": ("quiet", "5"), "rougeL_f1": ("lacking", "6")}
+
+
+def test_differences_are_sorted_by_verdict_and_drawn_on_the_scale_of_their_bounds():
+    found = compared([open_run(OLD), open_run(NEW)], OPTIONS)
+    assert [line.verdict for line in found.differences] == ["worse", "worse", "better", "higher", "–"]
+    comparison = {pair.metric: pair for pair in fm.compare([OLD, NEW])}
+    shares = [name for name in comparison if name != "answer_words"]
+    for line in found.differences:
+        pair = comparison[line.metric]
+        family = shares if line.metric in shares else [line.metric]
+        reached = max(abs(end) for name in family for end in (comparison[name].low, comparison[name].high))
+        ends = (pair.low, pair.delta, pair.high)
+        assert line.drawn == pytest.approx([50 + 46 * end / reached for end in ends], abs=0.01)
+
+
+def test_letters_and_the_matrix_agree_with_the_verdicts():
+    runs = {"a": OLD, "b": NEW, "c": OTHER, "d": run(4, hallucination=-0.01)}
+    options = SimpleNamespace(**{**vars(OPTIONS), "by": ["language"]})
+    found = compared([open_run(table, name=name) for name, table in runs.items()], options)
+    comparison = fm.compare(runs, by=[["language"]], resamples=10_000)
+    whole = [pair for pair in comparison if pair.segment is None]
+    apart = {frozenset((pair.metric, pair.baseline, pair.other)): comparison.verdict(pair) != "–" for pair in whole}
+    assert set(apart.values()) == {True, False}
+    for ranked in found.rankings:
+        letters = dict(zip(found.systems, (set(own) for _, own, _ in ranked.cells), strict=True))
+        for pair in whole:
+            if pair.metric == ranked.metric:
+                shares = bool(letters[pair.baseline] & letters[pair.other])
+                assert shares != apart[frozenset((pair.metric, pair.baseline, pair.other))]
+    order = [name for name, _ in found.matrix]
+    wins = {"better": 1, "worse": -1}
+    for name, cells in found.matrix:
+        for other, cell in zip(order, cells, strict=True):
+            if other == name:
+                assert cell is None
+                continue
+            pairs = [pair for pair in whole if {pair.baseline, pair.other} == {name, other}]
+            signs = [
+                wins.get(comparison.verdict(pair), 0) * (1 if pair.other == name else -1)
+                for pair in pairs
+                if comparison.better[pair.metric]
+            ]
+            assert (cell.better, cell.worse, cell.total) == (signs.count(1), signs.count(-1), len(signs))
+    nets = [sum(cell.better - cell.worse for cell in cells if cell) for _, cells in found.matrix]
+    assert nets == sorted(nets, reverse=True)
+    assert found.leaders == [name for name, net in zip(order, nets, strict=True) if net == nets[0]]
+
+
+def test_resamples_suffice_for_the_correction_and_what_few_rows_cannot_show_is_said():
+    """Of 10 pairs, 5 metrics and 12 segments, 10,000 resamples would allow no verdict: 650 / 10,001 > 0.05."""
+    kinds = [f"k{at // 10}" for at in range(120)]
+    scores = np.random.default_rng(0).random((5, 120)) / 3
+    runs = []
+    for system in range(5):
+        columns = {f"m{at}": scores[at] + (0.6 if system == 4 else 0.01 * at * system) for at in range(5)}
+        runs.append(open_run({"id": list(range(120)), "kind": kinds, **columns}, name=f"s{system}"))
+    options = SimpleNamespace(**{**vars(OPTIONS), "by": ["kind"]})
+    found = compared(runs, options)
+    assert {line.verdict for line in found.differences if line.other == "s4"} == {"higher"}
+    assert found.limits == [
+        "differences over fewer than 15 rows cannot have a verdict: their p, corrected for 650 comparisons, is above "
+        "0.05 even if all rows change alike"
+    ]
