@@ -230,10 +230,10 @@ BENCHES: dict[str, dict[str, Bench]] = {
     "stats": {
         "summarize": lambda rows: fm.summarize(rows.runs["a"]),
         "permutation": _compare("a", "b"),
-        "unpaired": _compare("a", "b", unpaired=True),
+        "unpaired": _compare("a", "b", pairing="none"),
         "studentised": _compare("a", "b", interval="studentised"),
         "clusters": _compare("a", "b", cluster="group"),
-        "sequential": _compare("a", "b", sequential=True),
+        "sequential": _compare("a", "b", interval="sequential"),
         "three_systems": _compare("a", "b", "c"),
         "corpus_metrics": lambda rows: fm.compare(rows.corpora, **RESAMPLES),
         "sacrebleu_paired": lambda rows: fm.sacrebleu_paired(rows.corpora, samples=100, threads=1),

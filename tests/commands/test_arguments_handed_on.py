@@ -184,7 +184,7 @@ def test_a_comparison_reports_the_detectable_difference_at_its_confidence() -> N
     changes = np.subtract(second, first)
     error, freedom = changes.std(ddof=1) / np.sqrt(6), 5
     for level in (0.9, 0.99):
-        [cell] = fm.compare(runs, confidence=level, by_position=True).comparisons
+        [cell] = fm.compare(runs, confidence=level, pairing="position").comparisons
         expected = (stdtrit(freedom, (1 + level) / 2) + stdtrit(freedom, 0.8)) * error
         assert cell.detectable == pytest.approx(expected)
 

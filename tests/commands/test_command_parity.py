@@ -165,7 +165,7 @@ OTHER_MEANINGS = {
     **_all("metrics metric", "what to compute, or which of the computed ones; a distance"),
     **_all("seed", "of sacreBLEU, whose default is that program's"),
     **_all("confidence correction resamples repeats", "of tests, of intervals, of the design of a study, or of calls"),
-    **_all("system on unpaired", "of compared runs, or of a bot, a question and a rule"),
+    **_all("system on", "of compared runs, or of a bot, a question and a rule"),
     **_all("table", "the table of an output, or of vectors"),
     **_all("n k sample other texts label labels language method best recall", "of the subject of the command"),
 }

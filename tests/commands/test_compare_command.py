@@ -48,7 +48,7 @@ def test_program_errors_name_the_next_step(files):
     assert (lonely.code, "a comparison needs at least two runs" in lonely.err) == (3, True)
     pq.write_table(NEW.drop(["id"]), "noid.parquet")
     refused = program("compare", "old.parquet", "noid.parquet")
-    assert (refused.code, "pair rows with --by-position" in refused.err) == (3, True)
+    assert (refused.code, "pair rows with --pairing position" in refused.err) == (3, True)
     assert program("compare", "old.parquet", "new.parquet", "-m", "token_f2").code == 2
     short = program("compare", "old.parquet", "new.parquet", "--names", "old")
     assert (short.code, short.err) == (2, "error: --names has 1 names for 2 runs\n")

@@ -37,7 +37,7 @@ def run(seed, shift=0.0, first_id=0, n=N):
 def test_sequential_comparison_is_the_sequence_of_differences_in_order_of_arrival():
     a, b = run(1), run(2, 0.1)
     order = np.random.default_rng(4).permutation(N)
-    compared = fm.compare([a.take(order), b.take(order)], metrics="token_f1", sequential=True)["token_f1"]
+    compared = fm.compare([a.take(order), b.take(order)], metrics="token_f1", interval="sequential")["token_f1"]
     differences = (b["token_f1"].to_numpy() - a["token_f1"].to_numpy())[order]
     estimate = confidence_sequence(differences, (-1, 1))
     assert (compared.low, compared.high) == (estimate.low, estimate.high)
@@ -49,14 +49,14 @@ def test_appended_rows_only_narrow_a_sequential_interval():
     a, b = run(1), run(2, 0.1)
     before = None
     for n in (0, 1, 2, 5, 30, 60, 120):
-        now = fm.compare([a.slice(0, n), b.slice(0, n)], metrics="token_f1", sequential=True)["token_f1"]
+        now = fm.compare([a.slice(0, n), b.slice(0, n)], metrics="token_f1", interval="sequential")["token_f1"]
         assert before is None or (before.low <= now.low and now.high <= before.high)
         assert before is None or now.p <= before.p or math.isnan(before.p)
         before = now
 
 
 def test_sequential_interval_needs_bounds():
-    compared = fm.compare([run(1), run(2)], metrics="latency_ms", sequential=True)
+    compared = fm.compare([run(1), run(2)], metrics="latency_ms", interval="sequential")
     assert math.isnan(compared["latency_ms"].low)
     assert math.isnan(compared["latency_ms"].p)
     assert "declared bounds" in str(compared)
@@ -72,7 +72,8 @@ def test_false_alarms_of_a_comparison_at_every_look():
         rng = np.random.default_rng(trial)
         runs = [pa.table({"id": np.arange(100), "exact_match": (rng.random(100) < 0.4).astype(float)}) for _ in "ab"]
         looks = (
-            fm.compare([one.slice(0, n) for one in runs], sequential=True)["exact_match"] for n in range(10, 101, 30)
+            fm.compare([one.slice(0, n) for one in runs], interval="sequential")["exact_match"]
+            for n in range(10, 101, 30)
         )
         alarms += any(look.p <= 0.05 for look in looks)
     assert alarms <= 6
@@ -80,7 +81,9 @@ def test_false_alarms_of_a_comparison_at_every_look():
 
 def test_unpaired_runs_are_independent_samples():
     a, b = run(1), run(2, 0.05, first_id=1_000, n=90)
-    compared = fm.compare({"a": a, "b": b}, metrics="token_f1", unpaired=True, tests="permutation,welch", by="language")
+    compared = fm.compare(
+        {"a": a, "b": b}, metrics="token_f1", pairing="none", tests="permutation,welch", by="language"
+    )
     x, y = a["token_f1"].to_numpy(), b["token_f1"].to_numpy()
     theirs = stats.ttest_ind(y, x, equal_var=False)
     welch = next(one for one in compared if one.test == "welch" and one.segment is None)
@@ -97,30 +100,28 @@ def test_unpaired_runs_are_independent_samples():
 def test_clusters_of_unpaired_runs_widen_the_interval():
     a, b = run(1), run(2, 0.05, first_id=1_000)
     plain, clustered = (
-        fm.compare([a, b], metrics="token_f1", unpaired=True, tests="welch", cluster=cluster)["token_f1"]
+        fm.compare([a, b], metrics="token_f1", pairing="none", tests="welch", cluster=cluster)["token_f1"]
         for cluster in (None, "document")
     )
     assert clustered.n_clusters == 60
     assert clustered.low != plain.low
     with pytest.raises(OptionError, match="cluster='document' needs the test welch"):
-        fm.compare([a, b], metrics="token_f1", unpaired=True, cluster="document")
+        fm.compare([a, b], metrics="token_f1", pairing="none", cluster="document")
 
 
 def test_runs_without_shared_ids_name_the_way():
-    with pytest.raises(InputError, match=r"share no id: .*as independent samples, use unpaired=True"):
+    with pytest.raises(InputError, match=r"share no id: .*as independent samples with pairing='none'"):
         fm.compare([run(1), run(2, first_id=1_000)])
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"sequential": True, "cluster": "document"}, "sequential=True cannot be combined with cluster="),
-        ({"sequential": True, "tests": "t"}, "sequential=True cannot be combined with tests="),
-        ({"sequential": True, "interval": "bca"}, "sequential=True cannot be combined with interval="),
-        ({"sequential": True, "unpaired": True}, "sequential=True cannot be combined with unpaired="),
-        ({"unpaired": True, "on": "id"}, "on=: pairs rows"),
-        ({"unpaired": True, "by_position": True}, "by_position=: pairs rows"),
-        ({"unpaired": True, "interval": "bca"}, "interval='bca'"),
+        ({"interval": "sequential", "cluster": "document"}, "interval='sequential' cannot be combined with cluster="),
+        ({"interval": "sequential", "pairing": "none"}, "interval='sequential': runs without shared rows"),
+        ({"pairing": "none", "on": "id"}, "on= pairs rows by a column, so it needs pairing='id'"),
+        ({"pairing": "position", "on": "id"}, "on= pairs rows by a column, so it needs pairing='id'"),
+        ({"pairing": "none", "interval": "bca"}, "interval='bca'"),
         ({"margin": 0.0}, "margin=0.0"),
     ],
 )
@@ -153,13 +154,13 @@ def test_command_equals_function(tmp_path):
         paths.append(str(tmp_path / f"{name}.parquet"))
         pq.write_table(table, paths[-1])
     for options, named, runs in (
-        (["--sequential"], {"sequential": True}, paths[:2]),
+        (["--interval", "sequential"], {"interval": "sequential"}, paths[:2]),
         (["--margin", "0.05"], {"margin": 0.05}, paths[:2]),
-        (["--unpaired"], {"unpaired": True}, [paths[0], paths[2]]),
+        (["--pairing", "none"], {"pairing": "none"}, [paths[0], paths[2]]),
     ):
         printed = json.loads(program("compare", *runs, "-m", "token_f1", *options, "--json").out)
         assert printed == json.loads(fm.compare(runs, metrics="token_f1", **named).to_json())
-    assert "use --unpaired" in program("compare", paths[0], paths[2]).err
+    assert "with --pairing none" in program("compare", paths[0], paths[2]).err
 
 
 def test_a_ranking_of_clusters_is_that_of_rows_that_occur_once():

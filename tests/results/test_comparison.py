@@ -284,11 +284,11 @@ def test_results_of_rank_are_runs():
 
 def test_rows_are_matched_by_position_only_on_request():
     old, new = OLD.drop(["id"]), NEW.drop(["id"])
-    with pytest.raises(ColumnError, match=r"run 1 has no id column.*by_position=True"):
+    with pytest.raises(ColumnError, match=r"run 1 has no id column.*pairing='position'"):
         fm.compare([old, new])
-    assert fm.compare([old, new], by_position=True, **SMALL)["token_f1"].n_paired == N
+    assert fm.compare([old, new], pairing="position", **SMALL)["token_f1"].n_paired == N
     with pytest.raises(InputError, match="run 1 has 240 rows and run 2 239"):
-        fm.compare([old, new.slice(1)], by_position=True)
+        fm.compare([old, new.slice(1)], pairing="position")
 
 
 @pytest.mark.parametrize(

@@ -273,7 +273,7 @@ def test_invalid_counts_raise():
 @pytest.mark.parametrize("name", ["bleu", "token_f1", "corpus_chrf"])
 def test_any_metric_alone_by_position(name):
     """Also one that is not the first of the runs, whose column alone is read."""
-    found = fm.compare(RUNS, metrics=name, by_position=True, **SMALL)[name]
+    found = fm.compare(RUNS, metrics=name, pairing="position", **SMALL)[name]
     assert found.mean_baseline == fm.compare(RUNS, metrics=name, **SMALL)[name].mean_baseline
 
 

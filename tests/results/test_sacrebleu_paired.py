@@ -188,7 +188,7 @@ def test_rows_follow_the_order_of_the_baseline():
     references, answers = made(60, 2, 8)
     rows = [{"id": [f"q{7 * r % 60}" for r in range(60)], "answer": one, "reference": references} for one in answers]
     one, other = (fm.score(table, "bleu,corpus_bleu", keep_counts=True) for table in rows)
-    wanted = fm.sacrebleu_paired([one, other], by_position=True).results
+    wanted = fm.sacrebleu_paired([one, other], pairing="position").results
     assert fm.sacrebleu_paired([one, other]).results == wanted
     turned = other.take(list(range(60))[::-1])
     assert fm.sacrebleu_paired([one, turned]).results == wanted

@@ -15,10 +15,9 @@ from fastmetrics.commands.options.shared_options import (
     Names,
     OnlyMetrics,
     PairedTests,
-    Pairing,
     Plugins,
     Printing,
-    Sequential,
+    RowPairs,
     System,
     Testing,
     named_runs,
@@ -42,11 +41,7 @@ def compare(
     names: Names = None,
     baseline: BaselineName = None,
     system: System = None,
-    pairing: Pairing,
-    unpaired: Annotated[
-        bool, typer.Option("--unpaired", help="Compare runs that share no rows, as independent samples.")
-    ] = False,
-    sequential: Sequential = False,
+    pairs: RowPairs,
     margin: Annotated[
         float | None, typer.Option(help="A difference that does not matter: tests equivalence within it.")
     ] = None,

@@ -10,16 +10,16 @@ import typer
 from fastmetrics.commands.options.option_groups import Arguments
 from fastmetrics.commands.options.option_syntax import FromText, as_given
 from fastmetrics.commands.options.shared_options import (
+    INTERVAL,
     AsJson,
     AsMarkdown,
     Better,
     Cluster,
     Confidence,
-    Pairing,
     Plugins,
+    RowPairs,
     Scores,
     Seed,
-    Sequential,
     Threads,
 )
 from fastmetrics.commands.program.printing import ResultOfCheck
@@ -37,6 +37,13 @@ class GateCorrection(StrEnum):
 
     none = "none"
     bonferroni = "bonferroni"
+
+
+class GateInterval(StrEnum):
+    """Kinds of intervals that rules read."""
+
+    auto = "auto"
+    sequential = "sequential"
 
 
 def gate(
@@ -65,8 +72,8 @@ def gate(
     correction: Annotated[
         GateCorrection, typer.Option(help="Correction of the intervals for the number of rules that read one.")
     ] = GateCorrection.none,
-    sequential: Sequential = False,
-    pairing: Pairing,
+    interval: Annotated[GateInterval, typer.Option(help=INTERVAL)] = GateInterval.auto,
+    pairs: RowPairs,
     seed: Seed = 0,
     threads: Threads = None,
     junit: Annotated[str | None, typer.Option(help="Also write JUnit XML to this file.", metavar="FILE")] = None,

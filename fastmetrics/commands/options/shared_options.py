@@ -41,7 +41,10 @@ class IntervalKind(StrEnum):
     sequential = "sequential"
 
 
-INTERVAL = "Kind of the intervals; auto chooses the one that fits the data."
+INTERVAL = (
+    "Kind of the intervals: auto chooses the one that fits the data; sequential ones, of means and differences, hold "
+    "at every look while rows are appended."
+)
 Interval = Annotated[IntervalKind, typer.Option("--interval", help=INTERVAL)]
 
 
@@ -103,8 +106,23 @@ _BY = typer.Option(
 )
 Divisions = Annotated[list[str] | None, _BY, FromText(divisions)]
 By = Annotated[list[str] | None, _BY, FromText(names)]
-ByPosition = Annotated[
-    bool, typer.Option("--by-position", help="Pair rows by position: row i of each run is the same question.")
+
+
+class PairedBy(StrEnum):
+    """What pairs the rows of runs."""
+
+    id = "id"
+    position = "position"
+    none = "none"
+
+
+Pairing = Annotated[
+    PairedBy,
+    typer.Option(
+        "--pairing",
+        help="What pairs the rows: id (or the column of on), position (row i of each run is the same question), or, of "
+        "compare, none: runs that share no rows, as independent samples.",
+    ),
 ]
 Cluster = Annotated[
     str | None,
@@ -216,17 +234,13 @@ Positive = Annotated[
     float | None,
     typer.Option("--positive", help="Labels (of judge-report also scores) of at least this value are positive."),
 ]
-Sequential = Annotated[
-    bool,
-    typer.Option("--sequential", help="Intervals and p that hold at every look while rows are appended."),
-]
 Label = Annotated[str | None, typer.Option("--label", help="The column of labels; by default the only numeric column.")]
 PairedTests = Annotated[
     list[str] | None,
     typer.Option(
         "--tests",
-        help="fisher (the default), t, mcnemar, wilcoxon; of compare also sequential, and of unpaired runs "
-        "permutation, welch.",
+        help="fisher (the default), t, mcnemar, wilcoxon; of compare also sequential, and of runs that share "
+        "no rows permutation, welch.",
         metavar="TEST",
     ),
     FromText(split),
@@ -262,11 +276,11 @@ class Testing:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Pairing:
+class RowPairs:
     """How the rows of runs are paired."""
 
     on: On = None
-    by_position: ByPosition = False
+    pairing: Pairing = PairedBy.id
     allow_differences: AllowDifferences = False
 
 

@@ -26,10 +26,10 @@ from fastmetrics.errors.messages import Argument
 from fastmetrics.plan.corpus_values import many_values
 from fastmetrics.results.compare.compared_pair import Compared, Ranking
 from fastmetrics.results.compare.comparison import Comparison
-from fastmetrics.results.compare.comparison_options import check_unpaired, how_to_compare, sequential_way
+from fastmetrics.results.compare.comparison_options import check_sequential, check_unpaired, how_to_compare
 from fastmetrics.results.compare.repeat_variance import repeat_parts
 from fastmetrics.results.compare.segment_comparison import Cell, CountedCell, UnpairedCell
-from fastmetrics.results.rows.pairing import PairedRuns, check_settings, pair_runs, unpaired_runs
+from fastmetrics.results.rows.pairing import PAIRINGS, PairedRuns, check_settings, pair_runs
 from fastmetrics.results.rows.segments import Segments, cluster_numbers, segments_of
 from fastmetrics.results.runs.declared_metrics import declared_bounds, directions
 from fastmetrics.results.runs.open_runs import open_run, open_runs
@@ -54,9 +54,7 @@ def compare(
     interval: str = "auto",
     system: str | None = None,
     on: str | None = None,
-    by_position: bool = False,
-    unpaired: bool = False,
-    sequential: bool = False,
+    pairing: str = "id",
     margin: float | None = None,
     segments: Any = None,
     better: Mapping[str, str] | None = None,
@@ -68,7 +66,7 @@ def compare(
 
     ``runs`` are score files, folders, addresses, tables of scores or results of ``fm.rank``, in a list or by name in a
     dict; or one table with a column ``system`` that names the systems.  Rows are paired by the column ``on``, by
-    default the id; with ``by_position=True``, row i is paired with row i.  All pairs of systems are compared, pairs
+    default the id; with ``pairing="position"``, row i is paired with row i.  All pairs of systems are compared, pairs
     with the ``baseline`` (by default the first run) first.
 
     For each metric, over the n rows where both systems have a score: Δ = mean(other − baseline); its interval, of the
@@ -97,12 +95,12 @@ def compare(
     ``repeats`` splits the variance of Δ: ω² between questions, which only more questions reduce, and σ²/K within
     questions, which more answers K reduce.
 
-    ``sequential=True`` is for looking while rows still arrive: interval (``interval="sequential"``, a confidence
-    sequence) and p (the test ``sequential``) hold however often one looks and whenever one stops, for metrics with
-    declared bounds.  Rows count in the order of the files, so new rows must be appended.  The price is an interval
-    about half as wide again.
+    ``interval="sequential"`` is for looking while rows still arrive: the interval (a confidence sequence) and, if
+    ``tests`` names no other, p (the test ``sequential``) hold however often one looks and whenever one stops, for
+    metrics with declared bounds.  Rows count in the order of the files, so new rows must be appended.  The price is an
+    interval about half as wide again.
 
-    ``unpaired=True`` compares runs that share no rows as independent samples: Δ with Welch's interval, and the tests
+    ``pairing="none"`` compares runs that share no rows as independent samples: Δ with Welch's interval, and the tests
     ``permutation`` (the default: values are randomly assigned to the runs) and ``welch``.
 
     ``margin`` is a difference that does not matter: a difference that is not significant is ``equivalent`` if two
@@ -123,18 +121,18 @@ def compare(
     - ``metrics``: Only these metrics: token_f1,mrr.
     - ``by``: Columns whose values define segments: language,topic; compare takes several divisions of rows.
     - ``cluster``: The column whose equal values mark dependent rows: document, session or question.
-    - ``tests``: fisher (the default), t, mcnemar, wilcoxon; of compare also sequential, and of unpaired runs
+    - ``tests``: fisher (the default), t, mcnemar, wilcoxon; of compare also sequential, and of runs that share no rows
       permutation, welch.
     - ``correction``: Correction of p for the number of comparisons.
     - ``resamples``: Random sign patterns for each p.
     - ``bootstrap``: Samples for each bootstrap interval.
     - ``confidence``: Confidence level of the intervals.
-    - ``interval``: Kind of the intervals; auto chooses the one that fits the data.
+    - ``interval``: Kind of the intervals: auto chooses the one that fits the data; sequential ones, of means and
+      differences, hold at every look while rows are appended.
     - ``system``: The column of one file that names the systems.
     - ``on``: The column that pairs the rows; by default the id (of validate, without one, the position).
-    - ``by_position``: Pair rows by position: row i of each run is the same question.
-    - ``unpaired``: Compare runs that share no rows, as independent samples.
-    - ``sequential``: Intervals and p that hold at every look while rows are appended.
+    - ``pairing``: What pairs the rows: id (or the column of on), position (row i of each run is the same question), or,
+      of compare, none: runs that share no rows, as independent samples.
     - ``margin``: A difference that does not matter: tests equivalence within it.
     - ``segments``: A table with ids and the columns of by.
     - ``better``: Which direction is better, of scores and labels: my_score=lower,hallucinated=lower.
@@ -157,9 +155,10 @@ def compare(
 
     Sources: Smucker, Allan and Carterette 2007; Carterette 2012; Efron 1987; Holm 1979; Piepho 2004.
     """
-    if sequential:
-        interval, tests = sequential_way(interval, tests, cluster, unpaired)
+    argument("pairing", pairing, Choice(*PAIRINGS))
+    unpaired = pairing == "none"
     how = how_to_compare(tests, resamples, bootstrap, confidence, interval, seed, threads, margin, unpaired)
+    check_sequential(interval, cluster)
     if cluster is not None and not {"fisher", "t", "welch"} >= set(how.tests):
         fitting = "the test welch" if unpaired else "the tests fisher or t"
         raise OptionError(Argument("cluster", cluster), f" needs {fitting}")
@@ -175,10 +174,8 @@ def compare(
     loaded = [run.by_column([*columns, *keys, *beside]) for run in opened]
     notes = check_settings(loaded, names, allow_differences)
     if unpaired:
-        check_unpaired(on, by_position, segments, counted)
-        paired = unpaired_runs(loaded)
-    else:
-        paired = pair_runs(loaded, on, by_position, allow_differences, repeats=True)
+        check_unpaired(segments, counted)
+    paired = pair_runs(loaded, on, pairing, allow_differences, repeats=True)
     side = None if segments is None else _side_table(paired, segments, on)
     clusters = None if cluster is None else cluster_numbers(cluster, _column(paired, cluster, side))
     stored = first_declared(loaded)
@@ -222,7 +219,6 @@ def compare(
         interval=interval,
         missing_queries=lacking,
         margin=margin,
-        unpaired=unpaired,
     )
 
 
@@ -314,7 +310,9 @@ def _side_table(paired: PairedRuns, table: Any, on: str | None) -> tuple[ScoreRu
         read_table(table, ()) if isinstance(table, str | Path) else table
     )  # a file without scores is no run
     if paired.ids is None:
-        raise OptionError(Argument("segments"), " needs rows with ids; ", Argument("by_position"), " has none")
+        raise OptionError(
+            Argument("segments"), " needs rows with ids; ", Argument("pairing", "position"), " reads none"
+        )
     key = on or side.id_column
     if key is None:
         raise ColumnError("the table of segments has no id column to match rows by; set one with ", Argument("on"))

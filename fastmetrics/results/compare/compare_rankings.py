@@ -53,13 +53,14 @@ def compare_rankings(
     - ``qrels``: The judgements.
     - ``measures``: Measures: ndcg@10,mrr,RBP(p=0.8).
     - ``baseline``: The name of the baseline run; by default the first.
-    - ``tests``: fisher (the default), t, mcnemar, wilcoxon; of compare also sequential, and of unpaired runs
+    - ``tests``: fisher (the default), t, mcnemar, wilcoxon; of compare also sequential, and of runs that share no rows
       permutation, welch.
     - ``correction``: Correction of p for the number of comparisons.
     - ``resamples``: Random sign patterns for each p.
     - ``bootstrap``: Samples for each bootstrap interval.
     - ``confidence``: Confidence level of the intervals.
-    - ``interval``: Kind of the intervals; auto chooses the one that fits the data.
+    - ``interval``: Kind of the intervals: auto chooses the one that fits the data; sequential ones, of means and
+      differences, hold at every look while rows are appended.
     - ``relevance_level``: The lowest grade that counts as relevant.
     - ``missing``: Judged queries that a run lacks: skip (left out, as by trec_eval; the default for one run), or zero
       (score 0, as by trec_eval -c; the default for several).

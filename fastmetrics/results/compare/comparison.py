@@ -33,6 +33,7 @@ class Comparison(Shown, Sequence[Compared]):
 
     systems: Sequence[str]
     joined_by: str
+    """What pairs the rows: a column, the position, or none for runs that share no rows."""
     n_rows: Mapping[str, int]
     """The number of rows of each system."""
     comparisons: Records[Compared]
@@ -50,12 +51,15 @@ class Comparison(Shown, Sequence[Compared]):
     """The kind of intervals asked for."""
     margin: float | None = None
     """The difference that does not matter."""
-    unpaired: bool = False
-    """Whether the runs are independent samples that share no rows."""
     repeats: Sequence[RepeatParts] = ()
     """For runs with several answers to a question, the parts of the variance of each difference."""
     missing_queries: Mapping[str, MissingQueries] = field(default_factory=dict)
     """The judged queries that each evaluated run lacks, and the rule for them."""
+
+    @property
+    def unpaired(self) -> bool:
+        """Whether the runs are independent samples that share no rows."""
+        return self.joined_by == "none"
 
     def __len__(self) -> int:
         return len(self.comparisons)

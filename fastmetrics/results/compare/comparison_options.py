@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fastmetrics.core.allowed_values import Choice, Real, Seed, Whole, argument
-from fastmetrics.core.name_lists import distinct, listed
+from fastmetrics.core.name_lists import distinct
 from fastmetrics.core.threads import cores
 from fastmetrics.errors import OptionError, UnknownNameError
 from fastmetrics.errors.messages import Argument
@@ -38,23 +38,16 @@ class HowToCompare:
         return (1 - self.confidence) / self.family
 
 
-def sequential_way(
-    interval: str, tests: Sequence[str] | str | None, cluster: str | None, unpaired: bool
-) -> tuple[str, Sequence[str]]:
-    """The interval and the test that hold at every look; raises ``OptionError`` for options that do not fit them."""
-    others = {"interval": interval not in ("auto", "sequential"), "tests": listed(tests) not in ([], ["sequential"])}
-    others |= {"cluster": cluster is not None, "unpaired": unpaired}
-    for name, is_set in others.items():
-        if is_set:
-            raise OptionError(Argument("sequential", True), " cannot be combined with ", Argument(name))
-    return "sequential", ["sequential"]
+def check_sequential(interval: str, cluster: str | None) -> None:
+    """Raise ``OptionError`` for clusters of rows and an interval that holds at every look, which no method has."""
+    if interval == SEQUENTIAL and cluster is not None:
+        raise OptionError(Argument("interval", interval), " cannot be combined with ", Argument("cluster"))
 
 
-def check_unpaired(on: str | None, by_position: bool, segments: Any, counted: Sequence[str]) -> None:
-    """Raise ``OptionError`` for options that pair rows, and for metrics that need pairs."""
-    for name, is_set in (("on", on is not None), ("by_position", by_position), ("segments", segments is not None)):
-        if is_set:
-            raise OptionError(Argument(name), ": pairs rows, which ", Argument("unpaired", True), " does not")
+def check_unpaired(segments: Any, counted: Sequence[str]) -> None:
+    """Raise ``OptionError`` for a table and for metrics that need pairs of rows."""
+    if segments is not None:
+        raise OptionError(Argument("segments"), " needs paired rows, but there is ", Argument("pairing", "none"))
     if counted:
         metrics = Argument("metrics")
         raise OptionError(
@@ -75,6 +68,7 @@ def how_to_compare(
 ) -> HowToCompare:
     """The settings, checked; raises ``OptionError`` and ``UnknownNameError``."""
     chosen, allowed = distinct(tests), UNPAIRED_TESTS if unpaired else TESTS
+    default = SEQUENTIAL if interval == SEQUENTIAL else allowed[0]
     for name in chosen:
         if name not in allowed:
             raise UnknownNameError.of("test", name, allowed)
@@ -88,5 +82,4 @@ def how_to_compare(
     argument("interval", interval, Choice(*INTERVALS, SEQUENTIAL))
     argument("seed", seed, Seed)
     cores(threads)
-    chosen = chosen or [allowed[0]]
-    return HowToCompare(chosen, resamples, bootstrap, confidence, interval, seed, threads, margin)
+    return HowToCompare(chosen or [default], resamples, bootstrap, confidence, interval, seed, threads, margin)

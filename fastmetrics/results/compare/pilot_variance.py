@@ -71,7 +71,7 @@ def _of_two(
 ) -> tuple[list[Pilot], list[str]]:
     names = _names(runs, metrics, cluster)
     keys = [name for run in runs for name in run.keys(on, cluster)]
-    paired = pair_runs([run.by_column([*names, *keys]) for run in runs], on, by_position=False, repeats=True)
+    paired = pair_runs([run.by_column([*names, *keys]) for run in runs], on, repeats=True)
     notes = [f"variances from the pilot, rows paired by {paired.joined_by}"]
     notes += [several.describe() for several in paired.repeated if several is not None]
     groups = None if cluster is None else cluster_numbers(cluster, paired.column(cluster))

@@ -107,7 +107,7 @@ def sacrebleu_paired(
     seed: int | None = None,
     system: str | None = None,
     on: str | None = None,
-    by_position: bool = False,
+    pairing: str = "id",
     allow_differences: bool = False,
     threads: int | None = None,
 ) -> SacrebleuPaired:
@@ -136,7 +136,8 @@ def sacrebleu_paired(
     - ``seed``: Random seed; by default the variable SACREBLEU_SEED, otherwise 12345.
     - ``system``: The column of one file that names the systems.
     - ``on``: The column that pairs the rows; by default the id (of validate, without one, the position).
-    - ``by_position``: Pair rows by position: row i of each run is the same question.
+    - ``pairing``: What pairs the rows: id (or the column of on), position (row i of each run is the same question), or,
+      of compare, none: runs that share no rows, as independent samples.
     - ``allow_differences``: Compare runs even if their options or versions differ.
     - ``threads``: Number of threads, from 1 to 1,024; by default one for each core available to this process, of
       profile one.
@@ -159,6 +160,7 @@ def sacrebleu_paired(
     """
     argument("test", test, Choice(*_SAMPLES))
     argument("samples", samples, Optional(Whole(1, 10_000_000)))
+    argument("pairing", pairing, Choice("id", "position"))
     argument("confidence_samples", confidence_samples, Whole(0, 10_000_000))
     if test == "bs" and confidence_samples:
         raise OptionError(Argument("confidence_samples", confidence_samples), " goes with ", Argument("test", "ar"))
@@ -168,7 +170,7 @@ def sacrebleu_paired(
     keys = [column for run in opened for column in run.keys(on)]
     loaded = [run.by_column([*map(counts_column, names), *keys]) for run in opened]
     notes = check_settings(loaded, names, allow_differences)
-    paired = pair_runs(loaded, on, by_position, allow_differences)
+    paired = pair_runs(loaded, on, pairing, allow_differences)
     counts = [_whole_files(paired, name) for name in names]
     scores = [parse(loaded[0].spec(name)) for name in names]
     counted = [

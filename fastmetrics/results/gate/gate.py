@@ -16,7 +16,7 @@ from fastmetrics.core.corpus_counts import counts_column
 from fastmetrics.core.threads import cores
 from fastmetrics.errors import OptionError
 from fastmetrics.errors.messages import Argument
-from fastmetrics.results.compare.comparison_options import sequential_way
+from fastmetrics.results.compare.comparison_options import check_sequential
 from fastmetrics.results.gate.checks import GateChecks, GateSettings
 from fastmetrics.results.gate.gate_result import CheckedRule, Gate
 from fastmetrics.results.gate.rule_metrics import GateMetrics
@@ -28,6 +28,7 @@ from fastmetrics.results.runs.metric_columns import column_named
 from fastmetrics.results.runs.open_runs import open_run
 from fastmetrics.results.runs.score_run import ScoreRun
 from fastmetrics.results.summary.summary import summarize
+from fastmetrics.stats.intervals.mean_interval import SEQUENTIAL
 
 UNPAIRED = ("worst", "ignore")
 """How rows without a score count in rules that do not say it."""
@@ -46,9 +47,9 @@ def gate(
     cluster: str | None = None,
     confidence: float = 0.95,
     correction: str = "none",
-    sequential: bool = False,
+    interval: str = "auto",
     on: str | None = None,
-    by_position: bool = False,
+    pairing: str = "id",
     allow_differences: bool = False,
     seed: int = 0,
     threads: int | None = None,
@@ -88,15 +89,15 @@ def gate(
     Counts of rows need none.  With ``*``, smaller segments are skipped and counted; if all are, the rule is not met.
     An undefined figure meets no rule.
 
-    ``sequential=True`` is for looking while rows still arrive: rules that read an interval read confidence sequences
-    (:func:`fastmetrics.stats.intervals.confidence_sequences.confidence_sequence`), which hold however often one
-    looks and whenever one stops.  Rows count in the order of the files, so new rows must be appended; rows of the
+    ``interval="sequential"`` is for looking while rows still arrive: rules that read an interval read confidence
+    sequences (:func:`fastmetrics.stats.intervals.confidence_sequences.confidence_sequence`), which hold however often
+    one looks and whenever one stops.  Rows count in the order of the files, so new rows must be appended; rows of the
     baseline after the last row of the scores have not arrived and are in no rule.  It needs metrics with declared
     bounds and independent rows.
 
     ``confidence`` is the level of intervals; ``correction="bonferroni"`` raises it so that all intervals that rules of
     this call read hold together.  ``better={"my_score": "lower"}`` states the direction of scores that declare none,
-    which ``drop`` needs.  ``cluster``, ``on``, ``by_position``, ``allow_differences`` and ``seed`` are as in
+    which ``drop`` needs.  ``cluster``, ``on``, ``pairing``, ``allow_differences`` and ``seed`` are as in
     :func:`fastmetrics.results.compare.compare.compare`.
 
     Parameters:
@@ -112,9 +113,11 @@ def gate(
     - ``cluster``: The column whose equal values mark dependent rows: document, session or question.
     - ``confidence``: Confidence level of the intervals.
     - ``correction``: Correction of the intervals for the number of rules that read one.
-    - ``sequential``: Intervals and p that hold at every look while rows are appended.
+    - ``interval``: Kind of the intervals: auto chooses the one that fits the data; sequential ones, of means and
+      differences, hold at every look while rows are appended.
     - ``on``: The column that pairs the rows; by default the id (of validate, without one, the position).
-    - ``by_position``: Pair rows by position: row i of each run is the same question.
+    - ``pairing``: What pairs the rows: id (or the column of on), position (row i of each run is the same question), or,
+      of compare, none: runs that share no rows, as independent samples.
     - ``allow_differences``: Compare runs even if their options or versions differ.
     - ``seed``: Random seed.
     - ``threads``: Number of threads, from 1 to 1,024; by default one for each core available to this process, of
@@ -132,9 +135,11 @@ def gate(
     argument("min_n", min_n, Optional(Whole(1, 1_000_000_000)))
     argument("confidence", confidence, Real(0.0, 1.0, above=True, below=True))
     argument("correction", correction, Choice("none", "bonferroni"))
+    argument("interval", interval, Choice("auto", SEQUENTIAL))
+    argument("pairing", pairing, Choice("id", "position"))
     argument("seed", seed, Seed)
     cores(threads)
-    interval = sequential_way("auto", None, cluster, False)[0] if sequential else "auto"
+    check_sequential(interval, cluster)
     all_rules = [
         *(parse_rules(require) if len(require) or rules is None else []),
         *(read_rules(rules) if rules else []),
@@ -149,15 +154,15 @@ def gate(
         _prefetched(run, all_rules, cluster, on),
         None if base is None else _prefetched(base, all_rules, cluster, on),
     )
-    rows, differences = _rows(run, base, all_rules, cluster, on, by_position, allow_differences)
-    rows = _in_order(rows) if sequential else rows
+    rows, differences = _rows(run, base, all_rules, cluster, on, pairing, allow_differences)
+    rows = _in_order(rows) if interval == SEQUENTIAL else rows
     excluded = [*columns_read(all_rules, cluster), *([on] if on is not None else [])]
     metrics = GateMetrics(rows, better or {}, excluded, partial(summarize, run.score_batches))
     checks = GateChecks(rows, metrics, GateSettings(unpaired, min_n, confidence, correction, interval, seed, threads))
     checked = checks.of(all_rules)
     lacking = [f"{each.name}: {note}" for each in (run, base) if each is not None for note in _missing_queries(each)]
     notes = [*([] if chosen is None else [chosen]), *differences, *checks.notes, *lacking]
-    notes += _looks(rows, checked) if sequential else []
+    notes += _looks(rows, checked) if interval == SEQUENTIAL else []
     return Gate(run.name, checked, None if base is None else base.name, confidence, correction, notes, interval)
 
 
@@ -177,7 +182,7 @@ def _rows(
     rules: Sequence[Rule],
     cluster: str | None,
     on: str | None,
-    by_position: bool,
+    pairing: str,
     allow_differences: bool,
 ) -> tuple[GateRows, list[str]]:
     """The rows of both runs, and notes on differences between them."""
@@ -189,7 +194,7 @@ def _rows(
     columns = [column_named(rule.metric, run.scores) for rule in changes if rule.metric is not None]
     metrics = run.scores if len(columns) < len(changes) else columns
     notes = check_settings([base, run], metrics, allow_differences)
-    paired = pair_runs([base, run], on, by_position, allow_differences, repeats=True)
+    paired = pair_runs([base, run], on, pairing, allow_differences, repeats=True)
     repeats = [repeated.describe() for repeated in paired.repeated if repeated is not None]
     return GateRows(run, paired, paired.n, cluster), [*notes, *paired.notes, *repeats]
 
@@ -198,7 +203,9 @@ def _in_order(rows: GateRows) -> GateRows:
     """The rows in their order of arrival; raises ``OptionError`` if they are not independent."""
     if rows.cluster is not None:
         several = f"rows with one {rows.cluster!r} are several answers to a question"
-        raise OptionError(f"{several}, but ", Argument("sequential", True), " needs independent rows: one answer each")
+        raise OptionError(
+            f"{several}, but ", Argument("interval", SEQUENTIAL), " needs independent rows: one answer each"
+        )
     return replace(rows, sequential=True)
 
 

@@ -178,7 +178,7 @@ def _no_direction(rule: Rule, names: Sequence[str]) -> OptionError:
 def check_sequence(rule: Rule, metrics: Sequence[AnyMetric]) -> None:
     """Raise an ``OptionError`` if a rule reads an interval that has no version which holds at every look."""
     lacking = [metric.name for metric in metrics if not metric.has_sequence]
-    without = Argument("sequential", True)
+    without = Argument("interval", "sequential")
     if rule.is_change and rule.percent:
         raise OptionError(
             f"rule {rule.text!r}: a change in per cent has no interval that holds at every look; state the change "

@@ -120,7 +120,7 @@ def _pairs(runs: Sequence[ScoreRun], on: str | None, confidence: float) -> list[
         axes = [name for name in axes_of(first.columns) if name in second.columns]
         if not axes:
             continue
-        paired = pair_runs([first, second], on, by_position=False)
+        paired = pair_runs([first, second], on)
         for axis in axes:
             a, b = paired.scores(0, axis), paired.scores(1, axis)
             both = ~np.isnan(a) & ~np.isnan(b)

@@ -75,7 +75,7 @@ def sample_rows(
     score = score_of(runs[0].schema, score, [on] if on is not None else [])
     for run in runs[1:]:
         run.column(score, "to be sampled by")
-    paired = pair_runs(runs, on, by_position=False)
+    paired = pair_runs(runs, on)
     generator = random.Random(start)
     if strategy == "random":
         rows = generator.sample(range(paired.n), min(count, paired.n))

@@ -92,7 +92,8 @@ def validate(
     - ``thresholds``: Thresholds of metrics, instead of the best: token_f1=0.5.
     - ``resamples``: Samples for each bootstrap interval.
     - ``confidence``: Confidence level of the intervals.
-    - ``interval``: Kind of the intervals; auto chooses the one that fits the data.
+    - ``interval``: Kind of the intervals: auto chooses the one that fits the data; sequential ones, of means and
+      differences, hold at every look while rows are appended.
     - ``seed``: Random seed.
     - ``threads``: Number of threads, from 1 to 1,024; by default one for each core available to this process, of
       profile one.

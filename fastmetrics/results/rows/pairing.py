@@ -142,16 +142,25 @@ class PairedRuns:
         return column.cast(pa.large_string()).take(rows) if pa.types.is_string(column.type) else column.take(rows)
 
 
+PAIRINGS = ("id", "position", "none")
+"""What pairs the rows of runs; with "none", they share no rows."""
+
+
 def pair_runs(
-    runs: Sequence[ScoreRun], on: str | None, by_position: bool, allow: bool = False, *, repeats: bool = False
+    runs: Sequence[ScoreRun], on: str | None, pairing: str = "id", allow: bool = False, *, repeats: bool = False
 ) -> PairedRuns:
-    """Pair the rows of the runs by the column ``on``, by default the id, or by position on request.
+    """Pair the rows of the runs by one of ``PAIRINGS``: the id, or the column ``on`` instead, or the position.
 
     With ``repeats``, a run may have several answers to each question: its rows are then questions, with the means of
-    their scores.  Raises ``ColumnError`` if a run has no ids, ``InputError`` for other duplicate ids, for runs without
-    a shared id, and, unless ``allow``, for different questions under the same id.
+    their scores.  Raises ``OptionError`` for ``on`` with another pairing than by ids, ``ColumnError`` if a run has no
+    ids, ``InputError`` for other duplicate ids, for runs without a shared id, and, unless ``allow``, for different
+    questions under the same id.
     """
-    paired = _by_position(runs) if by_position else _by_id(runs, on, repeats)
+    if on is not None and pairing != "id":
+        raise OptionError(Argument("on"), " pairs rows by a column, so it needs ", Argument("pairing", "id"))
+    if pairing == "none":
+        return _without_pairs(runs)
+    paired = _by_position(runs) if pairing == "position" else _by_id(runs, on, repeats)
     notes = [*_other_questions(paired), *_other_fingerprints(runs)]
     if notes and not allow:
         raise InputError(f"{notes[0]}; to compare them anyway, use ", Argument("allow_differences", True))
@@ -165,7 +174,7 @@ def _by_id(runs: Sequence[ScoreRun], on: str | None, repeats: bool) -> PairedRun
         if not keys[-1]:
             ways = Argument("on"), " or, if row i of each run is the same question, pair rows with "
             raise ColumnError(
-                f"{run.name} has no id column to match rows by; set one with ", *ways, Argument("by_position", True)
+                f"{run.name} has no id column to match rows by; set one with ", *ways, Argument("pairing", "position")
             )
     _sorted_ids(runs, keys)
     repeated = [repeated_run(run, key) if repeats else None for run, key in zip(runs, keys, strict=True)]
@@ -188,7 +197,7 @@ def _sorted_ids(runs: Sequence[ScoreRun], keys: Sequence[str]) -> list[SortedIds
     return [first, *(run.sorted_ids(key, like=first) for run, key in zip(runs[1:], keys[1:], strict=True))]
 
 
-def unpaired_runs(runs: Sequence[ScoreRun]) -> PairedRuns:
+def _without_pairs(runs: Sequence[ScoreRun]) -> PairedRuns:
     """Runs that share no rows: every row is a question of one run only."""
     lengths = [run.read([]).num_rows for run in runs]
     rows = np.full((len(runs), sum(lengths)), -1, np.int64)
@@ -196,7 +205,7 @@ def unpaired_runs(runs: Sequence[ScoreRun]) -> PairedRuns:
     for run, length in enumerate(lengths):
         rows[run, start : start + length] = np.arange(length)
         start += length
-    return PairedRuns(runs, list(rows), None, "nothing")
+    return PairedRuns(runs, list(rows), None, "none")
 
 
 def _by_position(runs: Sequence[ScoreRun]) -> PairedRuns:
@@ -211,8 +220,8 @@ def _by_position(runs: Sequence[ScoreRun]) -> PairedRuns:
 def _nothing_shared(first: ScoreRun, ids: SortedIds, other: ScoreRun, others: SortedIds) -> InputError:
     has = f"{first.name} has {ids.text_of(0)!r}, {other.name} has {others.text_of(0)!r}"
     return InputError(
-        f"{first.name} and {other.name} share no id: {has}; to compare them as independent samples, use ",
-        Argument("unpaired", True),
+        f"{first.name} and {other.name} share no id: {has}; compare takes them as independent samples with ",
+        Argument("pairing", "none"),
     )
 
 

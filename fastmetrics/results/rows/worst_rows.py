@@ -154,7 +154,7 @@ def _changed(runs: Sequence[ScoreRun], request: _RowRequest, allow_differences: 
     request = request.of(runs)
     loaded = [run.by_column([request.metric, *request.by, *run.keys(request.on)]) for run in runs]
     check_settings(loaded, [request.metric], allow_differences)
-    paired = pair_runs(loaded, request.on, by_position=False, allow=allow_differences)
+    paired = pair_runs(loaded, request.on, allow=allow_differences)
     assert paired.ids is not None
     before, after = (paired.scores(at, request.metric) for at in range(2))
     chosen = request.chosen(after - before, paired.ids, paired.column)

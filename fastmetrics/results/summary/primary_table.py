@@ -159,7 +159,7 @@ def primary_of(summaries: Mapping[str, Summary], runs: Sequence[ScoreRun] = ()) 
 def _over_shared_rows(rows: Sequence[PrimaryRow], runs: Sequence[ScoreRun]) -> tuple[Sequence[PrimaryRow], list[str]]:
     """The figures over the rows that the runs share, with notes; unchanged if rows cannot be paired."""
     try:
-        paired = pair_runs(runs, None, False, allow=True, repeats=True)
+        paired = pair_runs(runs, None, allow=True, repeats=True)
     except (ColumnError, InputError):  # no ids, duplicate ids or none in common
         return rows, ["rows cannot be paired by id, so each figure is over the run's own"]
     shared = np.stack(paired.rows).min(axis=0) >= 0

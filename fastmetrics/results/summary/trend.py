@@ -135,7 +135,8 @@ def trend(
     - ``folder``: A folder of outputs, or its address.
     - ``metric``: The metric.
     - ``confidence``: Confidence level of the intervals.
-    - ``interval``: Kind of the intervals; auto chooses the one that fits the data.
+    - ``interval``: Kind of the intervals: auto chooses the one that fits the data; sequential ones, of means and
+      differences, hold at every look while rows are appended.
     - ``bootstrap``: Samples for each bootstrap interval.
     - ``seed``: Random seed.
     - ``threads``: Number of threads, from 1 to 1,024; by default one for each core available to this process, of
