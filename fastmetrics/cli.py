@@ -9,6 +9,8 @@ a fault of the program, with its traceback on standard error, or too little memo
 
 If standard output is full, the exit code is 4; output files are still complete.  If standard output or standard error
 is closed (``>&-``, ``2>&-``), or its reader was closed, nothing is printed there and the exit code does not change.
+
+``fastmetrics --install-completion`` makes bash, zsh, fish or PowerShell complete commands and options.
 """
 
 from __future__ import annotations
@@ -23,11 +25,11 @@ from typing import Annotated, Any
 
 import typer
 import typer.main
-from typer.core import TyperGroup
 
 from fastmetrics.commands import COMMANDS, load
 from fastmetrics.commands.program.compiling_note import compiling_note
 from fastmetrics.commands.program.garbage_collection import rare_garbage_collection
+from fastmetrics.commands.program.help_pages import AS_WIDE_AS_THE_WINDOW, CommandHelp, ProgramHelp
 from fastmetrics.commands.program.interrupts import exit_code, interruptible, interruption
 from fastmetrics.commands.program.terminal import (
     PrintError,
@@ -69,12 +71,12 @@ class _Commands(Mapping[str, Any]):
 @functools.cache
 def _built(name: str) -> Any:
     """The command as Typer makes it from its function."""
-    alone = typer.Typer(**_APPEARANCE)
-    alone.command(name)(_with_exit_codes(load(name)))
+    alone = typer.Typer(add_completion=False, **_APPEARANCE)
+    alone.command(name, cls=CommandHelp)(_with_exit_codes(load(name)))
     return typer.main.get_command(alone)
 
 
-class _Program(TyperGroup):
+class _Program(ProgramHelp):
     """The group of all commands."""
 
     def __init__(self, **settings: Any) -> None:
@@ -82,9 +84,11 @@ class _Program(TyperGroup):
         self.commands: Any = _Commands()
 
 
-_APPEARANCE: dict[str, Any] = {"add_completion": False, "pretty_exceptions_enable": False, "rich_markup_mode": None}
+_APPEARANCE: dict[str, Any] = {"pretty_exceptions_enable": False, "rich_markup_mode": None}
 
-app = typer.Typer(name="fastmetrics", cls=_Program, no_args_is_help=True, **_APPEARANCE)
+app = typer.Typer(
+    name="fastmetrics", cls=_Program, no_args_is_help=True, context_settings=AS_WIDE_AS_THE_WINDOW, **_APPEARANCE
+)
 
 
 _EXPECTED = (FastmetricsError, PrintError, typer.Exit, typer.BadParameter)

@@ -13,7 +13,6 @@ import importlib
 import inspect
 import re
 import sys
-import types
 import typing
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -231,7 +230,7 @@ def _parameters(call: Callable[..., Any]) -> tuple[list[tuple[str, str]], list[t
     options: list[tuple[str, ...]] = []
     hints = typing.get_type_hints(call, include_extras=True)
     for name, parameter in inspect.signature(call).parameters.items():
-        kind, info = typing.get_args(hints[name])[:2]
+        info = typing.get_args(hints[name])[1]
         required = parameter.default is inspect.Parameter.empty
         if isinstance(info, typer.models.ArgumentInfo):
             value = info.metavar or name.upper()
@@ -241,19 +240,8 @@ def _parameters(call: Callable[..., Any]) -> tuple[list[tuple[str, str]], list[t
         flags = ", ".join(f"`{flag}`" for flag in spellings or ["--" + name.replace("_", "-")])
         unset = parameter.default is None or parameter.default is False
         default = "required" if required else "" if unset else f"`{parameter.default}`"
-        options.append((f"{flags} {_placeholder(kind)}".strip(), info.help or "", default))
+        options.append((f"{flags} {info.metavar or ''}".strip(), info.help or "", default))
     return arguments, options
-
-
-def _placeholder(kind: Any) -> str:
-    if kind is bool:
-        return ""
-    if typing.get_origin(kind) in (types.UnionType, typing.Union):
-        kind = typing.get_args(kind)[0]
-    repeated = typing.get_origin(kind) is list
-    leaf = typing.get_args(kind)[0] if repeated else kind
-    names = {int: "NUMBER", float: "NUMBER", Path: "PATH"}
-    return names.get(leaf, "TEXT") + (", …" if repeated else "")
 
 
 def functions_page() -> str:

@@ -3,54 +3,69 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 from collections.abc import Callable
 from typing import Any
 
-COMMANDS = {
-    "score": "scoring",
-    "metrics": "scoring",
-    "summarize": "overview",
-    "summarize-by": "overview",
-    "side-by-side": "overview",
-    "primary-table": "overview",
-    "correlations": "overview",
-    "histograms": "overview",
-    "compare": "comparison",
-    "sacrebleu-paired": "comparison",
-    "power": "comparison",
-    "repeats": "comparison",
-    "gate": "comparison",
-    "report": "overview",
-    "plot": "overview",
-    "worst-rows": "overview",
-    "list-runs": "overview",
-    "trend": "overview",
-    "profile": "scoring",
-    "pairwise-scores": "scoring",
-    "validate": "comparison",
-    "fit": "comparison",
-    "rank": "retrieval",
-    "compare-rankings": "retrieval",
-    "geometry": "vectors",
-    "project": "vectors",
-    "index": "vectors",
-    "search": "vectors",
-    "load-vectors": "vectors",
-    "match": "models",
-    "embed": "vectors",
-    "answer": "models",
-    "judge": "models",
-    "judge-report": "models",
-    "sample-rows": "models",
-    "check-dataset": "logs",
-    "chunk-utilization": "logs",
-    "domain-analysis": "logs",
-    "topic-coverage": "logs",
-    "cache-hit-rate": "logs",
-    "context-preservation": "logs",
-    "stored-calls": "models",
+GROUPS = {
+    "Score": {
+        "score": "scoring",
+        "metrics": "scoring",
+        "profile": "scoring",
+        "pairwise-scores": "scoring",
+    },
+    "Look at scores": {
+        "summarize": "overview",
+        "summarize-by": "overview",
+        "side-by-side": "overview",
+        "primary-table": "overview",
+        "correlations": "overview",
+        "histograms": "overview",
+        "worst-rows": "overview",
+        "report": "overview",
+        "plot": "overview",
+        "list-runs": "overview",
+        "trend": "overview",
+    },
+    "Compare and check": {
+        "compare": "comparison",
+        "gate": "comparison",
+        "sacrebleu-paired": "comparison",
+        "power": "comparison",
+        "repeats": "comparison",
+        "validate": "comparison",
+        "fit": "comparison",
+    },
+    "Retrieval and vectors": {
+        "rank": "retrieval",
+        "compare-rankings": "retrieval",
+        "embed": "vectors",
+        "geometry": "vectors",
+        "project": "vectors",
+        "index": "vectors",
+        "search": "vectors",
+        "load-vectors": "vectors",
+    },
+    "Models": {
+        "answer": "models",
+        "match": "models",
+        "judge": "models",
+        "judge-report": "models",
+        "sample-rows": "models",
+        "stored-calls": "models",
+    },
+    "Logs": {
+        "check-dataset": "logs",
+        "chunk-utilization": "logs",
+        "domain-analysis": "logs",
+        "topic-coverage": "logs",
+        "cache-hit-rate": "logs",
+        "context-preservation": "logs",
+    },
 }
-"""The commands in the order of the help page, and the folder of each; a name is that of a function, with hyphens."""
+"""The commands as the help page groups them, and the folder of each; a name is that of a function, with hyphens."""
+
+COMMANDS = {name: folder for group in GROUPS.values() for name, folder in group.items()}
 
 
 def load(name: str) -> Callable[..., None]:
@@ -58,8 +73,18 @@ def load(name: str) -> Callable[..., None]:
     # here, so that __main__ can report an installation without Typer
     from fastmetrics.commands.options.option_groups import flat
 
+    return flat(_function(name))
+
+
+def summary(name: str) -> str:
+    """The first line of a command's docstring."""
+    return inspect.cleandoc(_function(name).__doc__ or "").split("\n")[0]
+
+
+def _function(name: str) -> Callable[..., Any]:
     own = name.replace("-", "_")
-    return flat(getattr(importlib.import_module(f"fastmetrics.commands.{COMMANDS[name]}.{own}"), own))
+    function: Callable[..., Any] = getattr(importlib.import_module(f"fastmetrics.commands.{COMMANDS[name]}.{own}"), own)
+    return function
 
 
 def all_commands() -> dict[str, Callable[..., Any]]:

@@ -17,6 +17,7 @@ from typing import Annotated, Any
 import typer
 
 from fastmetrics.commands.options.option_syntax import FromText, call_parameters, split
+from fastmetrics.commands.options.placeholders import with_placeholder
 from fastmetrics.commands.program.printing import FORMS, check_one_form, print_result
 from fastmetrics.core.setting_descriptions import descriptions
 
@@ -84,7 +85,8 @@ def flat(command: Callable[..., Any]) -> Callable[..., Any]:
             continue
         make, options = _group(hints[name])
         groups |= {name: (make, [option.name for option in options])} if make is not None else {}
-        parameters += options if make is not None else [parameter.replace(annotation=hints[name])]
+        own = options if make is not None else [parameter.replace(annotation=hints[name])]
+        parameters += [option.replace(annotation=with_placeholder(option.annotation)) for option in own]
 
     @functools.wraps(command)
     def run(**texts: Any) -> None:

@@ -62,10 +62,12 @@ Bootstrap = Annotated[int, typer.Option("--bootstrap", min=1, help="Samples for 
 Confidence = Annotated[float, typer.Option("--confidence", help="Confidence level of the intervals.")]
 Seed = Annotated[int, typer.Option("--seed", help="Random seed.")]
 Scores = Annotated[str, typer.Argument(help="The score file, folder or address.", show_default=False)]
-Runs = Annotated[list[str], typer.Argument(help="Score files, folders or addresses.", metavar="RUN...")]
+Runs = Annotated[
+    list[str], typer.Argument(help="Score files, folders or addresses.", metavar="RUN...", show_default=False)
+]
 OnlyMetrics = Annotated[
     list[str] | None,
-    typer.Option("--metrics", "-m", help="Only these metrics: token_f1,mrr.", metavar="METRIC"),
+    typer.Option("--metrics", "-m", help="Only these metrics: token_f1,mrr.", metavar="METRIC,..."),
     FromText(split),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
@@ -85,7 +87,11 @@ NoRelevantDocuments = Annotated[NoRelevant, typer.Option("--no-relevant", help=N
 
 TextLists = Annotated[
     list[str] | None,
-    typer.Option("--lists", help="Columns of references or contexts whose texts are lists in JSON: reference,..."),
+    typer.Option(
+        "--lists",
+        help="Columns of references or contexts whose texts are lists in JSON: reference,...",
+        metavar="COLUMN,...",
+    ),
     FromText(names),
 ]
 
@@ -102,7 +108,9 @@ On = Annotated[
     ),
 ]
 _BY = typer.Option(
-    "--by", help="Columns whose values define segments: language,topic; compare takes several divisions of rows."
+    "--by",
+    help="Columns whose values define segments: language,topic; compare takes several divisions of rows.",
+    metavar="COLUMN,...",
 )
 Divisions = Annotated[list[str] | None, _BY, FromText(divisions)]
 By = Annotated[list[str] | None, _BY, FromText(names)]
@@ -131,7 +139,9 @@ Cluster = Annotated[
 Better = Annotated[
     list[str] | None,
     typer.Option(
-        "--better", help="Which direction is better, of scores and labels: my_score=lower,hallucinated=lower."
+        "--better",
+        help="Which direction is better, of scores and labels: my_score=lower,hallucinated=lower.",
+        metavar="NAME=lower|higher,...",
     ),
     FromText(partial(pairs, form="NAME=lower or NAME=higher")),
 ]
@@ -139,7 +149,9 @@ AllowDifferences = Annotated[
     bool, typer.Option("--allow-differences", help="Compare runs even if their options or versions differ.")
 ]
 Names = Annotated[
-    list[str] | None, typer.Option("--names", help="Names of the runs, in order: old,new."), FromText(names)
+    list[str] | None,
+    typer.Option("--names", help="Names of the runs, in order: old,new.", metavar="NAME,..."),
+    FromText(names),
 ]
 BaselineName = Annotated[
     str | None, typer.Option("--baseline", help="The name of the baseline run; by default the first.")
@@ -172,7 +184,11 @@ Output = Annotated[str, typer.Option("--output", "-o", help=_OUTPUT, metavar="PA
 OutputIfAny = Annotated[str | None, typer.Option("--output", "-o", help=_OUTPUT, metavar="PATH")]
 ColumnNames = Annotated[
     list[str] | None,
-    typer.Option("--columns", help="Your column names: answer=text,... A name with a comma: '\"answer=a,b\"'."),
+    typer.Option(
+        "--columns",
+        help="Your column names: answer=text,... A name with a comma: '\"answer=a,b\"'.",
+        metavar="NAME=YOURS,...",
+    ),
     FromText(pairs),
 ]
 Schema = Annotated[
@@ -184,6 +200,7 @@ Keep = Annotated[
         "--keep",
         help="Columns to copy to the output besides the id, or 'all'; answer and embed copy all by default. A name "
         "with a comma: '\"a,b\"'.",
+        metavar="COLUMN,...",
     ),
     FromText(name_list),
 ]
@@ -202,7 +219,9 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Estimate the calls and their cost; send nothing.")]
 Metrics = Annotated[
     list[str] | None,
-    typer.Option("--metrics", "-m", help="Metrics: token_f1,squad_f1(version=2). Default: the suite core."),
+    typer.Option(
+        "--metrics", "-m", help="Metrics: token_f1,squad_f1(version=2). Default: the suite core.", metavar="METRIC,..."
+    ),
     FromText(split),
 ]
 Suites = Annotated[
@@ -212,6 +231,7 @@ Suites = Annotated[
         help="Suites, as far as the columns allow: lexical, answerability, grounding, generation, verdict, "
         "writing, retrieval, semantic, latency_and_cost, all; or tiers of a RAG benchmark: tier0, tier1, tier2, tier3. "
         "Default: core, which is lexical, retrieval, semantic and latency_and_cost.",
+        metavar="SUITE,...",
     ),
     FromText(split),
 ]
@@ -241,7 +261,7 @@ PairedTests = Annotated[
         "--tests",
         help="fisher (the default), t, mcnemar, wilcoxon; of compare also sequential, and of runs that share "
         "no rows permutation, welch.",
-        metavar="TEST",
+        metavar="TEST,...",
     ),
     FromText(split),
 ]

@@ -37,8 +37,8 @@ def plot(
     kind: Annotated[
         Kind,
         typer.Argument(
-            help="Histograms or means of scores, a comparison of several, the trend of a folder, the cache of a log, a "
-            "projection of vectors.",
+            help="histograms or means of scores, comparison of several, trend of a folder, cache of a log, projection "
+            "of vectors.",
             show_default=False,
         ),
     ],

@@ -1,0 +1,61 @@
+"""Help pages: groups of commands, the width of the window, placeholders, and completion in shells."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from fastmetrics.commands import COMMANDS, GROUPS
+from tests.support.program import ENVIRONMENT, alone, program
+
+
+def test_commands_are_in_groups() -> None:
+    page = program("--help").out
+    titles = re.findall(r"^(\S.*):$", page, re.MULTILINE)
+    assert titles == ["Options", *GROUPS]
+    for title, names in GROUPS.items():
+        section = page.partition(f"\n{title}:\n")[2].partition("\n\n")[0]
+        assert [line.split()[0] for line in section.splitlines()] == list(names)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_is_as_wide_as_the_window_and_shows_no_types_of_python(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    pages = {}
+    for width in (60, 150):
+        monkeypatch.setenv("COLUMNS", str(width))
+        pages[width] = program(name, "--help").out
+    assert max(map(len, pages[60].splitlines())) <= 60
+    assert len(pages[150].splitlines()) < len(pages[60].splitlines())
+    assert max(map(len, pages[150].splitlines())) > 80 or len(pages[60].splitlines()) < 40
+    assert not re.search(r"<(str|int|float|list|path)|list\[|\{[A-Z]", pages[150])
+
+
+def test_arguments_and_options_have_placeholders_that_a_reader_knows() -> None:
+    page = program("score", "--help").out
+    assert "Usage: fastmetrics score [OPTIONS] INPUT...\n" in page
+    assert "\n  INPUT...  Files, folders" in page
+    for shown in ("--metrics METRIC,...", "--no-relevant zero|undefined", "--threads N ", "--work PATH", "--name TEXT"):
+        assert shown in page
+    assert "fastmetrics metrics [OPTIONS] [NAME]\n" in program("metrics", "--help").out
+
+
+@pytest.mark.parametrize(
+    ("words", "completed"),
+    [
+        ("fastmetrics compa", ["compare", "compare-rankings"]),
+        ("fastmetrics score --no-re", ["--no-relevant"]),
+        ("fastmetrics score --no-relevant z", ["zero"]),
+    ],
+)
+def test_a_shell_completes_commands_options_and_choices(words: str, completed: list[str]) -> None:
+    place = str(len(words.split()) - 1)
+    shell = {"_FASTMETRICS_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": place}
+    done = alone(env=ENVIRONMENT | shell)
+    assert (done.code, done.out.split(), done.err) == (0, completed, "")
+
+
+def test_the_script_of_a_shell_is_shown() -> None:
+    done = program("--show-completion", "bash")
+    assert (done.code, done.err) == (0, "")
+    assert "complete_bash" in done.out
