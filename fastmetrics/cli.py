@@ -31,6 +31,7 @@ from fastmetrics.commands.program.compiling_note import compiling_note
 from fastmetrics.commands.program.garbage_collection import rare_garbage_collection
 from fastmetrics.commands.program.help_pages import AS_WIDE_AS_THE_WINDOW, CommandHelp, ProgramHelp
 from fastmetrics.commands.program.interrupts import exit_code, interruptible, interruption
+from fastmetrics.commands.program.progress_line import progress_line
 from fastmetrics.commands.program.terminal import (
     PrintError,
     message_with_options,
@@ -106,7 +107,7 @@ def _with_exit_codes(command: Callable[..., None]) -> Callable[..., None]:
             with interruptible(interrupt_message), UnexpectedErrors(*_EXPECTED):
                 _check_surroundings()
                 cores(options.get("threads"))  # before anything is read
-                with compiling_note(options):
+                with progress_line(command.__name__.replace("_", "-"), options), compiling_note(options):
                     command(*args, **options)
         except KeyboardInterrupt as error:
             print_error(interruption(interrupt_message, error))

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 import pyarrow as pa
 
 from fastmetrics.core.threads import ordered
+from fastmetrics.core.work_watch import Work, report
 from fastmetrics.engines.job import Progress
 from fastmetrics.engines.score_chunk import Score
 from fastmetrics.engines.span_parts import Task, pieces
@@ -39,9 +40,11 @@ def results_of(
             for scored in ordered(task.worker(), batches, threads):
                 results += scored.batches
                 rows += scored.rows
+                nbytes = source.bytes_before(scored.stop.file) + scored.offset
+                done = Progress(rows, source.rows, nbytes, source.nbytes)
+                report(Work("", rows, "rows", done.share))
                 if progress is not None:
-                    nbytes = source.bytes_before(scored.stop.file) + scored.offset
-                    progress(Progress(rows, source.rows, nbytes, source.nbytes))
+                    progress(done)
             return results
         except Widened as wider:  # a later row needs a wider type: start again with it
             selection = selection.widen(wider.name, wider.type)

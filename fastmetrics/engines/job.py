@@ -26,6 +26,12 @@ class Progress:
     nbytes: int
     total_bytes: int
 
+    @property
+    def share(self) -> float | None:
+        """The share done: of rows if the files record their number, otherwise of bytes; None if neither is known."""
+        done, total = (self.nbytes, self.total_bytes) if self.total_rows is None else (self.rows, self.total_rows)
+        return done / total if total else None
+
 
 @dataclass(frozen=True)
 class Job:

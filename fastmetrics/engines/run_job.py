@@ -14,6 +14,7 @@ import pyarrow as pa
 from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.core.score_metadata import ScoreMetadata
 from fastmetrics.core.threads import Background
+from fastmetrics.core.work_watch import Work, report
 from fastmetrics.engines.job import Engine, Job, Progress, RunOptions, RunResult
 from fastmetrics.engines.part_writer import PartWriter
 from fastmetrics.engines.score_chunk import Scored
@@ -216,7 +217,8 @@ class _Run:
     def done(self, rows: int, stop: Place, offset: int) -> None:
         """Record rows done up to a position, ``offset`` bytes into its file."""
         self._done += rows
+        source = self._source
+        progress = Progress(self._done, source.rows, source.bytes_before(stop.file) + offset, source.nbytes)
+        report(Work("", progress.rows, "rows", progress.share))
         if self._progress is not None:
-            source = self._source
-            nbytes = source.bytes_before(stop.file) + offset
-            self._progress(Progress(self._done, source.rows, nbytes, source.nbytes))
+            self._progress(progress)

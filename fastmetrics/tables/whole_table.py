@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from fastmetrics.core.batch_sizes import SIZES
+from fastmetrics.core.work_watch import Work, report
 from fastmetrics.errors import FileFormatError
 from fastmetrics.tables.file_columns import Selection, Widened
 from fastmetrics.tables.frame_source import FrameSource, plain_selection
@@ -80,9 +81,12 @@ def gathered(
 
 
 def _pieces(source: TableSource, selection: Selection, threads: int) -> Iterator[Piece]:
+    rows = 0
     for chunk in source.chunks(selection, threads=threads):
         if chunk.rejects:
             raise FileFormatError(str(chunk.rejects[0]))
+        rows += chunk.batch.num_rows
+        report(Work("reading", rows, "rows", rows / source.rows if source.rows else None))
         yield Piece(chunk.batch.num_rows, partial(_finished, source, selection, chunk))
 
 

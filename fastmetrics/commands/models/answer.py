@@ -9,9 +9,9 @@ import typer
 
 from fastmetrics.commands.models.model_calls import (
     exit_with_failed_rows,
-    progress_of_calls,
     report_spent_budget,
     spent,
+    watch_spending,
 )
 from fastmetrics.commands.options.option_groups import Arguments, OptionsOf
 from fastmetrics.commands.options.option_syntax import FromText, split
@@ -99,8 +99,7 @@ def answer(
 
     check_not_read(str(output), [choice.faq, choice.knowledge])
 
-    with progress_of_calls(quiet, "answering") as shown:
-        done = arguments.call(answer, bot=bot, progress=shown.rows, watch=shown.watch)
+    done = arguments.call(answer, bot=bot, watch=watch_spending(quiet))
     report_spent_budget(done.spending)
     if not quiet:
         run = done.run

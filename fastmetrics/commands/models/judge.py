@@ -9,9 +9,9 @@ import typer
 
 from fastmetrics.commands.models.model_calls import (
     exit_with_failed_rows,
-    progress_of_calls,
     report_spent_budget,
     spent,
+    watch_spending,
 )
 from fastmetrics.commands.options.option_groups import Arguments, OptionsOf
 from fastmetrics.commands.options.option_syntax import FromText, name_list
@@ -96,8 +96,7 @@ def judge(
         raise OptionError("--output is missing: name the file of judgements, or add --dry-run")
     from fastmetrics.derive.judge.judge import judge
 
-    with progress_of_calls(quiet, "judging") as shown:
-        judged = arguments.call(judge, rubrics=judging, progress=shown.rows, watch=shown.watch)
+    judged = arguments.call(judge, rubrics=judging, watch=watch_spending(quiet))
     report_spent_budget(judged.spending)
     if not quiet:
         run = judged.run

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING
+
+from fastmetrics.commands.program.progress_line import add_to_line
 
 if TYPE_CHECKING:
     from fastmetrics.derive.calls.budget import Spending
-    from fastmetrics.engines.job import Progress
 
 
 def spent(spending: Spending) -> str:
@@ -65,52 +64,13 @@ def exit_with_failed_rows(failed: Mapping[str, int]) -> None:
     raise typer.Exit(FAILED_ROWS)
 
 
-@dataclass
-class _Shown:
-    """A progress bar of finished rows and spending; nothing without a terminal."""
-
-    rows: Callable[[Progress], None] | None
-    watch: Callable[[Spending], None] | None
+def watch_spending(quiet: bool) -> Callable[[Spending], None] | None:
+    """The function that shows what a run spends beside its progress; without a terminal, each wait for the server."""
+    return None if quiet else _show
 
 
-def _announce_waits(spending: Spending) -> None:
-    """Print each long wait that the server asks for."""
+def _show(spending: Spending) -> None:
     import typer
 
-    spending.on_wait = lambda seconds: typer.echo(f"the server asks to wait {seconds:,.0f} s; waiting", err=True)
-
-
-@contextmanager
-def progress_of_calls(quiet: bool, work: str) -> Iterator[_Shown]:
-    """A progress bar on standard error, if that is a terminal."""
-    if quiet:
-        yield _Shown(None, None)
-        return
-    if not sys.stderr.isatty():
-        yield _Shown(None, _announce_waits)
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
-    from rich.progress import Progress as Bar
-    from rich.text import Text
-
-    watched: list[Spending] = []
-
-    class Spent(TextColumn):
-        def render(self, task: Any) -> Text:
-            return Text(spent(watched[-1]) if watched else "")
-
-    shown = (TextColumn("{task.description}"), BarColumn(bar_width=20), TimeRemainingColumn(), Spent(""))
-    with Bar(*shown, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(work, total=None)
-
-        def rows(done: Progress) -> None:
-            by_rows = done.total_rows is not None
-            bar.update(
-                task,
-                completed=done.rows if by_rows else done.nbytes,
-                total=done.total_rows if by_rows else done.total_bytes or None,
-                description=f"{done.rows:,} rows",
-            )
-
-        yield _Shown(rows, watched.append)
+    if not add_to_line(partial(spent, spending)):
+        spending.on_wait = lambda seconds: typer.echo(f"the server asks to wait {seconds:,.0f} s; waiting", err=True)

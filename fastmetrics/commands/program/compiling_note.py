@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from fastmetrics.commands.program.terminal import print_error
-from fastmetrics.core.compile_watch import WATCHERS
+from fastmetrics.core.work_watch import COMPILING, WATCHERS, Work
 
 NOTE = "compiling kernels for this machine: up to 20 seconds, at the first use only"
 
@@ -20,8 +20,8 @@ def compiling_note(options: Mapping[str, Any]) -> Iterator[None]:
         yield
         return
 
-    def say() -> None:
-        if say in WATCHERS:
+    def say(work: Work) -> None:
+        if work is COMPILING and say in WATCHERS:
             WATCHERS.remove(say)
             print_error(NOTE)
 

@@ -16,6 +16,8 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any
 
+from fastmetrics.commands.program.terminal import ERASE
+
 GRACE = 1.5
 """Seconds that the main thread has to answer an interrupt."""
 
@@ -145,7 +147,7 @@ def _watch(
         interrupted.set()
         if answered.wait(GRACE):
             return
-    cursor = "\x1b[?25h" if sys.stderr.isatty() else ""  # progress bars hide the cursor
+    erased = ERASE if sys.stderr.isatty() else ""  # a line of progress
     with suppress(OSError):  # standard error may be closed
-        os.write(2, f"{cursor}{_interruption(interrupt_message, received[0])}\n".encode())
+        os.write(2, f"{erased}{_interruption(interrupt_message, received[0])}\n".encode())
     os._exit(_ENDING[received[0]][0] if received[0] in _ENDING else CODE)

@@ -35,6 +35,13 @@ def open_streams() -> None:
             setattr(sys, name, open(number, "w" if number else "r", encoding="utf-8", closefd=False))  # noqa: SIM115
 
 
+ERASE = "\r\x1b[2K"
+"""What erases the line of a terminal that the cursor is in."""
+
+BEFORE_PRINTING: list[Callable[[int], None]] = []
+"""Functions called with the descriptor of a standard stream before something is printed on it."""
+
+
 class PrintError(Exception):
     """Printing failed: ``stream`` is full."""
 
@@ -53,6 +60,8 @@ class _Printed(io.TextIOWrapper):
     def write(self, text: str) -> int:
         """Write, or raise ``PrintError``."""
         with self._failures():
+            for prepare in BEFORE_PRINTING:
+                prepare(self.fileno())
             return super().write(text)
         return len(text)
 
@@ -87,8 +96,7 @@ def watched_streams() -> Iterator[None]:
         for stream in watched:
             if isinstance(stream, _Printed):
                 with suppress(PrintError):
-                    stream.flush()
-                stream.detach()
+                    stream.flush()  # but keep it usable: libraries hold it for what they do at exit
 
 
 def _watched(stream: TextIO) -> TextIO:

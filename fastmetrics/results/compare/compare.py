@@ -20,6 +20,7 @@ from fastmetrics.core.missing_queries import MissingQueries
 from fastmetrics.core.name_lists import distinct, listed
 from fastmetrics.core.precision import rounding_error
 from fastmetrics.core.records import Records, RecordsMaker
+from fastmetrics.core.work_watch import reported
 from fastmetrics.declaration.metric import Better
 from fastmetrics.errors import ColumnError, OptionError, UnknownNameError
 from fastmetrics.errors.messages import Argument
@@ -192,11 +193,15 @@ def compare(
     rankings: list[Ranking] = []
     systems = [run.name for run in loaded]
     lacking = {run.name: queries for run in loaded if (queries := run.missing_queries) is not None}
-    for name in names:
-        for cell in _cells(paired, name, name in counted, ways[name], bounds.get(name), parts, clusters, unpaired):
-            comparisons.add(_with_missing(pair, lacking) for pair in cell.compared(systems, how))
-            if len(loaded) > 2 and isinstance(cell, Cell) and cell.segment is None:
-                rankings.append(cell.ranking(systems, how))
+    cells = (
+        cell
+        for name in names
+        for cell in _cells(paired, name, name in counted, ways[name], bounds.get(name), parts, clusters, unpaired)
+    )
+    for cell in reported(cells, "comparing", "comparisons", len(names) * len(parts)):
+        comparisons.add(_with_missing(pair, lacking) for pair in cell.compared(systems, how))
+        if len(loaded) > 2 and isinstance(cell, Cell) and cell.segment is None:
+            rankings.append(cell.ranking(systems, how))
     return Comparison(
         systems=systems,
         joined_by=paired.joined_by,

@@ -16,6 +16,7 @@ from fastmetrics.core.display import Grid, Shown, number
 from fastmetrics.core.name_lists import distinct, listed
 from fastmetrics.core.records import Mapped, Records, RecordsMaker
 from fastmetrics.core.threads import cores
+from fastmetrics.core.work_watch import reported
 from fastmetrics.declaration.metric import Better
 from fastmetrics.results.rows.segments import Segment, cluster_numbers, segments_of, worst_first
 from fastmetrics.results.runs.declared_metrics import declared_bounds, directions
@@ -170,7 +171,7 @@ def summarize_by(
     segments = _segments(loaded, columns)
     groups = None if cluster is None else cluster_numbers(cluster, loaded.column(cluster, "to cluster rows by"))
     means, bounds = RecordsMaker(MeanInterval), declared_bounds(names, run.declared)
-    for name in names:
+    for name in reported(names, "computing intervals", "metrics", len(names)):
         values = loaded.values(name)
         for part in chain([Segment(None, np.arange(len(values)))], segments):
             some = values[part.rows]
