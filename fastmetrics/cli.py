@@ -99,6 +99,7 @@ _EXPECTED = (FastmetricsError, PrintError, typer.Exit, typer.BadParameter)
 def _with_exit_codes(command: Callable[..., None]) -> Callable[..., None]:
     """The command, with errors turned into messages and exit codes; Typer would hide some of them."""
     resumes = "resume" in inspect.signature(command).parameters
+    name = command.__name__.replace("_", "-")
     interrupt_message = "interrupted; run again with --resume to continue" if resumes else "interrupted"
 
     @functools.wraps(command)
@@ -107,7 +108,7 @@ def _with_exit_codes(command: Callable[..., None]) -> Callable[..., None]:
             with interruptible(interrupt_message), UnexpectedErrors(*_EXPECTED):
                 _check_surroundings()
                 cores(options.get("threads"))  # before anything is read
-                with progress_line(command.__name__.replace("_", "-"), options), compiling_note(options):
+                with progress_line(name, bool(options.get("quiet"))), compiling_note(options):
                     command(*args, **options)
         except KeyboardInterrupt as error:
             print_error(interruption(interrupt_message, error))

@@ -14,6 +14,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from fastmetrics.core.html_parts import html_of
+from fastmetrics.core.screen import Block, Screen, blocks, clipped
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -64,6 +65,8 @@ def number(value: float) -> str:
 class Grid:
     """A header and rows of cells; the first column is left-aligned, the others are right-aligned.
 
+    The first ``label_columns`` name a row; on a terminal that is narrower than the table, they are repeated.
+
     >>> print(Grid(("metric", "mean"), (("token_f1", "0.5000"),)))
     metric      mean
     token_f1  0.5000
@@ -71,20 +74,31 @@ class Grid:
 
     header: Sequence[str]
     rows: Sequence[Sequence[str]]
+    label_columns: int = 1
 
     def __str__(self) -> str:
         return "\n".join(self.lines())
 
-    def lines(self) -> Iterator[str]:
-        """The table line by line; rows that are made when they are read are made twice, once for the widths."""
+    def lines(self, screen: Screen | None = None) -> Iterator[str]:
+        """The table line by line, to fit a terminal if there is one.
+
+        Rows that are made when they are read are made twice, once for the widths.
+        """
         widths = list(map(len, self.header))
         for row in self.rows:
             widths = [max(width, len(cell)) for width, cell in zip(widths, row, strict=True)]
+        for number, block in enumerate(blocks(widths, self.label_columns, screen)):
+            yield from [""] * bool(number)
+            yield from self._block_lines(block, screen)
+
+    def _block_lines(self, block: Block, screen: Screen | None) -> Iterator[str]:
         for line in chain([self.header], self.rows):
-            cells = zip(line, widths, strict=True)
-            yield "  ".join(
-                cell.rjust(width) if place else cell.ljust(width) for place, (cell, width) in enumerate(cells)
-            ).rstrip()
+            cells = []
+            for place, width in zip(block.places, block.widths, strict=True):
+                text = clipped(line[place], width)
+                padded = text.rjust(width) if place else text.ljust(width)
+                cells.append(padded if screen is None or not place else screen.cell(text, padded))
+            yield (" " * block.gap).join(cells).rstrip()
 
     def markdown(self) -> str:
         """The table in GitHub's Markdown; bars in cells are escaped."""
@@ -144,12 +158,12 @@ class Shown(ABC):
     def __str__(self) -> str:
         return "\n".join(self.lines())
 
-    def lines(self) -> Iterator[str]:
-        """The tables and notes line by line."""
-        blocks: list[Iterable[str]] = [grid.lines() for grid in self.grids()]
-        notes = folded(self.remarks())
-        blocks += [notes] if any(notes) else []
-        for place, block in enumerate(blocks):
+    def lines(self, screen: Screen | None = None) -> Iterator[str]:
+        """The tables and notes line by line, to fit a terminal if there is one."""
+        parts: list[Iterable[str]] = [grid.lines(screen) for grid in self.grids()]
+        notes = folded(self.remarks(), None if screen is None else screen.width)
+        parts += [notes] if any(notes) else []
+        for place, block in enumerate(parts):
             yield from [""] * bool(place)
             yield from block
 
@@ -208,13 +222,13 @@ def _encoded(value: Any) -> str:
     return json.dumps(strict(value), ensure_ascii=False, indent=2, allow_nan=False)
 
 
-def folded(notes: Iterable[str]) -> list[str]:
-    """Notes wrapped at spaces to the width of the terminal, or 80 columns; names and numbers stay whole.
+def folded(notes: Iterable[str], width: int | None = None) -> list[str]:
+    """Notes wrapped at spaces to a width, by default that of the terminal or 80; names and numbers stay whole.
 
     >>> folded(["one", "a b " * 30])[1:]  # doctest: +ELLIPSIS
     ['a b a b ... a b', 'a b ... a b']
     """
-    width = shutil.get_terminal_size((_LINE, 0)).columns
+    width = width or shutil.get_terminal_size((_LINE, 0)).columns
     fold = partial(textwrap.wrap, width=width, break_long_words=False, break_on_hyphens=False)
     return [line for note in notes for line in fold(note)]
 

@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Work:
+class WorkDone:
     """Work done so far: its ``stage``, the number of things done with their ``unit``, and their share of all.
 
     ``share`` is None if the total is unknown, and ``stage`` empty where only the caller can name it.
@@ -25,14 +25,14 @@ class Work:
     share: float | None = None
 
 
-COMPILING = Work("compiling kernels", 1, "kernels")
+COMPILING = WorkDone("compiling kernels", 1, "so far")
 """Reported before each kernel that is compiled instead of read from the disk."""
 
-WATCHERS: list[Callable[[Work], None]] = []
+WATCHERS: list[Callable[[WorkDone], None]] = []
 """Functions called, from any thread, with the work done so far."""
 
 
-def report(work: Work) -> None:
+def report(work: WorkDone) -> None:
     """Call the watchers."""
     for watcher in tuple(WATCHERS):
         watcher(work)
@@ -43,11 +43,11 @@ def reported(items: Iterable[T], stage: str, unit: str, total: int) -> Iterator[
 
     >>> WATCHERS.append(print)
     >>> list(reported("ab", "spelling", "letters", 2))
-    Work(stage='spelling', done=1, unit='letters', share=0.5)
-    Work(stage='spelling', done=2, unit='letters', share=1.0)
+    WorkDone(stage='spelling', done=1, unit='letters', share=0.5)
+    WorkDone(stage='spelling', done=2, unit='letters', share=1.0)
     ['a', 'b']
     >>> WATCHERS.remove(print)
     """
     for number, item in enumerate(items, 1):
         yield item
-        report(Work(stage, number, unit, number / total if total else None))
+        report(WorkDone(stage, number, unit, number / total if total else None))

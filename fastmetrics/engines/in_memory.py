@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 import pyarrow as pa
 
 from fastmetrics.core.threads import ordered
-from fastmetrics.core.work_watch import Work, report
+from fastmetrics.core.work_watch import WorkDone, report
 from fastmetrics.engines.job import Progress
 from fastmetrics.engines.score_chunk import Score
 from fastmetrics.engines.span_parts import Task, pieces
@@ -42,7 +42,7 @@ def results_of(
                 rows += scored.rows
                 nbytes = source.bytes_before(scored.stop.file) + scored.offset
                 done = Progress(rows, source.rows, nbytes, source.nbytes)
-                report(Work("", rows, "rows", done.share))
+                report(WorkDone("", rows, "rows", done.share))
                 if progress is not None:
                     progress(done)
             return results

@@ -14,7 +14,7 @@ import pyarrow as pa
 from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.core.score_metadata import ScoreMetadata
 from fastmetrics.core.threads import Background
-from fastmetrics.core.work_watch import Work, report
+from fastmetrics.core.work_watch import WorkDone, report
 from fastmetrics.engines.job import Engine, Job, Progress, RunOptions, RunResult
 from fastmetrics.engines.part_writer import PartWriter
 from fastmetrics.engines.score_chunk import Scored
@@ -219,6 +219,6 @@ class _Run:
         self._done += rows
         source = self._source
         progress = Progress(self._done, source.rows, source.bytes_before(stop.file) + offset, source.nbytes)
-        report(Work("", progress.rows, "rows", progress.share))
+        report(WorkDone("", progress.rows, "rows", progress.share))
         if self._progress is not None:
             self._progress(progress)

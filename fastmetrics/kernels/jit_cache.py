@@ -10,7 +10,7 @@ from typing import Any
 
 from numba.core.caching import FunctionCache, IndexDataCacheFile
 
-from fastmetrics.core.work_watch import COMPILING, report
+from fastmetrics.core.compile_watch import tell_watchers
 
 
 class KernelCache(FunctionCache):
@@ -31,7 +31,7 @@ class KernelCache(FunctionCache):
         except (OSError, EOFError, pickle.UnpicklingError):
             loaded = None
         if loaded is None:
-            report(COMPILING)
+            tell_watchers()
         return loaded
 
     def save_overload(self, sig: Any, data: Any) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from fastmetrics.core.batch_sizes import SIZES
-from fastmetrics.core.work_watch import Work, report
+from fastmetrics.core.work_watch import WorkDone, report
 from fastmetrics.errors import FileFormatError
 from fastmetrics.tables.file_columns import Selection, Widened
 from fastmetrics.tables.frame_source import FrameSource, plain_selection
@@ -86,7 +86,7 @@ def _pieces(source: TableSource, selection: Selection, threads: int) -> Iterator
         if chunk.rejects:
             raise FileFormatError(str(chunk.rejects[0]))
         rows += chunk.batch.num_rows
-        report(Work("reading", rows, "rows", rows / source.rows if source.rows else None))
+        report(WorkDone("reading", rows, "rows", rows / source.rows if source.rows else None))
         yield Piece(chunk.batch.num_rows, partial(_finished, source, selection, chunk))
 
 

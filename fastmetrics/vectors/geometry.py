@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, NamedTuple
@@ -10,6 +11,7 @@ import numpy as np
 
 from fastmetrics.core.allowed_values import ExactWork, Neighbours, Seed, Whole, argument
 from fastmetrics.core.display import Grid, Shown
+from fastmetrics.core.screen import Screen
 from fastmetrics.core.threads import cores
 from fastmetrics.errors import InputError, UnknownNameError
 from fastmetrics.vectors.centred_vectors import BLOCK, Cloud, Floats, Metric, Survey, digests, survey
@@ -82,10 +84,12 @@ class Geometry(Shown):
         """No remarks."""
         return []
 
-    def lines(self) -> Iterator[str]:
+    def lines(self, screen: Screen | None = None) -> Iterator[str]:
         """One line per value, with the accuracy of estimated values."""
         for name, text, estimate in self.grids()[0].rows:
-            yield f"{name:<26}{text:<16}{estimate}".rstrip()
+            line = f"{name:<26}{text:<16}{estimate}".rstrip()
+            indent = " " * (42 if screen is None or screen.width > 60 else 2)
+            yield from [line] if screen is None else textwrap.wrap(line, screen.width, subsequent_indent=indent)
 
 
 def _shown(estimate: GeometryEstimate | None) -> str:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.core.threads import ordered
-from fastmetrics.core.work_watch import Work, report
+from fastmetrics.core.work_watch import WorkDone, report
 from fastmetrics.kernels.vectors.distances import Nearest, TilePoints, distance_sums, scan_tile
 from fastmetrics.vectors.centred_vectors import BLOCK, Cloud, Floats
 from fastmetrics.vectors.search.exact_reranking import SPARE, nothing, winners
@@ -62,7 +62,7 @@ def join(cloud: Cloud, k: int, threads: int, centre_at: float | None = None) -> 
             if centre_at is not None:
                 sums = distance_sums(tile, down, across, centre_at * cloud.factor, i == j)
             scanned.append(_Tile(number, far, sums))
-            report(Work("comparing vectors", number + 1, "tiles", (number + 1) / len(tiles)))
+            report(WorkDone("comparing vectors", number + 1, "tiles", (number + 1) / len(tiles)))
         return near, scanned
 
     done = list(ordered(work, range(threads), threads))
@@ -95,7 +95,7 @@ def scan(cloud: Cloud, queries: Ids, k: int, threads: int) -> Join:
             scan_tile(down.rows @ across.rows.T, down, across, near, nothing(len(across.ids), 0), far)
             scanned.append(_Tile(start, far))
             stop = min(start + size, count)
-            report(Work("comparing vectors", stop, "rows", stop / count))
+            report(WorkDone("comparing vectors", stop, "rows", stop / count))
         return near, scanned
 
     done = list(ordered(work, range(threads), threads))

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import tempfile
 from io import BytesIO
 
 import pyarrow as pa
@@ -47,7 +48,7 @@ def test_the_summary_printed_is_that_of_summarize(tmp_path):
     assert end.endswith(f" s: {tmp_path}/o.parquet\n")
     assert ok("summarize", "o.parquet") == summary + "\n"
     lines = {line.split()[0]: line.split() for line in summary.splitlines() if line}
-    assert lines["jaccard"][-4:] == ["1", "1", "1", "0"]
+    assert lines["jaccard"][-3:] == ["1", "1", "1"]
     assert lines["abstain_rate"] == ["abstain_rate", "0.3333", "abstained.mean"]
     assert lines["P50"] == ["P50", "Latency", "(ms)", "6.2500", "latency_ms.p50"]
 
@@ -235,7 +236,7 @@ def test_wrong_options_end_with_code_2(tmp_path, options, message):
         (["score", "t.jsonl", "-o", "o.parquet", "--thread", "2"], "--threads"),
         (["score", "t.jsonl", "-o", "o.parquet", "--threads", "0"], "--threads"),
         (["score", "t.jsonl", "-o", "o.parquet", "--batch-rows", "x"], "--batch-rows"),
-        (["score", "t.jsonl"], "--output"),
+        (["embed", "t.jsonl"], "--output"),
         (["scor", "t.jsonl"], "Did you mean 'score'?"),
     ],
 )
@@ -275,7 +276,9 @@ def test_invalid_outputs_raise(tmp_path):
 
 def test_metrics_lists_and_explains_each():
     listed = ok("metrics").splitlines()
-    assert [line.split()[0] for line in listed] == list(REGISTRY)
+    titles = [line for line in listed if line.endswith(":")]
+    assert [line.split()[0] for line in listed if line and line not in titles] == list(REGISTRY)
+    assert (titles[0], len(titles)) == ("lexical:", len(families.FAMILIES))
     for name, metric in REGISTRY.items():
         explained = ok("metrics", name)
         assert explained.startswith(f"{name}: {metric.level} metric, ")
@@ -308,3 +311,20 @@ def test_version_and_help():
 def test_summarize_rejects_unreadable_files():
     done = program("summarize", "no.parquet")
     assert (done.code, done.err) == (3, "error: no.parquet: cannot be read: No such file or directory\n")
+
+
+def test_scores_without_an_output_are_summarised_and_not_kept(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    jsonl(tmp_path / "t.jsonl", {"answer": "in Paris", "reference": "Paris"})
+    done = program("score", "t.jsonl", "-m", "token_f1,exact_match")
+    assert (done.code, done.err) == (0, "")
+    assert done.out.splitlines()[1].split()[:2] == ["token_f1", "0.6667"]
+    assert done.out.endswith("the scores are not kept: add -o scores.parquet to compare, gate or report them\n")
+    assert [path.name for path in tmp_path.iterdir()] == ["t.jsonl"]
+    for option in ("--resume", "--overwrite", "--quiet", "--on-error skip"):
+        refused = program("score", "t.jsonl", "-m", "token_f1", *option.split())
+        assert (refused.code, refused.err) == (
+            2,
+            f"error: {option} needs --output: name the file of scores, such as scores.parquet\n",
+        )

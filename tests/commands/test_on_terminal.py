@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shutil
 import sys
 from pathlib import Path
 
@@ -32,6 +34,10 @@ def slow_score(answer: str) -> float:
     time.sleep(0.02)
     return 0.5
 """
+
+
+RESET = "\x1b[0m"
+"""The last word of colorama, which other packages import."""
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +83,7 @@ def test_a_long_command_shows_progress_that_vanishes(words: str, folder: Path, m
     *drawn, printed = done.out.split(ERASE)
     assert any(line.startswith((COMMANDS[words], "reading", words.partition(" ")[0])) for line in drawn)
     assert max(len(line.split("\n")[0]) for line in drawn) < 80
-    assert "\x1b" not in printed.removesuffix("\x1b[0m")  # the last word of colorama
+    assert "\x1b" not in printed.removesuffix(RESET)
     assert printed.strip()
 
 
@@ -88,3 +94,41 @@ def test_quiet_and_dumb_terminals_have_no_progress(folder: Path, monkeypatch: py
             "score", "rows.jsonl", "-o", "o.csv", "-m", "token_f1", "--overwrite", *options, environment=environment
         )
         assert (done.code, ERASE in done.out) == (0, False)
+
+
+TABLES = (
+    "compare old.parquet new.parquet newer.parquet",
+    "side-by-side old.parquet new.parquet newer.parquet",
+    "summarize old.parquet",
+    "list-runs .",
+    "metrics",
+    "metrics keyword_coverage",
+    "metrics --rank",
+)
+
+
+def printed_on(width: int, *words: str, **environment: str) -> str:
+    done = on_terminal(*words, width=width, environment=environment)
+    assert done.code == 0, done.out
+    return done.out.split(ERASE)[-1].removesuffix(RESET)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("words", TABLES)
+def test_nothing_is_wider_than_the_window(words: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+    shutil.copy("new.parquet", "newer.parquet")
+    printed = printed_on(50, *words.split())
+    assert max(map(len, re.sub(r"\x1b\[\d+m", "", printed).splitlines())) <= 50
+    piped = program(*words.split()).out
+    assert set(re.findall(r"[\w@+-]{4,}", piped)) <= set(re.findall(r"[\w@+-]{4,}", printed))  # nothing is left out
+
+
+@pytest.mark.slow
+def test_verdicts_are_coloured_on_a_terminal_only(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+    words = ("gate", "old.parquet", "-r", "token_f1.mean >= 0", "-r", "jaccard.mean >= 0")
+    assert "\x1b[32m" in printed_on(80, *words)
+    assert "\x1b" not in printed_on(80, *words, NO_COLOR="1")
+    assert "\x1b" not in printed_on(80, *words, TERM="dumb")
+    assert "\x1b" not in program(*words).out

@@ -270,6 +270,12 @@ def test_incomplete_corpus_counts_are_excluded() -> None:
         assert "corpus_bleu" in summary.notes[-1]
 
 
+def test_counts_of_rows_without_a_score_are_printed_where_there_are_any() -> None:
+    first, second = str(summarize({"a": [0.5, None, math.nan], "b": [1.0, 1.0, 1.0]})).splitlines()[:2]
+    assert first.split() == ["metric", "mean", "std", "min", "max", "n", "missing", "undef."]
+    assert second.split()[-3:] == ["1", "1", "1"]
+
+
 def test_dictionary_json_and_arrow_agree() -> None:
     none = pa.array([None], pa.float64()).take(pa.array([0, 0]))
     summary = summarize({"f1": [0.5, 1.0], "none": none, "inf": [math.inf, 0.0], "less": [-math.inf, 0.0]})
@@ -289,8 +295,8 @@ def test_dictionary_json_and_arrow_agree() -> None:
 def test_summary_prints_as_a_table() -> None:
     summary = summarize({"<f1>": [0.5, 1.0], "latency_ms": [812.25, 812.25]}, labels={"<f1>.mean": "good"})
     lines = str(summary).splitlines()
-    assert lines[0].split() == ["metric", "mean", "std", "min", "max", "n", "missing", "undef.", "error"]
-    assert lines[1].split() == ["<f1>", "0.7500", "0.2500", "0.5000", "1.0000", "2", "0", "0", "0"]
+    assert lines[0].split() == ["metric", "mean", "std", "min", "max", "n"]
+    assert lines[1].split() == ["<f1>", "0.7500", "0.2500", "0.5000", "1.0000", "2"]
     assert any(line.split() == ["good", "0.7500", "<f1>.mean"] for line in lines)
     assert any(line.split() == ["latency_ms.p99", "812.2"] for line in lines)
     assert "&lt;f1&gt;" in summary._repr_html_()

@@ -61,13 +61,6 @@ def fit(
 
     Print its figures on held-out rows, and write it to a file that is a metric.
     """
-    from rich.console import Console
-
     from fastmetrics.fitting.fit import fit
 
-    fitted = arguments.call(fit)
-    console = Console()
-    if as_json or not console.is_terminal:
-        return fitted
-    console.print(fitted)
-    return None
+    return arguments.call(fit)

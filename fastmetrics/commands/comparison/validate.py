@@ -64,16 +64,9 @@ def validate(
 
     Print correlations, ROC AUC, best threshold, intervals and agreement.
     """
-    from rich.console import Console
-
     from fastmetrics.results.people.validate import validate
 
-    validation = arguments.call(validate)
-    console = Console()
-    if as_json or not console.is_terminal:
-        return validation
-    console.print(validation)
-    return None
+    return arguments.call(validate)
 
 
 def _numbers(values: list[str], option: str) -> dict[str, float] | None:

@@ -34,6 +34,7 @@ from fastmetrics.commands.options.shared_options import (
     Times,
     print_bad_rows,
 )
+from fastmetrics.commands.program.printing import print_result
 from fastmetrics.derive.calls.call_options import MODEL, RUBRICS, JudgeOptions
 from fastmetrics.errors import OptionError
 
@@ -100,7 +101,7 @@ def judge(
     report_spent_budget(judged.spending)
     if not quiet:
         run = judged.run
-        typer.echo(str(judged.summary))
+        print_result(judged.summary)
         typer.echo(f"\n{run.rows:,} rows judged in {run.seconds['total']:.1f} s: {run.output}")
         typer.echo(spent(judged.spending))
         print_bad_rows(run)

@@ -7,6 +7,8 @@ import json
 import typer
 
 from fastmetrics.commands.options.shared_options import AsJson, Folder
+from fastmetrics.commands.program.printing import screen
+from fastmetrics.commands.program.terminal import print_lines
 
 
 def list_runs(
@@ -27,7 +29,7 @@ def list_runs(
         return
     header = ("file", "name", "began", "ended", "rows", "metrics", "ids", "questions")
     cells = [{**run, "rows": f"{run['rows']:,}", "metrics": str(len(run["metrics"]))} for run in runs]
-    typer.echo(str(Grid(header, [[_short(run[name], name) for name in header] for run in cells])))
+    print_lines(Grid(header, [[_short(run[name], name) for name in header] for run in cells]).lines(screen()))
 
 
 def _short(value: str | None, column: str) -> str:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from fastmetrics.commands.program.terminal import print_error
-from fastmetrics.core.work_watch import COMPILING, WATCHERS, Work
+from fastmetrics.core.work_watch import COMPILING, WATCHERS, WorkDone
 
 NOTE = "compiling kernels for this machine: up to 20 seconds, at the first use only"
 
@@ -20,7 +20,7 @@ def compiling_note(options: Mapping[str, Any]) -> Iterator[None]:
         yield
         return
 
-    def say(work: Work) -> None:
+    def say(work: WorkDone) -> None:
         if work is COMPILING and say in WATCHERS:
             WATCHERS.remove(say)
             print_error(NOTE)

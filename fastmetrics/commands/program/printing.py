@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import typer
 
 from fastmetrics.commands.program.terminal import print_lines, print_pieces
+from fastmetrics.core.screen import Screen
 from fastmetrics.errors import OptionError
 
 FORMS = ("as_json", "as_markdown", "as_latex")
@@ -30,7 +35,16 @@ def check_one_form(forms: Sequence[str], values: Mapping[str, Any]) -> None:
         raise OptionError(f"choose one of {', '.join(others)} and {last}")
 
 
-def print_result(result: Any, chosen: Mapping[str, bool]) -> None:
+def screen() -> Screen | None:
+    """The terminal that standard output is; None for a file or a pipe, which get whole lines."""
+    if not sys.stdout.isatty():
+        return None
+    # https://no-color.org
+    has_colours = not os.environ.get("NO_COLOR") and os.environ.get("TERM", "dumb") != "dumb"
+    return Screen(shutil.get_terminal_size().columns, has_colours)
+
+
+def print_result(result: Any, chosen: Mapping[str, bool] = MappingProxyType({})) -> None:
     """Print a result in the chosen form, or as a table; nothing for None."""
     if result is None:
         return
@@ -45,4 +59,4 @@ def print_result(result: Any, chosen: Mapping[str, bool]) -> None:
     elif chosen.get("as_markdown"):
         print_lines(result.markdown_lines())
     else:
-        print_lines(result.lines())
+        print_lines(result.lines(screen()))

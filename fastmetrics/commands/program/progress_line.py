@@ -6,12 +6,11 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import Any
 
 from fastmetrics.commands.program.terminal import BEFORE_PRINTING, ERASE
-from fastmetrics.core.work_watch import COMPILING, WATCHERS, Work
+from fastmetrics.core.work_watch import COMPILING, WATCHERS, WorkDone
 
 AFTER = 1.0
 """Seconds until the line is drawn first; a short run needs none."""
@@ -21,9 +20,9 @@ _LEAST_WIDTH = 20
 
 
 @contextmanager
-def progress_line(command: str, options: Mapping[str, Any]) -> Iterator[None]:
-    """Within this block, show the progress of a command that takes long; not with ``--quiet``."""
-    if options.get("quiet") or not sys.stderr.isatty() or os.environ.get("TERM", "") in ("", "dumb"):
+def progress_line(command: str, quiet: bool) -> Iterator[None]:
+    """Within this block, show the progress of a command that takes long; not if it is ``quiet``."""
+    if quiet or not sys.stderr.isatty() or os.environ.get("TERM", "") in ("", "dumb"):
         yield
         return
     line = _Line(command, sys.stderr.fileno())
@@ -55,20 +54,20 @@ class _Line:
         self._command = command
         self._terminal = terminal
         self._start = self._stage_start = time.monotonic()
-        self._work = Work("", 0, "")
+        self._work = WorkDone("", 0, "")
         self._compiled = 0
         self._drawn = False
         self._lock = threading.Lock()
         self._closed = threading.Event()
         self.addition: Callable[[], str] = str
 
-    def watch(self, work: Work) -> None:
+    def watch(self, work: WorkDone) -> None:
         """Take note of work; kernels are counted here."""
         if work.stage != self._work.stage or work.done < self._work.done:
             self._stage_start = time.monotonic()
         if work is COMPILING:
             self._compiled += 1
-            work = Work(work.stage, self._compiled, work.unit)
+            work = WorkDone(work.stage, self._compiled, work.unit)
         self._work = work
 
     def before_printing(self, descriptor: int) -> None:
@@ -107,6 +106,8 @@ class _Line:
     def text(self, width: int) -> str:
         """The line: stage, bar, share, number, rate, the time left or elapsed; at most ``width`` − 1 characters."""
         work, now = self._work, time.monotonic()
+        if work.share is not None and work.share >= 1:  # the stage is finished, the command is not
+            work = WorkDone("", 0, "")
         pieces = [work.stage or self._command]
         if work.share is not None:
             full = round(_BAR * min(work.share, 1.0))

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import inspect
+import itertools
+import textwrap
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from fastmetrics.commands.options.shared_options import Plugins
+from fastmetrics.commands.program.printing import screen
+from fastmetrics.commands.program.terminal import print_lines
 
 if TYPE_CHECKING:
     from fastmetrics.declaration.metric import Metric
@@ -20,36 +25,62 @@ def metrics(
     rank: Annotated[bool, typer.Option("--rank", help="List the measures of the command rank instead.")] = False,
 ) -> None:
     """List the metrics, or explain one."""
-    from fastmetrics.metrics import REGISTRY
     from fastmetrics.plan.plan import parse
 
     if rank:
-        _list_measures()
+        lines = _measures()
     elif name is not None:
-        _explain(parse(name).metric)
+        lines = _explained(parse(name).metric)
     else:
-        width = max(map(len, REGISTRY))
-        for metric in REGISTRY.values():
-            typer.echo(f"{metric.name:{width}}  {_columns(metric)}: {metric.summary}")
+        lines = _by_family()
+    print_lines(folded_line for line in lines for folded_line in _folded(line))
 
 
-def _explain(metric: Metric) -> None:
+_SPLIT = "  "
+"""The spaces between a name and what follows, where a folded line goes on."""
+
+
+def _folded(line: str) -> list[str]:
+    """A line; on a terminal that is narrower, folded and indented below the text beside a name."""
+    terminal = screen()
+    if terminal is None or len(line) <= terminal.width:
+        return [line]
+    name, beside, _ = line.partition(_SPLIT)
+    column = line.index(line[len(name) :].lstrip()) if beside and name else 2
+    indent = " " * (column if column < terminal.width // 2 else 4)
+    return textwrap.wrap(line, terminal.width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+
+
+def _by_family() -> Iterator[str]:
+    """The metrics by family, each with its columns and its summary."""
+    from fastmetrics.metrics import REGISTRY
+
+    width = max(map(len, REGISTRY))
+    families = itertools.groupby(REGISTRY.values(), lambda metric: metric.function.__module__.rpartition(".")[2])
+    for number, (family, metrics) in enumerate(families):
+        yield from [""] * bool(number)
+        yield f"{family.replace('_', ' ')}:"
+        for metric in metrics:
+            yield f"{metric.name:{width}}{_SPLIT}{_columns(metric)}: {metric.summary}"
+
+
+def _explained(metric: Metric) -> Iterator[str]:
     from fastmetrics.declaration.metric_labels import described
 
     low, high = metric.bounds
-    typer.echo(f"{metric.name}: {metric.level} metric, {low:g} to {high:g}; source: {metric.source}")
-    typer.echo(f"{metric.better} is better" if metric.better else "no direction is better")
+    yield f"{metric.name}: {metric.level} metric, {low:g} to {high:g}; source: {metric.source}"
+    yield f"{metric.better} is better" if metric.better else "no direction is better"
     if metric.others:
-        typer.echo(f"also called: {', '.join(metric.others)}")
-    for line in described(metric.labels):
-        typer.echo(line)
-    typer.echo(f"columns: {_columns(metric)}" + "".join(f", {c} (optional)" for c in _others(metric)))
+        yield f"also called: {', '.join(metric.others)}"
+    yield from described(metric.labels)
+    yield f"columns: {_columns(metric)}" + "".join(f", {c} (optional)" for c in _others(metric))
     for option, default in metric.defaults.items():
         shown = repr(default)
         about = f"; {metric.descriptions[option]}" if metric.descriptions[option] else ""
         short = shown if len(shown) < 90 else shown[:87] + "..."
-        typer.echo(f"option: {option}={short}: {metric.allowed[option]}{about}")
-    typer.echo("\n" + inspect.cleandoc(metric.function.__doc__ or ""))
+        yield f"option: {option}={short}: {metric.allowed[option]}{about}"
+    yield ""
+    yield from inspect.cleandoc(metric.function.__doc__ or "").split("\n")
 
 
 def _columns(metric: Metric) -> str:
@@ -64,14 +95,16 @@ def _others(metric: Metric) -> list[str]:
     return sorted(metric.optional - {column for group in sets for column in group})
 
 
-def _list_measures() -> None:
+def _measures() -> Iterator[str]:
+    """The measures of the command rank, each with its options."""
     from fastmetrics.retrieval.measure_families import FAMILIES
 
     width = max(len(family.names[0]) for family in FAMILIES)
     for family in FAMILIES:
         name, *others = family.names
         also = f" Also called {', '.join(others)}." if others else ""
-        typer.echo(f"{name:{width}}  {family.summary}{also}")
+        yield f"{name:{width}}{_SPLIT}{family.summary}{also}"
         for option, default in family.options.items():
             value = "" if default is inspect.Parameter.empty else f"={default!r}"
-            typer.echo(f"{'':{width}}  option {option}{value}: {family.allowed[option]}; {family.descriptions[option]}")
+            about = f"{family.allowed[option]}; {family.descriptions[option]}"
+            yield f"{'':{width}}{_SPLIT}option {option}{value}: {about}"

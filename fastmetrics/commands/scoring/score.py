@@ -12,7 +12,7 @@ from fastmetrics.commands.options.shared_options import (
     EmbedderName,
     Files,
     Keep,
-    Output,
+    OutputIfAny,
     Overwrite,
     Plugins,
     Quiet,
@@ -25,6 +25,7 @@ from fastmetrics.commands.options.shared_options import (
     print_bad_rows,
 )
 from fastmetrics.commands.program.numba_loading import load_numba
+from fastmetrics.commands.program.printing import print_result
 from fastmetrics.engines.run_settings import RayCluster
 from fastmetrics.errors import OptionError
 
@@ -32,7 +33,7 @@ from fastmetrics.errors import OptionError
 def score(
     table: Table,
     *,
-    output: Output,
+    output: OutputIfAny = None,
     scoring: Scoring,
     embedder: EmbedderName = None,
     cache: Cache = None,
@@ -54,17 +55,45 @@ def score(
     quiet: Quiet = False,
     arguments: Arguments,
 ) -> None:
-    """Score every row of a table, and print a summary."""
-    load_numba()
-    from fastmetrics.scoring.score import score
+    """Score every row of a table, and print a summary.
 
+    Without an output, the scores are not kept.
+    """
+    load_numba()
     if engine == "local" and cluster != RayCluster():
         raise OptionError("--workers and --address are of the engine ray; the local one has --threads")
-    scored = arguments.call(score, engine=cluster if engine == "ray" else engine)
+    arguments["engine"] = cluster if engine == "ray" else engine
+    if output is None:
+        _summarise(arguments, quiet)
+        return
+    from fastmetrics.scoring.score import score
+
+    scored = arguments.call(score)
     if quiet:
         return
-    typer.echo(str(scored.summary))
+    print_result(scored.summary)
     run = scored.run
     resumed = f" ({run.resumed_rows:,} of them earlier)" if run.resumed_rows else ""
     typer.echo(f"\n{run.rows:,} rows{resumed} scored in {run.seconds['total']:.1f} s: {run.output}")
     print_bad_rows(run)
+
+
+def _summarise(arguments: Arguments, quiet: bool) -> None:
+    """Print the summary of scores that are deleted; raise ``OptionError`` for options of a kept output."""
+    import tempfile
+    from pathlib import Path
+
+    from fastmetrics.scoring.score import score
+
+    refused = {"--resume": arguments["resume"], "--overwrite": arguments["overwrite"], "--quiet": quiet}
+    refused["--on-error skip"] = arguments["files"].on_error == "skip"
+    for option, is_set in refused.items():
+        if is_set:
+            raise OptionError(f"{option} needs --output: name the file of scores, such as scores.parquet")
+    with tempfile.TemporaryDirectory() as folder:
+        scored = arguments.call(score, output=Path(folder, "scores.parquet"))
+    print_result(scored.summary)
+    typer.echo(
+        f"\n{scored.run.rows:,} rows scored in {scored.run.seconds['total']:.1f} s; the scores are not kept: "
+        "add -o scores.parquet to compare, gate or report them"
+    )

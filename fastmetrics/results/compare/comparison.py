@@ -250,7 +250,7 @@ class Comparison(Shown, Sequence[Compared]):
             )
             for pair in whole
         ]
-        return Grid(header, rows)
+        return Grid(header, rows, label_columns=3 if several else 1)
 
     def _counts(self, whole: Sequence[Compared], several: bool) -> Grid:
         lacking = ("missing base", "missing other") if self.missing_queries else ()
@@ -262,7 +262,7 @@ class Comparison(Shown, Sequence[Compared]):
             absent = map(cells.counted, (pair.n_missing_baseline, pair.n_missing_other) if lacking else ())
             won = "–" if pair.wins is None else f"{pair.wins:,}/{pair.ties:,}/{pair.losses:,}"
             rows.append((pair.metric, *names, *counts, *absent, won, number(pair.d_z), number(pair.detectable)))
-        return Grid((*header, "won/tied/lost", "d_z", "detectable"), rows)
+        return Grid((*header, "won/tied/lost", "d_z", "detectable"), rows, label_columns=3 if several else 1)
 
     def _segments(self, metric: str) -> Grid:
         """The segments of a metric, worst for the other system first; small segments are marked."""
@@ -283,7 +283,7 @@ class Comparison(Shown, Sequence[Compared]):
         order = worst_first(some, "delta", self.better[metric])
         rows = Mapped(row, some.at(order))
         pair = ("baseline", "other") if several else tuple(self.systems)
-        return Grid((metric, *pair, "Δ", "interval", "n", "verdict"), rows)
+        return Grid((metric, *pair, "Δ", "interval", "n", "verdict"), rows, label_columns=3 if several else 1)
 
 
 def _ranked(ranking: Ranking) -> Grid:

@@ -147,10 +147,12 @@ class Summary(Shown, Mapping[str, MetricSummary]):
         return f"{described} (not {', '.join(others)})" if others else described
 
     def grids(self) -> list[Grid]:
-        """The metrics, and the figures that are not among them."""
-        header = ("metric", *_FIGURES, "n", "missing", "undef.", "error")
+        """The metrics, with the counts of rows without a score where there are any, and the other figures."""
+        counts = {"n_missing": "missing", "n_undefined": "undef.", "n_error": "error"}
+        shown = {key: title for key, title in counts.items() if any(getattr(m, key) for m in self.metrics.values())}
+        header = ("metric", *_FIGURES, "n", *shown.values())
         rows = [
-            (name, *(number(getattr(metric, key)) for key in _FIGURES + _COUNTS))
+            (name, *(number(getattr(metric, key)) for key in (*_FIGURES, "n", *shown)))
             for name, metric in self.metrics.items()
         ]
         figures = [(name, number(value), flat) for name, value, flat in self.further]

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from fastmetrics.core.arrays import Ints, text_of_arrow
 from fastmetrics.core.column_to_arrow import as_array
-from fastmetrics.core.work_watch import Work, report
+from fastmetrics.core.work_watch import WorkDone, report
 from fastmetrics.errors import ColumnError, InputError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.tables.remote.small_files import local_path
@@ -128,7 +128,7 @@ class Embedder:
                         vectors[some] = self._encoded(texts.take(pa.array(some)).to_pylist())
                         bar.advance(len(some))
                         finished = start + done + len(some)
-                        report(Work("embedding", finished, "texts", finished / len(missing)))
+                        report(WorkDone("embedding", finished, "texts", finished / len(missing)))
                     done = len(rows)
                 finally:  # also the vectors before one that cannot be computed
                     if self._cache is not None and done:
