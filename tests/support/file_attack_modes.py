@@ -185,17 +185,17 @@ def neighbors(attacker: Attacker) -> list[str]:
     for name in attacker.commands:
         out = attacker.new()
         place = out / attacker.target(name)
-        mine = [
+        user_files = [
             place.with_name(place.name + suffix) for suffix in (".meta.json", ".rejects.jsonl", ".tmp", ".bak", "~")
         ]
-        for path in mine:
+        for path in user_files:
             path.write_text("mine")
         work = place.with_name(place.name + ".partial")
         work.mkdir()
         (work / "precious").write_text("mine")
         done = attacker.run(name, out)
         faults += refused(name, done, 0, 4)
-        left = [path.name for path in (*mine, work / "precious") if not path.exists() or path.read_text() != "mine"]
+        left = [path.name for path in (*user_files, work / "precious") if not path.exists() or path.read_text() != "mine"]
         faults += [f"{name} changed {left} beside its output"] if left else []
         if done.code:
             faults += [f"{name} failed and left {place.name}"] if place.exists() else []

@@ -130,8 +130,8 @@ def _child(order: dict[str, Any]) -> None:
     os.chdir(order["folder"])
     if order["gone"]:
         os.rmdir(order["gone"])
-    named = order["stdout"] not in ("closed", "unread")
-    for number, path in enumerate((os.devnull, order["stdout"] if named else os.devnull, order["errors"])):
+    is_file = order["stdout"] not in ("closed", "unread")
+    for number, path in enumerate((os.devnull, order["stdout"] if is_file else os.devnull, order["errors"])):
         handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
         os.dup2(handle, number)
         os.close(handle)
