@@ -1,8 +1,9 @@
-"""Evaluating runs against judgements: retrieval measures per query, and over the queries.
+"""Evaluating rankings against judgements: retrieval measures per query, and over the queries.
 
-A run is streamed; the judgements are held in memory.  If the rows of a run are grouped by query (queries, and rows
-within a query, in any order), memory is bounded by a few batches and the longest query.  A run that is not grouped is
-read once to count, then once for every 16 million rows; each row in memory takes about 50 bytes plus the document's id.
+A ranking is streamed; the judgements are held in memory.  If the rows of a ranking are grouped by query (queries, and
+rows within a query, in any order), memory is bounded by a few batches and the longest query.  A ranking that is not
+grouped is read once to count, then once for every 16 million rows; each row in memory takes about 50 bytes plus the
+document's id.
 """
 
 from __future__ import annotations
@@ -59,15 +60,15 @@ class _NotGroupedError(Exception):
     """The rows of a query are not adjacent."""
 
 
-def evaluated_run(
-    run: Any,
+def evaluated_ranking(
+    ranking: Any,
     qrels: Any,
     measures: str | Sequence[str],
     settings: Settings,
     threads: int,
 ) -> RankResult:
-    """The result of one run in any form; ``settings`` are checked."""
-    rows = Triples(run, "score")
+    """The result of one ranking in any form; ``settings`` are checked."""
+    rows = Triples(ranking, "score")
     judged = judgements(qrels, settings.duplicates)
     plan = RankPlan(
         judged, parse_measures(measures), settings.relevance_level, settings.duplicates, settings.depth, rows.name

@@ -1,4 +1,4 @@
-"""Splitting a run into blocks of whole queries, for any order of its rows."""
+"""Splitting a ranking into blocks of whole queries, for any order of its rows."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from fastmetrics.tables.rankings.ranking_rows import Triples
 
 
 class QueryBlock(NamedTuple):
-    """Whole queries of a run: query i has the documents and scores ``starts[i]:starts[i + 1]``, in any order."""
+    """Whole queries of a ranking: query i has the documents and scores ``starts[i]:starts[i + 1]``, in any order."""
 
     places: Ints
     docs: pa.Array
@@ -28,7 +28,7 @@ class QueryBlock(NamedTuple):
 
 
 def grouped(rows: Triples, judged: Judgements) -> Iterator[QueryBlock]:
-    """Blocks of whole queries of a run whose rows are grouped by query."""
+    """Blocks of whole queries of a ranking whose rows are grouped by query."""
     pending: list[pa.RecordBatch] = []
     for batch in rows.batches():
         query = batch["query"]
@@ -64,7 +64,7 @@ def _block(parts: list[pa.RecordBatch], edges: Ints, judged: Judgements) -> Quer
 
 
 def regrouped(rows: Triples, judged: Judgements) -> Iterator[QueryBlock]:
-    """Blocks of whole queries of any run: the judged queries in their order, then the names of unjudged ones."""
+    """Blocks of whole queries of any ranking: the judged queries in their order, then the names of unjudged ones."""
     counts = np.zeros(len(judged), np.int64)
     for batch in rows.batches():
         places = judged.places(batch["query"])
@@ -81,7 +81,7 @@ def regrouped(rows: Triples, judged: Judgements) -> Iterator[QueryBlock]:
 
 
 def _gathered(rows: Triples, judged: Judgements, counts: Ints, first: int, last: int) -> Iterator[QueryBlock]:
-    """Blocks of the queries at positions ``first:last``, from one pass over the run."""
+    """Blocks of the queries at positions ``first:last``, from one pass over the ranking."""
     codes: list[Ints] = []
     docs: list[pa.Array] = []
     scores: list[Floats] = []

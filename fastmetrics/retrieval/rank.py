@@ -1,4 +1,4 @@
-"""``fm.rank``: runs against judgements, in memory or in files."""
+"""``fm.rank``: rankings against judgements, in memory or in files."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from fastmetrics.core.allowed_values import Choice, Cutoff, Level, Optional, arg
 from fastmetrics.core.column_to_arrow import is_column
 from fastmetrics.core.threads import cores
 from fastmetrics.errors import OptionError
-from fastmetrics.retrieval.evaluate import evaluated_run
+from fastmetrics.retrieval.evaluate import evaluated_ranking
 from fastmetrics.retrieval.judgements import judgements
 from fastmetrics.retrieval.rank_result import RankReport, Settings, metadata_of
 from fastmetrics.tables.output.write_table import check_without_place, table_place, write_whole
@@ -22,7 +22,7 @@ MEASURES = ("ndcg@10", "mrr", "recall@100")
 
 
 def rank(
-    runs: Any,
+    rankings: Any,
     qrels: Any,
     measures: str | Sequence[str] = MEASURES,
     *,
@@ -36,32 +36,31 @@ def rank(
     overwrite: bool = False,
     guard: bool = True,
 ) -> Any:
-    """Evaluate a run, or several, against ``qrels``, query by query, with trec_eval's numbers.
+    """Evaluate a ranking, or several, against ``qrels``, query by query, with trec_eval's numbers.
 
-    ``runs``, a run or several, and ``qrels`` are paths (TREC text, Parquet, Arrow, JSON lines, CSV, JSON dictionaries,
-    compressed or not), Arrow tables, pandas or Polars frames, or dictionaries ``{query: {document: score or grade}}``.
-    Columns are found
-    by name; queries and documents are matched by their id as text.  Documents are ranked by score descending, then by
-    id descending, byte by byte; scores are 64-bit and grades may be fractions.  ``measures`` use the names of
-    trec_eval, ir_measures or ranx (:mod:`fastmetrics.retrieval.measures`).
+    ``rankings``, a ranking or several, and ``qrels`` are paths (TREC text, Parquet, Arrow, JSON lines, CSV, JSON
+    dictionaries, compressed or not), Arrow tables, pandas or Polars frames, or dictionaries ``{query: {document: score
+    or grade}}``.  Columns are found by name; queries and documents are matched by their id as text.  Documents are
+    ranked by score descending, then by id descending, byte by byte; scores are 64-bit and grades may be fractions.
+    ``measures`` use the names of trec_eval, ir_measures or ranx (:mod:`fastmetrics.retrieval.measures`).
 
     ``relevance_level`` is the lowest relevant grade of the binary measures (trec_eval's -l).  ``missing`` is the rule
-    for judged queries that the run lacks: ``"skip"``, trec_eval's default and that of one run, leaves them out,
-    ``"zero"`` scores them 0 as empty rankings (trec_eval's -c), which is the default of several runs, so that no run
-    gains by failing.  They are counted either way.  ``no_relevant`` sets whether a query without relevant documents
-    is undefined and excluded from the mean (the default, as of ``score``), or with ``"zero"`` scores 0, as in trec_eval
-    (``n_undefined`` counts it either way).  ``duplicates="first"`` keeps the best rank of a document listed twice,
-    instead of raising.  ``depth`` truncates every ranking (trec_eval's -M).
+    for judged queries that the ranking lacks: ``"skip"``, trec_eval's default and that of one ranking, leaves them out,
+    ``"zero"`` scores them 0 as empty rankings (trec_eval's -c), which is the default of several rankings, so that no
+    ranking gains by failing.  They are counted either way.  ``no_relevant`` sets whether a query without relevant
+    documents is undefined and excluded from the mean (the default, as of ``score``), or with ``"zero"`` scores 0, as in
+    trec_eval (``n_undefined`` counts it either way).  ``duplicates="first"`` keeps the best rank of a document listed
+    twice, instead of raising.  ``depth`` truncates every ranking (trec_eval's -M).
 
     Parameters:
 
-    - ``runs``: A run, several paths, or runs by name in a dict.
+    - ``rankings``: A ranking, several paths, or rankings by name in a dict.
     - ``qrels``: The relevance judgements.
     - ``measures``: Measures: ndcg@10,mrr,RBP(p=0.8).
     - ``output``: Write the values of each query to this file.
     - ``relevance_level``: The lowest grade that counts as relevant.
-    - ``missing``: Judged queries that a run lacks: skip (left out, as by trec_eval; the default for one run), or zero
-      (score 0, as by trec_eval -c; the default for several).
+    - ``missing``: Judged queries that a ranking lacks: skip (left out, as by trec_eval; the default for one ranking),
+      or zero (score 0, as by trec_eval -c; the default for several).
     - ``no_relevant``: Score of a row or query without relevant documents: undefined (excluded from the mean), or zero,
       as in trec_eval.
     - ``duplicates``: A document listed twice for one query: error, or first (keep the first).
@@ -71,32 +70,33 @@ def rank(
     - ``overwrite``: Replace the output if it exists.
     - ``guard``: Write a leading quote in CSV before text that a spreadsheet would run as a formula (=, +, -, @ …).
 
-    >>> run = {"q1": {"d1": 0.5, "d2": 1.5}, "q2": {"d3": 1.0}}
-    >>> result = rank(run, {"q1": {"d1": 1}, "q2": {"d3": 2, "d4": 1}}, "ndcg@10,mrr,P@1")
+    >>> ranking = {"q1": {"d1": 0.5, "d2": 1.5}, "q2": {"d3": 1.0}}
+    >>> result = rank(ranking, {"q1": {"d1": 1}, "q2": {"d3": 2, "d4": 1}}, "ndcg@10,mrr,P@1")
     >>> result.mean["mrr"]
     0.75
     >>> result.per_query.column_names
     ['query_id', 'ndcg@10', 'mrr', 'P@1']
 
-    Several runs are a list of paths, or a dictionary ``{name: run}``; the result is then a report, which prints as a
-    table of runs × measures, has the ``results`` by name, and gives a table with ``to_arrow``.
+    Several rankings are a list of paths, or a dictionary ``{name: ranking}``; the result is then a report, which prints
+    as a table of rankings × measures, has the ``results`` by name, and gives a table with ``to_arrow``.
 
-    >>> report = rank({"good": run, "bad": {"q1": {"d1": 1.5, "d2": 0.5}}}, {"q1": {"d2": 1}, "q2": {"d3": 1}}, "mrr")
-    >>> report.to_arrow().select(["run", "n", "n_missing", "missing", "mrr"]).to_pylist()[1]
-    {'run': 'bad', 'n': 2, 'n_missing': 1, 'missing': 'zero', 'mrr': 0.25}
+    >>> bad = {"q1": {"d1": 1.5, "d2": 0.5}}
+    >>> report = rank({"good": ranking, "bad": bad}, {"q1": {"d2": 1}, "q2": {"d3": 1}}, "mrr")
+    >>> report.to_arrow().select(["ranking", "n", "n_missing", "missing", "mrr"]).to_pylist()[1]
+    {'ranking': 'bad', 'n': 2, 'n_missing': 1, 'missing': 'zero', 'mrr': 0.25}
 
-    ``output`` is a file for the values per query of a single run: Parquet, Arrow, JSON lines, CSV or TSV by its suffix.
-    Undefined values are null in it, as are those of queries that are left out; the metadata contain means, counts and
-    settings.  In CSV and TSV, ids that a spreadsheet would run get a leading quote, unless ``guard=False``.  An
-    existing file is replaced only with ``overwrite=True``.
+    ``output`` is a file for the values per query of a single ranking: Parquet, Arrow, JSON lines, CSV or TSV by its
+    suffix.  Undefined values are null in it, as are those of queries that are left out; the metadata contain means,
+    counts and settings.  In CSV and TSV, ids that a spreadsheet would run get a leading quote, unless ``guard=False``.
+    An existing file is replaced only with ``overwrite=True``.
 
     Raises ``InputError`` for data that cannot be scored, ``UnknownNameError`` for an unknown measure, ``OptionError``
-    for an invalid option, for no run, for two runs of the same name, and for an ``output`` with several runs,
-    ``OutputError`` if the output cannot be written.  Source: trec_eval 10.
+    for an invalid option, for no ranking, for two rankings of the same name, and for an ``output`` with several
+    rankings, ``OutputError`` if the output cannot be written.  Source: trec_eval 10.
     """
-    by_name = _several(runs)
+    by_name = _several(rankings)
     if by_name is not None and output is not None and len(by_name) > 1:
-        raise OptionError(f"values per query need exactly one run, got {len(by_name)}")
+        raise OptionError(f"values per query need exactly one ranking, got {len(by_name)}")
     if output is None:
         check_without_place(overwrite=overwrite, guard=guard)
     single = by_name is None or len(by_name) == 1
@@ -108,11 +108,11 @@ def rank(
         argument("depth", depth, of_hint(Cutoff)),
     )
     workers = cores(threads)  # checked before any input is read
-    place = None if output is None else table_place(output, [runs, qrels], overwrite=overwrite)
+    place = None if output is None else table_place(output, [rankings, qrels], overwrite=overwrite)
     judged = judgements(qrels, duplicates) if by_name is not None else qrels
     results = {
-        name: evaluated_run(run, judged, measures, settings, workers)
-        for name, run in ({"": runs} if by_name is None else by_name).items()
+        name: evaluated_ranking(ranking, judged, measures, settings, workers)
+        for name, ranking in ({"": rankings} if by_name is None else by_name).items()
     }
     if place is not None:
         (result,) = results.values()
@@ -120,25 +120,25 @@ def rank(
     return results[""] if by_name is None else RankReport(results)
 
 
-def _several(runs: Any) -> dict[str, Any] | None:
-    """The runs by name, or None for one run; raises ``OptionError`` for no path and for two equal paths.
+def _several(rankings: Any) -> dict[str, Any] | None:
+    """The rankings by name, or None for one ranking; raises ``OptionError`` for no path and for two equal paths.
 
     >>> list(_several(["a.run", "b.run"]) or ()), _several({"q1": {"d1": 0.5}})
     (['a.run', 'b.run'], None)
     """
-    if isinstance(runs, list | tuple) and not runs:
-        raise OptionError("expected at least one run in addition to the judgements")
-    if isinstance(runs, list | tuple) and is_paths(runs):
-        if len({str(path) for path in runs}) < len(runs):
-            raise OptionError("two runs have the same name")
-        return {shown(path): path for path in runs}
-    if isinstance(runs, Mapping) and any(map(_is_run, runs.values())):
-        return dict(runs)
+    if isinstance(rankings, list | tuple) and not rankings:
+        raise OptionError("expected at least one ranking in addition to the judgements")
+    if isinstance(rankings, list | tuple) and is_paths(rankings):
+        if len({str(path) for path in rankings}) < len(rankings):
+            raise OptionError("two rankings have the same name")
+        return {shown(path): path for path in rankings}
+    if isinstance(rankings, Mapping) and any(map(_is_ranking, rankings.values())):
+        return dict(rankings)
     return None
 
 
-def _is_run(value: Any) -> bool:
-    """Whether this is a run, rather than the documents of a query or a column of a table."""
+def _is_ranking(value: Any) -> bool:
+    """Whether this is a ranking, rather than the documents of a query or a column of a table."""
     if isinstance(value, Mapping):
         return any(isinstance(inner, Mapping) or is_column(inner) for inner in value.values())
     return not (value is None or isinstance(value, int | float) or is_column(value))

@@ -1,4 +1,4 @@
-"""The result of evaluating one run: values per query, their means, and counts of what is missing or undefined."""
+"""The result of evaluating one ranking: values per query, their means, and counts of what is missing or undefined."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ class RankResult(Shown):
     """The result of :func:`rank`.
 
     ``per_query`` has a row per judged query: a column query_id and one float64 column per measure, with the requested
-    name; NaN = undefined, null = left out because the run lacks the query.  ``mean`` combines the defined queries
-    (num_… measures are summed, gm_… measures use the geometric mean).  ``missing`` are the judged queries that the run
-    lacks, scored by the rule ``settings.missing``, ``unjudged`` the run's queries without a judgement, which are not
+    name; NaN = undefined, null = left out because the ranking lacks the query.  ``mean`` combines the defined queries
+    (num_… measures are summed, gm_… measures use the geometric mean).  ``missing`` are the judged queries that the
+    ranking lacks, scored by the rule ``settings.missing``, ``unjudged`` its queries without a judgement, which are not
     scored.  ``n_undefined`` counts, per measure, the queries without relevant documents (for accuracy, without a pair
     of documents), and ``notes`` states how these and the missing queries are scored.  ``n_duplicates`` counts documents
     listed again for the same query.
@@ -135,21 +135,21 @@ def _counts(column: pa.ChunkedArray) -> RowCounts:
 
 @dataclass(frozen=True)
 class RankReport(Shown):
-    """The results of :func:`rank` for several runs, by name; prints as a table of runs × measures."""
+    """The results of :func:`rank` for several rankings, by name; prints as a table of rankings × measures."""
 
     results: dict[str, RankResult]
 
     def to_dict(self) -> dict[str, Any]:
-        """Means and counts of each run."""
+        """Means and counts of each ranking."""
         return {name: result.to_dict() for name, result in self.results.items()}
 
     def to_arrow(self) -> pa.Table:
-        """One row per run: its name, the counts of queries, the rule for missing ones, and the mean of each measure."""
+        """One row per ranking: its name, the counts of queries, the rule for missing ones, the mean of each measure."""
         results = self.results.values()
         measures = dict.fromkeys(name for result in results for name in result.mean)
         return pa.table(
             {
-                "run": pa.array(list(self.results), pa.string()),
+                "ranking": pa.array(list(self.results), pa.string()),
                 "n": pa.array([result.n for result in results], pa.int64()),
                 "n_missing": pa.array([len(result.missing) for result in results], pa.int64()),
                 "missing": pa.array([result.settings.missing for result in results], pa.string()),
@@ -158,7 +158,7 @@ class RankReport(Shown):
         )
 
     def grids(self) -> list[Grid]:
-        """One row per run."""
+        """One row per ranking."""
         measures = list(next(iter(self.results.values())).mean)
         rows = [
             (
@@ -168,9 +168,9 @@ class RankReport(Shown):
             )
             for name, result in self.results.items()
         ]
-        return [Grid(("run", "n", "missing", "unjudged", *measures), rows)]
+        return [Grid(("ranking", "n", "missing", "unjudged", *measures), rows)]
 
     def remarks(self) -> list[str]:
-        """The notes of each run, with its name if there are several."""
+        """The notes of each ranking, with its name if there are several."""
         noted = [(name, note) for name, result in self.results.items() for note in result.notes]
         return [f"{name}: {note}" if len(self.results) > 1 else note for name, note in noted]

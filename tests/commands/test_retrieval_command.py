@@ -35,7 +35,7 @@ def test_query_values_are_written_to_file_and_means_printed(files, tmp_path):
     done = invoke(good, qrels, "-m", "ndcg@10,mrr,RBP(p=0.8)", "-o", out, "--no-relevant", "undefined")
     assert done.exit_code == 0, done.output
     head, row, blank, *notes = (line.split() for line in done.output.splitlines())
-    assert head == ["run", "n", "missing", "unjudged", "ndcg@10", "mrr", "RBP(p=0.8)"]
+    assert head == ["ranking", "n", "missing", "unjudged", "ndcg@10", "mrr", "RBP(p=0.8)"]
     assert row == [str(good), "3", "0", "0", "1.0000", "1.0000", "0.2000"]
     assert (blank, " ".join(notes[0][3:7])) == ([], "1 of 3 queries")
     written = pq.read_table(out)
@@ -99,7 +99,7 @@ def test_existing_output_is_kept_unless_overwrite(files, tmp_path):
     for name in ("folder", "out.xlsx"):
         with pytest.raises(OptionError):
             rank([good], qrels, output=tmp_path / name, measures="mrr")
-    with pytest.raises(OptionError, match="need exactly one run, got 2"):
+    with pytest.raises(OptionError, match="need exactly one ranking, got 2"):
         rank([good, poor], qrels, output=tmp_path / "both.csv", measures="mrr")
 
 

@@ -90,7 +90,7 @@ def test_a_numbered_family_is_one_function() -> None:
 
 FUNCTIONS = [name for name in fm.__all__ if callable(getattr(fm, name)) and name not in fm.EXCEPTIONS]
 DATA = (
-    "table scores runs judged labels log folder vectors queries chunks pilot ratings first second questions "
+    "table scores runs rankings judged labels log folder vectors queries chunks pilot ratings first second questions "
     "faq faq_questions contests qrels inputs paths output run result path store knowledge function statuses "
     "milliseconds shown id n c k confidence quality candidates references index database"
 )

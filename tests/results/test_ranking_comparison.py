@@ -80,11 +80,11 @@ def test_missing_query_in_one_run_follows_the_option():
 @pytest.mark.parametrize(
     ("runs", "options", "error", "message"),
     [
-        ({"a": {}}, {}, InputError, "a comparison needs at least two runs, got one"),
+        ({"a": {}}, {}, InputError, "a comparison needs at least two rankings, got one"),
         ([], {}, InputError, "got none"),
         ("run.txt", {}, InputError, "expected a list of files, or a dict"),
         ([{}, {}], {}, InputError, "expected a list of files, or a dict"),
-        (["a.txt", "a.txt"], {}, OptionError, "two runs have the same name"),
+        (["a.txt", "a.txt"], {}, OptionError, "two rankings have the same name"),
         (RUNS, {"baseline": "god"}, UnknownNameError, "good"),
         (RUNS, {"measures": "mrrr"}, UnknownNameError, "mrr"),
         (RUNS, {"tests": "z"}, UnknownNameError, "known: fisher"),
@@ -133,4 +133,4 @@ def test_conflicting_options_raise(files, options, message):
 
 def test_comparing_a_single_run_raises(files):
     done = program("compare-rankings", "good.txt", "qrels.txt")
-    assert (done.code, done.err) == (3, "error: a comparison needs at least two runs, got one\n")
+    assert (done.code, done.err) == (3, "error: a comparison needs at least two rankings, got one\n")

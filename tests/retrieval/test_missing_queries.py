@@ -102,16 +102,16 @@ def test_run_without_any_judged_query(judged):
 
 def test_table_of_runs_counts_missing_queries_and_names_the_rule():
     table = fm.rank(RUNS, QRELS, MEASURES).to_arrow()
-    assert table.column_names == ["run", "n", "n_missing", "missing", *MEASURES]
+    assert table.column_names == ["ranking", "n", "n_missing", "missing", *MEASURES]
     assert table.drop_columns(MEASURES).to_pylist() == [
-        {"run": "whole", "n": 150, "n_missing": 0, "missing": "zero"},
-        {"run": "partial", "n": 150, "n_missing": 60, "missing": "zero"},
+        {"ranking": "whole", "n": 150, "n_missing": 0, "missing": "zero"},
+        {"ranking": "partial", "n": 150, "n_missing": 60, "missing": "zero"},
     ]
     assert table["AP"][1].as_py() == pytest.approx(means(PARTIAL, 150)["AP"], abs=1e-12)
     skip = fm.rank(RUNS, QRELS, MEASURES, missing="skip").to_arrow().to_pylist()[1]
     assert (skip["n"], skip["n_missing"], skip["missing"]) == (90, 60, "skip")
     assert skip["AP"] == fm.rank(PARTIAL, QRELS, MEASURES).mean["AP"]
-    with pytest.raises(OptionError, match="values per query need exactly one run, got 2"):
+    with pytest.raises(OptionError, match="values per query need exactly one ranking, got 2"):
         fm.rank(RUNS, QRELS, output="values.parquet")
     with pytest.raises(OptionError, match="overwrite=True: applies to a file"):
         fm.rank(PARTIAL, QRELS, overwrite=True)

@@ -195,7 +195,9 @@ def neighbors(attacker: Attacker) -> list[str]:
         (work / "precious").write_text("mine")
         done = attacker.run(name, out)
         faults += refused(name, done, 0, 4)
-        left = [path.name for path in (*user_files, work / "precious") if not path.exists() or path.read_text() != "mine"]
+        left = [
+            path.name for path in (*user_files, work / "precious") if not path.exists() or path.read_text() != "mine"
+        ]
         faults += [f"{name} changed {left} beside its output"] if left else []
         if done.code:
             faults += [f"{name} failed and left {place.name}"] if place.exists() else []

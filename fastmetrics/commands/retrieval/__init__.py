@@ -1,1 +1,1 @@
-"""The commands that evaluate search runs."""
+"""The commands that evaluate rankings."""

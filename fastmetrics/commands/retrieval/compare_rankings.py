@@ -1,4 +1,4 @@
-"""``fastmetrics compare-rankings``: search runs compared query by query."""
+"""``fastmetrics compare-rankings``: rankings compared query by query."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from fastmetrics.commands.retrieval.ranking_options import (
     Duplicates,
     Measures,
     Missing,
-    RankedRuns,
+    RankingsAndQrels,
     RelevanceLevel,
 )
 
 
 def compare_rankings(
-    runs: RankedRuns,
+    rankings: RankingsAndQrels,
     *,
     measures: Measures = None,
     baseline: BaselineName = None,
@@ -42,11 +42,11 @@ def compare_rankings(
     printing: Printing,
     arguments: Arguments,
 ) -> Any:
-    """Compare retrieval runs query by query.
+    """Compare rankings query by query.
 
     Print differences, intervals and p values of each measure.
     """
     from fastmetrics.results.compare.compare_rankings import compare_rankings
 
-    *ranked, qrels = runs
-    return arguments.call(compare_rankings, runs=ranked, qrels=qrels)
+    *ranked, qrels = rankings
+    return arguments.call(compare_rankings, rankings=ranked, qrels=qrels)

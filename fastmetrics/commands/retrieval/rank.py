@@ -1,4 +1,4 @@
-"""``fastmetrics rank``: evaluate search runs against judgements."""
+"""``fastmetrics rank``: evaluate rankings against judgements."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from fastmetrics.commands.retrieval.ranking_options import (
     Duplicates,
     Measures,
     Missing,
-    RankedRuns,
+    RankingsAndQrels,
     RelevanceLevel,
 )
 
 
 def rank(
-    runs: RankedRuns,
+    rankings: RankingsAndQrels,
     *,
     measures: Measures = None,
     output: Annotated[
@@ -49,12 +49,12 @@ def rank(
     as_json: AsJson = False,
     arguments: Arguments,
 ) -> Any:
-    """Evaluate retrieval runs like trec_eval.
+    """Evaluate rankings like trec_eval.
 
     Print means, and write the values of each query.
     """
     load_numba()
     from fastmetrics.retrieval.rank import rank
 
-    *ranked, qrels = runs
-    return arguments.call(rank, runs=ranked, qrels=qrels)
+    *ranked, qrels = rankings
+    return arguments.call(rank, rankings=ranked, qrels=qrels)

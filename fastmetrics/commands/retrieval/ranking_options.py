@@ -1,4 +1,4 @@
-"""Options of the commands that evaluate search runs."""
+"""Options of the commands that evaluate rankings."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fastmetrics.commands.options.option_syntax import FromText, split
 
 
 class Missing(StrEnum):
-    """Handling of a judged query that the run lacks."""
+    """Handling of a judged query that the ranking lacks."""
 
     zero = "zero"
     skip = "skip"
@@ -25,8 +25,8 @@ class Duplicates(StrEnum):
 
 
 MISSING = (
-    "Judged queries that a run lacks: skip (left out, as by trec_eval; the default for one run), or zero (score 0, as "
-    "by trec_eval -c; the default for several)."
+    "Judged queries that a ranking lacks: skip (left out, as by trec_eval; the default for one ranking), or zero "
+    "(score 0, as by trec_eval -c; the default for several)."
 )
 Measures = Annotated[
     list[str] | None,
@@ -41,6 +41,6 @@ DuplicateDocuments = Annotated[
     typer.Option("--duplicates", help="A document listed twice for one query: error, or first (keep the first)."),
 ]
 Depth = Annotated[int | None, typer.Option("--depth", "-M", help="Use only this many documents of each query.")]
-RankedRuns = Annotated[
-    list[str], typer.Argument(help="Run files, then the judgements (qrels).", metavar="RUN... QRELS")
+RankingsAndQrels = Annotated[
+    list[str], typer.Argument(help="Files of rankings, then the judgements (qrels).", metavar="RANKING... QRELS")
 ]

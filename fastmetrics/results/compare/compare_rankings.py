@@ -1,4 +1,4 @@
-"""Comparing search runs: every query is scored against the judgements, then compared like other systems."""
+"""Comparing rankings: every query is scored against the judgements, then compared like other systems."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from fastmetrics.tables.remote.addresses import last_name, shown
 
 
 def compare_rankings(
-    runs: Any,
+    rankings: Any,
     qrels: Any,
     measures: str | Sequence[str] = MEASURES,
     *,
@@ -37,19 +37,19 @@ def compare_rankings(
     seed: int = 0,
     threads: int | None = None,
 ) -> Comparison:
-    """Compare search runs query by query: every measure of :func:`fastmetrics.rank`, tested as in ``compare``.
+    """Compare rankings query by query: every measure of :func:`fastmetrics.rank`, tested as in ``compare``.
 
-    ``runs`` maps names to runs as in ``rank``, or is a list of files, named by file name.  ``qrels``, ``measures``,
-    ``relevance_level``, ``no_relevant``, ``duplicates`` and ``depth`` are as in ``rank``, the others as in
-    :func:`fastmetrics.compare`; the judgements are read once.  ``missing`` is the rule for judged queries that a run
-    lacks: ``"zero"`` (trec_eval's -c) scores them 0, so that no run gains by failing; ``"skip"`` compares the queries
-    that both runs have.  Tables, notes and ``missing_queries`` of the result count them under either rule.  For three
-    runs or more, each measure also has a ranking by Tukey's test, and ``to_latex`` gives the table of runs × measures
-    with the letters of the runs that each run beats.
+    ``rankings`` maps names to rankings as in ``rank``, or is a list of files, named by file name.  ``qrels``,
+    ``measures``, ``relevance_level``, ``no_relevant``, ``duplicates`` and ``depth`` are as in ``rank``, the others as
+    in :func:`fastmetrics.compare`; the judgements are read once.  ``missing`` is the rule for judged queries that a
+    ranking lacks: ``"zero"`` (trec_eval's -c) scores them 0, so that no ranking gains by failing; ``"skip"`` compares
+    the queries that both rankings have.  Tables, notes and ``missing_queries`` of the result count them under either
+    rule.  For three rankings or more, each measure also has an order by Tukey's test, and ``to_latex`` gives the table
+    of rankings × measures with the letters of the rankings that each ranking beats.
 
     Parameters:
 
-    - ``runs``: The runs, in a list or by name in a dict.
+    - ``rankings``: The rankings, in a list or by name in a dict.
     - ``qrels``: The judgements.
     - ``measures``: Measures: ndcg@10,mrr,RBP(p=0.8).
     - ``baseline``: The name of the baseline run; by default the first.
@@ -62,8 +62,8 @@ def compare_rankings(
     - ``interval``: Kind of the intervals: auto chooses the one that fits the data; sequential ones, of means and
       differences, hold at every look while rows are appended.
     - ``relevance_level``: The lowest grade that counts as relevant.
-    - ``missing``: Judged queries that a run lacks: skip (left out, as by trec_eval; the default for one run), or zero
-      (score 0, as by trec_eval -c; the default for several).
+    - ``missing``: Judged queries that a ranking lacks: skip (left out, as by trec_eval; the default for one ranking),
+      or zero (score 0, as by trec_eval -c; the default for several).
     - ``no_relevant``: Score of a row or query without relevant documents: undefined (excluded from the mean), or zero,
       as in trec_eval.
     - ``duplicates``: A document listed twice for one query: error, or first (keep the first).
@@ -79,19 +79,19 @@ def compare_rankings(
     >>> found.mean_baseline, found.mean_other, found.p
     (0.5, 1.0, 0.0078125)
 
-    Raises ``InputError`` for fewer than two runs and for data that cannot be scored, ``UnknownNameError`` for an
-    unknown measure or baseline, ``OptionError`` for an invalid option and for two runs of the same name.
+    Raises ``InputError`` for fewer than two rankings and for data that cannot be scored, ``UnknownNameError`` for an
+    unknown measure or baseline, ``OptionError`` for an invalid option and for two rankings of the same name.
 
     Sources: trec_eval 10; Smucker, Allan and Carterette 2007; Carterette 2012.
     """
     cores(threads)  # checked before any input is read
-    rankings = dict(runs) if isinstance(runs, Mapping) else _by_name(runs)
+    rankings = dict(rankings) if isinstance(rankings, Mapping) else _by_name(rankings)
     if len(rankings) < 2:
-        raise InputError(f"a comparison needs at least two runs, got {'one' if rankings else 'none'}")
+        raise InputError(f"a comparison needs at least two rankings, got {'one' if rankings else 'none'}")
     judged = judgements(qrels, duplicates)
     results = {
         name: rank(
-            run,
+            ranking,
             judged,
             measures,
             relevance_level=relevance_level,
@@ -101,7 +101,7 @@ def compare_rankings(
             depth=depth,
             threads=threads,
         )
-        for name, run in rankings.items()
+        for name, ranking in rankings.items()
     }
     return compare(
         results,
@@ -122,8 +122,8 @@ def compare_rankings(
 def _by_name(paths: Any) -> dict[str, Any]:
     """Files by name, or by path if two have the same name."""
     if isinstance(paths, str | Path) or not all(isinstance(path, str | Path) for path in paths):
-        raise InputError("expected a list of files, or a dict of names and runs")
+        raise InputError("expected a list of files, or a dict of names and rankings")
     if len({str(path) for path in paths}) < len(paths):
-        raise OptionError("two runs have the same name")
+        raise OptionError("two rankings have the same name")
     counts = Counter(map(last_name, paths))
     return {last_name(path) if counts[last_name(path)] == 1 else shown(path): path for path in paths}

@@ -35,7 +35,7 @@ def is_text(kind: pa.DataType) -> bool:
 
 
 @dataclass(frozen=True)
-class RunColumns:
+class RankingColumns:
     """The columns of a table or file, called ``name`` in messages; ``kind`` is "score" of a run, or "grade"."""
 
     name: str

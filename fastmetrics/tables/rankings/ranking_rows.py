@@ -24,7 +24,7 @@ from fastmetrics.tables.file_columns import Selection, Widened
 from fastmetrics.tables.file_source import FileSource, open_files
 from fastmetrics.tables.inputs.input_files import DataFile, reading
 from fastmetrics.tables.rankings.json_rankings import load, table_of
-from fastmetrics.tables.rankings.ranking_columns import Batches, RunColumns, is_text
+from fastmetrics.tables.rankings.ranking_columns import Batches, RankingColumns, is_text
 from fastmetrics.tables.rankings.ranking_files import opened, run_files
 from fastmetrics.tables.rankings.trec_text import read_trec
 from fastmetrics.tables.remote.addresses import as_local, shown
@@ -47,14 +47,16 @@ class Triples:
 
     def __init__(self, source: Any, kind: str) -> None:
         self.name = "run" if kind == "score" else "judgements"
-        self._parts: list[tuple[RunColumns, Callable[[RunColumns], Batches]]]
+        self._parts: list[tuple[RankingColumns, Callable[[RankingColumns], Batches]]]
         if isinstance(source, str | Path):
             files = run_files(source)
             self.name = files[0].shown if len(files) == 1 else shown(as_local(source))
-            self._parts = [(RunColumns(file.shown, kind), partial(_file_rows, file)) for file in files]
+            self._parts = [(RankingColumns(file.shown, kind), partial(_file_rows, file)) for file in files]
         else:
-            table = _table(source, RunColumns(self.name, kind))
-            self._parts = [(RunColumns(self.name, kind), lambda columns: columns.of_table(table, SIZES.ranking_rows))]
+            table = _table(source, RankingColumns(self.name, kind))
+            self._parts = [
+                (RankingColumns(self.name, kind), lambda columns: columns.of_table(table, SIZES.ranking_rows))
+            ]
 
     def batches(self) -> Batches:
         """All rows, in order; can be called repeatedly."""
@@ -67,7 +69,7 @@ class Triples:
                     row += part.num_rows
 
 
-def _table(source: Any, columns: RunColumns) -> pa.Table:
+def _table(source: Any, columns: RankingColumns) -> pa.Table:
     """The rows of a table of any kind, or of nested dictionaries, in memory."""
     nested = isinstance(source, Mapping) and all(isinstance(docs, Mapping) for docs in source.values())
     if nested:
@@ -80,7 +82,7 @@ def _table(source: Any, columns: RunColumns) -> pa.Table:
     return pa.concat_tables(frame.read(columns.columns_among(frame.names))[1])
 
 
-def _file_rows(file: DataFile, columns: RunColumns) -> Batches:
+def _file_rows(file: DataFile, columns: RankingColumns) -> Batches:
     """The rows of a file."""
     if file.format == "trec":
         with reading(file.shown), opened(file) as stream:
@@ -97,7 +99,7 @@ def _file_rows(file: DataFile, columns: RunColumns) -> Batches:
         yield from _read_table(open_files([replace(file, sizes=_SIZES)]), columns)
 
 
-def _read_table(source: FileSource, columns: RunColumns) -> Batches:
+def _read_table(source: FileSource, columns: RankingColumns) -> Batches:
     """The rows of a table, with ids and values in their original types."""
     (file,) = source.files
     try:
