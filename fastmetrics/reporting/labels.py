@@ -120,9 +120,12 @@ _WORDS = {
     ),
     "correlations": ("Which metrics go together", "Какие метрики согласны"),
     "correlations_note": (
-        "Spearman's rank correlations, turned round where lower is better for one of the two.",
-        "Ранговые корреляции Спирмена; знак обращён, если для одной из двух меньше — лучше.",
+        "Spearman's rank correlations, turned round where lower is better for one of the two; crossed out where a "
+        "metric does not vary.",
+        "Ранговые корреляции Спирмена; знак обращён, если для одной из двух меньше — лучше; перечёркнуто, где метрика "
+        "не меняется.",
     ),
+    "no_value": ("not defined", "не определено"),
     "no_baseline": (
         "There is one system: give a baseline to compare it with.",
         "Система одна: укажите базовую, чтобы сравнить.",

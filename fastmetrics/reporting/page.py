@@ -29,6 +29,7 @@ _PARTS = (
     "sources",
     "rows_out",
     "rows",
+    "svg",
     "charts",
     "points",
     "pages",
@@ -37,21 +38,12 @@ SCRIPTS = tuple(f"{name}.js" for name in _PARTS)
 """The parts of the page's one script, in order."""
 
 
-def chart_library() -> str:
-    """The text of plotly.js; raises ``MissingExtraError`` if its package is not installed."""
-    try:
-        import plotly
-    except ImportError as error:
-        raise MissingExtraError.of("plotly", "report") from error
-    return files(plotly).joinpath("package_data", "plotly.min.js").read_text(encoding="utf-8")
-
-
-def rendered(parts: Mapping[str, Any], data: Mapping[str, Any], library: str) -> str:
+def rendered(parts: Mapping[str, Any], data: Mapping[str, Any]) -> str:
     """The page from the parts for its templates and the data for its script."""
     own = "\n".join(_static(name) for name in SCRIPTS)
     shards = " 'self' file:" if data["all"] else ""
     policy = (
-        f"default-src 'none'; script-src {_digest(own)} {_digest(library)}{shards}; style-src 'unsafe-inline'; "
+        f"default-src 'none'; script-src {_digest(own)}{shards}; style-src 'unsafe-inline'; "
         "img-src data: blob:; base-uri 'none'; form-action 'none'"
     )
     page = _environment().get_template("report.html")
@@ -60,7 +52,6 @@ def rendered(parts: Mapping[str, Any], data: Mapping[str, Any], library: str) ->
         policy=policy,
         styles="\n".join(_static(name) for name in STYLES),
         script=own,
-        library=library,
         data=embedded(data),
     )
 

@@ -14,7 +14,7 @@ from fastmetrics.core.visible_text import visible
 from fastmetrics.errors import OptionError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.reporting.labels import LANGUAGES, labels
-from fastmetrics.reporting.page import chart_library, rendered
+from fastmetrics.reporting.page import rendered
 from fastmetrics.reporting.report_content import ReportContent, report_content
 from fastmetrics.reporting.report_options import ReportOptions
 from fastmetrics.reporting.rows.row_files import MARK
@@ -36,12 +36,10 @@ class Report:
     n_rows: int
     n_shown: int
     n_bytes: int
-    """Bytes of the page and the files of its rows, without the chart library."""
-    library_bytes: int
+    """Bytes of the page and the files of its rows."""
 
     def __str__(self) -> str:
-        sizes = f"{self.n_bytes / 1e6:.1f} MB and {self.library_bytes / 1e6:.1f} MB of plotly.js"
-        return f"{self.n_shown:,} of {self.n_rows:,} rows, {sizes}: {self.path}"
+        return f"{self.n_shown:,} of {self.n_rows:,} rows, {self.n_bytes / 1e6:.1f} MB: {self.path}"
 
 
 def report(
@@ -116,8 +114,8 @@ def report(
     (2, 2, '<!doctype html>')
 
     Raises ``OutputError`` if the output exists, unless ``overwrite``, ``FileFormatError`` for a file without scores or
-    figures, ``InputError`` for texts with none of the ids, ``MissingExtraError`` where Jinja2 or plotly is not
-    installed, and what ``compare`` raises for runs that cannot be compared.
+    figures, ``InputError`` for texts with none of the ids, ``MissingExtraError`` where Jinja2 is not installed,
+    and what ``compare`` raises for runs that cannot be compared.
     """
     argument("language", language, Choice(*LANGUAGES))
     argument("rows", rows, Choice("sample", "all"))
@@ -134,7 +132,6 @@ def report(
     where = as_local(output)
     inputs = [scores, texts, baseline, baseline_texts, judged, usage, vectors, runs]
     place = (folder_place if rows == "all" else page_place)(output, inputs, overwrite=overwrite)
-    library = chart_library()
     options = ReportOptions(
         baseline,
         texts,
@@ -155,16 +152,15 @@ def report(
     def page(content: ReportContent) -> str:
         words = labels(language, SECTIONS)
         head = {"L": words, "language": language, "title": visible(title or content.parts["names"][0])}
-        return rendered({**content.parts, **head}, {**content.data, "labels": words, "language": language}, library)
+        return rendered({**content.parts, **head}, {**content.data, "labels": words, "language": language})
 
-    weight = len(library.encode())
     if rows == "all":
         with whole_folder(place, MARK) as folder:
             content = report_content(runs_of_scores, replace(options, folder=folder))
             (folder / INDEX).write_text(page(content), encoding="utf-8", newline="\n")
             size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
-        return Report(shown(where), content.n_rows, content.n_shown, size - weight, weight)
+        return Report(shown(where), content.n_rows, content.n_shown, size)
     content = report_content(runs_of_scores, options)
     html = page(content)
     write_page(place, html)
-    return Report(shown(where), content.n_rows, content.n_shown, len(html.encode()) - weight, weight)
+    return Report(shown(where), content.n_rows, content.n_shown, len(html.encode()))

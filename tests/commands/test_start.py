@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 
 from tests.support.program import ENVIRONMENT
 
-COSTLY = ("pandas", "polars", "scipy.linalg", "sklearn", "matplotlib", "plotly", "faiss", "pyarrow.dataset")
+COSTLY = ("pandas", "polars", "scipy.linalg", "sklearn", "matplotlib", "faiss", "pyarrow.dataset")
 """Packages that scoring a file of texts and numbers needs nothing of."""
 
 

@@ -97,7 +97,7 @@ def visit(driver, page, state):
 
 
 def charts_drawn(driver):
-    return len(driver.find_elements(By.CSS_SELECTOR, "section.open .chart .main-svg"))
+    return len(driver.find_elements(By.CSS_SELECTOR, "section.open .chart svg.drawn"))
 
 
 def lines(driver):
@@ -216,14 +216,19 @@ def test_points_are_coloured_by_metric_and_texts_are_escaped(driver, page):
     visit(driver, page, "page=vectors")
     WebDriverWait(driver, 60).until(lambda found: charts_drawn(found) >= 1)
     Select(driver.find_element(By.ID, "point-metric")).select_by_visible_text("hallucination")
-    told = driver.execute_script(
-        "const [, known] = byId('points').data; return [known.x.length, known.marker.color, known.text]"
+    dots = driver.execute_script(
+        "return [...document.querySelectorAll('#points .dots circle')].map((dot) => "
+        "[Number(dot.dataset.value), dot.querySelector('title').textContent])"
     )
-    assert told[0] == ROWS
-    assert told[1] == made(1)["hallucination"].to_pylist()
-    assert "&lt;img src=x" in told[2][1]
-    assert not any("<img" in one or "<script" in one for one in told[2])
-    driver.execute_script("byId('points').emit('plotly_click', { points: [{ customdata: 7 }] })")
+    values = made(1)["hallucination"].to_pylist()
+    assert [value for value, _ in dots] == values
+    assert HOSTILE[1] in dots[1][1]
+    assert "hallucination" in dots[1][1]
+    fill = "return [...document.querySelectorAll('#points .dots circle')].map((dot) => dot.getAttribute('fill'))"
+    fills = driver.execute_script(fill)
+    assert (fills[int(np.argmin(values))], fills[int(np.argmax(values))]) == ("rgb(0, 34, 78)", "rgb(254, 232, 56)")
+    dot = "document.querySelector('#points .dots [data-at=\"7\"]')"
+    driver.execute_script(f"{dot}.dispatchEvent(new MouseEvent('click', {{ bubbles: true }}))")
     assert "👩‍👩‍👧 emoji" in driver.find_element(By.ID, "row-detail").text
     assert complaints(driver) == []
 
@@ -247,11 +252,26 @@ def test_hostile_texts_are_shown_and_not_executed(driver, page):
 
 
 def test_print_view_shows_every_page(driver, page):
-    visit(driver, page, "page=overview")
+    """All charts are drawn and all folded parts are open, in light colours, without controls, also of a dark page."""
+    driver.get("about:blank")
+    visit(driver, page, "page=overview&theme=dark")
+    drawn = "return [...document.querySelectorAll('.chart')].map((home) => home.querySelectorAll('svg.drawn').length)"
+    assert 0 in driver.execute_script(drawn)
+    folded = driver.execute_script("return document.querySelectorAll('details:not([open])').length")
+    driver.execute_script("dispatchEvent(new Event('beforeprint'))")
     driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
     assert all(driver.find_element(By.ID, name).is_displayed() for name in PAGES)
-    assert not driver.find_element(By.TAG_NAME, "nav").is_displayed()
+    assert set(driver.execute_script(drawn)) == {1}
+    for selector in ("nav", "#theme", ".controls"):
+        assert not driver.find_element(By.CSS_SELECTOR, selector).is_displayed()
+    paper = driver.execute_script("return getComputedStyle(document.body).backgroundColor")
+    assert paper == "rgb(255, 255, 255)"
+    assert len(driver.find_elements(By.CSS_SELECTOR, "#row-table .lines [role=row]")) == ROWS
+    assert driver.find_elements(By.CSS_SELECTOR, "details:not([open])") == []
     driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+    driver.execute_script("dispatchEvent(new Event('afterprint'))")
+    assert driver.execute_script("return document.querySelectorAll('details:not([open])').length") == folded > 0
+    assert len(driver.find_elements(By.CSS_SELECTOR, "#row-table .lines [role=row]")) < ROWS
     printed = base64.b64decode(driver.execute_cdp_cmd("Page.printToPDF", {})["data"])
     assert printed.startswith(b"%PDF")
     assert len(printed) > 20_000

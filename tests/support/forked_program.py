@@ -34,7 +34,6 @@ _IMPORTED_WHEN_CALLED = (
     "numba.typed",
     "openai.resources.chat",
     "pandas",
-    "plotly.graph_objects",
     "scipy.special",
     "scipy.stats",
     "typer._adapters",

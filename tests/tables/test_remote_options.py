@@ -205,7 +205,7 @@ CASES: dict[str, dict[str, Any]] = {
 }
 NEEDS = dict.fromkeys(("topic-coverage", "cache-hit-rate", "context-preservation"), "wordllama")
 NEEDS |= {"embed": "wordllama", "index": "faiss", "search": "faiss"}
-NEEDS |= dict.fromkeys(("report", "report all"), "plotly")
+NEEDS |= dict.fromkeys(("report", "report all"), "jinja2")
 NEEDS |= dict.fromkeys(("plot", "plot histograms", "plot projection"), "matplotlib")
 NEEDS |= dict.fromkeys(("answer", "judge", "judge until"), "openai")
 

@@ -21,12 +21,15 @@ class LineChart:
     lines: Mapping[str, Sequence[float | None]]
     words: bool = False
     """Whether the names are keys of translated labels."""
+    x_labels: Sequence[str] | None = None
+    """Texts in place of the numbers of the axis."""
 
     def data(self) -> dict[str, Any]:
         """The data for the script."""
         lines = [{"name": visible(name), "y": list(map(short, values))} for name, values in self.lines.items()]
         titles = {"name": visible(self.name), "x_title": visible(self.x_title), "words": self.words}
-        return {**titles, "x": list(self.x), "lines": lines}
+        labels = {} if self.x_labels is None else {"x_labels": list(map(visible, self.x_labels))}
+        return {**titles, **labels, "x": list(self.x), "lines": lines}
 
 
 class Charts:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from fastmetrics.core.visible_text import visible
@@ -9,7 +10,7 @@ from fastmetrics.reporting.charts.line_chart import LineChart
 from fastmetrics.reporting.sections.section import Section, SectionInput
 from fastmetrics.results.runs.list_runs import list_runs
 from fastmetrics.results.summary.primary_table import PRIMARY
-from fastmetrics.results.summary.trend import trend
+from fastmetrics.results.summary.trend import Trend, TrendPoint, trend
 
 _TRENDS = 8
 """Maximum number of metrics with trends over runs."""
@@ -32,18 +33,41 @@ def _trends(section_input: SectionInput) -> list[dict[str, Any]]:
         lines = {key: [getattr(point, key) for point in points] for key in ("mean", "low", "high")}
         if base is not None and points.metric in base.metrics:
             lines["baseline"] = [base.metrics[points.metric].mean] * len(points)
-        chart = section_input.charts.add(
-            LineChart(points.metric, "run", list(range(1, len(points) + 1)), lines, words=True)
-        )
+        places, days = list(range(1, len(points) + 1)), list(map(_axis_label, points))
+        chart = section_input.charts.add(LineChart(points.metric, "run", places, lines, words=True, x_labels=days))
         notes = list(map(visible, points.remarks()))
-        selected.append({"metric": visible(points.metric), "grid": points.grids()[0], "notes": notes, "chart": chart})
+        selected.append({"metric": visible(points.metric), "runs": _lines(points), "notes": notes, "chart": chart})
     return selected
+
+
+def _axis_label(point: TrendPoint) -> str:
+    """The day on which a run began, or its name where that is not stored."""
+    return (point.began or point.name or point.file)[:10]
+
+
+def _lines(points: Trend) -> list[dict[str, Any]]:
+    """The cells of each run, and the ends of its interval in percent of a scale common to all runs."""
+    [grid] = points.grids()
+    values = [end for point in points for end in (point.low, point.mean, point.high) if math.isfinite(end)]
+    least, most = min(values, default=0.0), max(values, default=0.0)
+
+    def place(value: float) -> float:
+        return round(4 + 92 * (value - least) / (most - least), 2) if most > least else 50.0
+
+    return [
+        {
+            "cells": list(map(visible, row[:-1])),
+            "drawn": [place(end) for end in (point.low, point.mean, point.high)] if math.isfinite(point.low) else None,
+        }
+        for point, row in zip(points, grid.rows, strict=True)
+    ]
 
 
 SECTION = Section(
     "runs",
     labels={
         "runs": ("Runs", "Запуски"),
+        "began": ("began", "начало"),
         "runs_note": (
             "Means with their intervals over the runs of a folder, first to last.",
             "Средние с интервалами по запускам из папки, от первого к последнему.",
@@ -55,7 +79,19 @@ SECTION = Section(
 {% for one in runs %}
 <h2><bdi>{{ one.metric }}</bdi></h2>
 {{ draw.lines(one.chart) }}
-{{ parts.grid(one.grid, L.runs ~ ": " ~ one.metric) }}
+<div class="wide" tabindex="0" role="group" aria-label="{{ L.runs }}: {{ one.metric }}">
+<table>
+<thead><tr>{% for head in (L.run, L.began, L.n, L.mean, L.interval) %}<th scope="col">{{ head }}</th>{%
+  endfor %}<td></td></tr></thead>
+<tbody>
+{% for line in one.runs %}
+<tr><th scope="row" title="{{ line.cells[0] }}"><bdi>{{ line.cells[0] }}</bdi></th>{%
+  for cell in line.cells[1:] %}<td>{{ cell }}</td>{% endfor %}<td class="interval">{{
+  draw.interval(line.drawn) }}</td></tr>
+{% endfor %}
+</tbody>
+</table>
+</div>
 {{ parts.notes(one.notes) }}
 {% endfor %}
 """,

@@ -1,93 +1,80 @@
-// Charts, drawn with Plotly when they come into view.  Plotly takes some markup in texts: a text is escaped for it.
-const escaped = (text) => String(text).replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
-
+// Charts, drawn when they come into view, and all of them before the page is printed.
 const charts = {
+  waiting: new Map(),
   drawn: new Map(),
 
-  colour(name) {
-    return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-  },
-
-  layout(extra) {
-    const axis = { gridcolor: this.colour("--line"), zerolinecolor: this.colour("--line"), fixedrange: true };
-    const font = { color: this.colour("--ink"), family: "system-ui, sans-serif", size: 11 };
-    const base = { paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", font, showlegend: false };
-    const { xaxis, yaxis, ...others } = extra;
-    return { ...base, margin: { l: 44, r: 8, t: 8, b: 28 }, xaxis: { ...axis, ...xaxis }, yaxis: { ...axis, ...yaxis }, ...others };
-  },
-
-  histogram(at) {
+  histogram(home, at) {
     const { edges, counts } = data.histograms[at];
-    const middles = counts.map((_, place) => (edges[place] + edges[place + 1]) / 2);
-    const widths = counts.map((_, place) => edges[place + 1] - edges[place] || 1);
-    const labels = counts.map((many, place) => `[${figure(edges[place])}, ${figure(edges[place + 1])}]: ${count(many)}`);
-    const bars = { type: "bar", x: middles, y: counts, width: widths, text: labels, textposition: "none", hovertemplate: "%{text}<extra></extra>" };
-    return [[{ ...bars, marker: { color: this.colour("--bar"), line: { width: 0.5, color: this.colour("--raised") } } }], this.layout({ bargap: 0 })];
+    const frame = new Frame(home.clientWidth || 320, 176, [edges[0], edges.at(-1)], [0, Math.max(...counts)]);
+    const bars = counts.map((many, place) => {
+      const left = frame.x(edges[place]), right = edges[place + 1] > edges[place] ? frame.x(edges[place + 1]) : left + 4;
+      const title = hint(`[${figure(edges[place])}, ${figure(edges[place + 1])}]: ${count(many)}`);
+      return shape("rect", { class: "bar", "data-count": many, x: left, width: Math.max(right - left - 0.5, 0.5), y: frame.y(many), height: frame.bottom - frame.y(many) }, title);
+    });
+    return [picture(frame.wide, frame.high, frame.axes(), ...bars)];
   },
 
-  correlations() {
-    const names = data.correlations.names.map(escaped), { values } = data.correlations;
-    const scale = [[0, this.colour("--other")], [0.5, this.colour("--paper")], [1, this.colour("--bar")]];
-    const map = { type: "heatmap", x: names, y: names, z: values, zmin: -1, zmax: 1, colorscale: scale, hoverongaps: false };
-    const margin = { l: 10, r: 10, t: 10, b: 10 };
-    const side = { automargin: true, type: "category" };
-    return [[map], this.layout({ margin, xaxis: { ...side, tickangle: -60 }, yaxis: { ...side, autorange: "reversed" } })];
+  // A cell without a value is crossed out: nothing is known, which is not 0.
+  correlations(home) {
+    const { names, values } = data.correlations;
+    const wide = Math.min(home.clientWidth || 640, 900), left = Math.min(170, wide / 3);
+    const size = Math.max(8, Math.min(44, (wide - left) / names.length)), top = left * 0.8;
+    const short = (name, room) => (name.length * 6.3 <= room ? name : `${name.slice(0, Math.floor(room / 6.3) - 1)}…`);
+    const cells = values.flatMap((line, row) => line.map((value, column) => {
+      const place = { x: left + column * size, y: top + row * size, width: size - 1, height: size - 1 };
+      const title = hint(`${names[row]}, ${names[column]}: ${value === null ? words.no_value : figure(value)}`);
+      if (value === null) {
+        const cross = `M${place.x + 2} ${place.y + 2}l${size - 5} ${size - 5}m0 ${5 - size}l${5 - size} ${size - 5}`;
+        return shape("g", { class: "cell absent" }, title, shape("rect", place), shape("path", { d: cross }));
+      }
+      const colour = { class: value < 0 ? "against" : "along", "fill-opacity": Math.abs(value) };
+      const text = size < 34 ? null : shape("text", { x: place.x + size / 2, y: place.y + size / 2 + 4, "text-anchor": "middle" }, value.toFixed(2).replace("0.", "."));
+      return shape("g", { class: `cell${Math.abs(value) > 0.6 ? " strong" : ""}`, "data-value": String(value) }, title, shape("rect", { ...place, ...colour }), text);
+    }));
+    const beside = names.map((name, row) => shape("text", { x: left - 6, y: top + (row + 0.5) * size + 4, "text-anchor": "end" }, hint(name), short(name, left - 8)));
+    const above = names.map((name, column) => {
+      const [x, y] = [left + (column + 0.5) * size + 4, top - 6];
+      return shape("text", { x, y, transform: `rotate(-60 ${x} ${y})` }, hint(name), short(name, top));
+    });
+    return [picture(wide, top + names.length * size + 4, ...beside, ...above, ...cells)];
   },
 
   title(at, name) {
     return data.charts[at].words && Object.hasOwn(words, name) ? words[name] : name;
   },
 
-  // Lines over common places, distinguished by colour, dash and marker.
-  lines(at) {
-    const { x, x_title, lines } = data.charts[at];
-    const title = (name) => this.title(at, name);
-    const colours = ["--bar", "--other", "--good", "--soft", "--poor", "--accent"].map((name) => this.colour(name));
-    const dashes = ["solid", "dash", "dot", "dashdot"], markers = ["circle", "square", "diamond", "cross", "triangle-up"];
-    const traces = lines.map((line, place) => {
-      const style = { color: colours[place % colours.length], dash: dashes[place % dashes.length] };
-      const marker = { symbol: markers[place % markers.length], size: 7 };
-      return { type: "scatter", mode: "lines+markers", name: escaped(title(line.name)), x, y: line.y, line: style, marker };
+  // Lines over common places, distinguished by colour and dashes; a place without a value is a gap.
+  lines(home, at) {
+    const { x, x_title, x_labels, lines } = data.charts[at];
+    const values = lines.flatMap((line) => line.y).filter((value) => value !== null);
+    const [low, high] = [Math.min(0, ...values), Math.max(0, ...values)];
+    const frame = new Frame(home.clientWidth || 640, 260, [Math.min(...x), Math.max(...x)], [low, high > low ? high : 1], { bottom: 42, right: 24 });
+    const few = Math.max(1, Math.ceil(x.length / Math.max(2, Math.floor(frame.wide / (x_labels ? 90 : 60)))));
+    const labels = x_labels || x.length <= 12 ? x.map((value, place) => [value, x_labels?.[place] ?? String(value)]).filter((_, place) => place % few === 0) : null;
+    const drawn = lines.map((line, place) => {
+      const parts = line.y.map((value, spot) => (value === null ? "" : `${spot && line.y[spot - 1] !== null ? "L" : "M"}${frame.x(x[spot]).toFixed(1)} ${frame.y(value).toFixed(1)}`));
+      const marks = line.y.map((value, spot) => value === null ? null : shape("circle", { cx: frame.x(x[spot]), cy: frame.y(value), r: 3.5, "data-value": String(value) }, hint(`${this.title(at, line.name)}: ${figure(value)} (${x_labels?.[spot] ?? x[spot]})`)));
+      return shape("g", { class: `series series-${place % 6}` }, shape("path", { d: parts.join("") }), ...marks);
     });
-    const legend = { orientation: "h", y: 1.02, yanchor: "bottom" };
-    const layout = { showlegend: true, legend, hovermode: "x unified", hoverlabel: { bgcolor: this.colour("--raised") } };
-    const margin = { l: 44, r: 8, t: 8, b: 40 };
-    const xaxis = { title: { text: escaped(title(x_title)) }, ...(x.length > 12 ? {} : { tickvals: x }) };
-    return [traces, this.layout({ ...layout, margin, xaxis, yaxis: { rangemode: "tozero" } })];
+    const key = lines.map((line, place) => element("span", {}, shape("svg", { class: `key series series-${place % 6}`, viewBox: "0 0 24 10", "aria-hidden": "true" }, shape("path", { d: "M0 5H24" })), " ", element("bdi", {}, this.title(at, line.name))));
+    return [element("p", { class: "legend keys" }, ...key), picture(frame.wide, frame.high, frame.axes([this.title(at, x_title)], labels), ...drawn)];
   },
 
-  // The library waits as text until the first chart is seen, so that the page opens at once.
-  library() {
-    if (!window.Plotly) document.head.append(element("script", {}, byId("library").textContent));
-  },
-
-  draw(home, make) {
-    this.library();
-    const [traces, layout] = make();
+  draw(home) {
+    const make = this.waiting.get(home) ?? this.drawn.get(home);
+    this.waiting.delete(home);
     this.drawn.set(home, make);
-    Plotly.react(home, traces, layout, { displayModeBar: false, responsive: true });
-    if (home.id === "points") points.listen(home);
-  },
-
-  redraw() {
-    for (const [home, make] of this.drawn) this.draw(home, make);
+    home.replaceChildren(...make(home));
   },
 
   start() {
-    const waiting = new Map();
     const seen = new IntersectionObserver((entries) => {
-      for (const entry of entries) {
-        if (entry.isIntersecting && waiting.has(entry.target)) {
-          this.draw(entry.target, waiting.get(entry.target));
-          waiting.delete(entry.target);
-          seen.unobserve(entry.target);
-        }
-      }
+      for (const { isIntersecting, target } of entries) if (isIntersecting && this.waiting.has(target)) this.draw(target);
     });
     const add = (home, name, make) => {
       home.setAttribute("role", "img");
       home.setAttribute("aria-label", name);
-      waiting.set(home, make);
+      this.waiting.set(home, make);
       seen.observe(home);
     };
     data.histograms.forEach((histogram, at) => {
@@ -95,14 +82,22 @@ const charts = {
       const home = element("div", { class: "chart" });
       const without = histogram.missing ? ` · ${words.missing} ${count(histogram.missing)}` : "";
       const counted = element("p", {}, `n ${count(histogram.n)}${without}`);
-      byId("histograms").append(element("div", { class: "card" }, element("h3", {}, element("bdi", {}, name)), counted, histogram.n ? home : ""));
-      if (histogram.n) add(home, `${words.histograms}: ${name}`, () => this.histogram(at));
+      const link = element("a", { href: `#page=rows&metric=${at}` }, element("bdi", {}, name));
+      byId("histograms").append(element("div", { class: "card" }, element("h3", {}, link), counted, histogram.n ? home : ""));
+      if (histogram.n) add(home, `${words.histograms}: ${name}`, (home) => this.histogram(home, at));
     });
     for (const home of document.querySelectorAll("[data-chart]")) {
       const at = Number(home.dataset.chart);
-      add(home, this.title(at, data.charts[at].name), () => this.lines(at));
+      add(home, this.title(at, data.charts[at].name), (home) => this.lines(home, at));
     }
-    if (data.points) add(byId("points"), words.vectors, () => points.draw());
-    if (data.correlations) add(byId("correlations"), words.correlations, () => this.correlations());
+    if (data.points) add(byId("points"), words.vectors, (home) => points.draw(home));
+    if (data.correlations) add(byId("correlations"), words.correlations, (home) => this.correlations(home));
+    let wide = innerWidth;
+    addEventListener("resize", () => {
+      if (innerWidth === wide) return;
+      wide = innerWidth;
+      for (const home of this.drawn.keys()) if (home.clientWidth) this.draw(home);
+    });
+    addEventListener("beforeprint", () => [...this.waiting.keys()].forEach((home) => this.draw(home)));
   },
 };

@@ -23,7 +23,6 @@ function setTheme(dark) {
   if (document.documentElement.dataset.theme === theme) return;
   document.documentElement.dataset.theme = theme;
   byId("theme").setAttribute("aria-pressed", String(dark));
-  charts.redraw();
 }
 
 // A link within the page: one to a page keeps the state of the rows, one to rows brings its own; both keep the theme.
@@ -37,6 +36,17 @@ function followLink(event) {
   openPage();
   if (!link.dataset.page) scrollTo(0, 0);
 }
+
+// What is folded is printed too, and the rows, which are listed when their page is first opened.
+const unfolded = [];
+addEventListener("beforeprint", () => {
+  if (!rowsPage.order) rowsPage.follow();
+  unfolded.push(...document.querySelectorAll("details:not([open])"));
+  for (const part of unfolded) part.open = true;
+});
+addEventListener("afterprint", () => {
+  for (const part of unfolded.splice(0)) part.open = false;
+});
 
 document.documentElement.classList.add("scripted");
 system.addEventListener("change", openPage);

@@ -2,22 +2,38 @@
 const points = {
   metric: 0,
 
-  draw() {
+  draw(home) {
     const { x, y, id, text, scores, metrics } = data.points;
     const values = scores[this.metric] ?? x.map(() => null);
-    const places = (scored) => x.map((_, at) => at).filter((at) => (values[at] !== null) === scored);
-    const lines = (at) => [id[at], values[at] === null ? "" : `${metrics[this.metric]}: ${figure(values[at])}`, ...broken(text[at])];
-    const trace = (some, marker) => ({
-      type: "scatter", mode: "markers", x: some.map((at) => x[at]), y: some.map((at) => y[at]), customdata: some,
-      text: some.map((at) => lines(at).filter(Boolean).map(escaped).join("<br>")), hovertemplate: "%{text}<extra></extra>", marker,
+    const span = (some) => [some.reduce((a, b) => Math.min(a, b), Infinity), some.reduce((a, b) => Math.max(a, b), -Infinity)];
+    const scored = values.filter((value) => value !== null && Number.isFinite(value));
+    const [least, most] = span(scored);
+    const frame = new Frame(home.clientWidth || 640, 520, span(x), span(y), { left: 60, bottom: 44 });
+    const size = x.length > 500 ? 3 : 4.5;
+    const mark = (at) => {
+      const title = hint([id[at], values[at] === null ? "" : `${metrics[this.metric]}: ${figure(values[at])}`, text[at]].filter(Boolean).join("\n"));
+      const place = { cx: frame.x(x[at]), cy: frame.y(y[at]), r: size, "data-at": at };
+      if (values[at] === null) return shape("circle", { ...place, class: "absent" }, title);
+      return shape("circle", { ...place, fill: shade(most > least ? (values[at] - least) / (most - least) : 0.5), "data-value": String(values[at]) }, title);
+    };
+    const dots = shape("g", { class: "dots" }, ...x.map((_, at) => at).sort((a, b) => (values[a] === null ? -1 : 0) - (values[b] === null ? -1 : 0)).map(mark));
+    dots.addEventListener("click", (event) => {
+      const at = event.target.closest("[data-at]")?.dataset.at;
+      if (at !== undefined) this.open(data.points.at[at]);
     });
-    const colorbar = { thickness: 12, outlinewidth: 0, title: { text: escaped(metrics[this.metric] ?? "") } };
-    const scored = places(true), size = x.length > 500 ? 6 : 9;
-    const coloured = { size, color: scored.map((at) => values[at]), colorscale: "Cividis", showscale: scored.length > 0, colorbar };
-    const unknown = { size, color: charts.colour("--line"), symbol: "x" };
-    const axis = { fixedrange: false, zeroline: false };
-    const layout = { hovermode: "closest", xaxis: { ...axis, title: { text: "PC 1" } }, yaxis: { ...axis, title: { text: "PC 2" } }, margin: { l: 50, r: 8, t: 8, b: 44 } };
-    return [[trace(places(false), unknown), trace(scored, coloured)], charts.layout(layout)];
+    return [this.key(least, most, scored.length), picture(frame.wide, frame.high, frame.axes(["PC 1", "PC 2"]), dots)];
+  },
+
+  key(least, most, many) {
+    if (!many) return "";
+    const steps = Array.from({ length: 32 }, (_, at) => shape("rect", { x: at * 4, width: 4.5, height: 10, fill: shade(at / 31) }));
+    const bar = shape("svg", { class: "ramp", viewBox: "0 0 128 10", "aria-hidden": "true" }, ...steps);
+    return element("p", { class: "legend keys" }, element("bdi", {}, data.points.metrics[this.metric]), ` ${figure(least)} `, bar, ` ${figure(most)}`);
+  },
+
+  open(row) {
+    address.go({ page: "rows", row, theme: address.read().theme });
+    openPage();
   },
 
   start() {
@@ -26,22 +42,7 @@ const points = {
     data.points.metrics.forEach((name, at) => choice.append(element("option", { value: at }, name)));
     choice.addEventListener("change", () => {
       this.metric = Number(choice.value);
-      if (charts.drawn.has(home)) charts.draw(home, () => this.draw());
-    });
-  },
-
-  // Once a chart is drawn it tells of clicks.
-  listen(home) {
-    if (home.dataset.heard) return;
-    home.dataset.heard = "yes";
-    home.on("plotly_click", (event) => {
-      address.write({ page: "rows", stratum: null, find: null, least: null, most: null, row: data.points.at[event.points[0].customdata] });
-      openPage();
+      if (charts.drawn.has(home)) charts.draw(home);
     });
   },
 };
-
-// Text in lines of some 60 characters.
-function broken(text) {
-  return text.match(/[^]{1,60}(?:\s|$)|[^]{60}/gu) ?? [];
-}

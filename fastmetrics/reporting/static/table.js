@@ -2,6 +2,7 @@
 const HIGH = 36;
 // Browsers end an element at some millions of pixels: a longer table is scrolled in longer steps.
 const LONGEST = 16_000_000;
+const MOST_PRINTED = 1_000;
 
 class Table {
   constructor(home, columns, onSelect, onSort) {
@@ -25,6 +26,13 @@ class Table {
     home.addEventListener("scroll", () => this.draw(), { passive: true });
     home.addEventListener("keydown", (event) => this.key(event));
     new ResizeObserver(() => this.draw()).observe(home);
+    for (const [name, printing] of [["beforeprint", true], ["afterprint", false]]) {
+      addEventListener(name, () => {
+        this.printing = printing;
+        this.lines.style.height = printing ? "auto" : `${Math.min(this.rows.length * HIGH, LONGEST)}px`;
+        this.draw();
+      });
+    }
   }
 
   show(rows, titles, sorted, descending) {
@@ -45,8 +53,9 @@ class Table {
 
   draw() {
     const above = this.home.scrollTop * this.steps;
-    const first = Math.max(0, Math.floor(above / HIGH) - 4);
-    const last = Math.min(this.rows.length, first + Math.ceil(this.home.clientHeight / HIGH) + 8);
+    const first = this.printing ? 0 : Math.max(0, Math.floor(above / HIGH) - 4);
+    const many = this.printing ? MOST_PRINTED : Math.ceil(this.home.clientHeight / HIGH) + 8;
+    const last = Math.min(this.rows.length, first + many);
     const lines = [];
     for (let at = first; at < last; at++) lines.push(this.line(at, at * HIGH - above + this.home.scrollTop));
     this.lines.replaceChildren(...lines);
