@@ -13,14 +13,13 @@ from fastmetrics.core.column_kinds import is_number
 from fastmetrics.core.column_to_arrow import as_numbers
 from fastmetrics.core.input_columns import COLUMNS, resolve
 from fastmetrics.core.name_lists import listed
-from fastmetrics.engines.run_settings import FileSettings
 from fastmetrics.errors import ColumnError, UnknownNameError
 from fastmetrics.metrics.shared.fitted_model import RowScores
 from fastmetrics.plan.plan import part_of, plan
 from fastmetrics.results.runs.read_table import read_table
 from fastmetrics.scoring.score import score
 from fastmetrics.tables.frame_source import FrameSource
-from fastmetrics.tables.table_source import is_paths
+from fastmetrics.tables.table_source import open_table
 
 
 @dataclass(frozen=True)
@@ -70,7 +69,7 @@ def read_labelled(
 
     Raises ``UnknownNameError`` and ``ColumnError`` for metrics and columns that the table does not allow.
     """
-    source = FrameSource(table) if not is_paths(table) else FileSettings().open(table)
+    source = open_table(table)
     names = list(source.names)
     for name in [label, *([] if group is None else [group])]:
         if name not in names:

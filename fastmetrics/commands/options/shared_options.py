@@ -283,16 +283,22 @@ class Scoring:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Testing:
+class Intervals:
+    """The intervals of means or differences."""
+
+    confidence: Confidence = 0.95
+    interval: Interval = IntervalKind.auto
+    bootstrap: Bootstrap = 2_000
+    seed: Seed = 0
+    threads: Threads = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Testing(Intervals):
     """How differences are tested, and their intervals."""
 
     correction: Corrected = Correction.holm
     resamples: Resamples = 10_000
-    bootstrap: Bootstrap = 2_000
-    confidence: Confidence = 0.95
-    interval: Interval = IntervalKind.auto
-    seed: Seed = 0
-    threads: Threads = None
 
 
 @dataclass(frozen=True, kw_only=True)

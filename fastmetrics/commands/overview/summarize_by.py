@@ -5,20 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from fastmetrics.commands.options.option_groups import Arguments
-from fastmetrics.commands.options.shared_options import (
-    AsJson,
-    Bootstrap,
-    By,
-    Cluster,
-    Confidence,
-    Interval,
-    IntervalKind,
-    OnlyMetrics,
-    Plugins,
-    Scores,
-    Seed,
-    Threads,
-)
+from fastmetrics.commands.options.shared_options import AsJson, By, Cluster, Intervals, OnlyMetrics, Plugins, Scores
 
 
 def summarize_by(
@@ -27,11 +14,7 @@ def summarize_by(
     by: By = None,
     metrics: OnlyMetrics = None,
     cluster: Cluster = None,
-    confidence: Confidence = 0.95,
-    interval: Interval = IntervalKind.auto,
-    bootstrap: Bootstrap = 2_000,
-    seed: Seed = 0,
-    threads: Threads = None,
+    intervals: Intervals,
     plugin: Plugins = None,
     as_json: AsJson = False,
     arguments: Arguments,

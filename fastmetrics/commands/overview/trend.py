@@ -7,28 +7,14 @@ from typing import Annotated, Any
 import typer
 
 from fastmetrics.commands.options.option_groups import Arguments
-from fastmetrics.commands.options.shared_options import (
-    AsJson,
-    Bootstrap,
-    Confidence,
-    Folder,
-    Interval,
-    IntervalKind,
-    Plugins,
-    Seed,
-    Threads,
-)
+from fastmetrics.commands.options.shared_options import AsJson, Folder, Intervals, Plugins
 
 
 def trend(
     folder: Folder,
     metric: Annotated[str, typer.Argument(help="The metric to show.", show_default=False)],
     *,
-    confidence: Confidence = 0.95,
-    interval: Interval = IntervalKind.auto,
-    bootstrap: Bootstrap = 2_000,
-    seed: Seed = 0,
-    threads: Threads = None,
+    intervals: Intervals,
     plugin: Plugins = None,
     as_json: AsJson = False,
     arguments: Arguments,

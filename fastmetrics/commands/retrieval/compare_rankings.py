@@ -7,23 +7,13 @@ from typing import Annotated, Any
 import typer
 
 from fastmetrics.commands.options.option_groups import Arguments
-from fastmetrics.commands.options.shared_options import (
-    BaselineName,
-    NoRelevant,
-    NoRelevantDocuments,
-    PairedTests,
-    Printing,
-    Testing,
-)
+from fastmetrics.commands.options.shared_options import BaselineName, PairedTests, Printing, Testing
 from fastmetrics.commands.retrieval.ranking_options import (
     MISSING,
-    Depth,
-    DuplicateDocuments,
-    Duplicates,
     Measures,
     Missing,
+    RankingEvaluation,
     RankingsAndQrels,
-    RelevanceLevel,
 )
 
 
@@ -34,11 +24,8 @@ def compare_rankings(
     baseline: BaselineName = None,
     tests: PairedTests = None,
     testing: Testing,
-    relevance_level: RelevanceLevel = 1,
+    evaluation: RankingEvaluation,
     missing: Annotated[Missing, typer.Option(help=MISSING)] = Missing.zero,
-    no_relevant: NoRelevantDocuments = NoRelevant.undefined,
-    duplicates: DuplicateDocuments = Duplicates.error,
-    depth: Depth = None,
     printing: Printing,
     arguments: Arguments,
 ) -> Any:

@@ -7,24 +7,14 @@ from typing import Annotated, Any
 import typer
 
 from fastmetrics.commands.options.option_groups import Arguments
-from fastmetrics.commands.options.shared_options import (
-    AsJson,
-    Guard,
-    NoRelevant,
-    NoRelevantDocuments,
-    Overwrite,
-    Threads,
-)
+from fastmetrics.commands.options.shared_options import AsJson, Guard, Overwrite, Threads
 from fastmetrics.commands.program.numba_loading import load_numba
 from fastmetrics.commands.retrieval.ranking_options import (
     MISSING,
-    Depth,
-    DuplicateDocuments,
-    Duplicates,
     Measures,
     Missing,
+    RankingEvaluation,
     RankingsAndQrels,
-    RelevanceLevel,
 )
 
 
@@ -35,14 +25,11 @@ def rank(
     output: Annotated[
         str | None, typer.Option("--output", "-o", help="Write the values of each query to this file.", metavar="PATH")
     ] = None,
-    relevance_level: RelevanceLevel = 1,
+    evaluation: RankingEvaluation,
     missing: Annotated[
         Missing | None,
         typer.Option(help=MISSING),
     ] = None,
-    no_relevant: NoRelevantDocuments = NoRelevant.undefined,
-    duplicates: DuplicateDocuments = Duplicates.error,
-    depth: Depth = None,
     threads: Threads = None,
     overwrite: Overwrite = False,
     guard: Guard = True,
