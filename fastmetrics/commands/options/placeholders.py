@@ -15,14 +15,14 @@ _PLACEHOLDERS = {int: "N", float: "NUMBER", Path: "PATH"}
 
 
 def with_placeholder(annotation: Any) -> Any:
-    """The annotation of an option, with a placeholder by its type unless it declares one; an argument has its name.
+    """The annotation of an option, with a placeholder by its type unless it declares one; others are unchanged.
 
     >>> import typer
     >>> option = with_placeholder(Annotated[int | None, typer.Option("--bins")])
     >>> option.__metadata__[0].metavar
     'N'
     """
-    kind, *marks = typing.get_args(annotation)
+    kind, *marks = typing.get_args(annotation) or (annotation,)
     place = next((place for place, mark in enumerate(marks) if isinstance(mark, typer.models.OptionInfo)), None)
     if place is None or marks[place].metavar is not None:
         return annotation
