@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from numba.core.caching import FunctionCache, IndexDataCacheFile
+from numba.core.runtime.nrt import rtsys
 
 from fastmetrics.core.compile_watch import tell_watchers
 
@@ -25,9 +26,15 @@ class KernelCache(FunctionCache):
         self._cache_file = CheckedFiles(self._cache_path, self._impl.filename_base, stamp)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Load the machine code from disk, if a readable entry exists."""
+        """Load the machine code from disk, if a readable entry exists.
+
+        Numba would also load all that compilation needs, a third of a second; the compiler does this itself.
+        """
+        rtsys.initialize(target_context)
+        loaded = None
         try:
-            loaded = super().load_overload(sig, target_context)
+            with self._guard_against_spurious_io_errors():
+                loaded = self._load_overload(sig, target_context)
         except (OSError, EOFError, pickle.UnpicklingError):
             loaded = None
         if loaded is None:

@@ -14,6 +14,9 @@ from tests.support.program import ENVIRONMENT
 COSTLY = ("pandas", "polars", "scipy.linalg", "sklearn", "matplotlib", "faiss", "pyarrow.dataset")
 """Packages that scoring a file of texts and numbers needs nothing of."""
 
+COMPILER = "numba.cpython.mathimpl"
+"""One of the modules that Numba needs to compile a kernel, not to load one from disk."""
+
 
 def run(code: str) -> str:
     done = subprocess.run(
@@ -23,7 +26,7 @@ def run(code: str) -> str:
 
 
 def imported(*words: object) -> str:
-    """The costly packages that the program has imported at its end."""
+    """The costly modules that the program has imported at its end, the second time: the first compiles kernels."""
     code = f"""
 import sys
 from fastmetrics import cli
@@ -31,35 +34,24 @@ sys.argv = ["fastmetrics", *{[*map(str, words)]!r}]
 try:
     cli.main()
 finally:
-    print([name for name in {COSTLY!r} if name in sys.modules])
+    print([name for name in {(*COSTLY, COMPILER)!r} if name in sys.modules])
 """
+    run(code)
     return run(code).split("\n")[-2]
 
 
-def test_scoring_a_file_imports_no_costly_package(tmp_path: Path) -> None:
+def test_scoring_a_file_imports_no_costly_module(tmp_path: Path) -> None:
     rows, output = tmp_path / "rows.parquet", tmp_path / "scores.parquet"
     columns = {"id": [1, 2], "question": ["Where?", None], "answer": ["in Paris", None], "reference": ["Paris", "Rome"]}
     pq.write_table(pa.table({**columns, "latency_ms": [1.5, None], "total_tokens": [3, 4]}), rows)
-    assert imported("score", rows, "-o", output, "-q") == "[]"
+    assert imported("score", rows, "-o", output, "-q", "--overwrite") == "[]"
     assert pq.read_table(output)["token_f1"].to_pylist() == [2 / 3, None]
 
 
-def test_ranking_files_imports_no_costly_package(tmp_path: Path) -> None:
+def test_ranking_files_imports_no_costly_module(tmp_path: Path) -> None:
     run, qrels, output = (tmp_path / f"{name}.parquet" for name in ("run", "qrels", "values"))
     ids = {"query_id": ["q1", "q1", "q2"], "doc_id": ["a", "b", "a"]}
     pq.write_table(pa.table({**ids, "score": [2.0, 1.0, 3.0]}), run)
     pq.write_table(pa.table({**ids, "relevance": [0, 1, 1]}), qrels)
-    assert imported("rank", run, qrels, "-m", "mrr", "-o", output) == "[]"
+    assert imported("rank", run, qrels, "-m", "mrr", "-o", output, "--overwrite") == "[]"
     assert pq.read_table(output)["mrr"].to_pylist() == [0.5, 1.0]
-
-
-def test_compiled_code_has_linear_algebra_after_all() -> None:
-    code = """
-from fastmetrics.commands.program.numba_loading import load_numba
-load_numba()
-import numba, numpy as np
-matrix = np.array([[2.0, 1.0], [1.0, 3.0]])
-product, covariance = numba.njit(lambda a, b: np.dot(a, b)), numba.njit(lambda a: np.cov(a))
-print(np.array_equal(product(matrix, matrix), matrix @ matrix), np.allclose(covariance(matrix), np.cov(matrix)))
-"""
-    assert run(code).split() == ["True", "True"]

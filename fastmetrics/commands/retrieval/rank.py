@@ -8,7 +8,6 @@ import typer
 
 from fastmetrics.commands.options.option_groups import Arguments
 from fastmetrics.commands.options.shared_options import AsJson, Guard, Overwrite, Threads
-from fastmetrics.commands.program.numba_loading import load_numba
 from fastmetrics.commands.retrieval.ranking_options import (
     MISSING,
     Measures,
@@ -40,7 +39,6 @@ def rank(
 
     Print means, and write the values of each query.
     """
-    load_numba()
     from fastmetrics.retrieval.rank import rank
 
     *ranked, qrels = rankings

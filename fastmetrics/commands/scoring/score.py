@@ -24,7 +24,6 @@ from fastmetrics.commands.options.shared_options import (
     Times,
     print_bad_rows,
 )
-from fastmetrics.commands.program.numba_loading import load_numba
 from fastmetrics.commands.program.printing import print_result
 from fastmetrics.engines.run_settings import RayCluster
 from fastmetrics.errors import OptionError
@@ -59,7 +58,6 @@ def score(
 
     Without an output, the scores are not kept.
     """
-    load_numba()
     if engine == "local" and cluster != RayCluster():
         raise OptionError("--workers and --address are of the engine ray; the local one has --threads")
     arguments["engine"] = cluster if engine == "ray" else engine
