@@ -123,7 +123,6 @@ def test_false_passes_at_the_boundary_with_a_look_after_every_few_rows():
         ("latency_ms.high <= 50", {}, "read the mean with latency_ms, or check the rule without"),
         ("drop <= 0.1", {}, "latency_ms has no interval that holds at every look"),
         ("token_f1.drop <= 0.1", {"pairing": "none"}, "pairing='none': expected 'id' or 'position'"),
-        ("token_f1.drop <= 0.1", {"interval": "t"}, "interval='t': expected 'auto' or 'sequential'"),
         ("token_f1.drop <= 0.1", {"cluster": "language"}, "interval='sequential' cannot be combined with cluster="),
     ],
 )
@@ -131,6 +130,11 @@ def test_rules_without_a_sequence_are_refused(rule, options, message):
     with pytest.raises(OptionError) as raised:
         one(rule, **options)
     assert message in str(raised.value)
+
+
+def test_an_interval_of_another_kind_is_refused():
+    with pytest.raises(OptionError, match=r"interval='t': expected 'auto' or 'sequential'"):
+        fm.gate(NEW, "token_f1.low >= 0.1", interval="t")
 
 
 def test_several_answers_to_a_question_are_refused_without_pairs():

@@ -260,7 +260,7 @@ def test_rows_that_a_judge_has_judged_tell_orders_decisions_and_cost(tmp_path, m
     assert re.search(
         r"^both orders +n +wins +low +high +flips +first\n\S*preference +5 +0\.5000", done.out, re.MULTILINE
     )
-    assert re.search(r"^decisions +tp +fp .*\n\S*show +3 +0 +1 +1 +0\.8000", done.out, re.MULTILINE)
+    assert re.search(r"^decisions +tp +fp .*\n\S*show_answer +3 +0 +1 +1 +0\.8000", done.out, re.MULTILINE)
     assert "500 + 100 tokens, cost 0.0007 by the table of prices" in done.out
     assert max(map(len, done.out.splitlines())) <= 80
     assert fm.judge_report("judged.parquet").axes[1].decisions is None
