@@ -32,7 +32,10 @@ def find_citations(data: Bytes, starts: Ints, stops: Ints, marks: Ints) -> None:
 
 @kernel
 def copy_without(data: Bytes, spans: Ints, out: Bytes, bounds: Ints) -> None:
-    """Copy each text without its middle and the white space before it; span = (start, middle, its end, stop)."""
+    """Copy each text without its middle and the white space before it.
+
+    ``spans[i]`` is (start, middle, end of the middle, stop) of text i; its copy is ``out[bounds[i]:bounds[i + 1]]``.
+    """
     size = 0
     for row in range(len(spans)):
         start, middle, after, stop = spans[row]

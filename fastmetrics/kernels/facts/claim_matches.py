@@ -57,7 +57,7 @@ def is_other(claims: Claims, c: int) -> bool:
 
 @leaf
 def look_up_all(claims: Claims, stems: Ids, row: int, lookups: Lookups) -> int:
-    """Add the stems of all claims of a row to the lookups; return their number."""
+    """Add the stems of all claims of a row to the lookups; return their number.  ``stems[k]`` is that of word k."""
     n, begin = 0, claims.bounds[row]
     for c in range(begin, claims.bounds[row + 1]):
         n = look_up(stems, claims.objects[c], claims.object_ends[c], row, lookups, n)

@@ -111,7 +111,10 @@ def single_words(clauses: Clauses, roles: Bytes) -> Claims:
 def put_words(
     claims: Claims, n: int, other: tuple[int, int], vague: bool, words: tuple[int, int], roles: Bytes, ranks: Ints
 ) -> int:
-    """Write a claim for each name in the range ``words`` with the other end ``other``; return the number of claims."""
+    """Write a claim for each name in the range ``words`` with the other end ``other``; return the number of claims.
+
+    ``roles[k]`` is the role of word k; ``ranks[k]`` words of claims come before it, and ``ranks`` has one entry more.
+    """
     for k in range(words[0], words[1]):
         if is_name(roles[k]) and not roles[k] & VALUE:
             n = put(claims, n, other, vague, (ranks[k], ranks[k + 1]), k)

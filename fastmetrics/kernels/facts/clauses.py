@@ -76,7 +76,10 @@ def has(roles: Bytes, first: int, last: int, role: int) -> bool:
 
 @kernel
 def refine(data: Bytes, marks: Marks, is_upper: Flags, roles: Bytes) -> None:
-    """Refine the roles by position: citations and the numbers of list items are stop words."""
+    """Refine the roles by position: citations and the numbers of list items are stop words.
+
+    ``roles[k]`` is that of word k; ``is_upper`` has one entry per code point.
+    """
     starts = marks.starts
     for k in range(len(starts)):
         byte = np.int64(data[starts[k]])

@@ -61,7 +61,10 @@ def discounted_gain(gains: Floats, starts: Ints, cuts: Ints, logs: Floats) -> Fl
 
 @kernel
 def preference_sum(grades: Floats, starts: Ints, level: float, relevant: Ints, nonrelevant: Ints) -> Floats:
-    """Sum over the relevant documents of the share of judged non-relevant documents ranked below each."""
+    """Sum over the relevant documents of the share of judged non-relevant documents ranked below each.
+
+    ``relevant[q]`` and ``nonrelevant[q]`` are the numbers of documents of query q that were judged so.
+    """
     total = np.zeros(starts.size - 1)
     for q in range(total.size):
         passed = 0

@@ -81,6 +81,7 @@ def _insert(order: Ints, low: int, high: int, first: int, scores: Floats, docs: 
 
 @leaf
 def _merge(order: Ints, spare: Ints, bounds: tuple[int, int, int], scores: Floats, docs: Ids) -> None:
+    """Merge the sorted rows ``order[low:middle]`` and ``order[middle:high]`` into ``spare[low:high]``."""
     low, middle, high = bounds
     left, right = low, middle
     for place in range(low, high):

@@ -39,7 +39,7 @@ class Scratch(NamedTuple):
 
 @kernel
 def draw(seed: np.uint64, resample: int, weights: NDArray[np.float64]) -> None:
-    """Count how often each cluster is drawn in a sample of n from n clusters with replacement.
+    """Count in ``weights[c]`` how often cluster c is drawn in a sample of n from n clusters with replacement.
 
     The generator is SplitMix64 on a counter: each draw depends only on the seed, the resample and the draw's index.
     """
@@ -72,7 +72,7 @@ def rank_levels(sample: LabelledScores, scratch: Scratch) -> float:
 
 @kernel
 def weigh(weights: NDArray[np.float64], values: NDArray[np.float64]) -> tuple[float, float]:
-    """Σ w·v and Σ w·v², added in order."""
+    """Σ w·v and Σ w·v² over ``weights[i]`` and ``values[i]``, added in order."""
     total = squares = 0.0
     for place in range(values.shape[0]):
         total += weights[place] * values[place]

@@ -10,7 +10,7 @@ from fastmetrics.kernels.jit import kernel
 
 @kernel
 def below(tree: NDArray[np.int64], level: int) -> int:
-    """Number of inserted rows with a lower level."""
+    """Number of inserted rows with a lower level; ``tree`` has an entry more than there are levels."""
     count = 0
     while level > 0:
         count += tree[level]
@@ -33,7 +33,8 @@ def concordance(
 ) -> None:
     """For each row, the number of concordant rows minus the number of discordant rows.
 
-    Rows are in ``runs`` of ascending score; ``lower[k]`` rows have a label below level k.
+    Rows are in ``runs`` of ascending score; row i has the label of level ``levels[i]``; ``lower[k]`` rows have a label
+    below level k.
     """
     n = levels.shape[0]
     tree = np.zeros(lower.shape[0], np.int64)

@@ -131,8 +131,10 @@ def plain_score(row: NDArray[Any], factor: float) -> float:
 def chrf_scores(
     sums: NDArray[Any], factor: float, smoothed: bool, out: NDArray[np.float64], narrow: NDArray[np.bool_]
 ) -> None:
-    """chrF of each row of sums, [n-grams of the answers, of the references, of both] for each order; and whether it has
-    the sums' type.  ``factor`` is β²."""
+    """chrF of each row of sums, [n-grams of the answers, of the references, of both] for each order.
+
+    ``narrow[i]`` receives whether ``out[i]`` has the sums' type.  ``factor`` is β².
+    """
     for place in range(out.shape[0]):
         if smoothed:
             out[place], narrow[place] = smoothed_score(sums[place], factor)

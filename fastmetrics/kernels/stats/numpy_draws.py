@@ -1,4 +1,7 @@
-"""NumPy's derivation of bounded integers from 64-bit draws, and sums over them, to reproduce sacreBLEU's results."""
+"""NumPy's derivation of bounded integers from 64-bit draws, and sums over them, to reproduce sacreBLEU's results.
+
+``raw[i]`` is draw i of 64 bits, which gives two draws of 32.
+"""
 
 from __future__ import annotations
 
@@ -81,7 +84,10 @@ def bits_from(words: NDArray[np.uint64], place: int) -> np.uint64:
 
 @kernel
 def selected_sums(values: NDArray[np.int64], words: NDArray[np.uint64], out: NDArray[np.int64]) -> None:
-    """The sums of the values whose bits are set; each sample has a bit per value; the samples are concatenated."""
+    """Write the sum of the ``values[i]`` whose bits are set into ``out[s]`` for each sample s.
+
+    Each sample has a bit per value in ``words``; the samples are concatenated.
+    """
     tables, n = np.empty((8, 256), np.int64), values.shape[0]
     out[:] = 0
     for start in range(0, n, 64):

@@ -12,7 +12,10 @@ from fastmetrics.kernels.jit import kernel
 def squared_ratios(
     starts: NDArray[np.int64], amounts: NDArray[np.float64], times: NDArray[np.float64], out: NDArray[np.float64]
 ) -> None:
-    """Σ tᵢ·tⱼ·((aᵢ − aⱼ) / (aᵢ + aⱼ))² over the ordered pairs of each group ``starts[g]:starts[g + 1]``."""
+    """Σ tᵢ·tⱼ·((aᵢ − aⱼ) / (aᵢ + aⱼ))² over the ordered pairs of each group ``starts[g]:starts[g + 1]``.
+
+    aᵢ is ``amounts[i]``, and tᵢ ``times[i]``, how often it occurs.
+    """
     for group in range(out.shape[0]):
         total = 0.0
         for i in range(starts[group], starts[group + 1]):

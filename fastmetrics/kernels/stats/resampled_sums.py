@@ -14,7 +14,10 @@ BLOCK = 1 << BLOCK_BITS
 
 @leaf
 def count_blocks(n: np.uint64, state: np.uint64, counts: NDArray[np.int64]) -> None:
-    """Count how many of n draws fall into each block of rows; a 64-bit draw gives two rows, for fewer than 2³² rows."""
+    """Count in ``counts[b]`` how many of n draws fall into block b of rows.
+
+    A 64-bit draw gives two rows, for fewer than 2³² rows.
+    """
     counts[:] = 0
     for _ in range(n // np.uint64(2)):
         state += GOLDEN
@@ -27,7 +30,7 @@ def count_blocks(n: np.uint64, state: np.uint64, counts: NDArray[np.int64]) -> N
 
 @leaf
 def block_sum(block: NDArray[np.int64], draws: int, state: np.uint64) -> int:
-    """The sum of the given number of values drawn from a full block; each 64-bit draw gives six values."""
+    """The sum of the given number of values drawn from ``block[:BLOCK]``; each 64-bit draw gives six values."""
     total = np.int64(0)
     for _ in range(draws // 6):
         state += GOLDEN
@@ -44,7 +47,7 @@ def block_sum(block: NDArray[np.int64], draws: int, state: np.uint64) -> int:
 
 @leaf
 def short_block_sum(block: NDArray[np.int64], draws: int, state: np.uint64) -> int:
-    """Like ``block_sum``, for a block of fewer values."""
+    """Like ``block_sum``, for a ``block`` of fewer values."""
     total, n = np.int64(0), np.uint64(block.shape[0])
     for _ in range(draws):
         state += GOLDEN
@@ -82,7 +85,10 @@ def resampled_clusters(
     out: NDArray[np.int64],
     rows: NDArray[np.int64],
 ) -> None:
-    """The sums of the values and sizes of n clusters drawn with replacement from n clusters."""
+    """The sums of the values and sizes of n clusters drawn with replacement from n clusters.
+
+    Cluster c has ``values[c]`` and ``sizes[c]``; resample ``first + r`` gives ``out[r]`` and ``rows[r]``.
+    """
     n = np.uint64(values.shape[0])
     for place in range(out.shape[0]):
         state = stream(seed, first + place)

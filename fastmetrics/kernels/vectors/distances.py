@@ -47,7 +47,10 @@ def fold(buffer: Array, width: int) -> float:
 
 @kernel
 def norms_and_sums(rows: Array, norms: Array, total: Array, unit_total: Array) -> None:
-    """Norm of each row (not finite if the row is not), and the sums of the finite rows and of their directions."""
+    """Norm of each row (not finite if the row is not), and the sums of the finite rows and of their directions.
+
+    ``rows`` is n × d, ``norms`` has n entries, ``total`` and ``unit_total`` have d.
+    """
     dim = rows.shape[1]
     squares = np.zeros(dim)
     for i in range(rows.shape[0]):
@@ -66,7 +69,10 @@ def norms_and_sums(rows: Array, norms: Array, total: Array, unit_total: Array) -
 
 @kernel
 def centre(rows: Array, scales: Array, mean: Array, factor: float, centred: Array, squares: Array) -> None:
-    """``centred`` = (row · its scale − mean) · factor as float32; ``squares`` = the squared norm before the factor."""
+    """``centred`` = (row · its scale − mean) · factor as float32; ``squares`` = the squared norm before the factor.
+
+    ``rows`` and ``centred`` are n × d, ``scales`` and ``squares`` have n entries, ``mean`` has d.
+    """
     dim = rows.shape[1]
     buffer = np.zeros(dim)
     for i in range(rows.shape[0]):
@@ -178,7 +184,7 @@ def distance_sums(
 
 @kernel
 def near_half(left: Array, right: Array, buffer: Array) -> float:
-    """Half the squared distance of two centred rows."""
+    """Half the squared distance of two centred rows; ``left``, ``right`` and the scratch ``buffer`` have d entries."""
     for j in range(left.shape[0]):
         off = np.float64(left[j]) - np.float64(right[j])
         buffer[j] = off * off
