@@ -65,7 +65,8 @@ def report_content(scores: Any, options: ReportOptions) -> ReportContent:
     paired = correlations(spread, metrics=names[:_CORRELATED]) if len(names) > 1 else None
     charts = Charts()
     counters = {section.name: section.counter() for section in SECTIONS if section.counter is not None}
-    everyone = PairedRows.of(runs.main, runs.systems[0] if base else None, names, options)
+    others = [run for run in runs.systems[1 if base else 0 :] if run is not runs.main]
+    everyone = PairedRows.of(runs.main, runs.systems[0] if base else None, names, options, others)
     shown = _shown_rows(everyone, paired, options, list(counters.values()))
     more = _sections(runs, everyone, options, counters, charts)
     against = compared(runs.systems, options) if len(runs.systems) > 1 else None
@@ -119,6 +120,7 @@ def report_content(scores: Any, options: ReportOptions) -> ReportContent:
         "n_rows": summary.n_rows,
         "strata": shown.strata,
         "compared": base is not None,
+        "system": visible(runs.main.name),
         "segments": everyone.segments.data(),
         "first": _first_metric(names, against),
     }

@@ -159,6 +159,15 @@ def test_a_metric_without_a_direction_is_higher_or_lower(driver, page):
     assert driver.find_elements(By.CSS_SELECTOR, "#row-table .gain, #row-table .loss") == []
 
 
+def test_the_row_says_its_segments_and_a_choice_of_segments_is_there_only_with_some(driver, page, tmp_path):
+    open_page(driver, page, "#page=rows&metric=2&row=40")
+    wait(driver, lambda: visible_texts(driver, "#row-detail h2 + .note") == ["language=ru"])
+    assert driver.find_element(By.ID, "row-segment").is_displayed()
+    fm.report({"new": NEW}, tmp_path / "r.html")
+    open_page(driver, tmp_path / "r.html", "#page=rows")
+    assert not driver.find_element(By.ID, "row-segment").is_displayed()
+
+
 def test_the_theme_and_the_rows_survive_pages_and_reload(driver, page):
     open_page(driver, page, "#page=rows&metric=2&row=7")
     before = driver.execute_script("return document.documentElement.dataset.theme")

@@ -72,6 +72,7 @@ def described_rows(
     after = [rows.main.values(name)[list(chosen)] for name in rows.names]
     before = [None if (scores := rows.before(name)) is None else scores[list(chosen)] for name in rows.names]
     earlier = rows.earlier_answers(chosen, options.baseline_texts)
+    others = rows.others.to(chosen)
     judged = [] if options.judged is None else JudgedRows(options.judged).of(rows.labels, chosen)
     for place, at in enumerate(chosen):
         row: dict[str, Any] = {"at": int(at), "id": rows.label(int(at)), "t": texts[place]}
@@ -79,6 +80,8 @@ def described_rows(
         if rows.base is not None:
             row["b"] = [None if values is None else short(float(values[place])) for values in before]
             row["other"] = earlier[place]
+        if others[place]:
+            row["o"] = others[place]
         if rows.segments.codes:
             row["g"] = rows.segments.of_row(int(at))
         if judged and judged[place]:

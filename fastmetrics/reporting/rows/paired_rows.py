@@ -14,10 +14,11 @@ from fastmetrics.core.column_to_arrow import as_numbers
 from fastmetrics.core.input_columns import resolve
 from fastmetrics.errors import ColumnError
 from fastmetrics.reporting.report_options import ReportOptions
+from fastmetrics.reporting.rows.other_answers import OtherAnswers
+from fastmetrics.reporting.rows.row_partners import partners
 from fastmetrics.reporting.rows.row_segments import RowSegments
 from fastmetrics.reporting.rows.row_texts import cut, row_texts
 from fastmetrics.results.runs.score_run import ScoreRun
-from fastmetrics.results.runs.sorted_ids import rows_of_ids
 
 _LABEL = 300
 """Maximum characters of a displayed id."""
@@ -35,10 +36,21 @@ class PairedRows:
     labels: pa.Array | None
     partner: Ints | None
     segments: RowSegments
+    others: OtherAnswers
 
     @classmethod
-    def of(cls, main: ScoreRun, base: ScoreRun | None, names: Sequence[str], options: ReportOptions) -> PairedRows:
-        """Match the rows of a run to those of a baseline; raises ``ColumnError`` if required ids are missing."""
+    def of(
+        cls,
+        main: ScoreRun,
+        base: ScoreRun | None,
+        names: Sequence[str],
+        options: ReportOptions,
+        others: Sequence[ScoreRun] = (),
+    ) -> PairedRows:
+        """Match the rows of a run to those of a baseline and of ``others``.
+
+        Raises ``ColumnError`` if required ids are missing.
+        """
         needs_ids = options.texts is not None or base is not None
         if needs_ids and main.id_column is None:
             raise ColumnError(f"{main.name} has no id column, by which its rows and their texts could meet")
@@ -46,8 +58,10 @@ class PairedRows:
         labels = ids if ids is not None or main.id_column is None else main.column(main.id_column, "")
         partner = None
         if base is not None and ids is not None:
-            partner = _partners(main, base)
-        return cls(main, base, names, ids, labels, partner, RowSegments.of(main, options.by))
+            partner = partners(main, base)
+        return cls(
+            main, base, names, ids, labels, partner, RowSegments.of(main, options.by), OtherAnswers.of(main, others)
+        )
 
     @property
     def n(self) -> int:
@@ -91,16 +105,3 @@ class PairedRows:
         places = self.partner[np.asarray(rows)]
         answers = self.base.column(column, "").take(pa.array(places, mask=places < 0)).to_pylist()
         return [None if answer is None else cut(answer) for answer in answers]
-
-
-def _partners(main: ScoreRun, base: ScoreRun) -> Ints:
-    """The row of the baseline with the id of each row, or -1."""
-    ids = main.sorted_ids(str(main.id_column))
-    others = base.sorted_ids(str(base.id_column), like=ids)
-    base.check_distinct(str(base.id_column))
-    if others is ids:
-        return np.arange(len(ids))
-    _, (rows, base_rows) = rows_of_ids([ids, others])
-    partner = np.full(len(ids), -1, np.int64)
-    partner[rows[rows >= 0]] = base_rows[rows >= 0]
-    return partner

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import itertools
 import json
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
@@ -77,6 +78,11 @@ class RowFiles:
             ]
             for row, other in zip(row_data, earlier.rows(start, stop) if earlier else [], strict=False):
                 row["other"] = None if (answer := other.get("answer")) is None else cut(answer)
+            for at, row, answers in zip(
+                itertools.count(start), row_data, rows.others.to(range(start, stop)), strict=False
+            ):
+                row |= {"o": answers} if answers else {}
+                row |= {"g": rows.segments.of_row(at)} if rows.segments.codes else {}
             for row, judgements in zip(
                 row_data, judged.of(rows.labels, range(start, stop)) if judged else [], strict=False
             ):

@@ -16,14 +16,15 @@ function answerParts(row) {
     const checked = anchors.length + cites.length > 0;
     const text = checked ? anchored(texts.answer, anchors, cites) : marked(texts.answer, reference);
     const signs = anchors.length ? ["supported", "unsupported"] : [];
-    if (reference && (!checked || row.other)) signs.push(null);
+    if (reference && (!checked || row.other || row.o)) signs.push(null);
     signs.push(...["cited_supported", "cited_unsupported", "cited", "cited_nothing"].filter((state) => cites.some((mark) => mark[3] === state)));
     const legend = (name) => element("mark", { class: name?.startsWith("cited") ? `cite ${name}` : name }, words[name ?? "same_words"]);
-    shown.push(titled(words.answer, text, ...signs.map((name) => element("p", { class: "legend" }, legend(name)))));
+    shown.push(titled(row.o ? `${words.answer}: ${data.system}` : words.answer, text, ...signs.map((name) => element("p", { class: "legend" }, legend(name)))));
   }
   if (row.other !== null && row.other !== undefined) {
     shown.push(titled(words.baseline_answer, marked(row.other, reference)));
   }
+  for (const [system, answer] of row.o ?? []) shown.push(titled(`${words.answer}: ${system}`, marked(answer, reference)));
   for (const reference of texts.reference ?? []) shown.push(titled(words.reference, marked(reference, texts.answer)));
   return shown;
 }
@@ -68,6 +69,7 @@ function showDetail(row) {
   }
   const texts = row.t;
   const parts = [element("h2", {}, element("bdi", {}, row.id))];
+  if (row.g) parts.push(element("p", { class: "note" }, element("bdi", {}, row.g.map((at) => data.segments[at].name).join(" · "))));
   if (texts.question !== undefined) parts.push(titled(words.question, plain(texts.question)));
   const answers = answerParts(row);
   if (answers.length) parts.push(element("div", { class: "beside" }, ...answers), ...changeParts(row));

@@ -52,17 +52,20 @@ const rowsPage = {
   changed(place) {
     const change = this.scores[place] - this.earlier[place];
     if (Number.isNaN(change)) return ["–"];
-    const sign = data.metrics[this.metric].better ? { improved: "gain", regressed: "loss" }[this.kindOf(place)] : "";
+    const sign = data.metrics[this.metric].better ? { improved: "gain", regressed: "loss" }[KINDS[this.kindsOf([place])[0]]] : "";
     return [signed(Number(change.toPrecision(6))), sign];
   },
 
-  // improved, regressed or unchanged against the baseline, or unscored; of a metric without a direction, more counts as improved.
-  kindOf(place) {
-    if (Number.isNaN(this.scores[place])) return "unscored";
-    const change = this.scores[place] - this.earlier[place];
-    if (!data.compared || Number.isNaN(change)) return "unpaired";
-    if (change === 0) return "unchanged";
-    return (change > 0) === (data.metrics[this.metric].better !== "lower") ? "improved" : "regressed";
+  // Of each place its kind of change by number in KINDS; of a metric without a direction, more counts as improved.
+  kindsOf(places) {
+    const { scores, earlier } = this, kinds = new Uint8Array(places.length);
+    const [regressed, improved, unchanged, unscored, unpaired] = KINDS.keys();
+    const [more, less] = data.metrics[this.metric]?.better === "lower" ? [regressed, improved] : [improved, regressed];
+    for (let at = 0; at < places.length; at++) {
+      const score = scores[places[at]], change = data.compared ? score - earlier[places[at]] : NaN;
+      kinds[at] = score !== score ? unscored : change > 0 ? more : change < 0 ? less : change === 0 ? unchanged : unpaired;
+    }
+    return kinds;
   },
 
   chooseStratum(value) {
@@ -154,9 +157,9 @@ const rowsPage = {
     const stratum = data.strata[state.stratum];
     this.order = this.orderOf(state);
     const { sort, down } = this.order;
-    const kinds = Array.from(places, (place) => this.kindOf(place));
+    const kinds = this.kindsOf(places), kind = KINDS.indexOf(state.kind);
     rowsOut.filters(kinds, state.kind, data.metrics[this.metric]);
-    if (rowsOut.KINDS.includes(state.kind)) places = places.filter((_, at) => kinds[at] === state.kind);
+    if (kind >= 0) places = places.filter((_, at) => kinds[at] === kind);
     if (["score", "baseline", "change"].includes(sort)) places = sortedPlaces(this.values(sort), places, down);
     else if (sort === "id") places = this.byText(places, (place) => source.number(place), down);
     else if (sort === "question" && !data.all) places = this.byText(places, (place) => source.line(place).text, down);

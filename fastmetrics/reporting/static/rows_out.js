@@ -1,7 +1,7 @@
 // What goes with the list of rows: the counted filters by change, its rows as CSV, and a link to what is seen.
-const rowsOut = {
-  KINDS: ["regressed", "improved", "unchanged", "unscored"],
+const KINDS = ["regressed", "improved", "unchanged", "unscored", "unpaired"];
 
+const rowsOut = {
   start() {
     byId("row-csv").addEventListener("click", () => this.download());
     byId("row-link").addEventListener("click", () => this.copyLink());
@@ -9,11 +9,12 @@ const rowsOut = {
 
   // A button for each kind of change that a row has, which is pressed where it is the choice.
   filters(kinds, chosen, metric) {
-    const counts = Object.fromEntries(this.KINDS.map((kind) => [kind, 0]));
-    for (const kind of kinds) counts[kind]++;
+    const counts = new Uint32Array(KINDS.length);
+    for (let at = 0; at < kinds.length; at++) counts[kinds[at]]++;
     const title = (kind) => (metric?.better || kind.startsWith("un") ? words[kind] : words[{ improved: "rose_rows", regressed: "fell_rows" }[kind]]);
-    const buttons = this.KINDS.filter((kind) => counts[kind] || kind === chosen).map((kind) => {
-      const button = element("button", { type: "button", "aria-pressed": String(kind === chosen), "data-kind": kind }, `${title(kind)} ${count(counts[kind])}`);
+    const offered = KINDS.filter((kind, at) => kind !== "unpaired" && (counts[at] || kind === chosen));
+    const buttons = offered.map((kind) => {
+      const button = element("button", { type: "button", "aria-pressed": String(kind === chosen), "data-kind": kind }, `${title(kind)} ${count(counts[KINDS.indexOf(kind)])}`);
       button.addEventListener("click", () => rowsPage.change({ kind: kind === chosen ? null : kind }));
       return button;
     });

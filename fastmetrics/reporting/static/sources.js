@@ -56,7 +56,7 @@ const pageRows = {
   text(place) {
     if (this.texts[place] === undefined) {
       const row = data.rows[place];
-      const texts = [...Object.values(row.t).flat(), ...(row.j ?? []).flat()].filter((value) => typeof value === "string");
+      const texts = [...Object.values(row.t).flat(), ...(row.j ?? []).flat(), ...(row.o ?? []).flat()].filter((value) => typeof value === "string");
       this.texts[place] = [row.id, row.other ?? "", ...texts].join("\n").toLowerCase();
     }
     return this.texts[place];
