@@ -1,4 +1,4 @@
-"""The counts of corpus metrics: their columns, and their sums over batches beside those of cautions and ids."""
+"""The counts of corpus metrics: their columns, and their sums over batches beside those of cautions, ids and drift."""
 
 from __future__ import annotations
 
@@ -24,6 +24,8 @@ class BatchSums:
     """Per metric, the rows that its caution concerns, and the scored rows."""
     fingerprint: Mapping[str, list[int]] = field(default_factory=dict)
     """The sums of the fingerprint of the rows."""
+    drift: Mapping[str, list[int]] = field(default_factory=dict)
+    """Per fitted score, the rows in each part of the distributions of the metrics that it reads."""
 
     @classmethod
     def of(cls, batches: Iterable[pa.RecordBatch]) -> BatchSums:
@@ -37,7 +39,7 @@ class BatchSums:
         return cls(**{entry.name: add_up(part.get(entry.name, {}) for part in listed) for entry in fields(cls)})
 
     def __bool__(self) -> bool:
-        return bool(self.counts or self.cautions or self.fingerprint)
+        return bool(self.counts or self.cautions or self.fingerprint or self.drift)
 
     def to_json(self) -> dict[str, dict[str, list[int]]]:
         """The sums as plain values."""

@@ -12,6 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from fastmetrics.core.input_drift import InputDrift
 from fastmetrics.core.missing_queries import MissingQueries
 from fastmetrics.errors import FileFormatError
 
@@ -79,6 +80,10 @@ def _cautions(value: Any) -> Mapping[str, list[int]]:
     return counts
 
 
+def _drift(value: Any) -> Mapping[str, InputDrift]:
+    return {name: InputDrift.of(entry) for name, entry in value.items()}
+
+
 def _count(value: Any) -> int | None:
     return None if value is None else int(value)
 
@@ -133,6 +138,8 @@ class ScoreMetadata:
     """The summed counts of each corpus metric."""
     cautions: Mapping[str, list[int]] | None = _entry(_cautions)
     """Per metric, the rows that its caution concerns, and the scored rows."""
+    drift: Mapping[str, InputDrift] | None = _entry(_drift)
+    """Per fitted score, the distributions of the metrics that it reads, beside those of the labelled rows."""
     n_rows: int | None = _entry(_count)
     """The number of rows, if no score column has it."""
     fingerprint: Mapping[str, str] | None = _entry(_mapping)

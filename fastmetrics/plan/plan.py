@@ -364,6 +364,7 @@ def _embedding(score: Score, columns: Mapping[str, str], embedding: Mapping[str,
             changed = _embedding(Score(part.name, part.metric, part.options, part.name), columns, embedding)
             return Part(part.name, changed.metric, changed.options)
 
+        embedding = score.metric.own_embedding(embedding)
         return replace(score, metric=with_parts(score.metric, embedded))
     metric = score.metric if embedding["embedder"] is None else from_text(score.metric, columns)
     if "embedder" not in metric.defaults:

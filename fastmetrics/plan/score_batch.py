@@ -25,7 +25,7 @@ from fastmetrics.core.text_lists import as_text_lists, look_like_lists
 from fastmetrics.declaration.batch import Batch
 from fastmetrics.declaration.cautions import LISTS
 from fastmetrics.declaration.stored_row_lists import where_present
-from fastmetrics.plan.fitted_metric import remembered_scores
+from fastmetrics.plan.fitted_metric import FittedMetric, remembered_scores
 from fastmetrics.plan.plan import Plan
 from fastmetrics.stats.sums.fingerprint import fingerprint, is_hashable
 from fastmetrics.text.tokenize import Wordbook
@@ -75,15 +75,16 @@ def score_batch(
     """The scores of a record batch: the kept columns, one float64 column per metric, and the stored counts.
 
     A score is null where an input is missing and NaN where it is undefined.  A corpus metric has no column: its counts
-    are in the schema's metadata, as JSON under the key ``fastmetrics``, with the counts of cautions and the sums of
-    fingerprints.  The function is pure; ``words`` from earlier batches save time and do not change the result.  A
-    profiler passes ``make`` and ``watch`` to time derived data and metrics.
+    are in the schema's metadata, as JSON under the key ``fastmetrics``, with the counts of cautions, the sums of
+    fingerprints and the counts of drift.  The function is pure; ``words`` from earlier batches save time and do not
+    change the result.  A profiler passes ``make`` and ``watch`` to time derived data and metrics.
     """
     rows = rows_of(batch, plan, make, words)
     arrays = [batch.column(name) for name in plan.keep]
     counts: dict[str, list[int]] = {}
     columns: dict[str, pa.Array] = {}
     cautions = listed_texts(rows, plan.used)
+    drift: dict[str, list[int]] = {}
     for score in plan.scores:
         with watch(score.name):
             caution_counts = score.metric.cautioned(rows, score.options)
@@ -103,10 +104,12 @@ def score_batch(
                     columns[column] = counts_array(added, counted)
                 continue
             values, present = remembered_scores(score.metric, rows, score.options)
+            if isinstance(score.metric, FittedMetric):
+                drift[score.name] = score.metric.input_counts(rows)
         arrays.append(arrow_numbers(values, pa.float64(), ~present))
     names = [*plan.keep, *plan.names, *columns]
     scored = pa.RecordBatch.from_arrays([*arrays, *columns.values()], names=names)
-    return BatchSums(counts, cautions, fingerprints(batch, plan.identity)).on(scored)
+    return BatchSums(counts, cautions, fingerprints(batch, plan.identity), drift).on(scored)
 
 
 def fingerprints(batch: pa.RecordBatch, identity: Mapping[str, str]) -> dict[str, list[int]]:

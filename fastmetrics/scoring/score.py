@@ -21,6 +21,7 @@ from fastmetrics.engines.run_job import open_output
 from fastmetrics.engines.run_settings import FileSettings, RayCluster
 from fastmetrics.errors import ColumnError, OptionError
 from fastmetrics.errors.messages import Argument
+from fastmetrics.plan.corpus_values import input_drifts
 from fastmetrics.plan.plan import Plan
 from fastmetrics.plan.score_batch import Scorer, score_batch, slices
 from fastmetrics.plan.stored_declarations import to_store
@@ -229,12 +230,13 @@ def scores_of_source(
         scores = with_index(scores, index)
     sums = BatchSums.of(scored)
     metadata = ScoreMetadata(declared=to_store(planned) or None)
-    if sums.counts or any(rows for rows, _ in sums.cautions.values()):
+    if sums.counts or sums.drift or any(rows for rows, _ in sums.cautions.values()):
         metadata |= ScoreMetadata(
             options=planned.common or None,
             metrics={name: RowCounts(scores.num_rows, scores[name].null_count, 0, 0) for name in planned.names},
             counts=sums.counts,
             cautions=sums.cautions,
+            drift=input_drifts(planned, sums.drift) or None,
             n_rows=None if planned.names else scores.num_rows,
         )
     if metadata == ScoreMetadata():

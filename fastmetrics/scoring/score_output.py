@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from fastmetrics.core.corpus_counts import BatchSums
 from fastmetrics.core.input_columns import resolve
+from fastmetrics.core.input_drift import drift_notes
 from fastmetrics.core.name_lists import listed
 from fastmetrics.core.score_metadata import RowCounts, ScoreMetadata
 from fastmetrics.core.threads import cores
@@ -24,7 +25,7 @@ from fastmetrics.engines.run_job import run_on
 from fastmetrics.engines.run_settings import RayCluster
 from fastmetrics.errors import OptionError
 from fastmetrics.errors.messages import Argument
-from fastmetrics.plan.corpus_values import caution_notes, finish_all
+from fastmetrics.plan.corpus_values import caution_notes, finish_all, input_drifts
 from fastmetrics.plan.plan import Plan, keeping_counts, plan
 from fastmetrics.plan.score_batch import Scorer, fit
 from fastmetrics.plan.signature import signature
@@ -150,7 +151,7 @@ def job(
         columns=columns_read(planned),
         signature=signature(planned).to_json(),
         observe=partial(_observe, planned.names),
-        conclude=lambda observed, rejected: (_conclude(observed, planned.names, rejected) | about()).to_json(),
+        conclude=lambda observed, rejected: (_conclude(observed, planned, rejected) | about()).to_json(),
     )
 
 
@@ -160,7 +161,7 @@ def columns_read(planned: Plan) -> dict[str, str]:
 
 
 def _observe(names: Sequence[str], part: pa.RecordBatch) -> dict[str, Any]:
-    """The sums of a part's scores, its counts of corpus metrics and of cautions, and its fingerprints."""
+    """The sums of a part's scores, its counts of corpus metrics, cautions and drift, and its fingerprints."""
     scores = {name: _state(part.column(name)).to_json() for name in names}
     return {"scores": scores, "n_rows": part.num_rows, **BatchSums.of([part]).to_json()}
 
@@ -179,11 +180,11 @@ def _merged(observed: Sequence[Mapping[str, Any]], names: Sequence[str]) -> dict
     return states
 
 
-def _conclude(observed: Sequence[Mapping[str, Any]], names: Sequence[str], rejected: int) -> ScoreMetadata:
+def _conclude(observed: Sequence[Mapping[str, Any]], planned: Plan, rejected: int) -> ScoreMetadata:
     """The metadata about the output's rows, from which a summary distinguishes missing, undefined and failed."""
     rows = {
         name: RowCounts(state.n + state.n_missing + state.n_undefined, state.n_missing, state.n_undefined, 0)
-        for name, state in _merged(observed, names).items()
+        for name, state in _merged(observed, planned.names).items()
     }
     sums = BatchSums.added(observed)
     return ScoreMetadata(
@@ -191,8 +192,9 @@ def _conclude(observed: Sequence[Mapping[str, Any]], names: Sequence[str], rejec
         n_rejected=rejected,
         counts=sums.counts or None,
         cautions=sums.cautions or None,
+        drift=input_drifts(planned, sums.drift) or None,
         # Without a score column, nothing else has the number of rows.
-        n_rows=None if names else sum(part["n_rows"] for part in observed),
+        n_rows=None if planned.names else sum(part["n_rows"] for part in observed),
         fingerprint={rows_by: fingerprint_text(of_rows) for rows_by, of_rows in sums.fingerprint.items()} or None,
     )
 
@@ -212,5 +214,6 @@ def _summary(result: RunResult, planned: Plan, output: str | Path) -> Summary:
     corpus, remarks = finish_all(sums.counts, partial(column_of, output), columns, specs)
     labels = declared_labels(states, stored)
     cautions = caution_notes(sums.cautions, planned.common, specs)
-    notes = [*result.notes, *planned.notes, *remarks, *cautions]
+    drift = drift_notes(input_drifts(planned, sums.drift))
+    notes = [*result.notes, *planned.notes, *remarks, *cautions, *drift]
     return Summary(result.rows, metrics, corpus, labels, notes, planned.used, planned.passed_over)

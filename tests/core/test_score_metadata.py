@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import fastmetrics as fm
+from fastmetrics.core.input_drift import InputDrift, InputShares
 from fastmetrics.core.missing_queries import MissingQueries
 from fastmetrics.core.score_metadata import METADATA, RowCounts, ScoreMetadata
 from fastmetrics.errors import FileFormatError
@@ -91,6 +92,7 @@ def test_each_field_is_read_back() -> None:
         **{"columns": {"a": "b"}, "passed_over": {"a": ["b"]}, "keep_counts": True},
         **{"counts": {"a": [1, 2, 3]}, "cautions": {"a": [1, 2]}, "metrics": {"a": RowCounts(4, 3, 2, 1)}},
         "missing_queries": MissingQueries(1, 2, "zero"),
+        "drift": {"a": InputDrift(5, [InputShares("token_f1", [0.5, 0.5], [1, 2])])},
     }
     assert {entry.name for entry in dataclasses.fields(ScoreMetadata)} == {*values, "stored"}
     metadata = ScoreMetadata(**values)

@@ -14,7 +14,9 @@ from fastmetrics.fitting.design import basis_of, design
 from fastmetrics.fitting.folds import folds_of
 from fastmetrics.fitting.labelled_rows import LabelledRows
 from fastmetrics.fitting.learners import learn
+from fastmetrics.metrics import semantic
 from fastmetrics.metrics.shared.fitted_file import load
+from fastmetrics.vectors.embedding.embedder import Embedder
 from tests.reference import fitted as reference
 
 WORDS = ("the", "tower", "opened", "in", "1889", "Paris", "is", "old", "a", "city")
@@ -332,3 +334,57 @@ def test_rows_that_are_not_kept_apart_have_both_classes():
     for seed in range(3):
         with pytest.raises(fm.InputError, match=r"kept apart for the cuts: .* positive"):
             fm.fit(rows, label="good", group="topic", metrics="judge_a", precision=0.9, seed=seed)
+
+
+def ranked(n=60):
+    """Rankings with judgements, of which a third has no relevant document."""
+    rng = np.random.default_rng(3)
+    retrieved = [[f"d{x}" for x in rng.permutation(8)[:4]] for _ in range(n)]
+    relevant = [[] if row % 3 == 0 else [f"d{x}" for x in rng.integers(0, 8, 2)] for row in range(n)]
+    return {"retrieved_ids": retrieved, "relevant_ids": relevant, "good": rng.integers(0, 2, n).tolist()}
+
+
+def test_the_file_stores_the_rule_for_rows_without_relevant_documents(tmp_path):
+    path, metrics = tmp_path / "mine.toml", "ndcg@3,reciprocal_rank(no_relevant='undefined')"
+    fm.fit(ranked(), label="good", metrics=metrics, no_relevant="zero", output=path)
+    names = ["ndcg@3(no_relevant='zero')", "reciprocal_rank(no_relevant='undefined')"]
+    assert [feature.name for feature in load(path).features] == names
+    assert [feature.spread.shares[-1] > 0 for feature in load(path).features] == [False, True]
+    plain = tmp_path / "plain.toml"
+    fm.fit(ranked(), label="good", metrics="ndcg@3", output=plain)
+    assert [feature.name for feature in load(plain).features] == ["ndcg@3"]
+    suite = fm.fit(ranked(), label="good", suites="retrieval", no_relevant="zero")
+    assert all("no_relevant='zero'" in feature.name for feature in suite.model.features)
+
+
+def test_lists_are_read_as_by_score():
+    rows = table(grouped=False)
+    renamed = {"answer": rows["answer"], "reference": [json.dumps([text]) for text in rows["reference"]]}
+    renamed["good"] = rows["good"]
+    options = {"label": "good", "metrics": "token_f1,answer_words"}
+    fitted = fm.fit(renamed, lists="reference", **options)
+    assert fitted.text.partition("[labels]")[0] == fm.fit(rows, **options).text.partition("[labels]")[0]
+
+
+def test_the_file_stores_the_name_of_the_embedder(tmp_path, monkeypatch):
+    vectors = {"wordllama": 1.0, "minilm": -1.0}
+    asked = []
+
+    def embedder_of(options):
+        asked.append(options["embedder"])
+        return Embedder(lambda texts: [[1.0, len(text) * vectors[options["embedder"]]] for text in texts])
+
+    monkeypatch.setattr(semantic, "embedder_of", embedder_of)
+    path, rows = tmp_path / "mine.toml", table(grouped=False)
+    options = {"label": "good", "metrics": "semantic_similarity,token_f1"}
+    fm.fit(rows, embedder="minilm", output=path, **options)
+    assert load(path).labels["embedder"] == "minilm"
+    scored = fm.score(rows, str(path))
+    assert scored.equals(fm.score(rows, str(path), embedder="minilm"))
+    assert set(asked) == {"minilm"}
+    with pytest.raises(fm.OptionError, match=r"mine\.toml: fitted with the embedder 'minilm'.*embedder='wordllama'"):
+        fm.score(rows, str(path), embedder="wordllama")
+    unused = fm.fit(rows, embedder="minilm", label="good", metrics="token_f1")
+    assert "embedder" not in unused.model.labels
+    with pytest.raises(fm.OptionError, match="expected the name of a model"):
+        fm.fit(rows, embedder=len, **options)

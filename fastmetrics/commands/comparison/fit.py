@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 import typer
@@ -11,15 +12,34 @@ from fastmetrics.commands.options.shared_options import (
     AsJson,
     ColumnNames,
     Confidence,
+    EmbedderName,
     Metrics,
+    NoRelevant,
+    NoRelevantDocuments,
     Overwrite,
     Plugins,
     Positive,
     Seed,
     Suites,
     Table,
+    TextLists,
     Threads,
 )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Promises:
+    """The promises for which cuts are chosen."""
+
+    precision: Annotated[
+        float | None, typer.Option(help="Find the lowest cut from which on this share of rows is positive.")
+    ] = None
+    recall: Annotated[
+        float | None, typer.Option(help="Find the highest cut above which this share of the positive rows is.")
+    ] = None
+    risk: Annotated[
+        float | None, typer.Option(help="Find the lowest cut with at most this share of rows above it and negative.")
+    ] = None
 
 
 def fit(
@@ -36,20 +56,15 @@ def fit(
     metrics: Metrics = None,
     suites: Suites = None,
     columns: ColumnNames = None,
+    embedder: EmbedderName = None,
+    no_relevant: NoRelevantDocuments = NoRelevant.undefined,
+    lists: TextLists = None,
     learner: Annotated[
         str, typer.Option(help="splines (curves of metrics), boosting (trees) or weights (a weighted mean).")
     ] = "splines",
     positive: Positive = None,
     lower_is_better: Annotated[bool, typer.Option("--lower-is-better", help="High labels are bad.")] = False,
-    precision: Annotated[
-        float | None, typer.Option(help="Find the lowest cut from which on this share of rows is positive.")
-    ] = None,
-    recall: Annotated[
-        float | None, typer.Option(help="Find the highest cut above which this share of the positive rows is.")
-    ] = None,
-    risk: Annotated[
-        float | None, typer.Option(help="Find the lowest cut with at most this share of rows above it and negative.")
-    ] = None,
+    promises: Promises,
     confidence: Confidence = 0.95,
     seed: Seed = 0,
     threads: Threads = None,

@@ -5,7 +5,8 @@ same bits on every machine.  The exponential function is therefore written here;
 bit.
 
 ``values``, ``present`` and ``sums`` have one item a row; ``knots`` and ``heights`` are the points of a curve,
-``roots`` the first node of each tree, and ``terms`` the coefficients of the exponential's series.
+``edges`` the ends of the parts of a distribution, ``roots`` the first node of each tree, and ``terms`` the coefficients
+of the exponential's series.
 """
 
 from __future__ import annotations
@@ -59,6 +60,27 @@ def add_curve(
             sums[row] += absent[1]
         else:
             sums[row] += curve_at(values[row], knots, heights)
+
+
+@kernel
+def count_parts(
+    values: NDArray[np.float64],
+    present: NDArray[np.bool_],
+    edges: NDArray[np.float64],
+    counts: NDArray[np.int64],
+) -> None:
+    """Count the rows up to each edge, above the last, the missing and the undefined ones into ``counts``."""
+    n_edges = edges.shape[0]
+    for row in range(values.shape[0]):
+        if not present[row]:
+            counts[n_edges + 1] += 1
+        elif math.isnan(values[row]):
+            counts[n_edges + 2] += 1
+        else:
+            part = 0
+            for edge in range(n_edges):
+                part += values[row] > edges[edge]
+            counts[part] += 1
 
 
 @kernel

@@ -150,7 +150,9 @@ def _threshold(values: Mapping[str, Any]) -> Threshold:
 
 def _about(labels: Any) -> Mapping[str, Any]:
     """What the file says about the labels, of which descriptions show the number of rows."""
-    _number(_one_of_type(labels, dict).get("rows", 0))
+    for name in ("rows", "groups"):
+        _number(_one_of_type(labels, dict).get(name, 0))
+    _one_of_type(labels.get("embedder", ""), str)
     return dict(labels)
 
 
@@ -165,8 +167,11 @@ def _checked(model: FittedModel) -> FittedModel:
             raise ValueError("knots must rise, and each has a height")
     if not model.features or model.bounds[0] >= model.bounds[1]:
         raise ValueError("expected features, and bounds that rise")
-    if any(len(feature.spread.shares) != len(feature.spread.edges) + 3 for feature in model.features):
+    spreads = [feature.spread for feature in model.features]
+    if any(len(spread.shares) != len(spread.edges) + 3 for spread in spreads):
         raise ValueError("expected a share for each part between edges, of missing and of undefined scores")
+    if any((np.diff(spread.edges) <= 0).any() or (spread.shares < 0).any() for spread in spreads):
+        raise ValueError("edges must rise, and no share is below 0")
     if model.trees is None and len(curves) != len(model.features):
         raise ValueError("a feature has no curve")
     if model.trees is not None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from fastmetrics.core.arrays import Flags, Floats, Ints
 from fastmetrics.declaration.metric import Side
-from fastmetrics.kernels.stats.fitted_scores import add_curve, add_trees, calibrate, logistic, terms
+from fastmetrics.kernels.stats.fitted_scores import add_curve, add_trees, calibrate, count_parts, logistic, terms
 
 RowScores = tuple[Floats, Flags]
 """The scores of rows, and whether each row is complete: a score that is NaN in a complete row is undefined."""
@@ -40,11 +40,9 @@ class ScoreShares:
 
     def counts(self, scores: RowScores) -> Ints:
         """The numbers of rows in each of the parts."""
-        values, present = scores
-        undefined = present & np.isnan(values)
-        inside = values[present & ~undefined]
-        bins = np.bincount(np.searchsorted(self.edges, inside, side="left"), minlength=len(self.edges) + 1)
-        return np.concatenate([bins, [np.count_nonzero(~present), np.count_nonzero(undefined)]]).astype(np.int64)
+        counts = np.zeros(len(self.edges) + 3, np.int64)
+        count_parts(*scores, self.edges, counts)
+        return counts
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,6 +138,11 @@ class FittedModel:
     evaluation: Mapping[str, Any]
     version: str
     """The version of this package that wrote the file."""
+
+    @property
+    def n_labelled(self) -> int:
+        """The number of independent labelled rows: of groups, if there are any."""
+        return max(int(self.labels.get("groups", self.labels.get("rows", 1))), 1)
 
     def sums(self, scores: Sequence[RowScores]) -> Floats:
         """The sums of the rows before calibration."""

@@ -15,6 +15,7 @@ from fastmetrics.core.column_kinds import is_list
 from fastmetrics.core.corpus_counts import add_up
 from fastmetrics.core.frames import Frame, aligned_table, index_columns, open_frame
 from fastmetrics.core.input_columns import is_id, is_repeat
+from fastmetrics.core.input_drift import InputDrift, drift_notes, summed_drifts
 from fastmetrics.core.missing_queries import MissingQueries
 from fastmetrics.core.score_metadata import METADATA, ScoreMetadata
 from fastmetrics.errors import ColumnError, InputError
@@ -124,6 +125,8 @@ class Sums:
         """The list columns that every part has."""
         self.cautions: list[tuple[Mapping[str, Any], dict[str, list[int]]]] = []
         """The counts of cautions, summed over the parts whose metrics have the same options."""
+        self._drifts: list[Mapping[str, InputDrift]] = []
+        """Per part, the distributions of the metrics that fitted scores read."""
         self._missing_queries: dict[str, MissingQueries] = {}
         """The judged queries that evaluated runs lack, summed over the parts with the same rule."""
         self.declared: dict[str, Any] = {}
@@ -176,6 +179,7 @@ class Sums:
         if part.whole and lacking is not None:
             before = self._missing_queries.get(lacking.rule, MissingQueries(0, 0, lacking.rule))
             self._missing_queries[lacking.rule] = before + lacking
+        self._drifts += [part.metadata.drift] if part.whole and part.metadata.drift else []
         settings = part.metadata.options or {}
         alike = [counts for options, counts in self.cautions if options == settings]
         others = [entry for entry in self.cautions if entry[0] != settings]
@@ -204,7 +208,8 @@ class Sums:
         torn = [name for name, vectors in self._counts.items() if self._is_torn(vectors)]
         left_out = f"left out, because some parts lack the counts of their rows: {', '.join(torn)}"
         lacking = [note for queries in self._missing_queries.values() for note in queries.notes]
-        return [*self._notes, *([left_out] if torn else []), *lacking]
+        drift = drift_notes(summed_drifts(self._drifts))
+        return [*self._notes, *([left_out] if torn else []), *lacking, *drift]
 
     def _is_torn(self, vectors: list[list[int]]) -> bool:
         return len(vectors) != self._n_parts or len({len(vector) for vector in vectors}) != 1
