@@ -23,6 +23,12 @@ METRICS = ["token_f1", "keyword_recall"]
 Execute = Callable[..., list[tuple[Any, ...]]]
 
 
+@pytest.fixture(autouse=True)
+def own_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The work folder of a run that fails stays in the cache, so that --resume finds it."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+
 @pytest.fixture(params=["sqlite", "duckdb", pytest.param("postgresql", marks=NEEDS["postgres"])])
 def database(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, Execute]:
     """The address of an empty database, with a separator, and a function that executes statements in it."""
@@ -223,7 +229,8 @@ def test_a_table_that_the_run_itself_reads_is_not_waited_for(
 ) -> None:
     monkeypatch.setattr(RETRY_LIMITS, "lock_seconds", 0.2)
     postgres.execute("CREATE TABLE rows (answer text, reference text)", "INSERT INTO rows VALUES ('a', 'a')")
-    query, work = postgres.address(query="select * from rows"), fm.FileSettings(work=tmp_path)
+    postgres.execute("CREATE VIEW answers AS SELECT * FROM rows")
+    query, work = postgres.address(query="select * from answers"), fm.FileSettings(work=tmp_path)
     with pytest.raises(OutputError, match="lock timeout; the scores are kept in "):
         fm.score(query, METRICS, output=postgres.address(table="rows"), overwrite=True, files=work)
     assert postgres.execute("SELECT answer FROM rows") == [("a",)]
@@ -244,3 +251,17 @@ def test_the_schema_of_an_output(database: tuple[str, Execute]) -> None:
     assert execute(f"SELECT count(*) FROM {schema}.scores") == [(3,)]
     with pytest.raises(OptionError, match="expected the name of a table, with its schema at most"):
         fm.score(ROWS, METRICS, output=f"{address}table=a.{schema}.scores")
+
+
+def test_a_table_that_the_query_of_the_input_names_is_not_replaced(database: tuple[str, Execute]) -> None:
+    address, execute = database
+    execute("CREATE TABLE scores (id text, answer text, reference text)", "INSERT INTO scores VALUES ('a', 'b', 'b')")
+    execute("CREATE TABLE answers (id text, answer text, scores text)", "INSERT INTO answers VALUES ('a', 'b', 'b')")
+    refused = f"{address}query=select * from SCORES where answer = 'b'"
+    with pytest.raises(OutputError, match=r"the query of the input names .*table=scores, which would be replaced"):
+        fm.score(refused, "token_f1", output=f"{address}table=scores", overwrite=True)
+    assert execute("SELECT * FROM scores") == [("a", "b", "b")]
+    allowed = f"{address}query=select id, answer, scores as reference from answers"
+    fm.score(allowed, "token_f1", output=f"{address}table=new", overwrite=True)
+    fm.score(allowed, "token_f1", output=f"{address}table=new", overwrite=True)
+    assert execute("SELECT * FROM new") == [("a", 1.0)]

@@ -5,11 +5,13 @@ from pathlib import Path
 
 import duckdb
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import fastmetrics as fm
 from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.errors import ColumnError, FileFormatError, OptionError, OutputError
+from fastmetrics.results.runs.score_file import ScoreFile
 from fastmetrics.tables.databases.database_types import readable
 from fastmetrics.tables.file_source import open_source
 from fastmetrics.tables.whole_table import whole_table
@@ -102,6 +104,43 @@ def test_a_query_only_reads(scheme: str, sql: str, tmp_path: Path, monkeypatch: 
         read(f"{address}?query={sql}")
     assert read(f"{address}?table=t") == [{"id": 7}]
     assert sorted(tmp_path.iterdir()) == before
+
+
+@pytest.mark.parametrize("source", ["read_csv('{}')", "'{}'", "glob('{}')"])
+def test_a_query_of_duckdb_reads_no_files(source: str, tmp_path: Path) -> None:
+    file = tmp_path / "private.csv"
+    file.write_text("id,answer\n1,Paris\n", encoding="utf-8")
+    address = make("duckdb", tmp_path, "CREATE TABLE t (id integer)", f"CREATE VIEW v AS FROM '{file}'")
+    with pytest.raises(FileFormatError, match="file system operations are disabled"):
+        read(f"{address}?query=select * from {source.format(file)}")
+    assert read(f"{address}?table=v") == [{"id": 1, "answer": "Paris"}]  # its owner's choice
+
+
+def column_bytes(path: Path) -> dict[str, list[bytes]]:
+    """The stored bytes of each column of a Parquet file, by row group."""
+    content, metadata = path.read_bytes(), pq.read_metadata(path)
+    stored: dict[str, list[bytes]] = {}
+    for group in range(metadata.num_row_groups):
+        for number in range(metadata.num_columns):
+            column = metadata.row_group(group).column(number)
+            start = column.dictionary_page_offset or column.data_page_offset
+            stored.setdefault(column.path_in_schema, []).append(content[start : start + column.total_compressed_size])
+    return stored
+
+
+def test_scores_of_a_table_have_the_bytes_of_those_from_parquet(answers: str, tmp_path: Path) -> None:
+    rows = pa.Table.from_pylist([dict(zip(("id", "answer", "reference"), row, strict=True)) for row in ROWS] * 400)
+    number = pa.int64() if answers.startswith("sqlite") else pa.int32()  # as the database has them
+    pq.write_table(rows.set_column(0, "id", rows["id"].cast(number)), tmp_path / "rows.parquet")
+    copies = " union all ".join(["select * from answers"] * 400)
+    outputs = []
+    for name, source in (("file", tmp_path / "rows.parquet"), ("query", f"{answers}?query={copies}")):
+        outputs.append(tmp_path / f"{name}.parquet")
+        fm.score(source, ["token_f1", "keyword_recall", "bleu"], output=outputs[-1])
+    assert column_bytes(outputs[0]) == column_bytes(outputs[1])
+    about = [dict(ScoreFile.open(output).metadata.stored) for output in outputs]
+    assert [entry.pop("inputs")["files"] for entry in about] == [1, 1]
+    assert about[0] == about[1]
 
 
 def test_values_of_sqlite_have_types_of_their_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

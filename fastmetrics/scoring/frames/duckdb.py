@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from fastmetrics.core.name_lists import listed
+from fastmetrics.errors import OptionError
 from fastmetrics.metrics import REGISTRY
 from fastmetrics.scoring.frames.row_function import RowFunction, score_of
 from fastmetrics.scoring.metric_functions import columns_and_options
@@ -27,7 +28,8 @@ def register(connection: Any, metrics: Sequence[str] | str | None = None) -> dic
     Returns the name of each function and its metric.  Names that DuckDB itself uses begin with ``fm_``, as in
     ``fm_jaccard``.  Names with other characters than letters, digits and ``_`` are quoted in SQL,
     ``"ndcg@10"(retrieved_ids, relevant_ids)``, unless the metric gets a name of its own: ``ndcg@10(name='ndcg_10')``.
-    A second call replaces the functions of the first.
+    A second call replaces the functions of the first.  Functions belong to the whole database: register them on the
+    connection once, and its cursors have them.
 
     >>> import duckdb
     >>> import fastmetrics as fm
@@ -36,8 +38,9 @@ def register(connection: Any, metrics: Sequence[str] | str | None = None) -> dic
     ...     connection.sql("SELECT token_recall('in Paris', ['Paris', 'Rome']), squad('Rome', NULL)").fetchall()
     [(1.0, None)]
 
-    Raises ``UnknownNameError`` for an unknown metric or option, and ``OptionError`` for an invalid option and for a
-    metric that needs all rows.  A query raises an error of DuckDB for columns that a metric cannot read.
+    Raises ``UnknownNameError`` for an unknown metric or option, and ``OptionError`` for an invalid option, for a metric
+    that needs all rows, and for a function that another connection or cursor registered.  A query raises an error of
+    DuckDB for columns that a metric cannot read.
     """
     row_metrics = [name for name, metric in REGISTRY.items() if metric.corpus is None]
     functions = [RowFunction(score_of(spec, {})) for spec in (row_metrics if metrics is None else listed(metrics))]
@@ -45,7 +48,7 @@ def register(connection: Any, metrics: Sequence[str] | str | None = None) -> dic
     for function in functions:
         name = _free_name(connection, function.score.name)
         connection.create_function(
-            name, _over_arrays(function), None, "DOUBLE", type="arrow", null_handling="special", side_effects=False
+            name, _lasting(function), None, "DOUBLE", type="arrow", null_handling="special", side_effects=False
         )
         names[name] = function.score.spec
     return names
@@ -58,9 +61,38 @@ def _free_name(connection: Any, name: str) -> str:
     for candidate in (name, PREFIX + name):
         with suppress(duckdb.InvalidInputException):  # no function of Python has this name
             connection.remove_function(candidate)
+    if not _has(connection, name):
+        return name
+    with duckdb.connect() as other:
+        is_own = _has(other, name)
+    free = PREFIX + name if is_own else name
+    if _has(connection, free):
+        raise OptionError(
+            f"the function {free} is in this database already, from another connection or cursor; register the metrics "
+            "once, on the connection: its cursors have them"
+        )
+    return free
+
+
+def _has(connection: Any, name: str) -> bool:
+    """Whether a database has a function of this name."""
     exists = "SELECT count(*) FROM duckdb_functions() WHERE function_name = ?"
     [(count,)] = connection.execute(exists, [name.lower()]).fetchall()
-    return PREFIX + name if count else name
+    return bool(count)
+
+
+_FUNCTIONS: dict[tuple[int, str], tuple[RowFunction, Callable[..., pa.ChunkedArray]]] = {}
+"""The functions that DuckDB may call, by metric and spec.
+
+A function stays in the database when the cursor that registered it is closed, but DuckDB lets go of the Python object
+then, and calls what is in its place.
+"""
+
+
+def _lasting(function: RowFunction) -> Callable[..., pa.ChunkedArray]:
+    """The function that DuckDB calls, which lives as long as this process."""
+    key = id(function.score.metric), function.score.spec
+    return _FUNCTIONS.setdefault(key, (function, _over_arrays(function)))[1]
 
 
 def _over_arrays(function: RowFunction) -> Callable[..., pa.ChunkedArray]:

@@ -151,6 +151,8 @@ def _driver(table: DatabaseTable, *, writes: bool) -> tuple[str, str | None, Map
         return module._driver_path(), None, {"uri": f"file:{quote(table.path)}?mode={mode}"}
     mode = "read_write" if writes else "read_only"
     options = {"path": table.path, "access_mode": mode, "autoinstall_known_extensions": "false"}
+    if table.query is not None:  # which could read any file; a view is the choice of the database's owner
+        options["enable_external_access"] = "false"
     return module.driver_path(), "duckdb_adbc_init", options
 
 

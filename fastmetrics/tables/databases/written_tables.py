@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -61,9 +62,11 @@ class WrittenTable:
     def check(self, inputs: Any, *, overwrite: bool) -> None:
         """Raise ``OutputError`` if the table is an input, exists and must stay, or cannot be written."""
         shown = self.table.url.shown
+        queries: list[DatabaseTable] = []
         for path in _addresses(inputs):
             read = DatabaseTable.of(path)
             if read.table is None:
+                queries.append(read)
                 continue
             for suffix in ("", METADATA, REJECTS):
                 if _place(read) == _place(self.table, suffix):
@@ -75,6 +78,7 @@ class WrittenTable:
             return
         with self._transaction() as session:
             self._check_free(session, overwrite=overwrite)
+            self._check_queries(session, queries)
             session.execute(f"CREATE TABLE {self._qualified(_STAGING)} (probe integer)")
             session.rollback()
 
@@ -86,6 +90,16 @@ class WrittenTable:
             if kind is not None and not overwrite:
                 what = f"the table {self.name + suffix!r} exists; choose "
                 raise OutputError(f"{self.table.url.shown}: {what}", Argument("overwrite", True), " to replace it")
+
+    def _check_queries(self, session: Session, queries: Sequence[DatabaseTable]) -> None:
+        """Raise ``OutputError`` if a query of the same database names a table that would be replaced."""
+        for suffix in ("", METADATA, REJECTS):
+            name = re.compile(rf"(?<!\w){re.escape(self.name + suffix)}(?!\w)", re.IGNORECASE)
+            for read in queries:
+                same = _place(replace(read, table=self.table.table)) == _place(self.table)
+                if same and name.search(read.query or "") and session.row(self._exists(suffix)) is not None:
+                    what = f"the query of the input names {self.beside(suffix)}, which would be replaced"
+                    raise OutputError(f"{what}; write to another name")
 
     def write(self, parquet: Path, rejects: Path | None = None, *, overwrite: bool) -> None:
         """Replace the table by the rows of a Parquet file, and its rejected rows, all in one transaction.

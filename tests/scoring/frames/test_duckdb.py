@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator
 from typing import Any
 
@@ -63,6 +64,22 @@ def test_a_second_call_replaces_the_functions(connection):
     fm.duckdb.register(connection, "jaccard")
     assert fm.duckdb.register(connection, "jaccard") == {"fm_jaccard": "jaccard"}
     assert connection.sql("SELECT f('the a', 'the b')").fetchall() == [(0.5,)]
+
+
+def test_functions_of_a_closed_cursor_stay(connection):
+    cursor = connection.cursor()
+    names = fm.duckdb.register(cursor, "token_f1,jaccard")
+    assert names == {"token_f1": "token_f1", "fm_jaccard": "jaccard"}
+    cursor.close()
+    del cursor
+    gc.collect()
+    query = "SELECT token_f1('in Paris', 'Paris'), fm_jaccard('a', 'a b')"
+    assert connection.sql(query).fetchall() == [(2 / 3, 0.5)]
+    for other in (connection, connection.cursor()):
+        with pytest.raises(fm.OptionError, match="the function token_f1 is in this database already"):
+            fm.duckdb.register(other, "token_f1")
+    with pytest.raises(fm.OptionError, match="the function fm_jaccard is in this database already"):
+        fm.duckdb.register(connection, "jaccard")
 
 
 def test_wrong_calls_are_errors(connection):
