@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 import fastmetrics as fm
 from scripts import validity_texts as texts
+from scripts.validity_of_fits import stored_section
 from tests.reference import claims
 
 Scores = NDArray[np.float64]
@@ -263,7 +264,8 @@ def main() -> None:
         texts.SHARE,
         shares(sets),
     ]
-    OUT.write_text("".join([*parts, texts.RATED_HEAD, rated(folder), texts.TAIL]), encoding="utf-8")
+    parts += [texts.RATED_HEAD, rated(folder), texts.TAIL, stored_section()]
+    OUT.write_text("".join(parts), encoding="utf-8")
 
 
 if __name__ == "__main__":
