@@ -16,6 +16,7 @@ from fastmetrics.declaration.metric import Better
 from fastmetrics.results.compare.compared_pair import Compared, Ranking
 from fastmetrics.results.compare.comparison_options import HowToCompare
 from fastmetrics.stats.intervals.estimated_values import Bounds, Sample, Spread
+from fastmetrics.stats.intervals.interval import Interval
 from fastmetrics.stats.intervals.mean_interval import mean_interval
 from fastmetrics.stats.significance.equivalence import equivalence_p, not_worse_p
 from fastmetrics.stats.significance.multiple_tests import compact_letters
@@ -24,6 +25,15 @@ from fastmetrics.stats.significance.paired_tests import detectable, effect_size,
 from fastmetrics.stats.significance.tukey import tukey_p
 from fastmetrics.stats.significance.unpaired_tests import permutation_p, welch_interval, welch_p, welch_spread
 from fastmetrics.stats.sums.exact_sums import exact_mean
+
+_NO_SIGNS: dict[str, Any] = {"d_z": math.nan, "wins": None, "ties": None, "losses": None}
+"""The fields of :class:`Compared` that need the difference of each row."""
+
+
+def figures_of(interval: Interval, test: str, p: float) -> dict[str, Any]:
+    """The fields of :class:`Compared` for the interval of a difference and its p, before any correction."""
+    bounds = {"low": interval.low, "high": interval.high, "interval": interval.kind, "interval_note": interval.note}
+    return {**bounds, "test": test, "p": p, "p_corrected": p}
 
 
 def margin_tests(delta: float, spread: Spread, better: Better, margin: float | None) -> dict[str, Any]:
@@ -80,21 +90,15 @@ class Cell:
                 mean_baseline=exact_mean(x),
                 mean_other=exact_mean(y),
                 delta=differences.mean,
-                low=interval.low,
-                high=interval.high,
-                interval=interval.kind,
-                interval_note=interval.note,
                 n_clusters=None if differences.sizes is None else len(differences.sizes),
                 d_z=effect_size(differences),
                 wins=wins,
                 ties=len(x) - wins - losses,
                 losses=losses,
-                test=test,
-                p=p,
-                p_corrected=p,
                 detectable=detectable(differences, how.corrected_alpha),
                 all_baseline=exact_mean(a[has_a]),
                 all_other=exact_mean(b[has_b]),
+                **figures_of(interval, test, p),
                 **margin_tests(differences.mean, differences.spread, self.better, how.margin),
             )
 
@@ -157,21 +161,12 @@ class CountedCell:
                 mean_baseline=mean_a,
                 mean_other=mean_b,
                 delta=mean_b - mean_a,
-                low=interval.low,
-                high=interval.high,
-                interval=interval.kind,
-                interval_note=interval.note,
                 n_clusters=None if pair.sizes is None else len(pair.sizes),
-                d_z=math.nan,
-                wins=None,
-                ties=None,
-                losses=None,
-                test=test,
-                p=p,
-                p_corrected=p,
-                detectable=math.nan,
                 all_baseline=self._value(places[0]),
                 all_other=self._value(places[1]),
+                detectable=math.nan,
+                **_NO_SIGNS,
+                **figures_of(interval, test, p),
             )
 
     def _value(self, system: int) -> float:
@@ -226,22 +221,13 @@ class UnpairedCell:
                 mean_baseline=first.mean,
                 mean_other=second.mean,
                 delta=delta,
-                low=interval.low,
-                high=interval.high,
-                interval=interval.kind,
-                interval_note=interval.note,
                 n_clusters=None
                 if first.sizes is None or second.sizes is None
                 else len(first.sizes) + len(second.sizes),
-                d_z=math.nan,
-                wins=None,
-                ties=None,
-                losses=None,
-                test=test,
-                p=p,
-                p_corrected=p,
                 detectable=detectable,
                 all_baseline=exact_mean(first.values),
                 all_other=exact_mean(second.values),
+                **_NO_SIGNS,
+                **figures_of(interval, test, p),
                 **margin_tests(delta, spread, self.better, how.margin),
             )
