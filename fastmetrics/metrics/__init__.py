@@ -37,10 +37,13 @@ SUITES: Mapping[str, tuple[str, ...]] = {
     "semantic": ("semantic", "response_consistency", "embedding_geometry"),
     "latency_and_cost": ("latency_and_cost", "rater_agreement"),
 }
-"""Families of metrics by name; ``core`` is the families in ``CORE``, ``all`` is every family."""
+"""Families of metrics by name; ``core`` is the families in ``CORE`` without ``FURTHER``, ``all`` is every family."""
 
 CORE = ("lexical", "retrieval", "semantic", "latency_and_cost")
 """The suites computed by default: all but those that take long to compile or run."""
+
+FURTHER = ("jaccard", "politeness")
+"""Metrics of these suites that are computed on request only: they say nothing about whether an answer is good."""
 
 COSTLY = "grounding"
 """The suite whose metrics embed text; it is computed only on request."""
@@ -149,7 +152,7 @@ def _folded_once(_: int) -> dict[str, str]:
 
 
 def suite(name: str) -> list[Metric]:
-    """The metrics of a suite of families: its usual metrics, and all metrics of ``COSTLY``.
+    """The metrics of a suite of families: its usual metrics, and all metrics of ``COSTLY``; ``core`` lacks ``FURTHER``.
 
     >>> [metric.name for metric in suite("latency_and_cost")]
     ['latency_ms', 'prompt_tokens', 'completion_tokens', 'total_tokens', 'rater_agreement']
@@ -161,4 +164,5 @@ def suite(name: str) -> list[Metric]:
     parts = {"core": CORE, "all": tuple(SUITES)}.get(name, (name,))
     homes = [f"{__name__}.{family}" for part in parts for family in SUITES[part]]
     members = [metric for metric in REGISTRY.values() if metric.function.__module__ in homes]
-    return [metric for metric in members if metric.usual or name == COSTLY]
+    left_out = FURTHER if name == "core" else ()
+    return [metric for metric in members if (metric.usual or name == COSTLY) and metric.name not in left_out]

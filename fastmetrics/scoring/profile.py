@@ -174,7 +174,7 @@ def profile(
     - ``schema``: A preset of column names: ragas, deepeval, mlflow, hf, autorag.
     - ``suites``: Suites, as far as the columns allow: lexical, answerability, grounding, generation, verdict, writing,
       retrieval, semantic, latency_and_cost, all; or tiers of a RAG benchmark: tier0, tier1, tier2, tier3. Default:
-      core, which is lexical, retrieval, semantic and latency_and_cost.
+      core, which is lexical (without jaccard and politeness), retrieval, semantic and latency_and_cost.
     - ``no_relevant``: Score of a row or query without relevant documents: undefined (excluded from the mean), or zero,
       as in trec_eval.
     - ``lists``: Columns of references or contexts whose texts are lists in JSON: reference,...

