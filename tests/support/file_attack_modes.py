@@ -244,7 +244,7 @@ def signals(attacker: Attacker) -> list[str]:
             run = attacker.forker.start(attacker.words(name, out))
             time.sleep(attacker.chance.random() * attacker.seconds[name])
             if run.poll() is None:
-                os.killpg(run.pid, number)
+                run.end(number)
             code, err = run.wait()
             faults += refused(f"{name} after {number.name}", Done(code, "", err), 0, 128 + number, -number)
             fault = attacker.broken(name, out) or attacker.again(name, out)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import os
 import random
 import shutil
 import signal
@@ -192,9 +191,9 @@ class Attacker:
         number = signal.SIGTERM if self.chance.random() < 0.25 else signal.SIGKILL
         run = self.forker.start(self.words(name, out))
         self._wait(run, name, out)
-        if run.poll() is None:
-            counts.writing += any(out.iterdir())
-            os.killpg(run.pid, number)
+        writing = any(out.iterdir())
+        if run.poll() is None and run.end(number):
+            counts.writing += writing
             (counts.kills if number == signal.SIGKILL else counts.terminated)[name] += 1
         else:
             counts.finished += 1

@@ -53,12 +53,20 @@ class Run:
         status = self._statuses.get(self.pid)
         return None if status is None else os.waitstatus_to_exitcode(status)
 
+    def end(self, number: int) -> bool:
+        """Send a signal to the run and what it started; whether it had not ended before."""
+        try:
+            os.killpg(self.pid, number)
+        except ProcessLookupError:
+            return False
+        return True
+
     def wait(self, seconds: float = 600) -> tuple[int, str]:
         """The exit code and the messages at the end of the run."""
         end = time.monotonic() + seconds
         while (code := self.poll()) is None:
             if time.monotonic() > end:
-                os.killpg(self.pid, signal.SIGKILL)
+                self.end(signal.SIGKILL)
                 raise TimeoutError(f"run {self.pid} did not end within {seconds} seconds")
             time.sleep(0.001)
         return code, self._errors.read_text(errors="replace")
