@@ -12,6 +12,7 @@ from numba.core.caching import FunctionCache, IndexDataCacheFile
 from numba.core.runtime.nrt import rtsys
 
 from fastmetrics.core.compile_watch import tell_watchers
+from fastmetrics.core.deferred_signals import deferred_signals
 
 
 class KernelCache(FunctionCache):
@@ -29,11 +30,13 @@ class KernelCache(FunctionCache):
         """Load the machine code from disk, if a readable entry exists.
 
         Numba would also load all that compilation needs, a third of a second; the compiler does this itself.
+        An exception of a signal handler within LLVM's loading, or in a finalizer of its objects, would leave half of
+        them freed, and the process ended in a crash.
         """
-        rtsys.initialize(target_context)
         loaded = None
         try:
-            with self._guard_against_spurious_io_errors():
+            with deferred_signals(), self._guard_against_spurious_io_errors():
+                rtsys.initialize(target_context)
                 loaded = self._load_overload(sig, target_context)
         except (OSError, EOFError, pickle.UnpicklingError):
             loaded = None
