@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 from pathlib import Path
 
 import fastmetrics as fm
@@ -12,6 +13,7 @@ PACKAGE = Path(__file__).parents[2] / "fastmetrics"
 SEVERAL, MOST = 12, 20
 
 
+@functools.cache
 def counts() -> dict[str, int]:
     """The number of parameters of each function with several, by module and name."""
     numbers = {}

@@ -97,6 +97,7 @@ def test_few_rows_are_enough_where_they_show_it():
     assert "4 rows with a score, expected at least 5" in few[0].reason
 
 
+@pytest.mark.slow
 def test_false_passes_at_the_boundary_with_a_look_after_every_few_rows():
     """A system that is worse by exactly the margin passes at any of 11 looks in at most 2.5 % of the trials."""
     looks, trials = range(10, 301, 29), 120
