@@ -261,3 +261,45 @@ def test_exception_that_ends_programs_or_loops_fails_one_call(clients, tmp_path,
     made = judged(tmp_path, tries=1, timeout=20)
     assert made["judge_safety_status"].to_pylist() == ["ok", "http", "ok"]
     assert type(ending).__name__ in made["judge_safety_reason"].to_pylist()[1]
+
+
+def failing_at_z(error):
+    """A client that raises the error for the third answer only: a run in which no call works would end."""
+
+    @fm.model_client("mine")
+    def mine(request):
+        if "\nz" in request.messages[-1].content:
+            raise error
+        return GRADE
+
+
+def raising(error):
+    def answers(question):
+        raise error
+
+    return answers
+
+
+def test_a_time_out_of_the_function_itself_is_no_expired_limit(clients, tmp_path):
+    error = TimeoutError("the database is locked")
+
+    async def answers_later(question):
+        raise error
+
+    reason = "RuntimeError: the function raised TimeoutError: the database is locked"
+    failing_at_z(error)
+    made = judged(tmp_path, tries=1)
+    assert made["judge_safety_status"].to_pylist() == ["ok", "ok", "http"]
+    assert made["judge_safety_reason"][2].as_py() == reason
+    for function in (raising(error), answers_later):
+        made = fm.answer({"question": ["a"]}, fm.FunctionBot(function))
+        assert (made["answer_status"][0].as_py(), made["answer_reason"][0].as_py()) == ("error", reason)
+
+
+def test_keys_in_exceptions_of_functions_are_masked(clients, tmp_path, monkeypatch):
+    monkeypatch.setenv("MY_API_KEY", "sk-0123456789abc")
+    error = ConnectionError("refused: Authorization: Bearer sk-0123456789abc")
+    reason = "ConnectionError: refused: Authorization: Bearer [key]"
+    failing_at_z(error)
+    assert judged(tmp_path, tries=1)["judge_safety_reason"][2].as_py() == reason
+    assert fm.answer({"question": ["a"]}, fm.FunctionBot(raising(error)))["answer_reason"][0].as_py() == reason

@@ -10,6 +10,7 @@ from typing import Any
 
 from fastmetrics.core.arrays import well_formed
 from fastmetrics.core.visible_text import without_escapes
+from fastmetrics.derive.clients.key_mask import KeyMask, keys_of_environment
 
 _LONGEST = 500
 _ENDINGS = (SystemExit, KeyboardInterrupt, GeneratorExit, asyncio.CancelledError)
@@ -25,9 +26,14 @@ class FunctionCalls:
 
     async def returned(self, *values: Any) -> Any:
         """The returned value; raises ``TimeoutError`` after the time limit."""
-        async with asyncio.timeout(self._timeout):
-            value = await asyncio.get_running_loop().run_in_executor(self._pool, self._value, *values)
-            return await _awaited(value) if inspect.isawaitable(value) else value
+        try:
+            async with asyncio.timeout(self._timeout) as limit:
+                value = await asyncio.get_running_loop().run_in_executor(self._pool, self._value, *values)
+                return await _awaited(value) if inspect.isawaitable(value) else value
+        except TimeoutError as error:
+            if limit.expired():
+                raise
+            raise RuntimeError(f"the function raised {words_of(error)}") from error  # before the limit
 
     def _value(self, *values: Any) -> Any:
         """What the function returns; no exception of its own ends the event loop or is lost in it."""
@@ -57,9 +63,10 @@ def _as_failure(error: BaseException) -> RuntimeError:
 
 
 def words_of(error: Exception) -> str:
-    """An exception of a user's function for messages."""
+    """An exception of a user's function for messages, without the keys in the environment."""
     try:
         text = str(error)
     except Exception:  # noqa: BLE001 - the method of an exception of the user, which may do anything
         text = "no message"
-    return well_formed(without_escapes(f"{type(error).__name__}: {text}"))[:_LONGEST]
+    masked = KeyMask(*keys_of_environment())(f"{type(error).__name__}: {text}")
+    return well_formed(without_escapes(masked))[:_LONGEST]

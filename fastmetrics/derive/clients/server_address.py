@@ -17,8 +17,6 @@ KEY = "OPENAI_API_KEY"
 ADDRESS = "OPENAI_BASE_URL"
 
 _OPENAI = "https://api.openai.com/v1"
-_SECRET = 12
-"""Minimum length of a key that is treated as a secret; shorter keys, such as "none", are common words."""
 
 
 def address_of(base_url: str | None) -> str:
@@ -92,23 +90,3 @@ def key_for(base_url: str | None) -> str:
             "set it to the key alone"
         )
     return key
-
-
-class KeyMask:
-    """Replaces keys in texts, in any case; also with ``\\u`` escapes, and with escapes of escapes, as in JSON in JSON.
-
-    >>> KeyMask("sk-0123456789")(r'a "sk-0123456789", a "\\u0073k-012345678\\\\u0039"')
-    'a "[key]", a "[key]"'
-    """
-
-    def __init__(self, *keys: str) -> None:
-        patterns = ("".join(map(self._letter, key)) for key in keys if len(key) >= _SECRET)
-        self._pattern = re.compile("|".join(patterns) or "(?!)", re.IGNORECASE)
-
-    @staticmethod
-    def _letter(letter: str) -> str:
-        return rf"(?:{re.escape(letter)}|\\+u{ord(letter):04x})"
-
-    def __call__(self, text: str) -> str:
-        """The text without the keys."""
-        return self._pattern.sub("[key]", text)
