@@ -187,6 +187,16 @@ def test_bad_tables_and_options_are_named(chunks: Database, vectors: Any, tmp_pa
         fm.search(address, queries, table="nameless")
 
 
+@pytest.mark.parametrize("exact", [False, True])
+def test_a_search_without_rows_is_an_error(chunks: Database, vectors: Any, exact: bool) -> None:
+    options = {"table": "chunks", "exact": exact}
+    with pytest.raises(InputError, match=r"no rows with a vector in 'embedding' that meet the condition of where"):
+        fm.search(chunks.address(), vectors[3], where="topic = -1", **options)
+    chunks.execute("DELETE FROM chunks")
+    with pytest.raises(InputError, match=r"table 'chunks': no rows with a vector in 'embedding'; nothing to search"):
+        fm.search(chunks.address(), vectors[3], **options)
+
+
 def test_loading_is_whole_or_not_at_all(postgres: Database, vectors: Any, tmp_path: Path) -> None:
     address = postgres.address()
     fm.load_vectors(vectors[2], address, table="chunks", method="none")

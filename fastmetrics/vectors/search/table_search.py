@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 
 from fastmetrics.core.allowed_values import Choice, Neighbours, argument
 from fastmetrics.core.display import Grid
-from fastmetrics.errors import ColumnError, OptionError
+from fastmetrics.errors import ColumnError, InputError, OptionError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.tables.databases.database_address import DatabaseTable, quoted, with_query
 from fastmetrics.tables.databases.database_types import converted
@@ -173,6 +173,11 @@ def search_table(
     argument("metric", chunks.metric, Choice(*OPERATORS))
     vectors, ids = query_vectors(queries, column)
     stored, names = chunks.vectors()
+    if not stored.rows:
+        which = " that meet the condition of where" if chunks.where else ""
+        raise InputError(
+            f"table {chunks.table!r}: no rows with a vector in {chunks.vector!r}{which}; nothing to search"
+        )
     if names.null_count:
         raise ColumnError(f"column {chunks.id!r}: {names.null_count:,} ids are null; expected the id of each row")
     whole = Index.build(stored, metric=chunks.metric, method="exact", names=names, threads=threads)
