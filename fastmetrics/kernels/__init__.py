@@ -12,7 +12,7 @@ otherwise:
 - ``grades``, ``gains``, ``docs``, ``scores``: one entry per retrieved document, all queries one after another;
   ``ideal`` has the grades of all judged documents of a query, best first
 - ``out``: where results are written, as large as the caller knows that they can become
-- ``classes``, ``codemap``: one entry per code point; ``bytemap``: 256 entries, one per byte
+- ``classes``, ``codemap``, ``is_word``, ``is_space``: one entry per code point; ``bytemap``: 256 entries, one per byte
 - ``letters``: per word its column of ``table``, or -1; ``table``: the states of an automaton × letters, with the next
   state; ``final``: per state, whether a phrase ends there
 - ``marked``, ``roles``: one entry per word of the vocabulary or of the text, as the kernel says

@@ -40,7 +40,7 @@ class Vocabulary:
         self.memo: dict[Any, Any] = {}
         self.arrays = vocabulary.Words(
             slots=np.zeros(1 << 14, np.uint64),
-            heads=np.empty(1 << 14, np.uint64),
+            heads=np.zeros(1 << 14, np.uint64),
             tails=np.empty(1 << 10, np.uint64),
             begins=np.empty(1 << 13, np.int64),
             lengths=np.empty(1 << 13, np.int32),
@@ -267,7 +267,8 @@ class Wordbook:
 
 def _work(longest: int) -> kernel.Work:
     """Arrays to work in, for texts of at most ``longest`` bytes."""
-    size = max(kernel.CHUNK_BYTES, 2 * longest) + 4 * BLOCK
+    longest = max(longest, int(kernel.SHORT_BYTES))
+    size = max(kernel.CHUNK_BYTES, 2 * longest) + longest + 4 * BLOCK
     n_words = kernel.CHUNK_WORDS + longest // 2 + 2
     blocks = Blocks(
         raw=np.zeros(size, np.uint8),
@@ -276,8 +277,9 @@ def _work(longest: int) -> kernel.Work:
         marks=np.empty(longest // (BLOCK // 2) + 4, np.uint64),
         joints=np.empty(longest // 2 + 2, np.uint64),
     )
-    ends = np.empty(kernel.CHUNK_BYTES // BLOCK + 1, np.uint64)
-    return kernel.Work(blocks, np.empty(2 * n_words, np.uint64), ends, np.empty(4 * n_words, np.uint64))
+    ends = np.empty(kernel.CHUNK_WORDS, np.uint64)
+    word_keys = vocabulary.WordKeys(np.empty(4 * n_words, np.uint64), np.empty(n_words, np.uint64))
+    return kernel.Work(blocks, np.empty(2 * n_words + 8, np.uint64), ends, word_keys)
 
 
 def _frozen(array: Any) -> Any:

@@ -13,7 +13,10 @@ from fastmetrics.kernels.jit import kernel, leaf
 
 @leaf
 def match_one(remaining: Ids, of_b: Ids) -> int:
-    """Size of the multiset intersection of b with the remaining words of a; the matched words are removed."""
+    """Size of the multiset intersection of the words ``of_b`` with ``remaining``, which loses the matched words.
+
+    ``remaining`` has one entry per word of the vocabulary: how often it remains in a.
+    """
     shared = 0
     for word in of_b:
         have = remaining[np.uint32(word)]
@@ -25,7 +28,10 @@ def match_one(remaining: Ids, of_b: Ids) -> int:
 
 @leaf
 def match_each(remaining: Ids, used: Ids, of_b: Ids) -> int:
-    """Like ``match_one``, without removal; ``used`` is 0 for all words before and after the call."""
+    """Like ``match_one`` of ``remaining`` and ``of_b``, without removal.
+
+    ``used``, with one entry per word too, is 0 before and after the call.
+    """
     shared = 0
     for word in of_b:
         used[np.uint32(word)] += 1
@@ -64,7 +70,7 @@ def count_shared(
 def count_sets(
     a: Ids, a_starts: Ints, a_stops: Ints, b: Ids, b_starts: Ints, b_stops: Ints, groups: Ints, n_words: int
 ) -> Ints:
-    """Per list of b, in three rows: distinct tokens of its list of a, of the list of b, and of both."""
+    """Per list of ``b``, in three rows: distinct tokens of its list of a, of the list of ``b``, and of both."""
     counts = np.zeros((3, len(b_starts)), np.int64)
     in_a, in_b = np.full(n_words, -1, np.int32), np.full(n_words, -1, np.int32)
     for row in range(len(a_starts)):
@@ -87,7 +93,7 @@ def count_sets(
 
 @kernel
 def same_sequence(a: Ids, a_starts: Ints, a_stops: Ints, b: Ids, b_starts: Ints, b_stops: Ints) -> Flags:
-    """Per pair: whether both have the same tokens in the same order."""
+    """Per pair of lists of ``a`` and ``b``: whether both have the same tokens in the same order."""
     same = np.zeros(len(a_starts), np.bool_)
     for row in range(len(a_starts)):
         n = a_stops[row] - a_starts[row]

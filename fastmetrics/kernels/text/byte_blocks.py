@@ -255,6 +255,19 @@ def trailing_zeros(bits: np.uint64) -> np.uint64:
     return np.uint64((int(bits) & -int(bits)).bit_length() - 1 if bits else 64)
 
 
+def _count_ones(typing: Any, bits: Any) -> Any:
+    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.ctpop(args[0])
+
+    return types.uint64(types.uint64), code
+
+
+@instruction(_count_ones)
+def count_ones(bits: np.uint64) -> np.uint64:
+    """The number of bits that are set."""
+    return np.uint64(int(bits).bit_count())
+
+
 def _leading_zeros(typing: Any, bits: Any) -> Any:
     def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         return builder.ctlz(args[0], ir.Constant(ir.IntType(1), 0))

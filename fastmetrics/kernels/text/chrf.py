@@ -47,7 +47,10 @@ def visible_characters(data: Bytes, starts: Ints, stops: Ints, is_space: Flags, 
 
 @kernel
 def split_ends(data: Bytes, starts: Ints, stops: Ints, is_punctuation: Flags, out: Bytes, bounds: Ints) -> None:
-    """Write every folded text with a punctuation mark at a word's end, or else at its start, split from the word."""
+    """Write every folded text with a punctuation mark at a word's end, or else at its start, split from the word.
+
+    ``is_punctuation`` has one entry per byte.
+    """
     j = 0
     for row in range(len(starts)):
         i, stop = starts[row], stops[row]

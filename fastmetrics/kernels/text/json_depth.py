@@ -14,7 +14,7 @@ _WINDOW = 128  # counts fit in one byte, so that the compiler vectorises the loo
 
 @inline
 def _opens(window: NDArray[np.uint8]) -> tuple[int, int]:
-    """Number of opening brackets, also inside strings, and number of line ends."""
+    """Number of opening brackets, also inside strings, and of line ends, among the ``_WINDOW`` bytes of ``window``."""
     opens, ends = np.uint8(0), np.uint8(0)
     for at in range(_WINDOW):
         opens = np.uint8(opens + np.uint8((window[at] | np.uint8(32)) == np.uint8(_OPEN_OBJECT)))

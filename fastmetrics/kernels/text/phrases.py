@@ -68,8 +68,9 @@ def words_after(ids: Ids, starts: Ints, stops: Ints, marked: Flags) -> Ints:
 def abstains(groups: Ints, idk: Flags, filler: Flags, turns: Flags, sizes: Ints, preamble: int) -> Flags:
     """Whether each answer, made of the sentences ``groups[row]:groups[row + 1]``, is an abstention ("I don't know").
 
-    Sentences before the first "I don't know", except filler, may have at most ``preamble`` words, and no later
-    sentence may begin an answer.
+    ``idk``, ``filler``, ``turns`` and ``sizes`` have one entry per sentence: whether it says so, is filler, or turns to
+    an answer, and its number of words.  Sentences before the first "I don't know", except filler, may have at most
+    ``preamble`` words, and no later sentence may begin an answer.
     """
     abstained = np.zeros(len(groups) - 1, np.bool_)
     for row in range(len(abstained)):

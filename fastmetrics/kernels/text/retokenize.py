@@ -32,21 +32,21 @@ def spell(vocabulary: Words, first: int, out: Bytes, bounds: Ints) -> None:
 
 @kernel
 def rewrite(split: Ids, starts: Ints, stops: Ints, become: Ids, pieces: Ids, places: Ints, out: Ids) -> Ints:
-    """Replace every id i by ``become[i]``; return the start of each text in ``out``.
+    """Replace every id i in ``split`` by ``become[i]``; return the start of each text in ``out``.
 
     -1 removes the id, and -2 - p replaces it by several ids: ``pieces[places[p]:places[p + 1]]``.
     """
     bounds = np.zeros(len(starts) + 1, np.int64)
-    j = 0
+    j = np.uint64(0)
     for row in range(len(starts)):
-        for k in range(starts[row], stops[row]):
-            new_id = become[split[k]]
+        for k in range(np.uint64(starts[row]), np.uint64(stops[row])):
+            new_id = become[np.uint32(split[k])]
             if new_id >= -1:
                 out[j] = new_id
-                j += new_id >= 0
+                j += np.uint64(new_id >= 0)
             else:
                 for piece in range(places[-2 - new_id], places[-1 - new_id]):
                     out[j] = pieces[piece]
-                    j += 1
+                    j += np.uint64(1)
         bounds[row + 1] = j
     return bounds

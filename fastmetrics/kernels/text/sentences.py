@@ -49,7 +49,7 @@ def split(data: Bytes, starts: Ints, stops: Ints, classes: Bytes, pieces: Ints, 
 
 @leaf
 def put(pieces: Ints, n: int, first: int, last: int) -> int:
-    """Add the piece ``first:last`` if it is not empty; return the number of pieces."""
+    """Add ``first:last`` to the ``n`` in ``pieces``, two numbers each, unless it is empty; return their number."""
     if first >= 0:
         pieces[2 * n] = first
         pieces[2 * n + 1] = last
@@ -61,7 +61,10 @@ def put(pieces: Ints, n: int, first: int, last: int) -> int:
 def split_statements(
     data: Bytes, starts: Ints, stops: Ints, classes: Bytes, abbreviations: Uint64s, pieces: Ints, groups: Ints
 ) -> int:
-    """Split into sentences with the citation marks after them; see ``text.segments.statements`` for the rules."""
+    """Split into sentences with the citation marks after them; see ``text.segments.statements`` for the rules.
+
+    ``abbreviations`` are sorted keys of known ones; ``pieces`` get the start and the end of each sentence.
+    """
     n = 0
     for row in range(len(starts)):
         i, first, last, stop = starts[row], -1, -1, stops[row]
@@ -143,7 +146,10 @@ def new_line_cuts(data: Bytes, i: int, stop: int, classes: Bytes) -> bool:
 
 @leaf
 def stop_ends(data: Bytes, first: int, i: int, after: int, stop: int, classes: Bytes, abbreviations: Uint64s) -> bool:
-    """Whether the full stop at ``i``, with the characters attached to it up to ``after``, ends a sentence."""
+    """Whether the full stop at ``i``, with the characters attached to it up to ``after``, ends a sentence.
+
+    ``abbreviations`` are sorted keys of known ones.
+    """
     code, j = character(data, after)
     kind = classes[code]
     if kind not in (SPACE, HALF):

@@ -49,7 +49,7 @@ def find_phrases(
 
 @leaf
 def masks_of_texts(ids: Ids, starts: Ints, stops: Ints, word_masks: Uint64s, marked: Flags, masks: Uint64s) -> None:
-    """The bits of all words of each text; ``marked`` are the words that have any."""
+    """The bits of all words of each text; ``word_masks`` are those of each word, ``marked`` the words that have any."""
     for row in range(len(starts)):
         bits = _U0
         for k in range(np.uint64(starts[row]), np.uint64(stops[row])):

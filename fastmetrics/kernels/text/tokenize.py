@@ -9,7 +9,7 @@ import numpy as np
 from fastmetrics.core.arrays import Bytes, Flags, Ids, Ints, Uint64s
 from fastmetrics.kernels.jit import inline, leaf
 from fastmetrics.kernels.text.byte_blocks import BLOCK
-from fastmetrics.kernels.text.vocabulary import Words, find_entries, look_up
+from fastmetrics.kernels.text.vocabulary import WordKeys, Words, bound_texts, hash_words, look_up, match_words
 from fastmetrics.kernels.text.word_edges import (
     Blocks,
     Rules,
@@ -23,8 +23,10 @@ from fastmetrics.kernels.text.word_edges import (
 CHUNK_WORDS = 1024
 """Words that are looked up together, or those of one text if it has more."""
 CHUNK_BYTES = 16 * CHUNK_WORDS
+SHORT_BYTES = np.uint64(512)
+"""Bytes of short texts that are folded together, with a space after each."""
 
-_U1 = np.uint64(1)
+_U1, _U2 = np.uint64(1), np.uint64(2)
 _BLOCK = np.uint64(BLOCK)
 
 
@@ -34,7 +36,7 @@ class Work(NamedTuple):
     blocks: Blocks
     edges: Uint64s
     ends: Uint64s
-    keys: Uint64s
+    word_keys: WordKeys
 
 
 class WordIds(NamedTuple):
@@ -47,14 +49,20 @@ class WordIds(NamedTuple):
 
 
 @inline
+def fold_quickly(rules: Rules, blocks: Blocks, j: np.uint64, n: np.uint64) -> bool:
+    """Fold and mark the ``n`` bytes at ``blocks.raw[j]``; False if they need ``fold_exactly``."""
+    high, rare = classify(rules, blocks, j, n)
+    return rules.folded or (rare == np.uint64(0) and (high == np.uint64(0) or fold_high(rules, blocks, j, n)))
+
+
+@inline
 def list_words(
     data: Bytes, start: int, stop: int, rules: Rules, work: Work, j: np.uint64, e: np.uint64
 ) -> tuple[np.uint64, int]:
     """Fold a text and list the edges of its words; return the end of that list, and the folded length or -1."""
     n = np.uint64(stop - start)
     copy_text(data, np.uint64(start), n, work.blocks.raw, j)
-    high, rare = classify(rules, work.blocks, j, n)
-    quick = rules.folded or (rare == np.uint64(0) and (high == np.uint64(0) or fold_high(rules, work.blocks, j, n)))
+    quick = fold_quickly(rules, work.blocks, j, n)
     size = stop - start if quick else fold_exactly(rules, work.blocks, j, n)
     if size > 0:
         e = list_edges(rules, work.blocks, j, np.uint64(size), work.edges, e)
@@ -62,13 +70,53 @@ def list_words(
 
 
 @leaf
+def list_short_texts(
+    data: Bytes, starts: Ints, stops: Ints, rules: Rules, work: Work, j: np.uint64, e: np.uint64, row: np.uint64
+) -> tuple[np.uint64, np.uint64, np.uint64]:
+    """List the edges of the words of texts from ``row`` on, folded together with spaces between them.
+
+    Return the text after them, the end of the list, and their bytes: none if they must be folded one by one.
+    """
+    n, last = np.uint64(0), row
+    if np.uint64(stops[row] - starts[row] + stops[row + _U1] - starts[row + _U1]) + _U2 > SHORT_BYTES:
+        return row, e, n
+    most = min(np.uint64(len(starts)), np.uint64(len(work.ends)))
+    while last < most and n + np.uint64(stops[last] - starts[last]) < SHORT_BYTES:
+        size = np.uint64(stops[last] - starts[last])
+        copy_text(data, np.uint64(starts[last]), size, work.blocks.raw, j + n)
+        n += size + _U1
+        work.blocks.raw[j + n - _U1] = 0x20
+        last += _U1
+    if not fold_quickly(rules, work.blocks, j, n):
+        return last, e, np.uint64(0)
+    w, limit = e, j
+    e = list_edges(rules, work.blocks, j, n, work.edges, e)
+    for text in range(row, last):
+        limit += np.uint64(stops[text] - starts[text]) + _U1
+        while w < e and work.edges[w] < limit:
+            w += _U2
+        work.ends[text] = w >> _U1
+    return last, e, n
+
+
+@leaf
 def list_texts(data: Bytes, starts: Ints, stops: Ints, rules: Rules, work: Work, left: Flags) -> tuple[int, int]:
-    """List the edges of the words of the first texts, as many as are looked up together; return texts and bytes."""
-    j, e, row = _BLOCK, np.uint64(0), np.uint64(0)
+    """List the edges of the words of the first texts, as many as are looked up together; return texts and bytes.
+
+    ``left[i]`` becomes whether only Python can fold text i.
+    """
+    j, e, row, alone = _BLOCK, np.uint64(0), np.uint64(0), np.uint64(0)
     while row < np.uint64(len(starts)):
         start, stop = starts[row], stops[row]
-        if row > np.uint64(0) and (e >= 2 * CHUNK_WORDS or np.int64(j) + 2 * (stop - start) >= CHUNK_BYTES):
+        full = e >= 2 * CHUNK_WORDS or np.int64(j) + 2 * (stop - start) >= CHUNK_BYTES
+        if row > np.uint64(0) and (full or row == np.uint64(len(work.ends))):
             break
+        if row >= alone and row + _U1 < np.uint64(len(starts)):
+            alone, e, n = list_short_texts(data, starts, stops, rules, work, j, e, row)
+            if n > np.uint64(0):
+                j += (n + _BLOCK) & ~(_BLOCK - _U1)
+                row = alone
+                continue
         e, size = list_words(data, start, stop, rules, work, j, e)
         left[row] = size < 0
         j += (np.uint64(max(size, stop - start)) + _BLOCK) & ~(_BLOCK - _U1)
@@ -94,7 +142,9 @@ def tokenize(
         if words.sizes[0] + np.int64(m) > len(words.begins) or words.sizes[1] + n_bytes // 8 > len(words.tails):
             state[0], state[1], state[2] = first, np.int64(m), n_bytes // 8
             return False
-        find_entries(folded, edges, m, words.slots, words.heads, work.keys)
-        look_up(folded, edges, work.ends[:n_texts], work.keys, words, skip, ids, bounds[first:])
+        hash_words(folded, edges, m, words.slots, work.word_keys)
+        n_pending = match_words(m, words, work.word_keys, ids, bounds[first])
+        look_up(folded, edges, n_pending, words, work.word_keys, ids, bounds[first])
+        bound_texts(work.ends[:n_texts], skip, ids, bounds[first:])
         first += n_texts
     return True

@@ -18,7 +18,10 @@ _U0, _U1, _U3, _BLOCK, _HIGH = (np.uint64(n) for n in (0, 1, 3, BLOCK, 0x80))
 
 @leaf
 def is_utf8(data: Bytes, bounds: Any, room: Bytes) -> bool:
-    """Whether the texts between each two of ``bounds`` are UTF-8; False also if bytes outside them make it unclear."""
+    """Whether the texts between each two of ``bounds`` are UTF-8; False also if bytes outside them make it unclear.
+
+    ``room`` has space for the bytes of one block and those around it.
+    """
     first, last = np.uint64(bounds[0]), np.uint64(bounds[len(bounds) - 1])
     p = first
     while p < last + _U3:  # what is incomplete shows up to three bytes later

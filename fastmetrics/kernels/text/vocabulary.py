@@ -15,20 +15,22 @@ from fastmetrics.kernels.jit import inline, kernel, leaf
 from fastmetrics.kernels.text.byte_blocks import eight, prefetch
 
 _ALL = (1 << 64) - 1
-_FIRST = np.array([_ALL >> (64 - 8 * min(n, 8)) for n in range(17)], np.uint64)
-_SECOND = np.array([_ALL >> (64 - 8 * max(n - 8, 0)) for n in range(17)], np.uint64)
+_MASKS = np.array([_ALL >> (64 - 8 * min(max(n - k, 0), 8)) for n in range(17) for k in (0, 8)], np.uint64)
+"""The first and the second eight bytes of n bytes, for each n."""
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 _STIR = np.uint64(0xD6E8FEB86659FD93)
 _TAG = np.uint64(0xFFFFFFFF00000000)
 _NUMBER = np.uint64(0x00000000FFFFFFFF)
-_U0, _U1, _U2, _U3, _U8, _U16, _U32 = (np.uint64(n) for n in (0, 1, 2, 3, 8, 16, 32))
+_USED = np.uint64(1 << 32)
+_U0, _U1, _U2, _U3, _U8, _U16, _U32, _U56 = (np.uint64(n) for n in (0, 1, 2, 3, 8, 16, 32, 56))
 
 
 class Words(NamedTuple):
     """The distinct words seen so far, by number.
 
-    ``slots`` is an open-addressing table of (upper half of the hash, number + 1).  The first sixteen bytes of word i
-    are ``heads[2 * i : 2 * i + 2]``, the rest starts at ``tails[begins[i]]``; both are padded with zeros.
+    ``slots`` is an open-addressing table of (upper half of the hash, its lowest bit set; number).  The first sixteen
+    bytes of word i are ``heads[2 * i : 2 * i + 2]``, the rest starts at ``tails[begins[i]]``; both are padded with
+    zeros, and the head of word 0 is zero before there is one.
     """
 
     slots: Uint64s
@@ -39,10 +41,17 @@ class Words(NamedTuple):
     sizes: Ints  # numbers of words and of tail entries in use
 
 
+class WordKeys(NamedTuple):
+    """Room for words that are looked up together: ``keys`` has four numbers for each, ``pending`` lists some."""
+
+    keys: Uint64s
+    pending: Uint64s
+
+
 @inline
 def tail(data: Bytes, p: np.uint64, n: np.uint64, k: np.uint64) -> np.uint64:
     """Bytes ``k`` to ``k + 8`` of the ``n`` bytes from byte ``p`` on, padded with zeros."""
-    return eight(data, p + k) & _FIRST[min(n - k, _U8)]
+    return eight(data, p + k) & _MASKS[min(n - k, _U8) << _U1]
 
 
 @leaf
@@ -79,7 +88,7 @@ def keep_tail(tails: Uint64s, at: int, data: Bytes, p: np.uint64, n: np.uint64) 
 
 @kernel
 def rehash(old: Uint64s, slots: Uint64s) -> None:
-    """Copy the entries of the old table to the empty, larger table."""
+    """Copy the entries of the table ``old`` to the empty, larger table ``slots``."""
     shift = np.uint64(64 - bits(len(slots)))
     last = np.uint64(len(slots) - 1)
     for entry in old:
@@ -100,83 +109,93 @@ def bits(n: int) -> int:
 
 
 @leaf
-def find_entries(data: Bytes, edges: Uint64s, m: np.uint64, slots: Uint64s, heads: Uint64s, keys: Uint64s) -> None:
-    """Write four numbers for each of ``m`` words: first sixteen bytes, hash, and the first entry that may be theirs.
+def hash_words(data: Bytes, edges: Uint64s, m: np.uint64, slots: Uint64s, work: WordKeys) -> None:
+    """Write the first sixteen bytes, as two numbers, and the hash of each of ``m`` words to ``work.keys``.
 
-    Word w is ``data[edges[2 * w] : edges[2 * w + 1]]``.  What the next step needs of each word is then on its way from
-    memory, for all words at once.
+    Word w is ``data[edges[2 * w] : edges[2 * w + 1]]``.  Its slot is then on its way from memory, with those of all.
     """
+    keys, pending = work
     shift = np.uint64(64 - bits(len(slots)))
+    n_pending = _U0
     for w in range(m):
         p = edges[w << _U1]
         n = edges[(w << _U1) + _U1] - p
-        size = min(n, _U16)
-        low, high = eight(data, p) & _FIRST[size], eight(data, p + _U8) & _SECOND[size]
+        mask = min(n, _U16) << _U1
+        low, high = eight(data, p) & _MASKS[mask], eight(data, p + _U8) & _MASKS[mask + _U1]
         key = (low ^ (high * _STIR)) * _MIX
-        if n > _U16:
-            key = hash_tail(data, p, n, key)
         at = w << _U2
         keys[at], keys[at + _U1], keys[at + _U2] = low, high, key
         prefetch(slots, key >> shift)
+        pending[n_pending] = w
+        n_pending += np.uint64(n > _U16)
+    for r in range(n_pending):
+        w = pending[r]
+        p = edges[w << _U1]
+        key = hash_tail(data, p, edges[(w << _U1) + _U1] - p, keys[(w << _U2) + _U2])
+        keys[(w << _U2) + _U2] = key
+        prefetch(slots, key >> shift)
+
+
+@leaf
+def match_words(m: np.uint64, vocabulary: Words, work: WordKeys, ids: Ids, k: np.uint64) -> np.uint64:
+    """Write the number of each of ``m`` words to ``ids[k:]`` if it is that of its slot; return how many remain.
+
+    Those are listed in ``work.pending``: new words, words of sixteen bytes or more, and those whose slot another word
+    has.  Nothing here depends on the outcome, so that the processor need not guess it.
+    """
+    keys, pending = work
+    slots, heads = vocabulary.slots, vocabulary.heads
+    shift = np.uint64(64 - bits(len(slots)))
+    for w in range(m):
+        entry = slots[keys[(w << _U2) + _U2] >> shift]
+        keys[(w << _U2) + _U3] = entry
+        prefetch(heads, (entry & _NUMBER) << _U1)
+    n_pending = _U0
     for w in range(m):
         at = w << _U2
-        entry = slots[keys[at + _U2] >> shift]
-        keys[at + _U3] = entry
-        prefetch(heads, (entry & _NUMBER) * _U2 - _U2)
+        high = keys[at + _U1]
+        i = keys[at + _U3] & _NUMBER  # word 0 for an empty slot, which is not the one of word 0
+        other = (heads[i << _U1] ^ keys[at]) | (heads[(i << _U1) + _U1] ^ high) | (high >> _U56)
+        ids[k + w] = np.int32(i)
+        pending[n_pending] = w
+        n_pending += np.uint64(other != _U0)
+    return n_pending
 
 
 @leaf
 def look_up(
-    data: Bytes,
-    edges: Uint64s,
-    ends: Uint64s,
-    keys: Uint64s,
-    vocabulary: Words,
-    skip: np.uint64,
-    ids: Ids,
-    bounds: Uint64s,
+    data: Bytes, edges: Uint64s, n_pending: np.uint64, vocabulary: Words, work: WordKeys, ids: Ids, k: np.uint64
 ) -> None:
-    """Write the numbers of the words of some texts, except those below ``skip``; new words are added.
+    """Write the numbers of the first ``n_pending`` words of ``work.pending``; new words are added.
 
-    ``ends[i]`` is the end of the words of text i.  Its numbers begin at ``bounds[i]``; ``bounds[0]`` is given.
+    Word w of ``data`` and ``edges`` has its number at ``ids[k + w]``.
     """
+    keys, pending = work
     slots, heads, tails, begins, lengths, _ = vocabulary
     shift, last = np.uint64(64 - bits(len(slots))), np.uint64(len(slots) - 1)
-    w, k = _U0, bounds[_U0]
-    for text in range(np.uint64(len(ends))):
-        while w < ends[text]:
-            low, high, key, entry = (
-                keys[w << _U2],
-                keys[(w << _U2) + _U1],
-                keys[(w << _U2) + _U2],
-                keys[(w << _U2) + _U3],
-            )
-            h = key >> shift
-            if entry == _U0:
-                entry = slots[h]  # an earlier word may have taken the place
-            while entry != _U0:
-                i = (entry & _NUMBER) - _U1
-                if ((entry ^ key) & _TAG) == _U0 and heads[i << _U1] == low and heads[(i << _U1) + _U1] == high:
-                    p = edges[w << _U1]
-                    n = edges[(w << _U1) + _U1] - p
-                    if n < _U16 or (np.uint64(lengths[i]) == n and same_tail(tails, begins[i], data, p, n)):
-                        break
-                h = (h + _U1) & last
-                entry = slots[h]
-            if entry == _U0:
-                p = edges[w << _U1]
-                entry = (key & _TAG) | add(data, p, edges[(w << _U1) + _U1] - p, low, high, vocabulary)
-                slots[h] = entry
-            word = (entry & _NUMBER) - _U1
-            ids[k] = np.int32(word)
-            k += np.uint64(word >= skip)
-            w += _U1
-        bounds[text + _U1] = k
+    for r in range(n_pending):
+        w = pending[r]
+        low, high, key = keys[w << _U2], keys[(w << _U2) + _U1], keys[(w << _U2) + _U2] | _USED
+        p = edges[w << _U1]
+        n = edges[(w << _U1) + _U1] - p
+        h = key >> shift
+        entry = slots[h]
+        while entry != _U0:
+            i = entry & _NUMBER
+            alike = ((entry ^ key) & _TAG) == _U0 and heads[i << _U1] == low and heads[(i << _U1) + _U1] == high
+            if alike and (n < _U16 or (np.uint64(lengths[i]) == n and same_tail(tails, begins[i], data, p, n))):
+                break
+            h = (h + _U1) & last
+            entry = slots[h]
+        if entry == _U0:
+            entry = (key & _TAG) | add(data, p, n, low, high, vocabulary)
+            slots[h] = entry
+        ids[k + w] = np.int32(entry & _NUMBER)
 
 
 @leaf
 def add(data: Bytes, p: np.uint64, n: np.uint64, low: np.uint64, high: np.uint64, vocabulary: Words) -> np.uint64:
-    """Keep a new word; return the number of words."""
+    """Keep the new word of ``n`` bytes at ``data[p]``, which begins with ``low`` and ``high``; return its number."""
     _, heads, tails, begins, lengths, sizes = vocabulary
     number = sizes[0]
     heads[2 * number], heads[2 * number + 1] = low, high
@@ -184,4 +203,23 @@ def add(data: Bytes, p: np.uint64, n: np.uint64, low: np.uint64, high: np.uint64
     if n > _U16:
         sizes[1] = keep_tail(tails, sizes[1], data, p, n)
     sizes[0] = number + 1
-    return np.uint64(number + 1)
+    return np.uint64(number)
+
+
+@leaf
+def bound_texts(ends: Uint64s, skip: np.uint64, ids: Ids, bounds: Uint64s) -> None:
+    """Set the end of each text's numbers, and move them together without those below ``skip``.
+
+    ``ends[i]`` is the end of the words of text i.  Its numbers begin at ``bounds[i]``; ``bounds[0]`` is given.
+    """
+    k = first = bounds[_U0]
+    w = _U0
+    for text in range(np.uint64(len(ends))):
+        if skip == _U0:
+            k = first + ends[text]
+        while skip != _U0 and w < ends[text]:
+            word = ids[first + w]
+            ids[k] = word
+            k += np.uint64(np.uint64(word) >= skip)
+            w += _U1
+        bounds[text + _U1] = k

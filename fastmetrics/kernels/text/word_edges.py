@@ -14,6 +14,7 @@ from fastmetrics.core.arrays import Bytes, Flags, Ids, Ints, Uint64s
 from fastmetrics.kernels.jit import inline, leaf
 from fastmetrics.kernels.text.byte_blocks import (
     copy_block,
+    count_ones,
     fold_block,
     fold_letters,
     in_range,
@@ -36,6 +37,8 @@ from fastmetrics.kernels.text.folding import (
 # What becomes of letters that ``byte_blocks.fold_letters`` folds.
 UNKNOWN, FOLDED, SEPARATORS = np.uint64(0), np.uint64(1), np.uint64(2)
 
+_AT_ONCE = np.uint64(8)
+"""Edges that are written at a time, whose number the processor need not guess."""
 _U0, _U1, _U6, _U63, _U64, _U2 = (np.uint64(n) for n in (0, 1, 6, 63, 64, 2))
 _ALL = np.uint64((1 << 64) - 1)
 _SPACE, _LEAD = np.uint64(0x20), np.uint64(0xC0)
@@ -86,7 +89,7 @@ def inside(n: np.uint64, p: np.uint64) -> np.uint64:
 
 @inline
 def any_of(ranges: Bytes, data: Bytes, p: np.uint64) -> np.uint64:
-    """Which of the 64 bytes from ``p`` on are in one of the ranges."""
+    """Which of the 64 bytes from ``p`` on are in one of the ``ranges``, each a first byte and a number of bytes."""
     bits = _U0
     for k in range(np.uint64(len(ranges))):
         bits |= in_range(data, p, np.uint64(ranges[k, 0]), np.uint64(ranges[k, 1]))
@@ -238,10 +241,13 @@ def list_edges(rules: Rules, blocks: Blocks, j: np.uint64, n: np.uint64, edges: 
             open_run = (mark >> _U63) & ~(runs_end >> _U63)
         turns = keep ^ ((keep << _U1) | carry)
         carry, before = keep >> _U63, unmarked >> _U63
-        while turns != _U0:
-            edges[e] = j + p + trailing_zeros(turns)
-            e += _U1
-            turns &= turns - _U1
+        end = e + count_ones(turns)
+        while e < end:  # several at a time; those after the last are written over
+            for k in range(_AT_ONCE):
+                edges[e + k] = j + p + trailing_zeros(turns)
+                turns &= turns - _U1
+            e += _AT_ONCE
+        e = end
         p += _U64
     if carry != _U0:
         edges[e] = j + n
@@ -255,7 +261,10 @@ def list_edges(rules: Rules, blocks: Blocks, j: np.uint64, n: np.uint64, edges: 
 def close_joints(
     folded: Bytes, marks: Uint64s, joints: Uint64s, n_joints: np.uint64, j: np.uint64, edges: Uint64s, e: np.uint64
 ) -> None:
-    """Delete the marked bytes inside words; the words from ``edges[e]`` on become shorter."""
+    """Delete the marked bytes inside words; the words from ``edges[e]`` on become shorter.
+
+    ``marks`` has a bit for each byte of the text at ``folded[j]``; ``joints[:n_joints]`` are places after such bytes.
+    """
     k = _U0
     while k < n_joints:
         while edges[e + _U1] <= joints[k]:

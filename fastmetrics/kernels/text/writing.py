@@ -70,7 +70,8 @@ def count_ties(prose: Prose, letters: Ids, table: Ids, final: Flags) -> Ints:
 @kernel
 def count_fulfilled(question: Prose, asks: Flags, answer: Prose) -> Ints:
     """Per row, in six rows: keywords of the question, those in the answer, questions, answered questions, tasks,
-    fulfilled tasks."""
+    fulfilled tasks.  ``asks`` has one entry per sentence of the question: whether it is one for its form.
+    """
     ids, starts, stops, groups, roles = question
     a_ids, a_starts, a_stops, a_groups, _ = answer
     counts = np.zeros((6, len(groups) - 1), np.int64)
@@ -108,6 +109,7 @@ def mark_topics(question: Prose, answer: Prose, row: int, topics: Ids, times: Id
     """Write ``row`` for the keywords of the row's question or, without any, the ``most`` most frequent of the answer.
 
     Among equally frequent words the first is chosen; ``times`` is 0 for all words before and after the call.
+    Both ``topics`` and ``times`` have one entry per word of the vocabulary.
     """
     roles = question.roles
     any_topic = False
