@@ -22,7 +22,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from bench import data
+from bench import data, plain_loops
 from bench.machine import machine
 from bench.peers import METRICS, PEERS
 
@@ -115,7 +115,8 @@ def run(command: list[str]) -> tuple[float, float]:
 def text(rows: int, repeats: int) -> list[dict[str, Any]]:
     """Each function on one thread, from Arrow strings, against its peer on lists of a tenth as many rows.
 
-    The peer of ``token_f1`` of Cyrillic letters is ``token_f1`` of the same texts in Latin ones.
+    The peer of ``token_f1`` of Cyrillic letters is ``token_f1`` of the same texts in Latin ones, and that of cutting
+    text into words a loop over its bytes.
     """
     from fastmetrics.metrics import REGISTRY
     from fastmetrics.scoring.metric_functions import callable_of
@@ -140,6 +141,7 @@ def text(rows: int, repeats: int) -> list[dict[str, Any]]:
             if name in REGISTRY
         ),
         calls("token_f1 of Cyrillic letters, against Latin ones", *scripts, (rows, rows), repeats),
+        *(calls(name, *sides, (rows, rows), repeats) for name, sides in plain_loops.contestants(answers).items()),
     ]
 
 
