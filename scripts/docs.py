@@ -26,21 +26,13 @@ from fastmetrics.commands import all_commands
 from fastmetrics.core.input_columns import COLUMNS, SCHEMAS
 from fastmetrics.declaration.metric import Metric
 from fastmetrics.declaration.metric_labels import described
+from fastmetrics.declaration.sources import SOURCES
 from fastmetrics.metrics import FAMILIES, REGISTRY
 from scripts import measure_tables, scaling_tables, stubs, throughput
 
 ROOT = Path(__file__).parent.parent
 
 NOTE = "<!-- Written by scripts/docs.py from the declarations; edit those. -->"
-
-SOURCES = {
-    "S0": "*Metrics and Mathematical Foundations*, the scoring methods of a framework for question-answering bots",
-    "S1": "*Core Evaluation Metrics Explained*, the metrics of a RAG project (2025)",
-    "S2": "*Научное описание метрик бенчмарков RAG-системы*, the benchmarks of the system «Вопрошалыч»",
-    "S3": "*Evaluation Criteria & Scoring Logic*, reference-free checks of an assistant's answers",
-    "S4": "*LLM Lab – Quality Metrics Documentation*, five metrics of writing quality",
-}
-"""What the short names of sources stand for; any other source is a paper, a script or a package, named in full."""
 
 KINDS = {
     "text": "text",

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import re
 import tempfile
 from io import BytesIO
 
@@ -11,6 +12,7 @@ import pytest
 
 import fastmetrics
 from fastmetrics import metrics as families
+from fastmetrics.declaration.sources import with_titles
 from fastmetrics.metrics import REGISTRY
 from fastmetrics.tables import read_metadata
 from tests.support.program import jsonl, program
@@ -292,7 +294,8 @@ def test_metrics_lists_and_explains_each():
     for name, metric in REGISTRY.items():
         explained = ok("metrics", name)
         assert explained.startswith(f"{name}: {metric.level} metric, ")
-        assert metric.source in explained
+        assert with_titles(metric.source) in explained
+        assert not re.search(r"\bS[0-4]\b", explained)
         assert (f"\n{metric.better} is better\n" in explained) == (metric.better is not None)
         assert ">>> import fastmetrics as fm" in explained
         assert all(f"option: {option}=" in explained for option in metric.defaults)

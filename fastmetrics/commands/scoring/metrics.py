@@ -25,6 +25,7 @@ def metrics(
     rank: Annotated[bool, typer.Option("--rank", help="List the measures of the command rank instead.")] = False,
 ) -> None:
     """List the metrics, or explain one."""
+    from fastmetrics.declaration.sources import with_titles
     from fastmetrics.plan.plan import parse
 
     if rank:
@@ -33,7 +34,7 @@ def metrics(
         lines = _explained(parse(name).metric)
     else:
         lines = _by_family()
-    print_lines(folded_line for line in lines for folded_line in _folded(line))
+    print_lines(folded_line for line in lines for folded_line in _folded(with_titles(line)))
 
 
 _SPLIT = "  "
