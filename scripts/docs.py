@@ -26,7 +26,7 @@ from fastmetrics.commands import all_commands
 from fastmetrics.core.input_columns import COLUMNS, SCHEMAS
 from fastmetrics.declaration.metric import Metric
 from fastmetrics.declaration.metric_labels import described
-from fastmetrics.declaration.sources import SOURCES
+from fastmetrics.declaration.sources import SOURCES, with_titles
 from fastmetrics.metrics import FAMILIES, REGISTRY
 from scripts import measure_tables, scaling_tables, stubs, throughput
 
@@ -247,7 +247,7 @@ def functions_page() -> str:
         function = getattr(fm, name)
         parts += [f"## {name}", f"```python\n{_signature(name, function)}\n```", markdown(function.__doc__)]
         parts += _methods(name, function)
-    return "\n\n".join([*parts, "## Errors", markdown(errors.__doc__)]) + "\n"
+    return with_titles("\n\n".join([*parts, "## Errors", markdown(errors.__doc__)])) + "\n"
 
 
 def _methods(name: str, kind: Any) -> Iterator[str]:

@@ -124,8 +124,8 @@ def correlations(scores: Any, *, metrics: Sequence[str] | str | None = None) -> 
 
     For every pair of ``metrics`` (by default all): Pearson's r and Spearman's ρ over the rows where both have a finite
     score; NaN if one is constant there.  ``agreement`` is ρ, with the sign reversed if lower is better for one of the
-    two, so that metrics that rank the rows in opposite order come first.  If the run has the metrics, the paired views
-    of S1 follow: faithfulness and overlap beside F1 and exact match (a faithful wrong answer had bad contexts), tokens
+    two, so that metrics that rank the rows in opposite order come first.  If the run has the metrics, paired views
+    follow: faithfulness and overlap beside F1 and exact match (a faithful wrong answer had bad contexts), tokens
     and latency beside abstention.
 
     ``scores`` is a score file, folder, address or table.  Source: S0 and S1, "Paired Analysis".

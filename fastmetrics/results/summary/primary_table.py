@@ -59,7 +59,7 @@ def _figure(name: str, value: float) -> str:
 
 @dataclass(frozen=True)
 class PrimaryTable(Shown, Sequence[PrimaryRow]):
-    """S1's primary table, one line per run: N, Faithfulness, Overlap, F1, Tokens, Latency, Abstain Rate; and its
+    """The primary table, one line per run: N, Faithfulness, Overlap, F1, Tokens, Latency, Abstain Rate; and its
     appendix, Avg EM."""
 
     rows: Sequence[PrimaryRow]
@@ -119,7 +119,7 @@ class PrimaryTable(Shown, Sequence[PrimaryRow]):
 
 
 def primary_table(runs: Any) -> PrimaryTable:
-    """S1's primary table, one line per run: N, Faithfulness, Overlap, F1, Tokens, Latency and Abstain Rate.
+    """The primary table, one line per run: N, Faithfulness, Overlap, F1, Tokens, Latency and Abstain Rate.
 
     N is the number of rows.  Of several runs, it counts the rows that all of them have, paired by id, and a figure is
     over those of these rows where every run that has the figure has a score; runs that cannot be paired have the
@@ -137,7 +137,7 @@ def primary_table(runs: Any) -> PrimaryTable:
     >>> table[0].n, table[0].figures["F1"], table[0].figures["Latency"]
     (2, 0.6, 150.0)
 
-    Raises ``InputError`` for no run, ``ColumnError`` if no run has any of these scores.
+    Raises ``InputError`` for no run, ``ColumnError`` if no run has any of these scores.  Source: S1.
     """
     opened = open_runs(runs if are_several(runs) else [runs], least=1)
     loaded = [run.by_column([*run.scores, *run.keys()]) for run in opened]
