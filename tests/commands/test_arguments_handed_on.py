@@ -44,18 +44,18 @@ TABLE = {"id": [1], "question": ["q"], "answer": ["a"], "reference": ["a"], "tex
 DRAWN = {"sample", "settings"}
 
 CASES: list[tuple[str, str, dict[str, Any], set[str]]] = [
-    ("retrieval.rank.rank", "Settings", {"runs": RUN, "qrels": {"q": {"a": 1}}}, set()),
+    ("retrieval.rank.rank", "Settings", {"rankings": RUN, "qrels": {"q": {"a": 1}}}, set()),
     (
         "results.compare.compare_rankings.compare_rankings",
         "rank",
-        {"runs": {"a": RUN, "b": RUN}, "qrels": {"q": {"a": 1}}},
-        {"runs", "qrels"},
+        {"rankings": {"a": RUN, "b": RUN}, "qrels": {"q": {"a": 1}}},
+        {"rankings", "qrels"},
     ),
     (
         "results.compare.compare_rankings.compare_rankings",
         "compare",
-        {"runs": {"a": RUN, "b": RUN}, "qrels": {"q": {"a": 1}}},
-        {"runs"},
+        {"rankings": {"a": RUN, "b": RUN}, "qrels": {"q": {"a": 1}}},
+        {"rankings"},
     ),
     ("scoring.score.score", "plan_table", {"table": TABLE}, set()),
     ("scoring.score.score", "plan_table", {"table": "FILE", "output": "OUT"}, set()),

@@ -46,7 +46,7 @@ PAIRS = {
 REQUIRED: dict[str, dict[str, Any]] = {
     "compare": {"runs": ["a", "b"]},
     "sacrebleu-paired": {"runs": ["a", "b"]},
-    "compare-rankings": {"runs": ["a", "b", "qrels"]},
+    "compare-rankings": {"rankings": ["a", "b", "qrels"]},
     "gate": {"require": ["token_f1 >= 0"]},
     "plot": {"kind": "comparison"},
     "answer": {"bot": "given-contexts", "model": "m", "output": "o.csv"},
@@ -59,6 +59,7 @@ FULL = {"bot": "full-context", "knowledge": ["k.txt"]}
 NEEDS: dict[tuple[str, str], dict[str, Any]] = {
     ("compare", "system"): {"runs": ["a"]},
     ("sacrebleu-paired", "system"): {"runs": ["a"]},
+    **{("score", name): {"output": "o.csv"} for name in ("resume", "quiet", "on_error")},
     ("score", "workers"): {"engine": "ray"},
     ("score", "address"): {"engine": "ray"},
     ("answer", "bot"): {"faq": "other.csv"},
@@ -75,8 +76,8 @@ VALUES: dict[tuple[str, str], Any] = {
     ("metrics", "name"): "token_f1",
     ("compare", "names"): ["v_names,other"],
     ("sacrebleu-paired", "names"): ["v_names,other"],
-    ("rank", "runs"): ["v_runs", "v_qrels"],
-    ("compare-rankings", "runs"): ["v_runs", "other", "v_qrels"],
+    ("rank", "rankings"): ["v_rankings", "v_qrels"],
+    ("compare-rankings", "rankings"): ["v_rankings", "other", "v_qrels"],
     ("answer", "bot"): "faq",
 }
 """Values of options that take only some."""

@@ -128,7 +128,8 @@ def test_signals_clean_up_and_say_so(number: str, code: int, word: str) -> None:
     """A run that reads a pipe waits for its end, which does not come before the signal."""
     os.mkfifo("pipe")
     words = command("score", "pipe", "--format", "jsonl", "-o", "o.csv", "-m", "token_f1")
-    run = subprocess.Popen(words, env=ENVIRONMENT, stderr=subprocess.PIPE)
+    listens = partial(signal.signal, getattr(signal, number), signal.SIG_DFL)  # nohup leaves it ignored
+    run = subprocess.Popen(words, env=ENVIRONMENT, stderr=subprocess.PIPE, preexec_fn=listens)  # noqa: PLW1509
     with open("pipe", "wb") as pipe:
         pipe.write(Path("in.jsonl").read_bytes())
         pipe.flush()

@@ -2,6 +2,7 @@
 
 import os
 import pty
+import re
 import resource
 import signal
 import subprocess
@@ -103,14 +104,28 @@ def test_a_full_disk_is_named(tmp_path, rows):
     assert done.stderr == f"error: cannot write {disk}/out.parquet: No space left on device\n"
 
 
+SLOW = """
+import time
+
+import fastmetrics as fm
+
+@fm.metric(bounds=(0, 1), better="higher")
+def slow_score(answer: str) -> float:
+    time.sleep(0.0004 * answer.endswith(" 7"))
+    return 0.5
+"""
+
+
 @pytest.mark.parametrize("name", ["rows.parquet", "rows.jsonl"])
 def test_a_terminal_sees_a_bar_on_stderr_alone(name, tmp_path, rows):
     """The bar goes by rows where the file tells how many there are, else by bytes."""
     if name != rows.name:
         pq.read_table(rows).to_pandas().to_json(tmp_path / name, orient="records", lines=True)
         rows = tmp_path / name
+    (tmp_path / "slow.py").write_text(SLOW)
     screen, terminal = pty.openpty()
-    arguments = command("score", rows, "-o", tmp_path / "out.parquet", "-m", "token_f1")
+    slow = ("--plugin", tmp_path / "slow.py", "-m", "slow_score", "--threads", 1)
+    arguments = command("score", rows, "-o", tmp_path / "out.parquet", *slow)
     run = subprocess.Popen(
         arguments, env={**ENVIRONMENT, "TERM": "xterm", "COLUMNS": "100"}, stdout=subprocess.PIPE, stderr=terminal
     )
@@ -119,9 +134,8 @@ def test_a_terminal_sees_a_bar_on_stderr_alone(name, tmp_path, rows):
     printed = run.stdout.read().decode()
     run.stdout.close()
     assert run.wait() == 0
-    assert b"rows/s" in seen
-    assert b"100 %" in seen
-    assert b"\x1b[" in seen
+    assert re.search(rb"score  \xe2[^a-z]* \d+%  [\d,]+ rows  \d:\d\d left", seen)
+    assert seen.endswith(b"\x1b[2K")
     assert "\x1b" not in printed
     assert printed.startswith("metric ")
     quiet = alone("score", rows, "-o", tmp_path / "quiet.parquet", "-m", "token_f1")

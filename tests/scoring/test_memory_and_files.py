@@ -405,7 +405,7 @@ def test_several_runs_are_ranked_alike_in_memory_and_in_files(tmp_path: Path) ->
     report = fm.rank(runs, qrels, "mrr")
     assert report.to_arrow()["mrr"].to_pylist() == [1.0, 0.25]
     files = fm.rank([tmp_path / name for name in runs], qrels, "mrr")
-    assert files.to_arrow().drop_columns("run").equals(report.to_arrow().drop_columns("run"))
+    assert files.to_arrow().drop_columns("ranking").equals(report.to_arrow().drop_columns("ranking"))
     mixed = fm.rank({"a": tmp_path / "a", "b": pa.table(tables["b"])}, qrels, "mrr")
     assert mixed.to_arrow().equals(report.to_arrow())
     assert fm.rank(tables, qrels, "mrr", missing="skip").to_arrow()["mrr"].to_pylist() == [1.0, 0.5]

@@ -99,9 +99,10 @@ class _Line:
 
     def _width(self) -> int:
         try:
-            return max(os.get_terminal_size(self._terminal).columns, _LEAST_WIDTH)
+            columns = os.get_terminal_size(self._terminal).columns
         except OSError:
-            return 80
+            columns = 0
+        return max(columns, _LEAST_WIDTH) if columns else 80  # some terminals do not know their width
 
     def text(self, width: int) -> str:
         """The line: stage, bar, share, number, rate, the time left or elapsed; at most ``width`` − 1 characters."""
