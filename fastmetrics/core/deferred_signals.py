@@ -14,6 +14,7 @@ _SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if
 def deferred_signals() -> Iterator[None]:
     """Handle signals that arrive within this block, by handlers written in Python, after it.
 
+    >>> before = signal.signal(signal.SIGINT, signal.default_int_handler)
     >>> done = False
     >>> try:
     ...     with deferred_signals():
@@ -22,6 +23,7 @@ def deferred_signals() -> Iterator[None]:
     ... except KeyboardInterrupt:
     ...     print("interrupted", done)
     interrupted True
+    >>> handler = signal.signal(signal.SIGINT, before)
     """
     if threading.current_thread() is not threading.main_thread():
         yield  # Python handles signals in the main thread only

@@ -111,7 +111,7 @@ import fastmetrics as fm
 
 @fm.metric(bounds=(0, 1), better="higher")
 def slow_score(answer: str) -> float:
-    time.sleep(0.0004 * answer.endswith(" 7"))
+    time.sleep(0.0002 * answer.endswith(" 7"))
     return 0.5
 """
 
