@@ -66,7 +66,7 @@ def words_of(error: Exception) -> str:
     """An exception of a user's function for messages, without the keys in the environment."""
     try:
         text = str(error)
-    except Exception:  # noqa: BLE001 - the method of an exception of the user, which may do anything
-        text = "no message"
+    except Exception as failure:  # noqa: BLE001 - the method of an exception of the user, which may do anything
+        text = f"its message cannot be read, {type(failure).__name__}"
     masked = KeyMask(*keys_of_environment())(f"{type(error).__name__}: {text}")
     return well_formed(without_escapes(masked))[:_LONGEST]

@@ -1,0 +1,25 @@
+"""Exceptions of users' functions in messages: their words, without keys, also where they cannot be read."""
+
+from __future__ import annotations
+
+import pytest
+
+from fastmetrics.derive.bots.function_calls import words_of
+
+
+class UnreadableError(Exception):
+    """An exception whose message fails."""
+
+    def __str__(self) -> str:
+        raise ZeroDivisionError
+
+
+def test_message_that_fails_is_named() -> None:
+    assert words_of(UnreadableError()) == "UnreadableError: its message cannot be read, ZeroDivisionError"
+
+
+def test_keys_of_the_environment_are_masked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOME_API_KEY", "sk-0123456789abcdef")
+    words = words_of(ValueError("refused: sk-0123456789abcdef"))
+    assert words.startswith("ValueError: refused: ")
+    assert "0123456789abcdef" not in words
