@@ -15,13 +15,13 @@ from fastmetrics.errors import InputError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.kernels.ranking import ids as kernels
 from fastmetrics.retrieval.ids import fixed_ids, frozen, offsets, spans, take_ids, text_ids
-from fastmetrics.retrieval.rankings import GradedRankings, Rankings, descending
+from fastmetrics.retrieval.rankings import GradedRankings, Rankings, by_grade
 from fastmetrics.tables.rankings.ranking_rows import Triples
 
 
 @dataclass(frozen=True)
 class Judgements:
-    """``queries`` in the order of the source; the documents of query q are row q of ``documents``."""
+    """``queries`` in the order of the source; the documents of query q are row q of ``documents``, best grade first."""
 
     queries: pa.Array
     documents: Rankings
@@ -63,9 +63,7 @@ class Judgements:
     def of_nothing(self, places: Ints) -> GradedRankings:
         """Empty rankings of the queries at ``places``."""
         rankings, grades = self.of(places)
-        return GradedRankings(
-            frozen(np.zeros(0)), offsets(0 * places), descending(grades, rankings.starts), rankings.starts
-        )
+        return GradedRankings(frozen(np.zeros(0)), offsets(0 * places), grades, rankings.starts)
 
 
 def judgements(source: Any, duplicates: str = "error") -> Judgements:
@@ -98,7 +96,10 @@ def judgements(source: Any, duplicates: str = "error") -> Judgements:
         order, ids = np.delete(order, again), take_ids(ids, np.delete(np.arange(order.size), again))
         starts = offsets(np.bincount(codes[order], minlength=len(queries.dictionary)))
     everyone = np.ones(len(queries.dictionary), np.bool_)
-    return Judgements(queries.dictionary, Rankings(ids, starts, everyone, "text"), frozen(grades[order]))
+    grades = frozen(grades[order])
+    best_first = by_grade(frozen(np.arange(float(order.size))), grades, starts).astype(np.int64)
+    documents = Rankings(take_ids(ids, best_first), starts, everyone, "text")
+    return Judgements(queries.dictionary, documents, frozen(grades[best_first]))
 
 
 def _plain(texts: pa.Array) -> pa.Array:

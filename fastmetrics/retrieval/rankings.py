@@ -152,8 +152,12 @@ def graded(retrieved: Rankings, relevant: Rankings, grades: Floats | None = None
 
 def descending(grades: Floats, starts: Ints) -> Floats:
     """Each row's grades in descending order."""
-    nobody = fixed_ids(np.zeros(0, np.uint64))
-    return in_rank_order(frozen(grades), frozen(grades), nobody, frozen(starts))
+    return by_grade(frozen(grades), frozen(grades), frozen(starts))
+
+
+def by_grade(values: Floats, grades: Floats, starts: Ints) -> Floats:
+    """Each row's ``values``, those of the highest grade first."""
+    return in_rank_order(values, grades, fixed_ids(np.zeros(0, np.uint64)), starts)
 
 
 def _lists(column: Any, name: str) -> pa.Array:
