@@ -13,11 +13,6 @@ from fastmetrics.vectors.embedding.embedder import Embedder
 from fastmetrics.vectors.search.neighbors import nearest
 
 
-def embedder_of(embedder: Any, cache: Any = None) -> Embedder:
-    """The embedder for a name, a function or a model."""
-    return embedder if isinstance(embedder, Embedder) else Embedder(embedder, cache=cache)
-
-
 def near_repeats(questions: pa.Array, embedder: Embedder, near: float, threads: int) -> int:
     """Number of the distinct questions that have another one at a cosine of at least ``near``."""
     return len(near_pairs(questions, embedder, near, threads)[0])

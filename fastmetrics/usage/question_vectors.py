@@ -12,7 +12,7 @@ from fastmetrics.core.arrays import Flags
 from fastmetrics.errors import ColumnError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.usage.log import Log
-from fastmetrics.usage.near_repeats import embedder_of
+from fastmetrics.vectors.embedding.embedder import embedder_of
 from fastmetrics.vectors.vector_arrays import Vectors
 
 Units = npt.NDArray[np.float32]

@@ -10,7 +10,7 @@ import fastmetrics as fm
 from fastmetrics.cli import app
 from fastmetrics.errors import OptionError
 from fastmetrics.stats.agreement.association import associate
-from fastmetrics.vectors.search.search_files import build_index, search_run
+from fastmetrics.vectors.search.search_files import build_index
 from tests.support.program import program
 
 MISSING = "there-is-no-such-file"
@@ -28,7 +28,7 @@ FUNCTIONS = {
     "Index.load": lambda **options: fm.Index.load(MISSING, **options),
     "Index.search": lambda **options: fm.Index.build(np.eye(3)).search(MISSING, **options),
     "build_index": lambda **options: build_index(MISSING, **options),
-    "search_run": lambda **options: search_run(fm.Index.build(np.eye(3)), MISSING, **options),
+    "search": lambda **options: fm.search(fm.Index.build(np.eye(3)), MISSING, **options),
     "match_faq": lambda **options: fm.match_faq([1], ["a"], **options),
     "match": lambda **options: fm.match(MISSING, MISSING, **options),
     "answer_all": lambda **options: fm.StrictMatchBot({"question": ["a"], "answer": ["b"]}).answer_all([1], **options),

@@ -30,7 +30,7 @@ NEVER = (
     "better of segment other require title vectors_column method column color lists label raters "
     "measures metric bot model base_url endpoint parameters retry language ranges strategy score languages indicators "
     "chunk_column source_column failure prune until thresholds query "
-    "vector id where pgvector sweep database label group learner"
+    "vector id where query_column pgvector sweep database label group learner"
 )
 """Parameters that are no paths in any command."""
 IN_SOME = [
@@ -125,6 +125,13 @@ CASES: dict[str, dict[str, Any]] = {
     "project": {"vectors": VECTORS, "output": Out("points.csv")},
     "index": {"vectors": VECTORS, "output": Here("index"), "method": "exact"},
     "search": {"index": Here("made_index"), "queries": In("queries.npy"), "output": Out("found.csv")},
+    "search texts": {
+        "index": Here("made_index"),
+        "queries": ROWS,
+        "embedder": "wordllama",
+        "cache": Here("cache"),
+        "output": Out("found.csv"),
+    },
     "pairwise-scores": {
         "candidates": ROWS,
         "references": ROWS,
@@ -204,7 +211,7 @@ CASES: dict[str, dict[str, Any]] = {
     "stored-calls": {"store": Here("made.sqlite"), "output": Out("calls.csv"), "prices": In("prices.toml")},
 }
 NEEDS = dict.fromkeys(("topic-coverage", "cache-hit-rate", "context-preservation"), "wordllama")
-NEEDS |= {"embed": "wordllama", "index": "faiss", "search": "faiss"}
+NEEDS |= {"embed": "wordllama", "index": "faiss", "search": "faiss", "search texts": "faiss"}
 NEEDS |= dict.fromkeys(("report", "report all"), "jinja2")
 NEEDS |= dict.fromkeys(("plot", "plot histograms", "plot projection"), "matplotlib")
 NEEDS |= dict.fromkeys(("answer", "judge", "judge until"), "openai")
@@ -275,8 +282,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory, judge: Judge) -> Path:
     }
     for name, text in texts.items():
         (made / name).write_text(text)
-    points = np.random.default_rng(0).normal(size=(24, 4)).astype(np.float32)
-    vectors = pa.FixedSizeListArray.from_arrays(pa.array(points.ravel()), 4)
+    points = np.random.default_rng(0).normal(size=(24, 256)).astype(np.float32)  # as wide as those of wordllama
+    vectors = pa.FixedSizeListArray.from_arrays(pa.array(points.ravel()), 256)
     pq.write_table(pa.table({"id": [row["id"] for row in rows], "embedding": vectors}), made / "vectors.parquet")
     np.save(made / "queries.npy", points[:3])
     rubric = Path(fm.__file__).parent / "derive" / "rubrics" / "safety.en.toml"
@@ -331,7 +338,10 @@ def _plain(done: Done, *places: object) -> tuple[int, str, str]:
     for place in places:
         texts = [text.replace(f"{place}/", "") for text in texts]
     times = re.compile(r"\d[\d.,]* (s|rows/s|MB/s|%)\b|[\d.,]+ +[\d.]+ ?%|\d[\d.,]*")
-    profile = [times.sub("N", text) if "rows/s" in text else re.sub(r" in [\d.]+ s", "", text) for text in texts]
+    profile = [
+        times.sub("N", text) if "rows/s" in text or " ms (" in text else re.sub(r" in [\d.]+ s", "", text)
+        for text in texts
+    ]
     # notes are folded, at other places if the address of a file is longer than its path
     return done.code, *(re.sub(r"\s+", " ", text) for text in profile)  # type: ignore[return-value]
 

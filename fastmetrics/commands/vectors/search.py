@@ -1,4 +1,4 @@
-"""``fastmetrics search``: nearest neighbours of vectors in files."""
+"""``fastmetrics search``: nearest neighbours of vectors or texts in files."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ import typer
 
 from fastmetrics.commands.options.option_groups import Arguments
 from fastmetrics.commands.options.shared_options import (
+    Cache,
+    EmbedderName,
     Guard,
     IdInDatabase,
     Output,
     Overwrite,
     Threads,
     VectorColumn,
-    VectorFiles,
     VectorInDatabase,
     guarded,
 )
@@ -29,11 +30,23 @@ def search(
             show_default=False,
         ),
     ],
-    queries: VectorFiles,
+    queries: Annotated[
+        str,
+        typer.Argument(
+            help="Queries: a file, folder, glob or address of vectors or, with an embedder, of texts; or -.",
+            show_default=False,
+        ),
+    ],
     *,
     output: Output,
     k: Annotated[int, typer.Option("-k", help="Rows per query.")] = 10,
     column: VectorColumn = None,
+    query_column: Annotated[
+        str | None,
+        typer.Option(help="The column of the texts of queries, with an embedder; by default the question."),
+    ] = None,
+    embedder: EmbedderName = None,
+    cache: Cache = None,
     recall: Annotated[
         float, typer.Option(help="Share of the true neighbours that an approximate index should find.")
     ] = 0.98,

@@ -23,8 +23,9 @@ from fastmetrics.usage.domain.question_times import Activity, activity
 from fastmetrics.usage.domain.word_counts import log_odds, most, word_counts, words_of
 from fastmetrics.usage.languages import check_languages, languages_of, scripts, scripts_of
 from fastmetrics.usage.log import Columns, LogPart, open_log
-from fastmetrics.usage.near_repeats import embedder_of, near_repeats
+from fastmetrics.usage.near_repeats import near_repeats
 from fastmetrics.usage.question_sample import questions_of, sampled, sampled_of
+from fastmetrics.vectors.embedding.embedder import embedder_of
 
 _SPANS = 60
 """Maximum number of blocks in the line of activity over time."""

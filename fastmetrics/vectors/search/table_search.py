@@ -7,7 +7,6 @@ import re
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -16,7 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.core.allowed_values import Choice, Neighbours, argument
+from fastmetrics.core.allowed_values import Choice, argument
 from fastmetrics.core.display import Grid
 from fastmetrics.errors import ColumnError, InputError, OptionError
 from fastmetrics.errors.messages import Argument
@@ -24,8 +23,8 @@ from fastmetrics.tables.databases.database_address import DatabaseTable, quoted,
 from fastmetrics.tables.databases.database_types import converted
 from fastmetrics.tables.databases.sessions import Session
 from fastmetrics.vectors.search.neighbors import Distance, Index
-from fastmetrics.vectors.search.search_files import SearchRankings, query_vectors, rankings_of
-from fastmetrics.vectors.vector_arrays import Vectors
+from fastmetrics.vectors.search.queries import Queries
+from fastmetrics.vectors.search.search_files import SearchRankings, SearchTimes, rankings_of
 
 OPERATORS = {"cosine": "<=>", "euclidean": "<->", "dot": "<#>"}
 SETTINGS = {
@@ -70,11 +69,11 @@ class Chunks:
             session.execute(f"SET LOCAL {SETTINGS[name]} = '{value}'")
         return session
 
-    def vectors(self) -> tuple[Vectors, pa.Array]:
+    def vectors(self) -> Queries:
         """All vectors and their ids, read once, in binary."""
         sql = f"SELECT {quoted(self.id)} AS id, {quoted(self.vector)} AS vector FROM {self.rows}"
         (address,) = with_query(self.address, sql)
-        return query_vectors(address, "vector")
+        return Queries.of_vectors(address, "vector")
 
     def statement(self, block: str, k: int) -> str:
         """The ``k`` nearest rows of each query in a block of vectors."""
@@ -89,23 +88,6 @@ class Chunks:
 
 
 @dataclass(frozen=True)
-class SearchTimes:
-    """Seconds of the queries of a search: in PostgreSQL, and on the way to it and back."""
-
-    sql: npt.NDArray[np.float64]
-    fetching: npt.NDArray[np.float64]
-
-    def percentiles(self) -> dict[str, dict[str, float]]:
-        """The 50th, 95th and 99th percentile of each, in milliseconds."""
-        parts = {"sql": self.sql, "fetching": self.fetching}
-        return {
-            name: {f"p{share}": float(np.percentile(values, share) * 1e3) for share in (50, 95, 99)}
-            for name, values in parts.items()
-            if len(values)
-        }
-
-
-@dataclass(frozen=True)
 class TableRun(SearchRankings):
     """Rankings from a table: ``index`` is that which served, None for an exact search.
 
@@ -115,7 +97,6 @@ class TableRun(SearchRankings):
     index: str | None = None
     search_settings: Mapping[str, Any] | None = None
     ties: int = 0
-    latency: SearchTimes | None = None
     sweep: tuple[TableRun, ...] = ()
 
     @property
@@ -131,7 +112,7 @@ class TableRun(SearchRankings):
 
     def to_dict(self) -> dict[str, Any]:
         """What was measured, with the latencies in milliseconds."""
-        times = {} if self.latency is None else self.latency.percentiles()
+        times = self.latency.percentiles()
         others = {"sweep": [run.to_dict() for run in self.sweep]} if self.sweep else {}
         return {**self.settings, "queries": self.table.num_rows, "latency_ms": times, **others}
 
@@ -142,37 +123,32 @@ class TableRun(SearchRankings):
     @property
     def comparison(self) -> str:
         """The settings that were measured beside each other."""
-        header = ("settings", "index", "recall", "short lists", "ties", "sql p50", "p95", "p99 ms", "fetching p50")
-        return str(Grid(header, [run._row() for run in (self, *self.sweep)]))
+        header = ("settings", "index", "recall", "short lists", "ties", *vars(self.latency))
+        return f"{Grid(header, [run._row() for run in (self, *self.sweep)])}\nlatency: p50 / p95 / p99 in ms"
 
     def _row(self) -> list[str]:
-        times = {} if self.latency is None else self.latency.percentiles()
-        sql, fetching = times.get("sql", {}), times.get("fetching", {})
         chosen = ", ".join(f"{name}={value}" for name, value in (self.search_settings or {}).items()) or "-"
-        numbers = [*(sql.get(name) for name in ("p50", "p95", "p99")), fetching.get("p50")]
-        shown = ["-" if number is None else f"{number:.2f}" for number in numbers]
-        return [chosen, self.index or "none", f"{self.recall:.4f}", f"{self.short:,}", f"{self.ties:,}", *shown]
+        counts = [f"{self.short:,}", f"{self.ties:,}"]
+        return [chosen, self.index or "none", f"{self.recall:.4f}", *counts, *self.latency.shown().values()]
 
 
 def search_table(
     chunks: Chunks,
-    queries: str | Path,
+    queries: Queries,
     *,
     k: int,
-    column: str | None,
     exact: bool,
     settings: Sequence[Mapping[str, str]],
     threads: int | None,
 ) -> TableRun:
-    """The ``k`` nearest rows of a table for every vector in files, beside the exact ones.
+    """The ``k`` nearest rows of a table for every query, beside the exact ones.
 
     The exact rows are computed here from all vectors, which are read once; searches by the index, one for each of the
     ``settings``, are measured against them.
     """
-    argument("k", k, Neighbours)
     argument("metric", chunks.metric, Choice(*OPERATORS))
-    vectors, ids = query_vectors(queries, column)
-    stored, names = chunks.vectors()
+    whole_rows = chunks.vectors()
+    stored, names = whole_rows.vectors, whole_rows.ids
     if not stored.rows:
         which = " that meet the condition of where" if chunks.where else ""
         raise InputError(
@@ -181,14 +157,15 @@ def search_table(
     if names.null_count:
         raise ColumnError(f"column {chunks.id!r}: {names.null_count:,} ids are null; expected the id of each row")
     whole = Index.build(stored, metric=chunks.metric, method="exact", names=names, threads=threads)
-    exact_rows = whole.search(vectors, k=min(k + 1, max(1, stored.rows)), threads=threads)
+    exact_rows = whole.search(queries.vectors, k=min(k + 1, max(1, stored.rows)), threads=threads)
     beyond = exact_rows.distances[:, k - 1 : k + 1]
     ties = int(np.sum(beyond[:, 0] == beyond[:, 1])) if beyond.shape[1] == 2 else 0
     if exact:
-        rankings = rankings_of(ids, names, exact_rows.ids[:, :k], exact_rows.scores[:, :k])
-        return TableRun(rankings, "exact", chunks.metric, 1.0, vectors.rows, ties=ties)
+        rankings = rankings_of(queries.ids, names, exact_rows.ids[:, :k], exact_rows.scores[:, :k])
+        measured = TableRun(rankings, "exact", chunks.metric, 1.0, queries.vectors.rows, ties=ties)
+        return replace(measured, latency=SearchTimes(queries.seconds), embedder=queries.embedder)
     runs = [
-        _by_index(chunks, vectors, ids, names, k=k, expected=exact_rows.ids[:, :k], chosen=chosen, ties=ties)
+        _by_index(chunks, queries, names, k=k, expected=exact_rows.ids[:, :k], chosen=chosen, ties=ties)
         for chosen in settings or [{}]
     ]
     return replace(runs[0], sweep=tuple(runs[1:]))
@@ -196,8 +173,7 @@ def search_table(
 
 def _by_index(
     chunks: Chunks,
-    vectors: Vectors,
-    ids: pa.Array,
+    queries: Queries,
     names: pa.Array,
     *,
     k: int,
@@ -206,6 +182,7 @@ def _by_index(
     ties: int,
 ) -> TableRun:
     """A search by the index with some settings, measured against the exact rows."""
+    vectors = queries.vectors
     rows = np.full((vectors.rows, k), -1, np.int64)
     distances = np.full((vectors.rows, k), np.nan)
     seconds, fetching = np.zeros(vectors.rows), np.zeros(vectors.rows)
@@ -233,10 +210,11 @@ def _by_index(
     right = [len(np.intersect1d(own[own >= 0], true[true >= 0])) for own, true in zip(rows, expected, strict=True)]
     recall = sum(right) / expected_counts.sum() if expected_counts.sum() else 1.0
     short = int(np.sum((rows >= 0).sum(axis=1) < expected_counts))
-    rankings, latency = rankings_of(ids, names, rows, scores), SearchTimes(seconds, fetching)
+    rankings = rankings_of(queries.ids, names, rows, scores)
+    latency = SearchTimes(queries.seconds, seconds, fetching)
     name = "index" if index is not None else "scan"
     run = TableRun(rankings, name, chunks.metric, recall, vectors.rows, short, ties=ties)
-    return replace(run, index=index, search_settings=chosen, latency=latency)
+    return replace(run, index=index, search_settings=chosen, latency=latency, embedder=queries.embedder)
 
 
 def _seconds(

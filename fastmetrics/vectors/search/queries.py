@@ -1,0 +1,72 @@
+"""The queries of a search: vectors in files, or texts in files and the embedder that makes vectors of them."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from fastmetrics.core.input_columns import resolve
+from fastmetrics.errors import ColumnError
+from fastmetrics.tables.file_source import open_files
+from fastmetrics.tables.inputs.input_paths import expand
+from fastmetrics.tables.remote.addresses import as_local, shown
+from fastmetrics.tables.whole_table import whole_table
+from fastmetrics.vectors.embedding.embedder import Embedder
+from fastmetrics.vectors.vector_arrays import Vectors
+from fastmetrics.vectors.vector_files import read_vectors
+
+_TIMED = 256
+"""Texts that are embedded once more, each alone, for the latency of one."""
+
+
+@dataclass(frozen=True)
+class Queries:
+    """The vectors of queries and their ids, or row numbers where the files have no ids.
+
+    Of texts also the signature of the ``embedder``, and the ``seconds`` of embedding one text, for some of them.
+    """
+
+    vectors: Vectors
+    ids: pa.Array
+    embedder: str | None = None
+    seconds: npt.NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
+
+    @classmethod
+    def of_vectors(cls, path: str | Path, column: str | None = None) -> Queries:
+        """The vectors in files, of a column or the only one."""
+        files = read_vectors(path, column)
+        vectors = Vectors.of_files(files)
+        return cls(vectors, pa.array(np.arange(vectors.rows)) if files.ids is None else files.ids)
+
+    @classmethod
+    def of_texts(cls, path: str | Path, column: str | None, embedder: Embedder) -> Queries:
+        """The embeddings of a column of texts in files, by default the question.
+
+        Raises ``ColumnError`` for a column that is missing or no text, and for a text that is null.
+        """
+        name, source = shown(as_local(path)), open_files(expand(path))
+        columns = resolve(source.names, None if column is None else {"question": column}, needed={"id", "question"})
+        texts_column = columns.get("question", "question")
+        kinds = {columns["id"]: "any"} if "id" in columns else {}
+        table = whole_table(source, {**kinds, texts_column: "text"})
+        texts = table[texts_column].combine_chunks()
+        if texts.null_count:
+            row = int(np.argmin(texts.is_valid()))
+            raise ColumnError(f"{name}: column {texts_column!r}, row {row:,}: null; expected the text of each query")
+        vectors = Vectors.of_array(embedder.embed(texts), f"{name}: column {texts_column!r}")
+        rows = np.linspace(0, len(texts) - 1, min(_TIMED, len(texts))).astype(np.int64)
+        seconds = np.array([_seconds(embedder, texts[row].as_py()) for row in rows.tolist()])
+        ids = table[columns["id"]].combine_chunks() if "id" in columns else pa.array(np.arange(len(texts)))
+        return cls(vectors, ids, embedder.signature, seconds)
+
+
+def _seconds(embedder: Embedder, text: str) -> float:
+    """The seconds of the model for one text, whatever is cached."""
+    began = time.perf_counter()
+    embedder.model.encode([text])
+    return time.perf_counter() - began

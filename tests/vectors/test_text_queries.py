@@ -1,0 +1,130 @@
+"""Texts as queries of a search: embedded, then searched in an index and in a table of PostgreSQL."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import fastmetrics as fm
+from fastmetrics.errors import ColumnError, InputError, OptionError
+from tests.support.postgres import Database
+from tests.support.program import program
+
+LETTERS = "abcdefgh"
+TEXTS = ["a cab", "a bed", "egg head", "feed", "bad hag", "fade", "cafe", "deaf hedge"]
+
+
+def letters(texts: Any) -> np.ndarray:
+    """The numbers of some letters, as a text's vector."""
+    return np.array([[text.count(letter) for letter in LETTERS] for text in texts], np.float32)
+
+
+def texts_of(path: Path, texts: list[Any], name: str = "question", ids: bool = True) -> Path:
+    columns: dict[str, Any] = {name: pa.array(texts, pa.string())}
+    if ids:
+        columns["id"] = [f"q{number}" for number in range(len(texts))]
+    pq.write_table(pa.table(columns), path)
+    return path
+
+
+@pytest.fixture
+def chunks(tmp_path: Path) -> Path:
+    rng = np.random.default_rng(0)
+    names = [f"c{number}" for number in range(40)]
+    pq.write_table(
+        pa.table({"id": names, "embedding": rng.random((40, 8), np.float32).tolist()}), tmp_path / "c.parquet"
+    )
+    return tmp_path / "c.parquet"
+
+
+def nearest(chunks: Path, k: int) -> list[list[str]]:
+    """The nearest chunks by the definition of the cosine."""
+    table = pq.read_table(chunks)
+    stored, asked = np.array(table["embedding"].to_pylist()), letters(TEXTS).astype(float)
+    cosines = asked @ stored.T / np.linalg.norm(asked, axis=1)[:, None] / np.linalg.norm(stored, axis=1)
+    return [[table["id"][row].as_py() for row in order[:k]] for order in np.argsort(-cosines, axis=1).tolist()]
+
+
+@pytest.mark.parametrize("name", ["question", "Query", "text"])
+@pytest.mark.parametrize("ids", [True, False])
+def test_texts_are_embedded_and_searched(chunks: Path, tmp_path: Path, name: str, ids: bool) -> None:
+    queries = texts_of(tmp_path / "q.parquet", TEXTS, name, ids)
+    column = {"query_column": "text"} if name == "text" else {}
+    run = fm.search(fm.Index.build(chunks, names=pq.read_table(chunks)["id"]), queries, k=3, embedder=letters, **column)
+    assert run.table["retrieved_ids"].to_pylist() == nearest(chunks, 3)
+    assert run.table["id"].to_pylist() == ([f"q{n}" for n in range(8)] if ids else list(range(8)))
+    assert run.embedder == fm.Embedder(letters).signature == run.settings["embedder"]
+    assert len(run.latency.embedding) == len(TEXTS)
+    assert set(run.latency.percentiles()) == {"embedding"}
+
+
+def test_the_latency_of_one_text_is_measured_on_a_part_of_many(chunks: Path, tmp_path: Path) -> None:
+    sizes = []
+
+    def embed(texts: Any) -> np.ndarray:
+        sizes.append(len(texts))
+        return letters(texts)
+
+    queries = texts_of(tmp_path / "q.parquet", [f"{text} {n}" for n in range(300) for text in TEXTS])
+    run = fm.search(fm.Index.build(chunks), queries, k=1, embedder=fm.Embedder(embed))
+    assert (run.table.num_rows, len(run.latency.embedding)) == (2_400, 256)
+    assert sizes.count(1) == 257  # one more tells the width of the vectors
+    assert max(sizes) > 1_000
+
+
+def test_texts_search_a_table_like_their_vectors(postgres: Database, chunks: Path, tmp_path: Path) -> None:
+    fm.load_vectors(chunks, postgres.address(), table="chunks")
+    queries = texts_of(tmp_path / "q.parquet", TEXTS)
+    run = fm.search(postgres.address(), queries, k=3, table="chunks", embedder=letters, sweep=["ef_search=400"])
+    assert run.sweep[0].table["retrieved_ids"].to_pylist() == nearest(chunks, 3)
+    times = run.to_dict()["latency_ms"]
+    assert list(times) == ["embedding", "sql", "fetching"]
+    assert all(set(values) == {"p50", "p95", "p99"} for values in times.values())
+    exact = fm.search(postgres.address(), queries, k=3, table="chunks", embedder=letters, exact=True)
+    assert exact.table["retrieved_ids"].to_pylist() == nearest(chunks, 3)
+    assert list(exact.to_dict()["latency_ms"]) == ["embedding"]
+    assert "embedding" in exact.comparison.splitlines()[0]
+
+
+def test_no_texts_give_no_rankings(chunks: Path, tmp_path: Path) -> None:
+    run = fm.search(fm.Index.build(chunks), texts_of(tmp_path / "q.parquet", []), embedder=letters)
+    assert (run.table.num_rows, run.latency.percentiles()) == (0, {})
+
+
+def test_bad_texts_and_options_are_refused(chunks: Path, tmp_path: Path) -> None:
+    index = fm.Index.build(chunks)
+    queries = texts_of(tmp_path / "q.parquet", ["a cab", None])
+    with pytest.raises(ColumnError, match=r"q\.parquet: column 'question', row 1: null; expected the text of each"):
+        fm.search(index, queries, embedder=letters)
+    with pytest.raises(ColumnError, match=r"'absent'"):
+        fm.search(index, queries, embedder=letters, query_column="absent")
+    with pytest.raises(ColumnError, match=r"'question'"):
+        fm.search(index, chunks, embedder=letters)
+    with pytest.raises(ColumnError, match=r"'embedding'.*expected text"):
+        fm.search(index, chunks, embedder=letters, query_column="embedding")
+    with pytest.raises(OptionError, match=r"^query_column='question' goes with embedder='wordllama'$"):
+        fm.search(index, queries, query_column="question")
+    with pytest.raises(OptionError, match=r"^cache='c' goes with embedder='wordllama'$"):
+        fm.search(index, queries, cache="c")
+    with pytest.raises(OptionError, match=r"^column='question': is of queries that are vectors; texts have query_col"):
+        fm.search(index, queries, column="question", embedder=letters)
+    fine = texts_of(tmp_path / "fine.parquet", TEXTS)
+    with pytest.raises(InputError, match=r"8 numbers"):
+        fm.search(index, fine, embedder=lambda texts: np.ones((len(texts), 1)))
+
+
+def test_the_command_searches_texts(tmp_path: Path) -> None:
+    queries = texts_of(tmp_path / "q.parquet", ["a red car", "cheese and bread"], "prompt")
+    texts = texts_of(tmp_path / "t.parquet", ["The car is red.", "We eat bread with cheese."], "text")
+    assert program("embed", texts, "--of", "text", "-o", tmp_path / "c.parquet").code == 0
+    assert program("index", tmp_path / "c.parquet", "-o", tmp_path / "index").code == 0
+    search = ["search", tmp_path / "index", queries, "-k", 1, "-o", tmp_path / "r.parquet"]
+    done = program(*search, "--embedder", "wordllama", "--cache", tmp_path / "cache")
+    assert (done.code, done.err) == (0, "")
+    assert "embedding: " in done.out
+    assert pq.read_table(tmp_path / "r.parquet")["retrieved_ids"].to_pylist() == [["q0"], ["q1"]]
+    refused = program(*search, "--query-column", "prompt", "--overwrite")
+    assert (refused.code, refused.err) == (2, "error: --query-column prompt goes with --embedder wordllama\n")
