@@ -329,7 +329,7 @@ def squad_f1(answer: Column, reference: Column, *, version: Literal[1, 2] = 1, t
     """SQuAD's token F1 after the official normalisation."""
 
 def abstained(answer: Column, *, phrases: Sequence[str] = ..., threads: int | None = None) -> NDArray[np.float64]:
-    """1 if the answer as a whole says "I don't know" in English or Russian, else 0; the mean is S1's abstain rate."""
+    """1 if the answer as a whole says "I don't know" in English or Russian, else 0."""
 
 def idk_citations(answer: Column, *, phrases: Sequence[str] = ..., pattern: str = '\\[\\d+\\]', threads: int | None = None) -> NDArray[np.float64]:
     """Number of "I don't know" sentences of the answer with a citation; the sum over a table should be 0."""

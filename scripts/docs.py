@@ -26,7 +26,7 @@ from fastmetrics.commands import all_commands
 from fastmetrics.core.input_columns import COLUMNS, SCHEMAS
 from fastmetrics.declaration.metric import Metric
 from fastmetrics.declaration.metric_labels import described
-from fastmetrics.declaration.sources import SOURCES, with_titles
+from fastmetrics.declaration.sources import SOURCES, in_words
 from fastmetrics.metrics import FAMILIES, REGISTRY
 from scripts import measure_tables, scaling_tables, stubs, throughput
 
@@ -123,7 +123,7 @@ def metrics_page() -> str:
             _columns(m),
             bounds(m),
             m.better or "–",
-            m.source,
+            in_words(m.source),
             first_line(m.function.__doc__),
         )
         for m in REGISTRY.values()
@@ -136,7 +136,7 @@ def metrics_page() -> str:
         "missing and NaN where the metric is undefined.",
         table(("metric", "columns", "range", "better", "source", "what it says"), rows),
         "## Sources",
-        "\n".join(f"- **{name}**: {title}." for name, title in SOURCES.items()),
+        "\n".join(f"- **{words}**: {title}." for words, title in SOURCES.values()),
         "The text conventions that the definitions name (`words`, `light`, `plain`, `squad`, …) are described in "
         "[design.md](design.md#text-conventions).",
     ]
@@ -166,7 +166,7 @@ def _metric(metric: Metric) -> Iterator[str]:
     ]
     facts += described(metric.labels, "`")
     facts += [f"a summary adds {', '.join(metric.statistics)}"] if metric.statistics else []
-    yield "\n".join(f"- {fact}" for fact in [*facts, f"source: {metric.source}"])
+    yield "\n".join(f"- {fact}" for fact in [*facts, f"source: {in_words(metric.source)}"])
     yield markdown(metric.function.__doc__)
 
 
@@ -247,7 +247,7 @@ def functions_page() -> str:
         function = getattr(fm, name)
         parts += [f"## {name}", f"```python\n{_signature(name, function)}\n```", markdown(function.__doc__)]
         parts += _methods(name, function)
-    return with_titles("\n\n".join([*parts, "## Errors", markdown(errors.__doc__)])) + "\n"
+    return "\n\n".join([*parts, "## Errors", markdown(errors.__doc__)]) + "\n"
 
 
 def _methods(name: str, kind: Any) -> Iterator[str]:

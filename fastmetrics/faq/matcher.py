@@ -1,4 +1,4 @@
-"""Exact matching of questions to FAQ rows by word similarity (S0)."""
+"""Exact matching of questions to FAQ rows by word similarity (the QA framework)."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def match_faq(questions: Any, faq_questions: Any, k: int = 1, *, threads: int | 
     ([[1], [0]], [[0.894], [0.0]])
 
     Raises ``InputError`` for an empty FAQ, ``ColumnError`` for columns that are not text, ``OptionError`` for a k below
-    1.  Source: S0, strict semantic match.
+    1.  Source: the QA framework, strict semantic match.
     """
     return Matcher(faq_questions).match(questions, k, threads=threads)
 

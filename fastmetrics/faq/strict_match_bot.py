@@ -1,4 +1,4 @@
-"""A baseline bot that returns the answer of the most similar FAQ row (S0)."""
+"""A baseline bot that returns the answer of the most similar FAQ row (the QA framework)."""
 
 from __future__ import annotations
 
@@ -38,7 +38,9 @@ class StrictMatchBot:
     >>> bot.answer("how can I pay").answer
     'Online.'
 
-    Raises ``ColumnError`` if a column is missing, ``InputError`` for an empty FAQ.  Source: S0, strict semantic match.
+    Raises ``ColumnError`` if a column is missing, ``InputError`` for an empty FAQ.
+
+    Source: the QA framework, strict semantic match.
     """
 
     name = "strict match"

@@ -66,7 +66,7 @@ TIERS: Mapping[str, tuple[str, ...]] = {
         *_TEXTS,
     ),
 }
-"""The suites that S2's tables list: metrics of several families with their cut-offs, and corpus metrics."""
+"""The suites of the RAG benchmark's tables: metrics of several families with their cut-offs, and corpus metrics."""
 
 FAMILIES = (*dict.fromkeys(family for families in SUITES.values() for family in families), "judge_scores")
 """The modules that declare metrics, in the order of lists."""

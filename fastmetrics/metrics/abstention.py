@@ -1,4 +1,4 @@
-"""Abstention (S1): answers that say "I don't know", and such sentences with a citation.
+"""Abstention (the RAG project): answers that say "I don't know", and such sentences with a citation.
 
 The built-in phrases are English and Russian.  Answers in other scripts than Latin and Cyrillic are counted, and a
 summary notes them; other languages in these two scripts (German, Ukrainian) are not told apart from English and
@@ -160,7 +160,7 @@ def other_scripts(options: Options) -> Caution | None:
     cues=["abstention", "refusal", "refusal_rate"],
 )
 def abstained(answer: Answers, *, phrases: Patterns = PHRASES) -> Floats:
-    """1 if the answer as a whole says "I don't know" in English or Russian, else 0; the mean is S1's abstain rate.
+    """1 if the answer as a whole says "I don't know" in English or Russian, else 0.
 
     A sentence says "I don't know" if it contains one of ``phrases`` (compared as ``words``; ``(a|b)`` matches either,
     ``[a]`` matches a or nothing); set them for other languages.  Exceptions: the phrase is one of several choices ("…

@@ -1,4 +1,4 @@
-"""Answerable and unanswerable questions, and how a system responds to each (S1)."""
+"""Answerable and unanswerable questions, and how a system responds to each (the RAG project)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Citation precision and recall: support of citations and of statements (S1; Gao and others 2023)."""
+"""Citation precision and recall: support of citations and of statements (the RAG project; Gao and others 2023)."""
 
 from __future__ import annotations
 

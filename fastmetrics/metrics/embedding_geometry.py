@@ -1,4 +1,4 @@
-"""The geometry of a table's vectors (S2, Tier 0)."""
+"""The geometry of a table's vectors (the RAG benchmark, Tier 0)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Grounding: support of answers by the passages that they cite (S1)."""
+"""Grounding: support of answers by the passages that they cite (the RAG project)."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from fastmetrics.metrics.shared.pair_counts import divide
 Cosine = Annotated[float, Real(-1.0, 1.0), "the cosine from which on a sentence counts as supported"]
 
 TAU_SIM = 0.65
-"""S1's lowest cosine at which the cited passage supports a sentence."""
+"""The RAG project's lowest cosine at which the cited passage supports a sentence."""
 
 
 @dataclass(frozen=True, eq=False)

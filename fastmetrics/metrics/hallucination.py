@@ -1,4 +1,4 @@
-"""Completeness and hallucination (S3)."""
+"""Completeness and hallucination (the answer checks)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The scores of a judge, stored in columns ``judge_<rubric>``, as metrics of their own (S2, tiers 2 and 3).
+"""The scores of a judge, stored in columns ``judge_<rubric>``, as metrics (the RAG benchmark, tiers 2 and 3).
 
 ``fastmetrics judge`` writes these columns; a row that the judge gave no score has none here.  Each metric is the column
 itself, with the range of its rubric, so that a suite, a summary and a comparison treat it like any other score.

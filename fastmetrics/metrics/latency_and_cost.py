@@ -1,4 +1,4 @@
-"""The logged cost of a call, time and tokens, with percentiles in summaries (S0, S1)."""
+"""The logged cost of a call, time and tokens, with percentiles in summaries (the QA framework, the RAG project)."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def tokens_by_id(
     [{'id': 'q1', 'rounds': 2, 'total_tokens': 44.0}, {'id': 'q2', 'rounds': 1, 'total_tokens': 22.0}]
 
     Raises ``ColumnError`` for columns of different lengths, or if ``total_tokens`` and one of its components are
-    missing.  Source: S1.
+    missing.  Source: the RAG project.
     """
     parts = {"total_tokens": total_tokens, "prompt_tokens": prompt_tokens, "completion_tokens": completion_tokens}
     columns = {name: as_array(values, name) for name, values in parts.items() if values is not None}

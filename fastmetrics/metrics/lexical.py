@@ -1,4 +1,4 @@
-"""Word-level comparison of the answer with reference and question (S0, S1, S3), and the form of the answer (S0)."""
+"""Word-level comparison of the answer with reference and question, and the form of the answer."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ MARKERS = (
     "sorry",
     "apologize",
 )
-"""The politeness markers of S0, the default of ``politeness``."""
+"""The politeness markers of the QA framework, the default of ``politeness``."""
 
 Markers = Annotated[tuple[str, ...], LimitedTexts(10_000, "markers"), "words and phrases that count as polite"]
 
@@ -89,8 +89,8 @@ Searched = Annotated[SearchedText, SearchedIn()]
 def exact_match(answer: Normalized, reference: Normalized, *, normalize: Normalization = "split") -> Floats:
     """1 if answer and reference are equal after normalisation, else 0.
 
-    EM = 1 if N(answer) = N(reference) else 0.  N lowercases, strips, and replaces every run of whitespace by one space
-    (S0); with ``normalize="plain"`` it also deletes punctuation, as for ``token_f1`` (S1).  With several references,
+    EM = 1 if N(answer) = N(reference) else 0.  N lowercases, strips, and replaces every run of whitespace by one space;
+    with ``normalize="plain"`` it also deletes punctuation, as for ``token_f1``.  With several references,
     the best score counts.  Two empty texts are equal; a missing one gives NaN.  ``squad_em`` also drops articles.
 
     >>> import fastmetrics as fm

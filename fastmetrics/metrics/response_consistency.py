@@ -1,4 +1,4 @@
-"""Consistency of the answers to repeats of one question (S2): one number per table."""
+"""Consistency of the answers to repeats of one question (the RAG benchmark): one number per table."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ def response_exact_match_rate(
     ``question`` identifies repeats: the question, or its id.  Every pair of repeats counts once; NaN if no question
     repeats.  Rows without answer or question are excluded and counted.
 
-    ``against="first"`` follows S2: each repeat is compared only with the first answer to its question, and ``n_pairs``
-    is the number of repeats.
+    ``against="first"`` follows the RAG benchmark: each repeat is compared only with the first answer to its
+    question, and ``n_pairs`` is the number of repeats.
 
     ``answer_call``, a column of :func:`fastmetrics.answer`, shows which rows share a model call and are equal by
     construction; ``n_shared`` counts them, and a summary notes them.

@@ -1,4 +1,4 @@
-"""Retrieval metrics (S2, tier 1): one score per row.
+"""Retrieval metrics (the RAG benchmark, tier 1): one score per row.
 
 Every row has a ranking ``retrieved_ids``, best first and used in the given order, and ``relevant_ids``, with grades in
 ``relevance`` (absent: all 1).  The formulas are those of :mod:`fastmetrics.retrieval.formulas`, the numbers are

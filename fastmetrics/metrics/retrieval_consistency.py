@@ -1,4 +1,4 @@
-"""Consistency of the documents retrieved for repeats of one query (S2): one number per table."""
+"""Consistency of the documents retrieved for repeats of one query (the RAG benchmark): one number per table."""
 
 from __future__ import annotations
 
@@ -76,8 +76,8 @@ def retrieval_consistency(
     first ``k`` documents (1 for two empty ones); then the mean over these queries, NaN without any.  ``question``
     identifies queries by texts or ids; rows without it or without a ranking are excluded and counted.
 
-    ``against="first"`` follows S2: the share of all repeats, excluding the first row of each query, whose first ``k``
-    documents equal those of that row in the same order; ``n_pairs`` is then the number of repeats.
+    ``against="first"`` follows the RAG benchmark: the share of all repeats, excluding the first row of each query,
+    whose first ``k`` documents equal those of that row in the same order; ``n_pairs`` is then the number of repeats.
 
     ``answer_call``, a column of :func:`fastmetrics.answer`, shows which rows share a call and are equal by
     construction; ``n_shared`` counts them, and a summary notes them.

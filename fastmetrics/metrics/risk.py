@@ -1,4 +1,4 @@
-"""Confidence, and the area under the risk-coverage curve (S1: its uncertainty gate)."""
+"""Confidence, and the area under the risk-coverage curve (the RAG project: its uncertainty gate)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Semantic similarity, from the embeddings of answer and reference (S2)."""
+"""Semantic similarity, from the embeddings of answer and reference (the RAG benchmark)."""
 
 from __future__ import annotations
 

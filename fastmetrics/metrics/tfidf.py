@@ -1,4 +1,4 @@
-"""Cosine of the TF-IDF vectors of two texts (S3), equal to scikit-learn's TfidfVectorizer."""
+"""Cosine of the TF-IDF vectors of two texts (the answer checks), equal to scikit-learn's TfidfVectorizer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Relevance, and the verdict from hallucination, relevance and completeness (S3)."""
+"""Relevance, and the verdict from hallucination, relevance and completeness (the answer checks)."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""Quality of writing: coherence, completeness, length, structure, vocabulary (S4).
+"""Quality of writing: coherence, completeness, length, structure, vocabulary (the writing guide).
 
-``docs/studies/writing.md`` lists the contradictions between S4's worked examples and its formulas.  The word lists are
-English and Russian; ``language`` ("any", "en", "ru") restricts them, and files in the folder ``lexicons`` replace the
-built-in lists of the same name.  ``tokenizer="ascii_words"`` splits as S4's own code does: text in other than ASCII
-letters then has no words.  An answer without words scores 0.
+``docs/studies/writing.md`` lists the contradictions between the writing guide's worked examples and its formulas.  The
+word lists are English and Russian; ``language`` ("any", "en", "ru") restricts them, and files in the folder
+``lexicons`` replace the built-in lists of the same name.  ``tokenizer="ascii_words"`` splits as the writing guide's own
+code does: text in other than ASCII letters then has no words.  An answer without words scores 0.
 """
 
 from __future__ import annotations

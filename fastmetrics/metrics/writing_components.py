@@ -1,4 +1,4 @@
-"""The components of the writing scores (S4); NaN where a component does not apply."""
+"""The components of the writing scores (the writing guide); NaN where a component does not apply."""
 
 from __future__ import annotations
 
@@ -76,8 +76,8 @@ def topic_score(
     """Share of sentences that continue a topic: 1 - shifts / sentences; undefined for fewer than two sentences.
 
     A sentence shifts the topic if it shares no content word with the previous sentence (the first has none), and starts
-    with neither a connector nor a clear pronoun.  Shares of shifts up to ``topic_threshold`` score 1; S4's text, unlike
-    its formula, names 0.2.
+    with neither a connector nor a clear pronoun.  Shares of shifts up to ``topic_threshold`` score 1; the
+    writing guide's text, unlike its formula, names 0.2.
 
     >>> import fastmetrics as fm
     >>> fm.topic_score(["The tower is old. It was built in 1889.", "Cats purr. Cars honk."])

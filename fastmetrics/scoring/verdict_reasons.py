@@ -1,4 +1,4 @@
-"""Explanations of scores for people: the anchors by name and position (S3)."""
+"""Explanations of scores for people: the anchors by name and position (the answer checks)."""
 
 from __future__ import annotations
 

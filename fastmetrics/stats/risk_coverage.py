@@ -36,8 +36,10 @@ def risk_coverage(confidence: Any, quality: Any) -> pa.Table:
     >>> risk_coverage([0.9, 0.2, 0.5, 0.5], [1, 0, 1, 0])["risk"].to_pylist()
     [0.0, 0.25, 0.3333333333333333, 0.5]
 
-    Raises ``ColumnError`` for columns of different lengths, ``InputError`` for a quality outside 0 to 1.  Source: S1,
-    uncertainty gate; El-Yaniv and Wiener 2010, selective prediction; Geifman and El-Yaniv 2017.
+    Raises ``ColumnError`` for columns of different lengths, ``InputError`` for a quality outside 0 to 1.
+
+    Source: the RAG project, uncertainty gate; El-Yaniv and Wiener 2010, selective prediction; Geifman and El-Yaniv
+    2017.
     """
     sure, good = (
         floats_of_arrow(as_array(values, name), name)

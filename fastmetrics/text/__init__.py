@@ -35,7 +35,7 @@ def tokens(texts: Any, name: str = "words") -> list[list[str] | None]:
 
 
 def normalize(texts: Any) -> list[str | None]:
-    r"""S0's normalisation N: lowercase, stripped, every run of whitespace one space; None for a null.
+    r"""The QA framework's normalisation N: lowercase, stripped, every run of whitespace one space; None for a null.
 
     >>> normalize([" New\t York "])
     ['new york']
@@ -44,7 +44,7 @@ def normalize(texts: Any) -> list[str | None]:
 
 
 def sentences(texts: Any) -> list[list[str] | None]:
-    """S4's sentences: split at runs of ``.!?。！？…``, stripped, without empty ones; None for a null.
+    """The writing guide's sentences: split at runs of ``.!?。！？…``, stripped, without empty ones; None for a null.
 
     >>> sentences(["One. Two?! Three"])
     [['One', 'Two', 'Three']]
@@ -53,7 +53,7 @@ def sentences(texts: Any) -> list[list[str] | None]:
 
 
 def paragraphs(texts: Any) -> list[list[str] | None]:
-    r"""S4's paragraphs: split at blank lines, stripped, without empty ones; None for a null.
+    r"""The writing guide's paragraphs: split at blank lines, stripped, without empty ones; None for a null.
 
     >>> paragraphs(["One.\n\nTwo."])
     [['One.', 'Two.']]
@@ -62,7 +62,7 @@ def paragraphs(texts: Any) -> list[list[str] | None]:
 
 
 def statements(texts: Any) -> list[list[str] | None]:
-    """The sentences that grounding checks (S1), each with its citations; None for a null.
+    """The sentences that grounding checks (the RAG project), each with its citations; None for a null.
 
     >>> statements(["Dr. Ada paid 3.5 pounds [1]. She left. [2]"])
     [['Dr. Ada paid 3.5 pounds [1].', 'She left. [2]']]

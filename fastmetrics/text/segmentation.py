@@ -16,7 +16,7 @@ _CLOSERS = "\"'”’»›)]}」』）"
 
 
 def sentences(text: Text) -> Text:
-    """S4's sentences: split at every run of ``.!?。！？…``, stripped, without empty ones."""
+    """The writing guide's sentences: split at every run of ``.!?。！？…``, stripped, without empty ones."""
     return _split(text, _classes("sentences"))
 
 
@@ -26,12 +26,12 @@ def lines(text: Text) -> Text:
 
 
 def paragraphs(text: Text) -> Text:
-    """S4's paragraphs: split at blank lines, stripped, without empty ones."""
+    """The writing guide's paragraphs: split at blank lines, stripped, without empty ones."""
     return _split(text, _classes("paragraphs"))
 
 
 def statements(text: Text) -> Text:
-    """Sentences for grounding (S1), each with its citations.
+    """Sentences for grounding (the RAG project), each with its citations.
 
     A run of sentence ends splits, and includes the closing quotes, brackets and citations (`` [1]``) after it.  A full
     stop splits only before whitespace, and not before a lowercase letter, after a single capital (an initial), a known

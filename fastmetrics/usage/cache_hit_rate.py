@@ -1,4 +1,4 @@
-"""``fm.cache_hit_rate``: hit rate of a hypothetical cache of earlier answers, and its share of wrong hits (S2)."""
+"""``fm.cache_hit_rate``: hit rate of a hypothetical cache of earlier answers, and its share of wrong hits."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def cache_hit_rate(
     The search is exact up to float32 rounding: blocks of questions are multiplied with all earlier stored questions.
     It takes at most questions · stored · dimensions multiplications, half of that if stored questions are spread evenly
     over time.  Memory is that of the vectors (1 GB for 10⁶ vectors of 256 dimensions) and 64 MB per thread.  The number
-    of threads does not change the result.  Source: S2.
+    of threads does not change the result.  Source: the RAG benchmark.
 
     Parameters:
 

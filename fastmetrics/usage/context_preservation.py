@@ -1,4 +1,4 @@
-"""``fm.context_preservation``: similarity of successive questions of a session (S2)."""
+"""``fm.context_preservation``: similarity of successive questions of a session (the RAG benchmark)."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def context_preservation(
     ``log`` is a table or file paths with a column ``session_id``, and ``question`` or ``question_embedding``; an
     ``embedder`` computes missing embeddings.  Questions of a session are ordered by ``turn``, else by ``timestamp``,
     else by row; equal turns or times keep the order of the rows.  A row without a question or a vector separates its
-    neighbours: the questions before and after it are no pair.  Source: S2.
+    neighbours: the questions before and after it are no pair.  Source: the RAG benchmark.
 
     >>> log = {"session_id": [1, 1, 2, 1], "question_embedding": [[1.0, 0.0], [0.0, 2.0], [1.0, 1.0], [0.0, 1.0]]}
     >>> found = context_preservation(log)

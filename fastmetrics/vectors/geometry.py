@@ -1,4 +1,4 @@
-"""Geometry of a set of embeddings: spread, dimensionality, neighbour and pair distances (S2, Tier 0)."""
+"""Geometry of a set of embeddings: spread, dimensionality, neighbour and pair distances (the RAG benchmark, Tier 0)."""
 
 from __future__ import annotations
 
@@ -179,7 +179,9 @@ def geometry(
     (1.333333, 2.0, 2)
 
     Raises ``InputError`` if no finite row remains, ``ColumnError`` for rows of different lengths, ``UnknownNameError``
-    for a distance other than cosine and euclidean, ``OptionError`` for a number out of its range.  Source: S2, Tier 0.
+    for a distance other than cosine and euclidean, ``OptionError`` for a number out of its range.
+
+    Source: the RAG benchmark, Tier 0.
     """
     if metric not in METRICS:
         raise UnknownNameError.of("distance", metric, METRICS)

@@ -12,7 +12,7 @@ import pytest
 
 import fastmetrics
 from fastmetrics import metrics as families
-from fastmetrics.declaration.sources import with_titles
+from fastmetrics.declaration.sources import in_words
 from fastmetrics.metrics import REGISTRY
 from fastmetrics.tables import read_metadata
 from tests.support.program import jsonl, program
@@ -294,7 +294,7 @@ def test_metrics_lists_and_explains_each():
     for name, metric in REGISTRY.items():
         explained = ok("metrics", name)
         assert explained.startswith(f"{name}: {metric.level} metric, ")
-        assert with_titles(metric.source) in explained
+        assert in_words(metric.source) in explained
         assert not re.search(r"\bS[0-4]\b", explained)
         assert (f"\n{metric.better} is better\n" in explained) == (metric.better is not None)
         assert ">>> import fastmetrics as fm" in explained

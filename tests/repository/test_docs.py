@@ -18,6 +18,7 @@ import fastmetrics as fm
 from fastmetrics import errors
 from fastmetrics.commands import GROUPS, all_commands
 from fastmetrics.core.input_columns import COLUMNS, SCHEMAS
+from fastmetrics.declaration.sources import SOURCES
 from fastmetrics.metrics import REGISTRY, lexical
 from scripts import docs, throughput
 from tests.support.program import program
@@ -172,6 +173,14 @@ def test_links_to_metrics_lead_to_them() -> None:
     lines = re.findall(r"^\| \[`(.+?)`\]\(#(.+?)\)", read("docs/metrics.md"), re.MULTILINE)
     places = anchors("docs/metrics.md")
     assert {name: places[anchor] for name, anchor in lines} == {name: name for name in REGISTRY}
+
+
+def test_users_read_the_names_of_sources_in_words() -> None:
+    texts = {page.name: page.read_text(encoding="utf-8") for page in PAGES}
+    texts |= {name: inspect.getdoc(getattr(fm, name)) or "" for name in fm.__all__}
+    texts |= {name: inspect.getdoc(command) or "" for name, command in all_commands().items()}
+    assert [name for name, text in texts.items() if re.search(r"\bS[0-4]\b(?! or Google Cloud)", text)] == []
+    assert all(words in texts["metrics.md"] for words, _ in SOURCES.values())
 
 
 def test_markdown_of_a_docstring() -> None:

@@ -25,7 +25,6 @@ def metrics(
     rank: Annotated[bool, typer.Option("--rank", help="List the measures of the command rank instead.")] = False,
 ) -> None:
     """List the metrics, or explain one."""
-    from fastmetrics.declaration.sources import with_titles
     from fastmetrics.plan.plan import parse
 
     if rank:
@@ -34,7 +33,7 @@ def metrics(
         lines = _explained(parse(name).metric)
     else:
         lines = _by_family()
-    print_lines(folded_line for line in lines for folded_line in _folded(with_titles(line)))
+    print_lines(folded_line for line in lines for folded_line in _folded(line))
 
 
 _SPLIT = "  "
@@ -67,9 +66,10 @@ def _by_family() -> Iterator[str]:
 
 def _explained(metric: Metric) -> Iterator[str]:
     from fastmetrics.declaration.metric_labels import described
+    from fastmetrics.declaration.sources import in_words
 
     low, high = metric.bounds
-    yield f"{metric.name}: {metric.level} metric, {low:g} to {high:g}; source: {metric.source}"
+    yield f"{metric.name}: {metric.level} metric, {low:g} to {high:g}; source: {in_words(metric.source)}"
     yield f"{metric.better} is better" if metric.better else "no direction is better"
     if metric.others:
         yield f"also called: {', '.join(metric.others)}"

@@ -1,4 +1,4 @@
-"""The full-context bot: a model that reads a whole text with each question (S0)."""
+"""The full-context bot: a model that reads a whole text with each question (the QA framework)."""
 
 from __future__ import annotations
 
@@ -43,8 +43,9 @@ class FullContextBot(PromptBot):
     >>> print(bot.prompt(question="Which city is the capital?").splitlines()[-3])
     Which city is the capital?
 
-    Raises ``OptionError`` for an invalid setting, and for a template that lacks a placeholder.  Source: S0,
-    full-context baseline.
+    Raises ``OptionError`` for an invalid setting, and for a template that lacks a placeholder.
+
+    Source: the QA framework, full-context baseline.
     """
 
     knowledge: str = field(metadata=about(KNOWLEDGE))

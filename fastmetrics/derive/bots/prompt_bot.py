@@ -155,7 +155,9 @@ class GivenContextsBot(PromptBot):
     >>> bot.prompt(contexts=["Paris is the capital."], question="Which city is it?")
     'Paris is the capital. Which city is it?'
 
-    Raises ``OptionError`` for an invalid setting, and for a template without a column.  Source: S2, tier 2.
+    Raises ``OptionError`` for an invalid setting, and for a template without a column.
+
+    Source: the RAG benchmark, tier 2.
     """
 
     model: str = field(metadata=about(MODEL))

@@ -1,4 +1,4 @@
-"""The decision of a system on each question, to answer or to abstain, and whether the question is answerable (S1)."""
+"""The decision of a system on each question, to answer or to abstain, and whether the question is answerable."""
 
 from __future__ import annotations
 

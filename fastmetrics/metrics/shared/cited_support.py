@@ -1,4 +1,4 @@
-"""Support of an answer's sentences by the passages that they cite (S1)."""
+"""Support of an answer's sentences by the passages that they cite (the RAG project)."""
 
 from __future__ import annotations
 

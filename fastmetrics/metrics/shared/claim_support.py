@@ -1,4 +1,4 @@
-"""The anchors of answers and their support by the contexts, the basis of the hallucination scores (S3)."""
+"""The anchors of answers and their support by the contexts, the basis of the hallucination scores."""
 
 from __future__ import annotations
 

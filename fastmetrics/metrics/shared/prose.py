@@ -1,4 +1,4 @@
-"""Texts for the writing scores: words by sentence, and their possible roles (S4)."""
+"""Texts for the writing scores: words by sentence, and their possible roles (the writing guide)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Claims from the dependency parses of a user's spaCy pipeline (S3)."""
+"""Claims from the dependency parses of a user's spaCy pipeline (the answer checks)."""
 
 from __future__ import annotations
 

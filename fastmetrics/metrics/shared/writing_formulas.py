@@ -1,4 +1,4 @@
-"""The formulas of the components of the writing scores (S4), over counts that are computed once per batch."""
+"""The formulas of the components of the writing scores, over counts that are computed once per batch."""
 
 from __future__ import annotations
 

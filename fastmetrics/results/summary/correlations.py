@@ -1,4 +1,4 @@
-"""Correlations between the metrics of a run, and S1's paired views."""
+"""Correlations between the metrics of a run, and the RAG project's paired views."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ VIEWS = (
     ),
     (("total_tokens", "latency_ms"), ("abstained",)),
 )
-"""S1's paired views: faithfulness beside correctness, and cost beside abstention."""
+"""The RAG project's paired views: faithfulness beside correctness, and cost beside abstention."""
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,9 @@ def correlations(scores: Any, *, metrics: Sequence[str] | str | None = None) -> 
     follow: faithfulness and overlap beside F1 and exact match (a faithful wrong answer had bad contexts), tokens
     and latency beside abstention.
 
-    ``scores`` is a score file, folder, address or table.  Source: S0 and S1, "Paired Analysis".
+    ``scores`` is a score file, folder, address or table.
+
+    Source: the QA framework and the RAG project, "Paired Analysis".
 
     >>> import fastmetrics as fm
     >>> scores = {"token_f1": [0.1, 0.5, 0.9], "rougeL_f1": [0.2, 0.4, 0.8], "hallucination": [0.9, 0.1, 0.2]}

@@ -1,4 +1,4 @@
-"""The primary table of a RAG evaluation (S1): a line of figures for each run, over the rows that the runs share."""
+"""The primary table of a RAG evaluation: a line of figures for each run, over the rows that the runs share."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ PRIMARY: Mapping[str, Sequence[str]] = {
     "Latency": ("latency_ms.p50",),
     "Abstain Rate": ("abstained.mean",),
 }
-"""The columns of S1's primary table, each with its candidate figures; the first that a run has is used."""
+"""The columns of the RAG project's primary table, each with its candidate figures; the first that a run has is used."""
 
 APPENDIX: Mapping[str, Sequence[str]] = {"Avg EM": ("exact_match(normalize='plain').mean",)}
-"""The columns that S1 leaves for an appendix."""
+"""The columns that the RAG project leaves for an appendix."""
 
 _COLUMNS = {**PRIMARY, **APPENDIX}
 
@@ -137,7 +137,7 @@ def primary_table(runs: Any) -> PrimaryTable:
     >>> table[0].n, table[0].figures["F1"], table[0].figures["Latency"]
     (2, 0.6, 150.0)
 
-    Raises ``InputError`` for no run, ``ColumnError`` if no run has any of these scores.  Source: S1.
+    Raises ``InputError`` for no run, ``ColumnError`` if no run has any of these scores.  Source: the RAG project.
     """
     opened = open_runs(runs if are_several(runs) else [runs], least=1)
     loaded = [run.by_column([*run.scores, *run.keys()]) for run in opened]

@@ -1,4 +1,4 @@
-"""``fm.domain_analysis``: words, languages, scripts, repetitions and times of users' questions (S2)."""
+"""``fm.domain_analysis``: words, languages, scripts, repetitions and times of users' questions (the RAG benchmark)."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ def domain_analysis(
     questions whose cosine to a different question is at least ``near``.
 
     All counts are integers, so threads, files and the order of rows cannot change them.  Memory grows with the number
-    of distinct words, and by 16 bytes per question to find repeats.  Source: S2.
+    of distinct words, and by 16 bytes per question to find repeats.  Source: the RAG benchmark.
 
     Parameters:
 

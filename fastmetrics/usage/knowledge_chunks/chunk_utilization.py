@@ -1,4 +1,4 @@
-"""``fm.chunk_utilization``: which chunks of a knowledge base the rankings of a log use (S2)."""
+"""``fm.chunk_utilization``: which chunks of a knowledge base the rankings of a log use (the RAG benchmark)."""
 
 from __future__ import annotations
 
@@ -165,7 +165,9 @@ def chunk_utilization(
     ``document_id``, or ``chunk_column``.  A repeated id in a row counts once, at its first position.  All counts are
     integers, so threads, files and the order of rows cannot change the result.
 
-    Returns a ``ChunkUse``, which prints the figures; its ``to_arrow()`` has a row per chunk.  Source: S2.
+    Returns a ``ChunkUse``, which prints the figures; its ``to_arrow()`` has a row per chunk.
+
+    Source: the RAG benchmark.
 
     Parameters:
 

@@ -1,4 +1,4 @@
-"""``fm.topic_coverage``: topics of a log's questions, and gaps of the knowledge base (S2)."""
+"""``fm.topic_coverage``: topics of a log's questions, and gaps of the knowledge base (the RAG benchmark)."""
 
 from __future__ import annotations
 
@@ -148,8 +148,8 @@ def topic_coverage(
     questions, and the means of the columns that ``scores`` names.
 
     Gaps are topics with failures, ordered by questions · mean failure.  The failure of a question is 1 if it is
-    unanswered, else 0; or 1 − the score that ``failure`` names, which must be from 0 to 1.  Source: S2; Grootendorst
-    2022 (class-based TF-IDF).
+    unanswered, else 0; or 1 − the score that ``failure`` names, which must be from 0 to 1.  Source: the RAG
+    benchmark; Grootendorst 2022 (class-based TF-IDF).
 
     Parameters:
 
