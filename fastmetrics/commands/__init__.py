@@ -50,6 +50,7 @@ GROUPS = {
         "answer": "models",
         "match": "models",
         "judge": "models",
+        "rubric": "models",
         "judge-report": "models",
         "sample-rows": "models",
         "stored-calls": "models",

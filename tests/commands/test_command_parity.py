@@ -21,6 +21,7 @@ from scripts import parameters as parameter_lists
 
 NO_FUNCTION = {
     "metrics": "lists the metrics, as fm.__all__ and their docstrings do",
+    "rubric": "prints a file of the package",
     "index": "is Index.build and Index.save",
 }
 """Commands without a function of their name, and why."""

@@ -52,6 +52,7 @@ REQUIRED: dict[str, dict[str, Any]] = {
     "answer": {"bot": "given-contexts", "model": "m", "output": "o.csv"},
     "judge": {"output": "o.csv"},
     "index": {"output": "absent_index"},
+    "rubric": {"source": "r"},
 }
 """What a command needs besides the option under test."""
 
@@ -74,6 +75,7 @@ NEEDS: dict[tuple[str, str], dict[str, Any]] = {
 
 VALUES: dict[tuple[str, str], Any] = {
     ("metrics", "name"): "token_f1",
+    ("rubric", "language"): "ru",
     ("compare", "names"): ["v_names,other"],
     ("sacrebleu-paired", "names"): ["v_names,other"],
     ("rank", "rankings"): ["v_rankings", "v_qrels"],

@@ -15,6 +15,7 @@ from fastmetrics.derive.prompts.rubric import find_rubrics, read_rubric, shipped
 from fastmetrics.errors import FileFormatError, UnknownNameError
 from fastmetrics.reporting.readings import reading
 from tests.support.judge_server import judge_server
+from tests.support.program import program
 
 RANGES = {
     **dict.fromkeys(("relevance", "faithfulness", "safety", "robustness", "correctness"), (1.0, 5.0)),
@@ -46,6 +47,27 @@ def test_eleven_rubrics_exist_in_two_languages():
         assert bool(re.search("[а-я]", found.instructions)) == (language == "ru")
     digests = {read_rubric(path).digest for path in shipped().values()}
     assert len(digests) == 22
+
+
+def test_the_command_lists_prints_and_checks_rubrics(tmp_path):
+    listed = program("rubric").out.splitlines()
+    assert [line.split()[0] for line in listed] == sorted((*RANGES, *OTHERS))
+    assert "correctness          score, 1 to 5: question, reference, answer" in listed
+    assert "preference           pairwise, 0 to 1: question, reference (optional), answer, other_answer" in listed
+    assert max(map(len, listed)) <= 100
+    mine = tmp_path / "mine.toml"
+    for stem, path in shipped().items():
+        name, _, language = stem.rpartition(".")
+        done = program("rubric", name, "--language", language)
+        mine.write_text(done.out)
+        assert (done.out, read_rubric(mine)) == (path.read_text(), read_rubric(path))
+    assert program("rubric", str(mine)).out == mine.read_text()
+    mine.write_text(mine.read_text().replace("version = 1", "version = 0"))
+    assert "version 0: expected an integer of at least 1" in program("rubric", str(mine)).err
+    done = program("rubric", "corectness")
+    assert (done.code, done.out) == (2, "")
+    assert "did you mean 'correctness'?" in done.err
+    assert program("rubric", "--language", "fr").err == "error: --language fr: expected 'en' or 'ru'\n"
 
 
 def test_both_languages_use_the_same_columns():

@@ -19,6 +19,7 @@ from fastmetrics import errors
 from fastmetrics.commands import GROUPS, all_commands
 from fastmetrics.core.input_columns import COLUMNS, SCHEMAS
 from fastmetrics.declaration.sources import SOURCES
+from fastmetrics.derive.prompts.rubric import FIELDS, read_rubric
 from fastmetrics.metrics import REGISTRY, lexical
 from scripts import docs, throughput
 from tests.support.program import program
@@ -148,6 +149,19 @@ def test_the_page_on_comparing_runs() -> None:
 def test_the_bot_on_the_page_of_judges_answers(capsys: pytest.CaptureFixture) -> None:
     exec(blocks("docs/judging.md", "python")[0], {})
     assert "token_f1  1.0000" in capsys.readouterr().out
+
+
+def test_the_rubric_on_the_page_of_judges_is_one(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+    made, checked = blocks("docs/judging.md", "sh")[0].splitlines()
+    Path("tone.toml").write_text(program(*shlex.split(made.partition(" > ")[0])[1:]).out)
+    assert program(*shlex.split(checked)[1:]).out == Path("tone.toml").read_text()
+    Path("tone.toml").write_text(blocks("docs/judging.md", "toml")[0])
+    rubric = read_rubric("tone.toml")
+    assert (rubric.axis, rubric.range, rubric.columns) == ("judge_tone", (1.0, 3.0), ["channel", "question", "answer"])
+    table = read("docs/judging.md").partition("| field | meaning |")[2].partition("\n\n")[0]
+    named = {field for line in table.splitlines() for field in re.findall(r"`(\w+)`", line.split(" | ")[0])}
+    assert named == FIELDS
 
 
 def test_the_metric_that_the_design_adds_works() -> None:

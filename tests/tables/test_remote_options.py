@@ -183,6 +183,7 @@ CASES: dict[str, dict[str, Any]] = {
         "baseline": In("judged.parquet"),
         **CALLS,
     },
+    "rubric": {"source": In("rubric.toml")},
     "judge-report": {"judged": [In("judged.parquet")], "labels": In("labels.csv"), "prices": In("prices.toml")},
     "sample-rows": {"judged": [In("judged.parquet")], "n": 2, "texts": ROWS, "output": Out("sheet.csv")},
     "check-dataset": {"table": [ROWS], "output": Out("check.json")},

@@ -25,7 +25,7 @@ from fastmetrics.tables.remote.small_files import read_text
 SUFFIX = ".toml"
 LANGUAGES = ("en", "ru")
 
-_FIELDS = {
+FIELDS = {
     "name",
     "version",
     "language",
@@ -122,7 +122,9 @@ def find_rubrics(rubrics: str | Path | Rubric | Sequence[str | Path | Rubric], l
     ``OptionError`` for no rubric, or two with the same column.
     """
     requested = [rubrics] if isinstance(rubrics, str | Path | Rubric) else list(rubrics)
-    parsed = [rubric if isinstance(rubric, Rubric) else _find(rubric, language) for rubric in requested]
+    parsed = [
+        rubric if isinstance(rubric, Rubric) else read_rubric(rubric_path(rubric, language)) for rubric in requested
+    ]
     if not parsed:
         raise OptionError(Argument("rubrics", []), ": expected at least one rubric")
     for place, rubric in enumerate(parsed):
@@ -131,16 +133,17 @@ def find_rubrics(rubrics: str | Path | Rubric | Sequence[str | Path | Rubric], l
     return parsed
 
 
-def _find(rubric: str | Path, language: str) -> Rubric:
+def rubric_path(rubric: str | Path, language: str) -> str | Path:
+    """The path of a rubric: a built-in one in this language, or a .toml file."""
     text = str(rubric)
     if isinstance(rubric, Path) or last_name(rubric).endswith(SUFFIX):
-        return read_rubric(rubric)
+        return rubric
     built_in = shipped()
     name = text if text in built_in else f"{text}.{language}"
     if name not in built_in:
         listing = f"your own file must end in {SUFFIX}; known: {', '.join(sorted({stem[:-3] for stem in built_in}))}"
         raise UnknownNameError.of("rubric", text, {stem.rpartition(".")[0] for stem in built_in}, listing=listing)
-    return read_rubric(built_in[name])
+    return built_in[name]
 
 
 def read_rubric(path: str | Path) -> Rubric:
@@ -162,8 +165,8 @@ class _NoRubricError(ValueError):
 
 def _rubric(fields: Mapping[str, Any]) -> Rubric:
     for name in fields:
-        if name not in _FIELDS:
-            raise _NoRubricError(UnknownNameError.of("field", name, _FIELDS))
+        if name not in FIELDS:
+            raise _NoRubricError(UnknownNameError.of("field", name, FIELDS))
     name = _text(fields, "name")
     if not _NAME.fullmatch(name):
         raise _NoRubricError(
