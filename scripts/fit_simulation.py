@@ -20,6 +20,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from fastmetrics.core.arrays import Floats
+from fastmetrics.fitting.evaluation import evaluate
 from fastmetrics.fitting.fit_rows import fit_rows
 from fastmetrics.fitting.labelled_rows import LabelledRows
 from fastmetrics.fitting.promises import promises
@@ -58,7 +59,7 @@ def rows(rng: np.random.Generator, n: int) -> LabelledRows:
 def trial(n: int, number: int) -> dict[str, int]:
     """The errors of one fit, each 0 or 1."""
     rng = np.random.default_rng([29, n, number])
-    evaluation = fit_rows(rows(rng, n), "splines", seed=number, curves=False).evaluation
+    evaluation, _ = evaluate(rows(rng, n), "splines", (0.0, 1.0), None, confidence=0.95, seed=number, curves=False)
     area = evaluation.ranking
     counts: dict[str, int] = {"holds": area.low <= 0.5 <= area.high, "below": area.high < 0.5, "above": area.low > 0.5}
     counts["better than the best"] = evaluation.beats_best

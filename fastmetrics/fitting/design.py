@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,11 +20,10 @@ _REACH = 1e100
 
 @dataclass(frozen=True, eq=False)
 class Basis:
-    """The columns for one score: ``knots``, the centre and scale of each column, and whether absences have columns."""
+    """The columns for one score: ``knots``, the columns at the knots, and whether absences have columns."""
 
     knots: Floats
-    centres: Floats
-    scales: Floats
+    at_knots: Floats
     flags: tuple[bool, bool]
     """Whether missing and undefined scores have a column each."""
     flag_shares: tuple[float, float]
@@ -33,39 +31,14 @@ class Basis:
     @property
     def width(self) -> int:
         """The number of columns."""
-        return len(self.centres) + sum(self.flags)
-
-    def columns(self, scores: RowScores) -> Floats:
-        """The columns for scores; those of line and bends are 0 where the score is absent."""
-        values, present = scores
-        undefined = present & np.isnan(values)
-        defined = present & ~undefined
-        parts = np.zeros((len(values), self.width))
-        raw = self._raw(values[defined])
-        parts[defined, : len(self.centres)] = (raw - self.centres) / self.scales
-        place = len(self.centres)
-        for flag, has_column, share in zip((~present, undefined), self.flags, self.flag_shares, strict=True):
-            if has_column:
-                parts[:, place] = (flag - share) / _flag_scale(share)
-                place += 1
-        return parts
-
-    def _raw(self, values: Floats) -> Floats:
-        """The value within the knots, and a tent over each inner knot."""
-        knots = self.knots
-        clipped = np.clip(values, knots[0], knots[-1])
-        tents = [
-            np.interp(clipped, knots[place - 1 : place + 2], [0.0, 1.0, 0.0]) for place in range(1, len(knots) - 1)
-        ]
-        return np.stack([clipped, *tents], axis=1) if len(knots) > 1 else np.zeros((len(values), 0))
+        return self.at_knots.shape[1] + sum(self.flags)
 
     def curve(self, coefficients: Floats) -> Curve:
         """The curve of a score from the coefficients of its columns."""
-        width = len(self.centres)
-        heights = ((self._raw(self.knots) - self.centres) / self.scales) @ coefficients[:width]
+        place = self.at_knots.shape[1]
+        heights = self.at_knots @ coefficients[:place]
         raised = []
         level = 0.0
-        place = width
         for has_column, share in zip(self.flags, self.flag_shares, strict=True):
             step = coefficients[place] / _flag_scale(share) if has_column else 0.0
             place += has_column
@@ -83,21 +56,34 @@ def within_reach(values: Floats) -> Floats:
     return np.clip(values, -_REACH, _REACH)
 
 
-def basis_of(scores: RowScores, *, bends: bool) -> Basis:
-    """The columns for a score, from its values in the rows at hand; a line alone, or a line with bends."""
+def basis_of(scores: RowScores, *, bends: bool) -> tuple[Basis, Floats]:
+    """The basis for a score, a line alone or a line with bends, and its columns: those of absent scores are 0."""
     values, present = scores
     undefined = present & np.isnan(values)
-    numbers = within_reach(values[present & ~undefined])
+    defined = present & ~undefined
+    numbers = within_reach(values[defined])
     knots = _knots(numbers, bends=bends)
-    shares = float(np.mean(~present)), float(np.mean(undefined))
-    flags = 0 < shares[0] < 1, 0 < shares[1] < 1
-    basis = Basis(knots, np.zeros(0), np.ones(0), flags, shares)
-    raw = basis._raw(numbers)
-    centres = raw.mean(axis=0) if raw.shape[1] else np.zeros(0)
-    spreads = raw.std(axis=0) if raw.shape[1] else np.zeros(0)
+    absent = ~present, undefined
+    shares = float(np.mean(absent[0])), float(np.mean(absent[1]))
+    raw = _raw(numbers, knots)
+    centres, spreads = (raw.mean(axis=0), raw.std(axis=0)) if raw.shape[1] else (np.zeros(0), np.zeros(0))
     scales = np.where(spreads > 0, spreads, 1.0)
     scales[1:] /= _BEND
-    return Basis(knots, centres, scales, flags, shares)
+    at_knots = (_raw(knots, knots) - centres) / scales
+    basis = Basis(knots, at_knots, (0 < shares[0] < 1, 0 < shares[1] < 1), shares)
+    columns = np.zeros((len(values), basis.width))
+    columns[defined, : len(centres)] = (raw - centres) / scales
+    kinds = [kind for kind, has_column in enumerate(basis.flags) if has_column]
+    for place, kind in enumerate(kinds, len(centres)):
+        columns[:, place] = (absent[kind] - shares[kind]) / _flag_scale(shares[kind])
+    return basis, columns
+
+
+def _raw(values: Floats, knots: Floats) -> Floats:
+    """The value within the knots, and a tent over each inner knot."""
+    clipped = np.clip(values, knots[0], knots[-1])
+    tents = [np.interp(clipped, knots[place - 1 : place + 2], [0.0, 1.0, 0.0]) for place in range(1, len(knots) - 1)]
+    return np.stack([clipped, *tents], axis=1) if len(knots) > 1 else np.zeros((len(values), 0))
 
 
 def _knots(values: Floats, *, bends: bool) -> Floats:
@@ -109,8 +95,3 @@ def _knots(values: Floats, *, bends: bool) -> Floats:
         return distinct
     knots = np.unique(np.quantile(values, _BENDS if bends else _ENDS))
     return knots if len(knots) > 1 else distinct[[0, -1]]
-
-
-def design(bases: Sequence[Basis], scores: Sequence[RowScores]) -> Floats:
-    """The columns of all scores beside each other."""
-    return np.concatenate([basis.columns(values) for basis, values in zip(bases, scores, strict=True)], axis=1)

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from fastmetrics.core.arrays import Floats, Ints
-from fastmetrics.fitting.design import basis_of, design, within_reach
+from fastmetrics.fitting.design import Basis, basis_of, within_reach
 from fastmetrics.fitting.labelled_rows import LabelledRows, filled
 from fastmetrics.metrics.shared.fitted_model import Curve, RowScores, Trees, columns_of_trees
 
@@ -60,14 +60,17 @@ def quiet() -> Iterator[None]:
         yield
 
 
-def learn(rows: LabelledRows, learner: str, setting: Setting, seed: int) -> Learned:
-    """Fit a model with these settings; labels of one class, which scikit-learn refuses, have only their share."""
+def learn(rows: LabelledRows, learner: str, settings: Sequence[Setting], seed: int) -> list[Learned]:
+    """Fit a model with each of the settings; labels of one class, which scikit-learn refuses, have only their share."""
     if rows.is_binary and rows.labels.min() == rows.labels.max():
-        return Learned(log_odds(rows.labels))
+        return [Learned(log_odds(rows.labels))] * len(settings)
     with quiet():
         if learner == "boosting":
-            return _boosted(rows, setting, seed)
-        return _weighted(rows) if learner == "weights" else _splines(rows, setting)
+            return [_boosted(rows, setting, seed) for setting in settings]
+        if learner == "weights":
+            return [_weighted(rows)] * len(settings)
+        designs = {bends: _Design.of(rows, bends=bends) for bends in {setting["bends"] for setting in settings}}
+        return [_splines(rows, designs[setting["bends"]], setting["strength"]) for setting in settings]
 
 
 def log_odds(labels: Floats) -> float:
@@ -78,27 +81,43 @@ def log_odds(labels: Floats) -> float:
     return float(np.log(positives / (n - positives)))
 
 
-def _splines(rows: LabelledRows, setting: Setting) -> Learned:
+@dataclass(frozen=True, eq=False)
+class _Design:
+    """The columns of a regression over some rows, which fits with different penalties share."""
+
+    bases: Sequence[Basis]
+    columns: Floats
+
+    @classmethod
+    def of(cls, rows: LabelledRows, *, bends: bool) -> _Design:
+        parts = [basis_of(scores, bends=bends) for scores in rows.values]
+        return cls([basis for basis, _ in parts], np.concatenate([columns for _, columns in parts], axis=1))
+
+    def curves(self, coefficients: Floats) -> list[Curve]:
+        """The curve of each score."""
+        ends = np.cumsum([0, *(basis.width for basis in self.bases)])
+        parts = [coefficients[start:stop] for start, stop in pairwise(ends.tolist())]
+        return [basis.curve(part) for basis, part in zip(self.bases, parts, strict=True)]
+
+
+def _splines(rows: LabelledRows, design: _Design, strength: float) -> Learned:
     """Logistic or ridge regression over lines and bends."""
     from sklearn.linear_model import LogisticRegression, Ridge
 
-    bases = [basis_of(scores, bends=setting["bends"]) for scores in rows.values]
-    columns = design(bases, rows.values)
+    columns = design.columns
     model: Any
     if not columns.shape[1]:  # no score varies in these rows, which scikit-learn refuses
         coefficients = np.zeros(0)
         intercept = log_odds(rows.labels) if rows.is_binary else float(rows.labels.mean())
     elif rows.is_binary:
-        model = LogisticRegression(C=setting["strength"], solver="newton-cholesky", max_iter=_ITERATIONS)
+        model = LogisticRegression(C=strength, solver="newton-cholesky", max_iter=_ITERATIONS)
         model.fit(columns, rows.labels)
         coefficients, intercept = model.coef_[0], float(model.intercept_[0])
     else:
         spread = max(float(rows.labels.std()), 1e-12)
-        model = Ridge(alpha=1 / setting["strength"]).fit(columns, rows.labels / spread)
+        model = Ridge(alpha=1 / strength).fit(columns, rows.labels / spread)
         coefficients, intercept = model.coef_ * spread, float(model.intercept_) * spread
-    ends = np.cumsum([0, *(basis.width for basis in bases)])
-    parts = [coefficients[start:stop] for start, stop in pairwise(ends.tolist())]
-    return Learned(intercept, [basis.curve(part) for basis, part in zip(bases, parts, strict=True)])
+    return Learned(intercept, design.curves(coefficients))
 
 
 def _weighted(rows: LabelledRows) -> Learned:

@@ -47,19 +47,24 @@ def fit_nested(rows: LabelledRows, learner: str, bounds: tuple[float, float], se
     groups = part.groups if part.n_groups > 1 else np.arange(len(part))  # a large group can be all of a part
     folds = folds_of(part.labels, groups, INNER_FOLDS, seed)
     settings = SETTINGS[learner]  # where there is one, its held-out sums are still needed for the calibration
-    sums = [_held_out_sums(part, folds, learner, setting, seed) for setting in settings]
+    sums = _held_out_sums(part, folds, learner, settings, seed)
     losses = [_loss(values, part) for values in sums]
     chosen = int(np.argmin(losses))
     calibration = calibrated(sums[chosen], part.labels, folds, is_binary=rows.is_binary)
-    return CalibratedScore(learn(rows, learner, settings[chosen], seed), calibration, settings[chosen], bounds)
+    final = learn(rows, learner, [settings[chosen]], seed)[0]
+    return CalibratedScore(final, calibration, settings[chosen], bounds)
 
 
-def _held_out_sums(rows: LabelledRows, folds: Ints, learner: str, setting: Setting, seed: int) -> Floats:
-    """The sum of each row by a model that was fitted without its fold."""
-    sums = np.empty(len(rows))
+def _held_out_sums(
+    rows: LabelledRows, folds: Ints, learner: str, settings: Sequence[Setting], seed: int
+) -> list[Floats]:
+    """For each setting, the sum of each row by a model that was fitted without its fold."""
+    sums = [np.empty(len(rows)) for _ in settings]
     for fold in range(INNER_FOLDS):
         inside = folds == fold
-        sums[inside] = learn(rows.take(~inside), learner, setting, seed).sums(rows.take(inside).values)
+        held_out = rows.take(inside).values
+        for place, learned in enumerate(learn(rows.take(~inside), learner, settings, seed)):
+            sums[place][inside] = learned.sums(held_out)
     return sums
 
 

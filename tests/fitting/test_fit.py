@@ -10,10 +10,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.fitting.design import basis_of, design
+from fastmetrics.fitting.design import basis_of
 from fastmetrics.fitting.folds import folds_of
 from fastmetrics.fitting.labelled_rows import LabelledRows
-from fastmetrics.fitting.learners import learn
+from fastmetrics.fitting.learners import SETTINGS, learn
 from fastmetrics.metrics import semantic
 from fastmetrics.metrics.shared.fitted_file import load
 from fastmetrics.vectors.embedding.embedder import Embedder
@@ -105,8 +105,8 @@ def test_curves_give_what_scikit_learn_predicts(graded, bends):
     from sklearn.linear_model import LogisticRegression, Ridge
 
     rows = made_rows(graded=graded)
-    sums = learn(rows, "splines", {"bends": bends, "strength": 0.5}, 0).sums(rows.values)
-    columns = design([basis_of(scores, bends=bends) for scores in rows.values], rows.values)
+    sums = learn(rows, "splines", [{"bends": bends, "strength": 0.5}], 0)[0].sums(rows.values)
+    columns = np.concatenate([basis_of(scores, bends=bends)[1] for scores in rows.values], axis=1)
     if graded:
         spread = rows.labels.std()
         expected = Ridge(alpha=2.0).fit(columns, rows.labels / spread).predict(columns) * spread
@@ -116,6 +116,13 @@ def test_curves_give_what_scikit_learn_predicts(graded, bends):
     np.testing.assert_allclose(sums, expected, rtol=1e-9, atol=1e-9)
 
 
+def test_fits_that_share_their_columns_are_those_made_alone():
+    rows, settings = made_rows(), SETTINGS["splines"]
+    for setting, together in zip(settings, learn(rows, "splines", settings, 0), strict=True):
+        alone = learn(rows, "splines", [setting], 0)[0]
+        np.testing.assert_array_equal(together.sums(rows.values), alone.sums(rows.values))
+
+
 @pytest.mark.parametrize("graded", [False, True])
 def test_trees_give_what_scikit_learn_predicts(graded):
     from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
@@ -123,7 +130,7 @@ def test_trees_give_what_scikit_learn_predicts(graded):
     from fastmetrics.metrics.shared.fitted_model import columns_of_trees
 
     rows = made_rows(graded=graded)
-    sums = learn(rows, "boosting", {"leaves": 6, "rounds": 30}, 3).sums(rows.values)
+    sums = learn(rows, "boosting", [{"leaves": 6, "rounds": 30}], 3)[0].sums(rows.values)
     make = HistGradientBoostingRegressor if graded else HistGradientBoostingClassifier
     model = make(
         max_iter=30,
