@@ -20,9 +20,11 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from fastmetrics.core.arrays import Floats
-from fastmetrics.fitting.evaluation import evaluate
+from fastmetrics.fitting.evaluation import held_out, ranking_alone
 from fastmetrics.fitting.fit_rows import fit_rows
-from fastmetrics.fitting.labelled_rows import LabelledRows
+from fastmetrics.fitting.folds import folds_of
+from fastmetrics.fitting.held_out_figures import ranking, ranking_difference, ranking_estimate
+from fastmetrics.fitting.labelled_rows import FOLDS, LabelledRows, filled
 from fastmetrics.fitting.promises import promises
 from fastmetrics.metrics.shared.fitted_model import RowScores
 
@@ -32,6 +34,9 @@ FRESH = 20_000
 """Rows on which the figures of a cut are measured."""
 EVERY = 3
 """Cuts are chosen in one of so many trials."""
+PIECE = 10
+"""The trials of one size before those of the next, and before the results are written."""
+CONFIDENCE = 0.95
 TARGETS = {"precision": 0.6, "recall": 0.8, "risk": 0.3}
 
 
@@ -57,27 +62,41 @@ def rows(rng: np.random.Generator, n: int) -> LabelledRows:
 
 
 def trial(n: int, number: int) -> dict[str, int]:
-    """The errors of one fit, each 0 or 1."""
+    """The errors of one fit, each 0 or 1, and in some trials those of cuts."""
     rng = np.random.default_rng([29, n, number])
-    evaluation, _ = evaluate(rows(rng, n), "splines", (0.0, 1.0), None, confidence=0.95, seed=number, curves=False)
-    area = evaluation.ranking
-    counts: dict[str, int] = {"holds": area.low <= 0.5 <= area.high, "below": area.high < 0.5, "above": area.low > 0.5}
-    counts["better than the best"] = evaluation.beats_best
-    if number % EVERY:
-        return {name: int(count) for name, count in counts.items()}
-    counts["trials of cuts"] = 1
+    counts = errors_of_figures(rows(rng, n), number)
+    return counts if number % EVERY else counts | errors_of_cuts(rng, n, number)
+
+
+def errors_of_figures(labelled: LabelledRows, number: int) -> dict[str, int]:
+    """Whether the interval of AUC holds 0.5, and whether the fit claims to be better than the best metric."""
+    folds = folds_of(labelled.labels, labelled.groups, FOLDS, number)
+    figure = ranking(held_out(labelled, "splines", (0.0, 1.0), number, folds).scores, labelled, folds)
+    area = ranking_estimate(figure, labelled, CONFIDENCE, fitted=True)
+    alone = [ranking_alone(filled(*values), labelled, folds)[0] for values in labelled.values]
+    gain = ranking_difference(figure, max(alone, key=lambda single: single.value), labelled, CONFIDENCE)
+    return {
+        "holds": int(area.low <= 0.5 <= area.high),
+        "below": int(area.high < 0.5),
+        "above": int(area.low > 0.5),
+        "better than the best": int(gain.low > 0),
+    }
+
+
+def errors_of_cuts(rng: np.random.Generator, n: int, number: int) -> dict[str, int]:
+    """Whether a fit has cuts, and whether other rows break their promises."""
+    counts = {"trials of cuts": 1}
     fitted = fit_rows(rows(rng, n), "splines", promises=promises(**TARGETS), seed=number, curves=False)
     fresh = rows(rng, FRESH)
     values, good = fitted.score.score(fresh.values), fresh.labels > 0
     for promise in promises(**TARGETS):
         cut = fitted.thresholds[promise.name].cut
-        counts[f"cut of {promise.name}"] = cut is not None
         broken = False
         if cut is not None:
             counted, hits = promise.counts(values >= cut, good)
             broken = bool(counted) and hits / counted < promise.target
-        counts[f"broken {promise.name}"] = broken
-    return {name: int(count) for name, count in counts.items()}
+        counts |= {f"cut of {promise.name}": int(cut is not None), f"broken {promise.name}": int(broken)}
+    return counts
 
 
 def main() -> None:
@@ -88,17 +107,16 @@ def main() -> None:
     parser.add_argument("--fresh", action="store_true")
     options = parser.parse_args()
     results: dict[str, Any] = {} if options.fresh or not OUT.exists() else json.loads(OUT.read_text())["sizes"]
-    for n in options.sizes:
-        counts: dict[str, int] = results.setdefault(str(n), {"trials": 0})
-        while counts["trials"] < options.trials:
-            with threadpool_limits(1):
-                for name, count in trial(n, counts["trials"]).items():
-                    counts[name] = counts.get(name, 0) + count
-            counts["trials"] += 1
-            if counts["trials"] % 10 == 0 or counts["trials"] == options.trials:
-                about = {"targets": TARGETS, "confidence": 0.95, "sizes": results}
-                OUT.write_text(json.dumps(about, indent=2) + "\n")
-        print(n, counts)
+    counted: list[dict[str, int]] = [results.setdefault(str(n), {"trials": 0}) for n in options.sizes]
+    while min(counts["trials"] for counts in counted) < options.trials:
+        for n, counts in zip(options.sizes, counted, strict=True):
+            for number in range(counts["trials"], min(counts["trials"] + PIECE, options.trials)):
+                with threadpool_limits(1):
+                    for name, count in trial(n, number).items():
+                        counts[name] = counts.get(name, 0) + count
+                counts["trials"] = number + 1
+        OUT.write_text(json.dumps({"targets": TARGETS, "confidence": CONFIDENCE, "sizes": results}, indent=2) + "\n")
+    print(json.dumps(results, indent=2))
 
 
 if __name__ == "__main__":

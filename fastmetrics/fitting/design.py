@@ -40,11 +40,11 @@ class Basis:
         raised = []
         level = 0.0
         for has_column, share in zip(self.flags, self.flag_shares, strict=True):
-            step = coefficients[place] / _flag_scale(share) if has_column else 0.0
+            step = float(coefficients[place]) / _flag_scale(share) if has_column else 0.0
             place += has_column
             level -= step * share
             raised.append(step)
-        return Curve(self.knots, heights + level, float(level + raised[0]), float(level + raised[1]))
+        return Curve(self.knots, heights + level, level + raised[0], level + raised[1])
 
 
 def _flag_scale(share: float) -> float:

@@ -195,10 +195,7 @@ def _single(
 
     The direction is read off the same rows, which favours the single metric.
     """
-    alone = ranking(values, rows, out_of_fold.folds)
-    low = bool(alone.value < 0)
-    if low:
-        alone = FoldRanking(-alone.value, -alone.influence, alone.is_binary)
+    alone, low = ranking_alone(values, rows, out_of_fold.folds)
     signed = within_reach(-values if low else values)
     scores = np.clip(
         cross_calibrated(signed, rows.labels, out_of_fold.folds, "platt" if rows.is_binary else "line"), *bounds
@@ -211,6 +208,12 @@ def _single(
         squared_error(scores, rows, bounds, confidence),
         error_difference(out_of_fold.scores, scores, rows, confidence),
     )
+
+
+def ranking_alone(values: Floats, rows: LabelledRows, folds: Ints) -> tuple[FoldRanking, bool]:
+    """How a metric ranks the labels in the direction that fits them, and whether this is from high to low values."""
+    alone = ranking(values, rows, folds)
+    return (alone.reversed(), True) if alone.value < 0 else (alone, False)
 
 
 def _learning(

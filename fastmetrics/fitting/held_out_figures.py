@@ -5,6 +5,8 @@ do not compare.  The fits of two folds share rows, so that their figures are dep
 this doubles the variance of their mean: with S_k the sum of label times scores over fold k, the figure of fold k is
 proportional to S_k · Σ_{j≠k} S_j, so that each product S_j · S_k counts in two folds.  The intervals of fitted scores
 therefore have twice the variance of held-out rows; where the labels follow the scores this is more than needed.
+They are those of Student's t for the arcsine of the figure, which stabilises the variance of a share such as AUC: with
+twice the variance, intervals on Fisher's scale are too wide for few rows (98 % instead of 95 % for 50).
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from fastmetrics.fitting.labelled_rows import LabelledRows
 from fastmetrics.stats.intervals.estimated_values import Sample
 from fastmetrics.stats.intervals.influences import auc_influence, figure_interval, spearman_influence
 from fastmetrics.stats.intervals.interval import UNDEFINED, Estimate, Interval
-from fastmetrics.stats.intervals.mean_interval import mean_interval, unseen
+from fastmetrics.stats.intervals.mean_interval import level_note, mean_interval, unseen
 
 _WIDER = math.sqrt(2.0)
 _FEWEST_IN_BIN, _MOST_BINS = 50, 10
@@ -37,6 +39,10 @@ class FoldRanking:
     def shown(self, scaled: float) -> float:
         """A figure as it is printed: AUC, or the correlation."""
         return (1 + scaled) / 2 if self.is_binary else scaled
+
+    def reversed(self) -> FoldRanking:
+        """The figure of the scores in the other order."""
+        return FoldRanking(-self.value, -self.influence, self.is_binary)
 
 
 def ranking(scores: Floats, rows: LabelledRows, folds: Ints) -> FoldRanking:
@@ -85,8 +91,8 @@ def printed(estimate: Estimate) -> str:
 
 def ranking_estimate(figure: FoldRanking, rows: LabelledRows, confidence: float, *, fitted: bool) -> Estimate:
     """AUC or correlation with its interval, wider for a fitted score."""
-    wider = _WIDER if fitted else 1.0
-    interval = figure_interval(figure.value, wider * figure.influence, rows.clusters, confidence)
+    interval_of = _fitted_interval if fitted else figure_interval
+    interval = interval_of(figure.value, figure.influence, rows.clusters, confidence)
     if interval is None:
         count = rows.n_groups if rows.has_groups else len(rows)
         reach = 2 * unseen(confidence, max(count // 2, 1))
@@ -94,6 +100,20 @@ def ranking_estimate(figure: FoldRanking, rows: LabelledRows, confidence: float,
         interval = Interval(low, high, "worst_case", "at least the level: no row of these changes the figure")
     low, high = figure.shown(interval.low), figure.shown(interval.high)
     return Estimate(figure.shown(figure.value), low, high, interval.kind, interval.note)
+
+
+def _fitted_interval(value: float, influence: Floats, clusters: Ints | None, confidence: float) -> Interval | None:
+    """The interval of a fitted score's figure between −1 and 1, with twice the variance; None if it has no spread."""
+    from scipy.special import stdtrit
+
+    spread = Sample.of(influence, clusters).spread
+    slope = 1 - value * value
+    if slope < 1e-12 or not spread.error > 1e-9:
+        return None
+    reach = float(stdtrit(spread.freedom, (1 + confidence) / 2)) * _WIDER * spread.error / math.sqrt(slope)
+    low, high = max(math.asin(value) - reach, -math.pi / 2), min(math.asin(value) + reach, math.pi / 2)
+    note = level_note("skew_t", spread.freedom, spread.count, clustered=clusters is not None)
+    return Interval(math.sin(low), math.sin(high), "t", note)
 
 
 def ranking_difference(first: FoldRanking, other: FoldRanking, rows: LabelledRows, confidence: float) -> Estimate:

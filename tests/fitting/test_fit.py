@@ -1,6 +1,8 @@
 """Fitting a score to labels: what scikit-learn predicts is what the file gives, and bad labels are errors."""
 
 import json
+import math
+import statistics
 import subprocess
 import sys
 
@@ -12,6 +14,7 @@ import pytest
 import fastmetrics as fm
 from fastmetrics.fitting.design import basis_of
 from fastmetrics.fitting.folds import folds_of
+from fastmetrics.fitting.held_out_figures import FoldRanking, ranking_estimate
 from fastmetrics.fitting.labelled_rows import LabelledRows
 from fastmetrics.fitting.learners import SETTINGS, learn
 from fastmetrics.metrics import semantic
@@ -395,3 +398,17 @@ def test_the_file_stores_the_name_of_the_embedder(tmp_path, monkeypatch):
     assert "embedder" not in unused.model.labels
     with pytest.raises(fm.OptionError, match="expected the name of a model"):
         fm.fit(rows, embedder=len, **options)
+
+
+@pytest.mark.parametrize("auc", [0.5, 0.77, 0.98])
+def test_the_interval_of_a_fitted_figure_has_twice_the_variance_on_the_scale_of_arcsines(auc):
+    n, value = 30, 2 * auc - 1
+    influence = np.random.default_rng(2).normal(size=n)
+    influence -= influence.mean()
+    rows = LabelledRows(np.arange(n) % 2.0, True, np.arange(n), {}, False)
+    estimate = ranking_estimate(FoldRanking(value, influence, True), rows, 0.95, fitted=True)
+    reach = 2.0452296 * math.sqrt(2 * statistics.variance(influence) / n / (1 - value**2))  # t of 29 degrees
+    low, high = (min(max(math.asin(value) + end, -math.pi / 2), math.pi / 2) for end in (-reach, reach))
+    ends = (1 + math.sin(low)) / 2, (1 + math.sin(high)) / 2
+    assert (estimate.low, estimate.high) == pytest.approx(ends, rel=1e-7)
+    assert estimate.low < auc < estimate.high <= 1
