@@ -1,7 +1,8 @@
-"""What all tests share: how hard Hypothesis tries, what comes first, which skips count as failures, and fixtures."""
+"""What all tests share: how hard Hypothesis tries, what is slow, which skips count as failures, and fixtures."""
 
 import os
 import signal
+from collections import Counter
 from collections.abc import Generator, Iterator
 from pathlib import Path
 
@@ -29,7 +30,11 @@ settings.register_profile(
 )
 settings.register_profile("brief", settings.get_profile("fastmetrics"), max_examples=8)
 settings.register_profile("thorough", settings.get_profile("random"), max_examples=2000)
-settings.load_profile(os.environ.get("FASTMETRICS_HYPOTHESIS", "fastmetrics"))
+
+SERVERS = {"postgres_process", "s3_process"}
+"""The fixtures that start a server; the tests that use them are slow."""
+LONG = 2.0
+"""Seconds from which a full run names the tests that are not marked ``slow``."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -52,19 +57,43 @@ class OwnMetrics:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Fixtures for all items: those of a conftest.py serve its own folder, and examples in docstrings lie elsewhere."""
+    """Fixtures for all items: those of a conftest.py serve its own folder, and examples in docstrings lie elsewhere.
+
+    Without the slow tests, Hypothesis tries a few examples.
+    """
     config.pluginmanager.register(OwnMetrics())
+    profile = "brief" if config.option.markexpr == "not slow" else "fastmetrics"
+    settings.load_profile(os.environ.get("FASTMETRICS_HYPOTHESIS", profile))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Files marked ``slow`` come first, so that of several processes none is left alone with one at the end.
+    """Tests that use a fixture which needs an optional part are marked with it, and those of a server as ``slow``.
 
-    Tests that use a fixture which needs an optional part are marked with it.
+    Files with slow tests come first, so that of several processes none is left alone with one at the end.
     """
-    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
     for item in items:
-        for fixture in NEEDS.keys() & getattr(item, "fixturenames", ()):
+        fixtures = set(getattr(item, "fixturenames", ()))
+        for fixture in NEEDS.keys() & fixtures:
             item.add_marker(NEEDS[fixture])
+        if SERVERS & fixtures:
+            item.add_marker(pytest.mark.slow)
+    slow = {item.path for item in items if item.get_closest_marker("slow") is not None}
+    items.sort(key=lambda item: item.path not in slow)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Name the long tests that are not marked ``slow``, all cases of each together; a hint, since machines differ."""
+    if config.args_source is not pytest.Config.ArgsSource.TESTPATHS:
+        return
+    seconds: Counter[str] = Counter()
+    for reports in terminalreporter.stats.values():
+        for report in reports:
+            if getattr(report, "when", "") == "call" and "slow" not in report.keywords:
+                seconds[report.nodeid.split("[")[0]] += report.duration
+    unmarked = [f"{count:6.1f} s  {test}" for test, count in seconds.most_common() if count >= LONG]
+    if unmarked:
+        terminalreporter.section(f"tests of {LONG:g} s or more without the mark slow")
+        terminalreporter.write_line("\n".join(unmarked))
 
 
 @pytest.hookimpl(wrapper=True)

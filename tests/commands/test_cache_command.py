@@ -68,6 +68,7 @@ def test_all_calls_are_exported_in_any_format(filled, tmp_path):
     assert (csv.code, "3 cells that a spreadsheet would run" in csv.out) == (0, True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("conditions", "deleted"),
     [

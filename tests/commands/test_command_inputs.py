@@ -110,6 +110,7 @@ def expected(role: str, folder: Path) -> object:
     return result(role, folder, written(name, folder / "given.parquet"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("role", ROLES)
 @pytest.mark.parametrize("name", [*FORMATS, "t.csv.bz2", "t.jsonl.xz"])
 def test_every_format_is_read(tmp_path: Path, role: str, name: str) -> None:
@@ -143,6 +144,7 @@ def test_files_are_read_from_every_location(tmp_path: Path, s3: Server, role: st
         assert result(role, tmp_path / "work", given, stdin) == wanted, way
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("role", ROLES)
 @pytest.mark.parametrize("name", ["{}.parquet", "{}.jsonl", "{}.csv"])
 def test_a_folder_of_parts_is_one_table(tmp_path: Path, role: str, name: str) -> None:

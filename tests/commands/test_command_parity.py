@@ -185,6 +185,7 @@ def test_an_option_has_one_help_text() -> None:
     assert {name for name, helps in texts.items() if len(helps) > 1} == set(OTHER_MEANINGS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("command", "name"), list(parameter_lists.commands()))
 def test_a_parameter_and_its_option_have_one_text(command: str, name: str) -> None:
     """The list of parameters in a docstring has the help texts of the options, and no function with many lacks it."""

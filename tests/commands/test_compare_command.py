@@ -34,6 +34,7 @@ def test_the_program_prints_tables_json_markdown_and_latex(files):
     assert program(*arguments, "--latex").out.startswith("\\begin{tabular}{llr}")
 
 
+@pytest.mark.slow
 def test_runs_with_equal_names_are_shown_by_path(files):
     for folder in ("a", "b"):
         Path(folder).mkdir()

@@ -139,6 +139,7 @@ def test_nul_bytes_are_characters_like_others(tmp_path):
     }
 
 
+@pytest.mark.slow
 def test_a_cell_of_10_megabytes_and_100_000_tokens_in_a_row(tmp_path):
     long, many = "x" * 10_000_000, " ".join(f"w{n % 70_000}" for n in range(100_000))
     rows = [{"answer": a, "reference": b} for a, b in ((long, long), (many, many + " end"), (long, "y"), ("b", "b"))]

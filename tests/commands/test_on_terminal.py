@@ -73,6 +73,7 @@ COMMANDS = {
 
 
 @pytest.mark.slow
+@pytest.mark.slow
 @pytest.mark.parametrize("words", COMMANDS)
 def test_a_long_command_shows_progress_that_vanishes(words: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
@@ -87,6 +88,7 @@ def test_a_long_command_shows_progress_that_vanishes(words: str, folder: Path, m
     assert printed.strip()
 
 
+@pytest.mark.slow
 def test_quiet_and_dumb_terminals_have_no_progress(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
     for options, environment in (["-q"], None), ([], {"TERM": "dumb"}):
@@ -114,6 +116,7 @@ def printed_on(width: int, *words: str, **environment: str) -> str:
 
 
 @pytest.mark.slow
+@pytest.mark.slow
 @pytest.mark.parametrize("words", TABLES)
 def test_nothing_is_wider_than_the_window(words: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
@@ -124,6 +127,7 @@ def test_nothing_is_wider_than_the_window(words: str, folder: Path, monkeypatch:
     assert set(re.findall(r"[\w@+-]{4,}", piped)) <= set(re.findall(r"[\w@+-]{4,}", printed))  # nothing is left out
 
 
+@pytest.mark.slow
 @pytest.mark.slow
 def test_verdicts_are_coloured_on_a_terminal_only(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)

@@ -8,8 +8,11 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 
 from tests.support.program import ENVIRONMENT
+
+pytestmark = pytest.mark.slow
 
 COSTLY = ("pandas", "polars", "scipy.linalg", "sklearn", "matplotlib", "faiss", "pyarrow.dataset")
 """Packages that scoring a file of texts and numbers needs nothing of."""

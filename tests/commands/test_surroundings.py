@@ -80,6 +80,7 @@ def test_little_memory_is_no_traceback(megabytes: int) -> None:
     assert Path("o.csv").exists() == (done.code == 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("megabytes", [130, 390, 511, 610, 660, 760, 1279])
 def test_memory_in_which_libraries_fail_is_refused(megabytes: int) -> None:
     # OpenBLAS hangs, or raises SIGINT; imports end in SystemError; LLVM ends the process
@@ -111,6 +112,7 @@ def test_odd_shapes_of_arrays_are_errors(shape: str, packed: bool) -> None:
     assert (done.code, f"error: {name}: cannot be read" in done.err) == (3, True), done.err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text", ["a = " + "[" * 100_000, "[" * 100_000, "a = " + "{a = " * 50_000, "a" + ".a" * 100_000]
 )
@@ -121,6 +123,7 @@ def test_deep_rules_are_errors(text: str) -> None:
     assert (done.code, "error: rules.toml: " in done.err) == (3, True), done.err[-500:]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("number", "code", "word"), [("SIGTERM", 143, "terminated"), ("SIGHUP", 129, "terminal closed")]
 )
@@ -140,6 +143,7 @@ def test_signals_clean_up_and_say_so(number: str, code: int, word: str) -> None:
     assert sorted(path.name for path in Path().iterdir()) == ["in.jsonl", "pipe"]
 
 
+@pytest.mark.slow
 def test_ignored_hangup_stays_ignored() -> None:
     """As under nohup."""
     os.mkfifo("pipe")

@@ -110,6 +110,7 @@ def scoring(tmp_path):
 FULL = pytest.mark.skipif(not os.path.exists("/dev/full"), reason="this system has no /dev/full")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("streams", "code", "complaint"),
     [
@@ -139,6 +140,7 @@ def head(*arguments, lines):
         return first, done.wait(timeout=900), done.stderr.read().decode()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lines", [0, 1])
 @pytest.mark.parametrize(("rule", "code"), [("token_f1.mean >= 0", 0), ("token_f1.mean >= 0.9", 1)])
 def test_a_closed_pipe_is_quiet_and_keeps_the_exit_code(tmp_path, rule, code, lines):
@@ -151,6 +153,7 @@ def test_a_closed_pipe_is_quiet_and_keeps_the_exit_code(tmp_path, rule, code, li
     assert "token_f1" in junit.read_text()
 
 
+@pytest.mark.slow
 def test_a_pipe_closed_in_the_middle_of_a_long_output_is_quiet(tmp_path):
     scores = tmp_path / "s.parquet"
     pq.write_table(pa.table({"id": [f"q{row}" for row in range(20_000)], "token_f1": [0.5] * 20_000}), scores)
@@ -176,12 +179,14 @@ def test_an_error_whose_reader_has_gone_keeps_its_exit_code(tmp_path):
     assert (done.returncode, done.stdout) == (3, b"")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("streams", ["2>&-", pytest.param("2>/dev/full", marks=FULL)])
 @pytest.mark.parametrize(("words", "code"), [("metrics zzz", 2), ("scor", 2)])
 def test_exit_code_of_an_error_is_kept(streams, words, code):
     assert run(f"'{sys.executable}' -m fastmetrics {words} {streams}") == (code, "", "")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", ["--version", "score --help", "metrics token_f1"])
 def test_printing_commands_report_failed_output(words):
     alone = f"'{sys.executable}' -m fastmetrics {words}"
@@ -192,6 +197,7 @@ def test_printing_commands_report_failed_output(words):
         assert error.startswith("error: cannot print to standard output: No space left on device")
 
 
+@pytest.mark.slow
 def test_closed_standard_input_is_empty():
     code, _, error = run(f"'{sys.executable}' -m fastmetrics score - -o o.parquet --format jsonl <&-")
     assert (code, error) == (3, "error: standard input: the file is empty\n")

@@ -36,6 +36,7 @@ def expected(name: str) -> Any:
     return as_plain(one.call(one.columns) if one.tables else one.call(**one.columns))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(CALLS))
 def test_columns_of_every_kind_give_the_same_result(name):
     one = CALLS[name]
@@ -45,6 +46,7 @@ def test_columns_of_every_kind_give_the_same_result(name):
         assert result(one, columns) == expected(name), kind
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(CALLS))
 def test_columns_of_few_rows_give_the_same_result_or_error(name):
     one = CALLS[name]

@@ -46,6 +46,7 @@ def made(seed=0):
     return pa.array(answers), pa.array(single), pa.array(lists)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(CASES))
 def test_dictionary_columns_score_as_their_values(name):
     given = {column: pa.array(values) for column, values in columns(name, ROWS).items()}

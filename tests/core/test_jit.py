@@ -10,6 +10,8 @@ from fastmetrics.kernels.jit_cache import CheckedFiles
 from tests.scoring.test_processes import FEW, ROWS, SCORES, USED, copied, said, start
 from tests.support.every_metric import bits
 
+pytestmark = pytest.mark.slow
+
 UNKNOWN = {
     "newer": "import numba; numba.__version__ = '9.1.0'\n",
     "without a class": "import numba.core.ccallback, numba.core.caching as caching; del caching.FunctionCache\n",

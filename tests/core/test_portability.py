@@ -34,6 +34,7 @@ sys.exit(main())
 """
 
 
+@pytest.mark.slow
 def test_program_runs_without_posix_calls(tmp_path: Path) -> None:
     """Files in and out, parts, the lock, standard input; and another run's lock is seen."""
     rows = "".join(json.dumps({"answer": f"in Paris {n}", "reference": f"Paris {n % 7}"}) + "\n" for n in range(3000))

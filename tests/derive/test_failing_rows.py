@@ -77,6 +77,7 @@ FAULTS = [
 BOTH = pytest.mark.parametrize("kind", ["judge", "answer"])
 
 
+@pytest.mark.slow
 @BOTH
 @pytest.mark.parametrize(("fault", "status", "reason"), FAULTS)
 def test_one_row_that_always_fails_ends_no_later_run(tmp_path, kind, fault, status, reason):
@@ -93,6 +94,7 @@ def test_one_row_that_always_fails_ends_no_later_run(tmp_path, kind, fault, stat
         assert (short(rows), requests, dict(made.failed)) == (["ok"] * 6, 1, {})
 
 
+@pytest.mark.slow
 @BOTH
 @pytest.mark.parametrize(("fault", "status", "reason"), FAULTS[:3])
 def test_failing_first_rows_of_a_first_run_do_not_end_it(tmp_path, kind, fault, status, reason):
@@ -109,6 +111,7 @@ def test_failing_first_rows_of_a_first_run_do_not_end_it(tmp_path, kind, fault, 
         assert (short(rows), requests) == (["ok"] * 60, failed)
 
 
+@pytest.mark.slow
 @BOTH
 @pytest.mark.parametrize("fault", ["500", "400"])
 def test_run_of_failing_rows_only_is_whole_if_the_server_answers_a_check(tmp_path, kind, fault):
@@ -121,6 +124,7 @@ def test_run_of_failing_rows_only_is_whole_if_the_server_answers_a_check(tmp_pat
         assert server.questions.count("Reply with the word: ready") == requests - 100 * (2 if fault == "500" else 1)
 
 
+@pytest.mark.slow
 @BOTH
 @pytest.mark.parametrize("fault", ["500", "close", "hang"])
 def test_server_that_is_down_from_the_start_ends_the_run(tmp_path, kind, fault):
@@ -136,6 +140,7 @@ def test_server_that_is_down_from_the_start_ends_the_run(tmp_path, kind, fault):
         assert (short(rows), requests) == (["ok"] * 300, 300)
 
 
+@pytest.mark.slow
 @BOTH
 @pytest.mark.parametrize("fault", ["500", "close"])
 def test_server_that_fails_in_mid_run_ends_it_and_the_next_run_pays_for_the_rest(tmp_path, kind, fault):

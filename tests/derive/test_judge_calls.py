@@ -47,6 +47,7 @@ def statuses(rows):
     return [row["judge_safety_status"] for row in rows]
 
 
+@pytest.mark.slow
 def test_five_percent_of_every_fault_and_every_row_has_a_score_or_a_status(tmp_path):
     path = written(tmp_path / "rows.jsonl", 400)
     draw = shares(FAULTS, 0.05)
@@ -75,6 +76,7 @@ def test_five_percent_of_every_fault_and_every_row_has_a_score_or_a_status(tmp_p
     assert (counted.n, counted.n_error, counted.mean) == (figures.n, lost, figures.mean)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fault", "status", "why"),
     [
@@ -125,6 +127,7 @@ def test_replies_that_hold_no_score_are_asked_again_only_on_request(tmp_path):
         assert statuses(rows) == ["ok"] * 6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["429", "429-after", "429-date"])
 def test_refusals_for_too_many_requests_are_no_failures(tmp_path, kind):
     path = written(tmp_path / "rows.jsonl", 10)
@@ -134,6 +137,7 @@ def test_refusals_for_too_many_requests_are_no_failures(tmp_path, kind):
         assert dict(made.spending.failures) == {}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fault", "message", "most"),
     [
@@ -158,6 +162,7 @@ def test_run_with_failures_only_exits_with_code_7(tmp_path, fault, message, most
         assert statuses(rows) == ["ok"] * 500
 
 
+@pytest.mark.slow
 def test_later_server_failure_keeps_replies(tmp_path):
     path = written(tmp_path / "rows.jsonl", 300)
     with judge_server(draw=lambda body, seen: "500" if judge.count > 100 else None) as judge:

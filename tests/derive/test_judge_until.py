@@ -99,6 +99,7 @@ def test_the_means_and_changes_that_a_condition_reads_hold_together(text, read):
         assert (estimate.estimate.low, estimate.estimate.high) == (expected.low, expected.high)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("concurrency", [1, 5, 64])
 def test_the_same_rows_are_asked_at_any_concurrency_and_in_memory(tmp_path, concurrency, monkeypatch):
     monkeypatch.setattr(SIZES, "until_rows", 40)
@@ -130,6 +131,7 @@ def test_the_same_rows_are_asked_at_any_concurrency_and_in_memory(tmp_path, conc
         assert len(seeds) == 2
 
 
+@pytest.mark.slow
 def test_a_change_against_a_baseline_ends_judging(tmp_path):
     old = written(tmp_path / "old.jsonl", 400)
     worse = lambda body: json.dumps({"reason": "r", "score": 2 + number_in(user_message(body)) % 2})  # noqa: E731
@@ -296,6 +298,7 @@ def test_and_binds_before_or_and_a_comparison_without_a_name_is_for_all_rubrics(
     assert met([], np.full(300, 1.0))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["table", "population"])
 def test_false_stops_are_rare(kind):
     """No change in the mean of the table, or of the population that its rows come from; a look at each step."""

@@ -154,6 +154,7 @@ PIECES = ("{", "}", '"', "\\", "```", "\n", "[", "]", ",", ", ", ",}", '{"', '"}
           "`", "({[")  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("piece", [*PIECES, *(a + b for a in PIECES[:12] for b in PIECES[:12] if a != b)])
 def test_steps_of_the_reader_grow_with_the_length(monkeypatch, piece):
     steps = []
@@ -221,12 +222,14 @@ SHAPES = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("start", ["", "{", '{"'])
 def test_shapes_of_a_mebibyte_are_read(shape, start):
     assert read(start + shape * ((1 << 20) // len(shape)))[:2] == ("unparsed", None)
 
 
+@pytest.mark.slow
 def test_replies_of_a_mebibyte_are_read():
     draw = random.Random(1)
     for _ in range(12):

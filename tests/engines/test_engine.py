@@ -214,6 +214,7 @@ def test_an_error_of_the_items_comes_after_the_results_before_it(threads):
     assert set(threading.enumerate()) <= before  # threads of earlier tests may end meanwhile
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("hears_interrupts")
 @pytest.mark.parametrize("threads", [1, 2])
 def test_early_exit_does_not_wait_for_work(threads):
@@ -275,6 +276,7 @@ print(most - before, pa.cpu_count() == count)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not os.path.exists("/proc/self/task"), reason="counts threads through /proc")
 @pytest.mark.parametrize("name", ["in.parquet", "in.jsonl"])
 def test_one_thread_is_one_thread(tmp_path, name):

@@ -81,6 +81,7 @@ def test_files_are_flushed_before_rename(
     assert last[named - 1] == "sync commit.tmp"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["o.csv", "o.parquet", "o/"])
 @pytest.mark.parametrize("overwrite", [False, True])
 @pytest.mark.parametrize("rows", [300, 0])

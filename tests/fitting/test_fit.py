@@ -50,6 +50,7 @@ def fitted(tmp_path_factory):
     return fm.fit(table(), label="good", group="topic", metrics=FEATURES, output=path), path
 
 
+@pytest.mark.slow
 def test_the_file_is_a_metric_with_the_scores_of_plain_python(fitted):
     result, path = fitted
     rows = table(50, seed=5)
@@ -75,6 +76,7 @@ def test_the_figures_are_printed_and_stored(fitted):
     assert low < value < high
 
 
+@pytest.mark.slow
 def test_a_fit_is_repeatable(fitted):
     result, _ = fitted
     again = fm.fit(pa.table(table()), label="good", group="topic", metrics=FEATURES, threads=2)
@@ -126,6 +128,7 @@ def test_fits_that_share_their_columns_are_those_made_alone():
         np.testing.assert_array_equal(together.sums(rows.values), alone.sums(rows.values))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("graded", [False, True])
 def test_trees_give_what_scikit_learn_predicts(graded):
     from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
@@ -149,6 +152,7 @@ def test_trees_give_what_scikit_learn_predicts(graded):
     np.testing.assert_allclose(sums, expected, rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("learner", ["splines", "boosting", "weights"])
 def test_grades_are_ranked(learner, tmp_path):
     rows = table(120)
@@ -236,6 +240,7 @@ def test_rows_without_a_label_are_left_out():
     assert "24 rows without a label left out" in str(result)
 
 
+@pytest.mark.slow
 def test_repeated_questions_are_noted():
     rows = {**table(), "question": [f"q{row // 2}" for row in range(240)]}
     assert "240 rows have a question that is in several groups" in " ".join(
@@ -253,6 +258,7 @@ def test_noise_is_called_noise():
     assert "nothing here ranks better than the best single metric" in str(result)
 
 
+@pytest.mark.slow
 def test_a_score_needs_no_scikit_learn(fitted, tmp_path):
     program = (
         "import sys\nsys.modules['sklearn'] = None\nimport fastmetrics as fm\n"
@@ -284,6 +290,7 @@ def judged(n=60, **columns):
     return {"good": labels, "judge_a": labels + rng.normal(size=n), "judge_b": rng.normal(size=n), **columns}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "columns",
     [
@@ -299,6 +306,7 @@ def test_groups_of_one_class_and_of_most_rows_are_fitted(columns, learner):
     assert all(np.isfinite([point.ranking.value for point in result.evaluation.learning]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("learner", ["splines", "boosting", "weights"])
 def test_infinite_and_huge_scores_are_fitted(learner):
     for large in (np.inf, 1.7e308):
@@ -322,6 +330,7 @@ def test_figures_without_spread_have_no_empty_brackets():
     assert 0.5 - alone.low == pytest.approx(alone.high - 0.5)
 
 
+@pytest.mark.slow
 def test_a_best_metric_that_is_chance_is_called_so():
     rows = judged(good=np.random.default_rng(5).integers(0, 2, 60))
     assert "does not rank better than chance either" in " ".join(
@@ -354,6 +363,7 @@ def ranked(n=60):
     return {"retrieved_ids": retrieved, "relevant_ids": relevant, "good": rng.integers(0, 2, n).tolist()}
 
 
+@pytest.mark.slow
 def test_the_file_stores_the_rule_for_rows_without_relevant_documents(tmp_path):
     path, metrics = tmp_path / "mine.toml", "ndcg@3,reciprocal_rank(no_relevant='undefined')"
     fm.fit(ranked(), label="good", metrics=metrics, no_relevant="zero", output=path)
@@ -367,6 +377,7 @@ def test_the_file_stores_the_rule_for_rows_without_relevant_documents(tmp_path):
     assert all("no_relevant='zero'" in feature.name for feature in suite.model.features)
 
 
+@pytest.mark.slow
 def test_lists_are_read_as_by_score():
     rows = table(grouped=False)
     renamed = {"answer": rows["answer"], "reference": [json.dumps([text]) for text in rows["reference"]]}
@@ -376,6 +387,7 @@ def test_lists_are_read_as_by_score():
     assert fitted.text.partition("[labels]")[0] == fm.fit(rows, **options).text.partition("[labels]")[0]
 
 
+@pytest.mark.slow
 def test_the_file_stores_the_name_of_the_embedder(tmp_path, monkeypatch):
     vectors = {"wordllama": 1.0, "minilm": -1.0}
     asked = []

@@ -158,6 +158,7 @@ def test_ids_are_one_for_each_context():
         both(["Apples."], [["Apples"]], ["a"])
 
 
+@pytest.mark.slow
 def test_files_threads_and_batches_give_the_same_bits(tmp_path):
     chance = np.random.default_rng(0)
     marks = ["[1]", "[a]", "[b]", "[7]", ""]

@@ -57,6 +57,7 @@ def test_tokens_equal_rouge_score(stemmer: bool) -> None:
     assert text.tokens(texts, "rouge_stem" if stemmer else "rouge") == [tokenizer.tokenize(t) for t in texts]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [63, 64, 65, 127, 128, 129, 200, 300])
 def test_lengths_around_machine_words(size: int) -> None:
     """Subsequences, lines and n-gram tables at and beyond the edges of 64 bits."""

@@ -50,6 +50,7 @@ def looks(values: list[str | None]) -> list[bool]:
     return [False] * len(values) if rows is None else rows.tolist()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("write_list", [json.dumps, repr])
 @pytest.mark.parametrize("name", FORMATS)
 def test_texts_that_are_lists_are_noted_and_parsed_on_request(tmp_path: Path, name: str, write_list: Any) -> None:

@@ -20,6 +20,7 @@ OF_ANSWERS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", ["any", "en", "ru"])
 def test_generated_prose_equals_the_definitions(language: str) -> None:
     questions, answers = (list(column) for column in zip(*made_prose.rows(1200, seed=3), strict=True))

@@ -144,6 +144,7 @@ def test_unrelated_name_error_points_to_the_metric_list(typed):
     assert len(str(caught.value)) < 250
 
 
+@pytest.mark.slow
 def test_at_most_three_names_are_suggested():
     chance = random.Random(5)
     for name, _ in itertools.product(sorted(REGISTRY), range(3)):

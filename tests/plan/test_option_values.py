@@ -111,6 +111,7 @@ def scored(name, options):
     assert ((low <= found) & (found <= high * (1 + 1e-9))).all(), (options, found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "option"), OPTIONS)
 def test_any_value_of_any_option_gives_a_score_or_an_error(name, option):
     metric, before = REGISTRY[name], peak()
@@ -128,6 +129,7 @@ def test_any_value_of_any_option_gives_a_score_or_an_error(name, option):
     assert peak() - before < 400 * MEGABYTES
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "option"), MEASURES)
 def test_any_value_of_any_measures_option_gives_a_value_or_an_error(name, option):
     family = next(family for family in FAMILIES if family.names[0] == name)

@@ -119,6 +119,7 @@ def test_a_metric_of_two_tiers_is_scored_once_and_named_metrics_come_first():
     assert len(set(names)) == len(names)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rows", [0, 1, 2, 5])
 def test_tiers_from_files_equal_those_in_memory(tmp_path, rows):
     table = pa.table(TABLE).slice(0, rows)

@@ -131,6 +131,7 @@ WIDGET = pa.table(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("every", [False, True])
 @pytest.mark.parametrize(
     ("spec", "options"),

@@ -55,6 +55,7 @@ def driver() -> Iterator[object]:
         yield window
 
 
+@pytest.mark.slow
 def test_cells_of_the_comparison_are_those_of_compare(driver, page):
     driver.get(f"{page.as_uri()}#page=comparison")
     compared = fm.compare({"old": OLD, "new": NEW}, tests="fisher")

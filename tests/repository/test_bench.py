@@ -14,6 +14,7 @@ from tests.reference import lexical
 from tests.support.program import ROOT
 
 
+@pytest.mark.slow
 def test_rows_depend_on_the_seed_alone(tmp_path: Path) -> None:
     one, two = str(tmp_path / "one.parquet"), str(tmp_path / "two.parquet")
     data.write(one, 2000, seed=3)
@@ -46,6 +47,7 @@ def test_shape_of_the_rows() -> None:
     assert row["total_tokens"] == row["prompt_tokens"] + row["completion_tokens"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in peers.METRICS if hasattr(lexical, name)])
 def test_peers_equal_the_definitions(name: str) -> None:
     table = data.table(300, seed=8)
@@ -86,6 +88,7 @@ PEERS = ("bleuscore", "rouge_score_rs", "bm25s", "ranx", "ir_measures")
 """Packages that the extra ``test`` does not install."""
 
 
+@pytest.mark.slow
 def test_benchmarks_are_collected_without_their_peers() -> None:
     names = [f"bench.{path.stem}" for path in (ROOT / "bench").glob("*.py")]
     code = f"import importlib, sys; sys.modules.update(dict.fromkeys({PEERS}))\n"

@@ -44,11 +44,13 @@ def distributions(modules: set[str]) -> set[str]:
 _installed = functools.cache(packages_distributions)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("required", PROJECT["dependencies"])
 def test_every_requirement_is_imported_by_the_package(required: str) -> None:
     assert plain(required) in distributions(imported("fastmetrics"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("folder", ["fastmetrics", "tests"])
 def test_everything_imported_is_required_or_in_an_extra(folder: str) -> None:
     asked = {plain(one) for one in [*PROJECT["dependencies"], *(one for extra in EXTRAS.values() for one in extra)]}
@@ -73,6 +75,7 @@ def messages() -> Iterator[tuple[str, str]]:
                     yield str(one.value), str(extra.value)
 
 
+@pytest.mark.slow
 def test_messages_about_missing_packages_name_extras_that_have_them() -> None:
     named = set(messages())
     assert {extra for _, extra in named} == set(EXTRAS) - {

@@ -170,6 +170,7 @@ def test_the_metric_that_the_design_adds_works() -> None:
     np.testing.assert_array_equal(scores, [1.0, 0.0, np.nan])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_links_have_targets(page: Path) -> None:
     links = re.findall(r"\]\(([^)\s]+)\)", page.read_text(encoding="utf-8"))

@@ -59,6 +59,7 @@ def room(name: str) -> str:
     return name.split(".")[1]
 
 
+@pytest.mark.slow
 def test_no_imports_go_in_a_circle():
     graph = {name: set(imports(path)) - {name} for name, path in MODULES.items()}
     list(graphlib.TopologicalSorter(graph).static_order())

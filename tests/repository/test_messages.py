@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 import fastmetrics
 
 ROOT = Path(fastmetrics.__file__).parent
@@ -28,6 +30,7 @@ def spelled(path: Path) -> Iterator[tuple[int, str]]:
                     yield piece.lineno, piece.value
 
 
+@pytest.mark.slow
 def test_messages_use_argument_objects() -> None:
     found = []
     for path in sorted(ROOT.rglob("*.py")):

@@ -214,6 +214,7 @@ def modules() -> Iterator[ModuleType]:
             yield importlib.import_module(found.name)
 
 
+@pytest.mark.slow
 def test_options_arrive_at_the_functions_that_have_them_too() -> None:
     """All calls of the package; the exceptions are those that are listed, with their reasons."""
     options = [option for module in modules() for option in handed_down(module)]

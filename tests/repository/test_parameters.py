@@ -6,6 +6,8 @@ import ast
 import functools
 from pathlib import Path
 
+import pytest
+
 import fastmetrics as fm
 from fastmetrics.commands import COMMANDS
 
@@ -28,6 +30,7 @@ def counts() -> dict[str, int]:
     return numbers
 
 
+@pytest.mark.slow
 def test_only_public_functions_and_commands_have_many_parameters() -> None:
     commands = {f"commands.{group}.{name}.{name}".replace("-", "_") for name, group in COMMANDS.items()}
     public = {f"{home}.{name}" for name, home in fm.HOMES.items()}

@@ -57,6 +57,7 @@ def room(path: Path) -> str:
 ROOMS = sorted({room(path) for path in PACKAGE.rglob("*.py")})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ROOMS)
 def test_names_of_a_room_say_what_a_thing_is(name):
     assert vague(path for path in sorted(PACKAGE.rglob("*.py")) if room(path) == name) == []
@@ -74,6 +75,7 @@ def test_names_in_the_script_of_the_report_say_what_a_thing_is():
         assert names & VAGUE == set(), path.name
 
 
+@pytest.mark.slow
 def test_classes_have_different_names():
     names = Counter(
         node.name

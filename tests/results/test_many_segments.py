@@ -146,6 +146,7 @@ print(bytes_of(made(3_000)) - bytes_of(made(1_000)))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", ["compare", "summarize", "gate"])
 def test_a_segment_takes_a_few_hundred_bytes(what: str) -> None:
     command = [sys.executable, "-c", _SCRIPT, what]

@@ -89,6 +89,7 @@ def compared(references, answers, test, options, n=60, confidence=-1, threads=1)
     return told, (wanted, list(theirs)[1:], [str(one) for one in signatures.values()])
 
 
+@pytest.mark.slow
 @given(
     st.integers(1, 40),
     st.integers(2, 3),
@@ -105,6 +106,7 @@ def test_all_figures_equal_sacrebleu(n, systems, seed, test, options, samples, t
     assert ours == theirs
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("test", ["bs", "ar"])
 def test_default_numbers_of_samples(test, monkeypatch):
     monkeypatch.delenv("SACREBLEU_SEED", raising=False)
@@ -198,6 +200,7 @@ def test_rows_follow_the_order_of_the_baseline():
     assert swapped.results == wanted
 
 
+@pytest.mark.slow
 def test_real_answers(data_folder):
     table = pq.read_table(data_folder / "dev" / "evouna_qa.parquet")
     systems = table["system"].unique().to_pylist()[:3]

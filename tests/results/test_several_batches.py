@@ -48,6 +48,7 @@ def test_outputs_of_one_name_in_two_buckets_have_work_folders_of_their_own():
     assert len({target(address, folder=False).work for address in addresses}) == 4
 
 
+@pytest.mark.slow
 def test_changed_credentials_open_a_new_connection(monkeypatch):
     monkeypatch.setenv("AWS_REGION", "eu-west-1")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")

@@ -228,6 +228,7 @@ print(peak() - before)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", ["grouped", "shuffled"])
 def test_memory_is_bounded_for_long_runs(tmp_path, order):
     """Four times the rows take at most a third more: what is held is a few batches, or the slice that was allowed."""

@@ -53,6 +53,7 @@ def lines(path: Path) -> list[tuple[str, str, str]]:
     return [row for row in rows if len(row) == 3 and not row[0].startswith(NOT_NUMBERS)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("output", "run", "judgements", "options"), OFFICIAL)
 def test_all_measures_equal_trec_eval(data_folder, output, run, judgements, options):
     folder = data_folder / "oracles" / "trec_eval"
@@ -132,6 +133,7 @@ PYTREC = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("level", [1, 2])
 def test_equals_pytrec_eval_on_fuzzed_queries(level):
     run, judged = fuzzed(7 + level, 25_000)
@@ -262,6 +264,7 @@ def test_row_order_and_threads_do_not_change_results(run, judged, seed, threads)
     assert sorted(found.unjudged) == sorted(expected.unjudged)
 
 
+@pytest.mark.slow
 def test_block_and_slice_sizes_do_not_change_results(monkeypatch):
 
     run, judged = fuzzed(3, 30)

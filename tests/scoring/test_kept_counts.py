@@ -19,6 +19,7 @@ def write(path, table):
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", [".parquet", ".arrow", ".jsonl", ".jsonl.gz", ".csv", ".tsv.zst", ""])
 def test_files_of_scores_keep_counts(tmp_path, suffix):
     asked = {"metrics": ASKED, "keep": "language"}

@@ -65,6 +65,7 @@ _IN_FILES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "suffix"), _IN_FILES)
 def test_columns_of_any_type_are_kept(tmp_path: Path, kind: str, suffix: str) -> None:
     made, expected = _KEPT[kind]

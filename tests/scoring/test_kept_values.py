@@ -68,6 +68,7 @@ def _entries(maps: pa.MapArray) -> pa.StructArray:
     return pa.StructArray.from_arrays([maps.keys, maps.items], fields=fields)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", TYPES)
 def test_bytes_under_nulls_are_ignored(tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever it is, the bytes of the output are the same: a run that goes on may have read other memory."""

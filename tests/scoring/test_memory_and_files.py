@@ -71,6 +71,7 @@ def without_inputs(path: Path) -> dict[str, Any]:
     return {name: value for name, value in read_metadata(path).items() if name not in ("inputs", "schema", "output")}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", ["s.csv", "s.jsonl", "s.parquet"])
 def test_a_table_in_memory_is_written_as_the_same_rows_of_a_file(

@@ -251,6 +251,7 @@ PROMPTS = st.sampled_from(
 CHOICES = st.fixed_dictionaries({name: st.sampled_from(values) for name, values in OPTIONS.items()})
 
 
+@pytest.mark.slow
 @given(PROMPTS, PROSE, st.sampled_from(list(TOKENIZERS)), CHOICES)
 def test_every_writing_score_is_the_formula_of_the_document(lexicons, question, text, tokenizer, options):
     expected = expected_scores(question, text, tokenizer, options)

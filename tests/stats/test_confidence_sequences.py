@@ -53,6 +53,7 @@ def test_interval_only_narrows():
         before = now
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("draw", ["rare", "even", "uniform", "skewed"])
 def test_false_alarms_under_a_look_after_every_row(draw):
     """The interval is the intersection over all looks, so one call per trial sees every look."""

@@ -50,6 +50,7 @@ def test_interval_of_a_perfect_order_is_what_pairs_of_rows_cannot_rule_out():
     assert (turned.low, turned.high) == (-1.0, -found.low)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "chances",
     [

@@ -78,6 +78,7 @@ def test_row_order_does_not_change_estimate():
     assert powered_mean(scores, labels) == powered_mean(scores[order], labels[order])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("trust", [0.0, 0.5, 0.9])
 def test_interval_coverage_is_95_percent(trust):
     trials, held, narrower = 1500, 0, 0

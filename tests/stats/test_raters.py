@@ -56,6 +56,7 @@ def test_alpha_equals_the_coincidence_matrix_definition(ratings: list[list[float
     )
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), max_size=30))
 @settings(max_examples=150, deadline=None)
 @pytest.mark.parametrize("weights", ["none", "linear", "quadratic"])

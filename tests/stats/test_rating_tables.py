@@ -162,6 +162,7 @@ def test_numeric_ratings_use_the_given_order():
         fm.cohen_kappa(first, second, weights="quadratic", order=["1", "2", "5"])
 
 
+@pytest.mark.slow
 def test_ratio_alpha_of_many_values_is_computed_on_request():
     many = {"a": range(20_001), "b": [0, *range(20_000)]}
     few = {name: list(column)[:20_000] for name, column in many.items()}

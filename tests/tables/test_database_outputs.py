@@ -47,6 +47,7 @@ def database(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, Execu
     return f"{request.param}:///{path}?", execute
 
 
+@pytest.mark.slow
 def test_scores_are_read_back_as_a_score_file(database: tuple[str, Execute], tmp_path: Path) -> None:
     address, execute = database
     file, table = str(tmp_path / "scores.parquet"), f"{address}table=scores"
@@ -65,6 +66,7 @@ def test_scores_are_read_back_as_a_score_file(database: tuple[str, Execute], tmp
     assert [gate.passed for gate in gates] == [True, True]
 
 
+@pytest.mark.slow
 def test_overwriting_follows_the_rules_of_files(database: tuple[str, Execute]) -> None:
     address, execute = database
     table = f"{address}table=scores"
@@ -91,6 +93,7 @@ def test_an_input_is_not_replaced(database: tuple[str, Execute]) -> None:
     assert execute("SELECT keyword_recall FROM scores") == [(1.0,)]
 
 
+@pytest.mark.slow
 def test_a_table_is_written_whole_or_not_at_all(
     database: tuple[str, Execute], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -127,6 +130,7 @@ def test_a_table_made_meanwhile_stays(database: tuple[str, Execute], monkeypatch
     assert execute("SELECT count(*) FROM scores") == [(0,)]
 
 
+@pytest.mark.slow
 def test_rejected_rows_are_a_table_beside(database: tuple[str, Execute], tmp_path: Path) -> None:
     address, execute = database
     rows = tmp_path / "rows.jsonl"
@@ -142,6 +146,7 @@ def test_rejected_rows_are_a_table_beside(database: tuple[str, Execute], tmp_pat
         execute("SELECT * FROM scores_rejects")
 
 
+@pytest.mark.slow
 def test_lists_need_a_type(database: tuple[str, Execute]) -> None:
     address, execute = database
     rows = ROWS.append_column("contexts", pa.array([["a", "b"], [], None]))
@@ -185,6 +190,7 @@ def test_a_name_in_other_letters_is_the_same_table(database: tuple[str, Execute]
     assert execute("SELECT answer FROM Scores") == [("a",)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", ["_fastmetrics", "_rejects"])
 def test_an_input_beside_the_output_is_not_replaced(database: tuple[str, Execute], suffix: str) -> None:
     address, execute = database
@@ -195,6 +201,7 @@ def test_an_input_beside_the_output_is_not_replaced(database: tuple[str, Execute
     assert execute(f"SELECT answer FROM scores{suffix}") == [("a",)]
 
 
+@pytest.mark.slow
 def test_a_table_with_the_name_of_an_unfinished_one_stays(
     database: tuple[str, Execute], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -253,6 +260,7 @@ def test_the_schema_of_an_output(database: tuple[str, Execute]) -> None:
         fm.score(ROWS, METRICS, output=f"{address}table=a.{schema}.scores")
 
 
+@pytest.mark.slow
 def test_a_table_that_the_query_of_the_input_names_is_not_replaced(database: tuple[str, Execute]) -> None:
     address, execute = database
     execute("CREATE TABLE scores (id text, answer text, reference text)", "INSERT INTO scores VALUES ('a', 'b', 'b')")

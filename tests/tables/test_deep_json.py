@@ -59,6 +59,7 @@ def test_the_first_bracket_too_deep_is_found(text, most):
     assert deepest(np.frombuffer(data, np.uint8), most) == reference(data, most)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("depth", [DEPTH + 2, 1000, 20_000, 300_000])
 @pytest.mark.parametrize("column", ["answer", "nobody_asks"])
@@ -99,6 +100,7 @@ COMMANDS = ("score", "summarize", "validate", "match", "rank", "answer", "judge-
 LOGS = ("chunk-utilization", "domain-analysis", "topic-coverage", "cache-hit-rate", "check-dataset")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("command", "suffix"),
     [*itertools.product(COMMANDS, ("jsonl", "json")), *((command, "jsonl") for command in LOGS)],

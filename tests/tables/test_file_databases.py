@@ -79,6 +79,7 @@ def test_many_batches_keep_their_order(tmp_path: Path, monkeypatch: pytest.Monke
             assert [text for batch in batches for text in batch["answer"].to_pylist()] == [f"x{n}" for n in expected]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize(
     "sql",
@@ -179,6 +180,7 @@ def test_a_changed_database_ends_the_run(scheme: str, tmp_path: Path) -> None:
         list(source.chunks(source.select({"id": "id"})))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_resuming_needs_an_order(scheme: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(SIZES, "part_rows", 10)

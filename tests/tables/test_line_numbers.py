@@ -73,6 +73,7 @@ def test_threads_may_ask_at_once(rows) -> None:
     assert found == [f"line {starts[n]}" for n in order]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("threads", [1, 4])
 def test_bad_rows_that_scoring_finds_are_named_by_line(tmp_path, threads) -> None:
     """Threads name rows while this one reads on, and names others."""

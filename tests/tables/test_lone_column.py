@@ -78,6 +78,7 @@ def test_what_is_written_is_read_again_row_by_row(tmp_path, data, name, kind, gu
         assert pacsv.read_csv(pa.py_buffer(text.encode()), parse_options=options).num_rows == len(expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("which", [[None], [None, 1], [1, None], [None, None], [1, None, None, 1, None]])
 @pytest.mark.parametrize("name", DELIMITED + OTHERS)
 def test_missing_scores_are_counted_in_a_file_of_one_column(tmp_path, monkeypatch, name, which):

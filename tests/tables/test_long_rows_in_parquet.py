@@ -34,6 +34,7 @@ def bomb(path: Path, *, dictionary: bool) -> Path:
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dictionary", [False, True])
 def test_group_of_long_rows_is_refused_without_its_gigabytes(tmp_path: Path, dictionary: bool) -> None:
     path = bomb(tmp_path / "t.parquet", dictionary=dictionary)
@@ -131,6 +132,7 @@ def test_single_long_row_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert (done.code, done.err) == (3, f"error: t.parquet, row 1, column 'answer': {TOO_LONG.format(4000)}\n")
 
 
+@pytest.mark.slow
 def test_damaged_page_headers_do_not_matter_for_the_sizes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "t.parquet"
     pq.write_table(pa.table({"answer": ["x" * 5000] * 3}), path, use_dictionary=False, compression="none")

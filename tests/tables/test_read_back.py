@@ -123,6 +123,7 @@ def read_all(path: Path) -> pa.Table:
     return whole_table(source, dict.fromkeys(source.schema.names, "any"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @settings(max_examples=20)
 @given(data=st.data(), name=st.sampled_from(FORMATS), guard=st.booleans())
@@ -307,6 +308,7 @@ def test_text_of_a_foreign_csv_is_parsed_again_after_it_was_kept(tmp_path: Path)
     assert (found["latency_ms"].mean, found["hit_rate"].mean) == (12, 1)
 
 
+@pytest.mark.slow
 def test_edited_value_that_does_not_fit_names_its_line(tmp_path: Path) -> None:
     """An edit that keeps the size and the beginning of a file keeps its record."""
     table = pa.table({"id": range(20_000), "n": range(20_000)})

@@ -87,6 +87,7 @@ def test_wrong_credentials_give_a_one_line_error(s3: Server, tmp_path: Path) -> 
         s3.require_credentials(False)
 
 
+@pytest.mark.slow
 def test_unreachable_store_raises(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", KEY)
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET)
@@ -103,6 +104,7 @@ def test_unreachable_store_raises(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
         open_source(google)
 
 
+@pytest.mark.slow
 def test_hanging_store_times_out(failing: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(RETRY_LIMITS, "request_seconds", 1.0)
     failing.objects["/bkt/t.csv"] = b"answer\nyes\n"
@@ -113,6 +115,7 @@ def test_hanging_store_times_out(failing: Shelf, monkeypatch: pytest.MonkeyPatch
     assert time.monotonic() - began < 30, "bounded, not fast"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", [503, 500, "cut"])
 @pytest.mark.parametrize("name", ["t.parquet", "t.csv", "t.jsonl.gz", "t.arrow", "t.arrows"])
 def test_failed_request_is_retried(failing: Shelf, tmp_path: Path, name: str, fault) -> None:
@@ -213,6 +216,7 @@ def test_short_read_is_retried(tmp_path: Path, monkeypatch, name: str) -> None:
         read(source, KINDS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rows", [0, 1, 900, 4500])
 def test_parquet_reading_continues_at_the_same_row(failing: Shelf, tmp_path: Path, monkeypatch, rows: int) -> None:
     pq.write_table(TABLE, tmp_path / "t.parquet", row_group_size=500)
@@ -251,6 +255,7 @@ def test_web_errors_omit_secrets(failing: Shelf, fault: int) -> None:
         assert done.err.endswith("the server refused the request\n")
 
 
+@pytest.mark.slow
 def test_hanging_web_server_times_out(failing: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(RETRY_LIMITS, "request_seconds", 1.0)
     failing.objects["/t.csv"] = b"id,answer\n1,a\n"

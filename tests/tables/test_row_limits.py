@@ -132,6 +132,7 @@ ENDLESS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("format", ENDLESS)
 def test_endless_line_stops_the_run_in_bounded_memory(tmp_path, format):
     start, where = ENDLESS[format]
@@ -146,6 +147,7 @@ def test_endless_line_stops_the_run_in_bounded_memory(tmp_path, format):
     assert memory < 450 << 20
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("format", ENDLESS)
 def test_endless_zero_bytes_raise(tmp_path, format):
     code, said, memory = peak("score", "/dev/zero", "--format", format, "-o", tmp_path / "o.parquet")
@@ -153,6 +155,7 @@ def test_endless_zero_bytes_raise(tmp_path, format):
     assert memory < 600 << 20
 
 
+@pytest.mark.slow
 def test_several_endless_lines_in_one_run(tmp_path):
     (tmp_path / "q.txt").write_text("q1 0 d1 1\n")
     with gzip.open(tmp_path / "r.txt.gz", "wb", 1) as bomb:

@@ -70,6 +70,7 @@ def test_compressed_text_reads_like_plain_text(tmp_path, name, pack):
     assert scored[0].summary["token_f1"] == scored[1].summary["token_f1"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pack", ["bz2", "xz"])
 def test_compressed_text_of_many_blocks(tmp_path, pack):
     rng = random.Random(0)
@@ -105,6 +106,7 @@ def test_truncated_and_damaged_compressed_files_raise(tmp_path, name, pack):
         read(path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pack", ["bz2", "xz"])
 def test_compressed_huge_row_is_a_long_row(tmp_path, pack):
     path = tmp_path / f"t.jsonl.{pack}"
@@ -113,6 +115,7 @@ def test_compressed_huge_row_is_a_long_row(tmp_path, pack):
         read(path, max_row_bytes=1_000_000)
 
 
+@pytest.mark.slow
 def test_xz_with_large_memory_demand_raises(tmp_path):
     filters = [{"id": lzma.FILTER_LZMA2, "preset": 6, "dict_size": 1 << 29}]
     path = tmp_path / "t.jsonl.xz"
@@ -157,6 +160,7 @@ def test_error_for_pipe_without_format_names_the_option(tmp_path):
     assert "unknown format" not in done.err
 
 
+@pytest.mark.slow
 def test_commands_read_process_substitutions(tmp_path):
     write(ROWS, tmp_path / "t.csv")
     (tmp_path / "run").write_text("q1 Q0 d1 1 1.0 t\n")
@@ -218,6 +222,7 @@ def test_endless_stream_without_format_raises_immediately(monkeypatch):
     assert stream.count < 10_000
 
 
+@pytest.mark.slow
 def test_endless_stream_leaves_disk_space(monkeypatch):
     free = iter([streams.SPARE + (1 << 30), streams.SPARE + (1 << 20)])
     monkeypatch.setattr(streams.shutil, "disk_usage", lambda folder: type("Usage", (), {"free": next(free)}))

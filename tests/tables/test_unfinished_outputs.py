@@ -46,6 +46,7 @@ def test_hidden_folder_has_an_unguessable_name_and_one_owner() -> None:
     assert not list(Path().iterdir())
 
 
+@pytest.mark.slow
 def test_next_run_removes_what_killed_runs_left() -> None:
     for output in ("page.html", "page.html", "other.html"):
         subprocess.run([sys.executable, "-c", KILLED, ".", output], env=ENVIRONMENT, timeout=300, check=False)

@@ -13,6 +13,8 @@ from fastmetrics.core.arrays import text_of_strings
 from fastmetrics.text.tokenize import Wordbook
 from tests.reference.text import CONVENTIONS as REFERENCES
 
+pytestmark = pytest.mark.slow
+
 MIX, STIR = 0x9E3779B97F4A7C15, 0xD6E8FEB86659FD93
 UNMIX, UNSTIR = (pow(factor, -1, 1 << 64) for factor in (MIX, STIR))
 MASK, TAG = (1 << 64) - 1, 0xFFFFFFFF << 32

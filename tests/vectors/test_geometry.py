@@ -76,6 +76,7 @@ def assert_equal(result, expected, rel=1e-6):
     assert {name: found[name] for name in expected} == pytest.approx(expected, rel=rel, abs=1e-300)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", ["cosine", "euclidean"])
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
 def test_equals_all_pairs_in_float64(metric, dtype):
@@ -86,6 +87,7 @@ def test_equals_all_pairs_in_float64(metric, dtype):
     assert set(VALUES) <= set(result.to_dict())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", ["cosine", "euclidean"])
 @pytest.mark.parametrize("size", [1e-3, 1e-4])
 def test_keeps_its_digits_where_rows_are_concentrated(metric, size):
@@ -93,6 +95,7 @@ def test_keeps_its_digits_where_rows_are_concentrated(metric, size):
     assert_equal(geometry(rows, metric=metric, k=3), oracle(rows, metric, 3))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", ["cosine", "euclidean"])
 @pytest.mark.parametrize("size", [1e-3, 1e-5])
 def test_keeps_its_digits_in_tight_clusters(metric, size):
@@ -117,6 +120,7 @@ def test_rows_that_are_all_equal_have_no_dimension():
         assert (found.effective_dimensionality, found.avg_nn_distance, found.n_duplicates) == (0, 0.0, 6)
 
 
+@pytest.mark.slow
 def test_a_zero_vector_is_not_its_own_farthest_row():
     for seed in range(40):
         rng = np.random.default_rng(seed)
@@ -324,6 +328,7 @@ def test_errors_name_what_is_wrong(tmp_path: Path):
         geometry([[1.0]], k=0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", ["cosine", "euclidean"])
 def test_real_embeddings(metric, data_folder):
     path = data_folder / "dev" / "banking77_embeddings.parquet"

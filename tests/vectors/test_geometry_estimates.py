@@ -25,6 +25,7 @@ def clustered(rng: np.random.Generator) -> np.ndarray:
     return centres + 0.3 * rng.standard_normal(centres.shape)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", ["cosine", "euclidean"])
 @pytest.mark.parametrize("rows", [even, clustered])
 def test_estimates_miss_the_truth_by_their_standard_errors(rows, metric):
@@ -63,6 +64,7 @@ def test_unknown_standard_error_is_none():
     assert all(found.estimates[name].standard_error > 0 for name in NEIGHBOURS | PAIRWISE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pairs", [6, 12])
 def test_few_pairs_have_no_standard_error(pairs):
     """Three figures are fitted to them, so the residuals of far-off pairs say too little unless they are scaled."""

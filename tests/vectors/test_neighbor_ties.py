@@ -25,6 +25,7 @@ def searches(corpus: np.ndarray, k: int, metric: str) -> list[np.ndarray]:
     return [one.ids for one in found]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_ties_between_lattice_points(monkeypatch, dtype):
     """Whole numbers, whose squared distances float64 holds exactly: most distances are shared by many rows."""
@@ -49,6 +50,7 @@ def test_cosine_ties_between_axis_vectors():
             assert np.array_equal(ids, by_distance_and_number(square, k))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", ["cosine", "euclidean"])
 @pytest.mark.parametrize("dim", [37, 101, 384])
 def test_many_equal_rows_are_ordered_by_number(metric, dim):

@@ -40,6 +40,7 @@ def test_pca_equals_scikit_learn(dims):
     assert found.to_arrow().column_names == ["id", *"xyz"[:dims], "sampled"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("k", [1, 5, 15])
 def test_trustworthiness_equals_scikit_learn(seed, k):

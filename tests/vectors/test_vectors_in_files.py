@@ -108,6 +108,7 @@ except FileFormatError as error:
 """
 
 
+@pytest.mark.slow
 def test_file_that_shrinks_does_not_end_the_process(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", SHRINKING], cwd=tmp_path, env=ENVIRONMENT, capture_output=True, check=False, timeout=300

@@ -21,6 +21,7 @@ def connection() -> Iterator[Any]:
         yield connection
 
 
+@pytest.mark.slow
 def test_every_metric_of_a_row_is_a_function(connection):
     names = fm.duckdb.register(connection)
     assert set(names.values()) == set(ROW_METRICS)

@@ -14,6 +14,7 @@ PAGE = Path(__file__).parents[3] / "docs" / "frames.md"
 BLOCKS = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "code",
     [pytest.param(code, marks=needs("datasets") if "import datasets" in code else ()) for code in BLOCKS],
