@@ -39,8 +39,8 @@ class Frame:
         return first.schema, itertools.chain([first], pieces)
 
 
-def open_frame(table: Any) -> Frame:
-    """Open a table of any kind; no column is converted yet.
+def open_frame(table: Any, name: str = "") -> Frame:
+    """Open a table of any kind; no column is converted yet.  ``name`` is what errors call it.
 
     Supported are Arrow tables, record batches and readers, lists and iterators of tables and batches, pandas and Polars
     frames, lazy frames, DuckDB relations, Hugging Face datasets, dicts of columns, lists and iterators of dicts, and
@@ -61,7 +61,7 @@ def open_frame(table: Any) -> Frame:
         _check_split(table)
         return _of_columns(table, lambda _, key: table[key])
     if isinstance(table, list | tuple | Iterator):
-        return _of_items(table)
+        return _of_items(table, name)
     if hasattr(table, "collect_schema") and hasattr(table, "collect"):
         return _of_lazy(table)
     if hasattr(table, "iloc") and hasattr(table, "columns"):
@@ -72,7 +72,7 @@ def open_frame(table: Any) -> Frame:
         return _of_dataset(table)
     if hasattr(table, "get_column"):
         return _of_columns(table.columns, lambda _, name: table.get_column(name))
-    kind = f"expected a table, got a value of type {type(table).__name__}"
+    kind = f"{name and name + ': '}expected a table, got a value of type {type(table).__name__}"
     if hasattr(table, "__arrow_c_stream__"):
         try:
             return open_frame(pa.RecordBatchReader.from_stream(table))
@@ -101,7 +101,7 @@ def _of_columns(keys: Iterable[Any], column: Callable[[int, Any], Any], index: A
     return Frame(names, pieces, index)
 
 
-def _of_items(table: Iterable[Any]) -> Frame:
+def _of_items(table: Iterable[Any], name: str) -> Frame:
     """A table from a list or iterator of tables, or of dicts, one per row."""
     items = iter(table)
     head = list(itertools.islice(items, 1))
@@ -111,7 +111,8 @@ def _of_items(table: Iterable[Any]) -> Frame:
     for row in rows:
         if not isinstance(row, Mapping):
             kinds = f"a {type(table).__name__} with a {type(row).__name__}"
-            raise ColumnError(f"expected a table, a list of dicts or a list of record batches, got {kinds}")
+            expected = "expected a table, a list of dicts or a list of record batches"
+            raise ColumnError(f"{name and name + ': '}{expected}, got {kinds}")
     keys = dict.fromkeys(key for row in rows for key in row)
     return _of_columns(keys, lambda _, key: [row.get(key) for row in rows])
 

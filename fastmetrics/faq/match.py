@@ -73,7 +73,7 @@ def match(
         check_without_place(overwrite=overwrite, guard=guard)
     inputs = [table for table in (questions, faq) if is_paths(table)]
     place = None if output is None else table_place(output, inputs, overwrite=overwrite)
-    matched = _matched(open_table(questions), open_table(faq), columns, workers)
+    matched = _matched(open_table(questions, name="questions"), open_table(faq, name="faq"), columns, workers)
     if place is None:
         return matched
     cells = write_whole(matched, place, {"bot": "strict match"}, set(matched.column_names), guard=guard)

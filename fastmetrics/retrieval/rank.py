@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -129,12 +130,18 @@ def _several(rankings: Any) -> dict[str, Any] | None:
     if isinstance(rankings, list | tuple) and not rankings:
         raise OptionError("expected at least one ranking in addition to the judgements")
     if isinstance(rankings, list | tuple) and is_paths(rankings):
-        if len({str(path) for path in rankings}) < len(rankings):
-            raise OptionError("two rankings have the same name")
-        return {shown(path): path for path in rankings}
+        return by_path(rankings)
     if isinstance(rankings, Mapping) and any(map(_is_ranking, rankings.values())):
         return dict(rankings)
     return None
+
+
+def by_path(rankings: Sequence[str | Path]) -> dict[str, Any]:
+    """Paths by what messages show of them; raises ``OptionError`` for a path that occurs twice."""
+    repeated = [path for path, count in Counter(map(shown, rankings)).items() if count > 1]
+    if repeated:
+        raise OptionError(f"rankings: the path {repeated[0]!r} occurs twice")
+    return {shown(path): path for path in rankings}
 
 
 def _is_ranking(value: Any) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 from fastmetrics.core.frames import open_frame
@@ -10,6 +9,7 @@ from fastmetrics.results.gate.gate import gate
 from fastmetrics.results.gate.rules import parse_rules
 from fastmetrics.results.runs.metric_columns import column_named
 from fastmetrics.scoring.score import score
+from fastmetrics.tables.table_source import is_paths
 
 
 def assert_scores(table: Any, *rules: str, baseline: Any = None, **options: Any) -> None:
@@ -35,10 +35,10 @@ def assert_scores(table: Any, *rules: str, baseline: Any = None, **options: Any)
 
 def _scored(table: Any, rules: tuple[str, ...]) -> Any:
     """The table, or its scores if it lacks columns named in the rules."""
-    if isinstance(table, str | Path):
+    if is_paths(table):
         return table
     metrics = list(dict.fromkeys(rule.metric for rule in parse_rules(rules) if rule.metric is not None))
-    names = open_frame(table).names
+    names = open_frame(table, "table").names
     return (
         table
         if not metrics or any(column_named(name, names) in names for name in metrics)

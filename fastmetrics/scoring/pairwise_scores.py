@@ -22,7 +22,7 @@ from fastmetrics.metrics import REGISTRY, function_of
 from fastmetrics.plan.plan import Score, parse
 from fastmetrics.scoring.pair_blocks import AllPairs
 from fastmetrics.tables.output.write_table import check_without_place, table_place, write_whole
-from fastmetrics.tables.table_source import open_table
+from fastmetrics.tables.table_source import is_paths, open_table
 from fastmetrics.tables.whole_table import whole_table
 
 
@@ -85,7 +85,7 @@ def pairwise_scores(
     UTF-8, ``FileFormatError`` for a file with a bad row, ``OutputError`` if the output cannot be written.
     """
     score, workers = _parsed(metric), cores(threads)
-    paths = [table for table in (candidates, references) if isinstance(table, str | Path)]
+    paths = [table for table in (candidates, references) if is_paths(table, or_column=True)]
     if output is None:
         check_without_place(overwrite=overwrite, guard=True)
     place = None if output is None else table_place(output, paths, overwrite=overwrite)
@@ -148,8 +148,8 @@ def _parsed(metric: str) -> Score:
 
 def _texts(values: Any, name: str, column: str, columns: Mapping[str, str] | None) -> pa.Array:
     """One text a row, from a column or from the file at a path."""
-    if isinstance(values, str | Path):
-        source = open_table(values)
+    if is_paths(values, or_column=True):
+        source = open_table(values, name=name, or_column=True)
         mapping = {canonical: own for canonical, own in (columns or {}).items() if canonical == column}
         own = resolve(source.names, mapping, needed={column}).get(column)
         if own is None:

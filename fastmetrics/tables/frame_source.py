@@ -32,8 +32,8 @@ class FrameSource:
     notes: tuple[str, ...] = ()
     unstable: str | None = None
 
-    def __init__(self, table: Any, max_row_bytes: int | None = None) -> None:
-        self._frame = open_frame(table)
+    def __init__(self, table: Any, max_row_bytes: int | None = None, name: str = "") -> None:
+        self._frame = open_frame(table, name)
         self.names = list(dict.fromkeys(self._frame.names))
         self.index = self._frame.index
         """The index of a pandas frame."""

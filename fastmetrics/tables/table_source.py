@@ -130,14 +130,22 @@ class NarrowedSource:
         return self._source.conform(chunk, selection)
 
 
-def is_paths(table: Any) -> bool:
-    """Whether a table is given by paths, addresses or patterns: one, or several in a list.
+def is_paths(data: Any, *, or_column: bool = False) -> bool:
+    """Whether an argument of data is paths: the rule of all functions.
+
+    A text or a ``Path`` is a path, an address or a pattern, and a list of them is several.  An argument that may also
+    be a plain column, ``or_column``, differs in one point: a list of texts is a column, and several paths are ``Path``
+    objects.  Anything else is in memory: a column (:func:`fastmetrics.core.column_to_arrow.is_column`) or a table
+    (:func:`fastmetrics.core.frames.open_frame`).
 
     >>> is_paths("rows.parquet"), is_paths(["a.csv", "b.csv"]), is_paths({"answer": ["yes"]}), is_paths([])
     (True, True, False, False)
+    >>> is_paths("rows.parquet", or_column=True), is_paths(["yes", "no"], or_column=True)
+    (True, False)
     """
-    several = isinstance(table, Sequence) and not isinstance(table, str | bytes) and bool(table)
-    return isinstance(table, str | Path) or (several and all(isinstance(path, str | Path) for path in table))
+    several = isinstance(data, Sequence) and not isinstance(data, str | bytes) and bool(data)
+    kinds = Path if or_column else str | Path
+    return isinstance(data, str | Path) or (several and all(isinstance(path, kinds) for path in data))
 
 
 def open_table(
@@ -146,13 +154,18 @@ def open_table(
     max_row_bytes: int | None = None,
     query: str | None = None,
     sizes: ReadSizes = STANDARD,
+    *,
+    name: str = "table",
+    or_column: bool = False,
 ) -> TableSource:
     """Open a table of any kind, or files by their paths, as ``open_source`` does; ``query`` is that of a database.
+
+    ``name`` is the argument, for messages, and ``or_column`` that of :func:`is_paths`.
 
     Raises ``ColumnError`` for anything else, ``OptionError`` for the ``format`` of a table in memory, and the errors of
     ``open_source``.
     """
-    if is_paths(table):
+    if is_paths(table, or_column=or_column):
         if query is not None:
             table = with_query(table, query)
         return open_source(table, format, max_row_bytes, sizes)
@@ -162,4 +175,4 @@ def open_table(
         )
     if format is not None:
         raise OptionError(Argument("format", format), ": a table in memory has none; give it with paths")
-    return FrameSource(table, argument("max_row_bytes", max_row_bytes, Optional(Whole(1, 1 << 62))))
+    return FrameSource(table, argument("max_row_bytes", max_row_bytes, Optional(Whole(1, 1 << 62))), name)

@@ -84,7 +84,7 @@ def test_missing_query_in_one_run_follows_the_option():
         ([], {}, InputError, "got none"),
         ("run.txt", {}, InputError, "expected a list of files, or a dict"),
         ([{}, {}], {}, InputError, "expected a list of files, or a dict"),
-        (["a.txt", "a.txt"], {}, OptionError, "two rankings have the same name"),
+        (["a.txt", "a.txt"], {}, OptionError, "rankings: the path .a.txt. occurs twice"),
         (RUNS, {"baseline": "god"}, UnknownNameError, "good"),
         (RUNS, {"measures": "mrrr"}, UnknownNameError, "mrr"),
         (RUNS, {"tests": "z"}, UnknownNameError, "known: fisher"),

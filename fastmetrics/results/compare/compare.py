@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -38,6 +37,7 @@ from fastmetrics.results.runs.read_table import read_table
 from fastmetrics.results.runs.score_run import ScoreRun
 from fastmetrics.results.runs.shared_metrics import first_declared, shared_metrics
 from fastmetrics.stats.significance.multiple_tests import CORRECTIONS, corrected
+from fastmetrics.tables.table_source import is_paths
 
 
 def compare(
@@ -311,9 +311,8 @@ def _groupings(by: Any) -> list[list[str]]:
 
 def _side_table(paired: PairedRuns, table: Any, on: str | None) -> tuple[ScoreRun, Ints]:
     """A table beside the runs, and its row for each question, or −1."""
-    side = open_run(
-        read_table(table, ()) if isinstance(table, str | Path) else table
-    )  # a file without scores is no run
+    # a file without scores is no run
+    side = open_run(read_table(table, ()) if is_paths(table) else table, table="segments")
     if paired.ids is None:
         raise OptionError(
             Argument("segments"), " needs rows with ids; ", Argument("pairing", "position"), " reads none"

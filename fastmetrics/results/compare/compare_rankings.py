@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import Any, Literal
 
 from fastmetrics.core.threads import cores
-from fastmetrics.errors import InputError, OptionError
+from fastmetrics.errors import InputError
 from fastmetrics.results.compare.compare import compare
 from fastmetrics.results.compare.comparison import Comparison
 from fastmetrics.retrieval.judgements import judgements
 from fastmetrics.retrieval.measures import measures as measures_of
-from fastmetrics.retrieval.rank import MEASURES, rank
-from fastmetrics.tables.remote.addresses import last_name, shown
+from fastmetrics.retrieval.rank import MEASURES, by_path, rank
+from fastmetrics.tables.remote.addresses import last_name
+from fastmetrics.tables.table_source import is_paths
 
 
 def compare_rankings(
@@ -121,9 +122,7 @@ def compare_rankings(
 
 def _by_name(paths: Any) -> dict[str, Any]:
     """Files by name, or by path if two have the same name."""
-    if isinstance(paths, str | Path) or not all(isinstance(path, str | Path) for path in paths):
-        raise InputError("expected a list of files, or a dict of names and rankings")
-    if len({str(path) for path in paths}) < len(paths):
-        raise OptionError("two rankings have the same name")
+    if isinstance(paths, str | Path) or (paths and not is_paths(paths)):
+        raise InputError("rankings: expected a list of files, or a dict of names and rankings")
     counts = Counter(map(last_name, paths))
-    return {last_name(path) if counts[last_name(path)] == 1 else shown(path): path for path in paths}
+    return {path if counts[last_name(file)] > 1 else last_name(file): file for path, file in by_path(paths).items()}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,6 +20,7 @@ from fastmetrics.results.runs.read_table import read_table
 from fastmetrics.stats.agreement.joined_labels import as_table, join, ratings_of, truth_of
 from fastmetrics.stats.intervals.prediction_powered import PoweredMean, powered_mean
 from fastmetrics.stats.sums.summed_scores import score_columns
+from fastmetrics.tables.table_source import is_paths
 
 
 def estimate(
@@ -72,8 +72,8 @@ def estimate(
     Raises ``ColumnError`` if a column or the matching is ambiguous, ``InputError`` for duplicate ids, for no shared id,
     and if no row has both a score and a label.
     """
-    left = table_of(judged, on)
-    right = left if labels is None else table_of(labels, on)
+    left = table_of(judged, on, "judged")
+    right = left if labels is None else table_of(labels, on, "labels", or_column=True)
     if labels is None and label is None:
         raise ColumnError(
             "human labels are needed: ",
@@ -124,11 +124,11 @@ def labels_of_rows(labels: pa.Table, rows: Ints, label: str | None, on: str | No
     return RowLabels(truth, int((~np.isnan(every)).sum() - (~np.isnan(truth)).sum()), precision)
 
 
-def table_of(table: Any, on: str | None) -> pa.Table:
-    """A table from a file or any form of table; a plain sequence becomes the column ``label``."""
-    if isinstance(table, str | Path):
+def table_of(table: Any, on: str | None, name: str, *, or_column: bool = False) -> pa.Table:
+    """A table from files or any form of table; a plain sequence becomes the column ``label``."""
+    if is_paths(table, or_column=or_column):
         return read_table(table, {"id", on or "id"})  # read these as text, so that 007 differs from 7
-    return as_table(table, on, [on] if on is not None else [])[0]
+    return as_table(table, on, [on] if on is not None else [], name)[0]
 
 
 def axes_of(columns: Sequence[str]) -> list[str]:

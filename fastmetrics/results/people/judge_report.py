@@ -80,7 +80,7 @@ def judge_report(
     """
     opened = open_runs(judged if are_several(judged) else [judged], least=1)
     runs = [run.in_memory(run.columns) for run in opened]
-    people = None if labels is None else table_of(labels, on)
+    people = None if labels is None else table_of(labels, on, "labels", or_column=True)
     reports, notes = [], []
     for run in runs:
         table = run.read(run.columns)

@@ -60,7 +60,7 @@ def validate(
     """Compare each metric of ``scores`` with human labels: correlations, ROC AUC, best threshold, intervals, agreement.
 
     ``scores`` and ``labels`` are tables, or files by their paths, as in ``score``; ``labels`` may also be a sequence of
-    labels.  Rows are matched by the column
+    labels (several files of labels are then ``Path`` objects).  Rows are matched by the column
     ``on``; by default by ``id`` if both tables have it, otherwise by position, which needs equal lengths, or by the
     pandas index, if both tables have the same index in another order.
 
@@ -111,9 +111,10 @@ def validate(
     raters, metrics, fixed = listed(raters), listed(metrics), dict(thresholds or {})
     keys = [name for name in (on, cluster) if name is not None]
     texts = {"id", on or "id", cluster or "id"}  # read these as text, so that 007 differs from 7
-    scores, labels = (read_table(table, texts) if is_paths(table) else table for table in (scores, labels))
-    left, left_out = as_table(scores, on, [*metrics, *fixed, *keys])
-    right, _ = as_table(labels, on, [*raters, *keys, *([label] if label is not None else [])])
+    scores = read_table(scores, texts) if is_paths(scores) else scores
+    labels = read_table(labels, texts) if is_paths(labels, or_column=True) else labels
+    left, left_out = as_table(scores, on, [*metrics, *fixed, *keys], "scores")
+    right, _ = as_table(labels, on, [*raters, *keys, *([label] if label is not None else [])], "labels")
     names = score_columns(left.schema)
     metrics = [column_named(name, names) for name in metrics]
     fixed = {column_named(name, names): threshold for name, threshold in fixed.items()}

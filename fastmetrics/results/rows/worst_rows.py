@@ -216,7 +216,7 @@ def text_pieces(
     answers: Any, texts: Sequence[str], system: str | None = None
 ) -> tuple[dict[str, str], Iterator[pa.Table]]:
     """The names of the id and text columns of a file or table, and its rows piece by piece."""
-    source = open_table(answers)
+    source = open_table(answers, name="answers")
     columns = _columns_of(source.names, system, texts)
     if isinstance(source, FrameSource):
         return columns, source.pieces({}, columns.values())[1]

@@ -18,7 +18,7 @@ from fastmetrics.tables.file_formats import FORMATS
 from fastmetrics.tables.inputs.input_files import WORK_SUFFIX, reading
 from fastmetrics.tables.inputs.input_paths import expand
 from fastmetrics.tables.output.run_differences import described_inputs
-from fastmetrics.tables.remote.addresses import Url, as_local, is_url, parse
+from fastmetrics.tables.remote.addresses import Url, as_local, is_url, parse, shown, within
 from fastmetrics.tables.remote.remote_files import listing, look, missing, side_by_side
 from fastmetrics.tables.remote.stores import plainly, store
 from fastmetrics.tables.retry import patiently
@@ -118,21 +118,23 @@ def _run(file: str, metadata: ScoreMetadata) -> dict[str, Any]:
     }
 
 
-def latest_run(folder: str | Path) -> tuple[Path, str]:
+def latest_run(folder: Any) -> tuple[str, str]:
     """The last run of a folder, in the order of ``list_runs``, and a note on how it was chosen.
 
     Raises ``OptionError`` if there is no run, or if only some of the runs store their start, so that their order is
     unknown.
     """
-    runs = list_runs(folder).to_pylist()
+    if not isinstance(folder, str | Path):
+        raise OptionError(Argument("latest", True), ": expected the path of a folder of runs")
+    runs, place = list_runs(folder).to_pylist(), shown(folder)
     if not runs:
-        raise OptionError(Argument("latest", True), f": {folder} holds no output of a run")
+        raise OptionError(Argument("latest", True), f": {place} holds no output of a run")
     untimed = [run["file"] for run in runs if run["began"] is None]
     if untimed and len(untimed) < len(runs):
         raise OptionError(
             Argument("latest", True),
-            f": {untimed[0]} in {folder} does not store when it began, others do; score it with --times, or name a run",
+            f": {untimed[0]} in {place} does not store when it began, others do; score it with --times, or name a run",
         )
     last = runs[-1]
     order = "by file name, since no run stores when it began (score --times)" if untimed else f"began {last['began']}"
-    return Path(folder) / last["file"], f"{last['file']} is the last of {len(runs):,} runs in {folder}, {order}"
+    return within(folder, last["file"]), f"{last['file']} is the last of {len(runs):,} runs in {place}, {order}"

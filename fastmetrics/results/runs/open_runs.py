@@ -23,6 +23,7 @@ from fastmetrics.results.runs.score_run import ScoreRun
 from fastmetrics.stats.sums.summed_scores import score_columns
 from fastmetrics.tables.formats.csv_cells import as_it_looks
 from fastmetrics.tables.remote.addresses import last_name
+from fastmetrics.tables.table_source import is_paths
 from fastmetrics.tables.whole_table import read_in_turn
 
 _BOTH = (Argument("baseline"), " and ", Argument("other"))
@@ -97,7 +98,9 @@ def open_run(run: Any, name: str | None = None, *, table: str = "run 1", latest:
     """
     if isinstance(run, ScoreRun):
         return replace(run, name=name or run.name)
-    if isinstance(run, str | Path):
+    if is_paths(run):
+        if not isinstance(run, str | Path):
+            raise InputError(f"{table}: expected one run, got {len(run)} paths; name them by a folder or a pattern")
         file = ScoreFile.open(run)
         check_one(file, latest=latest)
         return run_of_file(file, name)
@@ -142,7 +145,7 @@ def _is_by_column(file: ScoreFile) -> bool:
 
 
 def _of_table(table: Any, name: str) -> ScoreRun:
-    frame = open_frame(table)
+    frame = open_frame(table, name)
     metadata = ScoreMetadata()
     if isinstance(table, pa.Table | pa.RecordBatch):
         try:

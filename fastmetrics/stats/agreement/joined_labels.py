@@ -20,12 +20,19 @@ from fastmetrics.errors.messages import Argument
 from fastmetrics.stats.sums.summed_scores import Scores
 
 
-def as_table(data: Any, on: str | None, columns: Collection[str]) -> tuple[pa.Table, Sequence[str]]:
+def as_table(data: Any, on: str | None, columns: Collection[str], name: str) -> tuple[pa.Table, Sequence[str]]:
     """A table from scores or labels in any form, and what was left out; a plain sequence becomes the column ``label``.
 
-    The table includes the pandas index if no column identifies the rows.  ``columns`` is as in ``Scores.of``.
+    The table includes the pandas index if no column identifies the rows.  ``columns`` is as in ``Scores.of``, and
+    ``name`` is what errors call the data.
     """
-    source = Scores.of({"label": as_arrow(data, "label")} if is_column(data) else data, columns)
+    if is_column(data):
+        labels = as_arrow(data, "label")
+        if is_text(labels.type):
+            advice = "several files are named by Path objects"
+            raise ColumnError(f"{name}: expected numbers or booleans, got {labels.type}; {advice}")
+        data = {"label": labels}
+    source = Scores.of(data, columns, name)
     table = source.table()
     by_row = hasattr(data, "iloc") and on is None and "id" not in table.column_names
     return with_index(table, data.index) if by_row else table, source.notes

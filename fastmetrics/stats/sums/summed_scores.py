@@ -34,7 +34,7 @@ class Scores:
     """The columns that were left out, and why."""
 
     @classmethod
-    def of(cls, scores: Any, needed: Collection[str] = ()) -> Scores:
+    def of(cls, scores: Any, needed: Collection[str] = (), name: str = "scores") -> Scores:
         """The source for any input of ``summarize``; raises ``InputError`` for anything else.
 
         A column that cannot be read, such as mixed objects, is left out unless it is ``needed``.
@@ -54,7 +54,7 @@ class Scores:
         if isinstance(scores, Iterable) and not isinstance(scores, str | bytes):
             once = isinstance(scores, Iterator) or any(isinstance(item, pa.RecordBatchReader) for item in scores)
             return cls(lambda: _pieces(scores), again=not once)
-        raise InputError(f"expected a table of scores, got {type(scores).__name__}")
+        raise InputError(f"{name}: expected a table of scores, got {type(scores).__name__}")
 
     @classmethod
     def _of_frame(cls, frame: Frame, needed: Collection[str]) -> Scores:

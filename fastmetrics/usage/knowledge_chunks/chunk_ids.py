@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,12 +11,10 @@ import pyarrow.compute as pc
 
 from fastmetrics.core.arrays import Ints
 from fastmetrics.core.column_to_arrow import as_array, is_column
-from fastmetrics.core.frames import open_frame
 from fastmetrics.core.input_columns import COLUMNS
 from fastmetrics.errors import ColumnError, InputError, UnknownNameError
 from fastmetrics.errors.messages import Argument
-from fastmetrics.tables import open_source
-from fastmetrics.tables.table_source import is_paths
+from fastmetrics.tables.table_source import is_paths, open_table
 from fastmetrics.tables.whole_table import whole_table
 from fastmetrics.usage.knowledge_chunks.listed_ids import as_ids, as_text
 
@@ -37,7 +34,7 @@ def chunk_ids(chunks: Any, column: str | None) -> pa.Array:
 
     Raises ``ColumnError`` if no column holds ids, and ``InputError`` for a missing or duplicate id.
     """
-    if _is_path(chunks) or not is_column(chunks):
+    if is_paths(chunks, or_column=True) or not is_column(chunks):
         return with_column(chunks, column)[0]
     return _each_once(as_ids(as_array(chunks, "chunks"), "chunks"), "chunks")
 
@@ -47,26 +44,17 @@ def with_column(chunks: Any, column: str | None, *others: str) -> list[pa.Array]
 
     Raises the errors of :func:`chunk_ids`, and ``ColumnError`` for a column that is missing.
     """
-    source = open_source(chunks) if _is_path(chunks) else None
-    frame = None if source is not None else open_frame(chunks)
-    present = source.schema.names if source is not None else list(frame.names if frame is not None else ())
+    source = open_table(chunks, name="chunks", or_column=True)
+    present = source.names
     name = _id_column(present, column)
     for other in others:
         if other not in present:
             unknown = UnknownNameError.of("column", other, present).message
             raise ColumnError(Argument("source_column", other), ": ", unknown)
     columns = list(dict.fromkeys([name, *others]))
-    if source is not None:
-        table = whole_table(source, dict.fromkeys(columns, "id"))
-    else:
-        assert frame is not None
-        table = pa.concat_tables(frame.read(columns)[1])
+    table = whole_table(source, dict.fromkeys(columns, "id"))
     ids = _each_once(as_ids(as_array(table[name], name), name), name)
     return [ids, *(as_ids(as_array(table[other], other), other) for other in others)]
-
-
-def _is_path(chunks: Any) -> bool:
-    return isinstance(chunks, str | Path)
 
 
 def _each_once(ids: pa.Array, name: str) -> pa.Array:

@@ -1,0 +1,82 @@
+"""Arguments of data: which are paths, which are tables and which are columns, by one rule for all functions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import fastmetrics as fm
+from fastmetrics.errors import FastmetricsError
+from fastmetrics.tables.table_source import is_paths
+
+IDS = ["a", "b", "c", "d", "e", "f"]
+SCORES = pa.table({"id": IDS, "token_f1": [0.1, 0.4, 0.5, 0.6, 0.7, 0.8]})
+OTHER = pa.table({"id": IDS, "token_f1": [0.2, 0.4, 0.6, 0.5, 0.7, 0.9]})
+LABELS = pa.table({"id": IDS, "label": [0.0, 0.0, 1.0, 0.0, 1.0, 1.0]})
+SEGMENTS = pa.table({"id": IDS, "language": ["de", "de", "de", "en", "en", "en"]})
+QRELS = {"q1": {"d1": 1}, "q2": {"d2": 1}}
+
+
+def _halves(folder: Path, table: pa.Table) -> list[Path]:
+    """The rows of a table in two files."""
+    paths = [folder / f"{table.column_names[1]}-{part}.parquet" for part in (1, 2)]
+    for number, path in enumerate(paths):
+        pq.write_table(table.slice(3 * number, 3), path)
+    return paths
+
+
+def test_the_rule(tmp_path: Path) -> None:
+    assert all(is_paths(paths, or_column=True) for paths in ("a.csv", tmp_path, [tmp_path], (tmp_path, tmp_path)))
+    assert is_paths(["a.csv", tmp_path])
+    assert not is_paths(["yes", "no"], or_column=True)
+    assert not any(is_paths(data, or_column=both) for data in ([], [1], SCORES, {"id": IDS}) for both in (False, True))
+
+
+def test_several_files_are_one_table(tmp_path: Path) -> None:
+    def compared(segments: Any) -> str:
+        return str(fm.compare([SCORES, OTHER], by="language", segments=segments))
+
+    segments = _halves(tmp_path, SEGMENTS)
+    assert compared(segments) == compared([str(path) for path in segments]) == compared(SEGMENTS)
+    labels = _halves(tmp_path, LABELS)
+    assert fm.estimate(SCORES, labels=labels) == fm.estimate(SCORES, labels=LABELS)
+    assert str(fm.validate(SCORES, labels, resamples=50)) == str(fm.validate(SCORES, LABELS, resamples=50))
+    scores = _halves(tmp_path, SCORES)
+    assert fm.estimate(list(map(str, scores)), labels=LABELS) == fm.estimate(SCORES, labels=LABELS)
+    texts = pa.table({"id": IDS, "answer": IDS})
+    pairs = fm.pairwise_scores(texts["answer"], texts["answer"], "token_f1")
+    assert np.array_equal(fm.pairwise_scores(_halves(tmp_path, texts), IDS, "token_f1"), pairs)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: fm.compare([SCORES, OTHER], by="language", segments=5), "segments: expected a table, got a value of"),
+        (lambda: fm.compare([SCORES, 5]), "run 2: expected a table, got a value of type int"),
+        (lambda: fm.assert_scores(5, "token_f1 > 0"), "table: expected a table, got a value of type int"),
+        (lambda: fm.assert_scores(["a.csv", "b.csv"], "token_f1 > 0"), "scores: expected one run, got 2 paths"),
+        (lambda: fm.gate(SCORES, "token_f1 > 0", baseline=7), "baseline: expected a table, got a value of type int"),
+        (lambda: fm.gate(SCORES, "token_f1 > 0", latest=True), "latest=True: expected the path of a folder of runs"),
+        (lambda: fm.gate("nowhere", "token_f1 > 0", latest=True), "nowhere: cannot be read: No such file"),
+        (lambda: fm.estimate(5, labels=[1.0]), "judged: expected a table of scores, got int"),
+        (lambda: fm.estimate(SCORES, labels=5), "labels: expected a table of scores, got int"),
+        (lambda: fm.estimate(SCORES, labels=["yes", "no"]), "labels: expected numbers or booleans, got string"),
+        (lambda: fm.validate(SCORES, ["yes", "no"]), "labels: expected numbers or booleans, got string"),
+        (lambda: fm.judge_report(SCORES, labels=["yes"]), "labels: expected numbers or booleans, got string"),
+        (lambda: fm.worst_rows(SCORES, "token_f1", answers=5), "answers: expected a table, got a value of type int"),
+        (lambda: fm.check_dataset(5), "table: expected a table, got a value of type int"),
+        (lambda: fm.compare_rankings("a.run", QRELS), "rankings: expected a list of files, or a dict of names and"),
+        (lambda: fm.compare_rankings([QRELS, QRELS], QRELS), "rankings: expected a list of files, or a dict of names"),
+        (lambda: fm.compare_rankings(["a", "a"], QRELS), "rankings: the path 'a' occurs twice"),
+        (lambda: fm.match(5, {}), "questions: expected a table, got a value of type int"),
+    ],
+)
+def test_messages_name_the_argument(call: Any, message: str) -> None:
+    with pytest.raises(FastmetricsError) as raised:
+        call()
+    assert str(raised.value).startswith(message)
