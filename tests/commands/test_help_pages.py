@@ -42,6 +42,7 @@ def test_arguments_and_options_have_placeholders_that_a_reader_knows() -> None:
     assert "fastmetrics metrics [OPTIONS] [NAME]\n" in program("metrics", "--help").out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "completed"),
     [

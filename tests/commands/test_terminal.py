@@ -162,6 +162,7 @@ def test_a_pipe_closed_in_the_middle_of_a_long_output_is_quiet(tmp_path):
     assert first == ["q0  token_f1 0.5000\n"]
 
 
+@pytest.mark.slow
 def test_an_error_whose_reader_has_gone_keeps_its_exit_code(tmp_path):
     read, write = os.pipe()
     os.close(read)

@@ -59,6 +59,7 @@ def test_columns_of_few_rows_give_the_same_result_or_error(name):
             assert result(one, columns) == first, (kind, n)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("table", TABLES)
 @pytest.mark.parametrize("name", sorted(name for name in CALLS if CALLS[name].tables))
 def test_tables_of_every_kind_give_the_same_result(name, table):

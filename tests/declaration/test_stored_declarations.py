@@ -86,6 +86,7 @@ def test_the_fixture_is_an_improvement(folder):
     assert errors_of(folder / "new.parquet").mean() < errors_of(folder / "old.parquet").mean() - 0.1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", [".parquet", ".csv", ".jsonl"])
 def test_gate_and_compare_know_the_direction(folder, suffix):
     old, new = folder / f"old{suffix}", folder / f"new{suffix}"

@@ -123,6 +123,7 @@ def test_interrupted_embedding_resumes_from_cache(tmp_path: Path):
     assert sum(map(len, breaks_not.asked)) == 1 + 10_000 - 9 * 1024
 
 
+@pytest.mark.slow
 def test_a_process_killed_while_writing_leaves_the_cache_whole(tmp_path: Path):
     code = (
         "import os, sys, numpy as np\n"

@@ -62,6 +62,7 @@ def test_the_file_is_a_metric_with_the_scores_of_plain_python(fitted):
     assert area.value > 0.8
 
 
+@pytest.mark.slow
 def test_the_figures_are_printed_and_stored(fitted):
     result, path = fitted
     printed = str(result)

@@ -50,6 +50,7 @@ spaced = st.lists(st.sampled_from(PIECES), max_size=24).map(" ".join)
 texts = st.one_of(talk, spaced, strategies.texts)
 
 
+@pytest.mark.slow
 @given(text=texts)
 @settings(max_examples=300)
 def test_statements_of_any_text(text):
@@ -105,6 +106,7 @@ def test_worked_answers(answer, score):
     assert REFUSING.abstained(answer) == score
 
 
+@pytest.mark.slow
 @given(answers=st.lists(st.none() | texts, max_size=6))
 @settings(max_examples=150)
 def test_any_answers(answers):

@@ -116,6 +116,7 @@ def test_answerability_label_overrides_the_reference(answerable: bool) -> None:
     assert str(found.tolist()) == ("[nan, nan]" if answerable else "[1.0, nan]")
 
 
+@pytest.mark.slow
 def test_closed_output_pipe_is_not_a_failure() -> None:
     """As behind ``| head``: the program has done its work, whoever reads on."""
     reader, writer = os.pipe()

@@ -79,6 +79,7 @@ def spacy_pipeline(text: str) -> Any:
 PIPELINES = [stand_in, pytest.param(spacy_pipeline, marks=needs("spacy"))]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pipeline", PIPELINES)
 @pytest.mark.parametrize(
     ("answer", "expected"),

@@ -168,6 +168,7 @@ SPECS = st.builds(
 )
 
 
+@pytest.mark.slow
 @given(st.one_of(SPECS, st.text(max_size=60), st.builds("{}@{}".format, st.sampled_from(sorted(REGISTRY)), st.text())))
 @settings(max_examples=400, deadline=None)
 def test_any_text_is_a_spec_or_an_error(text):

@@ -54,6 +54,7 @@ def figures_of(tier: str, table: Any = None, **options: Any) -> dict[str, float]
     return dict(fm.summarize(fm.score(TABLE if table is None else table, suites=tier, **options)).figures)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("tier", "names"), [("tier1", TIER1), ("tier2", TIER2), ("tier3", TIER3)])
 def test_a_tier_has_every_figure_of_its_table_and_no_other_metric(tier, names):
     figures = figures_of(tier)

@@ -100,6 +100,7 @@ def test_first_python_of_the_readme_runs(folder: Path, monkeypatch: pytest.Monke
     assert names["worst"]["token_f1"].to_pylist() == [0.0] * 5  # type: ignore[index]
 
 
+@pytest.mark.slow
 def test_shell_lines_of_the_readme_run(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     lines = [line for block in blocks("README.md", "sh") for line in block.splitlines()]
     lines = [line for line in lines if line.startswith("fastmetrics ")]
@@ -113,6 +114,7 @@ def test_shell_lines_of_the_readme_run(folder: Path, monkeypatch: pytest.MonkeyP
     assert "token_f1: 8 rows that the run failed to score count as 0" in done.out
 
 
+@pytest.mark.slow
 def test_the_first_steps_run(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
     names: dict[str, object] = {}
@@ -125,6 +127,7 @@ def test_the_first_steps_run(folder: Path, monkeypatch: pytest.MonkeyPatch) -> N
             assert (done.code, done.err) == (0, ""), line
 
 
+@pytest.mark.slow
 def test_the_first_commands_of_pages_run_after_those_of_the_readme(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

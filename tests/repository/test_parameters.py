@@ -38,5 +38,6 @@ def test_only_public_functions_and_commands_have_many_parameters() -> None:
     assert len(counts()) > 10
 
 
+@pytest.mark.slow
 def test_no_function_has_more_than_the_most() -> None:
     assert {name: number for name, number in counts().items() if number > MOST} == {}

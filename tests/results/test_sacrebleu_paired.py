@@ -120,6 +120,7 @@ def test_default_numbers_of_samples(test, monkeypatch):
     assert list(found.signatures) == theirs[2]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", ["1", "77", "2147483647"])
 def test_seed_is_read_from_the_environment(seed, monkeypatch):
     monkeypatch.setenv("SACREBLEU_SEED", seed)

@@ -67,6 +67,7 @@ def test_all_measures_equal_trec_eval(data_folder, output, run, judgements, opti
         assert abs(ours - float(value)) <= 0.00005 + 1e-9, (name, query, value, ours)
 
 
+@pytest.mark.slow
 @given(run=RUNS, judged=JUDGED)
 def test_every_measure_equals_its_definition(run, judged):
     found = fm.rank(run, judged, list(reference.MEASURES), missing="zero", no_relevant="zero")

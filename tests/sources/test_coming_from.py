@@ -18,6 +18,7 @@ REFERENCES = ["Paris opened it", "the cat runs", "in Rome\nspring came", "x", "a
 TYPES = ["rouge1", "rouge2", "rougeL", "rougeLsum"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stemmer", [False, True])
 def test_rouge_score(stemmer):
     scorer = rouge_scorer.RougeScorer(TYPES, use_stemmer=stemmer)

@@ -44,6 +44,7 @@ RATINGS = st.integers(1, 4).flatmap(
 )
 
 
+@pytest.mark.slow
 @given(RATINGS, st.sampled_from(["nominal", "ordinal", "interval", "ratio"]))
 @settings(max_examples=200, deadline=None)
 def test_alpha_equals_the_coincidence_matrix_definition(ratings: list[list[float | None]], level: str) -> None:

@@ -84,6 +84,7 @@ def test_overwriting_follows_the_rules_of_files(database: tuple[str, Execute]) -
         fm.score(ROWS, METRICS, output=table, overwrite=True)
 
 
+@pytest.mark.slow
 def test_an_input_is_not_replaced(database: tuple[str, Execute]) -> None:
     address, execute = database
     execute("CREATE TABLE rows (answer text, reference text)", "INSERT INTO rows VALUES ('in Paris', 'Paris')")

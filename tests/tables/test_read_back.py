@@ -138,6 +138,7 @@ def test_columns_of_every_type_are_read_as_written(
     _same(read_all(path), table)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FORMATS)
 @settings(max_examples=20)
 @given(columns=st.lists(st.lists(st.none() | _texts, min_size=3, max_size=3), min_size=1, max_size=3))

@@ -79,6 +79,7 @@ def test_zero_vector_is_equally_far_from_all_rows(rows):
         assert found.ids[0].tolist() == nearest(corpus, corpus[:1], k=4, metric=metric).ids[0].tolist()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["ivf", "hnsw", "pq"])
 @pytest.mark.parametrize("metric", ["cosine", "dot"])
 def test_zero_query_in_approximate_search_returns_first_rows(method, metric):

@@ -11,6 +11,7 @@ from tests.scoring.frames.tables import METRICS, ROWS, WITHOUT_EMBEDDER, bits, c
 fm.polars.register()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", WITHOUT_EMBEDDER)
 def test_every_metric_of_a_row_is_an_expression(name):
     frame = pl.DataFrame(columns_of(name), strict=False)
