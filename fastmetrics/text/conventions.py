@@ -81,12 +81,11 @@ class Convention:
 
 def _build(keep: Flags, delete: Flags | None = None) -> tuple[Ids, Ids]:
     """Tables that lowercase each code point, then delete, keep or turn it into a separator."""
-    lower = unicode.lower()
-    codemap = np.where(keep[lower], lower, 0x20).astype(np.int32)
+    codemap = np.where(unicode.of_lower(keep), unicode.lower(), np.int32(0x20))
     if codemap[0] == 0:
         codemap[0] = words.RAW | NUL
     if delete is not None:
-        codemap[delete[lower]] = words.DELETE
+        codemap[unicode.of_lower(delete)] = words.DELETE
     codemap[[unicode.DOTTED_I, unicode.SIGMA]] |= words.CONTEXT
     return _bytemap(codemap), codemap
 
@@ -140,7 +139,7 @@ def _squad() -> tuple[Ids, Ids]:
     delete = _flags(string.punctuation)
     _, codemap = _build(~unicode.is_space(), delete)
     odd = ~(unicode.is_space() | delete | unicode.is_word())
-    codemap[odd[unicode.lower()]] |= words.EDGE
+    codemap[unicode.of_lower(odd)] |= words.EDGE
     return _bytemap(codemap), codemap
 
 
@@ -160,7 +159,7 @@ def _unicode() -> tuple[Ids, Ids]:
 
 def _exact(separator: Flags) -> tuple[Ids, Ids]:
     """Tables that keep every code point except separators unchanged."""
-    codemap = np.where(separator, 0x20, np.arange(unicode.SIZE)).astype(np.int32)
+    codemap = np.where(separator, np.int32(0x20), np.arange(unicode.SIZE, dtype=np.int32))
     codemap[0] = words.RAW | NUL
     return _bytemap(codemap), codemap
 

@@ -184,8 +184,18 @@ def test_a_hundred_thousand_tokens(name: str) -> None:
     check(name, [" ".join(f"Token{number}" for number in range(100_000))])
 
 
-@pytest.mark.parametrize(("table", "definition"), [(unicode.is_lower, str.islower), (unicode.is_upper, str.isupper)])
-def test_case_conversion_equals_str(table: Any, definition: Any) -> None:
+PROPERTIES = [
+    (unicode.is_lower, str.islower),
+    (unicode.is_upper, str.isupper),
+    (unicode.is_space, str.isspace),
+    (unicode.is_letter, str.isalpha),
+    (unicode.is_word, lambda character: character.isalnum() or character == "_"),
+    (unicode.is_punctuation, lambda character: unicodedata.category(character)[0] == "P"),
+]
+
+
+@pytest.mark.parametrize(("table", "definition"), PROPERTIES, ids=[table.__name__ for table, _ in PROPERTIES])
+def test_properties_of_every_code_point_equal_python(table: Any, definition: Any) -> None:
     assert table().tolist() == [definition(chr(code)) for code in range(sys.maxunicode + 1)]
 
 
