@@ -6,7 +6,6 @@ import functools
 import hashlib
 import re
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -65,8 +64,7 @@ def _compiled(function: F, **private: Any) -> F:
     if cache is None:
         return _publicly(function)
     compiled = _jit(function, nogil=True, **private)
-    with suppress(RuntimeError):  # "no locator available": Numba finds no writable cache folder
-        cast(Any, compiled)._cache = cache(function, sources())
+    cast(Any, compiled)._cache = cache(function, sources())
     return compiled
 
 

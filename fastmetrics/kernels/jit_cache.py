@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import pickle
 from collections.abc import Callable
+from functools import cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
+from llvmlite import binding as llvm
 from numba.core.caching import FunctionCache, IndexDataCacheFile
-from numba.core.runtime.nrt import rtsys
+from numba.core.compiler import CompileResult
+from numba.core.environment import Environment, lookup_environment
+from numba.core.runtime import nrt
 
 from fastmetrics.core.compile_watch import tell_watchers
 from fastmetrics.core.deferred_signals import deferred_signals
@@ -23,21 +28,31 @@ class KernelCache(FunctionCache):
     """
 
     def __init__(self, function: Callable[..., Any], stamp: str) -> None:
-        super().__init__(function)
+        self._cache_path = ""
+        self._open = cache(partial(self._opened, function, stamp))  # when called: most kernels of a process are not
+
+    def _opened(self, function: Callable[..., Any], stamp: str) -> bool:
+        """Whether there is a folder for the cache of ``function``."""
+        try:
+            super().__init__(function)
+        except RuntimeError:  # "no locator available": Numba finds no writable folder
+            self.disable()
+            return False
         self._cache_file = CheckedFiles(self._cache_path, self._impl.filename_base, stamp)
+        return True
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Load the machine code from disk, if a readable entry exists.
 
-        Numba would also load all that compilation needs, a third of a second; the compiler does this itself.
         An exception of a signal handler within LLVM's loading, or in a finalizer of its objects, would leave half of
         them freed, and the process ended in a crash.
         """
         loaded = None
         try:
             with deferred_signals(), self._guard_against_spurious_io_errors():
-                rtsys.initialize(target_context)
-                loaded = self._load_overload(sig, target_context)
+                codegen = target_context.codegen()
+                entry = self._cache_file.load(self._index_key(sig, codegen)) if self._open() else None
+                loaded = None if entry is None else _rebuilt(target_context, *entry)
         except (OSError, EOFError, pickle.UnpicklingError):
             loaded = None
         if loaded is None:
@@ -50,6 +65,55 @@ class KernelCache(FunctionCache):
             super().save_overload(sig, data)
         except (OSError, EOFError, pickle.UnpicklingError):
             self.disable()
+
+
+def _rebuilt(context: Any, library: Any, described: Any, *rest: Any) -> Any:
+    """A compiled kernel of the parts that ``CompileResult._reduce`` stores.
+
+    Numba would also compile its runtime and parse the bitcode for kernels that are compiled later and call this one,
+    half of the time that loading takes.  Its compiler does the first itself; the second happens when it is needed.
+    """
+    _register_runtime()
+    name, kind, (machine_code, bitcode) = library
+    codegen = context.codegen()
+    codegen._engine._defined_symbols |= {described.llvm_func_name, described.llvm_cpython_wrapper_name}
+    loaded: Any = CompileResult._rebuild(context, (name, kind, (machine_code, _no_bitcode())), described, *rest)
+    loaded.library._get_module_for_linking = cache(partial(llvm.parse_bitcode, bitcode))
+    return loaded
+
+
+@cache
+def _register_runtime() -> None:
+    """Tell LLVM where the functions of Numba's runtime are that kernels call."""
+    for name, address in cast(Any, nrt)._nrt.c_helpers.items():
+        llvm.add_symbol(name if name.startswith("_") else f"NRT_{name}", address)
+
+
+@cache
+def _no_bitcode() -> bytes:
+    bitcode: bytes = llvm.parse_assembly("").as_bitcode()
+    return bitcode
+
+
+def _environment(module: str, constants: Any, name: str) -> Any:
+    """The environment ``name`` of a function; kernels read no globals, so that ``module`` is not imported for them."""
+    environment = lookup_environment(name)
+    if environment is None:
+        environment = Environment({"__name__": module})
+        environment.consts[:] = constants
+        environment.env_name = name
+        Environment._memo[name] = environment
+    return environment
+
+
+class _Unpickler(pickle.Unpickler):
+    """Reads entries of the cache."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        """The object ``name`` of ``module``."""
+        if (module, name) == ("numba.core.environment", "_rebuild_env"):
+            return _environment
+        return super().find_class(module, name)
 
 
 class CheckedFiles(IndexDataCacheFile):
@@ -86,7 +150,7 @@ class CheckedFiles(IndexDataCacheFile):
         if data[:32] != self._digest(data[32:]):
             return None
         try:
-            return pickle.loads(data[32:])
+            return _Unpickler(io.BytesIO(data[32:])).load()
         except (AttributeError, ImportError):  # an earlier version wrote it, with names that this one does not have
             return None
 

@@ -78,3 +78,20 @@ def test_a_cache_with_names_of_an_earlier_version_counts_as_missing(tmp_path, mo
     assert data.load("key") is None
     index.save("key", 1)
     assert index.load("key") == 1
+
+
+def test_a_kernel_that_calls_loaded_ones_is_compiled(tmp_path):
+    code = (
+        "import json\nimport numpy as np\nfrom fastmetrics.kernels.ranking import ids\n"
+        "starts, nothing = np.array([0, 2, 5]), np.zeros(0, np.int64)\n"
+        "rows = ids.Ids(np.zeros(5, np.uint64), np.zeros(0, np.uint8), nothing, nothing)\n"
+        "longest, repeats = ids.longest_row(starts), ids.repeats(rows, starts).tolist()\n"
+        "hits = [sum(kernel.stats.cache_hits.values()) for kernel in (ids.longest_row, ids.repeats)]\n"
+        "print(json.dumps([longest, repeats, hits]))\n"
+    )
+    results = [3, [False, True, False, True, True]]
+    assert said(start(code, NUMBA_CACHE_DIR=tmp_path)) == [*results, [0, 0]]
+    for entry in tmp_path.rglob("ids.repeats*"):
+        entry.unlink()
+    assert said(start(code, NUMBA_CACHE_DIR=tmp_path)) == [*results, [1, 0]]
+    assert said(start(code, NUMBA_CACHE_DIR=tmp_path)) == [*results, [1, 1]]
