@@ -121,7 +121,7 @@ def compared(systems: Sequence[ScoreRun], options: Any) -> Against:
         return Against(names, [], [], [], [], [], [], None, [], ["a run has no rows: nothing to compare"])
     large = max(run.read([]).num_rows for run in systems) >= _MANY_ROWS
     family = _family(systems, options.by)
-    resamples = min(_MOST_RESAMPLES, max(_RESAMPLES, math.ceil(2 * family / 0.05)))
+    resamples = options.resamples or min(_MOST_RESAMPLES, max(_RESAMPLES, math.ceil(2 * family / 0.05)))
     comparison = compare(
         list(systems),
         by=[[name] for name in options.by] or None,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from fastmetrics.core.allowed_values import Choice, Flag, Seed, argument
+from fastmetrics.core.allowed_values import Choice, Flag, Optional, Seed, Whole, argument
 from fastmetrics.core.name_lists import distinct
 from fastmetrics.core.threads import cores
 from fastmetrics.core.visible_text import visible
@@ -56,10 +56,12 @@ def report(
     runs: str | Path | None = None,
     rows: str = "sample",
     by: Sequence[str] | str | None = None,
+    system: str | None = None,
     title: str | None = None,
     language: str = "en",
     allow_differences: bool = False,
     overwrite: bool = False,
+    resamples: int | None = None,
     seed: int = 0,
     threads: int | None = None,
 ) -> Report:
@@ -67,9 +69,12 @@ def report(
 
     ``scores`` is a score file, folder, address or table, or several of them in a list or a dict by name; rows are shown
     of the first.  ``baseline`` is the run that all others are compared with; without it, several runs are compared with
-    the first.  ``texts`` is a file or table with ids that provides question, reference, answer, contexts, retrieved and
-    relevant ids; without it, texts kept in the score files are shown.  ``baseline_texts`` provides the baseline's
-    answers.  ``by`` names kept columns whose values divide the rows into segments.
+    the first.  ``system`` is the column of one file that names its systems, of which ``baseline`` may be one.
+    ``texts`` is a file or table with ids that provides question, reference, answer, contexts, retrieved and relevant
+    ids of the first run, or of all systems if it has the column ``system``; as many files as runs provide those of
+    each run, whose answers are shown side by side.  Without it, texts kept in the score files are shown.
+    ``baseline_texts`` provides the baseline's answers.  ``by`` names kept columns whose values divide the rows into
+    segments.
 
     Optional pages: ``judged`` (output of ``judge``) adds the judges; ``runs`` (a folder of outputs) adds the first
     metrics over these runs; ``usage`` (results of ``chunk_utilization``, ``topic_coverage``, ``cache_hit_rate``,
@@ -87,8 +92,8 @@ def report(
 
     - ``scores``: One or several runs of scores.
     - ``output``: Output page, such as report.html; with rows all, a folder.
-    - ``texts``: File that was scored, with the texts of the rows.
-    - ``baseline``: Score file that all others are compared with.
+    - ``texts``: File that was scored, with the texts of the rows; may be repeated, once for each run.
+    - ``baseline``: Score file that all others are compared with, or with a system its name.
     - ``baseline_texts``: File with the baseline's answers.
     - ``judged``: Output of judge, for a page on the judges.
     - ``usage``: Output of the commands that read logs (chunk-utilization, topic-coverage, …), for a page on them; may
@@ -98,10 +103,12 @@ def report(
     - ``runs``: Folder of outputs, for a page of metrics over runs.
     - ``rows``: Rows to show: a sample, or all, in files that the page loads.
     - ``by``: Columns whose values define segments: language,topic; compare takes several divisions of rows.
+    - ``system``: The column of one file that names the systems.
     - ``title``: The title of the page; by default the run's name.
     - ``language``: The language of labels.
     - ``allow_differences``: Compare runs even if their options or versions differ.
     - ``overwrite``: Replace the output if it exists.
+    - ``resamples``: Random sign patterns for each p; by default 10,000, or as many more as a verdict needs.
     - ``seed``: Random seed.
     - ``threads``: Number of threads, from 1 to 1,024; by default one for each core available to this process, of
       profile one.
@@ -122,6 +129,7 @@ def report(
     argument("overwrite", overwrite, Flag())
     argument("allow_differences", allow_differences, Flag())
     argument("seed", seed, Seed)
+    argument("resamples", resamples, Optional(Whole(1, 100_000_000)))
     cores(threads)
     for name, value, needed, present in (
         ("baseline_texts", baseline_texts, "baseline", baseline),
@@ -142,12 +150,14 @@ def report(
         vectors_column,
         runs,
         distinct(by),
+        system,
+        resamples,
         allow_differences,
         seed,
         threads,
         None,
     )
-    runs_of_scores = scores if are_several(scores) else [scores]
+    runs_of_scores = scores if system is not None or are_several(scores) else [scores]
 
     def page(content: ReportContent) -> str:
         words = labels(language, SECTIONS)

@@ -14,7 +14,7 @@ from fastmetrics.core.corpus_counts import counts_column
 from fastmetrics.core.input_columns import resolve
 from fastmetrics.core.records import Records
 from fastmetrics.core.visible_text import visible
-from fastmetrics.errors import ColumnError
+from fastmetrics.errors import ColumnError, InputError
 from fastmetrics.reporting.charts.heat_map import fewer_segments, heat_of_means
 from fastmetrics.reporting.charts.line_chart import Charts
 from fastmetrics.reporting.comparison_content import Against, compared
@@ -26,6 +26,7 @@ from fastmetrics.reporting.rows.paired_rows import PairedRows
 from fastmetrics.reporting.rows.row_files import RowFiles
 from fastmetrics.reporting.rows.row_texts import JUDGED
 from fastmetrics.reporting.rows.scored_claims import ScoredClaims
+from fastmetrics.reporting.rows.text_sources import TextSource, text_sources
 from fastmetrics.reporting.sections.section import Counter, SectionInput
 from fastmetrics.reporting.sections.section_list import SECTIONS
 from fastmetrics.results.runs.declared_metrics import declared_better
@@ -66,7 +67,7 @@ def report_content(scores: Any, options: ReportOptions) -> ReportContent:
     charts = Charts()
     counters = {section.name: section.counter() for section in SECTIONS if section.counter is not None}
     others = [run for run in runs.systems[1 if base else 0 :] if run is not runs.main]
-    everyone = PairedRows.of(runs.main, runs.systems[0] if base else None, names, options, others)
+    everyone = PairedRows.of(runs.main, runs.systems[0] if base else None, names, options, others, runs.sources)
     shown = _shown_rows(everyone, paired, options, list(counters.values()))
     more = _sections(runs, everyone, options, counters, charts)
     against = compared(runs.systems, options) if len(runs.systems) > 1 else None
@@ -139,6 +140,8 @@ class _Runs:
     systems: Sequence[ScoreRun]
     names: Sequence[str]
     notes: Sequence[str]
+    sources: Mapping[str, TextSource]
+    """The sources of texts of the runs that have one, by name."""
 
     @property
     def main(self) -> ScoreRun:
@@ -153,15 +156,24 @@ class _Runs:
 
 def _runs_of(scores: Any, options: ReportOptions) -> _Runs:
     """Read the score files of a report and of its baseline."""
-    opened = [_with_columns(run, options) for run in open_runs(scores, least=1)]
-    base = None if options.baseline is None else _with_columns(open_run(options.baseline), options)
+    opened = [_with_columns(run, options) for run in open_runs(scores, options.system, least=1)]
+    sources = dict(text_sources(options, [run.name for run in opened]))
+    base = next((run for run in opened if options.system is not None and run.name == options.baseline), None)
+    if base is not None:
+        opened = [run for run in opened if run is not base]
+    elif options.baseline is not None:
+        base = _with_columns(open_run(options.baseline), options)
+    if not opened:
+        raise InputError(f"there is no system but {visible(str(options.baseline))}, the baseline")
     if base is not None and base.name in {run.name for run in opened}:
         base = replace(base, name=f"{base.name} (baseline)")
+    if base is not None and options.baseline_texts is not None:
+        sources[base.name] = TextSource(options.baseline_texts)
     runs = ([base] if base else []) + opened
     summaries = summaries_of(runs)
     systems, merged = fewer_segments(runs, options.by)
     names = [name for name in systems[1 if base else 0].scores if name not in options.by]
-    return _Runs(opened, base, summaries, systems, names, merged)
+    return _Runs(opened, base, summaries, systems, names, merged, sources)
 
 
 @dataclass(frozen=True)
@@ -195,11 +207,12 @@ def _sections(
 ) -> dict[str, Any]:
     """The contents of the sections that only some reports have, by name; empty ones are left out of the page."""
     base = None if runs.base is None else runs.summaries[runs.base.name]
-    section_input = SectionInput(runs.summaries, base, runs.names, everyone, options, charts)
-    return {
-        section.name: section.content(replace(section_input, counter=counters.get(section.name)))
-        for section in SECTIONS
-    }
+    section_input = SectionInput(runs.summaries, runs.systems, base, runs.names, everyone, options, charts)
+    contents: dict[str, Any] = {}
+    for section in SECTIONS:
+        own = replace(section_input, counter=counters.get(section.name), earlier=contents)
+        contents[section.name] = section.content(own)
+    return contents
 
 
 def _with_columns(run: ScoreRun, options: ReportOptions) -> ScoreRun:

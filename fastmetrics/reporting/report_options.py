@@ -21,6 +21,8 @@ class ReportOptions:
     vectors_column: str | None
     runs: str | Path | None
     by: Sequence[str]
+    system: str | None
+    resamples: int | None
     allow_differences: bool
     seed: int
     threads: int | None

@@ -23,7 +23,8 @@ pytestmark = pytest.mark.slow
 ROWS = 300
 DRAWN = {"distributions": 2, "retrieval": 2, "usage": 1, "vectors": 1}
 """Pages that draw charts, and how many pictures are there when they do."""
-PAGES = ("overview", "distributions", "comparison", "rows", "retrieval", "judges", "usage", "vectors", "runs", "data")
+PAGES = ("overview", "distributions", "comparison", "rows", "retrieval", "judges", "usage", "vectors", "runs", "tiers",
+         "data")  # fmt: skip
 
 
 def made(seed: int) -> pa.Table:

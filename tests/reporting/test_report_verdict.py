@@ -16,7 +16,7 @@ from fastmetrics.reporting.labels import labels
 from fastmetrics.results.runs.open_runs import open_run
 
 ROWS = 60
-OPTIONS = SimpleNamespace(by=[], allow_differences=False, seed=0, threads=1)
+OPTIONS = SimpleNamespace(resamples=None, by=[], allow_differences=False, seed=0, threads=1)
 
 
 def run(seed: int, **shifts: float) -> pa.Table:

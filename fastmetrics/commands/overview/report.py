@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated
 
@@ -14,7 +15,9 @@ from fastmetrics.commands.options.shared_options import (
     Overwrite,
     Plugins,
     Seed,
+    System,
     Threads,
+    named_runs,
 )
 
 
@@ -23,6 +26,22 @@ class Language(StrEnum):
 
     en = "en"
     ru = "ru"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparing:
+    """How the runs of a report are compared."""
+
+    by: By = None
+    resamples: Annotated[
+        int | None,
+        typer.Option(
+            min=1, help="Random sign patterns for each p; by default 10,000, or as many more as a verdict needs."
+        ),
+    ] = None
+    allow_differences: AllowDifferences = False
+    seed: Seed = 0
+    threads: Threads = None
 
 
 class ReportRows(StrEnum):
@@ -44,8 +63,13 @@ def report(
             "--output", "-o", help="Output page, such as report.html; with rows all, a folder.", metavar="PATH"
         ),
     ],
-    texts: Annotated[str | None, typer.Option(help="File that was scored, with the texts of the rows.")] = None,
-    baseline: Annotated[str | None, typer.Option(help="Score file that all others are compared with.")] = None,
+    texts: Annotated[
+        list[str] | None,
+        typer.Option(help="File that was scored, with the texts of the rows; may be repeated, once for each run."),
+    ] = None,
+    baseline: Annotated[
+        str | None, typer.Option(help="Score file that all others are compared with, or with a system its name.")
+    ] = None,
     baseline_texts: Annotated[str | None, typer.Option(help="File with the baseline's answers.")] = None,
     judged: Annotated[str | None, typer.Option(help="Output of judge, for a page on the judges.")] = None,
     usage: Annotated[
@@ -65,13 +89,11 @@ def report(
     rows: Annotated[
         ReportRows, typer.Option(help="Rows to show: a sample, or all, in files that the page loads.")
     ] = ReportRows.sample,
-    by: By = None,
+    system: System = None,
     title: Annotated[str | None, typer.Option(help="The title of the page; by default the run's name.")] = None,
     language: Annotated[Language, typer.Option(help="The language of labels.")] = Language.en,
-    allow_differences: AllowDifferences = False,
     overwrite: Overwrite = False,
-    seed: Seed = 0,
-    threads: Threads = None,
+    comparing: Comparing,
     plugin: Plugins = None,
     arguments: Arguments,
 ) -> None:
@@ -81,4 +103,4 @@ def report(
     """
     from fastmetrics.reporting.report import report
 
-    typer.echo(str(arguments.call(report)))
+    typer.echo(str(arguments.call(report, scores=named_runs(scores, None, system))))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from fastmetrics.core.visible_text import visible
 from fastmetrics.reporting.rows.page_rows import short
@@ -32,13 +32,19 @@ class LineChart:
         return {**titles, **labels, "x": list(self.x), "lines": lines}
 
 
+class Chart(Protocol):
+    """A chart that the page's script draws."""
+
+    def data(self) -> dict[str, Any]: ...
+
+
 class Charts:
     """The charts of a page, by the numbers that its templates use."""
 
     def __init__(self) -> None:
-        self.drawn: list[LineChart] = []
+        self.drawn: list[Chart] = []
 
-    def add(self, chart: LineChart) -> int:
+    def add(self, chart: Chart) -> int:
         """Store a chart; return its number."""
         self.drawn.append(chart)
         return len(self.drawn) - 1

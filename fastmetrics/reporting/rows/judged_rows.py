@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from fastmetrics.core.visible_text import visible
 from fastmetrics.reporting.rows.row_texts import cut
-from fastmetrics.results.runs.open_runs import open_run
+from fastmetrics.results.runs.open_runs import open_run, open_runs
 from fastmetrics.results.runs.score_run import ScoreRun
 
 _STATUS, _REASON = "_status", "_reason"
@@ -19,11 +19,15 @@ _STATUS, _REASON = "_status", "_reason"
 class JudgedRows:
     """The judgements of a file or table of ``judge``, by id: for each axis its score, status and reason.
 
-    Ids may repeat if the rows of the report have the same ids in the same order; then row n meets row n.
+    ``of`` is a column of systems and the name of one, whose judgements count.  Ids may repeat if the rows of the report
+    have the same ids in the same order; then row n meets row n.
     """
 
-    def __init__(self, judged: Any) -> None:
+    def __init__(self, judged: Any, of: tuple[str, str] | None = None) -> None:
         run = open_run(judged)
+        if of is not None and of[0] in run.columns:
+            systems = {system.name: system for system in open_runs(judged, of[0], least=1)}
+            run = systems.get(of[1], run)
         axes = [name.removesuffix(_STATUS) for name in run.columns if name.endswith(_STATUS)]
         self.axes = [axis for axis in axes if axis in run.columns]
         self.ids: pa.Array | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,20 +13,28 @@ from fastmetrics.core.input_columns import resolve
 from fastmetrics.core.visible_text import visible
 from fastmetrics.reporting.rows.row_partners import partners
 from fastmetrics.reporting.rows.row_texts import cut
+from fastmetrics.reporting.rows.text_sources import TextSource
 from fastmetrics.results.runs.score_run import ScoreRun
 
 
 @dataclass(frozen=True)
 class OtherAnswers:
-    """For each system that kept its answers: its name, its answers, and their row for each row of the main run."""
+    """For each system with known answers: its name, its answers, and their row for each row of the main run."""
 
-    systems: Sequence[tuple[str, pa.Array, Ints]]
+    systems: Sequence[tuple[str, pa.Array | pa.ChunkedArray, Ints]]
 
     @classmethod
-    def of(cls, main: ScoreRun, others: Sequence[ScoreRun]) -> OtherAnswers:
-        """The answers of the runs that kept them, with ids of which none is repeated."""
+    def of(
+        cls, main: ScoreRun, ids: pa.Array | None, others: Sequence[ScoreRun], sources: Mapping[str, TextSource]
+    ) -> OtherAnswers:
+        """The answers of the runs that have a source of texts, or that kept them with ids of which none is repeated."""
         systems = []
         for run in others:
+            if run.name in sources and ids is not None:
+                joined = sources[run.name].added(pa.table({"id": ids}), ["answer"])
+                if "answer" in joined.column_names:
+                    systems.append((visible(run.name), joined["answer"], np.arange(len(ids))))
+                continue
             column = resolve(run.columns, needed=()).get("answer")
             if main.id_column is None or run.id_column is None or column is None or column in run.scores:
                 continue

@@ -60,7 +60,7 @@ def _strata(
     )
     pool = _hallucinating(rows)
     looked = pool if options.folder else list(dict.fromkeys([*candidates(all_strata, rows.n), *pool]))
-    texts = row_texts(rows.main, rows.ids, looked, options.texts, seen) if looked or seen else []
+    texts = row_texts(rows.main, rows.ids, looked, rows.texts, seen) if looked or seen else []
     texts_by_row = dict(zip(looked, texts, strict=True))
     return [*_unsupported(pool, texts_by_row), *all_strata], texts_by_row
 
@@ -71,9 +71,11 @@ def described_rows(
     """Each row in the form that the script reads: position, id, texts, scores, and the baseline's scores and answer."""
     after = [rows.main.values(name)[list(chosen)] for name in rows.names]
     before = [None if (scores := rows.before(name)) is None else scores[list(chosen)] for name in rows.names]
-    earlier = rows.earlier_answers(chosen, options.baseline_texts)
+    earlier = rows.earlier_answers(chosen)
     others = rows.others.to(chosen)
-    judged = [] if options.judged is None else JudgedRows(options.judged).of(rows.labels, chosen)
+    judged = (
+        [] if options.judged is None else JudgedRows(options.judged, rows.of_system(options)).of(rows.labels, chosen)
+    )
     for place, at in enumerate(chosen):
         row: dict[str, Any] = {"at": int(at), "id": rows.label(int(at)), "t": texts[place]}
         row["s"] = [short(float(values[place])) for values in after]

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -18,6 +17,7 @@ from fastmetrics.reporting.rows.other_answers import OtherAnswers
 from fastmetrics.reporting.rows.row_partners import partners
 from fastmetrics.reporting.rows.row_segments import RowSegments
 from fastmetrics.reporting.rows.row_texts import cut, row_texts
+from fastmetrics.reporting.rows.text_sources import TextSource
 from fastmetrics.results.runs.score_run import ScoreRun
 
 _LABEL = 300
@@ -37,6 +37,8 @@ class PairedRows:
     partner: Ints | None
     segments: RowSegments
     others: OtherAnswers
+    texts: TextSource | None
+    base_texts: TextSource | None
 
     @classmethod
     def of(
@@ -45,13 +47,14 @@ class PairedRows:
         base: ScoreRun | None,
         names: Sequence[str],
         options: ReportOptions,
-        others: Sequence[ScoreRun] = (),
+        others: Sequence[ScoreRun],
+        sources: Mapping[str, TextSource],
     ) -> PairedRows:
-        """Match the rows of a run to those of a baseline and of ``others``.
+        """Match the rows of a run to those of a baseline and of ``others``; ``sources`` have the texts of runs.
 
         Raises ``ColumnError`` if required ids are missing.
         """
-        needs_ids = options.texts is not None or base is not None
+        needs_ids = bool(sources) or base is not None
         if needs_ids and main.id_column is None:
             raise ColumnError(f"{main.name} has no id column, by which its rows and their texts could meet")
         ids = main.ids(str(main.id_column)) if needs_ids else None
@@ -60,13 +63,26 @@ class PairedRows:
         if base is not None and ids is not None:
             partner = partners(main, base)
         return cls(
-            main, base, names, ids, labels, partner, RowSegments.of(main, options.by), OtherAnswers.of(main, others)
+            main,
+            base,
+            names,
+            ids,
+            labels,
+            partner,
+            RowSegments.of(main, options.by),
+            OtherAnswers.of(main, ids, others, sources),
+            sources.get(main.name),
+            None if base is None else sources.get(base.name),
         )
 
     @property
     def n(self) -> int:
         """Number of rows."""
         return int(self.main.read(self.names[:1]).num_rows) if self.names else 0
+
+    def of_system(self, options: ReportOptions) -> tuple[str, str] | None:
+        """The column that names the systems of one file, and the name of the main one."""
+        return None if options.system is None else (options.system, self.main.name)
 
     def before(self, name: str) -> Floats | None:
         """The baseline's scores of the rows, or None without a baseline or score."""
@@ -92,12 +108,12 @@ class PairedRows:
         """The label of a row: its id, or its number."""
         return str(row) if self.labels is None else cut(self.labels[row].as_py())[:_LABEL]
 
-    def earlier_answers(self, rows: Sequence[int], texts: Any) -> list[str | None]:
+    def earlier_answers(self, rows: Sequence[int]) -> list[str | None]:
         """The baseline's answers to the rows, if known."""
         if self.base is None or not rows or self.partner is None:
             return [None] * len(rows)
-        if texts is not None:
-            found_texts = row_texts(self.base, self.ids, rows, texts)
+        if self.base_texts is not None:
+            found_texts = row_texts(self.base, self.ids, rows, self.base_texts)
             return [texts_of_row.get("answer") for texts_of_row in found_texts]
         column = resolve(self.base.columns, needed=()).get("answer")
         if column is None or column in self.base.scores:

@@ -67,9 +67,9 @@ class RowFiles:
         rows, n = self.rows, self.rows.n
         work = self.folder / "work"
         work.mkdir()
-        texts = _source(work / "texts", rows, options.texts, JUDGED, seen)
-        earlier = _earlier(work / "earlier", rows, options.baseline_texts)
-        judged = None if options.judged is None else JudgedRows(options.judged)
+        texts = _source(work / "texts", rows, JUDGED, seen)
+        earlier = _earlier(work / "earlier", rows)
+        judged = None if options.judged is None else JudgedRows(options.judged, rows.of_system(options))
         scored = ScoredClaims.of(rows.main)
         for start in range(0, n, SIZES.report_part_rows):
             stop = min(start + SIZES.report_part_rows, n)
@@ -120,21 +120,19 @@ def kind_of(values: Floats) -> str:
     return "f8" if len(finite) and float(np.abs(finite).max()) > _EXACT else "f4"
 
 
-def _source(
-    folder: Path, rows: PairedRows, texts: Any, names: Sequence[str], seen: Seen | None
-) -> KeptTexts | SpilledTexts:
-    if texts is None:
+def _source(folder: Path, rows: PairedRows, names: Sequence[str], seen: Seen | None) -> KeptTexts | SpilledTexts:
+    if rows.texts is None:
         return KeptTexts(rows.main, names, seen=seen)
     assert rows.ids is not None
-    return SpilledTexts(folder, rows.ids, texts, names, SIZES.report_part_rows, seen)
+    return SpilledTexts(folder, rows.ids, rows.texts, names, SIZES.report_part_rows, seen)
 
 
-def _earlier(folder: Path, rows: PairedRows, texts: Any) -> KeptTexts | SpilledTexts | None:
+def _earlier(folder: Path, rows: PairedRows) -> KeptTexts | SpilledTexts | None:
     """The baseline's answers."""
     if rows.base is None or rows.ids is None:
         return None
-    if texts is not None:
-        return SpilledTexts(folder, rows.ids, texts, ["answer"], SIZES.report_part_rows)
+    if rows.base_texts is not None:
+        return SpilledTexts(folder, rows.ids, rows.base_texts, ["answer"], SIZES.report_part_rows)
     return KeptTexts(rows.base, ["answer"], rows.partner)
 
 

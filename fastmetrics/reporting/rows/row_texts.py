@@ -11,7 +11,7 @@ from fastmetrics.core.input_columns import resolve
 from fastmetrics.core.visible_text import visible
 from fastmetrics.reporting.rows.citation_marks import Mark, citation_marks
 from fastmetrics.reporting.rows.scored_claims import Anchor, ScoredClaims
-from fastmetrics.results.rows.worst_rows import with_texts
+from fastmetrics.reporting.rows.text_sources import TextSource
 from fastmetrics.results.runs.score_run import ScoreRun
 
 Seen = Callable[[Mapping[str, pa.ChunkedArray]], None]
@@ -28,7 +28,7 @@ _MANY = 30
 
 
 def row_texts(
-    run: ScoreRun, ids: pa.Array | None, places: Sequence[int], texts: Any, seen: Seen | None = None
+    run: ScoreRun, ids: pa.Array | None, places: Sequence[int], texts: TextSource | None, seen: Seen | None = None
 ) -> list[dict[str, Any]]:
     """The texts of each row by name: from ``texts``, matched by id, else those stored in the run.
 
@@ -44,7 +44,7 @@ def row_texts(
         table = whole.take(at)
     else:
         assert ids is not None
-        table = with_texts(pa.table({"id": ids.take(at)}), texts, None, JUDGED, seen).drop_columns("id")
+        table = texts.added(pa.table({"id": ids.take(at)}), JUDGED, seen).drop_columns("id")
     rows = table.to_pylist() if table.num_columns else [{} for _ in places]
     return shown_texts(rows, ScoredClaims.of(run))
 

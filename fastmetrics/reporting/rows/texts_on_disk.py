@@ -14,7 +14,7 @@ from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.core.input_columns import resolve
 from fastmetrics.errors import InputError
 from fastmetrics.reporting.rows.row_texts import Seen
-from fastmetrics.results.rows.worst_rows import text_pieces
+from fastmetrics.reporting.rows.text_sources import TextSource
 from fastmetrics.results.runs.score_run import ScoreRun
 
 
@@ -43,7 +43,13 @@ class SpilledTexts:
     """The texts of a file or table, read once and written to disk in parts of ``each`` rows of the run."""
 
     def __init__(
-        self, folder: Path, ids: pa.Array, texts: Any, names: Sequence[str], each: int, seen: Seen | None = None
+        self,
+        folder: Path,
+        ids: pa.Array,
+        texts: TextSource,
+        names: Sequence[str],
+        each: int,
+        seen: Seen | None = None,
     ) -> None:
         self.folder, self.each = folder, each
         self.folder.mkdir()
@@ -51,7 +57,7 @@ class SpilledTexts:
         self.expected = 0
         self.met = np.zeros(len(ids), np.bool_)
         self.writers: dict[int, pa.RecordBatchStreamWriter] = {}
-        columns, pieces = text_pieces(texts, names)
+        columns, pieces = texts.pieces(names)
         pending: list[pa.Table] = []
         for piece in pieces:
             texts_of_piece = pa.table({name: piece.column(column) for name, column in columns.items()})

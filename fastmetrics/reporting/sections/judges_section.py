@@ -7,13 +7,25 @@ from typing import Any
 from fastmetrics.core.visible_text import visible
 from fastmetrics.reporting.sections.section import Section, SectionInput
 from fastmetrics.results.people.judge_report import judge_report
+from fastmetrics.results.people.judge_report_result import JudgeReport
 
 
 def _content(section_input: SectionInput) -> dict[str, Any] | None:
     if section_input.options.judged is None:
         return None
     judged = judge_report(section_input.options.judged)
-    return {"grids": judged.grids(), "notes": list(map(visible, judged.remarks()))}
+    return {"grids": judged.grids(), "notes": list(map(visible, judged.remarks())), "figures": _figures(judged)}
+
+
+def _figures(judged: JudgeReport) -> list[tuple[str, str, float]]:
+    """The figures of each judge under the names of the RAG benchmark."""
+    figures = []
+    for axis in judged.axes:
+        own = {"error_rate": axis.error_rate}
+        own |= {} if axis.consistency is None else {"consistency_score": axis.consistency.share}
+        own |= {} if axis.latency is None else {"latency_ms.p50": axis.latency.percentiles["p50"]}
+        figures += [(visible(axis.axis), label, value) for label, value in own.items()]
+    return figures
 
 
 SECTION = Section(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import pyarrow as pa
@@ -11,6 +11,7 @@ import pyarrow as pa
 from fastmetrics.reporting.charts.line_chart import Charts
 from fastmetrics.reporting.report_options import ReportOptions
 from fastmetrics.reporting.rows.paired_rows import PairedRows
+from fastmetrics.results.runs.score_run import ScoreRun
 from fastmetrics.results.summary.summary import Summary
 
 
@@ -25,6 +26,7 @@ class SectionInput:
     """What a section is made from: the summaries of all systems, the rows, the options and the charts of the page."""
 
     summaries: Mapping[str, Summary]
+    systems: Sequence[ScoreRun]
     baseline: Summary | None
     names: Sequence[str]
     """The metrics of the first run."""
@@ -33,6 +35,8 @@ class SectionInput:
     charts: Charts
     counter: Any = None
     """The section's own counter, after all rows."""
+    earlier: Mapping[str, Any] = field(default_factory=dict)
+    """The contents of the sections before it, by name."""
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -59,6 +59,8 @@ class UsagePart:
     chart: int | None = None
     samples: Sequence[tuple[str, Sequence[str]]] = ()
     """Questions by topic."""
+    figures: Sequence[tuple[str, str, Any]] = ()
+    """The source, label and value of each figure of a tier."""
 
 
 def usage_parts(usage: Any, charts: Charts) -> list[UsagePart]:
@@ -151,7 +153,26 @@ _KINDS: Mapping[tuple[str, ...], Callable[[Mapping[str, Any], str], Shown]] = {
 """The keys that identify the figures of each kind, and the class that restores the result."""
 
 
+_FIGURES: Mapping[type, Sequence[str]] = {
+    ChunkUse: ("utilization_rate", "total_chunks", "used_chunks", "unused_chunks"),
+    Topics: ("questions", "avg_chunks_per_topic"),
+    CacheHits: ("cache_hit_rate", "wrong_share"),
+    Sessions: ("context_preservation", "sessions"),
+    Domain: ("questions", "answered_share", "mean_characters"),
+}
+"""The figures of each result that stand among those of the tiers."""
+
+
 def _part(result: Shown, source: str, charts: Charts) -> UsagePart:
+    figures = [
+        (visible(source), name, value)
+        for name in _FIGURES[type(result)]
+        if (value := getattr(result, name)) is not None
+    ]
+    return replace(_shown_part(result, source, charts), figures=figures)
+
+
+def _shown_part(result: Shown, source: str, charts: Charts) -> UsagePart:
     grids, notes, name = result.grids(), list(map(visible, result.remarks())), visible(source)
     if isinstance(result, ChunkUse):
         ids = {label: getattr(result, label) for label in _LISTS if getattr(result, label)}

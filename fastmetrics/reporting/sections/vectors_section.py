@@ -65,7 +65,7 @@ def vectors_page(rows: PairedRows, options: ReportOptions) -> VectorsPage:
     met = met[np.isfinite(projection.points[places[met], 0])]
     chosen = met[:: max(1, -(-len(met) // POINTS))]
     spots = projection.points[places[chosen]]
-    found_texts = row_texts(rows.main, rows.ids, chosen.tolist(), options.texts)
+    found_texts = row_texts(rows.main, rows.ids, chosen.tolist(), rows.texts)
     points = {
         "at": chosen.tolist(),
         "id": [rows.label(int(row)) for row in chosen],

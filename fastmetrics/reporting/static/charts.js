@@ -2,6 +2,7 @@
 const charts = {
   waiting: new Map(),
   drawn: new Map(),
+  quality: 0,
 
   histogram(home, at) {
     const { edges, counts } = data.histograms[at];
@@ -60,10 +61,41 @@ const charts = {
     return [element("p", { class: "legend keys" }, ...key), picture(frame.wide, frame.high, frame.axes([this.title(at, x_title)], labels), ...drawn)];
   },
 
+  // Systems as points: the line joins those that no other one beats, which is as good for less.
+  scatter(home, at) {
+    const { x_title, points, metrics } = data.charts[at];
+    const { name, lower, y } = metrics[this.quality];
+    const shown = points.map((point, place) => ({ ...point, y: y[place], place })).filter((point) => point.x !== null && point.y !== null);
+    if (!shown.length) return [element("p", { class: "note" }, words.no_value)];
+    const span = (values, room) => {
+      const [low, high] = [Math.min(...values), Math.max(...values)], pad = (high - low || Math.abs(high) || 1) * room;
+      return [low - pad, high + pad];
+    };
+    const better = (a, b) => (lower ? a < b : a > b);
+    const beats = (one, other) => one.x <= other.x && !better(other.y, one.y) && (one.x < other.x || better(one.y, other.y));
+    const front = shown.filter((own) => !shown.some((other) => beats(other, own))).sort((a, b) => a.x - b.x);
+    const frame = new Frame(home.clientWidth || 440, 300, span(shown.map((point) => point.x), 0.15), span(shown.map((point) => point.y), 0.15), { left: 60, bottom: 42, right: 24 });
+    const line = shape("path", { class: "front", d: front.map((point, at) => `${at ? "L" : "M"}${frame.x(point.x).toFixed(1)} ${frame.y(point.y).toFixed(1)}`).join("") });
+    const labels = [];
+    const marks = [...shown].sort((a, b) => b.y - a.y).map((point) => {
+      const [x, y] = [frame.x(point.x), frame.y(point.y)], right = x > (frame.left + frame.right) / 2;
+      const most = Math.max(6, Math.floor((right ? x - frame.left : frame.right - x) / 6.5));
+      const text = point.name.length > most ? `${point.name.slice(0, most - 1)}…` : point.name;
+      let level = y + 4;
+      while (labels.some((label) => Math.abs(label - level) < 13)) level += 13;
+      labels.push(level);
+      const title = hint(`${point.name}\n${name}: ${figure(point.y)}\n${x_title}: ${figure(point.x)}`);
+      const dot = shape("circle", { cx: x, cy: y, r: 5, "data-value": String(point.y) }, title);
+      return shape("g", { class: front.includes(point) ? "unbeaten" : "beaten" }, dot, shape("text", { x: right ? x - 9 : x + 9, y: level, "text-anchor": right ? "end" : "start" }, text));
+    });
+    return [picture(frame.wide, frame.high, frame.axes([x_title, name]), line, ...marks)];
+  },
+
   draw(home) {
     const make = this.waiting.get(home) ?? this.drawn.get(home);
     this.waiting.delete(home);
     this.drawn.set(home, make);
+    home.drawnWide = home.clientWidth;
     home.replaceChildren(...make(home));
   },
 
@@ -71,11 +103,18 @@ const charts = {
     const seen = new IntersectionObserver((entries) => {
       for (const { isIntersecting, target } of entries) if (isIntersecting && this.waiting.has(target)) this.draw(target);
     });
+    // A chart of another width than when it was drawn, as of a turned phone or where a scroll bar appears, is drawn again.
+    const sized = new ResizeObserver((entries) => {
+      for (const { target } of entries) {
+        if (target.clientWidth && this.drawn.has(target) && Math.abs(target.clientWidth - target.drawnWide) > 1) this.draw(target);
+      }
+    });
     const add = (home, name, make) => {
       home.setAttribute("role", "img");
       home.setAttribute("aria-label", name);
       this.waiting.set(home, make);
       seen.observe(home);
+      sized.observe(home);
     };
     data.histograms.forEach((histogram, at) => {
       const name = data.metrics[at].name;
@@ -88,16 +127,14 @@ const charts = {
     });
     for (const home of document.querySelectorAll("[data-chart]")) {
       const at = Number(home.dataset.chart);
-      add(home, this.title(at, data.charts[at].name), (home) => this.lines(home, at));
+      add(home, this.title(at, data.charts[at].name), (home) => (data.charts[at].points ? this.scatter(home, at) : this.lines(home, at)));
     }
+    byId("quality")?.addEventListener("change", (event) => {
+      this.quality = Number(event.target.value);
+      for (const home of this.drawn.keys()) if (data.charts[home.dataset.chart]?.points) this.draw(home);
+    });
     if (data.points) add(byId("points"), words.vectors, (home) => points.draw(home));
     if (data.correlations) add(byId("correlations"), words.correlations, (home) => this.correlations(home));
-    let wide = innerWidth;
-    addEventListener("resize", () => {
-      if (innerWidth === wide) return;
-      wide = innerWidth;
-      for (const home of this.drawn.keys()) if (home.clientWidth) this.draw(home);
-    });
     addEventListener("beforeprint", () => [...this.waiting.keys()].forEach((home) => this.draw(home)));
   },
 };

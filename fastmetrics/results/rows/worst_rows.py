@@ -183,15 +183,13 @@ def with_texts(
     ``seen`` is called with the columns of each chunk of the answers as it is read.
     """
     row_ids = rows["id"].combine_chunks()
-    columns, pieces = text_pieces(answers, texts, of[0] if of else None)
+    columns, pieces = text_pieces(answers, texts, of)
     matches = []
     for piece in pieces:
         if seen is not None:
             seen({name: piece.column(column) for name, column in columns.items()})
         ids = piece.column(columns["id"]).cast(pa.large_string())
         here = pc.is_in(ids, value_set=row_ids.cast(pa.large_string()))
-        if of is not None and of[0] in columns:
-            here = pc.and_(here, pc.equal(piece.column(of[0]).cast(pa.large_string()), of[1]))
         matches.append(piece.set_column(piece.schema.get_field_index(columns["id"]), "id", ids).filter(here))
     matched = pa.concat_tables(matches) if matches else None
     if len(row_ids) and (matched is None or matched.num_rows == 0):
@@ -213,21 +211,31 @@ def with_texts(
 
 
 def text_pieces(
-    answers: Any, texts: Sequence[str], system: str | None = None
+    answers: Any, texts: Sequence[str], of: tuple[str, str] | None = None
 ) -> tuple[dict[str, str], Iterator[pa.Table]]:
-    """The names of the id and text columns of a file or table, and its rows piece by piece."""
+    """The names of the id and text columns of a file or table, and its rows piece by piece.
+
+    ``of`` is a column and the name of a system in it: where there is such a column, only the system's rows count.
+    """
     source = open_table(answers, name="answers")
-    columns = _columns_of(source.names, system, texts)
+    columns = _columns_of(source.names, texts)
+    divided = of is not None and of[0] in source.names
+    read = {column: COLUMNS[name].kind if name in COLUMNS else "any" for name, column in columns.items()}
+    if of is not None and divided:
+        read = {of[0]: "any", **read}
     if isinstance(source, FrameSource):
-        return columns, source.pieces({}, columns.values())[1]
-    kinds = {column: COLUMNS[name].kind if name in COLUMNS else "any" for name, column in columns.items()}
-    batches = good_batches(source, source.select(kinds), any_length=True)
-    return columns, (pa.Table.from_batches([batch]) for batch in batches)
+        pieces = source.pieces({}, read)[1]
+    else:
+        batches = good_batches(source, source.select(read), any_length=True)
+        pieces = (pa.Table.from_batches([batch]) for batch in batches)
+    if of is None or not divided:
+        return columns, pieces
+    column, system = of
+    return columns, (piece.filter(pc.equal(piece.column(column).cast(pa.large_string()), system)) for piece in pieces)
 
 
-def _columns_of(names: Sequence[str], system: str | None, texts: Sequence[str]) -> dict[str, str]:
+def _columns_of(names: Sequence[str], texts: Sequence[str]) -> dict[str, str]:
     resolved = resolve(names, needed=("id", *texts))
     if "id" not in resolved:
         raise ColumnError(f"the answers have no id column to match rows by; the columns are {', '.join(names)}")
-    columns = {name: resolved[name] for name in ("id", *texts) if name in resolved}
-    return columns if system is None or system not in names else {**columns, system: system}
+    return {name: resolved[name] for name in ("id", *texts) if name in resolved}

@@ -111,6 +111,9 @@ class ScoreRun:
     def score_batches(self) -> Iterable[pa.Table | pa.RecordBatch]:
         """What a summary adds up, with the metadata: the columns in memory, or else the file's batches."""
         file = self.file
+        if self.origin is None:  # a part: the counts of rows in the metadata are those of the whole
+            declared = ScoreMetadata(declared=self.metadata.declared)
+            return [self.read(self.scores).replace_schema_metadata(declared.for_schema())]
         if file is None:
             return [self.read(self.scores)]
         if not (file.source.has_types and self.loaded.issuperset(file.summed_columns)):

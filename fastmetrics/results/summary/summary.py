@@ -250,7 +250,7 @@ def summary_of(run: ScoreRun) -> Summary:
     """The summary of an opened run; its file is not opened again."""
     file = run.file
     if file is None:
-        return summarize(run.origin)
+        return summarize(run.score_batches if run.origin is None else run.origin)
     if len(parts := file.parts()) > 1:
         return _of_files(PooledFiles(parts))
     columns, ignored = file.columns_read
