@@ -1,7 +1,8 @@
 """Numbers of rows or bytes that are read, scored, requested and written at a time; all such sizes are defined here.
 
-They trade memory for speed and change no value.  Limits set by users are options; sizes determined by an algorithm
-or by compiled code are defined in its module.
+They trade memory for speed and change no value.  Those of reading are arguments of what opens a file
+(``open_source``, ``Triples``), and the instances here are their defaults.  Limits set by users are options; sizes
+determined by an algorithm or by compiled code are defined in its module.
 """
 
 from __future__ import annotations
@@ -40,51 +41,23 @@ class BatchSizes:
     question_tile_rows: int = 4096
     """Earlier questions compared with a block of questions at a time."""
 
-    line_block_bytes: int = 8 << 20
-    """Bytes of a file of JSON lines read at a time."""
     query_batch_bytes: int = 4 << 20
     """Bytes of a batch of rows from PostgreSQL."""
     json_block_bytes: int = 1 << 20
     """Bytes of a block of JSON lines that one thread parses at a time."""
-    csv_block_bytes: int = 4 << 20
-    """Bytes of a CSV or TSV file parsed at a time."""
-    line_numbers: int = 1 << 20
-    """Recent records of a CSV or TSV file whose line numbers are cached."""
-    trec_block_bytes: int = 16 << 20
-    """Bytes of a TREC run or judgements parsed at a time."""
+    parquet_run_rows: int = 65_536
+    """Rows of adjacent small row groups that are read together."""
     stream_block_bytes: int = 1 << 20
     """Bytes of standard input, a pipe or a compressed file read or copied at a time."""
     array_bytes: int = 64 << 20
     """Maximum bytes of a compressed or remote array that is read into memory; larger ones are copied to disk."""
-    ranking_rows: int = 1 << 17
-    """Rows of a retrieval run read at a time."""
-    ungrouped_ranking_rows: int = 1 << 24
-    """Rows in memory of a run that is not grouped by query; more if one query has more rows."""
     log_rows: int = 65_536
     """Rows of a log counted at a time."""
     log_answers: int = 16_384
     """Answers of a log processed together: few enough that their distinct words stay in the CPU cache."""
 
-    parquet_buffer_bytes: int = 1 << 20
-    """Bytes of a local Parquet file read ahead."""
-    parquet_run_rows: int = 65_536
-    """Rows of adjacent small row groups that are read together."""
-    parquet_page_bytes: int = 256 << 20
-    """Bytes of a page or column of Parquet that is unpacked even if it must contain a row that is too long."""
-    remote_ahead_bytes: int = 4 << 20
-    """Bytes of a remote file read ahead."""
-    remote_fetch_bytes: int = 64 << 20
-    """Row groups of a remote Parquet file up to this size are fetched as a whole."""
-
     remote_files: int = 16
     """Remote files opened at the same time to read their headers."""
-
-    span_bytes: int = 32 << 20
-    """Bytes of a span of whole files (see docs/design.md, "Spans")."""
-    parquet_span_rows: int = 131_072
-    """Rows of a span of Parquet row groups."""
-    parquet_span_bytes: int = 256 << 20
-    """Bytes of a span of Parquet row groups."""
 
     read_batch_rows: int = 8_192
     """Rows read from a file into one batch, the unit of work."""
@@ -126,7 +99,7 @@ SIZES = BatchSizes()
 
 @dataclass(frozen=True)
 class ReadSizes:
-    """The sizes of a reader's batches, in rows and in bytes; they do not change the values."""
+    """The sizes with which a file is opened and read, in rows and in bytes; they do not change the values."""
 
     parquet_rows: int = 8_192
     """Rows of a batch of Parquet, fewer for long rows."""
@@ -135,8 +108,47 @@ class ReadSizes:
     arrow_rows: int = 65_536
     """Rows of a slice of an Arrow file's batch."""
 
+    line_block_bytes: int = 8 << 20
+    """Bytes of a file of JSON lines read at a time."""
+    csv_block_bytes: int = 4 << 20
+    """Bytes of a CSV or TSV file parsed at a time."""
+    line_numbers: int = 1 << 20
+    """Recent records of a CSV or TSV file whose line numbers are cached."""
+
+    parquet_buffer_bytes: int = 1 << 20
+    """Bytes of a local Parquet file read ahead."""
+    parquet_page_bytes: int = 256 << 20
+    """Bytes of a page or column of Parquet that is unpacked even if it must contain a row that is too long."""
+    remote_ahead_bytes: int = 4 << 20
+    """Bytes of a remote file read ahead."""
+    remote_fetch_bytes: int = 64 << 20
+    """Row groups of a remote Parquet file up to this size are fetched as a whole."""
+
+    span_bytes: int = 32 << 20
+    """Bytes of a span of whole files (see docs/design.md, "Spans")."""
+    parquet_span_rows: int = 131_072
+    """Rows of a span of Parquet row groups."""
+    parquet_span_bytes: int = 256 << 20
+    """Bytes of a span of Parquet row groups."""
+
 
 STANDARD = ReadSizes()
 """The sizes for scoring."""
 WHOLE = ReadSizes(parquet_rows=1 << 30, parquet_bytes=1 << 60, arrow_rows=1 << 30)
 """The original sizes of batches in the file, for reading all rows at once without copies."""
+
+
+@dataclass(frozen=True)
+class RankingSizes:
+    """The sizes with which rankings and judgements are read."""
+
+    rows: int = 1 << 17
+    """Rows of a ranking read at a time."""
+    ungrouped_rows: int = 1 << 24
+    """Rows in memory of a ranking that is not grouped by query; more if one query has more rows."""
+    trec_block_bytes: int = 16 << 20
+    """Bytes of a TREC run or judgements parsed at a time."""
+
+
+RANKINGS = RankingSizes()
+"""The standard sizes for rankings."""

@@ -67,8 +67,8 @@ def evaluated_ranking(
     settings: Settings,
     threads: int,
 ) -> RankResult:
-    """The result of one ranking in any form; ``settings`` are checked."""
-    rows = Triples(ranking, "score")
+    """The result of one ranking in any form, or of its opened rows; ``settings`` are checked."""
+    rows = ranking if isinstance(ranking, Triples) else Triples(ranking, "score")
     judged = judgements(qrels, settings.duplicates)
     plan = RankPlan(
         judged, parse_measures(measures), settings.relevance_level, settings.duplicates, settings.depth, rows.name

@@ -11,7 +11,6 @@ import pyarrow.compute as pc
 
 from fastmetrics.core.arrays import Floats, Ints
 from fastmetrics.core.arrow_numbers import arrow_numbers, numpy_values
-from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.retrieval.ids import frozen, offsets
 from fastmetrics.retrieval.judgements import Judgements
 from fastmetrics.tables.rankings.ranking_rows import Triples
@@ -73,9 +72,7 @@ def regrouped(rows: Triples, judged: Judgements) -> Iterator[QueryBlock]:
         yield _empty_block(names, judged)
     first = 0
     while first < counts.size:
-        last = first + max(
-            1, int(np.searchsorted(np.cumsum(counts[first:]), SIZES.ungrouped_ranking_rows, side="right"))
-        )
+        last = first + max(1, int(np.searchsorted(np.cumsum(counts[first:]), rows.sizes.ungrouped_rows, side="right")))
         yield from _gathered(rows, judged, counts, first, last)
         first = last
 
@@ -98,7 +95,7 @@ def _gathered(rows: Triples, judged: Judgements, counts: Ints, first: int, last:
     present = np.flatnonzero(counts[first:last])
     while present.size:
         some = present[
-            : max(1, int(np.searchsorted(starts[present + 1], starts[present[0]] + SIZES.ranking_rows, side="right")))
+            : max(1, int(np.searchsorted(starts[present + 1], starts[present[0]] + rows.sizes.rows, side="right")))
         ]
         picked = order[starts[some[0]] : starts[some[-1] + 1]]
         names = judged.queries.take(pa.array(some + first))

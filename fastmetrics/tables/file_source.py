@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from fastmetrics.core.batch_sizes import SIZES, STANDARD, ReadSizes
+from fastmetrics.core.batch_sizes import STANDARD, ReadSizes
 from fastmetrics.core.column_kinds import check, plain
 from fastmetrics.errors import ColumnError, FileFormatError, OptionError, UnknownNameError
 from fastmetrics.errors.messages import Argument
@@ -167,7 +167,7 @@ class FileSource:
         """The rows at which a file can be divided, each with the share of a span that follows it."""
         if reader.pieces is not None:
             return reader.pieces
-        return [(0, (self.bytes_before(number + 1) - self.bytes_before(number)) / SIZES.span_bytes)]
+        return [(0, (self.bytes_before(number + 1) - self.bytes_before(number)) / reader.file.sizes.span_bytes)]
 
     def chunks(
         self, selection: Selection, start: Place = BEGINNING, threads: int = 1, stop: Place | None = None

@@ -14,7 +14,7 @@ from fastmetrics.errors import OptionError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.tables.databases.database_address import with_query
 from fastmetrics.tables.file_columns import Selection
-from fastmetrics.tables.file_source import open_source
+from fastmetrics.tables.file_source import FileSource, open_source
 from fastmetrics.tables.frame_source import FrameSource
 from fastmetrics.tables.inputs.input_files import DataFile
 from fastmetrics.tables.table_chunks import BEGINNING, Chunk, Place, Span
@@ -160,11 +160,15 @@ def open_table(
 ) -> TableSource:
     """Open a table of any kind, or files by their paths, as ``open_source`` does; ``query`` is that of a database.
 
+    Files that are opened already, with other sizes for example, stay as they are.
+
     ``name`` is the argument, for messages, and ``or_column`` that of :func:`is_paths`.
 
     Raises ``ColumnError`` for anything else, ``OptionError`` for the ``format`` of a table in memory, and the errors of
     ``open_source``.
     """
+    if isinstance(table, FileSource):
+        return table
     if is_paths(table, or_column=or_column):
         if query is not None:
             table = with_query(table, query)

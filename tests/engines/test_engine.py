@@ -18,7 +18,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fastmetrics.core.batch_sizes import SIZES
+from fastmetrics.core.batch_sizes import ReadSizes
 from fastmetrics.core.threads import ordered
 from fastmetrics.engines.local import Job, run
 from fastmetrics.errors import FileFormatError, InputError, OptionError
@@ -124,8 +124,7 @@ def test_program_bugs_are_not_bad_rows(tmp_path, source):
     assert names(tmp_path) == ["in.parquet"]
 
 
-def test_late_string_ids_make_all_ids_strings(tmp_path, monkeypatch):
-    monkeypatch.setattr(SIZES, "line_block_bytes", 256)
+def test_late_string_ids_make_all_ids_strings(tmp_path):
     rows = [{"id": n, "answer": "x"} for n in range(50)] + [
         {"id": "late", "answer": "y"},
         {"id": "late", "answer": "y"},
@@ -134,7 +133,8 @@ def test_late_string_ids_make_all_ids_strings(tmp_path, monkeypatch):
     limits = Limits(batch_rows=8, part_rows=16)
     for threads in (1, 2):
         name = tmp_path / f"{threads}.parquet"
-        result = run(open_source(tmp_path / "in.jsonl"), JOB, name, threads=threads, limits=limits)
+        source = open_source(tmp_path / "in.jsonl", sizes=ReadSizes(line_block_bytes=256))
+        result = run(source, JOB, name, threads=threads, limits=limits)
         assert pq.read_table(name)["id"].to_pylist() == [*map(str, range(50)), "late", "late"]
         assert result.rows == 52
 

@@ -17,13 +17,14 @@ import pytest
 
 from bench.memory import workers
 from fastmetrics import RayCluster, score, summarize
-from fastmetrics.core.batch_sizes import SIZES
+from fastmetrics.core.batch_sizes import STANDARD, ReadSizes
 from fastmetrics.core.retry_limits import RETRY_LIMITS
 from fastmetrics.engines.job import Job, RunOptions
 from fastmetrics.engines.local import run
 from fastmetrics.engines.run_job import open_output, run_on
 from fastmetrics.errors import InputError, OptionError, OutputError, WorkerError
 from fastmetrics.tables import Limits, open_source
+from fastmetrics.tables.table_source import open_table
 from fastmetrics.vectors.embedding.embedder import Embedder
 from tests.support.program import ENVIRONMENT, alone
 from tests.support.toy_scores import JOB, KINDS, choosy
@@ -98,12 +99,13 @@ def test_notes_equal_the_local_engine(tmp_path, monkeypatch, name):
         ids = [{"retrieved_ids": ["a"], "relevant_ids": ["a"] * (n % 3)} for n in range(len(lines))]
         text = (json.dumps({**line, **one}) + "\n" for line, one in zip(lines, ids, strict=True))
         (folder / f"{number}.jsonl").write_text("".join(text))
-    monkeypatch.setattr(SIZES, "span_bytes", 1)
     made = []
     for engine in ("local", "ray"):
         (tmp_path / engine).mkdir()
         options = {"metrics": "token_f1,rouge1_f1,mrr", "no_relevant": "zero", "engine": engine}
-        made.append(score(folder, output=f"{tmp_path}/{engine}/{name}", **options))
+        made.append(
+            score(open_source(folder, sizes=ReadSizes(span_bytes=1)), output=f"{tmp_path}/{engine}/{name}", **options)
+        )
     here, there = made
     assert [note.split(" rows ")[0] for note in there.summary.notes] == [
         "token_f1: 30 of 90 scored",
@@ -126,16 +128,17 @@ def bad(tmp_path) -> Path:
     return folder
 
 
-def spans_of_two_files(monkeypatch, folder):
-    """Spans small enough that several workers have some."""
+def spans_of_two_files(folder, line_block_bytes=STANDARD.line_block_bytes):
+    """The files in spans small enough that several workers have some."""
     size = sum(path.stat().st_size for path in sorted(folder.iterdir())[:2])
-    monkeypatch.setattr(SIZES, "span_bytes", size)
-    assert len(open_source(folder).spans()) == 3
+    source = open_source(folder, sizes=ReadSizes(span_bytes=size, line_block_bytes=line_block_bytes))
+    assert len(source.spans()) == 3
+    return source
 
 
 def run_on_ray(source, job, output, **options):
     """As ``run`` does on threads of this process, on two workers."""
-    opened, chosen = open_source(source), RunOptions.of(**options)
+    opened, chosen = open_table(source), RunOptions.of(**options)
     return run_on(RayEngine(2), opened, job, open_output(output, opened, chosen), chosen)
 
 
@@ -146,49 +149,46 @@ def both(source, job, tmp_path, name, **options):
         (tmp_path / engine).mkdir(exist_ok=True)
         output = f"{tmp_path}/{engine}/{name}"
         if engine == "local":
-            results.append(run(open_source(source), job, output, limits=LIMITS, **options))
+            results.append(run(open_table(source), job, output, limits=LIMITS, **options))
         else:
             results.append(run_on_ray(source, job, output, limits=LIMITS, **options))
     return results
 
 
 def test_bad_rows_are_rejected_once(tmp_path, bad, monkeypatch):
-    spans_of_two_files(monkeypatch, bad)
-    here, there = both(bad, Job(choosy, KINDS), tmp_path, "o.jsonl", on_error="skip")
+    here, there = both(spans_of_two_files(bad), Job(choosy, KINDS), tmp_path, "o.jsonl", on_error="skip")
     assert files(there.output) == files(here.output)
     assert there.rejected == here.rejected == 6 * (2 + 4)
 
 
 def test_bad_row_error_keeps_finished_parts(tmp_path, bad, monkeypatch):
-    spans_of_two_files(monkeypatch, bad)
     said = []
     for engine in ("local", "ray"):
         with pytest.raises(InputError) as caught:
-            _fail(engine, bad, tmp_path)
+            _fail(engine, spans_of_two_files(bad), tmp_path)
         said.append(str(caught.value))
     assert said[0] == said[1] == f"{bad}/0.jsonl, line 6: column 'answer': expected a good one"
     clean = tmp_path / "bad" / "0.jsonl"
     clean.write_text("".join(json.dumps({"id": n, "answer": "x"}) + "\n" for n in range(300)))
     with pytest.raises(InputError, match="line 6: column"):
-        _fail("ray", bad, tmp_path)
+        _fail("ray", spans_of_two_files(bad), tmp_path)
     assert len(list((tmp_path / "ray.parquet.partial" / "parts").iterdir())) > 0
 
 
 def _fail(engine, bad, tmp_path):
     output = tmp_path / f"{engine}.parquet"
     if engine == "local":
-        return run(open_source(bad), Job(choosy, KINDS), output, limits=LIMITS)
+        return run(bad, Job(choosy, KINDS), output, limits=LIMITS)
     return run_on_ray(bad, Job(choosy, KINDS), output, limits=LIMITS)
 
 
 def test_late_string_id_widens_the_column_in_all_parts(tmp_path, bad, monkeypatch):
     for path in bad.iterdir():
         path.write_text("".join(json.dumps({"id": n, "answer": "x"}) + "\n" for n in range(300)))
-    monkeypatch.setattr(SIZES, "line_block_bytes", 2000)  # of the type that this process infers
     last = bad / "5.jsonl"
     last.write_text(last.read_text() + '{"id": "late", "answer": "y"}\n')
-    spans_of_two_files(monkeypatch, bad)
-    here, there = both(bad, JOB, tmp_path, "o.parquet")
+    source = spans_of_two_files(bad, line_block_bytes=2000)  # of the type that this process infers
+    here, there = both(source, JOB, tmp_path, "o.parquet")
     assert files(there.output) == files(here.output)
     assert pq.read_schema(there.output).field("id").type == pa.string()
 

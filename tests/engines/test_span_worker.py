@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from fastmetrics.core.batch_sizes import SIZES
+from fastmetrics.core.batch_sizes import ReadSizes
 from fastmetrics.engines import ray as engine
 from fastmetrics.engines.score_chunk import Scored
 from fastmetrics.engines.span_parts import Finished, Task, by_part, finish, pieces
@@ -33,14 +33,13 @@ def observe(part: pa.RecordBatch) -> list[int]:
 
 
 @pytest.fixture
-def source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FileSource:
+def source(tmp_path: Path) -> FileSource:
     """Three files of 50 lines, each a span, some of them bad."""
     for number in range(3):
         lines = [json.dumps({"id": f"q{n}", "answer": "bad" if n == 23 else "ab" * (n % 4)}) for n in range(50)]
         lines[10] = lines[49] = "broken"
         (tmp_path / f"{number}.jsonl").write_text("\n".join(lines))
-    monkeypatch.setattr(SIZES, "span_bytes", 1)
-    return open_source(tmp_path)
+    return open_source(tmp_path, sizes=ReadSizes(span_bytes=1))
 
 
 def task(source: FileSource, score=choosy, *, skip: bool = True) -> Task:

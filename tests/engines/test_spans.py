@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fastmetrics.core.batch_sizes import SIZES
+from fastmetrics.core.batch_sizes import ReadSizes
 from fastmetrics.engines.local import Job, run
 from fastmetrics.tables import Limits, Place, Span, cut, open_source
 from tests.support.table_files import FORMATS, write
@@ -20,11 +20,8 @@ from tests.support.toy_scores import JOB, KINDS, choosy
 LIMITS = Limits(batch_rows=7, part_rows=10)
 
 
-@pytest.fixture
-def small_spans(monkeypatch):
-    """Spans of 25 rows, or of a file of text."""
-    monkeypatch.setattr(SIZES, "parquet_span_rows", 25)
-    monkeypatch.setattr(SIZES, "span_bytes", 100)
+SMALL = ReadSizes(parquet_span_rows=25, span_bytes=100)
+"""Spans of 25 rows, or of a file of text."""
 
 
 def parquet(path: Path, first: int, groups: list[int]) -> Path:
@@ -65,32 +62,28 @@ def rows_of(source, span):
 )
 def test_spans_hold_every_row_once(tmp_path_factory, files, start):
     folder = tmp_path_factory.mktemp("spans")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(SIZES, "parquet_span_rows", 25)
-        paths = [parquet(folder / f"{n}.parquet", 0, groups) for n, groups in enumerate(files)]
-        source = open_source(paths)
-        assert source.spans() == expected_spans(files)
-        every = [Place(n, row) for n, groups in enumerate(files) for row in range(sum(groups))]
-        assert [place for span in source.spans() for place in rows_of(source, span)] == every
-        for span in source.spans():
-            assert rows_of(source, span) == [p for p in every if span.start <= p and (not span.stop or p < span.stop)]
-        left = source.spans(Place(*start))
-        assert [place for span in left for place in rows_of(source, span)] == [p for p in every if p >= start]
+    paths = [parquet(folder / f"{n}.parquet", 0, groups) for n, groups in enumerate(files)]
+    source = open_source(paths, sizes=SMALL)
+    assert source.spans() == expected_spans(files)
+    every = [Place(n, row) for n, groups in enumerate(files) for row in range(sum(groups))]
+    assert [place for span in source.spans() for place in rows_of(source, span)] == every
+    for span in source.spans():
+        assert rows_of(source, span) == [p for p in every if span.start <= p and (not span.stop or p < span.stop)]
+    left = source.spans(Place(*start))
+    assert [place for span in left for place in rows_of(source, span)] == [p for p in every if p >= start]
 
 
-def test_row_groups_of_long_rows_make_shorter_spans(tmp_path, monkeypatch):
-    monkeypatch.setattr(SIZES, "parquet_span_bytes", 2500)
+def test_row_groups_of_long_rows_make_shorter_spans(tmp_path):
     rows = pa.table({"answer": pa.array([f"{n:0400d}" for n in range(10)])})
     pq.write_table(rows, tmp_path / "t.parquet", row_group_size=2, compression="none", use_dictionary=False)
-    spans = open_source(tmp_path / "t.parquet").spans()
+    spans = open_source(tmp_path / "t.parquet", sizes=ReadSizes(parquet_span_bytes=2500)).spans()
     assert [span.start.row for span in spans] == [0, 4, 8]
 
 
 @pytest.mark.parametrize("name", [name for name in FORMATS if "parquet" not in name])
-def test_files_of_other_formats_are_not_split_into_spans(tmp_path, name, monkeypatch):
+def test_files_of_other_formats_are_not_split_into_spans(tmp_path, name):
     paths = [write(pa.table({"answer": [f"row {n}"] * 3}), tmp_path / f"{n}.{name}") for n in range(5)]
-    monkeypatch.setattr(SIZES, "span_bytes", sum(path.stat().st_size for path in paths[:2]))
-    source = open_source(paths)
+    source = open_source(paths, sizes=ReadSizes(span_bytes=sum(path.stat().st_size for path in paths[:2])))
     assert source.spans() == [
         Span(Place(0, 0), Place(2, 0)),
         Span(Place(2, 0), Place(4, 0)),
@@ -103,14 +96,14 @@ def test_files_of_other_formats_are_not_split_into_spans(tmp_path, name, monkeyp
     ]
 
 
-def test_spans_can_hold_files_of_several_formats(tmp_path, small_spans):
+def test_spans_can_hold_files_of_several_formats(tmp_path):
     table = pa.table({"answer": ["some words"] * 20})
     paths = [write(table, tmp_path / name) for name in ("a.parquet", "b.parquet", "c.jsonl", "d.csv", "e.parquet")]
-    assert [span.start.file for span in open_source(paths).spans()] == [0, 2, 3, 4]
+    assert [span.start.file for span in open_source(paths, sizes=SMALL).spans()] == [0, 2, 3, 4]
 
 
-def test_parts_end_with_each_span_and_are_numbered_consecutively(tmp_path, small_spans):
-    source = open_source(parquet(tmp_path / "t.parquet", 0, [32, 13, 12, 5]))
+def test_parts_end_with_each_span_and_are_numbered_consecutively(tmp_path):
+    source = open_source(parquet(tmp_path / "t.parquet", 0, [32, 13, 12, 5]), sizes=SMALL)
     selection = source.select({"answer": "text"})
     assert [span.start.row for span in source.spans()] == [0, 32, 57]
     result = run(source, JOB, tmp_path / "o.parquet", limits=LIMITS)
@@ -129,10 +122,10 @@ class StopError(Exception):
 
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("name", ["o.parquet", "o/"])
-def test_run_resumes_within_and_between_spans(tmp_path, small_spans, name, threads):
+def test_run_resumes_within_and_between_spans(tmp_path, name, threads):
     paths = [parquet(tmp_path / "a.parquet", 0, [32, 13]), parquet(tmp_path / "b.parquet", 45, [12, 5, 40, 1])]
     (tmp_path / "whole").mkdir()
-    whole = run(open_source(paths), JOB, f"{tmp_path}/whole/{name}", limits=LIMITS)
+    whole = run(open_source(paths, sizes=SMALL), JOB, f"{tmp_path}/whole/{name}", limits=LIMITS)
 
     def until(row):
         def score(batch):
@@ -144,15 +137,24 @@ def test_run_resumes_within_and_between_spans(tmp_path, small_spans, name, threa
 
     for row in (15, 31, 32, 33, 44, 45, 57, 101, 102):
         with pytest.raises(StopError):
-            run(open_source(paths), until(row), f"{tmp_path}/{name}", limits=LIMITS, threads=threads, resume=True)
-    result = run(open_source(paths), JOB, f"{tmp_path}/{name}", limits=LIMITS, threads=threads, resume=True)
+            run(
+                open_source(paths, sizes=SMALL),
+                until(row),
+                f"{tmp_path}/{name}",
+                limits=LIMITS,
+                threads=threads,
+                resume=True,
+            )
+    result = run(
+        open_source(paths, sizes=SMALL), JOB, f"{tmp_path}/{name}", limits=LIMITS, threads=threads, resume=True
+    )
     assert result.resumed_rows > 0
     made, expected = ([p] if p.is_file() else sorted(p.iterdir()) for p in (result.output, whole.output))
     assert [path.read_bytes() for path in made] == [path.read_bytes() for path in expected]
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-def test_spans_without_rows_or_with_only_bad_rows(tmp_path, small_spans, threads):
+def test_spans_without_rows_or_with_only_bad_rows(tmp_path, threads):
     texts = [
         ['{"id": "a", "answer": "x"}', "broken"],
         ['{"id": 1, "answer": 3}', "no"],
@@ -164,7 +166,7 @@ def test_spans_without_rows_or_with_only_bad_rows(tmp_path, small_spans, threads
     for number, lines in enumerate(texts):
         paths.append(tmp_path / f"{number}.jsonl")
         paths[-1].write_text("\n".join([*lines, " " * 100]))
-    source = open_source(paths)
+    source = open_source(paths, sizes=SMALL)
     assert len(source.spans()) == len(source.files)
     result = run(source, Job(choosy, KINDS), tmp_path / "o.jsonl", on_error="skip", threads=threads)
     assert [json.loads(line)["id"] for line in result.output.read_text().splitlines()] == ["a", "c"]

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 import fastmetrics as fm
-from fastmetrics.core.batch_sizes import SIZES
+from fastmetrics.core.batch_sizes import SIZES, ReadSizes
 from fastmetrics.errors import OptionError
+from fastmetrics.tables import open_source
 from tests.reference import packages
 from tests.support import strategies
 
@@ -85,9 +86,8 @@ def test_files_are_read_twice(tmp_path: Path) -> None:
     assert np.array_equal(pq.read_table(tmp_path / "scores.parquet")[spec], whole)
 
 
-def test_column_with_late_type_change_is_read_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_column_with_late_type_change_is_read_twice(tmp_path: Path) -> None:
     """Ids that become strings, references that become lists; and a column that is kept need not be read before."""
-    monkeypatch.setattr(SIZES, "line_block_bytes", 500)
     rows: list[dict[str, object]] = [
         {"id": i, "question": f"who wrote book{i}", "answer": f"jane wrote book{i % 4}", "reference": "jane"}
         for i in range(60)
@@ -96,7 +96,8 @@ def test_column_with_late_type_change_is_read_twice(tmp_path: Path, monkeypatch:
     path = tmp_path / "rows.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     spec = "tfidf_cosine(idf='corpus')"
-    fm.score(path, output=tmp_path / "scores.parquet", metrics=[spec, "token_f1"])
+    source = open_source(path, sizes=ReadSizes(line_block_bytes=500))
+    fm.score(source, output=tmp_path / "scores.parquet", metrics=[spec, "token_f1"])
     made, both = (
         pq.read_table(tmp_path / "scores.parquet"),
         [[row[name] for row in rows] for name in ("question", "answer")],

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.core.batch_sizes import SIZES
+from fastmetrics.core.batch_sizes import RANKINGS, RankingSizes
 from fastmetrics.errors import ColumnError, FileFormatError
 from fastmetrics.retrieval import evaluate as ranking
 from fastmetrics.retrieval import query_blocks as blocks
@@ -18,8 +18,8 @@ from fastmetrics.retrieval.judgements import judgements
 from fastmetrics.tables.rankings.ranking_rows import Triples
 
 
-def documents(path: Path) -> list[str]:
-    return pa.Table.from_batches(Triples(path, "score").batches())["doc"].to_pylist()
+def documents(path: Path, sizes: RankingSizes = RANKINGS) -> list[str]:
+    return pa.Table.from_batches(Triples(path, "score", sizes).batches())["doc"].to_pylist()
 
 
 def test_comment_lines_start_with_a_hash(tmp_path: Path):
@@ -38,13 +38,12 @@ def test_short_line_after_a_long_one_reports_missing_fields(tmp_path: Path):
 
 @pytest.mark.parametrize("size", [1, 30, 64, 1000])
 @pytest.mark.parametrize(("line", "says"), [("q Q0 z 2 high t", "got 'high'"), ("q Q0 z 2", "a line 'query")])
-def test_malformed_line_in_any_block_has_its_line_number(tmp_path, monkeypatch, size, line, says):
+def test_malformed_line_in_any_block_has_its_line_number(tmp_path, size, line, says):
     path = tmp_path / "run.txt"
     good = "".join(f"q Q0 d{n} 1 {n} t\n" for n in range(20))
     path.write_text(f"# head\n\n{good}\n{line}\nq Q0 e 1 2.0 t\n")
-    monkeypatch.setattr(SIZES, "trec_block_bytes", size)
     with pytest.raises(FileFormatError, match=f"run.txt, line 24: .*{says}"):
-        documents(path)
+        documents(path, RankingSizes(trec_block_bytes=size))
 
 
 def table(queries: list[str]) -> pa.Table:
@@ -55,10 +54,9 @@ def table(queries: list[str]) -> pa.Table:
 JUDGED = judgements({query: {"d0": 1} for query in "abcdefgh"})
 
 
-def cut(some: pa.Table, size: int, monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+def cut(some: pa.Table, size: int) -> list[list[str]]:
     """The queries of each block of a grouped run whose batches have ``size`` rows, each with its number of rows."""
-    monkeypatch.setattr(SIZES, "ranking_rows", size)
-    found = list(blocks.grouped(Triples(some, "score"), JUDGED))
+    found = list(blocks.grouped(Triples(some, "score", RankingSizes(size)), JUDGED))
     for block in found:
         assert len(block.docs) == len(block.scores) == block.starts[-1]
     return [
@@ -70,18 +68,18 @@ def cut(some: pa.Table, size: int, monkeypatch: pytest.MonkeyPatch) -> list[list
     ]
 
 
-def test_query_across_batches_is_one_query(monkeypatch):
+def test_query_across_batches_is_one_query():
     ends_with_its_batch = table(list("aabbcc"))
-    assert cut(ends_with_its_batch, 2, monkeypatch) == [["a2"], ["b2"], ["c2"]]
+    assert cut(ends_with_its_batch, 2) == [["a2"], ["b2"], ["c2"]]
     goes_on = table(list("aaabbbbbc"))
     for size in (1, 2, 4, 5, 8):
-        assert sorted(query for block in cut(goes_on, size, monkeypatch) for query in block) == ["a3", "b5", "c1"], size
+        assert sorted(query for block in cut(goes_on, size) for query in block) == ["a3", "b5", "c1"], size
     several = table(list("abcddefg"))
-    assert cut(several, 8, monkeypatch) == [["a1", "b1", "c1", "d2", "e1", "f1"], ["g1"]]
-    assert cut(several, 4, monkeypatch) == [["a1", "b1", "c1"], ["d2", "e1", "f1"], ["g1"]]
-    assert cut(several, 3, monkeypatch) == [["a1", "b1"], ["c1", "d2"], ["e1", "f1"], ["g1"]]
+    assert cut(several, 8) == [["a1", "b1", "c1", "d2", "e1", "f1"], ["g1"]]
+    assert cut(several, 4) == [["a1", "b1", "c1"], ["d2", "e1", "f1"], ["g1"]]
+    assert cut(several, 3) == [["a1", "b1"], ["c1", "d2"], ["e1", "f1"], ["g1"]]
     long_one = table(list("abbbbbbcdde"))
-    assert cut(long_one, 3, monkeypatch) == [["a1"], ["b6", "c1"], ["d2"], ["e1"]]
+    assert cut(long_one, 3) == [["a1"], ["b6", "c1"], ["d2"], ["e1"]]
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 5, 100])
@@ -91,12 +89,11 @@ def test_grouped_runs_are_detected(monkeypatch, size, encoded):
         raise AssertionError("a grouped run was read a second time")
 
     monkeypatch.setattr(ranking, "regrouped", never)
-    monkeypatch.setattr(SIZES, "ranking_rows", size)
     some = table(list("aaabbcddddde"))
     if encoded:
         some = some.set_column(0, "qid", some["qid"].combine_chunks().dictionary_encode())
     judged = {query: {f"d{row}": 1} for query, row in zip("abcde", (0, 4, 5, 8, 11), strict=True)}
-    found = fm.rank(some, judged, "mrr").per_query["mrr"].to_pylist()
+    found = fm.rank(Triples(some, "score", RankingSizes(size)), judged, "mrr").per_query["mrr"].to_pylist()
     assert found == [1.0, 0.5, 1.0, 1 / 3, 1.0]
 
 
@@ -110,18 +107,17 @@ def test_slices_respect_the_row_limit(monkeypatch):
 
     gathered = blocks._gathered
     monkeypatch.setattr(blocks, "_gathered", watched)
-    monkeypatch.setattr(SIZES, "ungrouped_ranking_rows", 4)
     some = table(list("eabdececeadeeeefea"))
     assert [some["qid"].to_pylist().count(query) for query in "abcdef"] == [3, 1, 2, 2, 9, 1]
-    found = list(blocks.regrouped(Triples(some, "score"), JUDGED))
+    found = list(blocks.regrouped(Triples(some, "score", RankingSizes(ungrouped_rows=4)), JUDGED))
     assert held == [4, 4, 9, 1]
     assert [name for block in found for name in block.names.to_pylist()] == list("abcdef")
 
 
-def test_blocks_of_a_slice_respect_the_batch_size(monkeypatch):
-    monkeypatch.setattr(SIZES, "ranking_rows", 4)
+def test_blocks_of_a_slice_respect_the_batch_size():
     some = table(list("eabdececeadeeeefea"))
-    found = [block for block in blocks.regrouped(Triples(some, "score"), JUDGED) if len(block.docs)]
+    triples = Triples(some, "score", RankingSizes(4))
+    found = [block for block in blocks.regrouped(triples, JUDGED) if len(block.docs)]
     assert [len(block.docs) for block in found] == [4, 4, 9, 1]
     rows = some.to_pylist()
     for block in found:
@@ -133,9 +129,8 @@ def test_blocks_of_a_slice_respect_the_batch_size(monkeypatch):
 
 @pytest.mark.parametrize("suffix", ["jsonl", "parquet", "memory"])
 @pytest.mark.parametrize("row", [0, 3, 4, 9, 10])
-def test_rows_in_messages_count_from_the_first_row_of_the_file(tmp_path, monkeypatch, suffix, row):
+def test_rows_in_messages_count_from_the_first_row_of_the_file(tmp_path, suffix, row):
     """The row of a null id is that of the table, in whichever block it is read."""
-    monkeypatch.setattr(SIZES, "ranking_rows", 4)
     some = table(list("aabbccddeef"))
     ids = [None if at == row else name for at, name in enumerate(some["pid"].to_pylist())]
     some = some.set_column(some.schema.get_field_index("pid"), "pid", pa.array(ids, pa.string()))
@@ -145,14 +140,13 @@ def test_rows_in_messages_count_from_the_first_row_of_the_file(tmp_path, monkeyp
     elif suffix == "jsonl":
         path.write_text("".join(json.dumps(each) + "\n" for each in some.to_pylist()))
     with pytest.raises(ColumnError, match=f"row {row}: the document is null"):
-        fm.rank(some if suffix == "memory" else path, {"a": {"d": 1}}, "mrr")
+        fm.rank(Triples(some if suffix == "memory" else path, "score", RankingSizes(4)), {"a": {"d": 1}}, "mrr")
 
 
 @pytest.mark.parametrize("line", [1, 3, 4, 11])
-def test_lines_in_messages_count_from_the_first_line_of_the_file(tmp_path, monkeypatch, line):
-    monkeypatch.setattr(SIZES, "trec_block_bytes", 40)
+def test_lines_in_messages_count_from_the_first_line_of_the_file(tmp_path, line):
     lines = [f"q{at} Q0 d{at} 1 {at}.5 t" for at in range(1, 12)]
     lines[line - 1] = "q Q0 d 1"
     (tmp_path / "run.txt").write_text("\n".join(lines))
     with pytest.raises(FileFormatError, match=f"line {line}: expected a line"):
-        fm.rank(tmp_path / "run.txt", {"q1": {"d": 1}}, "mrr")
+        documents(tmp_path / "run.txt", RankingSizes(trec_block_bytes=40))

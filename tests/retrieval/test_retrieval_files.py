@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.core.batch_sizes import SIZES
+from fastmetrics.core.batch_sizes import RANKINGS, RankingSizes
 from fastmetrics.errors import ColumnError, FileFormatError, InputError
 from fastmetrics.tables.rankings.ranking_rows import Triples
 
@@ -153,15 +153,14 @@ def test_text_scores_are_read_exactly(tmp_path):
     assert fm.rank(run, {"q": {"a": 1}}, "mrr").mean["mrr"] == 1.0
 
 
-def test_text_blocks_can_end_anywhere(tmp_path, monkeypatch):
-
+def test_text_blocks_can_end_anywhere(tmp_path):
     path = tmp_path / "run.txt"
     path.write_text("# head\n" + trec(RUN * 20, True) + "\n\n" + trec(RUN, True).rstrip())
     expected = pa.Table.from_batches(Triples(path, "score").batches()).to_pylist()
     assert len(expected) == 84
     for size in (1, 7, 100, 1000):
-        monkeypatch.setattr(SIZES, "trec_block_bytes", size)
-        assert pa.Table.from_batches(Triples(path, "score").batches()).to_pylist() == expected
+        sizes = RankingSizes(trec_block_bytes=size)
+        assert pa.Table.from_batches(Triples(path, "score", sizes).batches()).to_pylist() == expected
 
 
 BROKEN = [
@@ -208,8 +207,9 @@ def test_malformed_judgements_error_names_cause_and_place(tmp_path):
 MEASURE_MEMORY = """
 import re, resource, sys
 from pathlib import Path
-from fastmetrics.core.batch_sizes import SIZES
+from fastmetrics.core.batch_sizes import RankingSizes
 from fastmetrics.retrieval import rank as ranking
+from fastmetrics.tables.rankings.ranking_rows import Triples
 
 def peak():
     status = Path("/proc/self/status")
@@ -218,11 +218,10 @@ def peak():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
 
 path, queries, shuffled, held = sys.argv[1], int(sys.argv[2]), sys.argv[3] == "shuffled", int(sys.argv[4])
-SIZES.ungrouped_ranking_rows = held
 judged = {f"q{n}": {f"document-{n}-3": 1} for n in range(0, queries, 7)}
 ranking.rank({"q0": {"a": 1.0}}, judged, "ndcg@10,mrr", threads=2)
 before = peak()
-found = ranking.rank(path, judged, "ndcg@10,mrr", threads=2)
+found = ranking.rank(Triples(path, "score", RankingSizes(ungrouped_rows=held)), judged, "ndcg@10,mrr", threads=2)
 assert found.mean["mrr"] == 1 / 97, found.mean
 print(peak() - before)
 """
@@ -258,7 +257,7 @@ def test_memory_is_bounded_for_long_runs(tmp_path, order):
 def test_runs_keep_their_batch_size():
     rows = pa.table({"qid": ["q"] * 300_000, "pid": list(map(str, range(300_000))), "score": range(300_000)})
     assert [batch.num_rows for batch in Triples(rows, "score").batches()] == [
-        SIZES.ranking_rows,
-        SIZES.ranking_rows,
-        300_000 - 2 * SIZES.ranking_rows,
+        RANKINGS.rows,
+        RANKINGS.rows,
+        300_000 - 2 * RANKINGS.rows,
     ]

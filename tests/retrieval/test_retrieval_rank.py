@@ -14,10 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fastmetrics as fm
-from fastmetrics.core.batch_sizes import SIZES
+from fastmetrics.core.batch_sizes import RankingSizes
 from fastmetrics.errors import InputError
 from fastmetrics.retrieval.measure_families import FAMILIES
 from fastmetrics.retrieval.measures import measure
+from fastmetrics.tables.rankings.ranking_rows import Triples
 from tests.reference import retrieval as reference
 
 # (expected output, run, judgements, options), as trec_eval's own quick tests pair them
@@ -266,19 +267,17 @@ def test_row_order_and_threads_do_not_change_results(run, judged, seed, threads)
 
 
 @pytest.mark.slow
-def test_block_and_slice_sizes_do_not_change_results(monkeypatch):
-
+def test_block_and_slice_sizes_do_not_change_results():
     run, judged = fuzzed(3, 30)
     expected = fm.rank(run, judged, list(PYTREC), no_relevant="zero").per_query
     rows = [(query, doc, score) for query, docs in run.items() for doc, score in docs.items()]
     shuffled = random.Random(1).sample(rows, len(rows))
     for size, held in ((1, 50), (7, 1000), (64, 10), (1 << 17, 1 << 24)):
-        monkeypatch.setattr(SIZES, "ranking_rows", size)
-        monkeypatch.setattr(SIZES, "ungrouped_ranking_rows", held)
         for some in (rows, shuffled):
             query, doc, score = map(list, zip(*some, strict=True))
             table = pa.table({"qid": query, "pid": doc, "score": score})
-            assert fm.rank(table, judged, list(PYTREC), no_relevant="zero").per_query.equals(expected)
+            triples = Triples(table, "score", RankingSizes(size, held))
+            assert fm.rank(triples, judged, list(PYTREC), no_relevant="zero").per_query.equals(expected)
 
 
 def test_judged_only_restricts_the_ranking():

@@ -16,10 +16,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from fastmetrics.core.batch_sizes import SIZES
+from fastmetrics.core.batch_sizes import ReadSizes
 from fastmetrics.engines.local import Job, run
 from fastmetrics.errors import InputError, OutputError
 from fastmetrics.tables import Limits, open_source
+from fastmetrics.tables.table_source import open_table
 from tests.support.optional_parts import NO_MOUNT
 
 pytestmark = pytest.mark.slow
@@ -78,7 +79,7 @@ def source(tmp_path: Path) -> Path:
 
 def go(source: Path, output: object, score=choosy, **options):
     options = {"limits": LIMITS, "on_error": "skip", **options}
-    return run(open_source(source), job(score), output, **options)
+    return run(open_table(source), job(score), output, **options)
 
 
 def files(path: Path) -> dict[str, bytes]:
@@ -214,6 +215,7 @@ import itertools, sys, time, resource
 import pyarrow as pa
 from fastmetrics.engines.local import Job, run
 from fastmetrics.errors import OutputError
+from fastmetrics.tables.table_source import open_table
 from fastmetrics.tables import Limits, open_source
 begun = itertools.count()
 def score(batch):
@@ -315,8 +317,7 @@ def test_full_disk_leaves_a_resumable_run(tmp_path, numbers, small_disk):
     assert sorted(one.name for one in small_disk.iterdir()) == ["o.parquet"]
 
 
-def test_run_restarted_by_a_late_id_counts_no_earlier_rows(tmp_path, monkeypatch):
-    monkeypatch.setattr(SIZES, "line_block_bytes", 2000)
+def test_run_restarted_by_a_late_id_counts_no_earlier_rows(tmp_path):
     rows = [{"id": n if n < 700 else f"q{n}", "answer": "x"} for n in range(1000)]
     (tmp_path / "in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
 
@@ -328,9 +329,10 @@ def test_run_restarted_by_a_late_id_counts_no_earlier_rows(tmp_path, monkeypatch
             raise StopError
         return score(batch)
 
+    source = open_source(tmp_path / "in.jsonl", sizes=ReadSizes(line_block_bytes=2000))
     with pytest.raises(StopError):
-        go(tmp_path / "in.jsonl", tmp_path / "o.parquet", stopping)
+        go(source, tmp_path / "o.parquet", stopping)
     seen = []
-    made = go(tmp_path / "in.jsonl", tmp_path / "o.parquet", score, resume=True, progress=seen.append)
+    made = go(source, tmp_path / "o.parquet", score, resume=True, progress=seen.append)
     assert (made.rows, made.resumed_rows, seen[-1].rows) == (1000, 0, 1000)
     assert max(done.rows for done in seen) == 1000

@@ -9,8 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fastmetrics.core.batch_sizes import SIZES
+import fastmetrics as fm
+from fastmetrics.core.batch_sizes import ReadSizes
 from fastmetrics.kernels.text.json_depth import deepest
+from fastmetrics.tables import open_source
 from fastmetrics.tables.formats.jsonl import DEPTH
 from tests.support.program import alone, jsonl, program
 
@@ -88,12 +90,12 @@ def test_json_at_the_depth_limit_is_read(tmp_path, monkeypatch, shape):
 @pytest.mark.parametrize("place", [0, 50, 99])
 def test_a_deep_line_is_found_in_any_block(tmp_path, monkeypatch, place):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(SIZES, "line_block_bytes", 700)
     rows = [{**GOOD, "id": row} for row in range(100)]
     rows[place] = f'{{"x": {nested("lists", 50_000)}}}'
     jsonl(tmp_path / "t.jsonl", *rows)
-    done = program("score", "t.jsonl", "-o", "o.parquet", "-m", "token_f1", "--on-error", "skip", "-q")
-    assert (done.code, pq.read_table("o.parquet")["id"].to_pylist()) == (0, [n for n in range(100) if n != place])
+    source = open_source("t.jsonl", sizes=ReadSizes(line_block_bytes=700))
+    fm.score(source, "token_f1", output="o.parquet", files=fm.FileSettings(on_error="skip"))
+    assert pq.read_table("o.parquet")["id"].to_pylist() == [n for n in range(100) if n != place]
 
 
 COMMANDS = ("score", "summarize", "validate", "match", "rank", "answer", "judge-report", "sample-rows")

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fastmetrics.core.batch_sizes import SIZES
+from fastmetrics.core.batch_sizes import ReadSizes
 from fastmetrics.errors import ColumnError
 from fastmetrics.tables import open_source
 from tests.support.table_files import read
@@ -89,12 +89,11 @@ def test_kept_values_have_the_type_that_holds_them(tmp_path, rows, type_, bad) -
         (["2024-01-05 10:00:00", None], ["2024-01-05 10:00:00", None]),
     ],
 )
-def test_mixed_kept_values_become_text(tmp_path, monkeypatch, rows, kept) -> None:
+def test_mixed_kept_values_become_text(tmp_path, rows, kept) -> None:
     """At once or late, as JSON where they were no text; and a time stays as it was written."""
     for block in (8 << 20, 1):
-        monkeypatch.setattr(SIZES, "line_block_bytes", block)
         path = written(tmp_path / "in.jsonl", [json.dumps({"x": row}, ensure_ascii=False) for row in rows])
-        source = open_source(path)
+        source = open_source(path, sizes=ReadSizes(line_block_bytes=block))
         selection = source.select({"x": "any"}).widen("x", pa.string())
         chunks = list(source.chunks(selection))
         assert [value for chunk in chunks for value in chunk.batch["x"].to_pylist()] == kept
@@ -116,31 +115,30 @@ def test_lines_without_one_object_are_bad_rows(tmp_path, line, before) -> None:
     assert [reject.split(": ")[:2] for reject in rejects] == [[f"{path}, line {before + 1}", "malformed JSON"]]
 
 
-def test_columns_are_those_of_the_first_block_that_holds_any(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(SIZES, "line_block_bytes", 16)
+def test_columns_are_those_of_the_first_block_that_holds_any(tmp_path) -> None:
+    sizes = ReadSizes(line_block_bytes=16)
     path = written(tmp_path / "in.jsonl", [*[" "] * 40, {"x": "a"}, {"y": "b"}])
-    source = open_source(path)
+    source = open_source(path, sizes=sizes)
     assert source.schema.names == ["x"]
     assert read(source, {"x": "text"})[0]["x"].to_pylist() == ["a", None]
     (tmp_path / "blank.jsonl").write_text(" \n" * 40)
-    assert read(open_source([tmp_path / "blank.jsonl", path]), {"x": "text"})[0].num_rows == 2
+    assert read(open_source([tmp_path / "blank.jsonl", path], sizes=sizes), {"x": "text"})[0].num_rows == 2
 
 
 @pytest.mark.parametrize("ascii_", [True, False])
-def test_a_late_column_is_found_however_its_name_is_written(tmp_path, monkeypatch, ascii_) -> None:
-    monkeypatch.setattr(SIZES, "line_block_bytes", 64)
+def test_a_late_column_is_found_however_its_name_is_written(tmp_path, ascii_) -> None:
     rows = [json.dumps({"x": "a"})] * 20 + [json.dumps({'größe "m"': "b"}, ensure_ascii=ascii_)]
-    source = open_source(written(tmp_path / "in.jsonl", rows))
+    source = open_source(written(tmp_path / "in.jsonl", rows), sizes=ReadSizes(line_block_bytes=64))
     assert read(source, {'größe "m"': "text"})[0].column(0).to_pylist() == [None] * 20 + ["b"]
     with pytest.raises(ColumnError, match="unknown column 'größe'"):
         source.select({"größe": "text"})
 
 
-def test_no_character_is_lost_where_a_block_ends(tmp_path, monkeypatch) -> None:
+def test_no_character_is_lost_where_a_block_ends(tmp_path) -> None:
     """Not even one that would be a mark at the beginning of a file."""
     texts = ["\ufeff" * n + "é😀" for n in range(8)]
     rows = [json.dumps({"x": text}, ensure_ascii=False) for text in texts]
     path = written(tmp_path / "in.jsonl", ["\ufeff" + rows[0], *rows[1:]])
     for block in range(3, 60):
-        monkeypatch.setattr(SIZES, "line_block_bytes", block)
-        assert read(open_source(path), {"x": "text"})[0]["x"].to_pylist() == texts
+        source = open_source(path, sizes=ReadSizes(line_block_bytes=block))
+        assert read(source, {"x": "text"})[0]["x"].to_pylist() == texts

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.core.batch_sizes import SIZES
+from fastmetrics.core.batch_sizes import ReadSizes
 from fastmetrics.engines.local import Job, run
 from fastmetrics.errors import FileFormatError, InputError
 from fastmetrics.tables import Limits, open_source
@@ -43,10 +43,9 @@ def rows(tmp_path: Path) -> tuple[Path, list[int]]:
 
 
 @pytest.mark.parametrize("kept", [1, 2, 100, 1 << 20])
-def test_any_record_in_any_order_has_its_line(rows, monkeypatch, kept) -> None:
-    monkeypatch.setattr(SIZES, "line_numbers", kept)
+def test_any_record_in_any_order_has_its_line(rows, kept) -> None:
     path, starts = rows
-    source, rng = open_source(path), random.Random(6)
+    source, rng = open_source(path, sizes=ReadSizes(line_numbers=kept)), random.Random(6)
     asked = [0, 0, 5, 4, 3, 0, N - 1, N - 2, N - 1, *(rng.randrange(N) for _ in range(40))]
     assert [source.where(Place(0, n))[1] for n in asked] == [f"line {starts[n]}" for n in asked]
     assert source.where(Place(0, -1))[1] == "line 1", "the header"

@@ -10,11 +10,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from fastmetrics.core.batch_sizes import SIZES
+from fastmetrics.core.batch_sizes import ReadSizes
 from fastmetrics.tables import Place, open_source
 from tests.support.program import program
 
 NAMES = ["id", "é"]
+SMALL = ReadSizes(csv_block_bytes=64)
 HEADER = ",".join(NAMES).encode()
 FIELDS = st.lists(st.text(st.sampled_from('a\xe9\xff "\n,'), max_size=4), min_size=1, max_size=4)
 
@@ -64,25 +65,23 @@ def test_records_of_any_bytes_are_read_or_reported(tmp_path_factory, records, st
     assert later == ([row for row in rows if row[0] >= start], [one for one in bad if one.place.row >= start])
 
 
-def test_long_ragged_record_between_good_ones(tmp_path, monkeypatch):
-    monkeypatch.setattr(SIZES, "csv_block_bytes", 64)
+def test_long_ragged_record_between_good_ones(tmp_path):
     lines = [b"%d,%s" % (n, b"caf\xe9" * (50 if n == 7 else 1)) for n in range(40)]
     lines[20] += b",more"
     path = tmp_path / "t.csv"
     path.write_bytes(b"\xef\xbb\xbf" + HEADER + b"\n" + b"\n".join(lines))
-    rows, bad = found(open_source(path))
+    rows, bad = found(open_source(path, sizes=SMALL))
     assert [row[1] for row in rows] == [b"%d" % n for n in range(40) if n != 20]
     assert {row[2] for row in rows} == {b"caf\xe9", b"caf\xe9" * 50}
     assert [(reject.where, reject.raw) for reject in bad] == [("line 22", "20,caf\ufffd,more")]
 
 
-def test_a_chunk_has_the_rejects_before_its_last_row(tmp_path, monkeypatch):
+def test_a_chunk_has_the_rejects_before_its_last_row(tmp_path):
     """A reader that fails goes on after the last row and reject of the last chunk: it would lose rows before others."""
-    monkeypatch.setattr(SIZES, "csv_block_bytes", 64)
     lines = [b"%d,a" % n + b",more" * (n % 7 == 3) for n in range(200)]
     path = tmp_path / "t.csv"
     path.write_bytes(HEADER + b"\n" + b"\n".join(lines))
-    source = open_source(path)
+    source = open_source(path, sizes=SMALL)
     done = -1
     for chunk in source.chunks(source.select(dict.fromkeys(NAMES, "text"))):
         numbers = sorted([*chunk.rows.tolist(), *(reject.place.row for reject in chunk.rejects)])

@@ -7,14 +7,15 @@ import pickle
 import pyarrow as pa
 import pytest
 
-from fastmetrics.core.batch_sizes import SIZES, ReadSizes
+from fastmetrics.core.batch_sizes import ReadSizes
 from fastmetrics.core.retry_limits import RETRY_LIMITS
 from fastmetrics.errors import FileFormatError
 from fastmetrics.tables import open_source
 from fastmetrics.tables.remote.stores import passing
 from tests.support.table_files import FORMATS, KINDS, read, write
 
-SMALL = ReadSizes(parquet_rows=40)
+SMALL = ReadSizes(parquet_rows=40, line_block_bytes=2000, csv_block_bytes=2000)
+"""Several chunks a file."""
 ROWS = pa.table({"id": range(200), "answer": [f"answer {n}" for n in range(200)], "reference": ["x"] * 200})
 
 
@@ -35,10 +36,8 @@ def failing(monkeypatch, source, error, after, times):
 
 
 @pytest.fixture(autouse=True)
-def small_blocks(monkeypatch):
-    """Several chunks a file, and no waiting."""
-    monkeypatch.setattr(SIZES, "line_block_bytes", 2000)
-    monkeypatch.setattr(SIZES, "csv_block_bytes", 2000)
+def no_waiting(monkeypatch):
+    """No waiting."""
     monkeypatch.setattr(RETRY_LIMITS, "pause_seconds", 0)
 
 
@@ -65,7 +64,7 @@ def test_many_faults_are_retried_if_rows_arrive_between(tmp_path, monkeypatch, n
 def test_bad_rows_are_reported_once_after_a_retry(tmp_path, monkeypatch):
     lines = [f'{{"id": {n}, "answer": "x"}}' if n % 30 else "bad" for n in range(1, 200)]
     (tmp_path / "in.jsonl").write_text("\n".join(lines))
-    source = open_source(tmp_path / "in.jsonl")
+    source = open_source(tmp_path / "in.jsonl", sizes=SMALL)
     expected = read(source, {"answer": "text"})
     assert len(expected[1]) == 6
     for after in range(3):

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from fsspec.implementations.memory import MemoryFileSystem
 
-from fastmetrics.core.batch_sizes import SIZES, ReadSizes
+from fastmetrics.core.batch_sizes import ReadSizes
 from fastmetrics.core.retry_limits import RETRY_LIMITS
 from fastmetrics.errors import FileFormatError
 from fastmetrics.tables import open_source
@@ -23,6 +23,7 @@ from tests.support.loopback import BUCKET, KEY, SECRET, Server, Shelf, shelf
 from tests.support.program import program
 from tests.support.table_files import FORMATS, KINDS, read, write
 
+SMALL = ReadSizes(remote_ahead_bytes=4 << 10)
 TABLE = pa.table({"id": [f"{n}" for n in range(5000)], "answer": ["yes"] * 5000, "reference": ["no"] * 5000})
 
 
@@ -183,19 +184,18 @@ class Breaking(io.BytesIO):
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_reader_continues_after_a_fault(tmp_path: Path, monkeypatch, name: str) -> None:
+def test_reader_continues_after_a_fault(tmp_path: Path, name: str) -> None:
     fsspec.register_implementation("flaky", Flaky, clobber=True)
-    monkeypatch.setattr(SIZES, "remote_ahead_bytes", 4 << 10)
     path = write(TABLE, tmp_path / name)
     if name == "t.parquet":
         pq.write_table(TABLE, path, row_group_size=500)
     fsspec.filesystem("memory").put_file(str(path), f"/flaky/{name}")
     for spared in (0, 1, 2, 5, 9):
         Flaky.spared, Flaky.faults = spared, RETRY_LIMITS.read_tries - 1
-        assert read(open_source(f"flaky://flaky/{name}"), KINDS)[0].equals(TABLE)
+        assert read(open_source(f"flaky://flaky/{name}", sizes=SMALL), KINDS)[0].equals(TABLE)
     Flaky.spared, Flaky.faults = 1, 10**6
     with pytest.raises(FileFormatError, match=rf"flaky://flaky/{name}: cannot be read: RuntimeError: the package"):
-        read(open_source(f"flaky://flaky/{name}"), KINDS)
+        read(open_source(f"flaky://flaky/{name}", sizes=SMALL), KINDS)
     Flaky.faults = 0
 
 
@@ -203,14 +203,13 @@ def test_reader_continues_after_a_fault(tmp_path: Path, monkeypatch, name: str) 
 def test_short_read_is_retried(tmp_path: Path, monkeypatch, name: str) -> None:
     """Bytes that a store does not send must not be taken for the end of the file, nor be left out."""
     fsspec.register_implementation("flaky", Flaky, clobber=True)
-    monkeypatch.setattr(SIZES, "remote_ahead_bytes", 4 << 10)
     fsspec.filesystem("memory").put_file(str(write(TABLE, tmp_path / name)), f"/short/{name}")
     for short in range(1, RETRY_LIMITS.read_tries):
-        source = open_source(f"flaky://short/{name}")
+        source = open_source(f"flaky://short/{name}", sizes=SMALL)
         Flaky.short = short
         assert read(source, KINDS)[0].equals(TABLE)
         assert not Flaky.short
-    source = open_source(f"flaky://short/{name}")
+    source = open_source(f"flaky://short/{name}", sizes=SMALL)
     monkeypatch.setattr(Flaky, "short", 10**6)
     with pytest.raises(FileFormatError, match=rf"flaky://short/{name}: cannot be read: the file ends after \d+ of "):
         read(source, KINDS)

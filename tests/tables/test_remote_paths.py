@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyarrow import fs
 
-from fastmetrics.core.batch_sizes import SIZES
+from fastmetrics.core.batch_sizes import ReadSizes
 from fastmetrics.errors import FileFormatError, MissingExtraError, OptionError
 from fastmetrics.tables import open_source
 from fastmetrics.tables.inputs.input_paths import expand
@@ -100,15 +100,14 @@ def test_many_objects_open_with_few_requests(s3: Server, tmp_path: Path) -> None
 @pytest.mark.parametrize("fetched", [0, 64 << 20])
 def test_only_needed_columns_are_fetched(tmp_path: Path, monkeypatch, fetched: int) -> None:
     """In pieces of all columns at once, or one by one where they are too large for that."""
-    monkeypatch.setattr(SIZES, "remote_fetch_bytes", fetched)
-    monkeypatch.setattr(SIZES, "remote_ahead_bytes", 32 << 10)
+    sizes = ReadSizes(remote_fetch_bytes=fetched, remote_ahead_bytes=32 << 10)
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", KEY)
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET)
     wide = {"fat": [os.urandom(2048) for _ in range(3000)], "answer": [f"yes {n}" for n in range(3000)]}
     pq.write_table(pa.table(wide), tmp_path / "t.parquet", row_group_size=1000)
     with shelf() as held:
         held.objects["/bkt/t.parquet"] = (tmp_path / "t.parquet").read_bytes()
-        source = open_source(f"s3://bkt/t.parquet?endpoint_override={held.endpoint}&region=x")
+        source = open_source(f"s3://bkt/t.parquet?endpoint_override={held.endpoint}&region=x", sizes=sizes)
         assert read(source, {"answer": "text"})[0]["answer"].to_pylist() == wide["answer"]
         assert held.sent < len(held.objects["/bkt/t.parquet"]) / 10
 

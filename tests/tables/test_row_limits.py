@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fastmetrics.core.batch_sizes import SIZES
+import fastmetrics as fm
+from fastmetrics.core.batch_sizes import ReadSizes
 from fastmetrics.engines.local import Job, run
 from fastmetrics.errors import FileFormatError, OptionError, OutputError
 from fastmetrics.tables import open_source
@@ -49,9 +50,8 @@ def test_line_limit_is_independent_of_blocks(tmp_path_factory, sizes, block, mos
     lines = [bytes([97 + row % 26]) * size for row, size in enumerate(sizes)]
     path = tmp_path_factory.mktemp("lines") / "t.jsonl"
     path.write_bytes(b"\n".join(lines) + b"\n" * (ends and bool(lines)))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(SIZES, "line_block_bytes", block)
-        found = list(blocks(DataFile(str(path), "t.jsonl", "jsonl", max_row_bytes=most)))
+    sizes_read = ReadSizes(line_block_bytes=block)
+    found = list(blocks(DataFile(str(path), "t.jsonl", "jsonl", max_row_bytes=most, sizes=sizes_read)))
     whole = {}
     for one in found:
         if one.cut:
@@ -67,15 +67,14 @@ def test_line_limit_is_independent_of_blocks(tmp_path_factory, sizes, block, mos
 @pytest.mark.parametrize("block", [64, 300, 1 << 20])
 def test_long_json_line_is_a_bad_row(tmp_path, monkeypatch, block):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(SIZES, "line_block_bytes", block)
     rows = [{**GOOD, "id": row} for row in range(9)]
     rows[4]["answer"] = "x" * 500
     jsonl(tmp_path / "t.jsonl", *rows)
-    limit = "--max-row-bytes", "200"
-    done = program("score", "t.jsonl", "-o", "o.parquet", "-m", "token_f1", *limit)
-    assert (done.code, done.err) == (3, f"error: t.jsonl, line 5: {TOO_LONG.format(200)}\n")
-    done = program("score", "t.jsonl", "-o", "o.parquet", "-m", "token_f1", *limit, "--on-error", "skip", "-q")
-    assert (done.code, pq.read_table("o.parquet")["id"].to_pylist()) == (0, [0, 1, 2, 3, 5, 6, 7, 8])
+    limited = open_source("t.jsonl", max_row_bytes=200, sizes=ReadSizes(line_block_bytes=block))
+    with pytest.raises(FileFormatError, match=f"^t.jsonl, line 5: {TOO_LONG.format(200)}$"):
+        fm.score(limited, "token_f1", output="o.parquet")
+    fm.score(limited, "token_f1", output="o.parquet", files=fm.FileSettings(on_error="skip"))
+    assert pq.read_table("o.parquet")["id"].to_pylist() == [0, 1, 2, 3, 5, 6, 7, 8]
     (reject,) = map(json.loads, (tmp_path / "o.parquet.rejects.jsonl").read_text().splitlines())
     assert reject["line"] == 5
     assert json.dumps(rows[4]).startswith(reject["raw"])
@@ -100,9 +99,8 @@ def test_long_row_is_a_bad_row_in_every_format(tmp_path, monkeypatch, name):
 
 def test_resume_needs_the_same_row_limit(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(SIZES, "line_block_bytes", 64)
     jsonl(tmp_path / "t.jsonl", *[GOOD] * 5, "{")
-    source, job = open_source("t.jsonl"), Job(lambda batch: batch, {"id": "id"})
+    source, job = open_source("t.jsonl", sizes=ReadSizes(line_block_bytes=64)), Job(lambda batch: batch, {"id": "id"})
     with pytest.raises(FileFormatError, match="line 6"):
         run(source, job, "o.parquet", limits=Limits(part_rows=1))
     with pytest.raises(OutputError, match=r"cannot resume .*max_row_bytes was 67108864, is 1000"):
@@ -116,10 +114,9 @@ def test_limit_must_be_positive(tmp_path):
 
 def test_unterminated_csv_records_are_named_by_line(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(SIZES, "csv_block_bytes", 256)
     rows = "".join(f"a{row},b\n" for row in range(200))
     (tmp_path / "t.csv").write_text(f'answer,reference\n{rows}"' + "x\n" * 40_000)
-    source = open_source("t.csv", max_row_bytes=1000)
+    source = open_source("t.csv", max_row_bytes=1000, sizes=ReadSizes(csv_block_bytes=256))
     with pytest.raises(FileFormatError) as refused:
         read(source, {"answer": "text"})
     assert str(refused.value) == f"t.csv, line 202: {TOO_LONG.format(1000)}; or a quote is not closed"

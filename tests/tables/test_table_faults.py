@@ -10,7 +10,7 @@ import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
 
-from fastmetrics.core.batch_sizes import SIZES, ReadSizes
+from fastmetrics.core.batch_sizes import ReadSizes
 from fastmetrics.errors import ColumnError, FileFormatError, OptionError
 from fastmetrics.tables import open_source
 from fastmetrics.tables.file_columns import Widened
@@ -211,11 +211,10 @@ def test_mixed_types_resolve_to_the_wider_type(tmp_path, lines, kind, type_):
     assert len(values) == 2
 
 
-def test_late_json_lines_column_is_found_by_name(tmp_path, monkeypatch):
-    monkeypatch.setattr(SIZES, "line_block_bytes", 64)
+def test_late_json_lines_column_is_found_by_name(tmp_path):
     path = tmp_path / "t.jsonl"
     path.write_text('{"answer": "a"}\n' * 20 + '{"answer": "b", "latency_ms": 5}\n')
-    source = open_source(path)
+    source = open_source(path, sizes=ReadSizes(line_block_bytes=64))
     assert source.schema.names == ["answer"]
     table, _ = read(source, {"answer": "text", "latency_ms": "number"})
     assert table["latency_ms"].to_pylist() == [None] * 20 + [5.0]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from fastmetrics.core.batch_sizes import SIZES
+from fastmetrics.core.batch_sizes import ReadSizes
 from fastmetrics.tables import Place, open_source
 from tests.support.table_files import read
 
@@ -34,9 +34,8 @@ def found(source, kinds, start=0):
 @pytest.mark.parametrize("bad", BAD)
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 @pytest.mark.parametrize("block", [8 << 20, 64])
-def test_blank_json_lines_are_counted_but_skipped(tmp_path, monkeypatch, blank, bad, end, block) -> None:
+def test_blank_json_lines_are_counted_but_skipped(tmp_path, blank, bad, end, block) -> None:
     """Among good lines, which Arrow parses, and where a bad one has all of its block read line by line."""
-    monkeypatch.setattr(SIZES, "line_block_bytes", block)
     lines = [json.dumps({"answer": f"row {n}"}) for n in range(30)]
     at = [0, 1, 7, 8, 20, 29]
     for n in at:
@@ -44,7 +43,8 @@ def test_blank_json_lines_are_counted_but_skipped(tmp_path, monkeypatch, blank, 
     wrong = [n for n in (4, 21) if bad is not None]
     for n in wrong:
         lines[n] = bad
-    source = open_source(written(tmp_path / "in.jsonl", [*lines, blank], end))
+    path = written(tmp_path / "in.jsonl", [*lines, blank], end)
+    source = open_source(path, sizes=ReadSizes(line_block_bytes=block))
     good = [n for n in range(30) if n not in at and n not in wrong]
     for start in (0, 3, 8, 21, 30):
         rows, texts, rejects = found(source, {"answer": "text"}, start)
@@ -69,14 +69,14 @@ def test_last_line_needs_no_newline(tmp_path, end, last) -> None:
 
 
 @pytest.mark.slow
-def test_lines_of_many_blocks_keep_their_numbers(tmp_path, monkeypatch) -> None:
+def test_lines_of_many_blocks_keep_their_numbers(tmp_path) -> None:
     """Blocks end within lines, at their ends, and within characters of several bytes."""
     lines = [json.dumps({"answer": "ü😀" * (n % 5) + str(n)}, ensure_ascii=False) for n in range(60)]
     lines[40] = "broken"
     written(tmp_path / "in.jsonl", lines, "\n")
     for block in (*range(1, 40), 100, 1000):
-        monkeypatch.setattr(SIZES, "line_block_bytes", block)
-        rows, texts, rejects = found(open_source(tmp_path / "in.jsonl"), {"answer": "text"})
+        source = open_source(tmp_path / "in.jsonl", sizes=ReadSizes(line_block_bytes=block))
+        rows, texts, rejects = found(source, {"answer": "text"})
         assert rows == [n for n in range(60) if n != 40]
         assert texts == ["ü😀" * (n % 5) + str(n) for n in rows]
         assert [reject.split(": ")[0] for reject in rejects] == [f"{tmp_path}/in.jsonl, line 41"]
@@ -84,14 +84,14 @@ def test_lines_of_many_blocks_keep_their_numbers(tmp_path, monkeypatch) -> None:
 
 @pytest.mark.parametrize("name", ["in.jsonl", "in.csv", "in.tsv"])
 @pytest.mark.parametrize("block", [8 << 20, 16])
-def test_byte_order_mark_is_stripped_at_the_start(tmp_path, monkeypatch, name, block) -> None:
+def test_byte_order_mark_is_stripped_at_the_start(tmp_path, name, block) -> None:
     """At the beginning; anywhere else it is a character."""
-    monkeypatch.setattr(SIZES, "line_block_bytes", block)
     lines = ["answer", "\ufeffa", "b"]
     if name == "in.jsonl":
         lines = [json.dumps({"answer": text}, ensure_ascii=False) for text in lines[1:]]
     written(tmp_path / name, ["\ufeff" + lines[0], *lines[1:]], "\n")
-    source = open_source(tmp_path / name, None if name == "in.jsonl" else name[3:])
+    format = None if name == "in.jsonl" else name[3:]
+    source = open_source(tmp_path / name, format, sizes=ReadSizes(line_block_bytes=block, csv_block_bytes=block))
     assert source.schema.names == ["answer"]
     assert found(source, {"answer": "text"}) == ([0, 1], ["\ufeffa", "b"], [])
 

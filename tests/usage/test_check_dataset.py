@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fastmetrics as fm
-from fastmetrics.core.batch_sizes import SIZES
+from fastmetrics.core.batch_sizes import SIZES, ReadSizes
 from fastmetrics.errors import ColumnError, MissingExtraError, OptionError
+from fastmetrics.tables import open_source
 from fastmetrics.usage.dataset.row_faults import plain
 from tests.reference import dataset as reference
 from tests.support.program import jsonl, program
@@ -269,12 +270,11 @@ def test_languages_need_their_extra(monkeypatch):
         fm.check_dataset({"question": ["a"]}, languages=["en"])
 
 
-def test_any_threads_and_parts_give_the_same_findings(tmp_path, monkeypatch):
+def test_any_threads_and_parts_give_the_same_findings(tmp_path):
     rows = [{**GOOD, "id": str(n % 40), "question": f"What of {n % 30}?", "answerable": n % 7 > 0} for n in range(300)]
     path = jsonl(tmp_path / "rows.jsonl", *rows)
     expected = fm.check_dataset(rows)
     assert [one.rows for one in expected.findings][:2] == [300, 270]
-    monkeypatch.setattr(SIZES, "log_rows", 17)
-    monkeypatch.setattr(SIZES, "line_block_bytes", 3000)
+    parts = open_source(path, sizes=ReadSizes(line_block_bytes=3000))
     for threads in (1, 2):
-        assert fm.check_dataset(str(path), threads=threads) == expected
+        assert fm.check_dataset(parts, threads=threads) == expected

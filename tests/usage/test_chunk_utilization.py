@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fastmetrics as fm
-from fastmetrics.core.batch_sizes import SIZES
+from fastmetrics.core.batch_sizes import SIZES, ReadSizes
 from fastmetrics.errors import ColumnError, InputError, OptionError
+from fastmetrics.tables import open_source
 from tests.reference import usage as reference
 from tests.support.program import jsonl, program
 
@@ -227,16 +228,19 @@ def test_the_row_of_a_wrong_grade_is_counted_over_all_pieces(tmp_path, monkeypat
 @pytest.mark.parametrize("size", [1, 3, 100])
 def test_short_rankings_and_rows_in_messages_of_several_parts(tmp_path, monkeypatch, size):
     monkeypatch.setattr(SIZES, "log_rows", size)
-    monkeypatch.setattr(SIZES, "line_block_bytes", 80 * size)
+
+    def parts(name, rows):
+        return open_source(jsonl(tmp_path / name, *rows), sizes=ReadSizes(line_block_bytes=80 * size))
+
     rows = [{"retrieved_ids": ["a", "b"][: 1 + row % 2], "relevant_ids": ["a"], "relevance": [1.0]} for row in range(8)]
-    figures = fm.chunk_utilization(jsonl(tmp_path / "log.jsonl", *rows), k=2)
+    figures = fm.chunk_utilization(parts("log.jsonl", rows), k=2)
     assert (figures.rows, figures.short, figures.places) == (8, 4, 12)
     assert fm.chunk_utilization(rows, k=2).short == 4
     null = [{**row, "relevant_ids": ["a", None]} if at == 6 else row for at, row in enumerate(rows)]
     with pytest.raises(ColumnError, match="column 'relevant_ids', row 6: an id is null"):
-        fm.chunk_utilization(jsonl(tmp_path / "null.jsonl", *null))
+        fm.chunk_utilization(parts("null.jsonl", null))
     with pytest.raises(ColumnError, match="column 'relevant_ids', row 6: an id is null"):
         fm.chunk_utilization(null)
     graded = [{**row, "relevance": [1.0, 2.0]} if at == 5 else row for at, row in enumerate(rows)]
     with pytest.raises(ColumnError, match="column 'relevance', row 5: expected a grade for each of 1 relevant ids"):
-        fm.chunk_utilization(jsonl(tmp_path / "graded.jsonl", *graded))
+        fm.chunk_utilization(parts("graded.jsonl", graded))

@@ -20,7 +20,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 
-from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.errors import FileFormatError
 from fastmetrics.tables.file_columns import Selection, recorded_types, states
 from fastmetrics.tables.formats.csv_cells import parse
@@ -104,10 +103,10 @@ class LineNumbers:
         self._delimiter = delimiter
         self._lines = np.zeros(0, np.int64)
         # Arrow's limit: a record may extend over two blocks
-        self._most = 2 * max(SIZES.csv_block_bytes, file.max_row_bytes)
+        self._most = 2 * max(file.sizes.csv_block_bytes, file.max_row_bytes)
 
     def _begin(self) -> None:
-        self._lines = np.zeros(SIZES.line_numbers, np.int64)
+        self._lines = np.zeros(self._file.sizes.line_numbers, np.int64)
         self._record = -1
         self._start = 1
         self._records = self._walk()
@@ -241,7 +240,7 @@ class DelimitedReader(Reader):
 
     def read(self, selection: Selection, number: int, start: int, threads: int) -> Iterator[Chunk]:
         """The records from ``start`` on."""
-        block, chunks_of = SIZES.csv_block_bytes, self._read_even
+        block, chunks_of = self.file.sizes.csv_block_bytes, self._read_even
         while True:
             try:
                 for chunk in chunks_of(selection, number, start, block):

@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.tables.inputs.input_files import DataFile, reading
 
 _BOM = b"\xef\xbb\xbf"
@@ -37,7 +36,7 @@ def blocks(file: DataFile) -> Iterator[LineBlock]:
     stream, tell = file.open()
     with reading(file.shown), stream:
         first = True
-        while data := stream.read(SIZES.line_block_bytes):
+        while data := stream.read(file.sizes.line_block_bytes):
             data, first = (data.removeprefix(_BOM) if first else data), False
             if over:
                 stop = data.find(b"\n") + 1

@@ -32,20 +32,20 @@ class ParquetReader(Reader):
             self.schema = parquet.schema_arrow.remove_metadata()
             self.rows = parquet.metadata.num_rows
             check_names(self.schema, file.shown, FileFormatError)
-            self._pieces = list(_pieces(parquet.metadata))
+            self._pieces = list(_pieces(parquet.metadata, file.sizes))
 
     def _open(self, coded: Sequence[str] = ()) -> pq.ParquetFile:
         """The file, with the columns ``coded`` read as dictionaries; remote files are fetched in larger ranges."""
         options = {"pre_buffer": False, "read_dictionary": coded}
         if self.file.is_remote:
             return patiently(
-                lambda: pq.ParquetFile(self.file.at_random(), buffer_size=SIZES.remote_ahead_bytes, **options)
+                lambda: pq.ParquetFile(self.file.at_random(), buffer_size=self.file.sizes.remote_ahead_bytes, **options)
             )
-        return pq.ParquetFile(self.file.path, buffer_size=SIZES.parquet_buffer_bytes, **options)
+        return pq.ParquetFile(self.file.path, buffer_size=self.file.sizes.parquet_buffer_bytes, **options)
 
     def _fetching(self, parquet: pq.ParquetFile, names: list[str], coded: Sequence[str]) -> pq.ParquetFile:
         """The file with all columns of a run fetched in few requests, if they fit into memory."""
-        if not self.file.is_remote or _largest_run(parquet.metadata, names) > SIZES.remote_fetch_bytes:
+        if not self.file.is_remote or _largest_run(parquet.metadata, names) > self.file.sizes.remote_fetch_bytes:
             return parquet
         options = {"metadata": parquet.metadata, "pre_buffer": True, "read_dictionary": coded}
         return patiently(lambda: pq.ParquetFile(self.file.at_random(), **options))
@@ -88,14 +88,15 @@ class ParquetReader(Reader):
 
     def _long_groups(self, parquet: pq.ParquetFile, names: Collection[str]) -> dict[int, str]:
         """The row groups with a row that is too long, and that would take much memory to find it, by their sizes."""
-        columns = long_columns(parquet, names, max(self.file.max_row_bytes, MAX_ROW_BYTES), self._headers)
+        most = max(self.file.max_row_bytes, MAX_ROW_BYTES)
+        columns = long_columns(parquet, names, most, self.file.sizes.parquet_page_bytes, self._headers)
         return dict(columns)
 
     def _headers(self, nbytes: int) -> pa.NativeFile | None:
         """The file, to read the headers within so many bytes; None if they are remote and take several requests."""
         if not self.file.is_remote:
             return pa.OSFile(self.file.path)
-        return self.file.at_random() if nbytes <= SIZES.remote_ahead_bytes else None
+        return self.file.at_random() if nbytes <= self.file.sizes.remote_ahead_bytes else None
 
     def _rejected(self, number: int, group: int, column: str, rows: range, start: int) -> Iterator[Chunk]:
         """The rows of a row group from ``start`` on as bad rows, in chunks."""
@@ -104,18 +105,18 @@ class ParquetReader(Reader):
             whole = f"row group {group} (rows {rows[0]} to {rows[-1]}) is not read, because in it"
             reason = f"{whole} {reason.replace('the row', 'at least one row', 1)}"
         nothing = batch_of(pa.schema([]))
-        for first in range(max(start, rows.start), rows.stop, SIZES.read_batch_rows):
-            places = (Place(number, row) for row in range(first, min(first + SIZES.read_batch_rows, rows.stop)))
+        for first in range(max(start, rows.start), rows.stop, self.file.sizes.parquet_rows):
+            places = (Place(number, row) for row in range(first, min(first + self.file.sizes.parquet_rows, rows.stop)))
             rejects = (Reject(place, self.file.shown, self.where(place.row), column, reason, "") for place in places)
             yield Chunk(number, np.empty(0, np.int64), nothing, tuple(rejects))
 
 
-def _pieces(metadata: pq.FileMetaData) -> Iterator[tuple[int, float]]:
+def _pieces(metadata: pq.FileMetaData, span: ReadSizes) -> Iterator[tuple[int, float]]:
     """The first row of each row group, and its share of a span, by rows or, if they are long, by bytes."""
     row = 0
     for number in range(metadata.num_row_groups):
         group = metadata.row_group(number)
-        yield row, max(group.num_rows / SIZES.parquet_span_rows, group.total_byte_size / SIZES.parquet_span_bytes)
+        yield row, max(group.num_rows / span.parquet_span_rows, group.total_byte_size / span.parquet_span_bytes)
         row += group.num_rows
 
 

@@ -8,8 +8,6 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from fastmetrics.core.batch_sizes import SIZES
-
 _LENGTH_BYTES = 8
 """Maximum bytes of a value's length and levels, which are no content."""
 _LEVELS = 8
@@ -33,35 +31,41 @@ class Page(NamedTuple):
 
 
 def long_columns(
-    parquet: pq.ParquetFile, names: Collection[str], most: int, headers: Callable[[int], pa.NativeFile | None]
+    parquet: pq.ParquetFile,
+    names: Collection[str],
+    most: int,
+    page_bytes: int,
+    headers: Callable[[int], pa.NativeFile | None],
 ) -> Iterator[tuple[int, str]]:
-    """The row groups that take much memory to unpack and must contain a row of more than ``most`` bytes.
+    """The row groups with columns of more than ``page_bytes`` that must contain a row of more than ``most`` bytes.
 
     Each comes with the column.  The sizes give the mean of the values of a column or a page, and the longest value has
     at least the mean.  ``headers`` opens the file to read page headers within so many bytes, or returns None.
     """
     for number in range(parquet.metadata.num_row_groups):
         group = parquet.metadata.row_group(number)
-        if group.total_byte_size <= SIZES.parquet_page_bytes:
+        if group.total_byte_size <= page_bytes:
             continue
         columns = map(group.column, range(group.num_columns))
         for column in columns:
             name = column.path_in_schema.split(".")[0]
-            if name in names and _has_long(column, group.num_rows, most, headers):
+            if name in names and _has_long(column, group.num_rows, most, page_bytes, headers):
                 yield number, name
                 break
 
 
-def _has_long(column: Any, rows: int, most: int, headers: Callable[[int], pa.NativeFile | None]) -> bool:
+def _has_long(
+    column: Any, rows: int, most: int, page_bytes: int, headers: Callable[[int], pa.NativeFile | None]
+) -> bool:
     size = column.total_uncompressed_size
-    if column.physical_type != "BYTE_ARRAY" or size <= SIZES.parquet_page_bytes:
+    if column.physical_type != "BYTE_ARRAY" or size <= page_bytes:
         return False
     file = headers(column.total_compressed_size)
     if file is None:
         return bool(Page(size, column.num_values).content > most * rows)
     with file:
         pages = list(_pages(file, column))
-    long = any(page.nbytes > SIZES.parquet_page_bytes and page.content > most * page.values for page in pages)
+    long = any(page.nbytes > page_bytes and page.content > most * page.values for page in pages)
     return long or sum(page.content for page in pages) > most * rows
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from fastmetrics.core.batch_sizes import SIZES, STANDARD, ReadSizes
+from fastmetrics.core.batch_sizes import STANDARD, ReadSizes
 from fastmetrics.errors import FileFormatError
 from fastmetrics.tables.inputs.input_streams import unpacked
 from fastmetrics.tables.remote import remote_files as remote
@@ -85,7 +85,7 @@ class DataFile:
 
     def _remote(self, stamp: remote.Stamp) -> pa.PythonFile:
         """The bytes at an address; Arrow files are read in smaller blocks than text."""
-        ahead = SIZES.remote_ahead_bytes if self.format != "arrow" else SIZES.remote_ahead_bytes // 16
+        ahead = self.sizes.remote_ahead_bytes // (16 if self.format == "arrow" else 1)
         return pa.PythonFile(remote.RemoteFile(parse(self.path), stamp, ahead), mode="r")
 
     def at_random(self) -> str | pa.NativeFile:

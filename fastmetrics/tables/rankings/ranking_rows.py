@@ -16,7 +16,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from fastmetrics.core.batch_sizes import SIZES, ReadSizes
+from fastmetrics.core.batch_sizes import RANKINGS, RankingSizes, ReadSizes
 from fastmetrics.core.frames import open_frame
 from fastmetrics.core.threads import cores
 from fastmetrics.errors import ColumnError, FileFormatError
@@ -30,7 +30,6 @@ from fastmetrics.tables.rankings.trec_text import read_trec
 from fastmetrics.tables.remote.addresses import as_local, shown
 from fastmetrics.tables.table_chunks import Place
 
-_SIZES = ReadSizes(parquet_rows=SIZES.ranking_rows, parquet_bytes=64 << 20, arrow_rows=SIZES.ranking_rows)
 _LONGEST_JSON = 1 << 29
 _CODED = pa.dictionary(pa.int32(), pa.string())
 
@@ -45,26 +44,25 @@ class Triples:
     [{'query': ['q1', 'q1'], 'doc': ['d1', 'd2'], 'value': [0.5, 1.5]}]
     """
 
-    def __init__(self, source: Any, kind: str) -> None:
+    def __init__(self, source: Any, kind: str, sizes: RankingSizes = RANKINGS) -> None:
+        self.sizes = sizes
         self.name = "run" if kind == "score" else "judgements"
         self._parts: list[tuple[RankingColumns, Callable[[RankingColumns], Batches]]]
         if isinstance(source, str | Path):
             files = run_files(source)
             self.name = files[0].shown if len(files) == 1 else shown(as_local(source))
-            self._parts = [(RankingColumns(file.shown, kind), partial(_file_rows, file)) for file in files]
+            self._parts = [(RankingColumns(file.shown, kind), partial(_file_rows, file, sizes)) for file in files]
         else:
             table = _table(source, RankingColumns(self.name, kind))
-            self._parts = [
-                (RankingColumns(self.name, kind), lambda columns: columns.of_table(table, SIZES.ranking_rows))
-            ]
+            self._parts = [(RankingColumns(self.name, kind), lambda columns: columns.of_table(table, sizes.rows))]
 
     def batches(self) -> Batches:
         """All rows, in order; can be called repeatedly."""
         for columns, batches in self._parts:
             row = 0
             for batch in batches(columns):
-                for start in range(0, batch.num_rows, SIZES.ranking_rows):
-                    part = batch.slice(start, SIZES.ranking_rows)
+                for start in range(0, batch.num_rows, self.sizes.rows):
+                    part = batch.slice(start, self.sizes.rows)
                     yield columns.checked(part, row)
                     row += part.num_rows
 
@@ -82,11 +80,11 @@ def _table(source: Any, columns: RankingColumns) -> pa.Table:
     return pa.concat_tables(frame.read(columns.columns_among(frame.names))[1])
 
 
-def _file_rows(file: DataFile, columns: RankingColumns) -> Batches:
+def _file_rows(file: DataFile, sizes: RankingSizes, columns: RankingColumns) -> Batches:
     """The rows of a file."""
     if file.format == "trec":
         with reading(file.shown), opened(file) as stream:
-            yield from read_trec(stream, file.shown, columns.kind == "grade")
+            yield from read_trec(stream, file.shown, columns.kind == "grade", sizes.trec_block_bytes)
     elif file.format == "json":
         with reading(file.shown), opened(file) as stream:
             text = stream.read(_LONGEST_JSON + 1)
@@ -94,9 +92,10 @@ def _file_rows(file: DataFile, columns: RankingColumns) -> Batches:
             longest = f"JSON files are limited to {_LONGEST_JSON:,} bytes; write TREC text or Parquet"
             raise FileFormatError(f"{file.shown}: {longest}")
         table = load(text, file.shown, columns.kind, columns.columns_among)
-        yield from columns.of(iter(table.to_batches(SIZES.ranking_rows)), table.schema.names)
+        yield from columns.of(iter(table.to_batches(sizes.rows)), table.schema.names)
     else:
-        yield from _read_table(open_files([replace(file, sizes=_SIZES)]), columns)
+        read_sizes = ReadSizes(parquet_rows=sizes.rows, parquet_bytes=64 << 20, arrow_rows=sizes.rows)
+        yield from _read_table(open_files([replace(file, sizes=read_sizes)]), columns)
 
 
 def _read_table(source: FileSource, columns: RankingColumns) -> Batches:

@@ -13,7 +13,6 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.errors import FileFormatError
 from fastmetrics.kernels.ranking import trec_text as kernels
 from fastmetrics.tables.inputs.input_files import MAX_ROW_BYTES
@@ -22,14 +21,14 @@ _RUN = "query Q0 document rank score tag"
 _JUDGEMENTS = "query 0 document grade"
 
 
-def read_trec(stream: Any, path: str, judgements: bool) -> Iterator[pa.RecordBatch]:
-    """Batches with the columns query, doc and value of the TREC text in ``stream``, a file of bytes.
+def read_trec(stream: Any, path: str, judgements: bool, block_bytes: int) -> Iterator[pa.RecordBatch]:
+    """Batches with the columns query, doc and value of the TREC text in ``stream``, a file of bytes, read by blocks.
 
     Raises ``FileFormatError`` for a line with missing fields, and for a line of more than 64 MiB.
     """
     tail, line = b"", 1
     while True:
-        block = stream.read(SIZES.trec_block_bytes)
+        block = stream.read(block_bytes)
         text = tail + block
         end = len(text) if not block else text.rfind(b"\n") + 1
         tail = text[end:]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from glob import has_magic
 from typing import Any, TypeVar
 
-from fastmetrics.core.batch_sizes import SIZES
+from fastmetrics.core.batch_sizes import SIZES, STANDARD
 from fastmetrics.core.threads import ordered
 from fastmetrics.errors import FileFormatError
 from fastmetrics.tables.remote import globs
@@ -142,7 +142,7 @@ class RemoteFile(io.RawIOBase):
     Small reads are served from blocks of ``ahead`` bytes.
     """
 
-    def __init__(self, url: Url, stamp: Stamp, ahead: int = SIZES.remote_ahead_bytes) -> None:
+    def __init__(self, url: Url, stamp: Stamp, ahead: int = STANDARD.remote_ahead_bytes) -> None:
         self._url, self._stamp, self._ahead = url, stamp, ahead
         self._place = store(url)
         self._file: Any = None
