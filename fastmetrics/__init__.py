@@ -70,6 +70,7 @@ HOMES = {
     "FunctionBot": "derive.bots.function_bot",
     "GivenContextsBot": "derive.bots.prompt_bot",
     "report": "reporting.report",
+    "evaluate_rag": "reporting.rag.evaluate_rag",
     "plot": "reporting.charts.plot",
     "judge": "derive.judge.judge",
     "model_client": "derive.clients.model_client",

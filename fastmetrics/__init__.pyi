@@ -48,6 +48,7 @@ from fastmetrics.metrics.shared.repeated_questions import Repeats
 from fastmetrics.metrics.shared.repeated_questions import Repeats
 from fastmetrics.metrics.shared.repeated_questions import Repeats
 from fastmetrics.reporting.charts.plot import plot as plot
+from fastmetrics.reporting.rag.evaluate_rag import evaluate_rag as evaluate_rag
 from fastmetrics.reporting.report import report as report
 from fastmetrics.results.compare.compare import compare as compare
 from fastmetrics.results.compare.compare_rankings import compare_rankings as compare_rankings
@@ -176,6 +177,7 @@ __all__ = [
     "embedding_geometry",
     "estimate",
     "euclidean_distance",
+    "evaluate_rag",
     "exact_match",
     "fit",
     "gate",

@@ -48,6 +48,7 @@ GROUPS = {
     },
     "Models": {
         "answer": "models",
+        "evaluate-rag": "models",
         "match": "models",
         "judge": "models",
         "rubric": "models",

@@ -59,6 +59,7 @@ ONLY_COMMAND = {
         "kind inputs metrics by bins method dims column embedder threads", "make the result that the function draws"
     ),
     "answer": {"faq": "makes the bot that the function takes", "dry_run": "estimates the cost"},
+    "evaluate-rag": {"faq": "makes the bot that the function takes"},
     "judge": {"dry_run": "estimates the cost"},
     "embed": {"cache": "of the embedder that the function takes"},
 }
@@ -72,15 +73,17 @@ ONLY_FUNCTION = {
 }
 """Parameters that no option has."""
 
-NO_OPTIONS = {"judge": {"pause"}, "answer": {"pause", "name"}}
+NO_OPTIONS = {"judge": {"pause"}, "answer": {"pause", "name"}, "evaluate-rag": {"pause", "name"}}
 """Settings of a judge and of a bot that only tests change, and the name of a bot, which is its --system."""
 
 CALLBACKS = {"progress", "watch"}
 """Functions, which a command line cannot give."""
 
-DEFAULTS = {("embed", "embedder"): "wordllama", ("answer", "knowledge"): None, ("answer", "model"): None}
+DEFAULTS = {("embed", "embedder"): "wordllama"} | {
+    (command, name): None for command in ("answer", "evaluate-rag") for name in ("knowledge", "model")
+}
 """Defaults of options whose parameter is required."""
-OWN = {("answer", "template")}
+OWN = {("answer", "template"), ("evaluate-rag", "template")}
 """Options whose default depends on another option."""
 
 
@@ -96,7 +99,7 @@ def parameters(command: str) -> dict[str, inspect.Parameter]:
     by_name: dict[str, inspect.Parameter] = {}
     for name, parameter in inspect.signature(behind(command)).parameters.items():
         settings = {"files": fm.FileSettings, "settings": fm.JudgeSettings, "bot": fm.FullContextBot}.get(name)
-        if settings is None or (command, name) == ("answer", "bot"):
+        if settings is None or (command, name) in (("answer", "bot"), ("evaluate-rag", "bot")):
             by_name[name] = parameter
         by_name |= inspect.signature(settings).parameters if settings is not None else {}
         by_name |= inspect.signature(fm.RayCluster).parameters if name == "engine" else {}
@@ -163,11 +166,13 @@ def test_an_option_of_several_commands_is_declared_once() -> None:
 OTHER_MEANINGS = {
     **_all("output", "pages, pictures, tables, figures and indexes"),
     **_all("baseline", "a name, a file of scores, or judgements"),
+    **_all("suites", "what is scored by default: the suite core, or the tiers"),
     **_all("metrics metric", "what to compute, or which of the computed ones; a distance"),
     **_all("seed", "of sacreBLEU, whose default is that program's"),
     **_all("confidence correction resamples repeats", "of tests, of intervals, of the design of a study, or of calls"),
     **_all("system on", "of compared runs, or of a bot, a question and a rule"),
     **_all("table", "the table of an output, or of vectors"),
+    **_all("id vector", "of a table of vectors, or of chunks"),
     **_all("n k sample other texts label labels language method best recall", "of the subject of the command"),
 }
 """Options whose name means another thing in another command."""

@@ -50,12 +50,14 @@ REQUIRED: dict[str, dict[str, Any]] = {
     "gate": {"require": ["token_f1 >= 0"]},
     "plot": {"kind": "comparison"},
     "answer": {"bot": "given-contexts", "model": "m", "output": "o.csv"},
+    "evaluate-rag": {"bot": "given-contexts", "model": "m", "output": "o"},
     "judge": {"output": "o.csv"},
     "index": {"output": "absent_index"},
     "rubric": {"source": "r"},
 }
 """What a command needs besides the option under test."""
 
+BOTS = ("answer", "evaluate-rag")
 FULL = {"bot": "full-context", "knowledge": ["k.txt"]}
 NEEDS: dict[tuple[str, str], dict[str, Any]] = {
     ("compare", "system"): {"runs": ["a"]},
@@ -63,9 +65,9 @@ NEEDS: dict[tuple[str, str], dict[str, Any]] = {
     **{("score", name): {"output": "o.csv"} for name in ("resume", "quiet", "on_error")},
     ("score", "workers"): {"engine": "ray"},
     ("score", "address"): {"engine": "ray"},
-    ("answer", "bot"): {"faq": "other.csv"},
-    ("answer", "faq"): {"bot": "faq", "faq": "other.csv"},
-    ("answer", "knowledge"): FULL,
+    **{(command, "bot"): {"faq": "other.csv"} for command in BOTS},
+    **{(command, "faq"): {"bot": "faq", "faq": "other.csv"} for command in BOTS},
+    **{(command, "knowledge"): FULL for command in BOTS},
     ("gate", "rules"): {"rules": "other.toml", "require": None},
     ("plot", "bins"): {"kind": "histograms"},
     ("plot", "embedder"): {"kind": "cache"},
@@ -80,7 +82,7 @@ VALUES: dict[tuple[str, str], Any] = {
     ("sacrebleu-paired", "names"): ["v_names,other"],
     ("rank", "rankings"): ["v_rankings", "v_qrels"],
     ("compare-rankings", "rankings"): ["v_rankings", "other", "v_qrels"],
-    ("answer", "bot"): "faq",
+    **{(command, "bot"): "faq" for command in BOTS},
 }
 """Values of options that take only some."""
 
@@ -89,9 +91,9 @@ EXPECTED: dict[tuple[str, str], str] = {
     ("sacrebleu-paired", "names"): "{'v_names': 'a', 'other': 'b'}",
     ("plot", "color"): "{'v_color': 'any'}",
     ("embed", "embedder"): "'model': 'v_embedder'",
-    ("answer", "bot"): "read_faq",
-    ("answer", "knowledge"): "'paths': ['v_knowledge']",
-    ("answer", "template"): "'paths': ['v_template']",
+    **{(command, "bot"): "read_faq" for command in BOTS},
+    **{(command, "knowledge"): "'paths': ['v_knowledge']" for command in BOTS},
+    **{(command, "template"): "'paths': ['v_template']" for command in BOTS},
     ("judge-report", "ranges"): "{'v_ranges': (2.0, 9.0)}",
     ("chunk-utilization", "table"): "'path': 'v_table'",
     ("stored-calls", "store"): "PosixPath('v_store')",

@@ -143,6 +143,17 @@ def test_the_first_commands_of_pages_run_after_those_of_the_readme(
     exec(blocks("docs/usage.md", "python")[0], {})
 
 
+def test_the_rag_system_of_its_page_is_evaluated(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+    shutil.copy(ROOT / "examples" / "rag_bot.py", "examples")
+    rows, evaluated = blocks("docs/rag.md", "sh")[0].splitlines()
+    subprocess.run([sys.executable, *shlex.split(rows, comments=True)[1:]], check=True)
+    done = program(*shlex.split(evaluated)[1:], "-m", "token_f1,retrieval_recall@5")
+    assert (done.code, done.err) == (0, "")
+    assert "answers: 182 ok" in done.out
+    assert Path("rag/report.html").exists()
+
+
 def test_the_page_on_comparing_runs() -> None:
     exec(blocks("docs/comparing.md", "python")[0], {})
     rules = blocks("docs/comparing.md", "toml")[0]

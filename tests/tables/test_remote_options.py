@@ -30,7 +30,7 @@ NEVER = (
     "better of segment other require title vectors_column method column color lists label raters "
     "measures metric bot model base_url endpoint parameters retry language ranges strategy score languages indicators "
     "chunk_column source_column failure prune until thresholds query "
-    "vector id where query_column pgvector sweep database label group learner"
+    "vector id text where query_column pgvector sweep database label group learner"
 )
 """Parameters that are no paths in any command."""
 IN_SOME = [
@@ -165,6 +165,34 @@ CASES: dict[str, dict[str, Any]] = {
         **CALLS,
         **MADE,
     },
+    "evaluate-rag": {
+        "questions": ROWS,
+        "chunks": In("passages.jsonl"),
+        "output": Here("rag"),
+        "bot": "given-contexts",
+        "template": In("row_template.txt"),
+        "index": Here("made_index"),
+        "metrics": "token_f1",
+        **CALLS,
+        **MADE,
+    },
+    "evaluate-rag full": {
+        "questions": ROWS,
+        "chunks": In("passages.jsonl"),
+        "output": Here("rag"),
+        "bot": "full-context",
+        "knowledge": [In("knowledge.txt")],
+        "metrics": "token_f1",
+        **CALLS,
+    },
+    "evaluate-rag faq": {
+        "questions": ROWS,
+        "chunks": In("passages.jsonl"),
+        "output": Here("rag"),
+        "bot": "faq",
+        "faq": In("faq.csv"),
+        "metrics": "token_f1",
+    },
     "answer faq": {"table": [ROWS], "output": Out("answers.csv"), "bot": "faq", "faq": In("faq.csv"), "keep": "id"},
     "judge": {
         "table": [ROWS],
@@ -215,7 +243,7 @@ NEEDS = dict.fromkeys(("topic-coverage", "cache-hit-rate", "context-preservation
 NEEDS |= {"embed": "wordllama", "index": "faiss", "search": "faiss", "search texts": "faiss"}
 NEEDS |= dict.fromkeys(("report", "report all"), "jinja2")
 NEEDS |= dict.fromkeys(("plot", "plot histograms", "plot projection"), "matplotlib")
-NEEDS |= dict.fromkeys(("answer", "judge", "judge until"), "openai")
+NEEDS |= dict.fromkeys(("answer", "evaluate-rag", "evaluate-rag full", "judge", "judge until"), "openai")
 
 
 def _flat(value: Any) -> list[Any]:
@@ -263,6 +291,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory, judge: Judge) -> Path:
         for n in range(24)
     ]
     jsonl(made / "rows.jsonl", *rows)
+    jsonl(made / "passages.jsonl", *({"id": row["id"], "text": row["answer"]} for row in rows))
     jsonl(made / "labelled.jsonl", *({**rows[n % 24], "id": n, "label": n % 3 % 2} for n in range(60)))
     jsonl(made / "brief.jsonl", *({**row, "answer": f"{n % 3}"} for n, row in enumerate(rows)))
     jsonl(made / "repeated.jsonl", *({**rows[n % 8], "answer": row["answer"]} for n, row in enumerate(rows)))
@@ -275,6 +304,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory, judge: Judge) -> Path:
         "prices.toml": "[m]\ninput = 1\noutput = 2\n",
         "knowledge.txt": "Numbers are numbers.\n",
         "template.txt": "Read: {knowledge}\nAnswer: {question}\n",
+        "row_template.txt": "Read: {contexts}\nAnswer: {question}\n",
         "run.txt": "".join(f"q{n} Q0 d{m} {m} {9 - m} me\n" for n in range(4) for m in range(3)),
         "other.txt": "".join(f"q{n} Q0 d{m} {m} {m} you\n" for n in range(4) for m in range(3)),
         "qrels.txt": "".join(f"q{n} 0 d{n} 1\n" for n in range(3)),

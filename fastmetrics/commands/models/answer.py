@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
+from fastmetrics.commands.models.bot_choice import BotChoice, BotSettings, chosen_bot
 from fastmetrics.commands.models.model_calls import (
     exit_with_failed_rows,
     report_spent_budget,
     spent,
     watch_spending,
 )
-from fastmetrics.commands.options.option_groups import Arguments, OptionsOf
+from fastmetrics.commands.options.option_groups import Arguments
 from fastmetrics.commands.options.option_syntax import FromText, split
 from fastmetrics.commands.options.shared_options import (
     ColumnNames,
@@ -31,27 +31,8 @@ from fastmetrics.commands.options.shared_options import (
     print_bad_rows,
 )
 from fastmetrics.core.setting_descriptions import descriptions
-from fastmetrics.derive.calls.call_options import KNOWLEDGE, MODEL, TEMPLATE, BotOptions, JudgeOptions
+from fastmetrics.derive.calls.call_options import JudgeOptions
 from fastmetrics.errors import OptionError
-
-_BOTS = ("full-context", "given-contexts", "faq")
-
-
-@dataclass(frozen=True, kw_only=True)
-class BotChoice:
-    """The bot, and what it reads."""
-
-    bot: Annotated[
-        str,
-        typer.Option(
-            help="full-context: a model reads the knowledge and the question; given-contexts: a model reads the "
-            "contexts of each row and the question; faq: the most similar FAQ row."
-        ),
-    ]
-    model: Annotated[str | None, typer.Option(help=MODEL)] = None
-    knowledge: Annotated[list[str] | None, typer.Option(help=KNOWLEDGE)] = None
-    template: Annotated[str | None, typer.Option(help=TEMPLATE)] = None
-    faq: Annotated[str | None, typer.Option(help="A file with question and answer columns.")] = None
 
 
 def answer(
@@ -59,7 +40,7 @@ def answer(
     *,
     output: OutputIfAny = None,
     choice: BotChoice,
-    settings: Annotated[dict[str, Any], OptionsOf(BotOptions)],
+    settings: BotSettings,
     system: Annotated[str | None, typer.Option(help="The value of the column system. Default: the bot's name.")] = None,
     columns: ColumnNames = None,
     keep: Keep = None,
@@ -85,7 +66,7 @@ def answer(
     from fastmetrics.core.display import folded
 
     columns_by_name = arguments.get("columns", {})
-    bot = _bot(choice, columns_by_name, settings)
+    bot = chosen_bot(choice, columns_by_name, settings)
     arguments["columns"] = {name: column for name, column in columns_by_name.items() if name != "answer"}
     if dry_run:
         from fastmetrics.derive.dry_run import estimate_answering
@@ -108,34 +89,9 @@ def answer(
         typer.echo(
             f"{run.rows // repeats:,} questions{each} ({statuses}) in {run.seconds['total']:.1f} s: {run.output}"
         )
-        if choice.bot != "faq":
+        if choice.calls_model:
             typer.echo(spent(done.spending))
         for line in folded(run.notes):
             typer.echo(line)
         print_bad_rows(run)
     exit_with_failed_rows(done.failed)
-
-
-def _bot(choice: BotChoice, columns: dict[str, str], settings: dict[str, Any]) -> Any:
-    """The bot; raises ``OptionError`` for an unknown one, and for options that do not fit it."""
-    from fastmetrics.core.allowed_values import Choice, argument
-    from fastmetrics.derive.bots.full_context_bot import FullContextBot, read_knowledge
-    from fastmetrics.derive.bots.prompt_bot import GivenContextsBot
-    from fastmetrics.faq.match import read_faq
-
-    bot = argument("bot", choice.bot, Choice(*_BOTS))
-    if bot == "faq":
-        if choice.faq is None:
-            raise OptionError("--bot faq needs --faq FILE, a table with the columns question and answer")
-        return read_faq(choice.faq, columns)
-    if bot == "full-context" and not choice.knowledge:
-        raise OptionError("--bot full-context needs --knowledge FILE, a text file")
-    if bot == "given-contexts" and choice.knowledge:
-        raise OptionError("--bot given-contexts reads the contexts of each row; --knowledge is for --bot full-context")
-    if choice.model is None:
-        raise OptionError(f"--bot {bot} needs --model NAME, the server's name of the model")
-    if choice.template is not None:
-        settings = {**settings, "template": read_knowledge([choice.template])}
-    if bot == "full-context":
-        return FullContextBot(read_knowledge(choice.knowledge or []), choice.model, **settings)
-    return GivenContextsBot(choice.model, **settings)

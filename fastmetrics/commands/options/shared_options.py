@@ -165,6 +165,9 @@ Prices = Annotated[str | None, typer.Option("--prices", help=descriptions(CallOp
 VectorFiles = Annotated[str, typer.Argument(help=VECTORS, show_default=False)]
 VectorInDatabase = Annotated[str, typer.Option("--vector", help="The column of vectors in the table.")]
 IdInDatabase = Annotated[str, typer.Option("--id", help="The column of ids in the table.")]
+PgvectorSettings = Annotated[
+    str | None, typer.Option("--pgvector", help="Settings of pgvector: ef_search=100,iterative_scan=relaxed_order.")
+]
 VectorColumn = Annotated[str | None, typer.Option("--column", help="The column of vectors; by default the only one.")]
 
 

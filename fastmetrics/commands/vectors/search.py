@@ -14,6 +14,7 @@ from fastmetrics.commands.options.shared_options import (
     IdInDatabase,
     Output,
     Overwrite,
+    PgvectorSettings,
     Threads,
     VectorColumn,
     VectorInDatabase,
@@ -57,9 +58,7 @@ def search(
     where: Annotated[str | None, typer.Option(help="A condition in SQL on the rows of the table.")] = None,
     exact: Annotated[bool, typer.Option("--exact", help="Exact rankings, without the index of the table.")] = False,
     metric: Annotated[str, typer.Option(help="Distance in the table: cosine, euclidean or dot.")] = "cosine",
-    pgvector: Annotated[
-        str | None, typer.Option(help="Settings of pgvector: ef_search=100,iterative_scan=relaxed_order.")
-    ] = None,
+    pgvector: PgvectorSettings = None,
     sweep: Annotated[
         list[str] | None, typer.Option(help="Further settings of pgvector to measure; repeat the option.")
     ] = None,

@@ -93,7 +93,8 @@ def answer(
 
     - ``table``: The rows: a table in memory, or paths of files.
     - ``bot``: full-context: a model reads the knowledge and the question; given-contexts: a model reads the contexts of
-      each row and the question; faq: the most similar FAQ row.
+      each row and the question; faq: the most similar FAQ row; MODULE:FUNCTION or FILE.py:FUNCTION: a Python function
+      of the columns that its parameters name.
     - ``output``: The output: a file, with the format given by its suffix, a folder of parts, or an address.
     - ``system``: The value of the column system. Default: the bot's name.
     - ``columns``: Your column names: answer=text,... A name with a comma: '"answer=a,b"'.

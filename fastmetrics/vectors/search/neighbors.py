@@ -252,7 +252,8 @@ class Index:
         workers = cores(threads)
         _check(self.metric, self.method, k, recall, recall_sample)
         query_vectors = Vectors.of(queries)
-        check_same_width(query_vectors, self._space.vectors, "search")
+        if query_vectors.rows:  # a file without rows does not tell their width
+            check_same_width(query_vectors, self._space.vectors, "search")
         own = None if exclude is None else np.asarray(exclude, np.int64)
         if own is not None and len(own) != query_vectors.rows:
             raise InputError(f"exclude: {len(own)} rows for {query_vectors.rows} queries")

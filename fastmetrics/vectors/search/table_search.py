@@ -188,7 +188,7 @@ def _by_index(
     seconds, fetching = np.zeros(vectors.rows), np.zeros(vectors.rows)
     session = chunks.session(chosen)
     try:
-        index = _index_of(session.plan(chunks.statement(_constant(vectors.dim), k)))
+        index = _index_of(session.plan(chunks.statement(_constant(vectors.dim or 1), k)))
         for start in range(0, vectors.rows, _BLOCK):
             block = vectors.block(start, min(start + _BLOCK, vectors.rows))
             count = len(block)

@@ -1,0 +1,246 @@
+"""What each stage of the evaluation of a RAG system does, from the files of the stages before."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from fastmetrics.core.input_columns import resolve
+from fastmetrics.derive.bots.answer import answer
+from fastmetrics.derive.bots.answer_batch import OUTPUT_TYPES, REPEAT
+from fastmetrics.derive.bots.bot import Bot
+from fastmetrics.derive.calls.budget import Spending
+from fastmetrics.derive.embed import embed
+from fastmetrics.engines.job import Progress
+from fastmetrics.engines.run_settings import FileSettings
+from fastmetrics.errors import ColumnError, MissingExtraError, OutputError
+from fastmetrics.errors.messages import Argument, quoted
+from fastmetrics.reporting.rag.contexts import CONTEXTS, with_contexts
+from fastmetrics.reporting.rag.stages import Stages
+from fastmetrics.reporting.report import report
+from fastmetrics.scoring.score import score
+from fastmetrics.tables.databases.database_address import DatabaseTable
+from fastmetrics.tables.output.write_table import table_place, write_whole
+from fastmetrics.tables.remote.addresses import as_local, is_database, shown
+from fastmetrics.tables.table_source import TableSource
+from fastmetrics.tables.whole_table import whole_table
+from fastmetrics.vectors.embedding.embedded_columns import SUFFIX
+from fastmetrics.vectors.embedding.embedder import Embedder
+from fastmetrics.vectors.search.neighbors import Distance, Index
+from fastmetrics.vectors.search.search import search
+from fastmetrics.vectors.vector_arrays import Vectors
+from fastmetrics.vectors.vector_columns import holds_vectors, vector_column
+
+QUESTIONS, CHUNKS, RANKINGS, RETRIEVED, ANSWERS, SCORES, REPORT = (
+    *("questions.parquet", "chunks.parquet", "rankings.parquet", "retrieved.parquet", "answers.parquet"),
+    *("scores.parquet", "report.html"),
+)
+"""The files of the stages, in their order."""
+TIERS = ("tier0", "tier1", "tier2", "tier3")
+_EMBEDDING = f"question{SUFFIX}"
+_OUTPUT_COLUMNS = {*OUTPUT_TYPES, *CONTEXTS, _EMBEDDING, REPEAT, "total_tokens", f"answer{SUFFIX}"}
+"""The columns that an evaluation makes; those of another system beside the questions are left out."""
+
+
+@dataclass(frozen=True)
+class RagChunks:
+    """The chunks: their path or address, the opened table, and its columns; ``vector`` is None without vectors."""
+
+    path: str | Path
+    source: TableSource
+    id: str
+    text: str
+    vector: str | None
+
+    @classmethod
+    def of(cls, path: str | Path, *, id: str, text: str, vector: str | None) -> RagChunks:
+        """The chunks at a path; raises ``ColumnError`` if the table lacks a column."""
+        source, name = FileSettings().open(path), shown(as_local(path))
+        for option, column in {"id": id, "text": text, "vector": vector}.items():
+            if column is not None and column not in source.names:
+                unknown = f"{name}: no column {column!r}, only {quoted(source.names)}; name that of the chunks with "
+                raise ColumnError(unknown, Argument(option))
+        schema = source.select(dict.fromkeys(source.names, "any")).schema
+        if vector is None and any(holds_vectors(column.type) for column in schema):
+            vector = vector_column(schema, None, "vector")
+        return cls(path, source, id, text, vector)
+
+    @property
+    def name(self) -> str:
+        """The path for messages."""
+        return shown(as_local(self.path))
+
+    @property
+    def table(self) -> DatabaseTable | None:
+        """The table of PostgreSQL that has the vectors, if it is one."""
+        if self.vector is None or not is_database(self.path):
+            return None
+        table = DatabaseTable.of(str(self.path))
+        return table if table.scheme == "postgresql" and table.table is not None else None
+
+
+@dataclass(frozen=True)
+class RagRun:
+    """An evaluation in the folder of its ``stages``; ``spending`` and ``notes`` are filled while it runs."""
+
+    stages: Stages
+    questions: str | Path
+    chunks: RagChunks
+    bot: Bot
+    embedder: Embedder
+    columns: Mapping[str, str]
+    threads: int | None
+    progress: Callable[[Progress], None] | None
+    spending: list[Spending] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def _again(self) -> dict[str, Any]:
+        """The options of a stage that goes on where a killed run ended."""
+        return {"resume": self.stages.resume, "overwrite": True, "progress": self.progress}
+
+    def _identity(self, source: TableSource, name: str) -> Any:
+        """What identifies the rows of a table; raises ``OutputError`` if nothing does and earlier files were made."""
+        if source.unstable is None:
+            return source.fingerprint
+        if self.stages.has_files:
+            refused = f"cannot go on in {self.stages.folder}: {name}: {source.unstable}; choose "
+            raise OutputError(refused, Argument("overwrite", True), " to start again")
+        return name
+
+    def embed_questions(self) -> None:
+        """The questions with their embeddings, without the columns of another system."""
+        source = FileSettings().open(self.questions)
+        own = [name for name in source.names if name not in _OUTPUT_COLUMNS]
+        if len(own) < len(source.names):
+            left_out = [name for name in source.names if name in _OUTPUT_COLUMNS]
+            self.notes.append(f"not read: {quoted(left_out)}, which the evaluation makes")
+        if "question" not in resolve(own, self.columns, needed={"question"}):
+            raise ColumnError(
+                f"{shown(as_local(self.questions))}: no column 'question', only {quoted(own)}; name it with ",
+                Argument("columns", {"question": ...}),
+            )
+        settings = {
+            "questions": self._identity(source, "the questions"),
+            "columns": dict(self.columns),
+            "embedder": self.embedder.signature,
+        }
+
+        def make(path: Path) -> None:
+            embed(
+                self.questions, self.embedder, "question", output=path, columns=self.columns, keep=own, **self._again()
+            )
+
+        self.stages.run(QUESTIONS, settings, [], make)
+
+    def search_chunks(self, *, k: int, index: str | Path | None, metric: Distance, pgvector: str | None) -> None:
+        """The rankings of the chunks for each question, and before the embeddings of chunks that have none."""
+        chunks = self.chunks
+        identity = self._identity(chunks.source, chunks.name)
+        vectors: str | Path = chunks.path
+        column, files = chunks.vector, [QUESTIONS]
+        if chunks.vector is None and index is None:
+            settings = {"chunks": identity, "text": chunks.text, "id": chunks.id, "embedder": self.embedder.signature}
+
+            def embed_chunks(path: Path) -> None:
+                columns = {"id": chunks.id}
+                embed(chunks.path, self.embedder, [chunks.text], output=path, columns=columns, keep=[], **self._again())
+
+            vectors = self.stages.run(CHUNKS, settings, [], embed_chunks)
+            column, files = f"{chunks.text}{SUFFIX}", [QUESTIONS, CHUNKS]
+
+        def make(path: Path) -> None:
+            options: dict[str, Any] = {"k": k, "column": _EMBEDDING, "threads": self.threads}
+            searched: Any = index
+            if index is None and chunks.table is not None:
+                searched = chunks.table.connection
+                options |= {"table": chunks.table.table, "vector": column, "id": chunks.id}
+                options |= {"metric": metric, "pgvector": pgvector}
+            elif index is None:
+                searched = self._index(vectors, str(column), metric)
+            run = search(searched, self.stages.path(QUESTIONS), **options)
+            write_whole(run.table, table_place(path, [], overwrite=True), run.settings, set(run.table.column_names))
+
+        settings = {
+            "chunks": identity,
+            "k": k,
+            "index": None if index is None else str(index),
+            "metric": metric,
+            "pgvector": pgvector,
+            "vector": column,
+        }
+        self.stages.run(RANKINGS, settings, files, make)
+
+    def _index(self, path: str | Path, column: str, metric: Distance) -> Index:
+        """An index of the vectors of chunks."""
+        id = self.chunks.id
+        table = whole_table(FileSettings().open(path), {id: "any", column: "vector"})
+        if table[id].null_count:
+            expected = f"{table[id].null_count:,} ids are null; expected the id of each chunk"
+            raise ColumnError(f"{self.chunks.name}: column {id!r}: {expected}")
+        vectors = Vectors.of_column(table[column], f"{self.chunks.name}: column {column!r}")
+        return Index.build(vectors, metric=metric, names=table[id].combine_chunks(), threads=self.threads)
+
+    def retrieve(self) -> None:
+        """The questions, in columns of the usual names, with the texts of their chunks."""
+        chunks = self.chunks
+
+        def make(path: Path) -> None:
+            questions, rankings = self._read(QUESTIONS), self._read(RANKINGS)
+            own = {name: questions[column] for name, column in resolve(questions.column_names, self.columns).items()}
+            others = [name for name in questions.column_names if name not in {*own, *self.columns.values()}]
+            table = pa.table({"id": rankings["id"], **own, **{name: questions[name] for name in others}})
+            table = with_contexts(table, rankings, chunks.source, chunks.name, id=chunks.id, text=chunks.text)
+            write_whole(table, table_place(path, [], overwrite=True), {}, set(table.column_names))
+
+        settings = {"chunks": self._identity(chunks.source, chunks.name), "id": chunks.id, "text": chunks.text}
+        self.stages.run(RETRIEVED, settings, [QUESTIONS, RANKINGS], make)
+
+    def answer(self, repeats: int, watch: Callable[[Spending], None] | None) -> None:
+        """The answers of the bot."""
+
+        def make(path: Path) -> bool:
+            options = {"repeats": repeats, "watch": watch, **self._again()}
+            done = answer(self.stages.path(RETRIEVED), self.bot, output=path, **options)
+            self.spending.append(done.spending)
+            return not done.failed
+
+        bot = {**self.bot.settings, "name": self.bot.name}
+        settings = {"bot": bot, "repeats": repeats}
+        self.stages.run(ANSWERS, settings, [RETRIEVED], make)
+
+    def score(self, metrics: Sequence[str] | str | None, suites: Sequence[str] | str) -> Path:
+        """The scores of the answers, of all tiers by default."""
+        columns = {"embedding": _EMBEDDING}
+        chosen = TIERS if not metrics and not suites else suites
+        settings = {"metrics": metrics, "suites": chosen, "embedder": self.embedder.signature}
+
+        def make(path: Path) -> None:
+            options: dict[str, Any] = {"columns": columns, "suites": chosen, "embedder": self.embedder}
+            answers = self.stages.path(ANSWERS)
+            done = score(answers, metrics, output=path, threads=self.threads, **options, **self._again())
+            self.notes.extend(done.summary.notes)
+
+        return self.stages.run(SCORES, settings, [ANSWERS], make)
+
+    def report(self, repeats: int) -> None:
+        """The report; only a note for repeats, whose rows have no ids of their own, and without the extra."""
+        if repeats > 1:
+            self.notes.append("no report: the repeats of a question share its id")
+            return
+
+        def make(path: Path) -> None:
+            answers = self.stages.path(ANSWERS)
+            report(self.stages.path(SCORES), path, texts=answers, overwrite=True, threads=self.threads)
+
+        try:
+            self.stages.run(REPORT, {}, [ANSWERS, SCORES], make)
+        except MissingExtraError as error:
+            self.notes.append(f"no report: {error}")
+
+    def _read(self, name: str) -> pa.Table:
+        source = FileSettings().open(self.stages.path(name))
+        return whole_table(source, dict.fromkeys(source.names, "any"))
