@@ -57,12 +57,12 @@ GROUPS = {
         "stored-calls": "models",
     },
     "Logs": {
-        "check-dataset": "logs",
-        "chunk-utilization": "logs",
-        "domain-analysis": "logs",
-        "topic-coverage": "logs",
-        "cache-hit-rate": "logs",
-        "context-preservation": "logs",
+        "check-dataset": "usage",
+        "chunk-utilization": "usage",
+        "domain-analysis": "usage",
+        "topic-coverage": "usage",
+        "cache-hit-rate": "usage",
+        "context-preservation": "usage",
     },
 }
 """The commands as the help page groups them, and the folder of each; a name is that of a function, with hyphens."""

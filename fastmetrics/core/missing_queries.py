@@ -1,4 +1,4 @@
-"""The judged queries that a run lacks: their number, and the rule that scores them."""
+"""The judged queries that a ranking lacks: their number, and the rule that scores them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _HOW = {
 
 @dataclass(frozen=True)
 class MissingQueries:
-    """How many of the ``judged`` queries a run lacks, and the rule for them."""
+    """How many of the ``judged`` queries a ranking lacks, and the rule for them."""
 
     count: int
     judged: int
@@ -33,7 +33,7 @@ class MissingQueries:
         return cls(int(entry["count"]), int(entry["judged"]), entry["rule"])
 
     def __add__(self, other: MissingQueries) -> MissingQueries:
-        """The sum over two runs with the same rule."""
+        """The sum over two rankings with the same rule."""
         return MissingQueries(self.count + other.count, self.judged + other.judged, self.rule)
 
     @property
@@ -49,10 +49,10 @@ class MissingQueries:
     def notes(self) -> list[str]:
         """The note on missing queries, if there are any.
 
-        >>> MissingQueries(60, 150, "skip").notes[0][:55]
-        '60 of 150 judged queries are not in the run and are lef'
+        >>> MissingQueries(60, 150, "skip").notes[0][:60]
+        '60 of 150 judged queries are not in the ranking and are left'
         """
         if not self.count:
             return []
         how, option = _HOW[self.rule]
-        return [f"{self.count:,} of {self.judged:,} judged queries are not in the run and {how} ({option})"]
+        return [f"{self.count:,} of {self.judged:,} judged queries are not in the ranking and {how} ({option})"]

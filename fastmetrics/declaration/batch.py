@@ -71,10 +71,10 @@ class Batch:
         return self.remember(("tokens", column, name), lambda: self._tokens(column, name))
 
     def _tokens(self, column: str, name: str) -> Tokens:
-        source = convention(name).source
-        if source is None or (source == "split" and column not in self._shared):
+        base = convention(name).base
+        if base is None or (base == "split" and column not in self._shared):
             return self.vocabulary(name).tokenize(self.text(column))
-        tokens = self.words.rewriter(name).tokens(self.tokens(column, source))
+        tokens = self.words.rewriter(name).tokens(self.tokens(column, base))
         if convention(name).frame is None:
             return tokens
         rows = joined_lines(self.text(column))

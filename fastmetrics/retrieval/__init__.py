@@ -1,1 +1,1 @@
-"""Evaluation of rankings against judgements: ids, measures, runs, ``fm.rank``."""
+"""Evaluation of rankings against judgements: ids, measures, ``fm.rank``."""

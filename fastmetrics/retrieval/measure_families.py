@@ -25,7 +25,7 @@ class Family:
     ``at`` is the option set by ``@``; ``needs`` defines the documents that make a query defined: "level" those at or
     above the relevance level, "gain" those with a positive gain, "pairs" a retrieved relevant and another retrieved
     document (the formula returns NaN without them), "" none; ``mean`` is how queries are combined; ``better`` is the
-    direction of better runs, None for plain counts.
+    direction of better rankings, None for plain counts.
     """
 
     formula: Callable[..., Floats]

@@ -59,7 +59,7 @@ class Convention:
     stem: bool = False
 
     @property
-    def source(self) -> str | None:
+    def base(self) -> str | None:
         """The convention of whose words this one rewrites each, whatever the words around it; None if there is none.
 
         13a looks across white space only in the texts that ``sacrebleu_tables.joined_lines`` finds.

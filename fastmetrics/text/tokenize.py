@@ -177,29 +177,29 @@ class Target(Protocol):
     def __len__(self) -> int: ...
 
     def retokenize(self, words: Text) -> Tokens:
-        """The tokens of each of ``words``, which the source's convention folded."""
+        """The tokens of each of ``words``, which the base convention folded."""
 
 
 class Rewriter:
-    """Tokens of one convention from those of its source in a batch; each distinct word is processed only once.
+    """Tokens of one convention from those of its base in a batch; each distinct word is processed only once.
 
     The result for a word must not depend on the neighbouring words.
     """
 
-    def __init__(self, source: Vocabulary, target: Target) -> None:
-        self._source, self._target = source, target
+    def __init__(self, base: Vocabulary, target: Target) -> None:
+        self._base, self._target = base, target
         self._become = np.zeros(0, np.int32)
         self._pieces = np.zeros(0, np.int32)
         self._places = np.zeros(1, np.int64)
         self._most = 1
 
-    def tokens(self, source: Tokens) -> Tokens:
+    def tokens(self, base: Tokens) -> Tokens:
         """The same texts under the target's convention."""
-        if len(self._become) < len(self._source):
+        if len(self._become) < len(self._base):
             self._catch_up()
-        out = np.empty(self._room(source.ids), np.int32)
+        out = np.empty(self._room(base.ids), np.int32)
         pieces, places = self._pieces, self._places
-        bounds = rewrite.rewrite(source.ids, source.starts, source.stops, self._become, pieces, places, out)
+        bounds = rewrite.rewrite(base.ids, base.starts, base.stops, self._become, pieces, places, out)
         return Tokens(out[: bounds[-1]], bounds[:-1], bounds[1:], len(self._target))
 
     def _room(self, ids: Ids) -> int:
@@ -212,7 +212,7 @@ class Rewriter:
 
     def _catch_up(self) -> None:
         """Process the words added since the last call."""
-        new = self._target.retokenize(self._source.spelled(len(self._become)))
+        new = self._target.retokenize(self._base.spelled(len(self._become)))
         counts = new.counts
         several = np.flatnonzero(counts > 1)
         become = np.full(len(new), -1, np.int32)
@@ -252,11 +252,11 @@ class Wordbook:
         return self._vocabularies[name]
 
     def rewriter(self, name: str) -> Rewriter:
-        """The converter to tokens under the convention ``name`` from those of its source."""
+        """The converter to tokens under the convention ``name`` from those of its base."""
         if name not in self._rewriters:
-            source = convention(name).source
-            assert source is not None
-            self._rewriters[name] = Rewriter(self.vocabulary(source), self.vocabulary(name))
+            base = convention(name).base
+            assert base is not None
+            self._rewriters[name] = Rewriter(self.vocabulary(base), self.vocabulary(name))
         return self._rewriters[name]
 
     @property

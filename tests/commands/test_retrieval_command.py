@@ -67,7 +67,7 @@ def test_several_runs_are_printed_as_a_table(files):
     rows = [line.split() for line in done.output.splitlines()]
     assert rows[1:3] == [[str(good), "3", "0", "0", "0.6667", "0.6667"], [str(poor), "1", "2", "0", "0.5000", "0.0000"]]
     left_out = "are left out (missing: skip, the default of trec_eval; zero scores them 0)"
-    missing = f"{poor}: 2 of 3 judged queries are not in the run and {left_out}"
+    missing = f"{poor}: 2 of 3 judged queries are not in the ranking and {left_out}"
     assert rows[3] == []
     assert unfolded(" ".join(done.output.splitlines()[4:])) == f"{good}: {_note('score 0')} {missing}"
 

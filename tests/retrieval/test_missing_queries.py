@@ -18,9 +18,11 @@ from fastmetrics.errors import OptionError
 from tests.support.program import program, unfolded
 
 MEASURES = ["mrr", "AP"]
-ZERO = "60 of 150 judged queries are not in the run and score 0 (missing: zero, as trec_eval -c; skip leaves them out)"
+ZERO = (
+    "60 of 150 judged queries are not in the ranking and score 0 (missing: zero, as trec_eval -c; skip leaves them out)"
+)
 SKIP = (
-    "60 of 150 judged queries are not in the run and are left out (missing: skip, the default of trec_eval; zero "
+    "60 of 150 judged queries are not in the ranking and are left out (missing: skip, the default of trec_eval; zero "
     "scores them 0)"
 )
 NOTES = {"zero": ZERO, "skip": SKIP}

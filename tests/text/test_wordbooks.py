@@ -18,7 +18,7 @@ from fastmetrics.text.conventions import CONVENTIONS, convention
 from fastmetrics.text.tokenize import Vocabulary, Wordbook
 from tests.support.edge_tokens import EDGE_TOKENS
 
-REWRITTEN = [name for name in CONVENTIONS if convention(name).source is not None]
+REWRITTEN = [name for name in CONVENTIONS if convention(name).base is not None]
 MANY_PIECES = "-".join("abcdefgh")
 TEXTS = [
     *("", " ", "a b", "a-b a-b", "don't e.g. x", MANY_PIECES, f"{MANY_PIECES} a-b {MANY_PIECES} b"),

@@ -28,7 +28,7 @@ class DatabaseTable:
     """A table, or the rows of a query, in a database; ``order`` names columns whose values give the rows an order.
 
     >>> rows = DatabaseTable.of("postgresql://db/shop?table=public.answers&order=id")
-    >>> rows.source, rows.order
+    >>> rows.relation, rows.order
     ('"public"."answers"', ('id',))
     """
 
@@ -97,7 +97,7 @@ class DatabaseTable:
         return sorted({text for text in (password, unquote(password), *hidden) if text}, key=len, reverse=True)
 
     @property
-    def source(self) -> str:
+    def relation(self) -> str:
         """The table, or the query in brackets, for a FROM clause."""
         if self.table is not None:
             return quoted_table(self.table)

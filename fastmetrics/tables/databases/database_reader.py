@@ -53,7 +53,7 @@ class DatabaseReader(Reader):
         with reading(file.shown):
             session = patiently(self._open)
         try:
-            driver_schema = session.schema(f"SELECT * FROM {self._table.source}")
+            driver_schema = session.schema(f"SELECT * FROM {self._table.relation}")
             check_names(driver_schema, file.shown, FileFormatError)
             if not driver_schema.names:
                 raise FileFormatError(f"{file.shown}: the query has no columns; expected select …")
@@ -97,7 +97,7 @@ class DatabaseReader(Reader):
         return readable_type(field.type) or pa.null()
 
     def _json_type(self, session: Session, name: str) -> pa.DataType | None:
-        first = f"SELECT {quoted(name)} FROM {self._table.source} LIMIT {_JSON_SAMPLE}"
+        first = f"SELECT {quoted(name)} FROM {self._table.relation} LIMIT {_JSON_SAMPLE}"
         cells = (row[0] for row in session.rows(first))
         return json_type_of([str(cell) for cell in cells if cell is not None])
 
@@ -239,12 +239,12 @@ class DatabaseReader(Reader):
         columns = ", ".join(map(self._column, selection.schema)) or "1"
         skip = f" OFFSET {start}" if start else ""
         if self._table.scheme != "sqlite":
-            return f"SELECT {columns} FROM {self._table.source}{order}{skip}"
+            return f"SELECT {columns} FROM {self._table.relation}{order}{skip}"
         limit = f" LIMIT -1{skip}" if start else ""
         types = ", ".join(f"{_typed_value(field.type)} AS {quoted(field.name)}" for field in selection.schema) or "1"
         # an index that has all columns would give the rows another order
         stored = " NOT INDEXED" if self._table.table is not None and not order else ""
-        rows = f"SELECT {columns} FROM {self._table.source}{stored}{order}{limit}"
+        rows = f"SELECT {columns} FROM {self._table.relation}{stored}{order}{limit}"
         return f"SELECT {types} UNION ALL SELECT * FROM ({rows})"
 
     def _column(self, field: pa.Field) -> str:

@@ -76,8 +76,8 @@ def _literal(table: str) -> str:
 def _check_unique(table: DatabaseTable, session: Session, keys: Sequence[str]) -> None:
     """Raise ``ColumnError`` unless no two rows have the same values, and none is null."""
     columns = ", ".join(map(quoted, keys))
-    repeated = f"SELECT 1 FROM {table.source} GROUP BY {columns} HAVING COUNT(*) > 1 LIMIT 1"
-    absent = f"SELECT 1 FROM {table.source} WHERE {' OR '.join(f'{quoted(key)} IS NULL' for key in keys)} LIMIT 1"
+    repeated = f"SELECT 1 FROM {table.relation} GROUP BY {columns} HAVING COUNT(*) > 1 LIMIT 1"
+    absent = f"SELECT 1 FROM {table.relation} WHERE {' OR '.join(f'{quoted(key)} IS NULL' for key in keys)} LIMIT 1"
     for sql, what in ((repeated, "several rows have the same values"), (absent, "a value is null")):
         if session.row(sql) is not None:
             columns = ", ".join(map(repr, keys))
@@ -89,10 +89,10 @@ def _content_sql(table: DatabaseTable, session: Session) -> str:
     if table.table is not None:
         row = session.row(_HAS_VERSIONS.format(table=_literal(table.table)))
         if row is not None and row[0]:
-            return f"SELECT count(*), sum(xmin::text::bigint)::text FROM {table.source}"
+            return f"SELECT count(*), sum(xmin::text::bigint)::text FROM {table.relation}"
     name = "fastmetrics_rows" if table.table is None else "fastmetrics_table"
-    source = table.source if table.table is None else f"{table.source} AS {name}"
-    return f"SELECT count(*), sum(hashtextextended({name}::text, 0)::numeric)::text FROM {source}"
+    relation = table.relation if table.table is None else f"{table.relation} AS {name}"
+    return f"SELECT count(*), sum(hashtextextended({name}::text, 0)::numeric)::text FROM {relation}"
 
 
 def _content(session: Session, sql: str) -> str:

@@ -1,1 +1,1 @@
-"""Rankings (runs) and relevance judgements, from files and from tables in memory."""
+"""Rankings and relevance judgements, from files and from tables in memory."""

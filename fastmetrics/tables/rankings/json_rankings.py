@@ -1,4 +1,4 @@
-"""Runs and judgements as JSON or Python objects: ``{query: {document: number}}``, or a list of records."""
+"""Rankings and judgements as JSON or Python objects: ``{query: {document: number}}``, or a list of records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The columns of runs and judgements: their names, and their valid contents."""
+"""The columns of rankings and judgements: their names, and their valid contents."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def is_text(kind: pa.DataType) -> bool:
 
 @dataclass(frozen=True)
 class RankingColumns:
-    """The columns of a table or file, called ``name`` in messages; ``kind`` is "score" of a run, or "grade"."""
+    """The columns of a table or file, called ``name`` in messages; ``kind`` is "score" of a ranking, or "grade"."""
 
     name: str
     kind: str

@@ -1,4 +1,4 @@
-"""Files of runs and judgements: finding them, and detecting their formats from the contents, not the names."""
+"""Files of rankings and judgements: finding them, and detecting their formats from the contents, not the names."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from fastmetrics.tables.rankings.ranking_columns import NAMES, canonical
 from fastmetrics.tables.remote.remote_files import side_by_side
 
 BOM = b"\xef\xbb\xbf"
-_UNSEEN = "run"
+_UNSEEN = "ranking"
 _HEAD = 16
 
 
-def run_files(path: str | Path) -> list[DataFile]:
+def ranking_files(path: str | Path) -> list[DataFile]:
     """The files of a path; for a folder, all files except hidden ones.
 
     Each is ``parquet``, ``arrow``, ``jsonl``, ``csv``, ``tsv``, ``json`` or ``trec``, or in a database.
@@ -60,7 +60,7 @@ def _recognised(file: DataFile) -> DataFile:
 
 
 def _table_format(head: bytes, where: str) -> str | None:
-    """csv or tsv, if the line is a header with names of columns of runs or judgements."""
+    """csv or tsv, if the line is a header with names of columns of rankings or judgements."""
     expected = {name for names in NAMES.values() for name in names}
     for format, mark in (("csv", ","), ("tsv", "\t")):
         try:

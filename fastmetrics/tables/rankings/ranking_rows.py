@@ -1,4 +1,4 @@
-"""Runs and judgements, from files and from tables in memory, as record batches of query, doc and value.
+"""Rankings and judgements, from files and from tables in memory, as record batches of query, doc and value.
 
 A file is TREC text, Parquet, Arrow IPC, JSON lines, CSV or TSV with a header, or a JSON dictionary
 ``{query: {document: value}}``, each (except Parquet and Arrow) optionally compressed (gz, zst, bz2, xz); the
@@ -25,7 +25,7 @@ from fastmetrics.tables.file_source import FileSource, open_files
 from fastmetrics.tables.inputs.input_files import DataFile, reading
 from fastmetrics.tables.rankings.json_rankings import load, table_of
 from fastmetrics.tables.rankings.ranking_columns import Batches, RankingColumns, is_text
-from fastmetrics.tables.rankings.ranking_files import opened, run_files
+from fastmetrics.tables.rankings.ranking_files import opened, ranking_files
 from fastmetrics.tables.rankings.trec_text import read_trec
 from fastmetrics.tables.remote.addresses import as_local, shown
 from fastmetrics.tables.table_chunks import Place
@@ -35,21 +35,21 @@ _CODED = pa.dictionary(pa.int32(), pa.string())
 
 
 class Triples:
-    """Rows of query, document and value from ``source``; ``kind`` is "score" for a run, "grade" for judgements.
+    """Rows of query, document and value from ``source``; ``kind`` is "score" for a ranking, "grade" for judgements.
 
-    A path means a file, a folder, a glob, an address, or ``-`` for standard input; several files are one run.
+    A path means a file, a folder, a glob, an address, or ``-`` for standard input; several files are one ranking.
 
-    >>> run = Triples({"q1": {"d1": 0.5, "d2": 1.5}}, "score")
-    >>> [batch.to_pydict() for batch in run.batches()]
+    >>> ranking = Triples({"q1": {"d1": 0.5, "d2": 1.5}}, "score")
+    >>> [batch.to_pydict() for batch in ranking.batches()]
     [{'query': ['q1', 'q1'], 'doc': ['d1', 'd2'], 'value': [0.5, 1.5]}]
     """
 
     def __init__(self, source: Any, kind: str, sizes: RankingSizes = RANKINGS) -> None:
         self.sizes = sizes
-        self.name = "run" if kind == "score" else "judgements"
+        self.name = "ranking" if kind == "score" else "judgements"
         self._parts: list[tuple[RankingColumns, Callable[[RankingColumns], Batches]]]
         if isinstance(source, str | Path):
-            files = run_files(source)
+            files = ranking_files(source)
             self.name = files[0].shown if len(files) == 1 else shown(as_local(source))
             self._parts = [(RankingColumns(file.shown, kind), partial(_file_rows, file, sizes)) for file in files]
         else:

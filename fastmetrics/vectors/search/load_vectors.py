@@ -101,7 +101,7 @@ def load_vectors(
 def _index_sql(target: DatabaseTable, vector: str, metric: str, method: str) -> str | None:
     if method == "none":
         return None
-    return f"CREATE INDEX ON {target.source} USING {method} ({quoted(vector)} {_OPERATORS[metric]})"
+    return f"CREATE INDEX ON {target.relation} USING {method} ({quoted(vector)} {_OPERATORS[metric]})"
 
 
 def _write(
@@ -118,11 +118,11 @@ def _write(
     *schema, name = table_parts(target.table or "")
     staging = ".".join(map(quoted, [*schema, f"{name}_staging"]))
     session.execute("CREATE EXTENSION IF NOT EXISTS vector")
-    if session.row(f"SELECT to_regclass('{target.source.replace(chr(39), chr(39) * 2)}')::text") != (None,):
+    if session.row(f"SELECT to_regclass('{target.relation.replace(chr(39), chr(39) * 2)}')::text") != (None,):
         if not overwrite:
             exists = f"{target.url.shown}: the table exists; choose "
             raise OutputError(exists, Argument("overwrite", True), " to replace it")
-        session.execute(f"DROP TABLE {target.source}")
+        session.execute(f"DROP TABLE {target.relation}")
     names = pa.schema([(id, ids.type), (vector, pa.list_(pa.float32()))])
 
     def batch(start: int) -> pa.RecordBatch:
@@ -134,8 +134,8 @@ def _write(
     reader = pa.RecordBatchReader.from_batches(names, map(batch, range(0, rows.rows, _BLOCK)))
     session.create(f"{name}_staging", reader, schema[0] if schema else None)
     columns = f"{quoted(id)}, {quoted(vector)}::vector({rows.dim}) AS {quoted(vector)}"
-    session.execute(f"CREATE TABLE {target.source} AS SELECT {columns} FROM {staging}")
+    session.execute(f"CREATE TABLE {target.relation} AS SELECT {columns} FROM {staging}")
     session.execute(f"DROP TABLE {staging}")
-    session.execute(f"ALTER TABLE {target.source} ADD PRIMARY KEY ({quoted(id)})")
+    session.execute(f"ALTER TABLE {target.relation} ADD PRIMARY KEY ({quoted(id)})")
     if index is not None:
         session.execute(index)

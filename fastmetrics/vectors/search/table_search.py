@@ -55,7 +55,7 @@ class Chunks:
     def rows(self) -> str:
         """The rows that are searched, in SQL."""
         condition = f" AND ({self.where}\n)" if self.where else ""
-        return f"{self._table.source} WHERE {quoted(self.vector)} IS NOT NULL{condition}"
+        return f"{self._table.relation} WHERE {quoted(self.vector)} IS NOT NULL{condition}"
 
     @property
     def _table(self) -> DatabaseTable:

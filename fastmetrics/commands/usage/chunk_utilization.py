@@ -6,15 +6,15 @@ from typing import Annotated, Any
 
 import typer
 
-from fastmetrics.commands.logs.log_options import (
+from fastmetrics.commands.options.option_groups import Arguments
+from fastmetrics.commands.options.shared_options import Table, Threads
+from fastmetrics.commands.usage.usage_options import (
     AverageScores,
     ChunkColumn,
     Chunks,
     LogOptions,
     Positions,
 )
-from fastmetrics.commands.options.option_groups import Arguments
-from fastmetrics.commands.options.shared_options import Table, Threads
 
 
 def chunk_utilization(

@@ -6,9 +6,9 @@ from typing import Annotated, Any
 
 import typer
 
-from fastmetrics.commands.logs.log_options import LogOptions
 from fastmetrics.commands.options.option_groups import Arguments
 from fastmetrics.commands.options.shared_options import Cache, EmbedderName, Table, Threads
+from fastmetrics.commands.usage.usage_options import LogOptions
 
 
 def cache_hit_rate(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from fastmetrics.commands.logs.log_options import LogOptions
 from fastmetrics.commands.options.option_groups import Arguments
 from fastmetrics.commands.options.shared_options import Cache, EmbedderName, Table
+from fastmetrics.commands.usage.usage_options import LogOptions
 
 
 def context_preservation(

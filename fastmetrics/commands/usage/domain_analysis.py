@@ -6,15 +6,15 @@ from typing import Annotated, Any
 
 import typer
 
-from fastmetrics.commands.logs.log_options import (
+from fastmetrics.commands.options.option_groups import Arguments
+from fastmetrics.commands.options.option_syntax import FromText, names
+from fastmetrics.commands.options.shared_options import EmbedderName, Table, Threads
+from fastmetrics.commands.usage.usage_options import (
     Languages,
     LogOptions,
     Near,
     TextSample,
 )
-from fastmetrics.commands.options.option_groups import Arguments
-from fastmetrics.commands.options.option_syntax import FromText, names
-from fastmetrics.commands.options.shared_options import EmbedderName, Table, Threads
 
 
 def domain_analysis(
