@@ -34,6 +34,7 @@ HOMES = {
     "list_runs": "results.runs.list_runs",
     "validate": "results.people.validate",
     "fit": "fitting.fit",
+    "CutPromises": "fitting.cut_promises",
     "estimate": "results.people.estimate",
     "judge_report": "results.people.judge_report",
     "sample_rows": "results.people.sample_rows",

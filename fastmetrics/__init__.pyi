@@ -36,6 +36,7 @@ from fastmetrics.errors import WorkerError as WorkerError
 from fastmetrics.faq.match import match as match
 from fastmetrics.faq.matcher import match_faq as match_faq
 from fastmetrics.faq.strict_match_bot import StrictMatchBot as StrictMatchBot
+from fastmetrics.fitting.cut_promises import CutPromises as CutPromises
 from fastmetrics.fitting.fit import fit as fit
 from fastmetrics.metrics.answerability import AbstentionF1
 from fastmetrics.metrics.bleu import BleuScore
@@ -112,6 +113,7 @@ from fastmetrics.vectors.search.search import search as search
 
 __all__ = [
     "ColumnError",
+    "CutPromises",
     "Embedder",
     "FastmetricsError",
     "FileFormatError",

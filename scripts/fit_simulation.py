@@ -20,6 +20,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from fastmetrics.core.arrays import Floats
+from fastmetrics.fitting.cut_promises import CutPromises
 from fastmetrics.fitting.evaluation import held_out, ranking_alone
 from fastmetrics.fitting.fit_rows import fit_rows
 from fastmetrics.fitting.folds import folds_of
@@ -86,10 +87,10 @@ def errors_of_figures(labelled: LabelledRows, number: int) -> dict[str, int]:
 def errors_of_cuts(rng: np.random.Generator, n: int, number: int) -> dict[str, int]:
     """Whether a fit has cuts, and whether other rows break their promises."""
     counts = {"trials of cuts": 1}
-    fitted = fit_rows(rows(rng, n), "splines", promises=promises(**TARGETS), seed=number, curves=False)
+    fitted = fit_rows(rows(rng, n), "splines", promises=promises(CutPromises(**TARGETS)), seed=number, curves=False)
     fresh = rows(rng, FRESH)
     values, good = fitted.score.score(fresh.values), fresh.labels > 0
-    for promise in promises(**TARGETS):
+    for promise in promises(CutPromises(**TARGETS)):
         cut = fitted.thresholds[promise.name].cut
         broken = False
         if cut is not None:

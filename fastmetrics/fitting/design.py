@@ -52,8 +52,8 @@ def _flag_scale(share: float) -> float:
 
 
 def within_reach(values: Floats) -> Floats:
-    """The scores, of which infinite and huge ones become the largest that a fit can square."""
-    return np.clip(values, -_REACH, _REACH)
+    """The scores, of which infinite and huge ones become the largest that a fit can square, and tiny ones 0."""
+    return np.where(np.abs(values) < 1 / _REACH, 0.0, np.clip(values, -_REACH, _REACH))
 
 
 def basis_of(scores: RowScores, *, bends: bool) -> tuple[Basis, Floats]:

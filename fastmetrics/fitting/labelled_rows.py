@@ -14,13 +14,14 @@ from fastmetrics.core.column_kinds import is_text
 from fastmetrics.core.column_to_arrow import as_array, as_numbers
 from fastmetrics.errors import ColumnError, InputError, UnknownNameError
 from fastmetrics.errors.messages import Argument
+from fastmetrics.fitting.design import within_reach
 from fastmetrics.metrics.shared.fitted_model import RowScores
 
 LEAST_ROWS, LEAST_OF_A_CLASS, LEAST_GROUPS = 30, 10, 10
 FOLDS = 5
 _SHOWN = 5
 _COPY = 1 - 1e-9
-_LARGEST = 1e100
+LARGEST = 1e100
 """The largest label: the sum of the squares of such labels is finite."""
 
 
@@ -71,10 +72,10 @@ def labels_of(table: pa.Table, label: str, positive: float | None) -> tuple[Floa
             "booleans: convert the classes to 1 (good) and 0 (bad), or to grades"
         )
     labels = as_numbers(column, label)
-    if (np.abs(labels) > _LARGEST).any():
-        row = int(np.flatnonzero(np.abs(labels) > _LARGEST)[0])
+    if (np.abs(labels) > LARGEST).any():
+        row = int(np.flatnonzero(np.abs(labels) > LARGEST)[0])
         value = "an infinite one" if np.isinf(labels[row]) else f"{labels[row]:g}"
-        raise InputError(f"column {label!r}: expected finite labels up to {_LARGEST:g}, row {row:,} holds {value}")
+        raise InputError(f"column {label!r}: expected finite labels up to {LARGEST:g}, row {row:,} holds {value}")
     distinct = np.unique(labels[~np.isnan(labels)])
     if positive is None and len(distinct) == 2:
         positive = float(distinct[1])
@@ -176,5 +177,5 @@ def repeated_questions(table: pa.Table, question: str | None, groups: Ints) -> i
 def filled(values: Floats, present: Flags) -> Floats:
     """Scores without missing and undefined ones, which take the median of the others; infinite ones stay."""
     usable = present & ~np.isnan(values)
-    middle = float(np.median(values[usable])) if usable.any() else 0.0
+    middle = float(np.median(within_reach(values[usable]))) if usable.any() else 0.0
     return np.where(usable, values, middle)

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fastmetrics.core.arrays import Flags, Floats, Ints
+from fastmetrics.fitting.cut_promises import CutPromises
 from fastmetrics.metrics.shared.fitted_model import Threshold
 
 _STEPS = 40
@@ -45,15 +46,15 @@ class Promise:
         return bool(lower_bound(hits, n, level) >= self.target)
 
 
-def promises(precision: float | None, recall: float | None, risk: float | None) -> list[Promise]:
+def promises(targets: CutPromises) -> list[Promise]:
     """The promises that were asked for; a risk of 5 % is a share of 95 % of rows that are not accepted wrongly."""
     kinds = []
-    if precision is not None:
-        kinds.append(Promise("precision", precision, lambda a, g: a, lambda a, g: g, True))
-    if recall is not None:
-        kinds.append(Promise("recall", recall, lambda a, g: g, lambda a, g: a, False))
-    if risk is not None:
-        kinds.append(Promise("risk", 1 - risk, lambda a, g: np.ones_like(a), lambda a, g: ~(a & ~g), True))
+    if targets.precision is not None:
+        kinds.append(Promise("precision", targets.precision, lambda a, g: a, lambda a, g: g, True))
+    if targets.recall is not None:
+        kinds.append(Promise("recall", targets.recall, lambda a, g: g, lambda a, g: a, False))
+    if targets.risk is not None:
+        kinds.append(Promise("risk", 1 - targets.risk, lambda a, g: np.ones_like(a), lambda a, g: ~(a & ~g), True))
     return kinds
 
 

@@ -77,7 +77,7 @@ def read_labelled(
     for name in [label, *([] if group is None else [group])]:
         if name not in names:
             raise UnknownNameError.of("column", name, names)
-    mapping = resolve(names, naming["columns"], needed=())
+    mapping = resolve(names, naming["columns"], naming["schema"], needed=())
     texts = {column for name, column in mapping.items() if COLUMNS[name].kind in ("text", "texts", "ids", "id")}
     if not isinstance(source, FrameSource):
         whole = read_table(table, texts | ({group} if group is not None else set()))

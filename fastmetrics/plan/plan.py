@@ -158,7 +158,7 @@ def parse(spec: str, common: Mapping[str, Any] | None = None) -> Score:
         if "k" not in metric.defaults or not isinstance(parsed.cutoff, int):
             raise OptionError(f"metric {shown(parsed.text)}: {metric.name} takes no cut-off {shown(parsed.at)}")
         values["k"] = parsed.cutoff
-    own = own_name(metric, values.pop(OWN_NAME)) if OWN_NAME in values else None
+    own = own_name(metric.name, values.pop(OWN_NAME)) if OWN_NAME in values else None
     options = metric.options({**_those_of(metric, common or {}), **values})
     if options.get("fitted") is not None:
         path = options["fitted"]
@@ -179,7 +179,7 @@ def _fitted(path: str, options: str | None) -> Score:
     """
     metric = _fitted_of(read_text(path), path)
     values = dict(specs.parse_spec(f"fitted{options or ''}", lambda name: True).options)
-    own = own_name(metric, values.pop(OWN_NAME, metric.name))
+    own = own_name(path, values.pop(OWN_NAME, metric.name))
     _check_unambiguous(own, path)
     return Score(own, metric, metric.options(values), metric.name)
 

@@ -31,15 +31,15 @@ def canonical_name(metric: Metric, options: Mapping[str, Any], explicit: Collect
     return metric.name + cut + (f"({', '.join(others)})" if others else "")
 
 
-def own_name(metric: Metric, name: Any) -> str:
-    """The user's own name of a score column, from the option ``name`` of a spec.
+def own_name(owner: str, name: Any) -> str:
+    """The user's own name of a score column, from the option ``name`` of the metric ``owner``, or from a file.
 
     Raises ``OptionError`` for a name that a rule, a list of metrics or a file could misread.
     """
-    text: str = option(metric.name, "name", name, LimitedText(_LONGEST, "a name"))
+    text: str = option(owner, "name", name, LimitedText(_LONGEST, "a name"))
     if not _OWN.fullmatch(text) or is_id(text) or text.startswith(PREFIX):
         raise OptionError(
-            f"{metric.name}: option 'name' expects letters, digits, '_', '-' and '+', beginning with a letter, and not "
+            f"{owner}: option 'name' expects letters, digits, '_', '-' and '+', beginning with a letter, and not "
             f"'id' or {PREFIX + '...'!r}; got {shown(text)}"
         )
     return text

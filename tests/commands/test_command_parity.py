@@ -76,6 +76,14 @@ ONLY_FUNCTION = {
 NO_OPTIONS = {"judge": {"pause"}, "answer": {"pause", "name"}, "evaluate-rag": {"pause", "name"}}
 """Settings of a judge and of a bot that only tests change, and the name of a bot, which is its --system."""
 
+SETTINGS = {
+    "files": fm.FileSettings,
+    "settings": fm.JudgeSettings,
+    "bot": fm.FullContextBot,
+    "promises": fm.CutPromises,
+}
+"""The classes of settings by the parameters that take them."""
+
 CALLBACKS = {"progress", "watch"}
 """Functions, which a command line cannot give."""
 
@@ -98,7 +106,7 @@ def parameters(command: str) -> dict[str, inspect.Parameter]:
     """The parameters of the function of a command; settings in one object are counted one by one."""
     by_name: dict[str, inspect.Parameter] = {}
     for name, parameter in inspect.signature(behind(command)).parameters.items():
-        settings = {"files": fm.FileSettings, "settings": fm.JudgeSettings, "bot": fm.FullContextBot}.get(name)
+        settings = SETTINGS.get(name)
         if settings is None or (command, name) in (("answer", "bot"), ("evaluate-rag", "bot")):
             by_name[name] = parameter
         by_name |= inspect.signature(settings).parameters if settings is not None else {}

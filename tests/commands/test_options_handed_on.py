@@ -31,6 +31,7 @@ REAL = (
     "fastmetrics.results.compare.comparison_options",
     "fastmetrics.engines.run_settings",
     "fastmetrics.derive.calls.call_options",
+    "fastmetrics.fitting.cut_promises",
 )
 """Packages of functions that stay: they check and convert options, or format results."""
 

@@ -26,6 +26,7 @@ from fastmetrics.errors import InputError, OptionError, OutputError, WorkerError
 from fastmetrics.tables import Limits, open_source
 from fastmetrics.tables.table_source import open_table
 from fastmetrics.vectors.embedding.embedder import Embedder
+from tests.support.fitted_models import CUTS, features, written
 from tests.support.program import ENVIRONMENT, alone
 from tests.support.toy_scores import JOB, KINDS, choosy
 
@@ -358,3 +359,23 @@ def test_missing_ray_error_names_the_extra(tmp_path, bad):
         "error: this needs ray, which is not installed; in a clone of fastmetrics, run: pip install -e '.[ray]'\n"
     )
     assert not (tmp_path / "o.parquet.partial").exists()
+
+
+@pytest.mark.parametrize("name", ["o.parquet", "o/"])
+def test_rows_far_from_the_labelled_ones_are_noted_as_by_the_local_engine(tmp_path, name):
+    path = written(tmp_path, features=features(["judge_x"]), thresholds=CUTS)
+    folder = tmp_path / "in"
+    folder.mkdir()
+    for number in range(3):
+        lines = [json.dumps({"judge_x": 6.0, "answer": "Paris"})] * (100 + number)
+        (folder / f"{number}.jsonl").write_text("\n".join(lines))
+    made = []
+    for engine in ("local", "ray"):
+        (tmp_path / engine).mkdir()
+        metrics = [str(path), f"verdict(fitted='{path}')"]
+        source = open_source(folder, sizes=ReadSizes(span_bytes=1))
+        made.append(score(source, output=f"{tmp_path}/{engine}/{name}", metrics=metrics, engine=engine))
+    here, there = made
+    assert files(there.run.output) == files(here.run.output)
+    assert there.summary.notes == here.summary.notes
+    assert "these 303 rows are far from the labelled rows" in there.summary.notes[0]

@@ -204,17 +204,29 @@ def changed(**columns):
         (changed(good=[float("inf"), *[0.0] * 239]), {}, fm.InputError, "row 0 holds an infinite"),
         (changed(topic=["a", "b"] * 120), {"group": "topic"}, fm.InputError, "of 2 groups"),
         (changed(topic=[["a"]] * 240), {"group": "topic"}, fm.ColumnError, "'topic': expected groups that are texts"),
-        (table(39), {"precision": 0.9}, fm.InputError, "without the 13 rows that are kept apart for the cuts: 26 lab"),
+        (
+            table(39),
+            {"promises": fm.CutPromises(precision=0.9)},
+            fm.InputError,
+            "without the 13 rows that are kept apart for the cuts: 26 lab",
+        ),
         (table(), {"label": "god"}, fm.UnknownNameError, "did you mean 'good'"),
         (table(), {"metrics": "token_f9"}, fm.UnknownNameError, "token_f9"),
         (table(), {"metrics": "corpus_bleu"}, fm.OptionError, "depends on all rows"),
         (table(), {"metrics": "good"}, fm.ColumnError, "is the label"),
         (table(), {"metrics": "politeness"}, fm.InputError, "the same in all labelled rows"),
+        (table(), {"positive": "1"}, fm.OptionError, "positive"),
+        (table(), {"threads": 0}, fm.OptionError, "threads"),
+        (table(), {"promises": {"precision": 0.9}}, fm.OptionError, "expected a CutPromises"),
         (table(), {"learner": "forest"}, fm.OptionError, "splines"),
-        (table(), {"precision": 1.0}, fm.OptionError, "precision"),
         (table(), {"output": "mine.json"}, fm.OptionError, "suffix .toml"),
         (table(), {"output": "token_f1.toml"}, fm.OptionError, "is a metric"),
-        (changed(good=list(range(240))), {"recall": 0.9}, fm.OptionError, "labels of two classes"),
+        (
+            changed(good=list(range(240))),
+            {"promises": fm.CutPromises(recall=0.9)},
+            fm.OptionError,
+            "labels of two classes",
+        ),
     ],
 )
 def test_bad_labels_and_options_are_errors(rows, options, error, message):
@@ -248,6 +260,15 @@ def test_repeated_questions_are_noted():
         fm.fit(rows, label="good", metrics=FEATURES).remarks()
     )
     assert "in several groups" not in str(fm.fit(rows, label="good", metrics=FEATURES, group="question"))
+
+
+def test_a_preset_names_the_columns(fitted):
+    columns = {**table(), "response": table()["answer"]}
+    del columns["answer"]
+    result = fm.fit(columns, label="good", group="topic", metrics=FEATURES, schema="ragas")
+    assert result.text.replace('name = "fitted"', 'name = "mine"') == fitted[0].text
+    with pytest.raises(fm.UnknownNameError, match="ragass"):
+        fm.fit(columns, label="good", metrics=FEATURES, schema="ragass")
 
 
 def test_noise_is_called_noise():
@@ -310,9 +331,15 @@ def test_groups_of_one_class_and_of_most_rows_are_fitted(columns, learner):
 @pytest.mark.slow
 @pytest.mark.parametrize("learner", ["splines", "boosting", "weights"])
 def test_infinite_and_huge_scores_are_fitted(learner):
-    for large in (np.inf, 1.7e308):
+    third = np.arange(60) % 3 == 0
+    for changed in (
+        lambda scores: np.where(third, np.inf, scores),
+        lambda scores: np.where(third, 1.7e308, scores),
+        lambda scores: np.where(np.arange(60) % 2 == 0, np.inf, -np.inf),
+        lambda scores: scores * 1e-310,
+    ):
         rows = judged()
-        rows["judge_b"] = np.where(np.arange(60) % 3 == 0, large, rows["judge_b"])
+        rows["judge_b"] = changed(np.asarray(rows["judge_b"]))
         result = fm.fit(rows, label="good", metrics="judge_a,judge_b", learner=learner)
         assert np.isfinite([single.error.value for single in result.evaluation.singles]).all()
 
@@ -346,6 +373,19 @@ def test_a_copy_of_the_grades_is_named():
         fm.fit(rows, label="good", metrics="judge_a,leak", positive=4)
 
 
+def test_a_metric_that_is_almost_a_copy_is_noted():
+    rows = judged(leak=np.asarray(judged()["good"]) + np.arange(60) / 1e6)
+    remarks = " ".join(fm.fit(rows, label="good", metrics="judge_b,leak").remarks())
+    assert "leak: the order is that of the labels; check that no label was made from it" in remarks
+
+
+@pytest.mark.parametrize("stem", ["id", "judge_a", "1st", "a" * 120])
+def test_a_file_of_any_name_is_a_metric(stem, tmp_path):
+    path = tmp_path / f"{stem}.toml"
+    fm.fit(judged(), label="good", metrics="judge_b", output=path)
+    assert fm.score(judged(), str(path)).num_columns == 1
+
+
 def test_rows_that_are_not_kept_apart_have_both_classes():
     """All of the groups with positive rows can be kept apart; this is an error before the evaluation."""
     rows = judged(topic=np.arange(60), good=np.zeros(60, int))
@@ -353,7 +393,9 @@ def test_rows_that_are_not_kept_apart_have_both_classes():
     rows["good"][:20] = 1
     for seed in range(3):
         with pytest.raises(fm.InputError, match=r"kept apart for the cuts: .* positive"):
-            fm.fit(rows, label="good", group="topic", metrics="judge_a", precision=0.9, seed=seed)
+            fm.fit(
+                rows, label="good", group="topic", metrics="judge_a", promises=fm.CutPromises(precision=0.9), seed=seed
+            )
 
 
 def ranked(n=60):

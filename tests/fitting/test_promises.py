@@ -30,7 +30,7 @@ def scores(n, seed):
 )
 def test_a_cut_keeps_its_promise_and_is_near_the_best(name, target, exact):
     """The chance is the score, so the precision from c on is (1 + c)/2, the recall 1 − c², the risk (1 − c)²/2."""
-    [promise] = promises(**{"precision": None, "recall": None, "risk": None, name: target})
+    [promise] = promises(fm.CutPromises(**{name: target}))
     cuts = []
     for seed in range(20):
         entry = threshold(promise, scores(2000, seed), scores(1000, 100 + seed), 0.95)
@@ -43,11 +43,11 @@ def test_a_cut_keeps_its_promise_and_is_near_the_best(name, target, exact):
 
 
 def test_too_few_labels_are_said():
-    [promise] = promises(0.95, None, None)
+    [promise] = promises(fm.CutPromises(precision=0.95))
     entry = threshold(promise, scores(60, 1), scores(30, 2), 0.95)
     assert entry.cut is None
     assert entry.needed is None or entry.needed > 30
-    result = fm.fit(table(120), label="good", metrics=FEATURES, precision=0.99, recall=0.5)
+    result = fm.fit(table(120), label="good", metrics=FEATURES, promises=fm.CutPromises(precision=0.99, recall=0.5))
     assert "precision: the labels do not suffice" in " ".join(result.remarks())
     assert result.model.thresholds["precision"].cut is None
 
@@ -61,7 +61,9 @@ def test_one_row_stands_for_a_group():
 @pytest.mark.slow
 def test_a_verdict_takes_the_cuts(tmp_path):
     path = tmp_path / "mine.toml"
-    result = fm.fit(table(900), label="good", metrics=FEATURES, precision=0.7, recall=0.8, output=path)
+    result = fm.fit(
+        table(900), label="good", metrics=FEATURES, promises=fm.CutPromises(precision=0.7, recall=0.8), output=path
+    )
     cuts = {name: entry.cut for name, entry in result.model.thresholds.items()}
     assert None not in cuts.values()
     scored = fm.score(table(200, seed=9), [str(path), f"verdict(fitted={str(path)!r})"])
@@ -83,3 +85,10 @@ def test_groups_apart_are_a_sample_of_all_groups():
         hits = labels[apart][one_of_each(groups[apart], seed)]
         broken += lower_bound(int(hits.sum()), len(hits), 0.95) > 0.05 * 0.2 + 0.95 * 0.9
     assert broken <= 18  # 10 are expected at most
+
+
+@pytest.mark.parametrize("name", ["precision", "recall", "risk"])
+@pytest.mark.parametrize("share", [0.0, 1.0, -1, float("nan"), "0.9"])
+def test_a_promise_is_a_share_between_0_and_1(name, share):
+    with pytest.raises(fm.OptionError, match=name):
+        fm.CutPromises(**{name: share})

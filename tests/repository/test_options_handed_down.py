@@ -31,7 +31,6 @@ EXCEPTIONS: dict[str, set[str]] = {
         "core.allowed_values.Folder.take: LimitedText(what)",
         "core.records.Records.with_numbers: Records(places)",
         "declaration.metric.Metric.options: UnknownNameError.of(aliases)",
-        "fitting.held_out_figures.ranking_estimate: figure_interval(fitted)",
         "results.compare.compare._side_table: open_run(table)",
         "results.people.sample_rows._sheet: with_texts(texts)",
         "results.runs.open_runs._by_system: open_run(table)",

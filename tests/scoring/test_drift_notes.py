@@ -42,6 +42,24 @@ def test_the_run_and_all_that_read_its_scores_have_the_note(path, tmp_path):
     assert not drift_notes(fm.summarize(tmp_path / "part.parquet").notes)  # the counts are of all rows
 
 
+def test_gate_and_compare_have_the_note_of_each_run(path, tmp_path):
+    far, near, part = (tmp_path / f"{name}.parquet" for name in ("far", "near", "part"))
+    for columns, output in ((FAR, far), (NEAR, near)):
+        fm.score({"id": list(range(N)), **columns}, path, output=output)
+    scores = {"far": fm.score({"id": list(range(N)), **FAR}, path), "near": near}
+    start = "these 400 rows are far"
+    (note,) = drift_notes(fm.gate(far, ["mine >= 0"], baseline=near).notes)
+    assert note.startswith(f"far.parquet: mine: {start}")
+    (note,) = drift_notes(fm.gate(near, ["mine.drop <= 1"], baseline=far).notes)
+    assert note.startswith("far.parquet: mine: ")
+    assert drift_notes(fm.gate(scores["far"], ["mine >= 0"]).notes)
+    assert not drift_notes(fm.gate(near, ["mine >= 0"]).notes)
+    (note,) = drift_notes(fm.compare(scores).notes)
+    assert note.startswith(f"far: mine: {start}")
+    pq.write_table(pq.read_table(far).slice(0, 10), part)
+    assert not drift_notes(fm.gate(part, ["mine >= 0"]).notes)  # the counts are of all rows
+
+
 @pytest.mark.parametrize("n", [0, 1, 2, 5, N])
 def test_rows_like_the_labelled_ones_have_no_note(path, n):
     near = {name: values[:n] for name, values in NEAR.items()}

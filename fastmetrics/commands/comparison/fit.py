@@ -2,44 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, Any
 
 import typer
 
-from fastmetrics.commands.options.option_groups import Arguments
+from fastmetrics.commands.options.option_groups import Arguments, OptionsOf
 from fastmetrics.commands.options.shared_options import (
     AsJson,
-    ColumnNames,
     Confidence,
     EmbedderName,
-    Metrics,
-    NoRelevant,
-    NoRelevantDocuments,
     Overwrite,
     Plugins,
     Positive,
+    Scoring,
     Seed,
-    Suites,
     Table,
-    TextLists,
     Threads,
 )
-
-
-@dataclass(frozen=True, kw_only=True)
-class Promises:
-    """The promises for which cuts are chosen."""
-
-    precision: Annotated[
-        float | None, typer.Option(help="Find the lowest cut from which on this share of rows is positive.")
-    ] = None
-    recall: Annotated[
-        float | None, typer.Option(help="Find the highest cut above which this share of the positive rows is.")
-    ] = None
-    risk: Annotated[
-        float | None, typer.Option(help="Find the lowest cut with at most this share of rows above it and negative.")
-    ] = None
+from fastmetrics.fitting.cut_promises import CutPromises
 
 
 def fit(
@@ -53,18 +33,14 @@ def fit(
     group: Annotated[
         str | None, typer.Option(help="The column whose equal values mark rows that are held out together.")
     ] = None,
-    metrics: Metrics = None,
-    suites: Suites = None,
-    columns: ColumnNames = None,
+    scoring: Scoring,
     embedder: EmbedderName = None,
-    no_relevant: NoRelevantDocuments = NoRelevant.undefined,
-    lists: TextLists = None,
     learner: Annotated[
         str, typer.Option(help="splines (curves of metrics), boosting (trees) or weights (a weighted mean).")
     ] = "splines",
     positive: Positive = None,
     lower_is_better: Annotated[bool, typer.Option("--lower-is-better", help="High labels are bad.")] = False,
-    promises: Promises,
+    promises: Annotated[CutPromises, OptionsOf(CutPromises)],
     confidence: Confidence = 0.95,
     seed: Seed = 0,
     threads: Threads = None,

@@ -32,6 +32,8 @@ FORMAT = 1
 """The version of the structure of the file."""
 SUFFIX = ".toml"
 KINDS = ("splines", "boosting", "weights")
+LARGEST = 1e150
+"""The largest number in a file, except for the splits of trees: differences and products of such numbers are finite."""
 CALIBRATIONS = ("platt", "isotonic", "line")
 
 
@@ -133,7 +135,8 @@ def _feature_of(values: Mapping[str, Any]) -> Feature:
 
 def _trees_of(values: Mapping[str, Any]) -> Trees:
     nodes = [np.asarray(values[name], np.int64) for name in ("feature", "left", "right", "nan_left")]
-    return Trees(np.stack(nodes, axis=1), _numbers(values["split"]), np.asarray(values["roots"], np.int64))
+    splits = _numbers(values["split"], math.inf)
+    return Trees(np.stack(nodes, axis=1), splits, np.asarray(values["roots"], np.int64))
 
 
 def _calibration_of(values: Mapping[str, Any]) -> Calibration:
@@ -186,20 +189,21 @@ def _check_trees(trees: Trees, n_columns: int) -> None:
     children = np.stack([left[inner], right[inner]])
     ends = (children <= inner).any() or (children >= len(feature)).any() or (feature >= n_columns).any()
     roots = (trees.roots < 0).any() or (trees.roots >= len(feature)).any()
-    if ends or roots or len(trees.splits) != len(feature):
+    leaves = (np.abs(trees.splits[feature < 0]) > LARGEST).any() if len(trees.splits) == len(feature) else True
+    if ends or roots or leaves:
         raise ValueError("the nodes of the trees do not fit together")
 
 
-def _numbers(values: Any) -> Floats:
+def _numbers(values: Any, largest: float = LARGEST) -> Floats:
     numbers = np.asarray(values, np.float64)
-    if numbers.ndim != 1 or not np.isfinite(numbers).all():
-        raise ValueError(f"expected a list of finite numbers, got {shown(values)}")
+    if numbers.ndim != 1 or not np.isfinite(numbers).all() or (np.abs(numbers) > largest).any():
+        raise ValueError(f"expected a list of finite numbers up to {largest:g}, got {shown(values)}")
     return numbers
 
 
 def _number(value: Any) -> Any:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise ValueError(f"expected a finite number, got {shown(value)}")
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= LARGEST:
+        raise ValueError(f"expected a finite number up to {LARGEST:g}, got {shown(value)}")
     return value
 
 

@@ -219,6 +219,7 @@ def compare(
             *paired.notes,
             *_segment_notes(paired, groupings, side is None),
             *(run.describe() for run in paired.repeated if run is not None),
+            *(note for run in loaded for note in run.drift_notes),
         ],
         counted=counted,
         interval=interval,

@@ -160,8 +160,9 @@ def gate(
     metrics = GateMetrics(rows, better or {}, excluded, partial(summarize, run.score_batches))
     checks = GateChecks(rows, metrics, GateSettings(unpaired, min_n, confidence, correction, interval, seed, threads))
     checked = checks.of(all_rules)
-    lacking = [f"{each.name}: {note}" for each in (run, base) if each is not None for note in _missing_queries(each)]
-    notes = [*([] if chosen is None else [chosen]), *differences, *checks.notes, *lacking]
+    notes = [*([] if chosen is None else [chosen]), *differences, *checks.notes]
+    for each in (run, base):
+        notes += [] if each is None else [*_missing_queries(each), *each.drift_notes]
     notes += _looks(rows, checked) if interval == SEQUENTIAL else []
     return Gate(run.name, checked, None if base is None else base.name, confidence, correction, notes, interval)
 
@@ -232,4 +233,5 @@ def _repeated(run: ScoreRun) -> str | None:
 
 
 def _missing_queries(run: ScoreRun) -> list[str]:
-    return [] if run.missing_queries is None else run.missing_queries.notes
+    queries = run.missing_queries
+    return [] if queries is None else [f"{run.name}: {note}" for note in queries.notes]

@@ -16,6 +16,7 @@ from fastmetrics.core.column_kinds import is_text
 from fastmetrics.core.column_to_arrow import as_array, as_numbers
 from fastmetrics.core.corpus_counts import counts_column
 from fastmetrics.core.input_columns import COLUMNS, is_id, is_repeat
+from fastmetrics.core.input_drift import drift_notes
 from fastmetrics.core.missing_queries import MissingQueries
 from fastmetrics.core.score_metadata import ScoreMetadata
 from fastmetrics.errors import ColumnError, InputError
@@ -75,6 +76,14 @@ class ScoreRun:
     def missing_queries(self) -> MissingQueries | None:
         """The judged queries that the run lacks, if it is an evaluated run."""
         return self.metadata.missing_queries
+
+    @property
+    def drift_notes(self) -> list[str]:
+        """Notes on fitted scores used far from their labelled rows; none for a part of the rows that were counted."""
+        drift = self.metadata.drift
+        if not drift or self.read(self.columns[:1]).num_rows != self.metadata.rows:
+            return []
+        return [f"{self.name}: {note}" for note in drift_notes(drift)]
 
     @cached_property
     def declared(self) -> dict[str, Declared]:
