@@ -19,6 +19,7 @@ from fastmetrics.derive.calls.call_setup import CallSettings
 from fastmetrics.derive.judge.judge_batch import BatchJudge
 from fastmetrics.derive.judge.judge_plan import plan_judging
 from fastmetrics.derive.judge.judge_settings import JudgeSettings
+from fastmetrics.derive.judge.second_answers import open_answers
 from fastmetrics.derive.sampled_table import described, sampled
 from fastmetrics.derive.store.call_store import CallStore
 from fastmetrics.engines.run_settings import FileSettings
@@ -62,6 +63,7 @@ def estimate_judging(
     columns: Mapping[str, str] | None = None,
     schema: str | None = None,
     lists: Sequence[str] | str = (),
+    pairwise: bool = False,
     sample: int | None = None,
     seed: int = 0,
     files: FileSettings | None = None,
@@ -80,7 +82,8 @@ def estimate_judging(
 
     Raises the errors of opening and reading the table, and ``ColumnError`` for a placeholder without a column.
     """
-    source, sampling = (files or FileSettings()).open(table), described(sample, seed)
+    files, sampling = files or FileSettings(), described(sample, seed)
+    source, _ = open_answers(table, pairwise, settings.loaded_rubrics, columns, schema, files)
     plan = replace(plan_judging(source.names, settings, columns, schema, sample=sampling, lists=lists), max_unparsed=0)
     plan = replace(plan, keep=(), identity={})
     source = sampled(source, plan.kinds, sample, seed)

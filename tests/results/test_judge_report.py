@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 import re
@@ -242,6 +243,10 @@ def test_rows_that_a_judge_has_judged_tell_orders_decisions_and_cost(tmp_path, m
     report = fm.judge_report("judged.parquet", labels, prices=prices)
     preference, show = report.axes
     expected = fm.pairwise(["A", "A", "tie", "A", "tie"], ["B", "B", "tie", "B", "tie"])
+    assert preference.systems == ("answer", "other_answer")
+    names = {"A": "answer", "B": "other_answer", "tie": "tie"}
+    wins = {", ".join(names[verdict] for verdict in both.split(", ")): n for both, n in expected.wins.items()}
+    expected = dataclasses.replace(expected, wins=wins)
     assert (preference.orders, preference.consistency, preference.decisions) == (expected, None, None)
     assert (expected.flips.value, expected.first_place.value, expected.win_rate.value) == (0.6, 1.0, 0.5)
     wanted = fm.judge_decisions([1, 0, 0, 1, 1], labels["right"], latency_ms=show.latency and _times(found))

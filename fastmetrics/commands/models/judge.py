@@ -40,8 +40,15 @@ from fastmetrics.errors import OptionError
 
 
 @dataclass(frozen=True, kw_only=True)
-class Stopping:
-    """When judging ends before the last row."""
+class Scope:
+    """Which answers are judged: those of one table or of two, and until when."""
+
+    pairwise: Annotated[
+        bool,
+        typer.Option(
+            "--pairwise", help="Compare the answers of two tables, joined by id, by rubrics such as preference."
+        ),
+    ] = False
 
     until: Annotated[
         str | None,
@@ -68,7 +75,7 @@ def judge(
     keep: Keep = None,
     sample: Sample = None,
     seed: Seed = 0,
-    stopping: Stopping,
+    scope: Scope,
     dry_run: DryRun = False,
     files: Files,
     resume: Resume = False,
@@ -90,7 +97,7 @@ def judge(
         from fastmetrics.derive.dry_run import estimate_judging
 
         typer.echo(str(arguments.call(estimate_judging, settings=judging)))
-        if stopping.until is not None:
+        if scope.until is not None:
             typer.echo("these are the calls for all rows; --until may end before")
         return
     if output is None:

@@ -24,6 +24,7 @@ from fastmetrics.derive.judge.judge_settings import JudgeSettings
 from fastmetrics.derive.judge.judge_until import Ended, Until, judge_until
 from fastmetrics.derive.judge.judged_counts import conclude, observe
 from fastmetrics.derive.judge.rows_by_number import MarkedSource, RowsByNumber
+from fastmetrics.derive.judge.second_answers import open_answers
 from fastmetrics.derive.prompts.rubric import Rubric
 from fastmetrics.derive.sampled_table import described, sampled
 from fastmetrics.derive.store.call_store import CallStore
@@ -35,6 +36,7 @@ from fastmetrics.errors import OptionError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.scoring.score_output import now
 from fastmetrics.tables.output.encoders import undefined_as_null
+from fastmetrics.tables.output.protected_inputs import check_not_read
 from fastmetrics.tables.table_chunks import Limits
 
 
@@ -47,6 +49,7 @@ def judge(
     schema: str | None = None,
     keep: Sequence[str] | str = (),
     lists: Sequence[str] | str = (),
+    pairwise: bool = False,
     sample: int | None = None,
     seed: int = 0,
     until: str | None = None,
@@ -92,6 +95,11 @@ def judge(
     score (0: never), because all others would probably cost money for nothing; the error shows a reply.  ``sample``
     judges a random sample of that size, drawn with ``seed``.  ``lists`` is that of ``score``.
 
+    With ``pairwise``, ``table`` is two tables of answers to the same questions, in a list or in a dict by name, and the
+    rubrics compare two answers (``preference``).  The rows are those of the first table; the answers of the second,
+    joined by id, are the column ``other_answer``, the second of the rubric's pair.  The score is 1 if the first system
+    is better, 0 if the second is; the metadata name both, for :func:`judge_report`.
+
     ``until`` ends judging, and paying, once the answer is known: ``"correctness.delta.low > 0 or width < 0.02"``.  It
     compares ``n``, ``mean``, ``low``, ``high`` and ``width`` of a rubric's mean score (of all rubrics without a name)
     and of its change ``delta`` against the ``baseline``, an earlier judged file or table with the same ids; ``and``
@@ -110,6 +118,7 @@ def judge(
     - ``keep``: Columns to copy to the output besides the id, or 'all'; answer and embed copy all by default. A name
       with a comma: '"a,b"'.
     - ``lists``: Columns of references or contexts whose texts are lists in JSON: reference,...
+    - ``pairwise``: Compare the answers of two tables, joined by id, by rubrics such as preference.
     - ``sample``: Read only a random sample of this many rows.
     - ``seed``: Random seed.
     - ``until``: Stop judging when this is met: 'correctness.delta.low > 0 or width < 0.02'. Rows are judged in random
@@ -161,7 +170,8 @@ def judge(
         check_without_output(options, name=name)
     else:
         check_apart(judging.store_path, output)
-    opened = files.open(table)
+        check_not_read(str(output), table if pairwise else ())
+    opened, systems = open_answers(table, pairwise, judging.loaded_rubrics, columns, schema, files)
     target = None if output is None else open_calls_output(output, opened, options)
     plan = plan_judging(
         opened.names,
@@ -173,6 +183,7 @@ def judge(
         times=times,
         sample=described(sample, seed),
         lists=lists,
+        systems=systems,
     )
     source = sampled(opened, plan.kinds, sample, seed)
     ending = Until.of(plan, until, seed, baseline)

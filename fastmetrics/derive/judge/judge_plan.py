@@ -39,6 +39,8 @@ class JudgePlan:
     lists: tuple[str, ...] = ()
     until: Mapping[str, Any] = field(default_factory=dict)
     """The condition that ends judging, if there is one."""
+    systems: Sequence[str] = ()
+    """The names of the two tables whose answers are compared, if there are two."""
 
     @property
     def axes(self) -> list[str]:
@@ -61,6 +63,7 @@ class JudgePlan:
             "repeats": self.repeats,
             "structured": self.structured,
             "max_chars": self.max_chars,
+            **({"systems": list(self.systems)} if self.systems else {}),
         }
         return ScoreMetadata(
             version=__version__,
@@ -93,6 +96,7 @@ def plan_judging(
     times: bool = False,
     sample: Mapping[str, int] | None = None,
     lists: Sequence[str] | str = (),
+    systems: Sequence[str] = (),
 ) -> JudgePlan:
     """The plan for a table with columns of these ``names``; the id is kept if there is one.
 
@@ -126,6 +130,7 @@ def plan_judging(
         passed_over=passed_over(names, {name: column for name, column in used.items() if name in COLUMNS}),
         sample=dict(sample or {}),
         lists=text_lists(names, resolved, lists),
+        systems=tuple(systems),
     )
     _check_kept(copied, names, plan.axes)
     return plan

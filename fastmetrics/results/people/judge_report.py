@@ -104,6 +104,7 @@ def judge_report(
                 distinct(by),
                 positive,
                 confidence,
+                tuple(settings.get("systems") or settings.get("pair") or ("A", "B")),
             )
             reports.append(axis_report(run.name, table, axis, truth, how))
     if people is not None and any(

@@ -77,6 +77,8 @@ class AxisReport:
     """For a comparison of two answers: the win rate, and how often the order changes the verdict."""
     decisions: JudgeDecisions | None
     """For decisions: their quality against labels of 0 and 1."""
+    systems: Sequence[str] = ()
+    """For a comparison of two answers: the names of both systems; the wins are those of the first."""
 
 
 @dataclass(frozen=True)
@@ -225,6 +227,8 @@ class JudgeReport(Shown):
         if report.consistency is not None:
             share = f"{number(report.consistency.share)} {_bounds(report.consistency.interval)}"
             lines.append(f"  {report.consistency.reading} over {report.consistency.n:,} repeated rows: steady {share}")
+        if report.orders is not None and report.orders.wins:
+            lines += [f"  {line}" for line in _verdicts(report.systems, report.orders.wins)]
         if report.orders is not None and report.orders.n_identical:
             lines.append(f"  {report.orders.n_identical:,} pairs of identical answers: ties, left out of the flips")
         if report.length_spearman is not None:
@@ -233,6 +237,21 @@ class JudgeReport(Shown):
             cost = "" if report.cost is None else f", cost {report.cost:,.4g} by the table of prices"
             lines.append(f"  {report.prompt_tokens:,} + {report.completion_tokens:,} tokens{cost}")
         return lines
+
+
+def _verdicts(systems: Sequence[str], wins: Mapping[str, int]) -> Iterator[str]:
+    """Which system is better in both orders, and how often.
+
+    >>> list(_verdicts(["old", "new"], {"old, old": 3, "old, new": 1, "new, tie": 2}))
+    ['wins are those of old over new: 3 in both orders, new 0; ties or another verdict in the other order: 3']
+    """
+    first, second = systems
+    both = [wins.get(f"{name}, {name}", 0) for name in systems]
+    others = sum(wins.values()) - sum(both)
+    yield (
+        f"wins are those of {first} over {second}: {both[0]:,} in both orders, {second} {both[1]:,}; "
+        f"ties or another verdict in the other order: {others:,}"
+    )
 
 
 def _bounds(interval: Interval | None) -> str:

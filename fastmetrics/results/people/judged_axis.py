@@ -54,6 +54,8 @@ class AxisOptions:
     by: Sequence[str]
     positive: float | None
     confidence: float
+    systems: tuple[str, ...] = ("A", "B")
+    """The names of the two systems that are compared."""
 
 
 def price_of_judge(settings: Mapping[str, Any], prices: Any) -> Price | None:
@@ -95,32 +97,35 @@ def axis_report(judge: str, table: pa.Table, axis: str, labels: RowLabels | None
         powered=None
         if truth is None or both is None or not both.any()
         else powered_mean(scores, truth, how.confidence),
-        orders=_orders(table, axis, how.confidence) if how.kind == "pairwise" else None,
+        orders=_orders(table, axis, how) if how.kind == "pairwise" else None,
+        systems=how.systems if how.kind == "pairwise" else (),
         decisions=_decided(table, axis, scores, truth, how.confidence) if how.kind == "decision" else None,
     )
 
 
 _IDENTICAL = "identical"
-_VERDICTS = {1.0: "A", 0.5: "tie", 0.0: "B"}
 
 
-def _orders(table: pa.Table, axis: str, confidence: float) -> Pairwise | None:
+def _orders(table: pa.Table, axis: str, how: AxisOptions) -> Pairwise | None:
     """The verdicts on two answers: the first half of a row's repeats used one order, the second half the other.
 
     An odd number of replies lacks the last of the second order.
     """
     if not _has_lists(table, f"{axis}_scores"):
         return None
+    a, b = how.systems
+    tie = "a tie" if "tie" in how.systems else "tie"
+    verdict_of = {1.0: a, 0.5: tie, 0.0: b}
     first, second, rows, identical = [], [], [], []
     columns = (table.column(f"{axis}_{name}").to_pylist() for name in ("scores", "status"))
     for row, (scores, status) in enumerate(zip(*columns, strict=True)):
-        verdicts = [_VERDICTS.get(score) for score in scores or ()]
+        verdicts = [verdict_of.get(score) for score in scores or ()]
         half = (len(verdicts) + 1) // 2
         first += verdicts[:half]
         second += [*verdicts[half:], *[None] * (2 * half - len(verdicts))]
         rows += [row] * half
         identical += [status == _IDENTICAL] * half
-    return pairwise(first, second, rows=rows, identical=identical, confidence=confidence)
+    return pairwise(first, second, a=a, b=b, tie=tie, rows=rows, identical=identical, confidence=how.confidence)
 
 
 def _decided(
