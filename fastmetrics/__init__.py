@@ -74,6 +74,7 @@ HOMES = {
     "evaluate_rag": "reporting.rag.evaluate_rag",
     "plot": "reporting.charts.plot",
     "judge": "derive.judge.judge",
+    "tokenizer": "declaration.tokenizers",
     "model_client": "derive.clients.model_client",
     "ModelRequest": "derive.clients.model_client",
     "ModelReply": "derive.clients.completion",

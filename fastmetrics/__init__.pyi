@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from fastmetrics.declaration.metric import metric as metric
 from fastmetrics.declaration.plugins import load_plugin as load_plugin
+from fastmetrics.declaration.tokenizers import tokenizer as tokenizer
 from fastmetrics.derive.bots.answer import answer as answer
 from fastmetrics.derive.bots.full_context_bot import FullContextBot as FullContextBot
 from fastmetrics.derive.bots.function_bot import FunctionBot as FunctionBot
@@ -271,6 +272,7 @@ __all__ = [
     "token_f1",
     "token_precision",
     "token_recall",
+    "tokenizer",
     "tokens_by_id",
     "topic_coverage",
     "topic_score",
@@ -299,19 +301,19 @@ Column: TypeAlias = Any
 def exact_match(answer: Column, reference: Column, *, normalize: Literal['split', 'plain'] = 'split', threads: int | None = None) -> NDArray[np.float64]:
     """1 if answer and reference are equal after normalisation, else 0."""
 
-def keyword_recall(answer: Column, reference: Column, *, threads: int | None = None) -> NDArray[np.float64]:
+def keyword_recall(answer: Column, reference: Column, *, tokenizer: str = 'light', threads: int | None = None) -> NDArray[np.float64]:
     """Share of the reference's distinct words that occur in the answer."""
 
 def token_cosine(answer: Column, reference: Column, *, threads: int | None = None) -> NDArray[np.float64]:
     """Cosine of the binary word vectors of answer and reference."""
 
-def token_f1(answer: Column, reference: Column, *, threads: int | None = None) -> NDArray[np.float64]:
+def token_f1(answer: Column, reference: Column, *, tokenizer: str = 'plain', threads: int | None = None) -> NDArray[np.float64]:
     """Harmonic mean of token precision and recall: the word overlap of answer and reference."""
 
-def token_precision(answer: Column, reference: Column, *, threads: int | None = None) -> NDArray[np.float64]:
+def token_precision(answer: Column, reference: Column, *, tokenizer: str = 'plain', threads: int | None = None) -> NDArray[np.float64]:
     """Share of the answer's tokens that also occur in the reference."""
 
-def token_recall(answer: Column, reference: Column, *, threads: int | None = None) -> NDArray[np.float64]:
+def token_recall(answer: Column, reference: Column, *, tokenizer: str = 'plain', threads: int | None = None) -> NDArray[np.float64]:
     """Share of the reference's tokens that also occur in the answer."""
 
 def jaccard(question: Column, answer: Column, *, threads: int | None = None) -> NDArray[np.float64]:

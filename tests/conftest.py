@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, settings
 from fastmetrics.declaration.metric import REGISTRY
 from fastmetrics.declaration.plugin_files import LOADED
 from fastmetrics.declaration.plugins import forget
+from fastmetrics.declaration.tokenizers import TOKENIZERS
 from tests.support.loopback import Server, s3_server
 from tests.support.optional_parts import ALLOWED, DATA, NEEDS
 from tests.support.postgres import Database, Postgres, postgres_server
@@ -43,12 +44,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 class OwnMetrics:
-    """Metrics that a test or a docstring's example declares are gone when it ends."""
+    """Metrics and tokenizers that a test or a docstring's example declares are gone when it ends."""
 
     @pytest.fixture(autouse=True)
     def forget_own_metrics(self) -> Iterator[None]:
-        before = set(REGISTRY)
+        before, tokenizers = set(REGISTRY), dict(TOKENIZERS)
         yield
+        TOKENIZERS.clear()
+        TOKENIZERS.update(tokenizers)
         for metric in [metric for name, metric in REGISTRY.items() if name not in before]:
             # those of the package itself are declared once, whichever test imports them
             if not metric.function.__module__.startswith("fastmetrics."):

@@ -116,7 +116,10 @@ _ALL = (
     Column("judge_e2e", "number", "a judge's score of the answer as a whole, from 0 to 1"),
 )
 
-COLUMNS: Mapping[str, Column] = {column.name: column for column in _ALL}
+COLUMNS: dict[str, Column] = {column.name: column for column in _ALL}
+"""The columns by name: those of the package, and those that metrics of plugins declare."""
+
+BUILT_IN = frozenset(COLUMNS)
 
 
 def is_id(name: str) -> bool:
@@ -202,7 +205,7 @@ def resolve(
     names = list(present)
     mapping = _explicit_columns(names, columns, schema)
     used = set(mapping.values())
-    for column in _ALL:
+    for column in COLUMNS.values():
         if column.name not in mapping:
             rivals = _rivals(column, [name for name in names if name not in used])
             if len(rivals) > 1 and (needed is None or column.name in needed):

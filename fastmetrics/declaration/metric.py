@@ -22,6 +22,7 @@ from fastmetrics.declaration.cautions import Caution
 from fastmetrics.declaration.hooks import Corpus, RowHooks
 from fastmetrics.declaration.metric_checks import check_meaning
 from fastmetrics.declaration.metric_labels import typed
+from fastmetrics.declaration.own_columns import declare_columns
 from fastmetrics.declaration.parameters import parameters
 from fastmetrics.declaration.plugin_files import LOADED, execute
 from fastmetrics.declaration.references import aligned, best_of, column_of_items
@@ -192,6 +193,7 @@ def metric(
     cues: Sequence[str] | Mapping[str, str] = (),
     caution: Callable[[Options], Caution | None] | None = None,
     reading: Reading | None = None,
+    columns: Mapping[str, str] | None = None,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Declare the decorated function as a metric; ``fastmetrics.<name>`` then calls it with raw columns.
 
@@ -217,6 +219,15 @@ def metric(
     >>> fm.score({"answer": ["in Rome", "Rome"], "reference": ["in Paris", None]}, "shares_first_word")[0].to_pylist()
     [1.0, None]
 
+    ``columns`` declares columns of your own, each with its meaning; the annotation tells what they hold.  In
+    a column of lists, an empty list is a value; ``list`` without an item type takes lists of anything.
+
+    >>> @fm.metric(bounds=(0, 1), better="higher", columns={"tool_calls": "the tools that the system called"})
+    ... def searched(tool_calls: list[str]) -> float:
+    ...     return float("search" in tool_calls)
+    >>> fm.searched([["search", "answer"], []]).tolist()
+    [1.0, 0.0]
+
     Score files store ``bounds``, ``better``, ``source``, ``statistics``, ``labels`` and ``reading``, so their readers
     do not need the declaration.
 
@@ -239,12 +250,14 @@ def metric(
     - ``caution``: A function of the options that returns a note on rows that the metric cannot judge well.
     - ``reading``: The means beyond which a report calls the metric good and poor, ``(0.9, 0.5)``; the second may be
       None.
+    - ``columns``: The meanings of columns that no other metric reads: {"tool_calls": "the tools that were called"}.
 
-    Raises ``PluginError`` for a name that is already used or an invalid direction, bounds or reading,
+    Raises ``PluginError`` for a name that is already used or an invalid direction, bounds, reading or column,
     ``UnknownNameError`` for a parameter that is not a column, and ``TypeError`` for an unsupported annotation.
     """
 
     def declare(function: Callable[..., Any]) -> Callable[..., Any]:
+        declare_columns(function, columns or {})
         signature = parameters(function, bounds)
         check_meaning(name or function.__name__, bounds, better, reading, signature.defaults)
         declared = Metric(

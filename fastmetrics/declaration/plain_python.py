@@ -78,7 +78,11 @@ def need_of(hint: Any, column: str) -> ValuesIn | ArrowIn | None:
     lists = plain is list or typing.get_origin(plain) is list
     if not lists and plain not in VALUES:
         return None
-    if lists != (COLUMNS[column].kind in ("texts", "ids", "numbers", "vector", "vectors")) and column != "reference":
+    if (
+        COLUMNS[column].kind != "any"
+        and lists != (COLUMNS[column].kind in ("texts", "ids", "numbers", "vector", "vectors"))
+        and column != "reference"
+    ):
         expected = "a list" if not lists else "one value a row"
         raise TypeError(f"{column}: the annotation {plain} does not match the column, which holds {expected}")
     return ValuesIn(lists)

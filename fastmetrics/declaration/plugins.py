@@ -8,6 +8,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+from fastmetrics.core.input_columns import BUILT_IN, COLUMNS
 from fastmetrics.declaration.metric import REGISTRY, SPELLINGS, Metric
 from fastmetrics.declaration.plugin_files import LOADED, REGISTRIES, execute
 from fastmetrics.errors import PluginError
@@ -17,12 +18,13 @@ ENTRY_POINTS = "fastmetrics.metrics"
 
 
 def load_plugin(path: str | os.PathLike[str]) -> list[str]:
-    """Run a Python file that declares metrics or model clients; return their names.
+    """Run a Python file that declares metrics, tokenizers or model clients; return their names.
 
-    It declares them with :func:`fastmetrics.metric` and :func:`fastmetrics.model_client`.  The metrics then work in
-    ``fm.score`` and ``fm.summarize``, and as ``fm.<name>``, the clients as ``base_url="NAME:"``.
-    On the command line, use ``--plugin PATH``.  Ray and Spark workers receive the text of the file.  A file is run
-    once; if the file has changed, it is run again and its declarations replace the earlier ones.
+    It declares them with :func:`fastmetrics.metric`, :func:`fastmetrics.tokenizer` and
+    :func:`fastmetrics.model_client`.  The metrics then work in ``fm.score`` and ``fm.summarize``, and as
+    ``fm.<name>``, the clients as ``base_url="NAME:"``.  On the command line, use ``--plugin PATH``.  Ray and Spark
+    workers receive the text of the file.  A file is run once; if the file has changed, it is run again and its
+    declarations replace the earlier ones.
 
     >>> import fastmetrics as fm
     >>> import tempfile, pathlib
@@ -42,7 +44,7 @@ def load_plugin(path: str | os.PathLike[str]) -> list[str]:
         text = Path(name).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise PluginError(f"plugin {os.fspath(path)}: cannot be read: {error}") from error
-    registries: list[dict[str, Any]] = [REGISTRY, SPELLINGS, *REGISTRIES]
+    registries: list[dict[str, Any]] = [REGISTRY, SPELLINGS, COLUMNS, *REGISTRIES]
     before = [dict(registry) for registry in registries]
     earlier = {module for module, (file, content) in LOADED.items() if file == name and content != text}
     for metric in [metric for metric in REGISTRY.values() if metric.function.__module__ in earlier]:
@@ -65,7 +67,7 @@ def load_plugin(path: str | os.PathLike[str]) -> list[str]:
     if not declared:
         raise PluginError(
             f"plugin {os.fspath(path)}: it declares nothing; expected a function decorated with "
-            "@fastmetrics.metric(...) or @fastmetrics.model_client(...)"
+            "@fastmetrics.metric(...), @fastmetrics.tokenizer(...) or @fastmetrics.model_client(...)"
         )
     return declared
 
@@ -73,6 +75,9 @@ def load_plugin(path: str | os.PathLike[str]) -> list[str]:
 def forget(declared: Metric) -> None:
     """Remove a metric and its spellings from the registry."""
     del REGISTRY[declared.name]
+    read = {column for metric in REGISTRY.values() for column in metric.needs}
+    for column in [column for column in declared.needs if column not in BUILT_IN | read]:
+        COLUMNS.pop(column, None)
     for spelling in [alias for alias, name in SPELLINGS.items() if name == declared.name]:
         del SPELLINGS[spelling]
 

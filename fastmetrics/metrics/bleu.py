@@ -12,13 +12,14 @@ from numpy.typing import NDArray
 
 from fastmetrics.core.all_pair_tokens import Side, crossed
 from fastmetrics.core.allowed_values import Choice, Real, Whole
-from fastmetrics.core.arrays import Floats, Ints, Text, Tokens, text_of_strings
+from fastmetrics.core.arrays import Floats, Ints, Tokens
 from fastmetrics.declaration.batch import Batch
 from fastmetrics.declaration.cautions import Caution, one_word
 from fastmetrics.declaration.corpus_formula import Formula
 from fastmetrics.declaration.hooks import Corpus, RowHooks
 from fastmetrics.declaration.metric import metric
 from fastmetrics.declaration.representations import OfTokens, Options
+from fastmetrics.declaration.tokenizers import tokens_of_function
 from fastmetrics.errors import OptionError
 from fastmetrics.kernels.stats.corpus_formulas import bleu_scores
 from fastmetrics.metrics.shared.pair_counts import clipped
@@ -63,7 +64,10 @@ class BleuIn(OfTokens):
             return batch.tokens(column, "split" if lowercase else "none")
         if name in FRAMES:
             return batch.tokens(column, name + (LOWER if lowercase else ""))
-        return batch.remember(("tokens", column, name, lowercase), lambda: _foreign(batch, column, name, lowercase))
+        tokenize = _sacrebleu(name).tokenizer
+        return tokens_of_function(
+            batch, column, (name, lowercase), lambda text: tokenize((text.lower() if lowercase else text).rstrip())
+        )
 
 
 @dataclass(frozen=True)
@@ -91,18 +95,6 @@ _UNSPACED = one_word("use tokenizer='zh' for Chinese or tokenizer='char' for any
 
 def _caution(options: Options) -> Caution | None:
     return _UNSPACED if options["tokenizer"] in ("13a", "intl", "none") else None
-
-
-def _foreign(batch: Batch, column: str, name: str, lowercase: bool) -> Tokens:
-    """The tokens of each distinct text by sacreBLEU's own tokeniser."""
-    tokenizer = _sacrebleu(name).tokenizer
-    cut: dict[str, str] = {}
-    strings = batch.text(column).strings()
-    for string in strings:
-        if string not in cut:
-            cut[string] = tokenizer((string.lower() if lowercase else string).rstrip())
-    text: Text = text_of_strings(cut[string] for string in strings)
-    return batch.vocabulary("none").tokenize(text)
 
 
 def _sacrebleu(tokenizer: str, **options: Any) -> Any:

@@ -10,9 +10,10 @@ import numpy as np
 from fastmetrics.core.allowed_values import Choice, LimitedTexts
 from fastmetrics.core.arrays import Floats, Text, Tokens
 from fastmetrics.declaration.batch import Batch
-from fastmetrics.declaration.cautions import Caution, english_words, unspaced
+from fastmetrics.declaration.cautions import Caution, english_words, one_word, unspaced
 from fastmetrics.declaration.metric import metric
-from fastmetrics.declaration.representations import Light, OfTokens, Options, Plain, Raw, Words
+from fastmetrics.declaration.representations import Light, OfTokens, Options, Raw, Words
+from fastmetrics.declaration.tokenizers import TokenizedIn, TokenizerName
 from fastmetrics.kernels.text import substrings as strings
 from fastmetrics.metrics.shared.pair_counts import divide, harmonic, same, sets, shared
 from fastmetrics.text.markers import count_markers
@@ -53,6 +54,19 @@ class NormalizedIn(OfTokens):
 
 
 Normalized = Annotated[Tokens, NormalizedIn()]
+
+
+_ABOUT = "what splits texts into words: unicode and char also split scripts without spaces"
+PlainTokenizer = Annotated[str, TokenizerName("plain"), _ABOUT]
+LightTokenizer = Annotated[str, TokenizerName("light"), _ABOUT]
+PlainTokens = Annotated[Tokens, TokenizedIn("plain")]
+LightTokens = Annotated[Tokens, TokenizedIn("light")]
+
+_UNSPACED = one_word("token_f1(tokenizer='unicode') treats each character as a word, as all token metrics do")
+
+
+def _one_word(options: Options) -> Caution | None:
+    return _UNSPACED if options["tokenizer"] in ("plain", "light") else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,8 +116,8 @@ def exact_match(answer: Normalized, reference: Normalized, *, normalize: Normali
     return same(answer, reference).astype(np.float64)
 
 
-@metric(bounds=(0, 1), better="higher", source="S0, keyword recall", cues=["keywords"], caution=unspaced)
-def keyword_recall(answer: Light, reference: Light) -> Floats:
+@metric(bounds=(0, 1), better="higher", source="S0, keyword recall", cues=["keywords"], caution=_one_word)
+def keyword_recall(answer: LightTokens, reference: LightTokens, *, tokenizer: LightTokenizer = "light") -> Floats:
     """Share of the reference's distinct words that occur in the answer.
 
     Recall = |G ∩ E| / |E| over the sets of ``light`` tokens of answer (G) and reference (E); 0 if E is empty.
@@ -136,15 +150,19 @@ def token_cosine(answer: Light, reference: Light) -> Floats:
     return divide(counts.shared, np.sqrt(counts.a * counts.b), empty=0.0)
 
 
-@metric(bounds=(0, 1), better="higher", source="S1, F1 score", labels={"mean": "Avg F1"}, cues=_F1, caution=unspaced)
-def token_f1(answer: Plain, reference: Plain) -> Floats:
+@metric(bounds=(0, 1), better="higher", source="S1, F1 score", labels={"mean": "Avg F1"}, cues=_F1, caution=_one_word)
+def token_f1(answer: PlainTokens, reference: PlainTokens, *, tokenizer: PlainTokenizer = "plain") -> Floats:
     """Harmonic mean of token precision and recall: the word overlap of answer and reference.
 
     F1 = 2PR / (P + R) over the multisets of ``plain`` tokens (lowercase, no punctuation); both empty: 1, one empty: 0.
+    ``tokenizer="unicode"`` takes each character of scripts without spaces as a word, ``"char"`` each character of any
+    text, and a plugin may register a function (:func:`fastmetrics.tokenizer`).
 
     >>> import fastmetrics as fm
     >>> fm.token_f1(["the cat sat"], ["The cat sat down."]).round(3)
     array([0.857])
+    >>> fm.token_f1(["巴黎是法国的首都"], ["法国首都"], tokenizer="unicode").round(3)
+    array([0.667])
     """
     both_empty = (answer.counts == 0) & (reference.counts == 0)
     common = shared(answer, reference)
@@ -152,8 +170,8 @@ def token_f1(answer: Plain, reference: Plain) -> Floats:
     return np.where(both_empty, 1.0, f1)
 
 
-@metric(bounds=(0, 1), better="higher", source="S1, F1 score: its precision", cues=["precision"], caution=unspaced)
-def token_precision(answer: Plain, reference: Plain) -> Floats:
+@metric(bounds=(0, 1), better="higher", source="S1, F1 score: its precision", cues=["precision"], caution=_one_word)
+def token_precision(answer: PlainTokens, reference: PlainTokens, *, tokenizer: PlainTokenizer = "plain") -> Floats:
     """Share of the answer's tokens that also occur in the reference.
 
     P = |A ∩ B| / |A| over the multisets of ``plain`` tokens; both empty: 1, one empty: 0.
@@ -166,8 +184,8 @@ def token_precision(answer: Plain, reference: Plain) -> Floats:
     return np.where(both_empty, 1.0, divide(shared(answer, reference), answer.counts, empty=0.0))
 
 
-@metric(bounds=(0, 1), better="higher", source="S1, F1 score: its recall", cues=["recall"], caution=unspaced)
-def token_recall(answer: Plain, reference: Plain) -> Floats:
+@metric(bounds=(0, 1), better="higher", source="S1, F1 score: its recall", cues=["recall"], caution=_one_word)
+def token_recall(answer: PlainTokens, reference: PlainTokens, *, tokenizer: PlainTokenizer = "plain") -> Floats:
     """Share of the reference's tokens that also occur in the answer.
 
     R = |A ∩ B| / |B| over the multisets of ``plain`` tokens; both empty: 1, one empty: 0.

@@ -6,12 +6,13 @@ import hashlib
 import inspect
 import json
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from fastmetrics.core.score_metadata import ScoreMetadata
 from fastmetrics.core.version import __version__
 from fastmetrics.declaration.metric import Metric
+from fastmetrics.declaration.tokenizers import TOKENIZERS
 from fastmetrics.metrics.shared.cited_support import embedder_of
 from fastmetrics.plan.fitted_metric import FittedMetric
 from fastmetrics.plan.plan import Plan, Score
@@ -48,8 +49,9 @@ def _settings(score: Score) -> dict[str, Any]:
 
 
 def _of_metric(metric: Metric, options: Mapping[str, Any]) -> dict[str, Any]:
-    code = code_of(metric)
-    return {"metric": metric.name, **({} if code is None else {"code": code}), **_jsonable(options)}
+    code, cut = code_of(metric), TOKENIZERS.get(str(options.get("tokenizer")))
+    settings = {"metric": metric.name, **({} if code is None else {"code": code}), **_jsonable(options)}
+    return settings if cut is None else {**settings, "tokenizer_code": _digest(cut)}
 
 
 def code_of(metric: Metric) -> str | None:
@@ -58,7 +60,11 @@ def code_of(metric: Metric) -> str | None:
         return metric.code
     if metric.function.__module__.startswith("fastmetrics."):
         return None
-    return hashlib.sha256(inspect.getsource(inspect.unwrap(metric.function)).encode()).hexdigest()[:16]
+    return _digest(metric.function)
+
+
+def _digest(function: Callable[..., Any]) -> str:
+    return hashlib.sha256(inspect.getsource(inspect.unwrap(function)).encode()).hexdigest()[:16]
 
 
 def _jsonable(options: Mapping[str, Any]) -> dict[str, Any]:

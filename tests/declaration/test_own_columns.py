@@ -1,0 +1,106 @@
+"""Columns that a metric of one's own declares."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+import fastmetrics as fm
+from fastmetrics.core.input_columns import BUILT_IN, COLUMNS
+from fastmetrics.errors import ColumnError, PluginError
+from tests.support.program import jsonl, program
+
+PLUGIN = """
+import fastmetrics as fm
+
+MEANINGS = {"tool_calls": "the tools", "category": "the area", "steps": "what was done", "weight": "w", "urgent": "u"}
+
+@fm.metric(bounds=(0, 1), better="higher", columns=MEANINGS)
+def tool_use(
+    answer: str, tool_calls: list[str], steps: list, weight: float, urgent: bool, category: str | None = None
+) -> float:
+    assert isinstance(steps, list) and isinstance(tool_calls, list)
+    return float("search" in tool_calls) * weight * (category != "smalltalk") * bool(urgent)
+"""
+WHOLE = {"answer": "a", "steps": [], "weight": 1, "urgent": True}
+ROWS = [
+    {**WHOLE, "id": 1, "tool_calls": ["search"], "steps": [{"n": 1}], "category": "x"},
+    {**WHOLE, "id": 2, "tool_calls": [], "category": None},
+    {**WHOLE, "id": 3, "tool_calls": None, "category": "x"},
+    {**WHOLE, "id": 4, "tool_calls": ["search"], "weight": 0.5, "category": "y"},
+]
+SCORES = [1.0, 0.0, None, 0.5]
+
+
+@pytest.fixture
+def plugin(tmp_path: Path) -> Path:
+    (tmp_path / "mine.py").write_text(PLUGIN)
+    return tmp_path / "mine.py"
+
+
+def test_the_columns_are_read_from_files_and_tables(tmp_path: Path, plugin: Path) -> None:
+    rows = jsonl(tmp_path / "rows.jsonl", *ROWS)
+    words = ("score", rows, "-m", "tool_use", "--plugin", plugin, "--keep", "category,tool_calls")
+    done = program(*words, "-o", tmp_path / "scores.parquet")
+    assert (done.code, done.err) == (0, "")
+    by = program("summarize-by", tmp_path / "scores.parquet", "--by", "category", "-m", "tool_use")
+    assert (by.code, by.err) == (0, "")
+    assert fm.load_plugin(plugin) == ["tool_use"]
+    assert fm.score(rows, "tool_use")["tool_use"].to_pylist() == SCORES
+    assert fm.score(pa.Table.from_pylist(ROWS), "tool_use")["tool_use"].to_pylist() == SCORES
+    renamed = pa.Table.from_pylist(ROWS).rename_columns({"category": "area"})
+    assert fm.score(renamed, "tool_use", columns={"category": "area"})["tool_use"].to_pylist() == SCORES
+    assert fm.tool_use(["a"], [["search"]], [[]], [1.0], [True]).tolist() == [1.0]
+    with pytest.raises(ColumnError, match="tool_use needs the column 'tool_calls'"):
+        fm.score({"answer": ["a"], "steps": [[]], "weight": [1], "urgent": [True]}, "tool_use")
+
+
+def test_the_columns_go_with_the_metric(plugin: Path) -> None:
+    assert set(COLUMNS) == BUILT_IN
+    fm.load_plugin(plugin)
+    assert set(COLUMNS) - BUILT_IN == {"tool_calls", "category", "steps", "weight", "urgent"}
+    plugin.write_text(PLUGIN.replace('"weight": "w", ', "").replace("weight: float, ", "").replace("* weight", ""))
+    fm.load_plugin(plugin)
+    assert set(COLUMNS) - BUILT_IN == {"tool_calls", "category", "steps", "urgent"}
+    plugin.write_text(PLUGIN + "1 / 0\n")
+    with pytest.raises(PluginError, match="ZeroDivisionError"):
+        fm.load_plugin(plugin)
+    assert set(COLUMNS) - BUILT_IN == {"tool_calls", "category", "steps", "urgent"}
+
+
+def test_whole_columns(plugin: Path) -> None:
+    @fm.metric(bounds=(0, 10), better="higher", columns={"tools": "the tools"})
+    def calls(tools: pa.Array):
+        return pa.compute.list_value_length(tools).to_numpy(zero_copy_only=False)
+
+    assert fm.score({"tools": [["a"], [], None]}, "calls")["calls"].to_pylist() == [1.0, 0.0, None]
+
+
+def test_declarations_that_are_refused() -> None:
+    def declared(columns, **hints):
+        def mine(answer):
+            return 1.0
+
+        mine.__annotations__ = {"answer": str, **hints}
+        return fm.metric(bounds=(0, 1), better="higher", columns=columns)(mine)
+
+    with pytest.raises(PluginError, match="the column 'tools': expected the name of a parameter, in lower case"):
+        declared({"tools": "t"})
+    with pytest.raises(PluginError, match="the column 'Tools': expected the name of a parameter, in lower case"):
+        declared({"Tools": "t"}, Tools=str)
+    with pytest.raises(PluginError, match="the column 'answer' is 'answer' of every table"):
+        declared({"answer": "t"})
+    with pytest.raises(PluginError, match="the column 'response' is 'answer' of every table"):
+        declared({"response": "t"}, response=str)
+
+    @fm.metric(bounds=(0, 1), better="higher", columns={"area": "the area"})
+    def first(area: str) -> float:
+        return 1.0
+
+    with pytest.raises(PluginError, match="the column 'area' is read by another metric as text, not as number"):
+
+        @fm.metric(bounds=(0, 1), better="higher", columns={"area": "the area"})
+        def second(area: float) -> float:
+            return 1.0
