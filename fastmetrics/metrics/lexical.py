@@ -10,7 +10,7 @@ import numpy as np
 from fastmetrics.core.allowed_values import Choice, LimitedTexts
 from fastmetrics.core.arrays import Floats, Text, Tokens
 from fastmetrics.declaration.batch import Batch
-from fastmetrics.declaration.cautions import Caution, english_words, one_word, unspaced
+from fastmetrics.declaration.cautions import Caution, english_words, unspaced
 from fastmetrics.declaration.metric import metric
 from fastmetrics.declaration.representations import Light, OfTokens, Options, Raw, Words
 from fastmetrics.declaration.tokenizers import TokenizedIn, TokenizerName
@@ -62,11 +62,9 @@ LightTokenizer = Annotated[str, TokenizerName("light"), _ABOUT]
 PlainTokens = Annotated[Tokens, TokenizedIn("plain")]
 LightTokens = Annotated[Tokens, TokenizedIn("light")]
 
-_UNSPACED = one_word("token_f1(tokenizer='unicode') treats each character as a word, as all token metrics do")
-
 
 def _one_word(options: Options) -> Caution | None:
-    return _UNSPACED if options["tokenizer"] in ("plain", "light") else None
+    return unspaced(options) if options["tokenizer"] in ("plain", "light") else None
 
 
 @dataclass(frozen=True, eq=False)

@@ -86,18 +86,17 @@ def rank(
     >>> report.to_arrow().select(["ranking", "n", "n_missing", "missing", "mrr"]).to_pylist()[1]
     {'ranking': 'bad', 'n': 2, 'n_missing': 1, 'missing': 'zero', 'mrr': 0.25}
 
-    ``output`` is a file for the values per query of a single ranking: Parquet, Arrow, JSON lines, CSV or TSV by its
-    suffix.  Undefined values are null in it, as are those of queries that are left out; the metadata contain means,
-    counts and settings.  In CSV and TSV, ids that a spreadsheet would run get a leading quote, unless ``guard=False``.
-    An existing file is replaced only with ``overwrite=True``.
+    ``output`` is a file for the values per query: Parquet, Arrow, JSON lines, CSV or TSV by its suffix.  That of
+    several rankings has the column ``ranking``, by which ``compare`` tells them apart (``system="ranking"``).
+    Undefined values are null in it, as are those of queries that are left out; the metadata contain means, counts and
+    settings.  In CSV and TSV, ids that a spreadsheet would run get a leading quote, unless ``guard=False``.  An
+    existing file is replaced only with ``overwrite=True``.
 
     Raises ``InputError`` for data that cannot be scored, ``UnknownNameError`` for an unknown measure, ``OptionError``
-    for an invalid option, for no ranking, for two rankings of the same name, and for an ``output`` with several
-    rankings, ``OutputError`` if the output cannot be written.  Source: trec_eval 10.
+    for an invalid option, for no ranking and for two rankings of the same name, ``OutputError`` if the output cannot be
+    written.  Source: trec_eval 10.
     """
     by_name = _several(rankings)
-    if by_name is not None and output is not None and len(by_name) > 1:
-        raise OptionError(f"values per query need exactly one ranking, got {len(by_name)}")
     if output is None:
         check_without_place(overwrite=overwrite, guard=guard)
     single = by_name is None or len(by_name) == 1
@@ -115,10 +114,12 @@ def rank(
         name: evaluated_ranking(ranking, judged, measures, settings, workers)
         for name, ranking in ({"": rankings} if by_name is None else by_name).items()
     }
+    result = RankReport(results) if by_name is not None else results[""]
     if place is not None:
-        (result,) = results.values()
-        write_whole(result.per_query, place, metadata_of(result), {"query_id"}, guard=guard)
-    return results[""] if by_name is None else RankReport(results)
+        written = next(iter(results.values())) if single else result
+        table = written.per_query
+        write_whole(table, place, metadata_of(written, table), {"query_id"}, guard=guard)
+    return result
 
 
 def _several(rankings: Any) -> dict[str, Any] | None:

@@ -118,9 +118,10 @@ def described(table: pa.Table, measures: Sequence[Measure], missing: MissingQuer
     return table.replace_schema_metadata(metadata.for_schema())
 
 
-def metadata_of(result: RankResult) -> dict[str, Any]:
+def metadata_of(result: RankResult | RankReport, per_query: pa.Table) -> dict[str, Any]:
     """The metadata of a file of values per query."""
-    return {**ScoreMetadata.of_schema(result.per_query.schema).stored, **result.to_dict()}
+    figures = {"rankings": result.to_dict()} if isinstance(result, RankReport) else result.to_dict()
+    return {**ScoreMetadata.of_schema(per_query.schema).stored, **figures}
 
 
 def _settings(measure: Measure, settings: Settings) -> Mapping[str, Any]:
@@ -142,6 +143,19 @@ class RankReport(Shown):
     def to_dict(self) -> dict[str, Any]:
         """Means and counts of each ranking."""
         return {name: result.to_dict() for name, result in self.results.items()}
+
+    @property
+    def per_query(self) -> pa.Table:
+        """The values of each ranking and query: the columns ranking and query_id, and one for each measure."""
+        tables = [
+            result.per_query.add_column(0, "ranking", pa.array([name] * result.per_query.num_rows, pa.string()))
+            for name, result in self.results.items()
+        ]
+        first = next(iter(self.results.values()))
+        queries = [result.missing_queries for result in self.results.values()]
+        missing = MissingQueries(sum(q.count for q in queries), sum(q.judged for q in queries), first.settings.missing)
+        whole = pa.concat_tables(table.replace_schema_metadata() for table in tables)
+        return described(whole, first.measures, missing, first.settings)
 
     def to_arrow(self) -> pa.Table:
         """One row per ranking: its name, the counts of queries, the rule for missing ones, the mean of each measure."""

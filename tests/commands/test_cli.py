@@ -76,7 +76,7 @@ def test_keep_and_the_signature(tmp_path):
     signature = json.loads(made.schema.metadata[b"fastmetrics"])
     assert signature["fastmetrics"] == fastmetrics.__version__
     assert signature["scores"] == {
-        "token_f1": {"metric": "token_f1"},
+        "token_f1": {"metric": "token_f1", "tokenizer": "plain"},
         "squad_f1(version=2)": {"metric": "squad_f1", "version": 2},
         "jaccard": {"metric": "jaccard"},
     }

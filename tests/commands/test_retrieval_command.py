@@ -99,8 +99,10 @@ def test_existing_output_is_kept_unless_overwrite(files, tmp_path):
     for name in ("folder", "out.xlsx"):
         with pytest.raises(OptionError):
             rank([good], qrels, output=tmp_path / name, measures="mrr")
-    with pytest.raises(OptionError, match="need exactly one ranking, got 2"):
-        rank([good, poor], qrels, output=tmp_path / "both.csv", measures="mrr")
+    both = rank([good, poor], qrels, output=tmp_path / "both.csv", measures="mrr")
+    lines = (tmp_path / "both.csv").read_text().splitlines()
+    assert lines[0] == '"ranking","query_id","mrr"'
+    assert len(lines) == 1 + 2 * both.results[str(good)].n
 
 
 @pytest.mark.parametrize("names", [[], [0, 0]])

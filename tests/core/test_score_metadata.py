@@ -23,7 +23,8 @@ ROWS = [
 ]
 VERSIONS = f'"fastmetrics": "{fm.__version__}", "unicode": "{unicodedata.unidata_version}"'
 SCORES = (
-    '"scores": {"token_f1": {"metric": "token_f1"}, "mine": {"metric": "exact_match", "normalize": "split"}}, '
+    '"scores": {"token_f1": {"metric": "token_f1", "tokenizer": "plain"}, '
+    '"mine": {"metric": "exact_match", "normalize": "split"}}, '
     '"columns": {"answer": "answer", "reference": "reference"}, "passed_over": {"answer": ["output"]}, "keep": ["id"], '
     '"declared": {"mine": {"spec": "exact_match", "better": "higher", "bounds": [0, 1], "statistics": [], '
     '"labels": {}, "reading": null}}'

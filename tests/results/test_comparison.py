@@ -461,7 +461,9 @@ def test_latex_has_the_means_of_the_compared_rows_and_their_number():
     b = {"id": range(6), "token_f1": [None, None, 0.5, 0.7, 0.9, 1.0]}
     latex = fm.compare({"a": a, "b": b}).to_latex()
     assert "& a & 0.6000" in latex
-    assert "& b & 0.7000" in latex
+    assert "& b & \\textbf{0.7000}" in latex
+    rules = [line for line in latex.splitlines() if line in ("\\toprule", "\\midrule", "\\bottomrule")]
+    assert rules == ["\\toprule", "\\midrule", "\\midrule", "\\bottomrule"]
     assert "& $n$ & 3*" in latex
     assert "have scores of other rows" in latex
     three = fm.compare({"a": a, "b": b, "c": a}).to_latex()

@@ -113,8 +113,6 @@ def test_table_of_runs_counts_missing_queries_and_names_the_rule():
     skip = fm.rank(RUNS, QRELS, MEASURES, missing="skip").to_arrow().to_pylist()[1]
     assert (skip["n"], skip["n_missing"], skip["missing"]) == (90, 60, "skip")
     assert skip["AP"] == fm.rank(PARTIAL, QRELS, MEASURES).mean["AP"]
-    with pytest.raises(OptionError, match="values per query need exactly one ranking, got 2"):
-        fm.rank(RUNS, QRELS, output="values.parquet")
     with pytest.raises(OptionError, match="overwrite=True: applies to a file"):
         fm.rank(PARTIAL, QRELS, overwrite=True)
     with pytest.raises(OptionError, match="missing='drop'"):

@@ -187,6 +187,8 @@ class Comparison(Shown, Sequence[Compared]):
     def to_latex(self) -> str:
         """A table of means by system and metric, with superscript letters of significantly worse systems.
 
+        The best mean of each metric is bold; the rules are those of the LaTeX package booktabs.
+
         Means are over the rows that are compared: those where all systems have a score.  Their number is in the last
         row, with a star if a system has other rows; of independent runs, each system's rows are its own.  Notes name
         the test of the letters and the kind of the differences' intervals.
@@ -220,7 +222,7 @@ class Comparison(Shown, Sequence[Compared]):
         if any(count.endswith("*") for count in rows.values()):
             lacking.append("* some systems have scores of other rows too")
         metrics = list(dict.fromkeys(pair.metric for pair in whole))
-        return latex_table(self.systems, metrics, means, beaten, rows, lacking)
+        return latex_table(self.systems, metrics, means, beaten, rows, self.better, lacking)
 
     def remarks(self) -> Sequence[str]:
         """The notes."""

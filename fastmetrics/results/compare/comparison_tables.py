@@ -56,24 +56,32 @@ def latex_table(
     means: Mapping[tuple[str, str], float],
     beaten: Mapping[tuple[str, str], Sequence[str]],
     rows: Mapping[str, str],
+    better: Mapping[str, str | None],
     notes: Sequence[str] = (),
 ) -> str:
     """Means by (system, metric), with superscript letters of the systems that are significantly worse.
 
+    The best mean of a metric, by the direction in ``better``, is bold; the rules are those of the package booktabs.
     ``rows`` has the number of rows behind the means of each metric; notes come last.
     """
     marks = dict(zip(systems, map(_mark, range(len(systems))), strict=True))
-    lines = [f"\\begin{{tabular}}{{ll{'r' * len(metrics)}}}", "\\hline"]
-    lines += [" & ".join(["", "System", *map(_escaped, metrics)]) + " \\\\", "\\hline"]
+    lines = [f"\\begin{{tabular}}{{ll{'r' * len(metrics)}}}", "\\toprule"]
+    lines += [" & ".join(["", "System", *map(_escaped, metrics)]) + " \\\\", "\\midrule"]
+    best = {metric: _best([means[name, metric] for name in systems], better.get(metric)) for metric in metrics}
     for name in systems:
         cells = [
-            _cell(means[name, metric], [marks[other] for other in beaten.get((name, metric), ())]) for metric in metrics
+            _cell(
+                means[name, metric],
+                [marks[other] for other in beaten.get((name, metric), ())],
+                bold=means[name, metric] == best.get(metric),
+            )
+            for metric in metrics
         ]
         lines.append(" & ".join([marks[name], _escaped(name), *cells]) + " \\\\")
-    lines += ["\\hline", " & ".join(["", "$n$", *(_escaped(rows[metric]) for metric in metrics)]) + " \\\\"]
+    lines += ["\\midrule", " & ".join(["", "$n$", *(_escaped(rows[metric]) for metric in metrics)]) + " \\\\"]
     wide = f"\\multicolumn{{{2 + len(metrics)}}}{{l}}"
     below = [f"{wide}{{\\footnotesize {_escaped(note)}}} \\\\" for note in notes]
-    return "\n".join([*lines, "\\hline", *below, "\\end{tabular}"]) + "\n"
+    return "\n".join([*lines, "\\bottomrule", *below, "\\end{tabular}"]) + "\n"
 
 
 def _mark(place: int) -> str:
@@ -81,10 +89,23 @@ def _mark(place: int) -> str:
     return chr(ord("a") + place % 26) + (str(place // 26) if place >= 26 else "")
 
 
-def _cell(mean: float, beaten: Sequence[str]) -> str:
+def _best(means: Sequence[float], better: str | None) -> float | None:
+    """The best of several means; None without a direction, and where no mean differs.
+
+    >>> [_best([0.1, 0.3, math.nan], way) for way in ("higher", "lower")], _best([1, 1], "lower")
+    ([0.3, 0.1], None)
+    """
+    values = [mean for mean in means if not math.isnan(mean)]
+    if better is None or len(set(values)) < 2:
+        return None
+    return max(values) if better == "higher" else min(values)
+
+
+def _cell(mean: float, beaten: Sequence[str], *, bold: bool) -> str:
     if math.isnan(mean):
         return "--"
-    return f"{mean:.4f}" + (f"$^{{{''.join(sorted(beaten))}}}$" if beaten else "")
+    shown = f"\\textbf{{{mean:.4f}}}" if bold else f"{mean:.4f}"
+    return shown + (f"$^{{{''.join(sorted(beaten))}}}$" if beaten else "")
 
 
 def _escaped(text: str) -> str:
