@@ -178,9 +178,7 @@ def english_and_russian_words(words: str, advice: str) -> Caution:
     return Caution(cause, advice, written(UNLISTED))
 
 
-_UNSPACED = one_word(
-    "tokenizer='unicode' of token metrics and ROUGE treats each character as a word, and chrf needs no words"
-)
+_UNSPACED = one_word("token_f1(tokenizer='unicode') treats each character as a word, and chrf needs no words")
 
 
 def unspaced(options: Options) -> Caution:

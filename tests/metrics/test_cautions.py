@@ -112,7 +112,7 @@ def test_note_names_scores_rows_and_advice():
         "rouge1_f1, rougeL_f1: 30 of 100 scored rows (30 %)",
         "bleu, corpus_bleu: 30 of 100 scored rows (30 %)",
     ]
-    helps = "tokenizer='unicode' of token metrics", "rougeL_f1(tokenizer='unicode')", "bleu(tokenizer='char')"
+    helps = "token_f1(tokenizer='unicode')", "rougeL_f1(tokenizer='unicode')", "bleu(tokenizer='char')"
     for note, spec in zip(found, helps, strict=True):
         assert spec in note
         assert notes(rows, spec) == []

@@ -60,14 +60,14 @@ def test_the_recipes_run(folder: Path, capsys: pytest.CaptureFixture[str]) -> No
                     printed[" ".join(words[:2])] = done.out
     shown = capsys.readouterr().out
     assert "what" in shown
-    assert "[0.] [0.9" in shown
+    assert "[0.] [1.]" in shown
     assert {"report.html", "gate.xml", "per_query.parquet"} <= {path.name for path in folder.iterdir()}
     assert "<failure" in (folder / "gate.xml").read_text()
     assert "4.0000" in printed["judge examples/answers.jsonl"]
     assert "wins are those of answers over brief_answers" in printed["judge-report preferences.parquet"]
     assert pq.read_table("tools.parquet")["searched"].to_pylist() == [1.0, 0.0, None]
     assert "\\toprule" in printed["compare-rankings bm25.run"]
-    assert "hybrid & \\textbf" in printed["compare-rankings bm25.run"]
+    assert "hybrid.run & \\textbf" in printed["compare-rankings bm25.run"]
 
 
 def test_the_workflow_runs_the_commands_of_the_recipe() -> None:
