@@ -145,6 +145,7 @@ class _Run:
         """The data for the workers, and the output's schema with metadata."""
         job = self._job
         schema = job.score(batch_of(selection.schema)).schema.remove_metadata()
+        self._output.check_types(schema)
         signed = schema.with_metadata({KEY: dump(job.signature)})
         whole = signed if self._output.folder else None
         return Task(

@@ -69,3 +69,15 @@ def tree(folder: Path) -> Path:
 
 FORMATS = ["t.parquet", "t.arrow", "t.arrows", "t.feather", "t.jsonl", "t.csv", "t.tsv"]
 FORMATS += ["t.jsonl.gz", "t.jsonl.zst", "t.csv.gz", "t.csv.zst", "t.tsv.gz"]
+
+
+def column_bytes(path: Path) -> dict[str, list[bytes]]:
+    """The stored bytes of each column of a Parquet file, by row group."""
+    content, metadata = path.read_bytes(), pq.read_metadata(path)
+    stored: dict[str, list[bytes]] = {}
+    for group in range(metadata.num_row_groups):
+        for number in range(metadata.num_columns):
+            column = metadata.row_group(group).column(number)
+            start = column.dictionary_page_offset or column.data_page_offset
+            stored.setdefault(column.path_in_schema, []).append(content[start : start + column.total_compressed_size])
+    return stored

@@ -7,6 +7,7 @@ from typing import Any
 
 import duckdb
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import fastmetrics as fm
@@ -17,6 +18,7 @@ from fastmetrics.tables.databases.sessions import Session
 from fastmetrics.tables.output.run_output import read_metadata
 from tests.support.optional_parts import NEEDS
 from tests.support.postgres import Database
+from tests.support.program import program
 
 ROWS = pa.table({"id": ["a", "b", "c"], "answer": ["in Paris", None, "Rome"], "reference": ["Paris", "Lyon", "Rome"]})
 METRICS = ["token_f1", "keyword_recall"]
@@ -152,11 +154,37 @@ def test_lists_need_a_type(database: tuple[str, Execute]) -> None:
     address, execute = database
     rows = ROWS.append_column("contexts", pa.array([["a", "b"], [], None]))
     if address.startswith("sqlite"):
-        with pytest.raises(OutputError, match=r"column 'contexts' is of type list<.*>, which no column of sqlite has"):
+        refused = r"column 'contexts' is of type list<.*>, which no column of sqlite has; leave it out, or write"
+        with pytest.raises(OutputError, match=refused):
             fm.score(rows, METRICS, output=f"{address}table=scores", keep=["contexts"])
         return
     fm.score(rows, METRICS, output=f"{address}table=scores", keep=["contexts"])
     assert [row[0] for row in execute("SELECT contexts FROM scores ORDER BY id")] == [["a", "b"], [], None]
+
+
+@pytest.mark.parametrize("kind", [pa.list_(pa.string()), pa.large_list(pa.string()), pa.list_(pa.float32(), 2)])
+def test_a_type_that_no_column_has_is_refused_before_a_row_is_read(tmp_path: Path, kind: pa.DataType) -> None:
+    value = ["1", "2"] if kind.value_type == pa.string() else [1.0, 2.0]
+    rows = ROWS.append_column("lists", pa.array([value] * 3, kind))
+    pq.write_table(rows, tmp_path / "rows.parquet")
+    asked = []
+    with pytest.raises(OutputError, match=r"column 'lists' is of type .*, which no column of sqlite has"):
+        fm.answer(
+            tmp_path / "rows.parquet",
+            asked.append,
+            columns={"question": "reference"},
+            keep=["lists"],
+            output=f"sqlite:///{tmp_path}/scores.db?table=answers",
+        )
+    assert asked == []
+    assert not (tmp_path / "scores.db").exists()
+    assert not list((tmp_path / "cache").rglob("*.partial"))
+
+
+def test_rankings_are_refused_before_the_search(tmp_path: Path) -> None:
+    output = f"sqlite:///{tmp_path}/r.db?table=rankings"
+    done = program("search", tmp_path / "absent", tmp_path / "absent.npy", "-o", output)
+    assert (done.code, "column 'retrieved_ids' is of type" in done.err) == (4, True), done.err
 
 
 @pytest.mark.parametrize(
@@ -232,15 +260,23 @@ def test_parameters_of_a_connection_do_not_hide_an_input(postgres: Database) -> 
 
 
 @NEEDS["postgres"]
-def test_a_table_that_the_run_itself_reads_is_not_waited_for(
+def test_a_table_that_another_connection_reads_is_not_waited_for(
     postgres: Database, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(RETRY_LIMITS, "lock_seconds", 0.2)
-    postgres.execute("CREATE TABLE rows (answer text, reference text)", "INSERT INTO rows VALUES ('a', 'a')")
-    postgres.execute("CREATE VIEW answers AS SELECT * FROM rows")
-    query, work = postgres.address(query="select * from answers"), fm.FileSettings(work=tmp_path)
-    with pytest.raises(OutputError, match="lock timeout; the scores are kept in "):
-        fm.score(query, METRICS, output=postgres.address(table="rows"), overwrite=True, files=work)
+    postgres.execute("CREATE TABLE rows (answer text)", "INSERT INTO rows VALUES ('a')")
+    with postgres.server.connect(postgres.name) as connection, connection.cursor() as cursor:
+        cursor.execute("BEGIN")
+        cursor.execute("SELECT * FROM rows")
+        cursor.fetchall()
+        with pytest.raises(OutputError, match="lock timeout; the scores are kept in "):
+            fm.score(
+                ROWS,
+                METRICS,
+                output=postgres.address(table="rows"),
+                overwrite=True,
+                files=fm.FileSettings(work=tmp_path),
+            )
     assert postgres.execute("SELECT answer FROM rows") == [("a",)]
 
 
@@ -274,3 +310,25 @@ def test_a_table_that_the_query_of_the_input_names_is_not_replaced(database: tup
     fm.score(allowed, "token_f1", output=f"{address}table=new", overwrite=True)
     fm.score(allowed, "token_f1", output=f"{address}table=new", overwrite=True)
     assert execute("SELECT * FROM new") == [("a", 1.0)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("read", ["query=select * from above where id <> ''", "table=above"])
+def test_a_table_that_a_view_of_the_input_reads_is_not_replaced(database: tuple[str, Execute], read: str) -> None:
+    address, execute = database
+    execute("CREATE TABLE scores (id text, answer text, reference text)", "INSERT INTO scores VALUES ('a', 'b', 'b')")
+    execute("CREATE VIEW below AS SELECT * FROM scores", "CREATE VIEW above AS SELECT * FROM below")
+    with pytest.raises(OutputError, match=r"of the input names .*table=scores, which would be replaced"):
+        fm.score(f"{address}{read}", "token_f1", output=f"{address}table=scores", overwrite=True)
+    assert execute("SELECT * FROM above") == [("a", "b", "b")]
+    fm.score(f"{address}{read}", "token_f1", output=f"{address}table=new", overwrite=True)
+    assert execute("SELECT * FROM new") == [("a", 1.0)]
+
+
+def test_a_table_below_a_view_is_not_replaced_in_postgresql(postgres: Database) -> None:
+    """Its server does not drop such a table, which is said before the rows are read."""
+    postgres.execute("CREATE TABLE scores (id text)", "CREATE VIEW latest AS SELECT * FROM scores")
+    with pytest.raises(OutputError, match=r"the view 'latest' reads .*table=scores, which would be replaced; drop"):
+        fm.score(ROWS, METRICS, output=postgres.address(table="scores"), overwrite=True)
+    postgres.execute("DROP VIEW latest")
+    fm.score(ROWS, METRICS, output=postgres.address(table="scores"), overwrite=True)

@@ -15,6 +15,7 @@ from fastmetrics.results.runs.score_file import ScoreFile
 from fastmetrics.tables.databases.database_types import readable
 from fastmetrics.tables.file_source import open_source
 from fastmetrics.tables.whole_table import whole_table
+from tests.support.table_files import column_bytes
 
 ROWS = [(3, "in Paris", "Paris"), (1, None, "Lyon"), (2, "Rome", "Rome, Italy")]
 SCHEMES = ("sqlite", "duckdb")
@@ -115,18 +116,6 @@ def test_a_query_of_duckdb_reads_no_files(source: str, tmp_path: Path) -> None:
     with pytest.raises(FileFormatError, match="file system operations are disabled"):
         read(f"{address}?query=select * from {source.format(file)}")
     assert read(f"{address}?table=v") == [{"id": 1, "answer": "Paris"}]  # its owner's choice
-
-
-def column_bytes(path: Path) -> dict[str, list[bytes]]:
-    """The stored bytes of each column of a Parquet file, by row group."""
-    content, metadata = path.read_bytes(), pq.read_metadata(path)
-    stored: dict[str, list[bytes]] = {}
-    for group in range(metadata.num_row_groups):
-        for number in range(metadata.num_columns):
-            column = metadata.row_group(group).column(number)
-            start = column.dictionary_page_offset or column.data_page_offset
-            stored.setdefault(column.path_in_schema, []).append(content[start : start + column.total_compressed_size])
-    return stored
 
 
 def test_scores_of_a_table_have_the_bytes_of_those_from_parquet(answers: str, tmp_path: Path) -> None:

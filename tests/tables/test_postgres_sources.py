@@ -13,8 +13,10 @@ from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.core.retry_limits import RETRY_LIMITS
 from fastmetrics.errors import ColumnError, FileFormatError, OptionError, OutputError
 from fastmetrics.tables.file_source import open_source
+from fastmetrics.tables.output.run_output import read_metadata
 from fastmetrics.tables.whole_table import whole_table
 from tests.support.postgres import PASSWORD, Database
+from tests.support.table_files import column_bytes
 
 ROWS = pa.table(
     {
@@ -56,6 +58,27 @@ def test_scores_are_those_of_the_rows_in_memory(postgres: Database) -> None:
     postgres.fill("answers", ROWS, "id")
     scores = fm.score(postgres.address(table="answers"), ["token_f1", "keyword_recall"])
     assert scores.equals(fm.score(ROWS.sort_by("id"), ["token_f1", "keyword_recall"]))
+
+
+def test_scores_of_a_table_have_the_bytes_of_those_from_parquet(postgres: Database, tmp_path: Path) -> None:
+    rows = pa.concat_tables([ROWS] * 400).set_column(0, "id", pa.array(range(1_200)))
+    pq.write_table(rows, tmp_path / "rows.parquet")
+    postgres.fill("answers", rows, "id")
+    sources = {"file": tmp_path / "rows.parquet", "table": postgres.address(table="answers")}
+    sources["query"] = postgres.address(query="select * from answers order by id")
+    metadata = {}
+    for name, source in sources.items():
+        for suffix, kept in (("parquet", "contexts"), ("csv", "reference")):
+            output = tmp_path / f"{name}.{suffix}"
+            fm.score(source, ["token_f1", "keyword_recall", "bleu"], output=output, keep=[kept])
+            metadata[output.name] = dict(read_metadata(output))
+            inputs = metadata[output.name].pop("inputs")
+            assert (inputs["files"], "password" in str(inputs)) == (1, False)
+    for name in ("table", "query"):
+        assert column_bytes(tmp_path / f"{name}.parquet") == column_bytes(tmp_path / "file.parquet")
+        assert metadata[f"{name}.parquet"] == metadata["file.parquet"]
+        assert (tmp_path / f"{name}.csv").read_bytes() == (tmp_path / "file.csv").read_bytes()
+        assert metadata[f"{name}.csv"] == metadata["file.csv"]
 
 
 def test_the_rows_of_a_table_have_the_order_of_its_key(postgres: Database) -> None:

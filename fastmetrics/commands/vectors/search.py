@@ -72,8 +72,10 @@ def search(
     """
     from fastmetrics.tables.output.write_table import table_place, write_whole
     from fastmetrics.vectors.search.search import search as search_index
+    from fastmetrics.vectors.search.search_files import RANKINGS
 
     place = table_place(output, [index, queries], overwrite=overwrite)
+    place.check_types(RANKINGS)
     run = arguments.call(search_index)
     quoted = write_whole(run.table, place, run.settings, set(run.table.column_names), guard=guard)
     measured = f"recall@{k} {run.recall:.4f} on {run.recall_sample:,} queries"

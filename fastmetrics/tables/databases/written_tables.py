@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -37,6 +37,17 @@ _EXISTS = {
     "duckdb": "SELECT table_type = 'BASE TABLE' FROM information_schema.tables "
     "WHERE lower(table_name) = lower('{name}') AND lower(table_schema) = lower('{schema}')",
 }
+_VIEWS = {
+    "postgresql": "SELECT viewname, definition FROM pg_views WHERE schemaname <> 'pg_catalog' UNION ALL "
+    "SELECT matviewname, definition FROM pg_matviews",
+    "sqlite": "SELECT name, sql FROM sqlite_master WHERE type = 'view'",
+    "duckdb": "SELECT view_name, sql FROM duckdb_views() WHERE NOT internal",
+}
+"""The names of the views of a database, and what they read."""
+_DEPENDENT_VIEW = (
+    "SELECT v.relname FROM pg_depend d JOIN pg_rewrite r ON r.oid = d.objid JOIN pg_class v ON v.oid = r.ev_class "
+    "WHERE d.classid = 'pg_rewrite'::regclass AND d.refobjid = to_regclass('{table}') AND v.oid <> d.refobjid LIMIT 1"
+)
 
 
 class WrittenTable:
@@ -62,14 +73,12 @@ class WrittenTable:
     def check(self, inputs: Any, *, overwrite: bool) -> None:
         """Raise ``OutputError`` if the table is an input, exists and must stay, or cannot be written."""
         shown = self.table.url.shown
-        queries: list[DatabaseTable] = []
+        others: list[DatabaseTable] = []
         for path in _addresses(inputs):
             read = DatabaseTable.of(path)
-            if read.table is None:
-                queries.append(read)
-                continue
+            others.append(read)
             for suffix in ("", METADATA, REJECTS):
-                if _place(read) == _place(self.table, suffix):
+                if read.table is not None and _place(read) == _place(self.table, suffix):
                     raise OutputError(f"{self.beside(suffix)} is an input; write to another name")
         if self.table.scheme != "postgresql" and not os.path.isfile(self.table.path):
             folder = os.path.dirname(os.path.abspath(self.table.path))
@@ -78,7 +87,7 @@ class WrittenTable:
             return
         with self._transaction() as session:
             self._check_free(session, overwrite=overwrite)
-            self._check_queries(session, queries)
+            self._check_views(session, others)
             session.execute(f"CREATE TABLE {self._qualified(_STAGING)} (probe integer)")
             session.rollback()
 
@@ -91,15 +100,26 @@ class WrittenTable:
                 what = f"the table {self.name + suffix!r} exists; choose "
                 raise OutputError(f"{self.table.url.shown}: {what}", Argument("overwrite", True), " to replace it")
 
-    def _check_queries(self, session: Session, queries: Sequence[DatabaseTable]) -> None:
-        """Raise ``OutputError`` if a query of the same database names a table that would be replaced."""
+    def _check_views(self, session: Session, inputs: Sequence[DatabaseTable]) -> None:
+        """Raise ``OutputError`` if an input of the same database reads a table that would be replaced, or a view does.
+
+        SQLite and DuckDB replace a table below its views; PostgreSQL does not.
+        """
+        views: dict[str, str] = {}
+        if inputs:
+            views = {str(name): str(text) for name, text in session.rows(_VIEWS[self.table.scheme])}
         for suffix in ("", METADATA, REJECTS):
-            name = re.compile(rf"(?<!\w){re.escape(self.name + suffix)}(?!\w)", re.IGNORECASE)
-            for read in queries:
+            if session.row(self._exists(suffix)) is None:
+                continue
+            for read in inputs:
                 same = _place(replace(read, table=self.table.table)) == _place(self.table)
-                if same and name.search(read.query or "") and session.row(self._exists(suffix)) is not None:
+                if same and _names(self.name + suffix, _texts_read(read, views)):
                     what = f"the query of the input names {self.beside(suffix)}, which would be replaced"
+                    what = what if read.query is not None else what.replace("query", "view")
                     raise OutputError(f"{what}; write to another name")
+            if self.table.scheme == "postgresql" and (view := session.row(self._sql(_DEPENDENT_VIEW, suffix))):
+                what = f"the view {view[0]!r} reads {self.beside(suffix)}, which would be replaced"
+                raise OutputError(f"{what}; drop the view first, or write to another name")
 
     def write(self, parquet: Path, rejects: Path | None = None, *, overwrite: bool) -> None:
         """Replace the table by the rows of a Parquet file, and its rejected rows, all in one transaction.
@@ -107,7 +127,7 @@ class WrittenTable:
         Raises ``OutputError`` if it cannot be written, or if the table exists unless ``overwrite``.
         """
         with pq.ParquetFile(parquet) as file:
-            self._check_types(file.schema_arrow)  # before the file of a database is created
+            self.check_types(file.schema_arrow)  # before the file of a database is created
         with self._transaction() as session, pq.ParquetFile(parquet) as file:
             self._check_free(session, overwrite=overwrite)
             rows = pa.RecordBatchReader.from_batches(file.schema_arrow.remove_metadata(), file.iter_batches())
@@ -131,7 +151,7 @@ class WrittenTable:
         session.execute(f"DROP TABLE IF EXISTS {self._qualified(suffix)}")
         session.execute(f"ALTER TABLE {self._qualified(_STAGING)} RENAME TO {quoted(self.name + suffix)}")
 
-    def _check_types(self, schema: pa.Schema) -> None:
+    def check_types(self, schema: pa.Schema) -> None:
         """Raise ``OutputError`` for a column that the database has no type for."""
         for field in schema:
             lists = is_list(field.type)
@@ -140,7 +160,7 @@ class WrittenTable:
             if lacks.get(self.table.scheme, False):
                 where = "DuckDB or a file" if self.table.scheme == "postgresql" else "PostgreSQL, DuckDB or a file"
                 what = f"column {field.name!r} is of type {field.type}, which no column of {self.table.scheme} has"
-                raise OutputError(f"cannot write {self.table.url.shown}: {what}; write to {where}")
+                raise OutputError(f"cannot write {self.table.url.shown}: {what}; leave it out, or write to {where}")
 
     @contextmanager
     def _transaction(self) -> Iterator[Session]:
@@ -162,10 +182,13 @@ class WrittenTable:
         return ".".join(map(quoted, filter(None, [self._schema, self.name + suffix])))
 
     def _exists(self, suffix: str) -> str:
+        return self._sql(_EXISTS[self.table.scheme], suffix)
+
+    def _sql(self, template: str, suffix: str) -> str:
         name = (self.name + suffix).replace("'", "''")
         table = self._qualified(suffix).replace("'", "''")
         schema = (self._schema or "main").replace("'", "''")
-        return _EXISTS[self.table.scheme].format(name=name, table=table, schema=schema)
+        return template.format(name=name, table=table, schema=schema)
 
     def beside(self, suffix: str) -> str:
         """The address of a table beside the output, for messages."""
@@ -189,6 +212,21 @@ def stored_metadata(address: str) -> dict[str, Any] | None:
     finally:
         session.close()
     return None if row is None else json_object(str(row[0]), table.url.shown)
+
+
+def _names(name: str, text: str) -> bool:
+    """Whether a text in SQL names a table."""
+    return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text, re.IGNORECASE) is not None
+
+
+def _texts_read(read: DatabaseTable, views: Mapping[str, str]) -> str:
+    """The query of an input, and the definitions of the views that it reads, through other views too."""
+    named, text, unread = read.query or table_parts(read.table or "")[-1], read.query or "", set(views)
+    while more := {view for view in unread if _names(view, named)}:
+        unread -= more
+        named = "\n".join(views[view] for view in more)
+        text += f"\n{named}"
+    return text
 
 
 def _addresses(inputs: Any) -> Iterator[str]:

@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn
 
+import pyarrow as pa
+
 from fastmetrics.errors import OutputError
 from fastmetrics.tables.databases.written_tables import WrittenTable
 from fastmetrics.tables.output.encoders import writing
@@ -71,6 +73,11 @@ class OutputPlace:
 
     def _final(self, suffix: str) -> Path | Url:
         return Path(f"{self.text}{suffix}") if self.url is None else self.url.beside(suffix)
+
+    def check_types(self, schema: pa.Schema) -> None:
+        """Raise ``OutputError`` for a column that a database to write to has no type for."""
+        if self._written is not None:
+            self._written.check_types(schema)
 
     @contextmanager
     def unfinished(self) -> Iterator[Path]:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from fastmetrics.errors import FileFormatError, OutputError
@@ -19,7 +20,7 @@ from fastmetrics.tables.output.completion_mark import mark_path, write_mark
 from fastmetrics.tables.output.encoders import writing
 from fastmetrics.tables.output.output_formats import output_format
 from fastmetrics.tables.output.parquet_metadata import json_object, metadata_in
-from fastmetrics.tables.output.targets import sync, target
+from fastmetrics.tables.output.targets import DatabaseTarget, sync, target
 from fastmetrics.tables.output.work_folder import WorkFolder
 from fastmetrics.tables.remote.addresses import as_local, is_database, is_url, last_name, parse, shown
 from fastmetrics.tables.remote.small_files import read_small
@@ -60,6 +61,11 @@ class Output:
                 Argument("overwrite", True),
                 " to start again",
             )
+
+    def check_types(self, schema: pa.Schema) -> None:
+        """Raise ``OutputError`` for a column that a database to write to has no type for."""
+        if isinstance(self._target, DatabaseTarget):
+            self._target.check_types(schema)
 
     def commit(self, metadata: str, rejects: int) -> None:
         """Rename all files; the next resume completes a commit that was killed."""

@@ -9,6 +9,8 @@ from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+import pyarrow as pa
+
 from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.core.threads import ordered
 from fastmetrics.errors import OptionError, OutputError
@@ -290,6 +292,10 @@ class DatabaseTarget:
         """Raise ``OutputError`` if the table may not or cannot be written."""
         self._replaceable = overwrite or replaceable
         self._written.check(inputs, overwrite=self._replaceable)
+
+    def check_types(self, schema: pa.Schema) -> None:
+        """Raise ``OutputError`` for a column that the database has no type for."""
+        self._written.check_types(schema)
 
     def check_unchanged(self) -> None:
         """Do nothing: the transaction that writes the table looks whether another one was written meanwhile."""

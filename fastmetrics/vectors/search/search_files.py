@@ -15,6 +15,8 @@ from fastmetrics.vectors.search.neighbors import RECALL, Distance, Index
 from fastmetrics.vectors.search.queries import Queries
 from fastmetrics.vectors.vector_arrays import Ids
 
+RANKINGS = pa.schema([("retrieved_ids", pa.large_list(pa.string())), ("retrieved_scores", pa.large_list(pa.float64()))])
+"""The columns of rankings besides the ids of the queries; ids may also be numbers."""
 _NONE: npt.NDArray[np.float64] = np.zeros(0)
 
 
