@@ -1,5 +1,6 @@
 """Charts as files: what they show, the same bytes each time, and what is refused."""
 
+import itertools
 import re
 import sys
 import xml.etree.ElementTree as ET
@@ -13,7 +14,7 @@ from matplotlib.figure import Figure
 import fastmetrics as fm
 from fastmetrics.core import display
 from fastmetrics.errors import InputError, MissingExtraError, OptionError, OutputError
-from fastmetrics.reporting.charts.plot import _comparison
+from fastmetrics.reporting.charts.plot import _comparison, _histograms
 from tests.support import column_kinds
 from tests.support.program import jsonl, program
 
@@ -34,7 +35,11 @@ LOG = {
 
 def results():
     yield "histograms", fm.histograms(SCORES), ["token_f1, n = 60", "hallucination, n = 60"]
-    yield "comparison", fm.compare({"old": SCORES, "new": OTHER}), ["token_f1: difference from old", "new"]
+    yield (
+        "comparison",
+        fm.compare({"old": SCORES, "new": OTHER}),
+        ["difference of new from old, 95 % intervals; filled: significant", "token_f1"],
+    )
     yield (
         "changes",
         fm.compare({"old": SCORES, "new": OTHER}, by="language"),
@@ -100,17 +105,54 @@ def test_differences_of_three_systems_are_those_from_the_first(tmp_path):
     found = fm.compare(scores)
     fm.plot(found, tmp_path / "a.svg")
     shown = texts(tmp_path / "a.svg")
-    assert "token_f1: difference from a" in shown
-    assert "difference from b" not in shown
+    assert "difference of each from a, 95 % intervals" in shown
+    assert "all are compared with a, and not with each other" in shown
     figure = Figure()
     _comparison(figure, found)
     axes = figure.axes[0]
     points = [line.get_xdata()[0] for line in axes.lines if line.get_marker() == "o"]
     assert points == pytest.approx([0.1, 0.3])
-    assert [label.get_text() for label in axes.get_yticklabels()] == ["b", "c"]
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["token_f1"]
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["b", "c"]
 
 
-def test_a_heat_map_of_three_systems_is_of_the_first_two_and_marks_notable_cells(tmp_path):
+def test_metrics_of_one_scale_share_a_panel_and_more_than_the_palette_differ_by_markers(tmp_path):
+    rng = np.random.default_rng(3)
+    runs = {
+        f"a system with a long name {at}": {
+            "id": list(range(20)),
+            "token_f1": rng.random(20),
+            "jaccard": rng.random(20),
+            "latency_ms": rng.random(20),
+        }
+        for at in range(13)
+    }
+    figure = Figure(layout="constrained")
+    notes = _comparison(figure, fm.compare(runs))
+    assert notes == ["all are compared with a system with a long name 0, and not with each other"]
+    assert [[tick.get_text() for tick in axes.get_yticklabels()] for axes in figure.axes] == [
+        ["token_f1", "jaccard"],
+        ["latency_ms"],
+    ]
+    looks = {(line.get_color(), line.get_marker()) for axes in figure.axes for line in axes.lines}
+    assert len({look for look in looks if look[1] not in ("None", "")}) == 12
+    figure.draw_without_rendering()
+    legend = figure.legends[0].get_window_extent()
+    assert legend.x0 >= 0
+    assert legend.x1 <= figure.bbox.x1
+    assert all(not legend.overlaps(axes.get_window_extent()) for axes in figure.axes)
+
+
+def test_titles_of_charts_beside_each_other_do_not_overlap():
+    names = [f"a_metric_with_a_very_long_name_{at}(option={at})" for at in range(4)]
+    figure = Figure(layout="constrained")
+    _histograms(figure, fm.histograms({name: [0.1, 0.5] for name in names}))
+    figure.draw_without_rendering()
+    boxes = [axes.title.get_window_extent() for axes in figure.axes]
+    assert all(a.x1 <= b.x0 for a, b in itertools.pairwise(boxes))
+
+
+def test_a_heat_map_of_three_systems_has_both_others_and_marks_notable_cells(tmp_path):
     kinds = ["one"] * 20 + ["two"] * 20
     gains = {"a": np.zeros(40), "b": np.repeat([0.5, 0.0], 20), "c": np.repeat([0.25, 0.25], 20)}
     noise = np.random.default_rng(0).normal(0, 0.01, (3, 40))
@@ -120,12 +162,13 @@ def test_a_heat_map_of_three_systems_is_of_the_first_two_and_marks_notable_cells
     }
     found = fm.compare(runs, by="kind", tests="t")
     fm.plot(found, tmp_path / "a.svg")
-    cells = [one for one in found if one.segment is not None and (one.baseline, one.other) == ("a", "b")]
+    cells = [one for one in found if one.segment is not None and one.baseline == "a"]
+    cells.sort(key=lambda one: one.other)
     expected = [
         f"{'+' * (one.delta > 0)}{display.number(one.delta)}{'*' * (found.verdict(one) != '–')}" for one in cells
     ]
     assert [one for one in texts(tmp_path / "a.svg").split(" ") if one in expected] == expected
-    assert [one.endswith("*") for one in expected] == [True, False]
+    assert [one.endswith("*") for one in expected] == [True, False, True, True]
 
 
 def test_runs_of_other_rows_are_marked_in_a_trend(tmp_path):
@@ -184,6 +227,12 @@ def test_plots_of_many_metrics_and_few_or_no_rows(tmp_path):
     fm.plot(fm.histograms(many), tmp_path / "many.svg")
     assert "m15, n = 2" in texts(tmp_path / "many.svg")
     assert "m16, n = 2" not in texts(tmp_path / "many.svg")
+    assert "the first 16 of 40 metrics are drawn" in texts(tmp_path / "many.svg")
+    pair = [{"id": [1, 2], **many}, {"id": [1, 2], **many}]
+    fm.plot(fm.compare(pair), tmp_path / "compared.svg")
+    fm.plot(fm.summarize_by(many), tmp_path / "means.svg")
+    for name in ("compared", "means"):
+        assert "the first 16 of 40 metrics are drawn" in texts(tmp_path / f"{name}.svg")
     fm.plot(fm.histograms({"m": pa.array([None], pa.float64())}), tmp_path / "none.svg")
     fm.plot(fm.project([[1.0, 2.0]]), tmp_path / "one.svg")
 
@@ -215,7 +264,7 @@ def test_plot_command(tmp_path):
         [
             (("histograms", one, "-m", "token_f1"), "token_f1, n = 12"),
             (("means", one, "--by", "kind"), "kind=x"),
-            (("comparison", one, two), "difference from one"),
+            (("comparison", one, two), "difference of two from one"),
             (("trend", tmp_path / "runs", "-m", "token_f1"), "two"),
             (("cache", tmp_path / "log.parquet"), "hit rate"),
             (("projection", tmp_path / "v.parquet", "--color", "kind"), "b"),

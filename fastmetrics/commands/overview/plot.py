@@ -101,8 +101,8 @@ def plot(
             if color is not None:
                 colors = whole_table(open_source(path), {color: "any"})[color].to_pylist()
             result = arguments.call(project, vectors=path)
-    draw_into(place, result, colors)
-    typer.echo(f"{kind}: {output}")
+    left_out = draw_into(place, result, colors)
+    typer.echo("\n".join([f"{kind}: {output}", *left_out]))
 
 
 def _single(values: list[str], kind: Kind) -> list[str]:

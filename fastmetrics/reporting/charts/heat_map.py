@@ -78,9 +78,9 @@ def _renamed(run: ScoreRun, name: str, shown_values: pa.Array, others: str) -> S
     return replace(run, read=read_renamed)
 
 
-def heat_of_changes(comparison: Comparison) -> HeatMap | None:
-    """The differences of the second system from the first, by segment and metric."""
-    pair = (comparison.systems[0], comparison.systems[1])
+def heat_of_changes(comparison: Comparison, other: str | None = None) -> HeatMap | None:
+    """The differences of another system, by default the second, from the first, by segment and metric."""
+    pair = (comparison.systems[0], comparison.systems[1] if other is None else other)
     some = [
         difference
         for difference in comparison

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import math
+import textwrap
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -15,8 +16,10 @@ from fastmetrics.core.column_to_arrow import as_array
 from fastmetrics.core.visible_text import visible
 from fastmetrics.errors import InputError, MissingExtraError, OptionError
 from fastmetrics.errors.messages import Argument
-from fastmetrics.reporting.charts.heat_map import HeatMap, heat_of_changes, heat_of_means
+from fastmetrics.reporting.charts.forest import ForestRow, draw_forest
+from fastmetrics.reporting.charts.heat_map import HeatMap, heat_of_changes, heat_of_means, scale_of
 from fastmetrics.results.compare.comparison import Comparison
+from fastmetrics.results.runs.declared_metrics import declared_bounds
 from fastmetrics.results.summary.histograms import Histograms
 from fastmetrics.results.summary.summarize_by import IntervalSummary
 from fastmetrics.results.summary.trend import Trend
@@ -29,6 +32,8 @@ FORMATS = ("svg", "png")
 MOST = 16
 """Maximum number of plotted metrics: the first ones."""
 _LABEL = 40
+_TITLE = 28
+"""The characters of a line in the title of a chart beside others."""
 _DARKEST = 6
 """Number of levels up to the ends of the colour map, whose outer levels are too dark for black text."""
 _CATEGORIES = 10
@@ -61,13 +66,14 @@ def plot(result: Any, output: str | Path, *, color: Any = None, overwrite: bool 
     ``result`` is what one of these returns:
 
     - ``histograms``: a histogram a metric;
-    - ``compare``: the differences from the baseline with their intervals, or, with segments, a heat map of them;
+    - ``compare``: the differences of all systems from the first with their intervals, or, with segments, heat maps;
     - ``summarize_by``: the means with their intervals, or, with segments, a heat map of them;
     - ``trend``: the mean over runs, with its intervals;
     - ``cache_hit_rate``: the hit rate and the share of wrong hits over τ;
     - ``project``: the points, coloured by the column ``color``, numbers or categories, one a row.
 
-    Of many metrics the first 16 are drawn.  The same result gives the same bytes of SVG with one version of matplotlib,
+    Metrics with the same bounds share a scale.  Of many metrics the first 16 are drawn; a picture says what it leaves
+    out.  The same result gives the same bytes of SVG with one version of matplotlib,
     and SVG keeps its text as text.  Needs the extra ``plot``.
 
     >>> import fastmetrics as fm
@@ -84,8 +90,8 @@ def plot(result: Any, output: str | Path, *, color: Any = None, overwrite: bool 
     draw_into(picture_place(output, (), overwrite), result, color)
 
 
-def draw_into(place: OutputPlace, result: Any, color: Any = None) -> None:
-    """Draw a chart of a result, as :func:`plot` does, into a place that was checked."""
+def draw_into(place: OutputPlace, result: Any, color: Any = None) -> list[str]:
+    """Draw a chart of a result, as :func:`plot` does, into a place that was checked; returns what it leaves out."""
     draw = next((function for kind, function in _CHARTS.items() if isinstance(result, kind)), None)
     if draw is None:
         expected = "a result of histograms, compare, summarize_by, trend, cache_hit_rate or project"
@@ -97,15 +103,18 @@ def draw_into(place: OutputPlace, result: Any, color: Any = None) -> None:
 
     with matplotlib.rc_context(_SETTINGS), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # warnings about glyphs missing from a font
-        figure = Figure(layout="constrained")
+        figure, notes = Figure(layout="constrained"), []
         if isinstance(result, Points):
             _points(figure, result, color)
         else:
-            draw(figure, result)
+            notes = draw(figure, result) or []
+            if notes:
+                figure.supxlabel("\n".join(notes), fontsize=8)
         sink = io.BytesIO()
         suffix = _suffix(place.text)
         figure.savefig(sink, format=suffix, dpi=150, metadata={"Date": None} if suffix == "svg" else {"Software": None})
     write_page(place, sink.getvalue())
+    return notes
 
 
 def picture_place(path: str | Path, inputs: Any, overwrite: bool) -> OutputPlace:
@@ -134,15 +143,15 @@ def _label(text: Any) -> str:
     return whole if len(whole) <= _LABEL else whole[: _LABEL - 1] + "…"
 
 
-def _cells(figure: Any, count: int, height: float = 2.0) -> list[Any]:
+def _cells(figure: Any, count: int) -> list[Any]:
     """Axes for the given number of charts, at most four per line."""
     columns = min(4, count)
     lines = math.ceil(count / columns)
-    figure.set_size_inches(max(3.2, 2.6 * columns), height * lines + 0.4)
+    figure.set_size_inches(max(3.2, 2.6 * columns), 2.1 * lines + 0.4)
     return [figure.add_subplot(lines, columns, at + 1) for at in range(count)]
 
 
-def _histograms(figure: Any, histograms: Histograms) -> None:
+def _histograms(figure: Any, histograms: Histograms) -> list[str]:
     some = list(histograms.values())[:MOST]
     if not some:
         raise InputError(f"{histograms.scores}: no scores to draw")
@@ -156,56 +165,69 @@ def _histograms(figure: Any, histograms: Histograms) -> None:
                 color=_PALETTE[0],
                 linewidth=0,
             )
-        axes.set_title(f"{_label(histogram.metric)}, n = {histogram.n:,}", fontsize=9)
+        title = f"{_label(histogram.metric)}, n = {histogram.n:,}"
+        axes.set_title(textwrap.fill(title, _TITLE), fontsize=9)
+    return _left_out(list(histograms), "metrics")
 
 
-def _intervals(axes: Any, names: Sequence[str], figures: Sequence[tuple[float, float, float]]) -> None:
-    """Points with their intervals, one below the other."""
-    for at, (value, low, high) in enumerate(figures):
-        if math.isfinite(value):
-            axes.plot([low, high], [at, at], color=_PALETTE[0], linewidth=1.5)
-            axes.plot([value], [at], "o", color=_PALETTE[0], markersize=4)
-    axes.set_yticks(range(len(names)), [_label(name) for name in names])
-    axes.set_ylim(len(names) - 0.5, -0.5)
-    axes.locator_params(axis="x", nbins=4)
-
-
-def _comparison(figure: Any, comparison: Comparison) -> None:
-    heat = heat_of_changes(comparison)
-    if heat is not None:
-        return _heat(figure, heat)
-    whole = [
-        difference
-        for difference in comparison
-        if difference.segment is None and difference.baseline == comparison.systems[0]
+def _comparison(figure: Any, comparison: Comparison) -> list[str]:
+    baseline, *others = comparison.systems
+    notes = [] if len(others) < 2 else [f"all are compared with {_label(baseline)}, and not with each other"]
+    heats = {other: heat for other in others if (heat := heat_of_changes(comparison, other)) is not None}
+    if heats:
+        return [
+            *_heats(figure, {f"{_label(other)} – {_label(baseline)}": heat for other, heat in heats.items()}),
+            *notes,
+        ]
+    whole = [change for change in comparison if change.segment is None and change.baseline == baseline]
+    metrics = list(dict.fromkeys(change.metric for change in whole))
+    rows = [
+        ForestRow(change.metric, change.other, change.delta, change.low, change.high, comparison.verdict(change) != "–")
+        for change in whole
+        if change.metric in metrics[:MOST]
     ]
-    metrics = list(dict.fromkeys(difference.metric for difference in whole))[:MOST]
-    for axes, metric in zip(_cells(figure, len(metrics), 1.2 + 0.25 * len(comparison.systems)), metrics, strict=True):
-        some = list({difference.other: difference for difference in whole if difference.metric == metric}.values())
-        _intervals(
-            axes,
-            [difference.other for difference in some],
-            [(difference.delta, difference.low, difference.high) for difference in some],
-        )
-        axes.axvline(0.0, color="#999999", linewidth=0.8)
-        axes.set_title(f"{_label(metric)}: difference from {_label(comparison.systems[0])}", fontsize=9)
-    return None
+    title = f"difference of {_label(others[0]) if len(others) == 1 else 'each'} from {_label(baseline)}"
+    title += f", {comparison.confidence * 100:g} % intervals; filled: significant"
+    scales = {metric: scale_of(metric, comparison.bounds) for metric in metrics}
+    draw_forest(figure, rows, title, _label, _PALETTE, scales, zero=True)
+    return [*_left_out(metrics, "metrics"), *notes]
 
 
-def _means(figure: Any, summary: IntervalSummary) -> None:
+def _means(figure: Any, summary: IntervalSummary) -> list[str]:
     heat = heat_of_means(summary)
     if heat is not None:
-        return _heat(figure, heat)
-    for axes, interval in zip(_cells(figure, len(summary[:MOST]), 1.2), summary[:MOST], strict=True):
-        _intervals(axes, [""], [(interval.mean, interval.low, interval.high)])
-        axes.set_title(f"{_label(interval.metric)}, n = {interval.n:,}", fontsize=9)
-    return None
+        return _heats(figure, {"": heat})
+    intervals = list(summary)
+    rows = [ForestRow(f"{one.metric}, n = {one.n:,}", "", one.mean, one.low, one.high) for one in intervals[:MOST]]
+    bounds = declared_bounds([one.metric for one in intervals], {})
+    scales = {row.metric: scale_of(one.metric, bounds) for row, one in zip(rows, intervals, strict=False)}
+    draw_forest(figure, rows, "means with their intervals", _label, _PALETTE, scales)
+    return _left_out(intervals, "metrics")
 
 
-def _heat(figure: Any, heat: HeatMap) -> None:
+def _left_out(every: Sequence[Any], what: str) -> list[str]:
+    """The note on a picture of the first metrics only."""
+    return [f"the first {MOST} of {len(every):,} {what} are drawn"] if len(every) > MOST else []
+
+
+def _heats(figure: Any, heats: Mapping[str, HeatMap]) -> list[str]:
+    """Heat maps beside each other, under their titles."""
+    first = next(iter(heats.values()))
+    widths = 1.1 * len(first.metrics) * len(heats)
+    figure.set_size_inches(2.4 + widths, 1.2 + 0.28 * max(len(heat.lines) for heat in heats.values()))
+    for axes, (title, heat) in zip(figure.subplots(1, len(heats), squeeze=False)[0], heats.items(), strict=True):
+        _heat(
+            axes,
+            heat,
+            show_segments=heat is first or [name for name, _ in heat.lines] != [name for name, _ in first.lines],
+        )
+        axes.set_title(title if len(heats) > 1 else "", fontsize=9)
+    shown = len(first.metrics)
+    return [f"the first {shown} of {first.n_metrics} metrics are drawn"] if first.n_metrics > shown else []
+
+
+def _heat(axes: Any, heat: HeatMap, *, show_segments: bool) -> None:
     """Segments by metrics; purple is good, orange is bad, grey is neutral; a * marks a significant cell."""
-    figure.set_size_inches(2.4 + 1.1 * len(heat.metrics), 1.0 + 0.28 * len(heat.lines))
-    axes = figure.add_subplot()
     levels = np.array([[(cell.level or 0) if cell else 0 for cell in cells] for _, cells in heat.lines], float)
     axes.imshow(levels, cmap="PuOr", vmin=-_DARKEST, vmax=_DARKEST, aspect="auto")
     for at, (_, cells) in enumerate(heat.lines):
@@ -213,7 +235,7 @@ def _heat(figure: Any, heat: HeatMap) -> None:
             if cell is not None:
                 axes.text(place, at, cell.text + "*" * cell.marked, ha="center", va="center", fontsize=8)
     axes.set_xticks(range(len(heat.metrics)), [_label(name) for name in heat.metrics], rotation=30, ha="right")
-    axes.set_yticks(range(len(heat.lines)), [_label(name) for name, _ in heat.lines])
+    axes.set_yticks(range(len(heat.lines)), [_label(name) if show_segments else "" for name, _ in heat.lines])
 
 
 def _trend(figure: Any, trend: Trend) -> None:
@@ -291,7 +313,7 @@ def _of_color(color: str) -> _Style:
     return lambda _: {"color": color}
 
 
-_CHARTS: Mapping[type, Callable[[Any, Any], None]] = {
+_CHARTS: Mapping[type, Callable[[Any, Any], list[str] | None]] = {
     Histograms: _histograms,
     Comparison: _comparison,
     IntervalSummary: _means,
