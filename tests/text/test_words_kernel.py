@@ -150,6 +150,19 @@ def test_words_at_the_borders_of_blocks_are_those_of_the_definition(name: str) -
         assert text.tokens(sliced, name) == [REFERENCES[name](value) for value in sliced]
 
 
+HARD = ["İ", "ΑΣ", "\u212a", "Ⱥ", "ẞ", "a\u0301n", "§the§", "&amp;", "北京", "\x00", "𝔸"]
+
+
+@pytest.mark.parametrize("name", REFERENCES)
+def test_a_hard_text_among_short_ones_leaves_them_as_they_are(name: str) -> None:
+    """Short texts are folded together, unless one has a character that does not become as many bytes."""
+    short = [f"Text {number}, the {'word' * (number % 7)}'s Ends." for number in range(40)]
+    for hard in HARD:
+        for place in (0, 1, 5, 38, 39):
+            texts = [*short[:place], f"{hard} x{hard}y. The {hard}B{hard}", *short[place + 1 :]]
+            assert text.tokens(texts, name) == [REFERENCES[name](value) for value in texts], (hard, place)
+
+
 def test_every_letter_of_two_bytes_is_lower_cased_as_in_python() -> None:
     letters = [chr(code) for code in range(0x80, 0x800)]
     texts = [f"a{letter} {letter}{letter.upper()}{letter * 40}" for letter in letters]

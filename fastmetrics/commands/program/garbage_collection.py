@@ -6,8 +6,8 @@ import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-_COLLECT_AFTER = 50_000
-"""New objects between two collections; the default of Python is 700 in 3.11."""
+_COLLECT_AFTER = 200_000
+"""New objects between two collections: more than the imports of a command leave; Python's default is 700 in 3.11."""
 
 
 @contextmanager
