@@ -1,16 +1,16 @@
-"""Write the lists of parameters in the docstrings of functions: an option's text is the help text of its command.
+"""Write the lists of parameters in the docstrings of functions: in their order, with the texts of options.
 
     python -m scripts.parameters [--check]
 
-A function with a command has the list of its parameters in its docstring, from ``Parameters:`` on.  The text of a
-parameter that is an option of the command is that option's help text; other parameters keep the text that they have.
+A function with a command has the list of its parameters in its docstring, from ``Parameters:`` on.  Most texts stand
+there only, and the command reads them.  The text of a parameter for which the command declares an option itself is that
+option's help text.
 """
 
 from __future__ import annotations
 
 import ast
 import inspect
-import re
 import sys
 import textwrap
 import typing
@@ -21,12 +21,11 @@ import typer.models
 
 import fastmetrics as fm
 from fastmetrics.commands import all_commands
+from fastmetrics.commands.options.function_parameters import ENTRY, HEAD, parameter_texts
 
 ROOT = Path(__file__).resolve().parents[1]
-HEAD = "Parameters:\n\n"
 FEW = 6
 """Functions with so few parameters describe them in their text."""
-_ENTRY = re.compile(r"^( *)- ``(\w+)``: (.*(?:\n\1  .+)*)\n", re.MULTILINE)
 
 
 def help_texts(command: str) -> dict[str, str]:
@@ -49,18 +48,12 @@ def commands() -> Iterator[tuple[str, str]]:
             yield command, name
 
 
-def entries(docstring: str) -> dict[str, str]:
-    """The text of each parameter in the list of a docstring."""
-    listed = docstring.partition(HEAD)[2]
-    return {name: " ".join(text.split()) for _, name, text in _ENTRY.findall(listed)}
-
-
 def with_list(docstring: str, parameters: list[str], texts: Mapping[str, str]) -> str:
     """The docstring with the list of its parameters; a new list stands before the first example."""
-    texts = {**{name: _sentence(text) for name, text in entries(docstring).items()}, **texts}
+    texts = {**{name: _sentence(text) for name, text in parameter_texts(docstring).items()}, **texts}
     before, listed, after = docstring.partition(HEAD)
     if listed:
-        end = max((match.end() for match in _ENTRY.finditer(after)), default=0)
+        end = max((match.end() for match in ENTRY.finditer(after)), default=0)
         before, after = before.rstrip(" "), after[end:].lstrip("\n")
     else:
         place = docstring.index("    >>> ")

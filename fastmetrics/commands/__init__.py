@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import inspect
 from collections.abc import Callable
@@ -70,6 +71,7 @@ GROUPS = {
 COMMANDS = {name: folder for group in GROUPS.values() for name, folder in group.items()}
 
 
+@functools.cache
 def load(name: str) -> Callable[..., None]:
     """The function of a command, imported from the module of its name."""
     # here, so that __main__ can report an installation without Typer

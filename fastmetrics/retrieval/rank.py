@@ -29,10 +29,10 @@ def rank(
     *,
     output: str | Path | None = None,
     relevance_level: float = 1,
-    missing: Literal["zero", "skip"] | None = None,
     no_relevant: Literal["zero", "undefined"] = "undefined",
     duplicates: Literal["error", "first"] = "error",
     depth: int | None = None,
+    missing: Literal["zero", "skip"] | None = None,
     threads: int | None = None,
     overwrite: bool = False,
     guard: bool = True,
@@ -60,12 +60,12 @@ def rank(
     - ``measures``: Measures: ndcg@10,mrr,RBP(p=0.8).
     - ``output``: Write the values of each query to this file.
     - ``relevance_level``: The lowest grade that counts as relevant.
-    - ``missing``: Judged queries that a ranking lacks: skip (left out, as by trec_eval; the default for one ranking),
-      or zero (score 0, as by trec_eval -c; the default for several).
     - ``no_relevant``: Score of a row or query without relevant documents: undefined (excluded from the mean), or zero,
       as in trec_eval.
     - ``duplicates``: A document listed twice for one query: error, or first (keep the first).
     - ``depth``: Use only this many documents of each query.
+    - ``missing``: Judged queries that a ranking lacks: skip (left out, as by trec_eval; the default for one ranking),
+      or zero (score 0, as by trec_eval -c; the default for several).
     - ``threads``: Number of threads, from 1 to 1,024; by default one for each core available to this process, of
       profile one.
     - ``overwrite``: Replace the output if it exists.

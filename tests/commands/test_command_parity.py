@@ -17,6 +17,7 @@ import typer.models
 import fastmetrics as fm
 import fastmetrics.commands
 from fastmetrics.commands import COMMANDS, all_commands, load
+from fastmetrics.commands.options.function_parameters import parameter_texts
 from scripts import parameters as parameter_lists
 
 NO_FUNCTION = {
@@ -204,7 +205,7 @@ def test_a_parameter_and_its_option_have_one_text(command: str, name: str) -> No
     """The list of parameters in a docstring has the help texts of the options, and no function with many lacks it."""
     path, text = parameter_lists.page(name, parameter_lists.help_texts(command))
     assert text == path.read_text(encoding="utf-8"), "run python -m scripts.parameters"
-    listed = parameter_lists.entries(inspect.getdoc(getattr(fm, name)) or "")
+    listed = parameter_texts(inspect.getdoc(getattr(fm, name)) or "")
     assert all(listed.values())
     shared = {key: value for key, value in parameter_lists.help_texts(command).items() if key in listed}
     assert {key: listed[key] for key in shared} == shared

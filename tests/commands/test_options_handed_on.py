@@ -19,6 +19,7 @@ import typer
 
 import fastmetrics.commands
 from fastmetrics.commands import all_commands, load
+from fastmetrics.commands.options.function_parameters import ParametersOf
 
 pytestmark = pytest.mark.slow
 
@@ -189,6 +190,7 @@ def imported() -> Iterator[tuple[types.ModuleType, str]]:
     """Every function and class that a module of commands imports from a package that is no exception."""
     for info in pkgutil.walk_packages(fastmetrics.commands.__path__, "fastmetrics.commands."):
         module = importlib.import_module(info.name)
+        yield from functions_of(module)
         tree = ast.parse(Path(inspect.getfile(module)).read_text(encoding="utf-8"))
         top = {id(node) for node in tree.body}
         for node in ast.walk(tree):
@@ -208,6 +210,15 @@ def imported() -> Iterator[tuple[types.ModuleType, str]]:
                     for inner, function in vars(value).items():
                         if isinstance(function, types.FunctionType) and function.__module__ == value.__name__:
                             yield value, inner
+
+
+def functions_of(module: types.ModuleType) -> Iterator[tuple[types.ModuleType, str]]:
+    """The function whose parameters are options of the command in a module, if it has such options."""
+    name = module.__name__.rpartition(".")[2]
+    for hint in typing.get_type_hints(getattr(module, name, None) or module, include_extras=True).values():
+        for mark in getattr(hint, "__metadata__", ()):
+            if isinstance(mark, ParametersOf):
+                yield importlib.import_module(mark.module), name
 
 
 def recorder(function: Callable[..., Any], events: list[Any]) -> Any:

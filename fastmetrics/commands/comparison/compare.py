@@ -6,22 +6,10 @@ from typing import Annotated, Any
 
 import typer
 
+from fastmetrics.commands.options.function_parameters import ParametersOf
 from fastmetrics.commands.options.option_groups import Arguments
-from fastmetrics.commands.options.shared_options import (
-    BaselineName,
-    Better,
-    Cluster,
-    Divisions,
-    Names,
-    OnlyMetrics,
-    PairedTests,
-    Plugins,
-    Printing,
-    RowPairs,
-    System,
-    Testing,
-    named_runs,
-)
+from fastmetrics.commands.options.option_syntax import FromText, divisions
+from fastmetrics.commands.options.shared_options import Names, OnlyMetrics, Plugins, Printing, named_runs
 
 
 def compare(
@@ -33,27 +21,21 @@ def compare(
     ],
     *,
     metrics: OnlyMetrics = None,
-    by: Divisions = None,
-    segments: Annotated[str | None, typer.Option(help="A table with ids and the columns of by.")] = None,
-    cluster: Cluster = None,
-    tests: PairedTests = None,
-    testing: Testing,
-    names: Names = None,
-    baseline: BaselineName = None,
-    system: System = None,
-    pairs: RowPairs,
-    margin: Annotated[
-        float | None, typer.Option(help="A difference that does not matter: tests equivalence within it.")
+    by: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Columns whose values define segments: language,topic; compare takes several divisions of rows.",
+            metavar="COLUMN,...",
+        ),
+        FromText(divisions),
     ] = None,
-    better: Better = None,
+    arguments: Annotated[Arguments, ParametersOf("fastmetrics.results.compare.compare")],
+    names: Names = None,
     plugin: Plugins = None,
     printing: Printing,
-    arguments: Arguments,
 ) -> Any:
     """Compare systems with a baseline on the same rows.
 
     Print differences, intervals, p values and segments.
     """
-    from fastmetrics.results.compare.compare import compare
-
-    return arguments.call(compare, runs=named_runs(runs, names, system))
+    return arguments.call(runs=named_runs(runs, names, arguments["system"]))

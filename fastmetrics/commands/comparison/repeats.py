@@ -6,9 +6,10 @@ from typing import Annotated, Any
 
 import typer
 
+from fastmetrics.commands.options.function_parameters import ParametersOf
 from fastmetrics.commands.options.option_groups import Arguments
 from fastmetrics.commands.options.option_syntax import FromText, as_given
-from fastmetrics.commands.options.shared_options import AsJson, Confidence, OnlyMetrics, Plugins
+from fastmetrics.commands.options.shared_options import AsJson, OnlyMetrics, Plugins
 
 
 def repeats(
@@ -22,17 +23,12 @@ def repeats(
         typer.Option("-k", "--k", help="Numbers of answers for pass@k and pass^k; repeatable."),
         FromText(as_given),
     ] = None,
-    threshold: Annotated[float | None, typer.Option(help="Scores of at least this value are correct.")] = None,
-    on: Annotated[str | None, typer.Option(help="The column that names the question; by default the id.")] = None,
-    confidence: Confidence = 0.95,
+    arguments: Annotated[Arguments, ParametersOf("fastmetrics.results.summary.repeats")],
     plugin: Plugins = None,
     as_json: AsJson = False,
-    arguments: Arguments,
 ) -> Any:
     """Measure how much repeated answers vary.
 
     Print the variance between and within questions, pass@k and pass^k.
     """
-    from fastmetrics.results.summary.repeats import repeats
-
-    return arguments.call(repeats)
+    return arguments.call()

@@ -2,30 +2,13 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
 
+from fastmetrics.commands.options.function_parameters import ParametersOf
 from fastmetrics.commands.options.option_groups import Arguments
-from fastmetrics.commands.options.shared_options import (
-    AsJson,
-    AsMarkdown,
-    BaselineName,
-    Names,
-    OnlyMetrics,
-    RowPairs,
-    System,
-    Threads,
-    named_runs,
-)
-
-
-class Test(StrEnum):
-    """sacreBLEU's tests: paired bootstrap resampling, paired approximate randomisation."""
-
-    bs = "bs"
-    ar = "ar"
+from fastmetrics.commands.options.shared_options import AsJson, AsMarkdown, Names, named_runs
 
 
 def sacrebleu_paired(
@@ -36,31 +19,13 @@ def sacrebleu_paired(
         ),
     ],
     *,
-    test: Annotated[Test, typer.Option(help="The test: --paired-bs or --paired-ar of sacreBLEU.")] = Test.bs,
-    metrics: OnlyMetrics = None,
-    samples: Annotated[
-        int | None,
-        typer.Option("--samples", "-n", help="Number of resamples (default 1000) or trials (default 10000)."),
-    ] = None,
-    confidence_samples: Annotated[
-        int, typer.Option(help="Resamples for the intervals of ar, like --paired-ar-confidence-n; 0 for none.")
-    ] = 0,
-    seed: Annotated[
-        int | None, typer.Option(help="Random seed; by default the variable SACREBLEU_SEED, otherwise 12345.")
-    ] = None,
+    arguments: Annotated[Arguments, ParametersOf("fastmetrics.results.compare.sacrebleu_paired")],
     names: Names = None,
-    baseline: BaselineName = None,
-    system: System = None,
-    pairs: RowPairs,
-    threads: Threads = None,
     as_json: AsJson = False,
     as_markdown: AsMarkdown = False,
-    arguments: Arguments,
 ) -> Any:
     """Print the numbers of sacreBLEU's paired tests.
 
     The numbers of --paired-bs and --paired-ar are the same, bit by bit.
     """
-    from fastmetrics.results.compare.sacrebleu_paired import sacrebleu_paired
-
-    return arguments.call(sacrebleu_paired, runs=named_runs(runs, names, system))
+    return arguments.call(runs=named_runs(runs, names, arguments["system"]))

@@ -7,31 +7,20 @@ from typing import Annotated
 import typer
 
 from fastmetrics.commands.models.bot_choice import BotChoice, BotSettings, chosen_bot
-from fastmetrics.commands.models.model_calls import (
-    exit_with_failed_rows,
-    report_spent_budget,
-    spent,
-    watch_spending,
-)
+from fastmetrics.commands.models.model_calls import exit_with_failed_rows, report_spent_budget, spent, watch_spending
+from fastmetrics.commands.options.function_parameters import ParametersOf
 from fastmetrics.commands.options.option_groups import Arguments
-from fastmetrics.commands.options.option_syntax import FromText, split
 from fastmetrics.commands.options.shared_options import (
-    ColumnNames,
     DryRun,
     Files,
-    Keep,
     OutputIfAny,
     Overwrite,
     Plugins,
     Quiet,
     Resume,
-    Sample,
-    Seed,
     Table,
     print_bad_rows,
 )
-from fastmetrics.core.setting_descriptions import descriptions
-from fastmetrics.derive.calls.call_options import JudgeOptions
 from fastmetrics.errors import OptionError
 
 
@@ -41,23 +30,13 @@ def answer(
     output: OutputIfAny = None,
     choice: BotChoice,
     settings: BotSettings,
-    system: Annotated[str | None, typer.Option(help="The value of the column system. Default: the bot's name.")] = None,
-    columns: ColumnNames = None,
-    keep: Keep = None,
-    repeats: Annotated[
-        int,
-        typer.Option(help="Answers of each question, each from a call of its own; rows get the number of the repeat."),
-    ] = 1,
-    retry: Annotated[list[str] | None, typer.Option(help=descriptions(JudgeOptions)["retry"]), FromText(split)] = None,
-    sample: Sample = None,
-    seed: Seed = 0,
+    arguments: Annotated[Arguments, ParametersOf("fastmetrics.derive.bots.answer")],
     dry_run: DryRun = False,
     files: Files,
     resume: Resume = False,
     overwrite: Overwrite = False,
     plugin: Plugins = None,
     quiet: Quiet = False,
-    arguments: Arguments,
 ) -> None:
     """Let a bot answer every question.
 
@@ -75,15 +54,14 @@ def answer(
         return
     if output is None:
         raise OptionError("--output is missing: name the file of answers, or add --dry-run")
-    from fastmetrics.derive.bots.answer import answer
     from fastmetrics.tables.output.protected_inputs import check_not_read
 
     check_not_read(str(output), [choice.faq, choice.knowledge])
 
-    done = arguments.call(answer, bot=bot, watch=watch_spending(quiet))
+    done = arguments.call(bot=bot, watch=watch_spending(quiet))
     report_spent_budget(done.spending)
     if not quiet:
-        run = done.run
+        run, repeats = done.run, arguments["repeats"]
         statuses = ", ".join(f"{count:,} {status}" for status, count in done.statuses.items())
         each = "" if repeats == 1 else f", {repeats:,} answers each"
         typer.echo(

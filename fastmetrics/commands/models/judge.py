@@ -2,64 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, Any
 
 import typer
 
-from fastmetrics.commands.models.model_calls import (
-    exit_with_failed_rows,
-    report_spent_budget,
-    spent,
-    watch_spending,
-)
+from fastmetrics.commands.models.model_calls import exit_with_failed_rows, report_spent_budget, spent, watch_spending
+from fastmetrics.commands.options.function_parameters import ParametersOf
 from fastmetrics.commands.options.option_groups import Arguments, OptionsOf
 from fastmetrics.commands.options.option_syntax import FromText, name_list
 from fastmetrics.commands.options.shared_options import (
-    ColumnNames,
     DryRun,
     Files,
-    Keep,
     OutputIfAny,
     Overwrite,
     Plugins,
     Quiet,
     Resume,
     RunName,
-    Sample,
-    Schema,
-    Seed,
     Table,
-    TextLists,
     Times,
     print_bad_rows,
 )
 from fastmetrics.commands.program.printing import print_result
 from fastmetrics.derive.calls.call_options import MODEL, RUBRICS, JudgeOptions
 from fastmetrics.errors import OptionError
-
-
-@dataclass(frozen=True, kw_only=True)
-class Scope:
-    """Which answers are judged: those of one table or of two, and until when."""
-
-    pairwise: Annotated[
-        bool,
-        typer.Option(
-            "--pairwise", help="Compare the answers of two tables, joined by id, by rubrics such as preference."
-        ),
-    ] = False
-
-    until: Annotated[
-        str | None,
-        typer.Option(
-            help="Stop judging when this is met: 'correctness.delta.low > 0 or width < 0.02'. Rows are judged in "
-            "random order; the other rows get the status unasked."
-        ),
-    ] = None
-    baseline: Annotated[
-        str | None, typer.Option(help="Earlier judgements of the same ids, for delta in until.", metavar="FILE")
-    ] = None
 
 
 def judge(
@@ -69,13 +35,10 @@ def judge(
     rubrics: Annotated[list[str], typer.Option(help=RUBRICS), FromText(name_list)],
     model: Annotated[str, typer.Option(help=MODEL)],
     settings: Annotated[dict[str, Any], OptionsOf(JudgeOptions)],
-    columns: ColumnNames = None,
-    schema: Schema = None,
-    lists: TextLists = None,
-    keep: Keep = None,
-    sample: Sample = None,
-    seed: Seed = 0,
-    scope: Scope,
+    arguments: Annotated[Arguments, ParametersOf("fastmetrics.derive.judge.judge")],
+    baseline: Annotated[
+        str | None, typer.Option(help="Earlier judgements of the same ids, for delta in until.", metavar="FILE")
+    ] = None,
     dry_run: DryRun = False,
     files: Files,
     resume: Resume = False,
@@ -84,7 +47,6 @@ def judge(
     times: Times = False,
     plugin: Plugins = None,
     quiet: Quiet = False,
-    arguments: Arguments,
 ) -> None:
     """Let a model rate every row by rubrics.
 
@@ -97,14 +59,12 @@ def judge(
         from fastmetrics.derive.dry_run import estimate_judging
 
         typer.echo(str(arguments.call(estimate_judging, settings=judging)))
-        if scope.until is not None:
+        if arguments["until"] is not None:
             typer.echo("these are the calls for all rows; --until may end before")
         return
     if output is None:
         raise OptionError("--output is missing: name the file of judgements, or add --dry-run")
-    from fastmetrics.derive.judge.judge import judge
-
-    judged = arguments.call(judge, rubrics=judging, watch=watch_spending(quiet))
+    judged = arguments.call(rubrics=judging, watch=watch_spending(quiet))
     report_spent_budget(judged.spending)
     if not quiet:
         run = judged.run

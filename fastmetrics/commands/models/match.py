@@ -6,8 +6,9 @@ from typing import Annotated
 
 import typer
 
+from fastmetrics.commands.options.function_parameters import ParametersOf
 from fastmetrics.commands.options.option_groups import Arguments
-from fastmetrics.commands.options.shared_options import ColumnNames, Guard, Output, Overwrite, Threads, guarded
+from fastmetrics.commands.options.shared_options import Output, guarded
 
 
 def match(
@@ -15,19 +16,13 @@ def match(
     faq: Annotated[str, typer.Argument(help="A file with question and answer columns.", show_default=False)],
     *,
     output: Output,
-    columns: ColumnNames = None,
-    threads: Threads = None,
-    overwrite: Overwrite = False,
-    guard: Guard = True,
-    arguments: Arguments,
+    arguments: Annotated[Arguments, ParametersOf("fastmetrics.faq.match")],
 ) -> None:
     """Answer every question from the most similar FAQ row.
 
     Similarity is that of the words of the questions.
     """
-    from fastmetrics.faq.match import match
-
-    matched = arguments.call(match)
+    matched = arguments.call()
     typer.echo(f"{matched.rows:,} questions answered: {output}")
     if matched.guarded:
         typer.echo(guarded(matched.guarded))

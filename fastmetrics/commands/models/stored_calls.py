@@ -9,7 +9,9 @@ import typer
 
 from fastmetrics.commands.options.option_groups import Arguments
 from fastmetrics.commands.options.option_syntax import FromText, names
-from fastmetrics.commands.options.shared_options import AsJson, Guard, Overwrite, Prices, guarded
+from fastmetrics.commands.options.shared_options import AsJson, Guard, Overwrite, guarded
+from fastmetrics.core.setting_descriptions import descriptions
+from fastmetrics.derive.calls.call_options import CallOptions
 
 
 def stored_calls(
@@ -32,7 +34,7 @@ def stored_calls(
         ),
         FromText(names),
     ] = None,
-    prices: Prices = None,
+    prices: Annotated[str | None, typer.Option(help=descriptions(CallOptions)["prices"])] = None,
     overwrite: Overwrite = False,
     guard: Guard = True,
     as_json: AsJson = False,

@@ -6,20 +6,24 @@ The class declares name, type, default and help text of each option, which the c
 from __future__ import annotations
 
 import functools
+import importlib
 import inspect
 import typing
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from enum import Enum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import typer
 
+from fastmetrics.commands.options.function_parameters import Before, ParametersOf, function_options
 from fastmetrics.commands.options.option_syntax import FromText, call_parameters, split
 from fastmetrics.commands.options.placeholders import with_placeholder
 from fastmetrics.commands.program.printing import FORMS, check_one_form, print_result
 from fastmetrics.core.setting_descriptions import descriptions
+
+_Mark = TypeVar("_Mark")
 
 
 @dataclass(frozen=True)
@@ -38,15 +42,22 @@ class Arguments(dict[str, Any]):
     Options that are absent and whose default depends on the function are not in it.
     """
 
-    def call(self, function: Callable[..., Any], **others: Any) -> Any:
+    def __init__(self, values: Mapping[str, Any], module: str = "", name: str = "") -> None:
+        super().__init__(values)
+        self._module, self._name = module, name
+
+    def call(self, function: Callable[..., Any] | None = None, **others: Any) -> Any:
         """Call the function with those of the arguments that are parameters of it; ``others`` replace them.
 
-        >>> Arguments(bins=5, quiet=True).call(lambda scores, bins: (scores, bins), scores="a.csv")
+        Without a function, it is that of ``ParametersOf``.
+
+        >>> Arguments({"bins": 5, "quiet": True}).call(lambda scores, bins: (scores, bins), scores="a.csv")
         ('a.csv', 5)
         """
-        parameters = inspect.signature(function).parameters.values()
+        call = getattr(importlib.import_module(self._module), self._name) if function is None else function
+        parameters = inspect.signature(call).parameters.values()
         names = [each.name for each in parameters if each.kind is not inspect.Parameter.VAR_KEYWORD]
-        return function(**{name: self[name] for name in names if name in self} | others)
+        return call(**{name: self[name] for name in names if name in self} | others)
 
 
 _FROM_TEXT: dict[str, tuple[Any, ...]] = {
@@ -78,28 +89,43 @@ def flat(command: Callable[..., Any]) -> Callable[..., Any]:
     a Colours(ink='red') ['colours', 'ink', 'text']
     """
     hints = typing.get_type_hints(command, include_extras=True)
-    parameters: list[inspect.Parameter] = []
-    groups: dict[str, tuple[Callable[..., Any], list[str]]] = {}
+    options: dict[str, list[inspect.Parameter]] = {}
+    groups: dict[str, Callable[..., Any]] = {}
     for name, parameter in inspect.signature(command).parameters.items():
-        if hints[name] is Arguments:
-            continue
-        make, options = _group(hints[name])
-        groups |= {name: (make, [option.name for option in options])} if make is not None else {}
-        own = options if make is not None else [parameter.replace(annotation=hints[name])]
-        parameters += [option.replace(annotation=with_placeholder(option.annotation)) for option in own]
+        make, group = _group(hints[name])
+        groups |= {name: make} if make is not None else {}
+        plain = [] if _is_arguments(hints[name]) else [parameter.replace(annotation=hints[name])]
+        options[name] = plain if make is None else group
+    declared = {*options, *(option.name for group in options.values() for option in group)}
+    functions = {name: mark.module for name in options for mark in _marks(hints[name], ParametersOf)}
+    for name, module in functions.items():
+        options[name] = list(function_options(module, command.__name__, declared))
+    parameters = [
+        option.replace(annotation=with_placeholder(option.annotation)) for group in options.values() for option in group
+    ]
+    for name, group in options.items():
+        for mark in _marks(hints[name], Before):
+            moved = {option.name for option in group}
+            others = [option for option in parameters if option.name not in moved]
+            place = [option.name for option in others].index(mark.option)
+            parameters = [*others[:place], *(option for option in parameters if option.name in moved), *others[place:]]
 
     @functools.wraps(command)
     def run(**texts: Any) -> None:
         forms = [form for form in FORMS if form in texts]
         check_one_form(forms, texts)
         load_plugins(texts.get("plugin"))
-        arguments = Arguments(_converted(parameters, texts))
+        arguments = dict(_converted(parameters, texts))
         grouped = {
-            name: make(**{key: arguments[key] for key in keys if key in arguments})
-            for name, (make, keys) in groups.items()
+            name: make(**{option.name: arguments[option.name] for option in options[name] if option.name in arguments})
+            for name, make in groups.items()
         }
         own = {name: arguments.get(name) for name in hints if name in texts}
-        handed_over = {name: Arguments(arguments | grouped) for name, hint in hints.items() if hint is Arguments}
+        handed_over = {
+            name: Arguments(arguments | grouped, functions.get(name, ""), command.__name__)
+            for name in options
+            if _is_arguments(hints[name])
+        }
         print_result(command(**own, **grouped, **handed_over), {form: texts[form] for form in forms})
 
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
@@ -112,7 +138,7 @@ def _converted(parameters: list[inspect.Parameter], texts: dict[str, Any]) -> It
     for parameter in parameters:
         if parameter.name in texts:
             value, option = texts[parameter.name], "--" + parameter.name.replace("_", "-")
-            marks = [m for m in getattr(parameter.annotation, "__metadata__", ()) if isinstance(m, FromText)]
+            marks = _marks(parameter.annotation, FromText)
             converted = marks[0].convert(value, option) if marks and value is not None else value
             if not marks or converted is not None:
                 yield parameter.name, converted.value if isinstance(converted, Enum) else converted
@@ -124,10 +150,20 @@ def _group(hint: Any) -> tuple[Callable[..., Any] | None, list[inspect.Parameter
         return hint, [
             _parameter(field, annotation) for field, annotation in zip(fields(hint), _annotations(hint), strict=True)
         ]
-    marks = [mark for mark in getattr(hint, "__metadata__", ()) if isinstance(mark, OptionsOf)]
+    marks = _marks(hint, OptionsOf)
     if not marks:
         return None, []
     return typing.get_origin(typing.get_args(hint)[0]) or marks[0].settings, list(_options(marks[0].settings))
+
+
+def _marks(hint: Any, kind: type[_Mark]) -> list[_Mark]:
+    """The marks of a kind in an annotation."""
+    return [mark for mark in getattr(hint, "__metadata__", ()) if isinstance(mark, kind)]
+
+
+def _is_arguments(hint: Any) -> bool:
+    """Whether a parameter receives all arguments."""
+    return hint is Arguments or bool(_marks(hint, ParametersOf))
 
 
 def _annotations(group: type) -> list[Any]:

@@ -85,6 +85,30 @@ def pairs(values: list[str] | None, option: str = "--columns", form: str = "cano
     return by_name
 
 
+def numbers(values: list[str], option: str) -> dict[str, float] | None:
+    """The numbers by name; None without any."""
+    texts = pairs(values, option, "METRIC=NUMBER")
+    try:
+        return {metric: float(text) for metric, text in texts.items()} or None
+    except ValueError as error:
+        raise OptionError(f"{option}: expected METRIC=NUMBER: {error}") from None
+
+
+def ranges(values: list[str], option: str) -> dict[str, tuple[float, float]] | None:
+    """The lowest and the highest score by axis; None without any."""
+    return {axis: _range(axis, text, option) for axis, text in pairs(values, option, "AXIS=LOW:HIGH").items()} or None
+
+
+def _range(axis: str, text: str, option: str) -> tuple[float, float]:
+    low, _, high = text.partition(":")
+    try:
+        return float(low), float(high)
+    except ValueError:
+        raise OptionError(
+            f"{option} {axis}={text}: expected LOW:HIGH, the lowest and highest score, as in 1:5"
+        ) from None
+
+
 def call_parameters(values: list[str] | None, option: str) -> dict[str, Any] | None:
     """The parameters of calls, whose values are JSON, otherwise text; None without any.
 

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
+from fastmetrics.commands.options.function_parameters import ParametersOf
 from fastmetrics.commands.options.option_groups import Arguments
-from fastmetrics.commands.options.shared_options import AsJson, OnlyMetrics, Plugins, Scores
+from fastmetrics.commands.options.shared_options import AsJson, Plugins, Scores
 
 
 def correlations(
     scores: Scores,
     *,
-    metrics: OnlyMetrics = None,
+    arguments: Annotated[Arguments, ParametersOf("fastmetrics.results.summary.correlations")],
     plugin: Plugins = None,
     as_json: AsJson = False,
-    arguments: Arguments,
 ) -> Any:
     """Show correlations of the metrics of a run.
 
     Also show where metrics disagree.
     """
-    from fastmetrics.results.summary.correlations import correlations
-
-    return arguments.call(correlations)
+    return arguments.call()

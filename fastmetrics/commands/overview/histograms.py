@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
+from fastmetrics.commands.options.function_parameters import ParametersOf
 from fastmetrics.commands.options.option_groups import Arguments
-from fastmetrics.commands.options.shared_options import AsJson, Bins, OnlyMetrics, Plugins, Scores
+from fastmetrics.commands.options.shared_options import AsJson, Plugins, Scores
 
 
 def histograms(
     scores: Scores,
     *,
-    metrics: OnlyMetrics = None,
-    bins: Bins = 20,
+    arguments: Annotated[Arguments, ParametersOf("fastmetrics.results.summary.histograms")],
     plugin: Plugins = None,
     as_json: AsJson = False,
-    arguments: Arguments,
 ) -> Any:
     """Show histograms of the scores."""
-    from fastmetrics.results.summary.histograms import histograms
-
-    return arguments.call(histograms)
+    return arguments.call()

@@ -8,15 +8,12 @@ from typing import Annotated
 import typer
 
 from fastmetrics.commands.options.option_groups import Arguments
+from fastmetrics.commands.options.option_syntax import FromText, names
 from fastmetrics.commands.options.shared_options import (
-    Bins,
-    By,
-    Dims,
     EmbedderName,
     OnlyMetrics,
     Overwrite,
     Plugins,
-    ProjectionMethod,
     Threads,
     VectorColumn,
 )
@@ -46,10 +43,19 @@ def plot(
     *,
     output: Annotated[str, typer.Option("--output", "-o", help="The .svg or .png file.", metavar="PATH")],
     metrics: OnlyMetrics = None,
-    by: By = None,
-    bins: Bins = 20,
-    method: ProjectionMethod = "pca",
-    dims: Dims = 2,
+    by: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Columns whose values define segments: language,topic; compare takes several divisions of rows.",
+            metavar="COLUMN,...",
+        ),
+        FromText(names),
+    ] = None,
+    bins: Annotated[int, typer.Option(help="Number of bins of a histogram.")] = 20,
+    method: Annotated[
+        str, typer.Option(help="Method of a projection: pca, pacmap or umap; the last two are extras.")
+    ] = "pca",
+    dims: Annotated[int, typer.Option(help="Dimensions of a projection: 2 or 3.")] = 2,
     column: VectorColumn = None,
     color: Annotated[str | None, typer.Option(help="Column that colours the points of a projection.")] = None,
     embedder: EmbedderName = None,

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
+from fastmetrics.commands.options.function_parameters import ParametersOf
 from fastmetrics.commands.options.option_groups import Arguments
-from fastmetrics.commands.options.shared_options import AsJson, By, Cluster, Intervals, OnlyMetrics, Plugins, Scores
+from fastmetrics.commands.options.shared_options import AsJson, Plugins, Scores
 
 
 def summarize_by(
     scores: Scores,
     *,
-    by: By = None,
-    metrics: OnlyMetrics = None,
-    cluster: Cluster = None,
-    intervals: Intervals,
+    arguments: Annotated[Arguments, ParametersOf("fastmetrics.results.summary.summarize_by")],
     plugin: Plugins = None,
     as_json: AsJson = False,
-    arguments: Arguments,
 ) -> Any:
     """Show means with intervals, also of segments."""
-    from fastmetrics.results.summary.summarize_by import summarize_by
-
-    return arguments.call(summarize_by)
+    return arguments.call()

@@ -6,23 +6,21 @@ from typing import Annotated, Any
 
 import typer
 
+from fastmetrics.commands.options.function_parameters import ParametersOf
 from fastmetrics.commands.options.option_groups import Arguments
-from fastmetrics.commands.options.shared_options import AsJson, Folder, Intervals, Plugins
+from fastmetrics.commands.options.shared_options import AsJson, Folder, Plugins
 
 
 def trend(
     folder: Folder,
     metric: Annotated[str, typer.Argument(help="The metric to show.", show_default=False)],
     *,
-    intervals: Intervals,
+    arguments: Annotated[Arguments, ParametersOf("fastmetrics.results.summary.trend")],
     plugin: Plugins = None,
     as_json: AsJson = False,
-    arguments: Arguments,
 ) -> Any:
     """Show the mean of a metric in each run of a folder.
 
     The runs come first to last, each mean with its interval.
     """
-    from fastmetrics.results.summary.trend import trend
-
-    return arguments.call(trend)
+    return arguments.call()

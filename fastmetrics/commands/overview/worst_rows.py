@@ -8,19 +8,9 @@ from typing import Annotated, Any
 
 import typer
 
+from fastmetrics.commands.options.function_parameters import ParametersOf
 from fastmetrics.commands.options.option_groups import Arguments
-from fastmetrics.commands.options.shared_options import (
-    AllowDifferences,
-    Better,
-    By,
-    Guard,
-    On,
-    Overwrite,
-    Plugins,
-    Scores,
-    System,
-    guarded,
-)
+from fastmetrics.commands.options.shared_options import Guard, Overwrite, Plugins, Scores, guarded
 
 _WIDTH = 80
 _LINES = 4
@@ -35,41 +25,23 @@ def worst_rows(
     answers: Annotated[
         str | None, typer.Option(help="The file that was scored, for its texts.", metavar="FILE")
     ] = None,
-    baseline: Annotated[
-        str | None,
-        typer.Option(help="Scores of another run, or with a system its name: show the rows with the largest changes."),
-    ] = None,
-    best: Annotated[bool, typer.Option("--best", help="Show the best rows, or the largest gains.")] = False,
-    on: On = None,
-    by: By = None,
-    segment: Annotated[
-        str | None, typer.Option(help="Only rows of this segment of the columns in by: language=ru.")
-    ] = None,
-    system: System = None,
-    other: Annotated[
-        str | None,
-        typer.Option(help="The name of the run that is compared with the baseline, if one file has several systems."),
-    ] = None,
-    better: Better = None,
-    allow_differences: AllowDifferences = False,
+    arguments: Annotated[Arguments, ParametersOf("fastmetrics.results.rows.worst_rows")],
     output: Annotated[
         str | None, typer.Option("--output", "-o", help="Write the rows to this file instead.", metavar="PATH")
     ] = None,
     overwrite: Overwrite = False,
     guard: Guard = True,
     plugin: Plugins = None,
-    arguments: Arguments,
 ) -> None:
     """Show the rows with the worst or best scores.
 
     With a baseline, show the largest losses or gains.
     """
-    from fastmetrics.results.rows.worst_rows import worst_rows
     from fastmetrics.tables.output.write_table import table_place, write_whole
 
-    earlier = [] if system is not None else [baseline]
+    earlier = [] if arguments["system"] is not None else [arguments["baseline"]]
     place = None if output is None else table_place(output, [scores, answers, *earlier], overwrite=overwrite)
-    rows = arguments.call(worst_rows)
+    rows = arguments.call()
     if place is None:
         typer.echo("\n\n".join(_printed(row, metric) for row in rows.to_pylist()) or "no row has a score")
         return

@@ -6,8 +6,9 @@ from typing import Annotated
 
 import typer
 
+from fastmetrics.commands.options.function_parameters import ParametersOf
 from fastmetrics.commands.options.option_groups import Arguments
-from fastmetrics.commands.options.shared_options import ColumnNames, Output, Overwrite, Threads
+from fastmetrics.commands.options.shared_options import Output
 
 
 def pairwise_scores(
@@ -16,16 +17,11 @@ def pairwise_scores(
     metric: Annotated[str, typer.Argument(help="The metric: chrf, 'rougeL_f1(stemmer=True)'.", show_default=False)],
     *,
     output: Output,
-    columns: ColumnNames = None,
-    threads: Threads = None,
-    overwrite: Overwrite = False,
-    arguments: Arguments,
+    arguments: Annotated[Arguments, ParametersOf("fastmetrics.scoring.pairwise_scores")],
 ) -> None:
     """Score every candidate against every reference.
 
     Write a row (candidate, reference, score) for each pair, with row numbers from 0.
     """
-    from fastmetrics.scoring.pairwise_scores import pairwise_scores as score_pairs
-
-    scored = arguments.call(score_pairs)
+    scored = arguments.call()
     typer.echo(f"{scored.candidates:,} candidates × {scored.references:,} references scored: {output}")

@@ -4,26 +4,21 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-import typer
-
+from fastmetrics.commands.options.function_parameters import ParametersOf
 from fastmetrics.commands.options.option_groups import Arguments
-from fastmetrics.commands.options.shared_options import THREADS, AsJson, Format, Plugins, Scoring, Table
+from fastmetrics.commands.options.shared_options import AsJson, Metrics, Plugins, Table
 
 
 def profile(
     table: Table,
     *,
-    scoring: Scoring,
-    format: Format = None,
-    threads: Annotated[int, typer.Option(help=THREADS)] = 1,
+    metrics: Metrics = None,
+    arguments: Annotated[Arguments, ParametersOf("fastmetrics.scoring.profile")],
     plugin: Plugins = None,
     as_json: AsJson = False,
-    arguments: Arguments,
 ) -> Any:
     """Score a table and print the speed of each stage.
 
     Score after a warm-up, discard the scores, and print rows/s, MB/s and the time share of each stage.
     """
-    from fastmetrics.scoring.profile import profile
-
-    return arguments.call(profile)
+    return arguments.call()

@@ -6,19 +6,17 @@ from typing import Annotated
 
 import typer
 
+from fastmetrics.commands.options.function_parameters import ParametersOf
 from fastmetrics.commands.options.option_groups import Arguments, OptionsOf
 from fastmetrics.commands.options.shared_options import (
-    Cache,
-    EmbedderName,
     Files,
-    Keep,
+    Metrics,
     OutputIfAny,
     Overwrite,
     Plugins,
     Quiet,
     Resume,
     RunName,
-    Scoring,
     Table,
     Threads,
     Times,
@@ -33,13 +31,8 @@ def score(
     table: Table,
     *,
     output: OutputIfAny = None,
-    scoring: Scoring,
-    embedder: EmbedderName = None,
-    cache: Cache = None,
-    keep: Keep = None,
-    keep_counts: Annotated[
-        bool, typer.Option("--keep-counts", help="Store each row's counts for corpus metrics, for compare.")
-    ] = False,
+    metrics: Metrics = None,
+    arguments: Annotated[Arguments, ParametersOf("fastmetrics.scoring.score")],
     files: Files,
     threads: Threads = None,
     engine: Annotated[
@@ -52,7 +45,6 @@ def score(
     times: Times = False,
     plugin: Plugins = None,
     quiet: Quiet = False,
-    arguments: Arguments,
 ) -> None:
     """Score every row of a table, and print a summary.
 
@@ -64,9 +56,7 @@ def score(
     if output is None:
         _summarise(arguments, quiet)
         return
-    from fastmetrics.scoring.score import score
-
-    scored = arguments.call(score)
+    scored = arguments.call()
     if quiet:
         return
     print_result(scored.summary)
@@ -81,15 +71,13 @@ def _summarise(arguments: Arguments, quiet: bool) -> None:
     import tempfile
     from pathlib import Path
 
-    from fastmetrics.scoring.score import score
-
     refused = {"--resume": arguments["resume"], "--overwrite": arguments["overwrite"], "--quiet": quiet}
     refused["--on-error skip"] = arguments["files"].on_error == "skip"
     for option, is_set in refused.items():
         if is_set:
             raise OptionError(f"{option} needs --output: name the file of scores, such as scores.parquet")
     with tempfile.TemporaryDirectory() as folder:
-        scored = arguments.call(score, output=Path(folder, "scores.parquet"))
+        scored = arguments.call(output=Path(folder, "scores.parquet"))
     print_result(scored.summary)
     typer.echo(
         f"\n{scored.run.rows:,} rows scored in {scored.run.seconds['total']:.1f} s; the scores are not kept: "

@@ -4,30 +4,21 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-import typer
-
+from fastmetrics.commands.options.function_parameters import ParametersOf
 from fastmetrics.commands.options.option_groups import Arguments
-from fastmetrics.commands.options.shared_options import Cache, EmbedderName, Table, Threads
+from fastmetrics.commands.options.shared_options import Table, Threads
 from fastmetrics.commands.usage.usage_options import LogOptions
 
 
 def cache_hit_rate(
     log: Table,
     *,
-    tau: Annotated[float, typer.Option(help="Cosine above which an earlier question counts as the same.")] = 0.85,
-    best: Annotated[
-        float | None, typer.Option(help="Minimum rating of stored answers; by default the highest rating.")
-    ] = None,
-    embedder: EmbedderName = None,
-    cache: Cache = None,
+    arguments: Annotated[Arguments, ParametersOf("fastmetrics.usage.cache_hit_rate")],
     options: LogOptions,
     threads: Threads = None,
-    arguments: Arguments,
 ) -> Any:
     """Estimate what a cache of answers would have saved.
 
     Count the questions that resemble an earlier question with a good answer.
     """
-    from fastmetrics.usage.cache_hit_rate import cache_hit_rate
-
-    return options.analysed(cache_hit_rate, arguments, log)
+    return options.analysed(arguments, log)

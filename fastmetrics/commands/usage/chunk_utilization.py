@@ -6,43 +6,33 @@ from typing import Annotated, Any
 
 import typer
 
+from fastmetrics.commands.options.function_parameters import ParametersOf
 from fastmetrics.commands.options.option_groups import Arguments
 from fastmetrics.commands.options.shared_options import Table, Threads
-from fastmetrics.commands.usage.usage_options import (
-    AverageScores,
-    ChunkColumn,
-    Chunks,
-    LogOptions,
-    Positions,
-)
+from fastmetrics.commands.usage.usage_options import LogOptions
 
 
 def chunk_utilization(
     log: Table,
     *,
-    chunks: Chunks = None,
-    k: Positions = 10,
-    scores: AverageScores = None,
-    share: Annotated[float, typer.Option(help="Report how many chunks fill this share of all positions.")] = 0.8,
-    chunk_column: ChunkColumn = None,
+    arguments: Annotated[Arguments, ParametersOf("fastmetrics.usage.knowledge_chunks.chunk_utilization")],
     options: LogOptions,
     table: Annotated[
         str | None, typer.Option(help="Write a table of chunks with their use to this file.", metavar="PATH")
     ] = None,
     threads: Threads = None,
-    arguments: Arguments,
 ) -> Any:
     """Count how often each chunk of a log is used.
 
     Count how often rankings retrieve it, answers cite it, and users need it.
     """
     from fastmetrics.tables.output.write_table import table_place, write_whole
-    from fastmetrics.usage.knowledge_chunks.chunk_utilization import chunk_utilization
 
+    chunks = arguments["chunks"]
     options.place(log, chunks)
     written = [log, chunks, options.output]
     place = None if table is None else table_place(table, written, overwrite=options.overwrite)
-    figures = options.analysed(chunk_utilization, arguments, log, chunks)
+    figures = options.analysed(arguments, log, chunks)
     if place is not None:
         write_whole(figures.to_arrow(), place, {"usage": figures.k}, {"chunk"})
     return figures

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
+from fastmetrics.commands.options.function_parameters import ParametersOf
 from fastmetrics.commands.options.option_groups import Arguments
-from fastmetrics.commands.options.shared_options import Cache, EmbedderName, Table
+from fastmetrics.commands.options.shared_options import Table
 from fastmetrics.commands.usage.usage_options import LogOptions
 
 
 def context_preservation(
-    log: Table, *, embedder: EmbedderName = None, cache: Cache = None, options: LogOptions, arguments: Arguments
+    log: Table,
+    *,
+    arguments: Annotated[Arguments, ParametersOf("fastmetrics.usage.context_preservation")],
+    options: LogOptions,
 ) -> Any:
     """Measure how similar the questions of a session are.
 
     The figure is the mean cosine of their embeddings.
     """
-    from fastmetrics.usage.context_preservation import context_preservation
-
-    return options.analysed(context_preservation, arguments, log)
+    return options.analysed(arguments, log)

@@ -6,14 +6,12 @@ from typing import Annotated
 
 import typer
 
+from fastmetrics.commands.options.function_parameters import ParametersOf
 from fastmetrics.commands.options.option_groups import Arguments
 from fastmetrics.commands.options.option_syntax import FromText, names
 from fastmetrics.commands.options.shared_options import (
-    Cache,
-    ColumnNames,
     EmbedderName,
     Files,
-    Keep,
     Output,
     Overwrite,
     Resume,
@@ -32,22 +30,21 @@ def embed(
         FromText(names),
     ] = None,
     embedder: EmbedderName = "wordllama",
-    cache: Cache = None,
-    keep: Keep = None,
-    columns: ColumnNames = None,
+    cache: Annotated[
+        str | None, typer.Option(help="A folder that stores embeddings for reuse.", metavar="FOLDER")
+    ] = None,
+    arguments: Annotated[Arguments, ParametersOf("fastmetrics.derive.embed")],
     files: Files,
     resume: Resume = False,
     overwrite: Overwrite = False,
-    arguments: Arguments,
 ) -> None:
     """Embed columns of text once.
 
     Metrics, topics and caches read the embeddings.
     """
-    from fastmetrics.derive.embed import embed
     from fastmetrics.vectors.embedding.embedder import Embedder
 
-    done = arguments.call(embed, embedder=Embedder(embedder or "wordllama", cache=cache))
+    done = arguments.call(embedder=Embedder(embedder or "wordllama", cache=cache))
     run = done.run
     counts = ", ".join(f"{count:,} in {name}" for name, count in done.embedded.items())
     typer.echo(f"{run.rows:,} rows embedded in {run.seconds['total']:.1f} s: {run.output}\n{counts}")

@@ -6,14 +6,9 @@ from typing import Annotated
 
 import typer
 
+from fastmetrics.commands.options.function_parameters import ParametersOf
 from fastmetrics.commands.options.option_groups import Arguments
-from fastmetrics.commands.options.shared_options import (
-    IdInDatabase,
-    Overwrite,
-    VectorColumn,
-    VectorFiles,
-    VectorInDatabase,
-)
+from fastmetrics.commands.options.shared_options import VectorFiles
 
 
 def load_vectors(
@@ -22,20 +17,11 @@ def load_vectors(
         str, typer.Argument(help="The address of a PostgreSQL database: postgresql://host/db.", show_default=False)
     ],
     *,
-    table: Annotated[str, typer.Option(help="The name of the new table.", show_default=False)],
-    vector: VectorInDatabase = "embedding",
-    id: IdInDatabase = "id",
-    column: VectorColumn = None,
-    metric: Annotated[str, typer.Option(help="Distance of the index: cosine, euclidean or dot.")] = "cosine",
-    method: Annotated[str, typer.Option(help="Index of pgvector: hnsw, ivfflat or none.")] = "hnsw",
-    overwrite: Overwrite = False,
-    arguments: Arguments,
+    arguments: Annotated[Arguments, ParametersOf("fastmetrics.vectors.search.load_vectors")],
 ) -> None:
     """Load vectors into a table of PostgreSQL.
 
     With an index of pgvector.
     """
-    from fastmetrics.vectors.search.load_vectors import load_vectors as load
-
-    loaded = arguments.call(load)
+    loaded = arguments.call()
     typer.echo(f"{loaded.rows:,} vectors of {loaded.dim:,} numbers in {loaded.table!r} (index: {loaded.method})")

@@ -6,20 +6,9 @@ from typing import Annotated
 
 import typer
 
+from fastmetrics.commands.options.function_parameters import Before, ParametersOf
 from fastmetrics.commands.options.option_groups import Arguments
-from fastmetrics.commands.options.shared_options import (
-    Cache,
-    EmbedderName,
-    Guard,
-    IdInDatabase,
-    Output,
-    Overwrite,
-    PgvectorSettings,
-    Threads,
-    VectorColumn,
-    VectorInDatabase,
-    guarded,
-)
+from fastmetrics.commands.options.shared_options import Guard, Output, Overwrite, guarded
 from fastmetrics.commands.program.terminal import print_error
 
 
@@ -40,45 +29,27 @@ def search(
     ],
     *,
     output: Output,
-    k: Annotated[int, typer.Option("-k", help="Rows per query.")] = 10,
-    column: VectorColumn = None,
-    query_column: Annotated[
-        str | None,
-        typer.Option(help="The column of the texts of queries, with an embedder; by default the question."),
-    ] = None,
-    embedder: EmbedderName = None,
-    cache: Cache = None,
+    arguments: Annotated[Arguments, ParametersOf("fastmetrics.vectors.search.search")],
     recall: Annotated[
-        float, typer.Option(help="Share of the true neighbours that an approximate index should find.")
+        float,
+        typer.Option(help="Share of the true neighbours that an approximate index should find."),
+        Before("threads"),
     ] = 0.98,
-    threads: Threads = None,
-    table: Annotated[str | None, typer.Option(help="The table of the vectors in the database.")] = None,
-    vector: VectorInDatabase = "embedding",
-    id: IdInDatabase = "id",
-    where: Annotated[str | None, typer.Option(help="A condition in SQL on the rows of the table.")] = None,
-    exact: Annotated[bool, typer.Option("--exact", help="Exact rankings, without the index of the table.")] = False,
-    metric: Annotated[str, typer.Option(help="Distance in the table: cosine, euclidean or dot.")] = "cosine",
-    pgvector: PgvectorSettings = None,
-    sweep: Annotated[
-        list[str] | None, typer.Option(help="Further settings of pgvector to measure; repeat the option.")
-    ] = None,
     overwrite: Overwrite = False,
     guard: Guard = True,
-    arguments: Arguments,
 ) -> None:
     """Find the nearest rows of an index for every query.
 
     The output is rankings for the retrieval metrics.
     """
     from fastmetrics.tables.output.write_table import table_place, write_whole
-    from fastmetrics.vectors.search.search import search as search_index
     from fastmetrics.vectors.search.search_files import RANKINGS
 
     place = table_place(output, [index, queries], overwrite=overwrite)
     place.check_types(RANKINGS)
-    run = arguments.call(search_index)
+    run = arguments.call()
     quoted = write_whole(run.table, place, run.settings, set(run.table.column_names), guard=guard)
-    measured = f"recall@{k} {run.recall:.4f} on {run.recall_sample:,} queries"
+    measured = f"recall@{arguments['k']} {run.recall:.4f} on {run.recall_sample:,} queries"
     typer.echo(f"{run.table.num_rows:,} queries ({run.method}, {run.metric}; {measured}): {place.shown}")
     if run.comparison:
         typer.echo(run.comparison)

@@ -47,11 +47,11 @@ def judge(
     output: str | Path | None = None,
     columns: Mapping[str, str] | None = None,
     schema: str | None = None,
-    keep: Sequence[str] | str = (),
     lists: Sequence[str] | str = (),
-    pairwise: bool = False,
+    keep: Sequence[str] | str = (),
     sample: int | None = None,
     seed: int = 0,
+    pairwise: bool = False,
     until: str | None = None,
     baseline: Any = None,
     files: FileSettings | None = None,
@@ -115,12 +115,12 @@ def judge(
     - ``output``: The output: a file, with the format given by its suffix, a folder of parts, or an address.
     - ``columns``: Your column names: answer=text,... A name with a comma: '"answer=a,b"'.
     - ``schema``: A preset of column names: ragas, deepeval, mlflow, hf, autorag.
+    - ``lists``: Columns of references or contexts whose texts are lists in JSON: reference,...
     - ``keep``: Columns to copy to the output besides the id, or 'all'; answer and embed copy all by default. A name
       with a comma: '"a,b"'.
-    - ``lists``: Columns of references or contexts whose texts are lists in JSON: reference,...
-    - ``pairwise``: Compare the answers of two tables, joined by id, by rubrics such as preference.
     - ``sample``: Read only a random sample of this many rows.
     - ``seed``: Random seed.
+    - ``pairwise``: Compare the answers of two tables, joined by id, by rubrics such as preference.
     - ``until``: Stop judging when this is met: 'correctness.delta.low > 0 or width < 0.02'. Rows are judged in random
       order; the other rows get the status unasked.
     - ``baseline``: Earlier judgements of the same ids, for delta in until.

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -43,25 +43,25 @@ from fastmetrics.tables.table_source import is_paths
 def compare(
     runs: Any,
     *,
-    baseline: str | None = None,
     metrics: Sequence[str] | str | None = None,
     by: Sequence[str] | str | Sequence[Sequence[str]] | None = None,
+    segments: Any = None,
     cluster: str | None = None,
     tests: Sequence[str] | str | None = None,
-    correction: str = "holm",
-    resamples: int = 10_000,
-    bootstrap: int = 2_000,
     confidence: float = 0.95,
-    interval: str = "auto",
-    system: str | None = None,
-    on: str | None = None,
-    pairing: str = "id",
-    margin: float | None = None,
-    segments: Any = None,
-    better: Mapping[str, str] | None = None,
-    allow_differences: bool = False,
+    interval: Literal["auto", "t", "percentile", "bca", "studentised", "sequential"] = "auto",
+    bootstrap: int = 2_000,
     seed: int = 0,
     threads: int | None = None,
+    correction: Literal["holm", "bh", "none"] = "holm",
+    resamples: int = 10_000,
+    baseline: str | None = None,
+    system: str | None = None,
+    on: str | None = None,
+    pairing: Literal["id", "position", "none"] = "id",
+    allow_differences: bool = False,
+    margin: float | None = None,
+    better: Mapping[str, str] | None = None,
 ) -> Comparison:
     """Compare systems by their existing scores on the same rows.
 
@@ -118,29 +118,29 @@ def compare(
     Parameters:
 
     - ``runs``: The runs, in a list or by name in a dict.
-    - ``baseline``: The name of the baseline run; by default the first.
     - ``metrics``: Only these metrics: token_f1,mrr.
     - ``by``: Columns whose values define segments: language,topic; compare takes several divisions of rows.
+    - ``segments``: A table with ids and the columns of by.
     - ``cluster``: The column whose equal values mark dependent rows: document, session or question.
     - ``tests``: fisher (the default), t, mcnemar, wilcoxon; of compare also sequential, and of runs that share no rows
       permutation, welch.
-    - ``correction``: Correction of p for the number of comparisons.
-    - ``resamples``: Random sign patterns for each p.
-    - ``bootstrap``: Samples for each bootstrap interval.
     - ``confidence``: Confidence level of the intervals.
     - ``interval``: Kind of the intervals: auto chooses the one that fits the data; sequential ones, of means and
       differences, hold at every look while rows are appended.
+    - ``bootstrap``: Samples for each bootstrap interval.
+    - ``seed``: Random seed.
+    - ``threads``: Number of threads, from 1 to 1,024; by default one for each core available to this process, of
+      profile one.
+    - ``correction``: Correction of p for the number of comparisons.
+    - ``resamples``: Random sign patterns for each p.
+    - ``baseline``: The name of the baseline run; by default the first.
     - ``system``: The column of one file that names the systems.
     - ``on``: The column that pairs the rows; by default the id (of validate, without one, the position).
     - ``pairing``: What pairs the rows: id (or the column of on), position (row i of each run is the same question), or,
       of compare, none: runs that share no rows, as independent samples.
-    - ``margin``: A difference that does not matter: tests equivalence within it.
-    - ``segments``: A table with ids and the columns of by.
-    - ``better``: Which direction is better, of scores and labels: my_score=lower,hallucinated=lower.
     - ``allow_differences``: Compare runs even if their options or versions differ.
-    - ``seed``: Random seed.
-    - ``threads``: Number of threads, from 1 to 1,024; by default one for each core available to this process, of
-      profile one.
+    - ``margin``: A difference that does not matter: tests equivalence within it.
+    - ``better``: Which direction is better, of scores and labels: my_score=lower,hallucinated=lower.
 
     >>> import fastmetrics as fm
     >>> a = {"id": range(8), "token_f1": [0.1, 0.4, 0.5, 0.3, 0.2, 0.6, 0.4, 0.0]}

@@ -25,18 +25,18 @@ def compare_rankings(
     *,
     baseline: str | None = None,
     tests: Sequence[str] | str = "fisher",
-    correction: str = "holm",
-    resamples: int = 10_000,
-    bootstrap: int = 2_000,
     confidence: float = 0.95,
-    interval: str = "auto",
+    interval: Literal["auto", "t", "percentile", "bca", "studentised", "sequential"] = "auto",
+    bootstrap: int = 2_000,
+    seed: int = 0,
+    threads: int | None = None,
+    correction: Literal["holm", "bh", "none"] = "holm",
+    resamples: int = 10_000,
     relevance_level: float = 1,
-    missing: Literal["zero", "skip"] = "zero",
     no_relevant: Literal["zero", "undefined"] = "undefined",
     duplicates: Literal["error", "first"] = "error",
     depth: int | None = None,
-    seed: int = 0,
-    threads: int | None = None,
+    missing: Literal["zero", "skip"] = "zero",
 ) -> Comparison:
     """Compare rankings query by query: every measure of :func:`fastmetrics.rank`, tested as in ``compare``.
 
@@ -56,22 +56,22 @@ def compare_rankings(
     - ``baseline``: The name of the baseline run; by default the first.
     - ``tests``: fisher (the default), t, mcnemar, wilcoxon; of compare also sequential, and of runs that share no rows
       permutation, welch.
-    - ``correction``: Correction of p for the number of comparisons.
-    - ``resamples``: Random sign patterns for each p.
-    - ``bootstrap``: Samples for each bootstrap interval.
     - ``confidence``: Confidence level of the intervals.
     - ``interval``: Kind of the intervals: auto chooses the one that fits the data; sequential ones, of means and
       differences, hold at every look while rows are appended.
+    - ``bootstrap``: Samples for each bootstrap interval.
+    - ``seed``: Random seed.
+    - ``threads``: Number of threads, from 1 to 1,024; by default one for each core available to this process, of
+      profile one.
+    - ``correction``: Correction of p for the number of comparisons.
+    - ``resamples``: Random sign patterns for each p.
     - ``relevance_level``: The lowest grade that counts as relevant.
-    - ``missing``: Judged queries that a ranking lacks: skip (left out, as by trec_eval; the default for one ranking),
-      or zero (score 0, as by trec_eval -c; the default for several).
     - ``no_relevant``: Score of a row or query without relevant documents: undefined (excluded from the mean), or zero,
       as in trec_eval.
     - ``duplicates``: A document listed twice for one query: error, or first (keep the first).
     - ``depth``: Use only this many documents of each query.
-    - ``seed``: Random seed.
-    - ``threads``: Number of threads, from 1 to 1,024; by default one for each core available to this process, of
-      profile one.
+    - ``missing``: Judged queries that a ranking lacks: skip (left out, as by trec_eval; the default for one ranking),
+      or zero (score 0, as by trec_eval -c; the default for several).
 
     >>> import fastmetrics as fm
     >>> good = {f"q{n}": {"a": 2.0, "b": 1.0} for n in range(8)}

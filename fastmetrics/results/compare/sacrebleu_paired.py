@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -99,15 +99,15 @@ def _cells(score: PairedScore) -> tuple[str, str]:
 def sacrebleu_paired(
     runs: Any,
     *,
-    test: str = "bs",
-    baseline: str | None = None,
+    test: Literal["bs", "ar"] = "bs",
     metrics: Sequence[str] | str | None = None,
     samples: int | None = None,
     confidence_samples: int = 0,
     seed: int | None = None,
+    baseline: str | None = None,
     system: str | None = None,
     on: str | None = None,
-    pairing: str = "id",
+    pairing: Literal["id", "position", "none"] = "id",
     allow_differences: bool = False,
     threads: int | None = None,
 ) -> SacrebleuPaired:
@@ -129,11 +129,11 @@ def sacrebleu_paired(
 
     - ``runs``: The runs, in a list or by name in a dict.
     - ``test``: The test: --paired-bs or --paired-ar of sacreBLEU.
-    - ``baseline``: The name of the baseline run; by default the first.
     - ``metrics``: Only these metrics: token_f1,mrr.
     - ``samples``: Number of resamples (default 1000) or trials (default 10000).
     - ``confidence_samples``: Resamples for the intervals of ar, like --paired-ar-confidence-n; 0 for none.
     - ``seed``: Random seed; by default the variable SACREBLEU_SEED, otherwise 12345.
+    - ``baseline``: The name of the baseline run; by default the first.
     - ``system``: The column of one file that names the systems.
     - ``on``: The column that pairs the rows; by default the id (of validate, without one, the position).
     - ``pairing``: What pairs the rows: id (or the column of on), position (row i of each run is the same question), or,

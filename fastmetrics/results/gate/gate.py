@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -41,15 +41,15 @@ def gate(
     rules: str | Path | None = None,
     baseline: Any = None,
     latest: bool = False,
-    unpaired: str = "worst",
+    unpaired: Literal["worst", "ignore"] = "worst",
     min_n: int | None = None,
     better: Mapping[str, str] | None = None,
     cluster: str | None = None,
     confidence: float = 0.95,
-    correction: str = "none",
-    interval: str = "auto",
+    correction: Literal["none", "bonferroni"] = "none",
+    interval: Literal["auto", "sequential"] = "auto",
     on: str | None = None,
-    pairing: str = "id",
+    pairing: Literal["id", "position", "none"] = "id",
     allow_differences: bool = False,
     seed: int = 0,
     threads: int | None = None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
-from typing import Any, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 import pyarrow as pa
@@ -49,13 +49,13 @@ def validate(
     metrics: Sequence[str] | str | None = None,
     positive: float | None = None,
     thresholds: Mapping[str, float] | None = None,
+    interval: Literal["auto", "percentile"] = "auto",
     resamples: int = 2000,
     confidence: float = 0.95,
-    interval: str = "auto",
     seed: int = 0,
-    threads: int | None = None,
     cluster: str | None = None,
     better: Mapping[str, str] | None = None,
+    threads: int | None = None,
 ) -> Validation:
     """Compare each metric of ``scores`` with human labels: correlations, ROC AUC, best threshold, intervals, agreement.
 
@@ -90,15 +90,15 @@ def validate(
     - ``metrics``: Only these metrics: token_f1,mrr.
     - ``positive``: Labels (of judge-report also scores) of at least this value are positive.
     - ``thresholds``: Thresholds of metrics, instead of the best: token_f1=0.5.
-    - ``resamples``: Samples for each bootstrap interval.
-    - ``confidence``: Confidence level of the intervals.
     - ``interval``: Kind of the intervals: auto chooses the one that fits the data; sequential ones, of means and
       differences, hold at every look while rows are appended.
+    - ``resamples``: Samples for each bootstrap interval.
+    - ``confidence``: Confidence level of the intervals.
     - ``seed``: Random seed.
-    - ``threads``: Number of threads, from 1 to 1,024; by default one for each core available to this process, of
-      profile one.
     - ``cluster``: The column whose equal values mark dependent rows: document, session or question.
     - ``better``: Which direction is better, of scores and labels: my_score=lower,hallucinated=lower.
+    - ``threads``: Number of threads, from 1 to 1,024; by default one for each core available to this process, of
+      profile one.
 
     >>> found = validate({"token_f1": [0.1, 0.4, 0.35, 0.8]}, [0, 0, 1, 1], resamples=100)
     >>> found["token_f1"].auc.value

@@ -132,6 +132,11 @@ def correlations(scores: Any, *, metrics: Sequence[str] | str | None = None) -> 
 
     Source: the QA framework and the RAG project, "Paired Analysis".
 
+    Parameters:
+
+    - ``scores``: A score file, folder, address or table.
+    - ``metrics``: Only these metrics: token_f1,mrr.
+
     >>> import fastmetrics as fm
     >>> scores = {"token_f1": [0.1, 0.5, 0.9], "rougeL_f1": [0.2, 0.4, 0.8], "hallucination": [0.9, 0.1, 0.2]}
     >>> [(one.a, one.b, round(one.agreement, 2)) for one in fm.correlations(scores)]

@@ -87,6 +87,12 @@ def histograms(scores: Any, *, metrics: Sequence[str] | str | None = None, bins:
     ``numpy.histogram``; a range in which float64 has fewer than ``bins`` numbers is widened.  ``scores`` is a score
     file, folder, address or table; one metric is in memory at a time.
 
+    Parameters:
+
+    - ``scores``: A score file, folder, address or table.
+    - ``metrics``: Only these metrics: token_f1,mrr.
+    - ``bins``: Number of bins of a histogram.
+
     >>> import fastmetrics as fm
     >>> found = fm.histograms({"token_f1": [0.0, 0.1, 0.5, 0.9, 1.0, None]}, bins=2)
     >>> found["token_f1"].counts, found["token_f1"].n_missing, found["token_f1"].drawn()

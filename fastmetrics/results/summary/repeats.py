@@ -169,6 +169,15 @@ def repeats(
     that at least one of k answers is correct, and pass^k that all are, by their unbiased estimators 1 − C(n − c, k) /
     C(n, k) and C(c, k) / C(n, k); each question counts once, and questions with fewer than k answers are left out.
 
+    Parameters:
+
+    - ``scores``: A score file, folder, address or table.
+    - ``metrics``: Only these metrics: token_f1,mrr.
+    - ``k``: Numbers of answers for pass@k and pass^k; repeatable.
+    - ``threshold``: Scores of at least this value are correct.
+    - ``on``: The column that names the question; by default the id.
+    - ``confidence``: Confidence level of the intervals.
+
     >>> import fastmetrics as fm
     >>> table = {"id": [1, 1, 2, 2, 3, 3], "exact_match": [1, 0, 1, 1, 0, 0]}
     >>> report = fm.repeats(table, k=2)

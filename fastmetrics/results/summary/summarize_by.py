@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -125,7 +125,7 @@ def summarize_by(
     metrics: Sequence[str] | str | None = None,
     cluster: str | None = None,
     confidence: float = 0.95,
-    interval: str = "auto",
+    interval: Literal["auto", "t", "percentile", "bca", "studentised", "sequential"] = "auto",
     bootstrap: int = 2_000,
     seed: int = 0,
     threads: int | None = None,

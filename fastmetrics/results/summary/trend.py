@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pyarrow as pa
 
@@ -121,7 +121,7 @@ def trend(
     metric: str,
     *,
     confidence: float = 0.95,
-    interval: str = "auto",
+    interval: Literal["auto", "t", "percentile", "bca", "studentised", "sequential"] = "auto",
     bootstrap: int = 2_000,
     seed: int = 0,
     threads: int | None = None,

