@@ -1,4 +1,6 @@
-"""How far metrics agree with people's labels: the tables of ``docs/choosing.md`` from ``$FASTMETRICS_DATA/dev``.
+"""How far metrics agree with people's labels: ``bench/results/choosing.json`` and the tables of ``docs/choosing.md``.
+
+The data sets are in ``$FASTMETRICS_DATA/dev``; the run takes about ten seconds.
 
 ::
 
@@ -7,6 +9,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Mapping, Sequence
@@ -19,6 +22,7 @@ import pyarrow.parquet as pq
 import fastmetrics as fm
 from fastmetrics.metrics import REGISTRY
 
+RESULTS = Path(__file__).parent.parent / "bench" / "results" / "choosing.json"
 PAGE = Path(__file__).parent.parent / "docs" / "choosing.md"
 MARKERS = "<!-- agreement: {name} -->"
 
@@ -126,9 +130,12 @@ def page(text: str, tables: Mapping[str, str]) -> str:
 
 
 def main() -> None:
-    """Write the tables of the page."""
+    """Write the results, and the tables of the page from them."""
     folder = Path(os.environ["FASTMETRICS_DATA"]) / "dev"
-    tables = {name: table_of(agreement(folder, question)) for name, question in QUESTIONS.items()}
+    results = {name: agreement(folder, question) for name, question in QUESTIONS.items()}
+    text = json.dumps({"name": "choosing", "fastmetrics": fm.__version__, "results": results}, indent=1)
+    RESULTS.write_text(f"{text}\n", encoding="utf-8")
+    tables = {name: table_of(by_data) for name, by_data in results.items()}
     PAGE.write_text(page(PAGE.read_text(encoding="utf-8"), tables), encoding="utf-8")
     print(f"{PAGE}: written")
 

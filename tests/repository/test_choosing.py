@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pyarrow.parquet as pq
 
 from fastmetrics.metrics import REGISTRY, SUITES, suite
 from scripts import choosing_tables
-from scripts.choosing_tables import MARKERS, PAGE, QUESTIONS, Question
+from scripts.choosing_tables import MARKERS, PAGE, QUESTIONS, RESULTS, Question, table_of
 
 TEXT = PAGE.read_text(encoding="utf-8")
 
@@ -22,6 +23,12 @@ def test_every_question_has_a_table_of_its_metrics() -> None:
         assert table is not None, name
         assert set(re.findall(r"^\| `(\w+)`", table[1], re.MULTILINE)) == {*question.metrics, *question.columns}
         assert table[1].startswith(f"| metric | {' | '.join(question.labels)} |\n")
+
+
+def test_the_tables_are_those_of_the_stored_results() -> None:
+    results = json.loads(RESULTS.read_text(encoding="utf-8"))["results"]
+    assert set(results) == set(QUESTIONS)
+    assert choosing_tables.page(TEXT, {name: table_of(by_data) for name, by_data in results.items()}) == TEXT
 
 
 def test_first_metrics_exist_and_the_default_suite_has_none_that_the_page_advises_against() -> None:

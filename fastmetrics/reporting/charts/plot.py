@@ -198,9 +198,12 @@ def _means(figure: Any, summary: IntervalSummary) -> list[str]:
     if heat is not None:
         return _heats(figure, {"": heat})
     intervals = list(summary)
-    rows = [ForestRow(f"{one.metric}, n = {one.n:,}", "", one.mean, one.low, one.high) for one in intervals[:MOST]]
-    bounds = declared_bounds([one.metric for one in intervals], {})
-    scales = {row.metric: scale_of(one.metric, bounds) for row, one in zip(rows, intervals, strict=False)}
+    bounds = declared_bounds([interval.metric for interval in intervals], {})
+    rows, scales = [], {}
+    for interval in intervals[:MOST]:
+        name = f"{interval.metric}, n = {interval.n:,}"
+        rows.append(ForestRow(name, "", interval.mean, interval.low, interval.high))
+        scales[name] = scale_of(interval.metric, bounds)
     draw_forest(figure, rows, "means with their intervals", _label, _PALETTE, scales)
     return _left_out(intervals, "metrics")
 
