@@ -14,6 +14,7 @@ from fastmetrics.core.html_parts import environment
 from fastmetrics.errors import MissingExtraError
 from fastmetrics.reporting.row_links import label
 from fastmetrics.reporting.script_json import embedded
+from fastmetrics.reporting.translated_notes import in_language
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -24,12 +25,15 @@ _PARTS = (
     "address",
     "words",
     "table",
+    "rendering",
+    "row_labels",
     "detail",
     "sorting",
     "sources",
     "rows_out",
     "rows",
     "svg",
+    "chart_files",
     "charts",
     "points",
     "pages",
@@ -72,6 +76,7 @@ def _environment() -> Environment:
     except ImportError as error:
         raise MissingExtraError.of("jinja2", "report") from error
     templates.filters |= {"number": number, "spark": spark, "label": label, "template": templates.from_string}
+    templates.filters["in_language"] = in_language
     return templates
 
 

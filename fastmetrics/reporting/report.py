@@ -80,7 +80,8 @@ def report(
     metrics over these runs; ``usage`` (results of ``chunk_utilization``, ``topic_coverage``, ``cache_hit_rate``,
     ``context_preservation`` and ``domain_analysis``, or the JSON that these
     commands write, one or several) adds log analysis; ``vectors`` (a file or table of vectors with ids, or one vector
-    per row) adds their first two principal components; ``vectors_column`` names the column where a table has several.
+    per row) adds their first two principal components, or the points of ``project``, whose result, table or file it may
+    be; ``vectors_column`` names the column where a table has several.
 
     Figures cover all rows.  Texts are shown for a sample of up to 3.6 MB: for each metric the worst, best and median
     rows, the rows that fell or rose most against the baseline, and rows where metrics disagree; the page states the

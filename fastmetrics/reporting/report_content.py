@@ -21,6 +21,9 @@ from fastmetrics.reporting.comparison_content import Against, compared
 from fastmetrics.reporting.overview_content import metric_lines, named_figures, pointers
 from fastmetrics.reporting.report_options import ReportOptions
 from fastmetrics.reporting.row_links import RowLinks
+from fastmetrics.reporting.rows.judge_metrics import with_judge_metrics
+from fastmetrics.reporting.rows.judged_rows import JudgedRows
+from fastmetrics.reporting.rows.kept_columns import candidates
 from fastmetrics.reporting.rows.page_rows import page_rows, short, strata_of_all
 from fastmetrics.reporting.rows.paired_rows import PairedRows
 from fastmetrics.reporting.rows.row_files import RowFiles
@@ -117,6 +120,8 @@ def report_content(scores: Any, options: ReportOptions) -> ReportContent:
         "correlations": None if paired is None else _matrix(paired, names[:_CORRELATED]),
         "charts": [chart.data() for chart in charts.drawn],
         "rows": shown.rows,
+        "kept": list(map(visible, everyone.shown_columns.names)),
+        "label_key": everyone.label_key,
         "all": shown.page,
         "n_rows": summary.n_rows,
         "strata": shown.strata,
@@ -171,6 +176,14 @@ def _runs_of(scores: Any, options: ReportOptions) -> _Runs:
         sources[base.name] = TextSource(options.baseline_texts)
     runs = ([base] if base else []) + opened
     summaries = summaries_of(runs)
+    if options.judged is not None:
+        main = opened[0]
+        of = None if options.system is None else (options.system, main.name)
+        opened[0], judges = with_judge_metrics(main, JudgedRows(options.judged, of))
+        own = summaries[main.name]
+        metrics, labels = {**own.metrics, **judges.metrics}, {**own.labels, **judges.labels}
+        summaries[main.name] = replace(own, metrics=metrics, labels=labels)
+        runs = ([base] if base else []) + opened
     systems, merged = fewer_segments(runs, options.by)
     names = [name for name in systems[1 if base else 0].scores if name not in options.by]
     return _Runs(opened, base, summaries, systems, names, merged, sources)
@@ -219,7 +232,9 @@ def _with_columns(run: ScoreRun, options: ReportOptions) -> ScoreRun:
     """The run with the columns of the report at hand; ids are checked before large columns are loaded."""
     texts = [column for name, column in resolve(run.columns, needed=()).items() if name in JUDGED]
     keys = [column for column in (run.id_column, run.question_column) if column]
-    columns = [*run.scores, *map(counts_column, run.counted), *keys, *options.by, *texts]
+    # formats that are read row by row are read once
+    others = candidates(run) if run.types is None else []
+    columns = [*run.scores, *map(counts_column, run.counted), *keys, *options.by, *texts, *others]
     loaded = run.by_column(columns)
     if (options.texts is not None or options.baseline is not None) and loaded.id_column is not None:
         loaded.ids(loaded.id_column)

@@ -84,7 +84,8 @@ def test_all_rows_files_hold_every_row(folder):
     assert "Find in ids and questions" in body
     assert "texts are of a sample" not in body
     known = data["all"]
-    assert (known["n"], known["after"], known["before"]) == (ROWS, ["f4", "f8", "f4"], ["f4", "f8", "f4"])
+    assert (known["n"], known["after"], known["before"]) == (ROWS, ["f4", "f8", "f4", "f4"], ["f4", "f8", "f4", None])
+    assert data["metrics"][-1]["name"] == "judge_x"
     for at, name in enumerate(("token_f1", "latency_ms", "constant")):
         for file, run in ((f"score-{at}", scores(1)), (f"before-{at}", scores(0))):
             expected = run[name].to_numpy().copy()
@@ -98,9 +99,9 @@ def test_all_rows_files_hold_every_row(folder):
     for file, (start, stop) in enumerate(zip(known["starts"], stops, strict=True)):
         part = shard(folder, f"texts-{file}")
         assert len(part["rows"]) == stop - start
-        after = numbers(part["s"], known["each"]).reshape(-1, 3)
+        after = numbers(part["s"], known["each"]).reshape(-1, 4)
         np.testing.assert_array_equal(after[:, 0], scores(1)["token_f1"].to_numpy()[start:stop])
-        before = numbers(part["b"], known["each"]).reshape(-1, 3)
+        before = numbers(part["b"], known["each"]).reshape(-1, 4)
         np.testing.assert_array_equal(
             before[: ROWS - 1 - start, 0], scores(0)["token_f1"].to_numpy()[start : min(stop, ROWS - 1)]
         )

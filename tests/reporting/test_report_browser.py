@@ -197,7 +197,7 @@ def test_numbers_and_citations_within_a_claim_have_their_own_marks(driver, page)
         [[2, 20, 1, "claim"], [12, 13, 0, "number"], [29, 30, 1, "number"]],
         [[16, 20, 1, "cited"]],
     )
-    supported, unsupported = "supported by the contexts", "not supported by the contexts"
+    supported, unsupported = "supported by the contexts", "not in the contexts"
     assert pieces == [
         ["😀 ", "", ""],
         ["Acme sold ", "supported", f"claim: {supported}"],

@@ -157,7 +157,7 @@ def test_anchors_are_marked_as_they_were_scored(tmp_path, spec, options, every):
         [row] = read(out)[2]["rows"]
     [anchors] = fm.anchors(WIDGET["answer"], WIDGET["contexts"], **options)["anchors"].to_pylist()
     expected = [[one["start"], one["stop"], int(one["supported"]), one["kind"]] for one in anchors]
-    assert row["t"]["anchors"] == expected
+    assert [anchor[:4] for anchor in row["t"]["anchors"]] == expected
 
 
 def test_claims_of_a_parser_that_is_absent_are_not_marked(tmp_path, monkeypatch):

@@ -6,12 +6,17 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from axe_core_python.selenium import Axe
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support.ui import Select, WebDriverWait
 
 import fastmetrics as fm
 from fastmetrics.errors import ColumnError, InputError, OptionError, UnknownNameError
 from fastmetrics.reporting.sections.vectors_section import POINTS
 from fastmetrics.vectors.projection.principal_components import pca
 from tests.reporting.test_report import made, read
+from tests.support.browser import browser, complaints, width
 from tests.support.program import jsonl, program
 
 
@@ -106,3 +111,62 @@ def test_a_column_of_vectors_needs_a_table_of_them(tmp_path):
     np.save(tmp_path / "v.npy", vectors(5))
     with pytest.raises(OptionError, match=r"v\.npy is an array"):
         fm.report(made(5), tmp_path / "r.html", vectors=tmp_path / "v.npy", vectors_column="b")
+
+
+@pytest.mark.parametrize("dims", [2, 3])
+@pytest.mark.parametrize("form", ["result", "table", "file"])
+def test_points_of_project_are_shown_where_they_are(tmp_path, dims, form):
+    held = vectors(20)
+    held[3] = np.nan
+    pq.write_table(pa.table({"id": [f"q{at}" for at in range(20)], "v": held.tolist()}), tmp_path / "v.parquet")
+    placed = fm.project(tmp_path / "v.parquet", dims=dims)
+    pq.write_table(placed.to_arrow(), tmp_path / "points.parquet")
+    given = {"result": placed, "table": placed.to_arrow(), "file": tmp_path / "points.parquet"}[form]
+    fm.report(made(25), tmp_path / "r.html", vectors=given)
+    page, _, data = read(tmp_path / "r.html")
+    points = data["points"]
+    assert points["at"] == [at for at in range(20) if at != 3]
+    for at, name in enumerate("xyz"[:dims]):
+        np.testing.assert_allclose(points[name], placed.points[points["at"], at], rtol=1e-5)
+    assert ("z" in points, 'id="point-turn"' in page) == (dims == 3, dims == 3)
+    assert "where the command project placed them" in page
+    with pytest.raises(ColumnError, match="expected lists of numbers, got double"):
+        fm.report(made(25), tmp_path / "n.html", vectors=given if form == "table" else placed.to_arrow(),
+                  vectors_column="x")  # fmt: skip
+
+
+def test_points_are_coloured_by_kept_columns_with_few_values(tmp_path):
+    topics = [f"<b>{at % 9}" if at % 4 else None for at in range(90)]
+    scores = (
+        made(90).append_column("topic", pa.array(topics)).append_column("text", pa.array(list(map(str, range(90)))))
+    )
+    scores = scores.append_column("same", pa.array(["x"] * 90))
+    fm.report(scores, tmp_path / "r.html", vectors=vectors(90))
+    [column] = read(tmp_path / "r.html")[2]["points"]["columns"]
+    assert (column["name"], len(column["values"])) == ("topic", 7)
+    shown = [None if code is None else (column["values"] + ["other"])[code] for code in column["codes"]]
+    assert all(a == b or (a == "other" and b not in column["values"]) for a, b in zip(shown, topics, strict=True))
+    assert "other" in shown
+
+
+@pytest.mark.slow
+def test_points_turn_in_a_browser_and_have_the_colours_of_a_column(tmp_path):
+    held = pa.table({"id": [f"q{at}" for at in range(40)], "v": vectors(40).tolist()})
+    pq.write_table(held, tmp_path / "v.parquet")
+    scores = made(40).append_column("topic", pa.array(["</script>" if at % 2 else "b" for at in range(40)]))
+    fm.report(scores, tmp_path / "r.html", vectors=fm.project(tmp_path / "v.parquet", dims=3))
+    with browser() as driver:
+        width(driver, 1280)
+        driver.get((tmp_path / "r.html").as_uri() + "#page=vectors")
+        WebDriverWait(driver, 60).until(lambda _: driver.find_elements(By.CSS_SELECTOR, "#points .dots circle"))
+        places = "return [...document.querySelectorAll('#points .dots circle')].map((dot) => dot.getAttribute('cx'))"
+        before = driver.execute_script(places)
+        driver.find_element(By.ID, "point-turn").send_keys(Keys.END)
+        assert driver.execute_script(places) != before
+        Select(driver.find_element(By.ID, "point-metric")).select_by_visible_text("topic")
+        dots = "[...document.querySelectorAll('#points .dots circle')]"
+        fills = dict(driver.execute_script(f"return {dots}.map((dot) => [dot.dataset.at, dot.getAttribute('fill')])"))
+        assert {fills[str(at)] for at in range(0, 40, 2)}.isdisjoint({fills[str(at)] for at in range(1, 40, 2)})
+        assert sorted(driver.find_element(By.CSS_SELECTOR, "#points .keys").text.split()) == ["</script>", "b"]
+        assert [one["id"] for one in Axe().run(driver)["violations"]] == []
+        assert complaints(driver) == []

@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from fastmetrics.core.arrays import Floats
+from fastmetrics.core.column_to_arrow import as_numbers
+from fastmetrics.core.score_metadata import ScoreMetadata
 from fastmetrics.core.visible_text import visible
 from fastmetrics.reporting.rows.row_texts import cut
 from fastmetrics.results.runs.open_runs import open_run, open_runs
@@ -39,6 +43,18 @@ class JudgedRows:
             self.run: ScoreRun = loaded
             self.by_position: bool | None = None
 
+    def scores(self, ids: pa.Array) -> dict[str, Floats]:
+        """The scores of each judge for the rows with these ids, NaN without one."""
+        if self.ids is None:
+            return {}
+        rows = np.arange(len(ids))
+        places = pa.array(rows) if self._are_by_position(ids) else self._places(ids)
+        return {axis: as_numbers(self.run.column(axis, "").take(places)) for axis in self.axes}
+
+    def metadata(self, axes: Sequence[str]) -> ScoreMetadata:
+        """The settings of these judges."""
+        return ScoreMetadata(scores={axis: self.run.metadata.settings_of(axis) for axis in axes} if axes else None)
+
     def of(self, ids: pa.Array | None, rows: Sequence[int]) -> list[list[Any]]:
         """For each of the rows a list of [axis, score or None, status or None, reason or None].
 
@@ -48,7 +64,7 @@ class JudgedRows:
             return [[] for _ in rows]
         places = pa.array(rows, pa.int64())
         if not self._are_by_position(ids):
-            places = pc.index_in(ids.take(places).cast(pa.large_string()), value_set=self.ids)
+            places = self._places(ids.take(places))
         cells: list[list[Any]] = [[] for _ in rows]
         for axis in self.axes:
             columns = [self._column(f"{axis}{ending}", places) for ending in ("", _STATUS, _REASON)]
@@ -65,6 +81,9 @@ class JudgedRows:
             if not self.by_position:
                 self.run.check_distinct(self.id_column)
         return self.by_position
+
+    def _places(self, ids: pa.Array) -> pa.Array:
+        return pc.index_in(ids.cast(pa.large_string()), value_set=self.ids)
 
     def _column(self, name: str, places: pa.Array) -> list[Any]:
         if name not in self.run.columns:

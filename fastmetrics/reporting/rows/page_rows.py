@@ -73,11 +73,14 @@ def described_rows(
     before = [None if (scores := rows.before(name)) is None else scores[list(chosen)] for name in rows.names]
     earlier = rows.earlier_answers(chosen)
     others = rows.others.to(chosen)
+    columns = rows.shown_columns.to(chosen)
     judged = (
         [] if options.judged is None else JudgedRows(options.judged, rows.of_system(options)).of(rows.labels, chosen)
     )
     for place, at in enumerate(chosen):
-        row: dict[str, Any] = {"at": int(at), "id": rows.label(int(at)), "t": texts[place]}
+        row: dict[str, Any] = {"at": int(at), "id": rows.label(int(at)), **rows.exact_id(int(at)), "t": texts[place]}
+        if columns[place]:
+            row["k"] = columns[place]
         row["s"] = [short(float(values[place])) for values in after]
         if rows.base is not None:
             row["b"] = [None if values is None else short(float(values[place])) for values in before]

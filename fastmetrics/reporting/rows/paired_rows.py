@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -13,6 +15,7 @@ from fastmetrics.core.column_to_arrow import as_numbers
 from fastmetrics.core.input_columns import resolve
 from fastmetrics.errors import ColumnError
 from fastmetrics.reporting.report_options import ReportOptions
+from fastmetrics.reporting.rows.kept_columns import KeptColumns
 from fastmetrics.reporting.rows.other_answers import OtherAnswers
 from fastmetrics.reporting.rows.row_partners import partners
 from fastmetrics.reporting.rows.row_segments import RowSegments
@@ -37,6 +40,7 @@ class PairedRows:
     partner: Ints | None
     segments: RowSegments
     others: OtherAnswers
+    shown_columns: KeptColumns
     texts: TextSource | None
     base_texts: TextSource | None
 
@@ -71,6 +75,7 @@ class PairedRows:
             partner,
             RowSegments.of(main, options.by),
             OtherAnswers.of(main, ids, others, sources),
+            KeptColumns.of(main, options.system),
             sources.get(main.name),
             None if base is None else sources.get(base.name),
         )
@@ -107,6 +112,17 @@ class PairedRows:
     def label(self, row: int) -> str:
         """The label of a row: its id, or its number."""
         return str(row) if self.labels is None else cut(self.labels[row].as_py())[:_LABEL]
+
+    @property
+    def label_key(self) -> str:
+        """The name under which a browser keeps labels: that of these rows, whatever report shows them."""
+        ids = [] if self.labels is None else self.labels.cast(pa.large_string()).fill_null("").to_pylist()
+        return hashlib.sha256(json.dumps([self.main.name, self.n, ids]).encode()).hexdigest()[:16]
+
+    def exact_id(self, row: int) -> dict[str, str]:
+        """The id of a row as it is in the run, as JSON of plain characters, where its label differs."""
+        exact = None if self.labels is None else self.labels[row].as_py()
+        return {} if exact is None or str(exact) == self.label(row) else {"key": json.dumps(str(exact))}
 
     def earlier_answers(self, rows: Sequence[int]) -> list[str | None]:
         """The baseline's answers to the rows, if known."""

@@ -78,10 +78,9 @@ class RowFiles:
             ]
             for row, other in zip(row_data, earlier.rows(start, stop) if earlier else [], strict=False):
                 row["other"] = None if (answer := other.get("answer")) is None else cut(answer)
-            for at, row, answers in zip(
-                itertools.count(start), row_data, rows.others.to(range(start, stop)), strict=False
-            ):
-                row |= {"o": answers} if answers else {}
+            beside = zip(rows.others.to(range(start, stop)), rows.shown_columns.to(range(start, stop)), strict=True)
+            for at, row, (answers, values) in zip(itertools.count(start), row_data, beside, strict=False):
+                row |= rows.exact_id(at) | ({"o": answers} if answers else {}) | ({"k": values} if values else {})
                 row |= {"g": rows.segments.of_row(at)} if rows.segments.codes else {}
             for row, judgements in zip(
                 row_data, judged.of(rows.labels, range(start, stop)) if judged else [], strict=False

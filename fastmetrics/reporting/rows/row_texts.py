@@ -68,7 +68,7 @@ def _shown(row: Mapping[str, Any], anchors: Sequence[Anchor], citations: Sequenc
             if len(several) > _MANY:
                 texts[f"{name}_more"] = len(several) - _MANY
     if anchors:
-        texts["anchors"] = [list(entry) for entry in anchors if entry.stop <= _LONG]
+        texts["anchors"] = [list(entry if entry.apart else entry[:4]) for entry in anchors if entry.stop <= _LONG]
     if citations:
         texts["cites"] = [list(entry) for entry in citations]
     return texts
@@ -89,7 +89,8 @@ def _marks(rows: Sequence[Mapping[str, Any]], scored: ScoredClaims) -> tuple[lis
     if having:
         contexts = [_passages(rows[at]["contexts"]) for at in having]
         answers = [rows[at]["answer"][:_LONG] for at in having]
-        anchors, marks = scored.anchors(answers, contexts), citation_marks(answers, contexts, scored)
+        anchors = scored.told_apart(list(scored.anchors(answers, contexts)), answers, contexts)
+        marks = citation_marks(answers, contexts, scored)
         for at, some, several in zip(having, anchors, marks, strict=True):
             anchors_by_row[at], citations_by_row[at] = some, several
     return anchors_by_row, citations_by_row

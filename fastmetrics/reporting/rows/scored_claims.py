@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,13 +20,19 @@ _COUNTING = ("hallucination", "verdict", "hallucination_risk")
 """The metrics that count anchors; the first one that a run has decides how they are marked."""
 
 
+_ANYWHERE = 1_000_000
+"""A window of words that no displayed text exceeds."""
+
+
 class Anchor(NamedTuple):
-    """An anchor: its span in characters, 1 if the contexts support it, and its kind."""
+    """An anchor: its span in characters, 1 if the contexts support it, its kind, and where it may be nevertheless."""
 
     start: int
     stop: int
     supported: int
     kind: str
+    apart: int = 0
+    """1 if the contexts do not support it but have its words, not near each other."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +68,21 @@ class ScoredClaims:
             edges = np.append(0, np.cumsum(chunk.value_lengths().fill_null(0))).tolist()
             for start, stop in itertools.pairwise(edges):
                 yield [anchor for anchor in spans[start:stop] if self.absent is None or anchor.kind != "claim"]
+
+    def told_apart(
+        self, anchors_by_row: Sequence[list[Anchor]], answers: Sequence[str], contexts: Sequence[Sequence[str]]
+    ) -> list[list[Anchor]]:
+        """The anchors, of which those that no context supports are marked if their words are there but apart."""
+        rows = [row for row, some in enumerate(anchors_by_row) if not all(anchor.supported for anchor in some)]
+        whole = [["\n".join(contexts[row])] for row in rows]
+        far = replace(self, window=_ANYWHERE).anchors([answers[row] for row in rows], whole) if rows else []
+        marked = list(anchors_by_row)
+        for row, some in zip(rows, far, strict=True):
+            present = {anchor[:2] for anchor in some if anchor.supported}
+            marked[row] = [
+                anchor._replace(apart=int(not anchor.supported and anchor[:2] in present)) for anchor in marked[row]
+            ]
+        return marked
 
     def remarks(self) -> list[str]:
         """A note if claims are not marked."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from datetime import datetime
 from typing import Any
 
 from fastmetrics.core.visible_text import visible
@@ -33,11 +34,20 @@ def _trends(section_input: SectionInput) -> list[dict[str, Any]]:
         lines = {key: [getattr(point, key) for point in points] for key in ("mean", "low", "high")}
         if base is not None and points.metric in base.metrics:
             lines["baseline"] = [base.metrics[points.metric].mean] * len(points)
-        places, days = list(range(1, len(points) + 1)), list(map(_axis_label, points))
+        places, days = _places(points), list(map(_axis_label, points))
         chart = section_input.charts.add(LineChart(points.metric, "run", places, lines, words=True, x_labels=days))
         notes = list(map(visible, points.remarks()))
         selected.append({"metric": visible(points.metric), "runs": _lines(points), "notes": notes, "chart": chart})
     return selected
+
+
+def _places(points: Trend) -> list[float]:
+    """The times at which the runs began, in days, or their numbers where one is not stored."""
+    try:
+        moments = [datetime.fromisoformat(point.began or "").timestamp() / 86_400 for point in points]
+    except ValueError:
+        return [float(at) for at in range(1, len(points) + 1)]
+    return [moment - moments[0] for moment in moments]
 
 
 def _axis_label(point: TrendPoint) -> str:
@@ -92,7 +102,7 @@ SECTION = Section(
 </tbody>
 </table>
 </div>
-{{ parts.notes(one.notes) }}
+{{ parts.notes(one.notes | in_language(language)) }}
 {% endfor %}
 """,
 )

@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from datetime import date
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -14,6 +15,7 @@ import pyarrow as pa
 from fastmetrics.core.display import Grid, Shown
 from fastmetrics.core.visible_text import visible
 from fastmetrics.errors import FileFormatError
+from fastmetrics.reporting.charts.bar_list import BarList
 from fastmetrics.reporting.charts.line_chart import Charts, LineChart
 from fastmetrics.reporting.rows.row_texts import cut
 from fastmetrics.reporting.sections.section import Section
@@ -61,6 +63,9 @@ class UsagePart:
     """Questions by topic."""
     figures: Sequence[tuple[str, str, Any]] = ()
     """The source, label and value of each figure of a tier."""
+    bars: Sequence[BarList] = ()
+    days: int | None = None
+    """The chart of questions over days."""
 
 
 def usage_parts(usage: Any, charts: Charts) -> list[UsagePart]:
@@ -167,9 +172,37 @@ def _part(result: Shown, source: str, charts: Charts) -> UsagePart:
     figures = [
         (visible(source), name, value)
         for name in _FIGURES[type(result)]
-        if (value := getattr(result, name)) is not None
+        if (value := getattr(result, name)) is not None and not math.isnan(value)
     ]
-    return replace(_shown_part(result, source, charts), figures=figures)
+    part = _shown_part(result, source, charts)
+    days = (result.days or {}) if isinstance(result, Domain) else {}
+    over_days = None
+    if len(days) > 1:
+        places = [date.fromisoformat(day).toordinal() for day in days]
+        lines = {"bars_questions": list(map(float, days.values()))}
+        over_days = charts.add(LineChart("bars_days", "bars_days", places, lines, words=True, x_labels=list(days)))
+    return replace(part, figures=figures, bars=[bars for bars in _bars(result) if bars is not None], days=over_days)
+
+
+def _bars(result: Shown) -> Iterator[BarList | None]:
+    """The numbers of a result that are lists: uses of chunks, questions of topics, counts of words and ratings."""
+    if isinstance(result, ChunkUse) and "retrieved" in result.table.column_names:
+        names, retrieved = (result.table.column(name).to_pylist() for name in ("chunk", "retrieved"))
+        yield BarList.of("bars_chunks", zip(names, retrieved, strict=True))
+    if isinstance(result, Topics):
+        labels = {topic.topic: f"{topic.topic}: {' '.join(topic.words[:4])}" for topic in result.topics}
+        yield BarList.of("bars_topics", [(labels[topic.topic], topic.questions) for topic in result.topics])
+        gaps = {topic.topic: topic.gap for topic in result.topics}
+        yield BarList.of("bars_gaps", [(labels[gap], gaps[gap] or 0.0) for gap in result.gaps])
+    if isinstance(result, Domain):
+        for name in ("ratings", "scripts", "languages", "indicators"):
+            counts = list((getattr(result, name) or {}).items())
+            yield BarList.of(
+                f"bars_{name}", counts if name == "ratings" else sorted(counts, key=lambda count: -count[1])
+            )
+        yield BarList.of("bars_hours", [(f"{at:02}", count) for at, count in enumerate(result.hours or ())], 24)
+        for name in ("words", "telling_answered", "telling_unanswered"):
+            yield BarList.of(f"bars_{name}", getattr(result, name) or ())
 
 
 def _shown_part(result: Shown, source: str, charts: Charts) -> UsagePart:
@@ -216,6 +249,20 @@ SECTION = Section(
         "never_cited_ids": ("Retrieved and never cited", "Найдены, но ни разу не процитированы"),
         "hubs": ("Retrieved far more often than others", "Найдены намного чаще других"),
         "unknown_ids": ("Retrieved and not in the table of chunks", "Найдены, но отсутствуют в таблице фрагментов"),
+        "bars_chunks": ("Most retrieved chunks", "Самые частые фрагменты"),
+        "bars_topics": ("Questions by topic", "Вопросы по темам, число"),
+        "bars_gaps": ("Failures by topic", "Неудачи по темам"),
+        "bars_ratings": ("Ratings", "Оценки пользователей"),
+        "bars_scripts": ("Scripts", "Письменности"),
+        "bars_languages": ("Languages", "Языки"),
+        "bars_indicators": ("Indicator words", "Слова-признаки"),
+        "bars_hours": ("Questions by hour of the day", "Вопросы по часам дня"),
+        "bars_words": ("Most frequent words", "Самые частые слова"),
+        "bars_telling_answered": ("Words of answered questions (z)", "Слова вопросов с ответом (z)"),
+        "bars_telling_unanswered": ("Words of unanswered questions (z)", "Слова вопросов без ответа (z)"),
+        "bars_days": ("Questions by day", "Вопросы по дням"),
+        "bars_questions": ("questions", "вопросов"),
+        "all_figures": ("All figures", "Все показатели"),
         "samples": ("Questions of each topic", "Вопросы по темам"),
         "cache_note": (
             "Share of questions that a cache of earlier answers would have hit, by the cosine from which on two "
@@ -230,16 +277,24 @@ SECTION = Section(
     template="""\
 {% for one in usage %}
 <h2>{{ L[one.kind] }} <small><bdi>{{ one.source }}</bdi></small></h2>
-{{ parts.notes(one.notes) }}
+{{ parts.notes(one.notes | in_language(language)) }}
 {% if one.used %}{{ draw.share(one.used[0], one.used[1], (L.used, L.unused)) }}{% endif %}
 {% if one.chart is not none %}
 <p class="note">{{ L.cache_note }}</p>
 {{ draw.lines(one.chart) }}
 {% endif %}
+<dl class="tiles">{% for _, label, value in one.figures %}<div><dt>{{ label }}</dt><dd>{{
+  value | number }}</dd></div>{% endfor %}</dl>
+{% if one.days is not none %}<div class="card">{{ draw.lines(one.days) }}</div>{% endif %}
+{% if one.bars %}
+<div class="charts bar-lists">{% for list in one.bars %}{{ draw.bars(list) }}{% endfor %}</div>
+{% endif %}
+<details class="part"><summary>{{ L.all_figures }}</summary>
 {% for grid in one.grids %}
 {{ parts.grid(grid, L[one.kind] ~ " " ~ loop.index) }}
 <p></p>
 {% endfor %}
+</details>
 {% for some in one.lists %}{{ draw.id_list(some) }}{% endfor %}
 {% if one.samples %}
 <h3>{{ L.samples }}</h3>

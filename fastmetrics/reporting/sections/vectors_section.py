@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fastmetrics.core.arrays import Ints
+from fastmetrics.core.column_to_arrow import as_numbers
 from fastmetrics.core.input_columns import resolve
 from fastmetrics.core.visible_text import visible
 from fastmetrics.errors import InputError, OptionError
@@ -20,10 +22,13 @@ from fastmetrics.errors.messages import Argument
 from fastmetrics.reporting.report_options import ReportOptions
 from fastmetrics.reporting.rows.page_rows import short
 from fastmetrics.reporting.rows.paired_rows import PairedRows
-from fastmetrics.reporting.rows.row_texts import row_texts
+from fastmetrics.reporting.rows.row_texts import cut, row_texts
 from fastmetrics.reporting.sections.section import Section
 from fastmetrics.results.runs.sorted_ids import SortedIds
+from fastmetrics.tables.table_source import open_table
+from fastmetrics.tables.whole_table import whole_table
 from fastmetrics.vectors.projection.principal_components import pca
+from fastmetrics.vectors.projection.project import AXES, Points
 from fastmetrics.vectors.vector_arrays import Vectors
 from fastmetrics.vectors.vector_columns import vector_column
 from fastmetrics.vectors.vector_files import VectorFiles, read_vectors
@@ -33,6 +38,10 @@ POINTS = 2_000
 _METRICS = 30
 """Maximum number of metrics for the colours: the first ones."""
 _OPTION = "vectors_column"
+_VALUES = 7
+"""Maximum number of values of a column with colours of their own: the most frequent ones."""
+_LABEL = 60
+"""Maximum characters of such a value."""
 _TEXT = 160
 """Maximum characters of a point's text."""
 
@@ -44,7 +53,8 @@ class VectorsPage:
     n: int
     """Rows with a finite vector."""
     left_out: int
-    explained: tuple[float, float]
+    explained: Sequence[float]
+    """The shares of the variance of principal components; empty for other points."""
     points: dict[str, Any]
 
     @property
@@ -58,24 +68,55 @@ def vectors_page(rows: PairedRows, options: ReportOptions) -> VectorsPage:
 
     Raises ``InputError`` if they share no id, or if the numbers of vectors and rows differ.
     """
-    files = _vector_files(options.vectors, options.vectors_column)
+    placed = None if options.vectors_column is not None else _placed(options.vectors)
+    if placed is None:
+        files = _vector_files(options.vectors, options.vectors_column)
+        projection = pca(Vectors.of_files(files), 2, threads=options.threads)
+        spots_of_all, explained = projection.points, projection.explained.tolist()
+    else:
+        files = VectorFiles("vectors", [], placed.column("x").combine_chunks(), placed.column("id").combine_chunks())
+        axes = [name for name in AXES if name in placed.column_names]
+        spots_of_all, explained = np.column_stack([as_numbers(placed.column(name)) for name in axes]), []
     places = _places(rows, files)
-    projection = pca(Vectors.of_files(files), 2, threads=options.threads)
     met = np.flatnonzero(places >= 0)
-    met = met[np.isfinite(projection.points[places[met], 0])]
+    met = met[np.isfinite(spots_of_all[places[met], 0])]
     chosen = met[:: max(1, -(-len(met) // POINTS))]
-    spots = projection.points[places[chosen]]
+    spots = spots_of_all[places[chosen]]
     found_texts = row_texts(rows.main, rows.ids, chosen.tolist(), rows.texts)
     points = {
         "at": chosen.tolist(),
         "id": [rows.label(int(row)) for row in chosen],
-        "x": [short(float(coordinate)) for coordinate in spots[:, 0]],
-        "y": [short(float(coordinate)) for coordinate in spots[:, 1]],
+        **{name: [short(float(spot)) for spot in spots[:, at]] for at, name in enumerate(AXES[: spots.shape[1]])},
         "text": [str(texts.get("question") or texts.get("answer") or "")[:_TEXT] for texts in found_texts],
         "scores": [[short(float(score)) for score in rows.main.values(name)[chosen]] for name in rows.names[:_METRICS]],
     }
-    first, second = (float(share) for share in projection.explained)
-    return VectorsPage(len(met), rows.n - len(met), (first, second), points)
+    points |= {"columns": _columns(rows, chosen.tolist()), "explained": bool(explained)}
+    return VectorsPage(len(met), rows.n - len(met), explained, points)
+
+
+def _placed(vectors: Any) -> pa.Table | None:
+    """The points of ``project``, as its result, its table or its file; None for vectors."""
+    if isinstance(vectors, np.ndarray) or (isinstance(vectors, str | Path) and str(vectors).endswith(".npy")):
+        return None
+    table = vectors.to_arrow() if isinstance(vectors, Points) else vectors
+    source = open_table(table, name="vectors")
+    if not {"id", "x", "y", "sampled"} <= set(source.names):
+        return None
+    return whole_table(source, {name: "any" for name in ("id", *AXES) if name in source.names})
+
+
+def _columns(rows: PairedRows, places: Sequence[int]) -> list[dict[str, Any]]:
+    """The kept columns by which points can be coloured: the most frequent values, and the value of each point."""
+    coloured = []
+    for name, values in zip(rows.shown_columns.names, zip(*rows.shown_columns.to(places), strict=True), strict=False):
+        counts = Counter(value for value in values if value is not None)
+        if 1 < len(counts) < max(3, len(values) / 2):
+            first = [value for value, _ in counts.most_common(_VALUES)]
+            codes = [
+                None if value is None else first.index(value) if value in first else len(first) for value in values
+            ]
+            coloured.append({"name": visible(name), "values": [cut(value)[:_LABEL] for value in first], "codes": codes})
+    return coloured
 
 
 def _vector_files(vectors: Any, column: str | None) -> VectorFiles:
@@ -133,14 +174,26 @@ SECTION = Section(
             "Векторы вдоль двух направлений наибольшей изменчивости (PCA); картинка — не мера. Наведите, чтобы увидеть "
             "текст, нажмите, чтобы открыть строку. Доля дисперсии:",
         ),
+        "points_note": (
+            "The vectors where the command project placed them; a picture is no measure. Hover for the text, click for "
+            "the row.",
+            "Векторы там, куда их поместила команда project; картинка — не мера. Наведите, чтобы увидеть текст, "
+            "нажмите, чтобы открыть строку.",
+        ),
+        "turn": ("turn", "поворот"),
+        "tilt": ("tilt", "наклон"),
+        "other_values": ("others", "другие"),
     },
     content=lambda section_input: (
         None if section_input.options.vectors is None else vectors_page(section_input.rows, section_input.options)
     ),
     template="""\
-<div class="controls"><label>{{ L.colour }} <select id="point-metric"></select></label></div>
-<p class="note">{{ L.vectors_note }} {{ "%.1f" | format(100 * vectors.explained[0]) }} % + {{
-  "%.1f" | format(100 * vectors.explained[1]) }} %. {{ L.shows | capitalize }} {{ vectors.shown | number }} {{
+<div class="controls"><label>{{ L.colour }} <select id="point-metric"></select></label>{% if "z" in vectors.points %}
+<label>{{ L.turn }} <input id="point-turn" type="range" min="-180" max="180" value="30"></label>
+<label>{{ L.tilt }} <input id="point-tilt" type="range" min="-90" max="90" value="20"></label>{% endif %}</div>
+<p class="note">{% if vectors.explained %}{{ L.vectors_note }} {{ "%.1f" | format(100 * vectors.explained[0]) }} % + {{
+  "%.1f" | format(100 * vectors.explained[1]) }} %.{% else %}{{ L.points_note }}{% endif %} {{
+  L.shows | capitalize }} {{ vectors.shown | number }} {{
   L.of }} {{ vectors.n | number }}{% if vectors.left_out %} · {{ L.left_out }} {{ vectors.left_out | number }}{%
   endif %}.</p>
 <div id="points" class="chart tall"></div>

@@ -50,8 +50,10 @@ const charts = {
     const values = lines.flatMap((line) => line.y).filter((value) => value !== null);
     const [low, high] = [Math.min(0, ...values), Math.max(0, ...values)];
     const frame = new Frame(home.clientWidth || 640, 260, [Math.min(...x), Math.max(...x)], [low, high > low ? high : 1], { bottom: 42, right: 24 });
-    const few = Math.max(1, Math.ceil(x.length / Math.max(2, Math.floor(frame.wide / (x_labels ? 90 : 60)))));
-    const labels = x_labels || x.length <= 12 ? x.map((value, place) => [value, x_labels?.[place] ?? String(value)]).filter((_, place) => place % few === 0) : null;
+    // Texts of places that stand close together would overlap: the first of them is shown.
+    let shown = -Infinity;
+    const apart = (value) => frame.x(value) - shown >= (x_labels ? 90 : 40) && ((shown = frame.x(value)), true);
+    const labels = x_labels || x.length <= 12 ? x.map((value, place) => [value, x_labels?.[place] ?? String(value)]).filter(([value]) => apart(value)) : null;
     const drawn = lines.map((line, place) => {
       const parts = line.y.map((value, spot) => (value === null ? "" : `${spot && line.y[spot - 1] !== null ? "L" : "M"}${frame.x(x[spot]).toFixed(1)} ${frame.y(value).toFixed(1)}`));
       const marks = line.y.map((value, spot) => value === null ? null : shape("circle", { cx: frame.x(x[spot]), cy: frame.y(value), r: 3.5, "data-value": String(value) }, hint(`${this.title(at, line.name)}: ${figure(value)} (${x_labels?.[spot] ?? x[spot]})`)));
@@ -67,14 +69,14 @@ const charts = {
     const { name, lower, y } = metrics[this.quality];
     const shown = points.map((point, place) => ({ ...point, y: y[place], place })).filter((point) => point.x !== null && point.y !== null);
     if (!shown.length) return [element("p", { class: "note" }, words.no_value)];
-    const span = (values, room) => {
-      const [low, high] = [Math.min(...values), Math.max(...values)], pad = (high - low || Math.abs(high) || 1) * room;
+    const around = (values) => {
+      const [low, high] = span(values), pad = (high - low || Math.abs(high) || 1) * 0.15;
       return [low - pad, high + pad];
     };
     const better = (a, b) => (lower ? a < b : a > b);
     const beats = (one, other) => one.x <= other.x && !better(other.y, one.y) && (one.x < other.x || better(one.y, other.y));
     const front = shown.filter((own) => !shown.some((other) => beats(other, own))).sort((a, b) => a.x - b.x);
-    const frame = new Frame(home.clientWidth || 440, 300, span(shown.map((point) => point.x), 0.15), span(shown.map((point) => point.y), 0.15), { left: 60, bottom: 42, right: 24 });
+    const frame = new Frame(home.clientWidth || 440, 300, around(shown.map((point) => point.x)), around(shown.map((point) => point.y)), { left: 60, bottom: 42, right: 24 });
     const line = shape("path", { class: "front", d: front.map((point, at) => `${at ? "L" : "M"}${frame.x(point.x).toFixed(1)} ${frame.y(point.y).toFixed(1)}`).join("") });
     const labels = [];
     const marks = [...shown].sort((a, b) => b.y - a.y).map((point) => {
@@ -113,6 +115,7 @@ const charts = {
       home.setAttribute("role", "img");
       home.setAttribute("aria-label", name);
       this.waiting.set(home, make);
+      home.after(chartFiles.buttons(home, name));
       seen.observe(home);
       sized.observe(home);
     };

@@ -3,7 +3,9 @@ function titled(title, ...parts) {
   return element("section", {}, element("h3", {}, title), ...parts);
 }
 
+// A text as it is, or on request as the Markdown or JSON that it is.
 function plain(text) {
+  if (byId("row-rendered").checked) return rendered(text);
   return element("p", { class: "text", dir: "auto" }, text);
 }
 
@@ -15,7 +17,8 @@ function answerParts(row) {
     const anchors = texts.anchors ?? [], cites = texts.cites ?? [];
     const checked = anchors.length + cites.length > 0;
     const text = checked ? anchored(texts.answer, anchors, cites) : marked(texts.answer, reference);
-    const signs = anchors.length ? ["supported", "unsupported"] : [];
+    if (byId("row-rendered").checked) return renderedParts(row);
+    const signs = anchors.length ? ["supported", "unsupported", ...(anchors.some((anchor) => anchor[4]) ? ["apart"] : [])] : [];
     if (reference && (!checked || row.other || row.o)) signs.push(null);
     signs.push(...["cited_supported", "cited_unsupported", "cited", "cited_nothing"].filter((state) => cites.some((mark) => mark[3] === state)));
     const legend = (name) => element("mark", { class: name?.startsWith("cited") ? `cite ${name}` : name }, words[name ?? "same_words"]);
@@ -27,6 +30,18 @@ function answerParts(row) {
   for (const [system, answer] of row.o ?? []) shown.push(titled(`${words.answer}: ${system}`, marked(answer, reference)));
   for (const reference of texts.reference ?? []) shown.push(titled(words.reference, marked(reference, texts.answer)));
   return shown;
+}
+
+function renderedParts({ t, other, o }) {
+  const others = [[words.baseline_answer, other ?? null], ...(o ?? []).map(([system, answer]) => [`${words.answer}: ${system}`, answer])];
+  const texts = [[o ? `${words.answer}: ${data.system}` : words.answer, t.answer], ...others, ...(t.reference ?? []).map((text) => [words.reference, text])];
+  return texts.filter(([, text]) => text !== null).map(([title, text]) => titled(title, rendered(text)));
+}
+
+// The columns that the run kept beside its scores and texts.
+function keptList(row) {
+  const lines = data.kept.map((name, at) => row.k[at] === null ? null : element("div", {}, element("dt", {}, name), element("dd", { class: "kept", dir: "auto" }, row.k[at])));
+  return titled(words.kept_columns, element("dl", { class: "figures" }, ...lines));
 }
 
 // The words that the baseline's answer lost and gained.
@@ -83,6 +98,8 @@ function showDetail(row) {
   if (texts.retrieved_ids?.length) parts.push(idList("retrieved_ids", texts.retrieved_ids, texts.relevant_ids));
   if (texts.relevant_ids?.length) parts.push(idList("relevant_ids", texts.relevant_ids));
   parts.push(scoreList(row));
+  if (row.k?.some((value) => value !== null)) parts.push(keptList(row));
+  parts.push(rowLabels.form(row));
   home.replaceChildren(...parts);
   home.scrollTop = 0;
 }

@@ -120,9 +120,11 @@ const rowsPage = {
     for (const [name, key] of [["search", "find"], ["least", "least"], ["most", "most"]]) {
       if (byId(`row-${name}`).value !== (state[key] ?? "")) byId(`row-${name}`).value = state[key] ?? "";
     }
-    const hash = location.hash;
+    byId("row-rendered").checked = Boolean(state.rendered);
+    const also = otherFilters(state.also), hash = location.hash;
+    rowsOut.showFilters(also);
     if (!data.metrics.length) this.show([], state);
-    else source.ready(this.metric, segment !== "", () => location.hash === hash && this.choose({ ...state, segment }));
+    else source.ready(this.metric, also, segment !== "", () => location.hash === hash && this.choose({ ...state, segment, also }));
   },
 
   choose(state) {
@@ -131,18 +133,22 @@ const rowsPage = {
     const stratum = data.strata[state.stratum];
     let places = stratum ? Uint32Array.from(stratum.rows) : source.every();
     if (state.segment) places = source.within(places, Number(state.segment));
-    const bound = (text, other) => (text === undefined || Number.isNaN(Number(text)) ? other : Number(text));
-    const least = bound(state.least, -Infinity), most = bound(state.most, Infinity);
-    const low = this.rounded(least), high = this.rounded(most);
-    if (least > -Infinity || most < Infinity) places = places.filter((place) => this.scores[place] >= low && this.scores[place] <= high);
+    for (const filter of [...state.also, { metric: this.metric, least: state.least, most: state.most }]) places = this.within(places, filter);
     const search = (state.find ?? "").toLowerCase().trim();
     if (!search) this.show(places, state);
     else source.find(search, places, (some) => address.read().find === state.find && this.show(some, state));
   },
 
-  // The bound in the precision of the scores that it is compared with.
-  rounded(bound) {
-    return data.all?.after[this.metric] === "f4" ? Math.fround(bound) : bound;
+  // The places whose scores are within bounds, which have the precision of the scores that they are compared with.
+  within(places, { metric, least, most }) {
+    const bound = (text, other) => {
+      const value = text === undefined || Number.isNaN(Number(text)) ? other : Number(text);
+      return data.all?.after[metric] === "f4" ? Math.fround(value) : value;
+    };
+    const low = bound(least, -Infinity), high = bound(most, Infinity);
+    if (low === -Infinity && high === Infinity) return places;
+    const scores = metric === this.metric ? this.scores : source.score(metric);
+    return places.filter((place) => scores[place] >= low && scores[place] <= high);
   },
 
   // The order of the address; without one, that of a stratum, else the worst first.

@@ -47,7 +47,7 @@ const pageRows = {
   every: () => upTo(data.rows.length).sort((a, b) => data.rows[a].at - data.rows[b].at),
   score: (metric) => Float64Array.from(data.rows, (row) => row.s[metric] ?? NaN),
   before: (metric) => Float64Array.from(data.rows, (row) => row.b?.[metric] ?? NaN),
-  ready: (metric, segmented, done) => done(),
+  ready: (metric, also, segmented, done) => done(),
   line: (place) => ({ id: data.rows[place].id, text: data.rows[place].t.question ?? data.rows[place].t.answer ?? "" }),
   whole: (place, done) => done(data.rows[place]),
   number: (place) => data.rows[place].at,
@@ -87,21 +87,25 @@ const allRows = {
   before: (metric) => allRows.columns.get(`before-${metric}`) ?? new Float64Array(data.all.n).fill(NaN),
   number: (place) => place,
 
-  // Loads the scores of a metric, and keeps those of the last few.
-  ready(metric, segmented, done) {
-    const files = [[`score-${metric}`, data.all.after[metric]], [`before-${metric}`, data.all.before[metric]]].filter(([, kind]) => kind);
+  // Loads the scores of a metric and of those that filter, and keeps those of the last few.
+  ready(metric, also, segmented, done) {
+    const scores = new Set([metric, ...also.map((filter) => filter.metric)]);
+    const files = [[`before-${metric}`, data.all.before[metric]], ...Array.from(scores, (at) => [`score-${at}`, data.all.after[at]])].filter(([, kind]) => kind);
     if (segmented) for (let at = 0; at < data.all.segments; at++) files.push([`segment-${at}`, "f4"]);
     const missing = files.filter(([name]) => !this.columns.has(name));
     if (!missing.length) return done();
     let left = missing.length;
-    while (this.columns.size + missing.length > 8 + data.all.segments && this.columns.size) this.columns.delete(this.columns.keys().next().value);
+    const needed = new Set(files.map(([name]) => name));
+    for (const name of [...this.columns.keys()].filter((name) => !needed.has(name))) {
+      if (this.columns.size + missing.length > 8 + MOST_FILTERS + data.all.segments) this.columns.delete(name);
+    }
     for (const [name, kind] of missing) {
       shards.load(name, (text) => {
         shards.loaded.delete(name);
         if (text !== undefined) this.columns.set(name, decoded(text, kind));
         if (--left) return;
         if (files.every(([name]) => this.columns.has(name)) || text === undefined) done();
-        else this.ready(metric, segmented, done);
+        else this.ready(metric, also, segmented, done);
       });
     }
   },

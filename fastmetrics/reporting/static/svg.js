@@ -14,6 +14,8 @@ function picture(wide, high, ...children) {
   return shape("svg", { class: "drawn", viewBox: `0 0 ${Math.round(wide)} ${Math.round(high)}`, width: "100%", "aria-hidden": "true" }, ...children);
 }
 
+const span = (values) => [values.reduce((a, b) => Math.min(a, b), Infinity), values.reduce((a, b) => Math.max(a, b), -Infinity)];
+
 // Round numbers that part a range into about so many steps.
 function ticks(low, high, many) {
   if (!(high > low)) return [low];

@@ -82,8 +82,8 @@ function marked(text, other) {
 function anchored(text, anchors, cites) {
   const paragraph = element("p", { class: "text", dir: "auto" });
   const characters = Array.from(text);
-  const marks = anchors.map(([start, stop, supported, kind]) => {
-    const name = supported ? "supported" : "unsupported";
+  const marks = anchors.map(([start, stop, supported, kind, apart]) => {
+    const name = supported ? "supported" : apart ? "apart" : "unsupported";
     return { start, stop, name, title: `${kind}: ${words[name]}` };
   });
   for (const [start, stop, number, state] of cites) marks.push({ start, stop, name: `cite ${state}`, title: `[${number}] ${words[state]}` });
