@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import re
 from collections.abc import Mapping, Sequence
@@ -20,7 +21,7 @@ from fastmetrics.core.input_columns import is_id
 from fastmetrics.core.judge_column_names import PREFIX
 from fastmetrics.core.threads import cores
 from fastmetrics.core.version import __version__
-from fastmetrics.errors import InputError, OptionError
+from fastmetrics.errors import InputError, MissingExtraError, OptionError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.fitting.cut_promises import CutPromises
 from fastmetrics.fitting.design import within_reach
@@ -115,7 +116,8 @@ def fit(
 
     Raises ``InputError`` for labels of one class, too few rows or groups, and a metric that is a copy of the label,
     ``ColumnError`` for labels that are text, ``UnknownNameError`` for an unknown metric or column, ``OptionError`` for
-    an invalid option, and ``OutputError`` if the file exists or cannot be written.
+    an invalid option, ``OutputError`` if the file exists or cannot be written, and ``MissingExtraError`` without
+    scikit-learn.  Needs the extra ``fit``.
     """
     argument("learner", learner, Choice(*LEARNERS))
     argument("confidence", confidence, _Share)
@@ -129,6 +131,8 @@ def fit(
             Argument("embedder", embedder),
             ": expected the name of a model, which the score's file stores; put other embeddings into columns",
         )
+    if importlib.util.find_spec("sklearn") is None:
+        raise MissingExtraError.of("scikit-learn", "fit")
     place = None if output is None else page_place(output, [table], overwrite=overwrite)
     own_name = _name_of(output)
     naming = {

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import fastmetrics as fm
+from fastmetrics.errors import MissingExtraError
 from fastmetrics.fitting.design import basis_of
 from fastmetrics.fitting.folds import folds_of
 from fastmetrics.fitting.held_out_figures import FoldRanking, ranking_estimate
@@ -467,3 +468,9 @@ def test_the_interval_of_a_fitted_figure_has_twice_the_variance_on_the_scale_of_
     ends = (1 + math.sin(low)) / 2, (1 + math.sin(high)) / 2
     assert (estimate.low, estimate.high) == pytest.approx(ends, rel=1e-7)
     assert estimate.low < auc < estimate.high <= 1
+
+
+def test_a_fit_without_scikit_learn_names_the_extra(monkeypatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(MissingExtraError, match=r"scikit-learn.*\[fit\]"):
+        fm.fit({"answer": ["a"], "label": [1]}, label="label")

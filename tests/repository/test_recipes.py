@@ -12,7 +12,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.support.judge_server import judge_server
-from tests.support.optional_parts import needs
 from tests.support.program import program
 
 ROOT = Path(__file__).parents[2]
@@ -42,7 +41,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.slow
-@needs("jinja2")
 def test_the_recipes_run(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     printed: dict[str, str] = {}
     with judge_server(reply=reply) as judge:
