@@ -221,11 +221,11 @@ def _names(name: str, text: str) -> bool:
 
 def _texts_read(read: DatabaseTable, views: Mapping[str, str]) -> str:
     """The query of an input, and the definitions of the views that it reads, through other views too."""
-    named, text, unread = read.query or table_parts(read.table or "")[-1], read.query or "", set(views)
-    while more := {view for view in unread if _names(view, named)}:
+    names_text, text, unread = read.query or table_parts(read.table or "")[-1], read.query or "", set(views)
+    while more := {view for view in unread if _names(view, names_text)}:
         unread -= more
-        named = "\n".join(views[view] for view in more)
-        text += f"\n{named}"
+        names_text = "\n".join(views[view] for view in more)
+        text += f"\n{names_text}"
     return text
 
 
