@@ -76,7 +76,8 @@ def test_notebook_shows_tables_and_notes():
         page = Reader(found._repr_html_())
         cells = [cell for grid in found.grids() for cell in [*grid.header, *(one for row in grid.rows for one in row)]]
         assert page.cells == [*cells, *found.remarks()]
-        assert {tag for tag, _ in page.tags} <= {"div", "table", "thead", "tbody", "tr", "th", "td", "bdi", "ul", "li"}
+        tags = {"div", "style", "table", "thead", "tbody", "tr", "th", "td", "bdi", "ul", "li"}
+        assert {tag for tag, _ in page.tags} <= tags
         assert {name for _, attributes in page.tags for name in attributes} <= {"class", "scope"}
 
 
