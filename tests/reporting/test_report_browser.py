@@ -263,7 +263,7 @@ def test_print_view_shows_every_page(driver, page):
     driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
     assert all(driver.find_element(By.ID, name).is_displayed() for name in PAGES)
     assert set(driver.execute_script(drawn)) == {1}
-    for selector in ("nav", "#theme", ".controls"):
+    for selector in ("nav", "#theme", ".controls", ".files", ".rate"):
         assert not driver.find_element(By.CSS_SELECTOR, selector).is_displayed()
     paper = driver.execute_script("return getComputedStyle(document.body).backgroundColor")
     assert paper == "rgb(255, 255, 255)"

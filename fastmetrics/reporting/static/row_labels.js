@@ -45,7 +45,9 @@ const rowLabels = {
     const comment = element("textarea", { rows: 2, "aria-label": words.comment, placeholder: words.comment, maxlength: 4000 });
     comment.value = own?.comment ?? "";
     comment.addEventListener("change", () => this.set(row, { comment: comment.value.trim() }));
-    return titled(words.rating, element("div", { class: "grades", role: "group", "aria-label": words.rating }, ...buttons), comment);
+    const form = titled(words.rating, element("div", { class: "grades", role: "group", "aria-label": words.rating }, ...buttons), comment);
+    form.className = "rate";
+    return form;
   },
 
   download() {
