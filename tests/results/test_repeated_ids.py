@@ -12,27 +12,21 @@ import pyarrow.parquet as pq
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.core.batch_sizes import SIZES
+from fastmetrics.core.batch_sizes import RANKINGS, SIZES, STANDARD
 from fastmetrics.errors import InputError
+from fastmetrics.usage import log
 from tests.support.judge_server import judge_server
 from tests.support.program import jsonl, program
 
 Rows = Sequence[Mapping[str, Any]]
 
-SMALL = {
-    "line_block_bytes": 64,
-    "json_block_bytes": 64,
-    "csv_block_bytes": 64,
-    "trec_block_bytes": 16,
-    "ranking_rows": 2,
-    "log_rows": 2,
-    "parquet_run_rows": 2,
-    "read_batch_rows": 2,
-    "report_part_rows": 2,
-    "report_text_rows": 2,
-    "call_rows": 2,
-    "until_rows": 2,
-}
+SMALL = (
+    (SIZES, dict.fromkeys(("log_rows", "parquet_run_rows", "read_batch_rows", "call_rows", "until_rows"), 2)),
+    (SIZES, {"json_block_bytes": 64, "report_part_rows": 2, "report_text_rows": 2}),
+    (STANDARD, {"line_block_bytes": 64, "csv_block_bytes": 64}),
+    (log._SIZES, {"line_block_bytes": 64, "csv_block_bytes": 64}),
+    (RANKINGS, {"trec_block_bytes": 16, "rows": 2}),
+)
 """Sizes of pieces that separate a repeated id from its first row."""
 IDS = ("a", "b", "c", "d", "e", "f")
 REPEATED = ("a", "b", "c", "d", "b", "f")
@@ -62,8 +56,12 @@ PIECES = (batches, files, row_groups)
 @pytest.fixture(params=PIECES, ids=lambda write: write.__name__)
 def write(request, monkeypatch, tmp_path):
     """A function that writes rows under a name, in pieces of two rows."""
-    for name, size in SMALL.items():
-        monkeypatch.setattr(SIZES, name, size)
+    for sizes, small in SMALL:
+        for name, size in small.items():
+            if sizes is SIZES:
+                monkeypatch.setattr(sizes, name, size)
+            else:  # the default sizes of reading are frozen
+                monkeypatch.setitem(vars(sizes), name, size)
     return lambda name, rows: request.param(tmp_path / name, rows)
 
 

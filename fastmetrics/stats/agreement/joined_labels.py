@@ -26,13 +26,14 @@ def as_table(data: Any, on: str | None, columns: Collection[str], name: str) -> 
     The table includes the pandas index if no column identifies the rows.  ``columns`` is as in ``Scores.of``, and
     ``name`` is what errors call the data.
     """
+    table_data = data
     if is_column(data):
         labels = as_arrow(data, "label")
         if is_text(labels.type):
             advice = "several files are named by Path objects"
             raise ColumnError(f"{name}: expected numbers or booleans, got {labels.type}; {advice}")
-        data = {"label": labels}
-    source = Scores.of(data, columns, name)
+        table_data = {"label": labels}
+    source = Scores.of(table_data, columns, name)
     table = source.table()
     by_row = hasattr(data, "iloc") and on is None and "id" not in table.column_names
     return with_index(table, data.index) if by_row else table, source.notes
