@@ -66,6 +66,7 @@ def test_tables_of_every_kind_give_the_same_result(name, table):
     assert result(CALLS[name], TABLES[table](CALLS[name].columns)) == expected(name)
 
 
+@pytest.mark.slow
 def test_null_text_has_no_characters_whatever_lies_beneath():
     """The introduction of an answer without a question is judged by the answer's own words."""
     answers, questions = ["The tower was built. In conclusion, the tower."] * 2, ["machine learning", None]

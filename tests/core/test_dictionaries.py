@@ -119,6 +119,7 @@ def test_an_id_that_is_null_in_a_dictionary_is_refused_as_any_null_id():
         fm.retrieval_recall([["a"], ["a"]], lists)
 
 
+@pytest.mark.slow
 def test_texts_to_vectors_matches_and_bots():
     _, texts, _ = made(3)
     faq = pa.array([*WORDS, None, "Bread and Cheese"])

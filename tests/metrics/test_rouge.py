@@ -41,6 +41,7 @@ words = st.lists(st.sampled_from(["a", "b", "runs", "running", "ties", "\n", "a.
 hostile = st.one_of(lines, words, strategies.texts)
 
 
+@pytest.mark.slow
 @STEMMED
 @given(rows=st.lists(st.tuples(hostile, st.lists(hostile, min_size=1, max_size=3)), min_size=1, max_size=5))
 def test_rouge_equals_reference_on_any_text(stemmer: bool, rows: list[tuple[str, list[str]]]) -> None:

@@ -65,6 +65,7 @@ def test_a_tier_has_every_figure_of_its_table_and_no_other_metric(tier, names):
     assert made == {parse(name.replace("precision@", "P@")).metric.name for name in names}
 
 
+@pytest.mark.slow
 def test_tier0_is_the_geometry_of_the_embeddings():
     figures, geometry = figures_of("tier0"), fm.geometry(TABLE["embedding"])
     for name in TIER0:
@@ -81,6 +82,7 @@ def hits(k: int) -> list[int]:
     return [len(set(found[:k]) & set(relevant)) for found, relevant in rows]
 
 
+@pytest.mark.slow
 def test_tiers_equal_the_formulas_of_the_source():
     figures = figures_of("tier1,tier2,tier3")
     relevant = [len(one) for one in TABLE["relevant_ids"]]

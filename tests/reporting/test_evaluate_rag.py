@@ -87,6 +87,7 @@ def run(questions: Path, chunks: Any, bot: Any, folder: Path, **options: Any) ->
     return fm.evaluate_rag(questions, chunks, folder, bot, **chosen)
 
 
+@pytest.mark.slow
 def test_each_stage_is_what_its_function_makes(questions: Path, chunks: Path, tmp_path: Path) -> None:
     done = run(questions, chunks, Bot(), tmp_path / "rag")
     assert done.reused == []
@@ -126,6 +127,7 @@ def test_a_second_run_uses_every_file(questions: Path, chunks: Path, tmp_path: P
     assert (second.summary, second.spending) == (first.summary, None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ends", STAGES)
 def test_a_run_that_ended_goes_on(
     questions: Path, chunks: Path, tmp_path: Path, ends: str, monkeypatch: pytest.MonkeyPatch
@@ -168,6 +170,7 @@ def reply(question, contexts):
 """
 
 
+@pytest.mark.slow
 def test_a_killed_program_asks_nothing_twice(questions: Path, chunks: Path, tmp_path: Path) -> None:
     (tmp_path / "bot.py").write_text(BOT)
     call: list[Any] = ["evaluate-rag", questions, chunks, "-o", tmp_path / "rag", "--bot", f"{tmp_path}/bot.py:reply"]

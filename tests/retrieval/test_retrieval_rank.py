@@ -252,6 +252,7 @@ def test_duplicates_are_those_of_the_judgements_of_several_runs_too():
     assert {name: result.mean["mrr"] for name, result in found.results.items()} == {"one": 1.0, "two": 0.5}
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(run=RUNS, judged=JUDGED, seed=st.integers(0, 99), threads=st.integers(1, 3))
 def test_row_order_and_threads_do_not_change_results(run, judged, seed, threads):
