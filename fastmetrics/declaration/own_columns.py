@@ -29,7 +29,7 @@ def declare_columns(function: Callable[..., Any], meanings: Mapping[str, str]) -
             raise PluginError(f"{where}: expected the name of a parameter, in lower case")
         aliases = {alias: column.name for column in COLUMNS.values() for alias in column.aliases}
         if name in BUILT_IN or name in aliases:
-            raise PluginError(f"{where} is {aliases.get(name, name)!r} of every table; leave it out of columns=")
+            raise PluginError(f"{where} is {aliases.get(name, name)!r} of every table; leave it out")
         declared = Column(name, _kind(hints[name]), meaning)
         other = COLUMNS.setdefault(name, declared)
         if other.kind != declared.kind:

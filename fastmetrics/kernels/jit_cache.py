@@ -67,7 +67,7 @@ class KernelCache(FunctionCache):
             self.disable()
 
 
-def _rebuilt(context: Any, library: Any, described: Any, *rest: Any) -> Any:
+def _rebuilt(context: Any, library: Any, described: Any, *fields: Any) -> Any:
     """A compiled kernel of the parts that ``CompileResult._reduce`` stores.
 
     Numba would also compile its runtime and parse the bitcode for kernels that are compiled later and call this one,
@@ -77,7 +77,7 @@ def _rebuilt(context: Any, library: Any, described: Any, *rest: Any) -> Any:
     name, kind, (machine_code, bitcode) = library
     codegen = context.codegen()
     codegen._engine._defined_symbols |= {described.llvm_func_name, described.llvm_cpython_wrapper_name}
-    loaded: Any = CompileResult._rebuild(context, (name, kind, (machine_code, _no_bitcode())), described, *rest)
+    loaded: Any = CompileResult._rebuild(context, (name, kind, (machine_code, _no_bitcode())), described, *fields)
     loaded.library._get_module_for_linking = cache(partial(llvm.parse_bitcode, bitcode))
     return loaded
 

@@ -100,17 +100,17 @@ def open_log(
     labels: Sequence[str] = (),
     *,
     again: bool = False,
-    called: str = "log",
+    what: str = "log",
 ) -> Log:
     """Open a log with its ``needed`` columns, the ``optional`` ones that exist, and ``numbers`` by their own names.
 
     ``labels`` are also found by their own names and may have any type.  A log in memory that is to be read ``again`` is
-    held, as a reader or a generator has its rows only once.  ``called`` is what messages call it.
+    held, as a reader or a generator has its rows only once.  ``what`` is the log in messages.
 
     ``log`` is an input of ``score``.  Raises ``ColumnError`` for a missing needed
     column, or for a column of an unexpected kind.
     """
-    source = open_table(log, how.format, sizes=_SIZES, name=called)
+    source = open_table(log, how.format, sizes=_SIZES, name=what)
     present = source.names
     mapping = resolve(present, how.columns, how.schema, {*needed, *optional})
     for name in needed:

@@ -233,7 +233,7 @@ def recorder(function: Callable[..., Any], events: list[Any]) -> Any:
             if parameter.kind is parameter.VAR_KEYWORD:
                 kept |= kept.pop(parameter.name, {})
         events.append((name, kept))
-        return Result(events, name)
+        return [] if signature.return_annotation == "list[str]" else Result(events, name)
 
     record.__signature__ = signature  # type: ignore[attr-defined]
     record.load = record  # type: ignore[attr-defined]  # Index.load

@@ -9,10 +9,10 @@ from contextlib import ExitStack
 
 import numpy as np
 import pytest
-from numba.core.caching import FunctionCache
 
 from fastmetrics.core.deferred_signals import deferred_signals
 from fastmetrics.kernels.jit import kernel
+from fastmetrics.kernels.jit_cache import CheckedFiles
 
 NUMBERS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -68,7 +68,7 @@ def test_other_threads_change_no_handler() -> None:
 
 def test_kernels_are_loaded_to_their_end(monkeypatch: pytest.MonkeyPatch) -> None:
     steps = []
-    load = FunctionCache._load_overload
+    load = CheckedFiles.load
 
     def interrupted(*arguments: object) -> object:
         signal.raise_signal(signal.SIGTERM)
@@ -81,7 +81,7 @@ def test_kernels_are_loaded_to_their_end(monkeypatch: pytest.MonkeyPatch) -> Non
     def double(numbers):
         return 2 * numbers
 
-    monkeypatch.setattr(FunctionCache, "_load_overload", interrupted)
+    monkeypatch.setattr(CheckedFiles, "load", interrupted)
     with pytest.raises(SignalError):
         double(np.ones(2))
     assert steps == ["loading", "loaded"]

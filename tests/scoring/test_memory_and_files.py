@@ -193,9 +193,14 @@ CALLS = [(name, *way) for name in PROGRESS for way in (WAYS if name != "with_sco
 def test_progress_counts_the_rows_of_every_function(
     tmp_path: Path, rows: Path, name: str, output: str | None, in_memory: bool
 ) -> None:
-    """Each function with ``progress`` calls it batch by batch: with more rows each time, in the end with all."""
+    """Each function with ``progress`` calls it batch by batch: with more rows each time, in the end with all.
+
+    ``evaluate_rag`` counts in each of its stages, which are these functions.
+    """
     functions = {each: getattr(fm, each) for each in fm.__all__ if inspect.isfunction(getattr(fm, each))}
-    assert set(PROGRESS) == {each for each in functions if "progress" in inspect.signature(functions[each]).parameters}
+    assert {*PROGRESS, "evaluate_rag"} == {
+        each for each in functions if "progress" in inspect.signature(functions[each]).parameters
+    }
     counted: list[int] = []
     keep = {"keep": ["id", "note"]} if name == "answer" else {}
     place = None if output is None else tmp_path / output

@@ -57,6 +57,7 @@ IN = {
     "rank": 2,
     "match": 2,
     "search": 2,
+    "evaluate-rag": 2,
     "validate": 2,
     "compare": 2,
     "sacrebleu-paired": 2,
@@ -79,6 +80,7 @@ def test_commands_accept_the_same_thread_counts(command, threads):
         "plot": ["-o", "out.svg"],
         "fit": ["--label", "good"],
         "pairwise-scores": ["chrf", "-o", "out.parquet"],
+        "evaluate-rag": ["-o", "out", "--bot", "given-contexts", "--model", "m"],
     } | {name: ["-o", "out.parquet"] for name in ("score", "index", "search", "match", "project")}
     first = ["histograms"] if command == "plot" else []
     done = program(command, *first, *[MISSING] * IN.get(command, 1), *more.get(command, []), "--threads", threads)

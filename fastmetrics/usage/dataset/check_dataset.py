@@ -88,7 +88,7 @@ def check_dataset(
     label_columns = list(dict.fromkeys(listed(labels)))
     sampled_checks = SampledChecks(tuple(languages), None if embedder is None else embedder_of(embedder), near, size)
     how = Columns(columns, schema, format)
-    log = open_log(table, [], _OPTIONAL, (), how, label_columns, again=True, called="table")
+    log = open_log(table, [], _OPTIONAL, (), how, label_columns, again=True, what="table")
     judged = {
         name: next((canonical for canonical, column in log.names.items() if column == name), name)
         for name in label_columns
