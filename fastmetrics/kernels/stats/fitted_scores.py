@@ -25,6 +25,14 @@ _TERMS = np.array([1.0 / math.factorial(n) for n in range(14)])
 
 
 @leaf
+def kind_of_absence(value: float, present: bool) -> int:
+    """0 for a missing score, 1 for an undefined one, −1 for a number."""
+    if not present:
+        return 0
+    return 1 if math.isnan(value) else -1
+
+
+@leaf
 def curve_at(x: float, knots: NDArray[np.float64], heights: NDArray[np.float64]) -> float:
     """The height of a curve of straight lines between ``knots``, which is level outside of them."""
     last = knots.shape[0] - 1
@@ -54,12 +62,8 @@ def add_curve(
 ) -> None:
     """Add the height of a metric's curve to the sum of each row; ``absent`` has those of missing and undefined."""
     for row in range(values.shape[0]):
-        if not present[row]:
-            sums[row] += absent[0]
-        elif math.isnan(values[row]):
-            sums[row] += absent[1]
-        else:
-            sums[row] += curve_at(values[row], knots, heights)
+        kind = kind_of_absence(values[row], present[row])
+        sums[row] += absent[kind] if kind >= 0 else curve_at(values[row], knots, heights)
 
 
 @kernel
@@ -72,15 +76,13 @@ def count_parts(
     """Count the rows up to each edge, above the last, the missing and the undefined ones into ``counts``."""
     n_edges = edges.shape[0]
     for row in range(values.shape[0]):
-        if not present[row]:
-            counts[n_edges + 1] += 1
-        elif math.isnan(values[row]):
-            counts[n_edges + 2] += 1
-        else:
+        kind = kind_of_absence(values[row], present[row])
+        part = n_edges + 1 + kind
+        if kind < 0:
             part = 0
             for edge in range(n_edges):
                 part += values[row] > edges[edge]
-            counts[part] += 1
+        counts[part] += 1
 
 
 @kernel
