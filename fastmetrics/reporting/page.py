@@ -23,7 +23,7 @@ STYLES = ("base.css", "tables.css", "rows.css")
 _PARTS = (
     "start",
     "address",
-    "words",
+    "word_diff",
     "table",
     "rendering",
     "row_labels",

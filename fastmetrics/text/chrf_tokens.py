@@ -8,7 +8,7 @@ import string
 import numpy as np
 
 from fastmetrics.core.arrays import Flags, Text, Tokens
-from fastmetrics.kernels.text import chrf
+from fastmetrics.kernels.text import chrf_tokens as kernels
 from fastmetrics.text import unicode
 from fastmetrics.text.conventions import convention
 from fastmetrics.text.tokenize import Folded, Rewriter, Vocabulary, Wordbook
@@ -21,7 +21,7 @@ def characters(folded: Folded, whitespace: bool) -> Tokens:
     """The characters of each folded text, without spaces unless ``whitespace``."""
     bounds = np.zeros(len(folded.starts) + 1, np.int64)
     out = np.empty(int((folded.stops - folded.starts).sum()) + 1, np.int32)
-    chrf.characters(folded.data, folded.starts, folded.stops, -1 if whitespace else 0x20, out, bounds)
+    kernels.characters(folded.data, folded.starts, folded.stops, -1 if whitespace else 0x20, out, bounds)
     return Tokens(out[: bounds[-1]], bounds[:-1], bounds[1:], N_CHARACTERS)
 
 
@@ -29,7 +29,7 @@ def visible_characters(text: Text) -> Tokens:
     """The characters of each text but white space."""
     bounds = np.zeros(len(text) + 1, np.int64)
     out = np.empty(int((text.stops - text.starts).sum()) + 1, np.int32)
-    chrf.visible_characters(text.data, text.starts, text.stops, unicode.is_space(), out, bounds)
+    kernels.visible_characters(text.data, text.starts, text.stops, unicode.is_space(), out, bounds)
     return Tokens(out[: bounds[-1]], bounds[:-1], bounds[1:], N_CHARACTERS)
 
 
@@ -55,7 +55,7 @@ class WordEnds:
         bounds = np.zeros(len(words) + 1, np.int64)
         size = 2 * int((words.stops - words.starts + 1).sum()) + 32
         data = np.empty(size - size % 8, np.uint8)
-        chrf.split_ends(words.data, words.starts, words.stops, _punctuation(), data, bounds)
+        kernels.split_ends(words.data, words.starts, words.stops, _punctuation(), data, bounds)
         return self._vocabulary.cut(Folded(data, bounds, None))
 
 

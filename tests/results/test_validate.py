@@ -16,7 +16,7 @@ from scipy import stats
 from sklearn import metrics as sk
 
 from fastmetrics.errors import FileFormatError, InputError, OptionError
-from fastmetrics.kernels.stats.bootstrap import draw
+from fastmetrics.kernels.stats.association_bootstrap import draw
 from fastmetrics.results.people.validate import validate
 from fastmetrics.results.runs.read_table import read_table
 from fastmetrics.stats.agreement.agreement import cohen_kappa, krippendorff_alpha

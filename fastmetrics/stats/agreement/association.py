@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from fastmetrics.core.allowed_values import Choice, Real, Seed, Whole, argument
 from fastmetrics.core.threads import cores, ordered
 from fastmetrics.errors import InputError
-from fastmetrics.kernels.stats.bootstrap import AUC, F1, PEARSON, SPEARMAN, LabelledScores, resample
+from fastmetrics.kernels.stats.association_bootstrap import AUC, F1, PEARSON, SPEARMAN, LabelledScores, resample
 from fastmetrics.kernels.stats.concordance import concordance
 from fastmetrics.stats.agreement.agreement import cohen_kappa
 from fastmetrics.stats.intervals.influences import (

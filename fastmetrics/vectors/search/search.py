@@ -16,9 +16,9 @@ from fastmetrics.tables.remote.addresses import is_database, parameters, parse
 from fastmetrics.tables.remote.small_files import local_path
 from fastmetrics.vectors.embedding.embedder import embedder_of
 from fastmetrics.vectors.search.neighbors import RECALL, Distance, Index
+from fastmetrics.vectors.search.pgvector_search import Chunks, search_table, settings_of
 from fastmetrics.vectors.search.queries import Queries
 from fastmetrics.vectors.search.search_files import SearchRankings, search_run
-from fastmetrics.vectors.search.table_search import Chunks, search_table, settings_of
 
 
 def search(
