@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 import numpy as np
 import pyarrow as pa
@@ -88,22 +89,25 @@ def test_costs_of_no_row_leave_a_gap(tmp_path):
     assert read(tmp_path / "r.html")[2]["charts"][1]["points"][1]["x"] is None
 
 
+@pytest.fixture(scope="module")
+def driver() -> Iterator[object]:
+    with browser() as window:
+        yield window
+
+
 @pytest.mark.slow
-def test_the_charts_show_the_chosen_metric_and_the_systems_that_no_other_beats(tmp_path):
+def test_the_charts_show_the_chosen_metric_and_the_systems_that_no_other_beats(driver, tmp_path):
     fm.report(RUNS, tmp_path / "r.html")
-    with browser() as driver:
-        width(driver, 1280)
-        driver.get((tmp_path / "r.html").as_uri() + "#page=tradeoffs")
-        WebDriverWait(driver, 60).until(
-            lambda _: len(driver.find_elements(By.CSS_SELECTOR, "#tradeoffs svg.drawn")) == 2
-        )
-        names = "return [...document.querySelectorAll('#tradeoffs .chart')].map((chart) => " \
-                "[...chart.querySelectorAll('.unbeaten text')].map((text) => text.textContent).sort())"  # fmt: skip
-        assert driver.execute_script(names) == [[HOSTILE_NAME, "small"], [HOSTILE_NAME, "small"]]
-        Select(driver.find_element(By.ID, "quality")).select_by_visible_text("hallucination")
-        assert driver.execute_script(names) == [["small"], ["small"]]
-        assert [one["id"] for one in Axe().run(driver)["violations"]] == []
-        assert driver.execute_script("return document.images.length") == 0
-        width(driver, 390)
-        assert driver.execute_script("return document.documentElement.scrollWidth <= innerWidth")
-        assert complaints(driver) == []
+    width(driver, 1280)
+    driver.get((tmp_path / "r.html").as_uri() + "#page=tradeoffs")
+    WebDriverWait(driver, 60).until(lambda _: len(driver.find_elements(By.CSS_SELECTOR, "#tradeoffs svg.drawn")) == 2)
+    names = "return [...document.querySelectorAll('#tradeoffs .chart')].map((chart) => " \
+            "[...chart.querySelectorAll('.unbeaten text')].map((text) => text.textContent).sort())"  # fmt: skip
+    assert driver.execute_script(names) == [[HOSTILE_NAME, "small"], [HOSTILE_NAME, "small"]]
+    Select(driver.find_element(By.ID, "quality")).select_by_visible_text("hallucination")
+    assert driver.execute_script(names) == [["small"], ["small"]]
+    assert [one["id"] for one in Axe().run(driver)["violations"]] == []
+    assert driver.execute_script("return document.images.length") == 0
+    width(driver, 390)
+    assert driver.execute_script("return document.documentElement.scrollWidth <= innerWidth")
+    assert complaints(driver) == []

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -149,24 +151,29 @@ def test_points_are_coloured_by_kept_columns_with_few_values(tmp_path):
     assert "other" in shown
 
 
+@pytest.fixture(scope="module")
+def driver() -> Iterator[object]:
+    with browser() as window:
+        yield window
+
+
 @pytest.mark.slow
-def test_points_turn_in_a_browser_and_have_the_colours_of_a_column(tmp_path):
+def test_points_turn_in_a_browser_and_have_the_colours_of_a_column(driver, tmp_path):
     held = pa.table({"id": [f"q{at}" for at in range(40)], "v": vectors(40).tolist()})
     pq.write_table(held, tmp_path / "v.parquet")
     scores = made(40).append_column("topic", pa.array(["</script>" if at % 2 else "b" for at in range(40)]))
     fm.report(scores, tmp_path / "r.html", vectors=fm.project(tmp_path / "v.parquet", dims=3))
-    with browser() as driver:
-        width(driver, 1280)
-        driver.get((tmp_path / "r.html").as_uri() + "#page=vectors")
-        WebDriverWait(driver, 60).until(lambda _: driver.find_elements(By.CSS_SELECTOR, "#points .dots circle"))
-        places = "return [...document.querySelectorAll('#points .dots circle')].map((dot) => dot.getAttribute('cx'))"
-        before = driver.execute_script(places)
-        driver.find_element(By.ID, "point-turn").send_keys(Keys.END)
-        assert driver.execute_script(places) != before
-        Select(driver.find_element(By.ID, "point-metric")).select_by_visible_text("topic")
-        dots = "[...document.querySelectorAll('#points .dots circle')]"
-        fills = dict(driver.execute_script(f"return {dots}.map((dot) => [dot.dataset.at, dot.getAttribute('fill')])"))
-        assert {fills[str(at)] for at in range(0, 40, 2)}.isdisjoint({fills[str(at)] for at in range(1, 40, 2)})
-        assert sorted(driver.find_element(By.CSS_SELECTOR, "#points .keys").text.split()) == ["</script>", "b"]
-        assert [one["id"] for one in Axe().run(driver)["violations"]] == []
-        assert complaints(driver) == []
+    width(driver, 1280)
+    driver.get((tmp_path / "r.html").as_uri() + "#page=vectors")
+    WebDriverWait(driver, 60).until(lambda _: driver.find_elements(By.CSS_SELECTOR, "#points .dots circle"))
+    places = "return [...document.querySelectorAll('#points .dots circle')].map((dot) => dot.getAttribute('cx'))"
+    before = driver.execute_script(places)
+    driver.find_element(By.ID, "point-turn").send_keys(Keys.END)
+    assert driver.execute_script(places) != before
+    Select(driver.find_element(By.ID, "point-metric")).select_by_visible_text("topic")
+    dots = "[...document.querySelectorAll('#points .dots circle')]"
+    fills = dict(driver.execute_script(f"return {dots}.map((dot) => [dot.dataset.at, dot.getAttribute('fill')])"))
+    assert {fills[str(at)] for at in range(0, 40, 2)}.isdisjoint({fills[str(at)] for at in range(1, 40, 2)})
+    assert sorted(driver.find_element(By.CSS_SELECTOR, "#points .keys").text.split()) == ["</script>", "b"]
+    assert [one["id"] for one in Axe().run(driver)["violations"]] == []
+    assert complaints(driver) == []
