@@ -98,10 +98,16 @@ class Against:
 
     @property
     def leaders(self) -> Sequence[str]:
-        """The systems with the largest excess of verdicts better over worse; none if no system has an excess."""
-        net = {name: sum(cell.better - cell.worse for cell in cells if cell) for name, cells in self.matrix}
-        most = max(net.values(), default=0)
-        return [name for name, excess in net.items() if excess == most] if most > 0 else []
+        """The systems that beat another and that none beats: more verdicts better than worse, of the two alone.
+
+        Where each is beaten, those with the largest excess over all others; none if no system beats another.
+        """
+        excess = {name: [cell.better - cell.worse for cell in cells if cell] for name, cells in self.matrix}
+        unbeaten = [name for name, others in excess.items() if min(others) >= 0 < max(others)]
+        if unbeaten:
+            return unbeaten
+        most = max(map(sum, excess.values()), default=0)
+        return [name for name, others in excess.items() if sum(others) == most > 0]
 
     @property
     def changed(self) -> Sequence[DifferenceLine]:
@@ -166,7 +172,7 @@ def _impossible(comparison: Comparison, resamples: int) -> list[str]:
             f"corrected p is {family / (resamples + 1):.2g}; compare fewer metrics, segments or systems"
         )
     least = next(rows for rows in range(1, 1_000) if 2.0 ** (1 - rows) * family <= comparison.alpha)
-    if any(difference.n_paired < least for difference in comparison):
+    if any(0 < difference.n_paired < least for difference in comparison):
         notes.append(
             f"differences over fewer than {least} rows cannot have a verdict: their p, corrected for {family:,} "
             f"comparisons, is above {comparison.alpha:.2g} even if all rows change alike"
@@ -242,10 +248,8 @@ def _verdict(comparison: Comparison, whole: Sequence[Compared], baseline: str, o
     counts = {"better": 0, "worse": 0, "–": 0}
     opposite = {"better": "worse", "worse": "better"}
     for difference in whole:
-        if comparison.better[difference.metric] is not None and {difference.baseline, difference.other} == {
-            baseline,
-            other,
-        }:
+        of_pair = {difference.baseline, difference.other} == {baseline, other}
+        if of_pair and difference.n_paired and comparison.better[difference.metric] is not None:
             verdict = comparison.verdict(difference)
             counts[verdict if difference.other == other else opposite.get(verdict, verdict)] += 1
     return PairVerdict(visible(baseline), visible(other), counts["better"], counts["worse"], sum(counts.values()))

@@ -54,8 +54,8 @@ _WORDS = {
         "{systems} впереди: лучше в {better} из {total} сравнений с другими системами, хуже в {worse}",
     ),
     "leaders": (
-        "{systems} lead together: the same balance of better and worse against the other systems",
-        "{systems} впереди вместе: одинаковый перевес лучшего над худшим против других систем",
+        "{systems} lead together: none of the systems is better than one of them",
+        "{systems} впереди вместе: ни одна система не лучше какой-либо из них",
     ),
     "means": ("Means", "Средние"),
     "changed_from": ("Differences from {baseline}", "Отличия от {baseline}"),

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.reporting.comparison_content import compared
+from fastmetrics.reporting.comparison_content import Against, PairVerdict, compared
 from fastmetrics.reporting.labels import labels
 from fastmetrics.results.runs.open_runs import open_run
 
@@ -141,7 +141,34 @@ def test_letters_and_the_matrix_agree_with_the_verdicts():
             assert (cell.better, cell.worse, cell.total) == (signs.count(1), signs.count(-1), len(signs))
     nets = [sum(cell.better - cell.worse for cell in cells if cell) for _, cells in found.matrix]
     assert nets == sorted(nets, reverse=True)
-    assert found.leaders == [name for name, net in zip(order, nets, strict=True) if net == nets[0]]
+    first = [name for name, cells in found.matrix if all(cell.better >= cell.worse for cell in cells if cell)]
+    assert first == found.leaders == order[: len(first)]
+
+
+@pytest.mark.parametrize(
+    ("wins", "leaders"),
+    [
+        ({}, []),
+        ({"ab": 2}, ["a"]),
+        ({"ac": 7, "bc": 2}, ["a", "b"]),
+        ({"ac": 7, "bc": 2, "ba": 1}, ["b"]),
+        ({"ab": 3, "bc": 2, "ca": 1}, ["a"]),
+    ],
+    ids=["no verdict", "the third is undecided", "a tie of unequal wins", "the winner of the pair", "a circle"],
+)
+def test_leaders_beat_another_system_and_none_beats_them(wins, leaders):
+    matrix = [
+        (
+            own,
+            [
+                PairVerdict(other, own, wins.get(own + other, 0), wins.get(other + own, 0), 9)
+                for other in "abc"
+                if other != own
+            ],
+        )
+        for own in "abc"
+    ]
+    assert Against(list("abc"), [], [], [], [], matrix, [], None, [], []).leaders == leaders
 
 
 def test_resamples_suffice_for_the_correction_and_what_few_rows_cannot_show_is_said():
