@@ -10,9 +10,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from fastmetrics.declaration.metric import REGISTRY
-from fastmetrics.declaration.plugin_files import LOADED
+from fastmetrics.declaration.plugin_files import LOADED, REGISTRIES
 from fastmetrics.declaration.plugins import forget
-from fastmetrics.declaration.tokenizers import TOKENIZERS
 from tests.support.loopback import Server, s3_server
 from tests.support.optional_parts import ALLOWED, DATA, NEEDS
 from tests.support.postgres import Database, Postgres, postgres_server
@@ -43,16 +42,20 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--complete", action="store_true", help="fail where a test is skipped for want of a package")
 
 
-class OwnMetrics:
-    """Metrics and tokenizers that a test or a docstring's example declares are gone when it ends."""
+class OwnDeclarations:
+    """Metrics, tokenizers and model clients that a test or a docstring's example declares are gone when it ends."""
 
     @pytest.fixture(autouse=True)
-    def forget_own_metrics(self) -> Iterator[None]:
-        before, tokenizers = set(REGISTRY), dict(TOKENIZERS)
+    def forget_own_declarations(self) -> Iterator[None]:
+        metrics = set(REGISTRY)
+        declarations = {id(registry): dict(registry) for registry in REGISTRIES}
         yield
-        TOKENIZERS.clear()
-        TOKENIZERS.update(tokenizers)
-        for metric in [metric for name, metric in REGISTRY.items() if name not in before]:
+        for registry in REGISTRIES:
+            # a registry that the test imported first was empty before
+            before = declarations.get(id(registry), {})
+            registry.clear()
+            registry.update(before)
+        for metric in [metric for name, metric in REGISTRY.items() if name not in metrics]:
             # those of the package itself are declared once, whichever test imports them
             if not metric.function.__module__.startswith("fastmetrics."):
                 forget(metric)
@@ -64,7 +67,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
     Without the slow tests, Hypothesis tries a few examples.
     """
-    config.pluginmanager.register(OwnMetrics())
+    config.pluginmanager.register(OwnDeclarations())
     profile = "brief" if config.option.markexpr == "not slow" else "fastmetrics"
     settings.load_profile(os.environ.get("FASTMETRICS_HYPOTHESIS", profile))
 

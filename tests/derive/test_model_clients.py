@@ -29,20 +29,11 @@ def grade(request):
 """
 
 
-@pytest.fixture
-def clients(monkeypatch):
-    """The registry, without the clients of a test afterwards."""
-    before = dict(MODEL_CLIENTS)
-    yield MODEL_CLIENTS
-    MODEL_CLIENTS.clear()
-    MODEL_CLIENTS.update(before)
-
-
 def judged(tmp_path, **options):
     return fm.judge(TABLE, "safety", model="m", base_url="mine:", store=tmp_path / "calls.sqlite", **options)
 
 
-def test_client_judges_through_the_store(clients, tmp_path):
+def test_client_judges_through_the_store(tmp_path):
     requests = []
 
     @fm.model_client("mine")
@@ -63,7 +54,7 @@ def test_client_judges_through_the_store(clients, tmp_path):
     assert judged(tmp_path, endpoint="elsewhere", max_calls=0)["judge_safety_status"].to_pylist() == ["budget"] * 3
 
 
-def test_text_alone_and_coroutines_are_replies(clients, tmp_path):
+def test_text_alone_and_coroutines_are_replies(tmp_path):
     @fm.model_client("mine")
     async def mine(request):
         await asyncio.sleep(0)
@@ -73,7 +64,7 @@ def test_text_alone_and_coroutines_are_replies(clients, tmp_path):
     assert judged(tmp_path)["judge_safety_prompt_tokens"].to_pylist() == [None] * 3
 
 
-def test_client_answers_the_questions_of_bots(clients, tmp_path):
+def test_client_answers_the_questions_of_bots(tmp_path):
     endings = {"a": None, "b": "length", "c": "content_filter"}
 
     @fm.model_client("mine")
@@ -87,7 +78,7 @@ def test_client_answers_the_questions_of_bots(clients, tmp_path):
     assert made["answer_status"].to_pylist() == ["ok", "truncated", "refused"]
 
 
-def test_failed_calls_are_repeated_unless_final(clients, tmp_path):
+def test_failed_calls_are_repeated_unless_final(tmp_path):
     tries = []
 
     @fm.model_client("mine")
@@ -109,7 +100,7 @@ def test_failed_calls_are_repeated_unless_final(clients, tmp_path):
     assert "the prompt is refused" in reasons["y"]
 
 
-def test_fatal_failure_ends_the_run(clients, tmp_path):
+def test_fatal_failure_ends_the_run(tmp_path):
     @fm.model_client("mine")
     def mine(request):
         raise ModelCallError("no such model", fatal=True)
@@ -118,7 +109,7 @@ def test_fatal_failure_ends_the_run(clients, tmp_path):
         judged(tmp_path)
 
 
-def test_limits_of_time_size_calls_and_concurrency_hold(clients, tmp_path):
+def test_limits_of_time_size_calls_and_concurrency_hold(tmp_path):
     at_once, most, lock = 0, 0, threading.Lock()
 
     @fm.model_client("mine")
@@ -141,7 +132,7 @@ def test_limits_of_time_size_calls_and_concurrency_hold(clients, tmp_path):
     assert "max_reply_bytes of 20" in small["judge_safety_reason"].to_pylist()[0]
 
 
-def test_wrong_return_values_and_names_are_errors(clients, tmp_path):
+def test_wrong_return_values_and_names_are_errors(tmp_path):
     fm.model_client("mine")(lambda request: {"choices": []})
     with pytest.raises(PluginError, match="the model client 'mine' returned dict: expected a text or a ModelReply"):
         judged(tmp_path)
@@ -152,7 +143,7 @@ def test_wrong_return_values_and_names_are_errors(clients, tmp_path):
         fm.judge(TABLE, "safety", model="m", base_url="other:", store=tmp_path / "calls.sqlite")
 
 
-def test_client_of_a_plugin_file_works_on_the_command_line(clients, tmp_path):
+def test_client_of_a_plugin_file_works_on_the_command_line(tmp_path):
     (tmp_path / "plugin.py").write_text(PLUGIN)
     rows = jsonl(tmp_path / "rows.jsonl", {"id": 1, "question": "a", "answer": "x"})
     options = ["--plugin", tmp_path / "plugin.py", "--base-url", "grader://here", "--model", "m"]
@@ -168,17 +159,17 @@ def test_client_of_a_plugin_file_works_on_the_command_line(clients, tmp_path):
     assert json.loads((tmp_path / "a.jsonl").read_text())["answer"] == GRADE
 
 
-def test_changed_plugin_replaces_its_client_and_failed_one_leaves_none(clients, tmp_path):
+def test_changed_plugin_replaces_its_client_and_failed_one_leaves_none(tmp_path):
     path = Path(tmp_path, "plugin.py")
     path.write_text(PLUGIN)
     assert load_plugin(path) == ["grader"]
     path.write_text(PLUGIN.replace('"grader"', '"marker"'))
     assert load_plugin(path) == ["marker"]
-    assert "grader" not in clients
+    assert "grader" not in MODEL_CLIENTS
     path.write_text(PLUGIN.replace('"grader"', '"broken"') + "raise ValueError\n")
     with pytest.raises(PluginError, match="ValueError"):
         load_plugin(path)
-    assert ("broken" in clients, "marker" in clients) == (False, True)
+    assert ("broken" in MODEL_CLIENTS, "marker" in MODEL_CLIENTS) == (False, True)
     (tmp_path / "second.py").write_text(PLUGIN.replace('"grader"', '"marker"'))
     with pytest.raises(PluginError, match="has registered a client of this name"):
         load_plugin(tmp_path / "second.py")
@@ -199,7 +190,7 @@ def test_keys_of_servers_stay_as_before(tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["judge", "model bot", "function bot"])
-def test_a_batch_has_at_least_as_many_rows_as_calls_can_be_made_at_once(clients, tmp_path, monkeypatch, kind):
+def test_a_batch_has_at_least_as_many_rows_as_calls_can_be_made_at_once(tmp_path, monkeypatch, kind):
     """Twelve calls of twelve rows are under way at once, although batches have two rows otherwise."""
     monkeypatch.setattr(SIZES, "call_rows", 2)
     all_came = threading.Barrier(12)
@@ -244,7 +235,7 @@ ENDINGS = (
 
 @pytest.mark.parametrize("ending", ENDINGS, ids=lambda ending: type(ending).__name__)
 @pytest.mark.parametrize("awaited", [False, True])
-def test_exception_that_ends_programs_or_loops_fails_one_call(clients, tmp_path, ending, awaited):
+def test_exception_that_ends_programs_or_loops_fails_one_call(tmp_path, ending, awaited):
     def fails(text):
         if text == "y" or "\ny" in text:
             raise ending
@@ -280,7 +271,7 @@ def raising(error):
     return answers
 
 
-def test_a_time_out_of_the_function_itself_is_no_expired_limit(clients, tmp_path):
+def test_a_time_out_of_the_function_itself_is_no_expired_limit(tmp_path):
     error = TimeoutError("the database is locked")
 
     async def answers_later(question):
@@ -296,7 +287,7 @@ def test_a_time_out_of_the_function_itself_is_no_expired_limit(clients, tmp_path
         assert (made["answer_status"][0].as_py(), made["answer_reason"][0].as_py()) == ("error", reason)
 
 
-def test_keys_in_exceptions_of_functions_are_masked(clients, tmp_path, monkeypatch):
+def test_keys_in_exceptions_of_functions_are_masked(tmp_path, monkeypatch):
     monkeypatch.setenv("MY_API_KEY", "sk-0123456789abc")
     error = ConnectionError("refused: Authorization: Bearer sk-0123456789abc")
     reason = "ConnectionError: refused: Authorization: Bearer [key]"
