@@ -335,7 +335,7 @@ def test_scores_without_an_output_are_summarised_and_not_kept(tmp_path, monkeypa
     done = program("score", "t.jsonl", "-m", "token_f1,exact_match")
     assert (done.code, done.err) == (0, "")
     assert done.out.splitlines()[1].split()[:2] == ["token_f1", "0.6667"]
-    assert done.out.endswith("the scores are not kept: add -o scores.parquet to compare, gate or report them\n")
+    assert done.out.endswith("the scores are not kept:\nadd -o scores.parquet to compare, gate or report them\n")
     assert [path.name for path in tmp_path.iterdir()] == ["t.jsonl"]
     for option in ("--resume", "--overwrite", "--quiet", "--on-error skip"):
         refused = program("score", "t.jsonl", "-m", "token_f1", *option.split())

@@ -80,6 +80,6 @@ def _summarise(arguments: Arguments, quiet: bool) -> None:
         scored = arguments.call(output=Path(folder, "scores.parquet"))
     print_result(scored.summary)
     typer.echo(
-        f"\n{scored.run.rows:,} rows scored in {scored.run.seconds['total']:.1f} s; the scores are not kept: "
+        f"\n{scored.run.rows:,} rows scored in {scored.run.seconds['total']:.1f} s; the scores are not kept:\n"
         "add -o scores.parquet to compare, gate or report them"
     )
