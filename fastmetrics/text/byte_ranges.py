@@ -7,7 +7,7 @@ import functools
 import numpy as np
 
 from fastmetrics.core.arrays import Bytes, Flags
-from fastmetrics.kernels.text import folding, word_edges
+from fastmetrics.kernels.text import folding, word_boundaries
 from fastmetrics.kernels.text.byte_blocks import LETTERS
 from fastmetrics.text import unicode
 from fastmetrics.text.conventions import Convention
@@ -16,7 +16,7 @@ _CAPITALS = 26
 
 
 @functools.cache
-def rules_of(convention: Convention) -> word_edges.Rules:
+def rules_of(convention: Convention) -> word_boundaries.Rules:
     """The rules of a convention."""
     byte = np.arange(256)
     ascii_byte = byte < 128
@@ -26,7 +26,7 @@ def rules_of(convention: Convention) -> word_edges.Rules:
     separator = entry == folding.KEEP | 0x20
     deleted = entry == 0
     letter = entry == folding.KEEP | (byte + 0x20 * capital)
-    return word_edges.Rules(
+    return word_boundaries.Rules(
         separators=_ranges(separator, capital),
         marks=_ranges(deleted | convention.strip, capital),
         rare=_ranges(ascii_byte & ~(separator | deleted | letter), capital),
@@ -41,14 +41,14 @@ def rules_of(convention: Convention) -> word_edges.Rules:
 
 
 @functools.cache
-def folded_rules() -> word_edges.Rules:
+def folded_rules() -> word_boundaries.Rules:
     """The rules of text that is folded already: its words stand between spaces."""
-    return word_edges.Rules(
+    return word_boundaries.Rules(
         separators=np.array([[0x20, 1]], np.uint8),
         marks=np.zeros((0, 2), np.uint8),
         rare=np.zeros((0, 2), np.uint8),
         capitals=np.uint64(0),
-        letters=word_edges.UNKNOWN,
+        letters=word_boundaries.UNKNOWN,
         folded=True,
         deletes=False,
         bytemap=np.zeros(256, np.int32),
@@ -69,5 +69,5 @@ def _letters(convention: Convention) -> np.uint64:
     letters = [ord(bytes([first, second]).decode()) for first, low, high in LETTERS for second in range(low, high + 1)]
     become = convention.codemap[letters]
     if (become == unicode.lower()[letters]).all():
-        return word_edges.FOLDED
-    return word_edges.SEPARATORS if (become == 0x20).all() else word_edges.UNKNOWN
+        return word_boundaries.FOLDED
+    return word_boundaries.SEPARATORS if (become == 0x20).all() else word_boundaries.UNKNOWN

@@ -14,10 +14,9 @@ from fastmetrics.kernels.text import folding as words
 from fastmetrics.kernels.text import retokenize as rewrite
 from fastmetrics.kernels.text import sacrebleu_tokenizers as bleu
 from fastmetrics.kernels.text import tokenize as kernel
-from fastmetrics.kernels.text import vocabulary
-from fastmetrics.kernels.text import word_edges as edges
+from fastmetrics.kernels.text import vocabulary, word_boundaries
 from fastmetrics.kernels.text.byte_blocks import BLOCK
-from fastmetrics.kernels.text.word_edges import Blocks, Rules
+from fastmetrics.kernels.text.word_boundaries import Blocks, Rules
 from fastmetrics.text import unicode
 from fastmetrics.text.byte_ranges import folded_rules, rules_of
 from fastmetrics.text.conventions import NUL, Convention, convention
@@ -361,7 +360,7 @@ def _fold_into(data: Bytes, bounds: Ints, text: Text, convention: Convention) ->
     flags = np.zeros(len(text), np.int32)
     longest = int((text.stops - text.starts).max(initial=0))
     strings = _frozen(text.data), _frozen(text.starts), _frozen(text.stops)
-    edges.fold_texts(*strings, rules, _work(longest).blocks, data, bounds, flags)
+    word_boundaries.fold_texts(*strings, rules, _work(longest).blocks, data, bounds, flags)
     return flags
 
 

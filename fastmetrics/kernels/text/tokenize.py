@@ -10,7 +10,7 @@ from fastmetrics.core.arrays import Bytes, Flags, Ids, Ints, Uint64s
 from fastmetrics.kernels.jit import inline, leaf
 from fastmetrics.kernels.text.byte_blocks import BLOCK
 from fastmetrics.kernels.text.vocabulary import WordKeys, Words, bound_texts, hash_words, look_up, match_words
-from fastmetrics.kernels.text.word_edges import (
+from fastmetrics.kernels.text.word_boundaries import (
     Blocks,
     Rules,
     classify,
