@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from fastmetrics.commands.program.terminal import print_lines
+from fastmetrics.commands.program.printing import print_folded
 
 
 def rubric(
@@ -28,7 +28,7 @@ def rubric(
 
     argument("language", language, Choice(*LANGUAGES))
     if source is None:
-        print_lines(_list(language))
+        print_folded(_list(language))
         return
     path = rubric_path(source, language)
     read_rubric(path)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Mapping, Sequence
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -60,3 +61,18 @@ def print_result(result: Any, chosen: Mapping[str, bool] = MappingProxyType({}))
         print_lines(result.markdown_lines())
     else:
         print_lines(result.lines(screen()))
+
+
+def print_folded(lines: Iterable[str]) -> None:
+    """Print lines; on a terminal, long ones folded, and indented below the text that two spaces part from a name."""
+    terminal = screen()
+    print_lines(folded for line in lines for folded in (_folded(line, terminal.width) if terminal else [line]))
+
+
+def _folded(line: str, width: int) -> list[str]:
+    if len(line) <= width:
+        return [line]
+    name, beside, _ = line.partition("  ")
+    column = line.index(line[len(name) :].lstrip()) if beside and name else 2
+    indent = " " * (column if column < width // 2 else 4)
+    return textwrap.wrap(line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)

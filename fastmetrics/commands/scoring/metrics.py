@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import inspect
 import itertools
-import textwrap
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from fastmetrics.commands.options.shared_options import Plugins
-from fastmetrics.commands.program.printing import screen
-from fastmetrics.commands.program.terminal import print_lines
+from fastmetrics.commands.program.printing import print_folded
 
 if TYPE_CHECKING:
     from fastmetrics.declaration.metric import Metric
@@ -33,22 +31,7 @@ def metrics(
         lines = _explained(parse(name).metric)
     else:
         lines = _by_family()
-    print_lines(folded_line for line in lines for folded_line in _folded(line))
-
-
-_SPLIT = "  "
-"""The spaces between a name and what follows, where a folded line goes on."""
-
-
-def _folded(line: str) -> list[str]:
-    """A line; on a terminal that is narrower, folded and indented below the text beside a name."""
-    terminal = screen()
-    if terminal is None or len(line) <= terminal.width:
-        return [line]
-    name, beside, _ = line.partition(_SPLIT)
-    column = line.index(line[len(name) :].lstrip()) if beside and name else 2
-    indent = " " * (column if column < terminal.width // 2 else 4)
-    return textwrap.wrap(line, terminal.width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+    print_folded(lines)
 
 
 def _by_family() -> Iterator[str]:
@@ -61,7 +44,7 @@ def _by_family() -> Iterator[str]:
         yield from [""] * bool(number)
         yield f"{family.replace('_', ' ')}:"
         for metric in metrics:
-            yield f"{metric.name:{width}}{_SPLIT}{_columns(metric)}: {metric.summary}"
+            yield f"{metric.name:{width}}  {_columns(metric)}: {metric.summary}"
 
 
 def _explained(metric: Metric) -> Iterator[str]:
@@ -104,8 +87,8 @@ def _measures() -> Iterator[str]:
     for family in FAMILIES:
         name, *others = family.names
         also = f" Also called {', '.join(others)}." if others else ""
-        yield f"{name:{width}}{_SPLIT}{family.summary}{also}"
+        yield f"{name:{width}}  {family.summary}{also}"
         for option, default in family.options.items():
             value = "" if default is inspect.Parameter.empty else f"={default!r}"
             about = f"{family.allowed[option]}; {family.descriptions[option]}"
-            yield f"{'':{width}}{_SPLIT}option {option}{value}: {about}"
+            yield f"{'':{width}}  option {option}{value}: {about}"

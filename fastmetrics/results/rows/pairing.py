@@ -220,7 +220,9 @@ def _by_position(runs: Sequence[ScoreRun]) -> PairedRuns:
 def _nothing_shared(first: ScoreRun, ids: SortedIds, other: ScoreRun, others: SortedIds) -> InputError:
     has = f"{first.name} has {ids.text_of(0)!r}, {other.name} has {others.text_of(0)!r}"
     return InputError(
-        f"{first.name} and {other.name} share no id: {has}; compare takes them as independent samples with ",
+        f"{first.name} and {other.name} share no id: {has}; name the column that pairs their rows with ",
+        Argument("on", ...),
+        "; compare takes them as independent samples with ",
         Argument("pairing", "none"),
     )
 
