@@ -171,6 +171,17 @@ def test_other_duplicates_stay_errors(change, message):
     assert message.replace("id 1 ", "id '1' ") in str(raised.value)
 
 
+def test_a_named_column_needs_no_equal_numbers_of_answers():
+    table = {"id": [1, 2, 3, 4, 5, 6], "question": ["p", "p", "p", "q", "r", "r"], "m": [0.0, 0.5, 1.0, 0.4, 0.2, 0.6]}
+    report = fm.repeats(table, on="question")["m"]
+    assert (report.n_questions, report.n_answers) == (3, 6)
+    assert report.mean.value == pytest.approx((0.5 + 0.4 + 0.4) / 3)
+    with pytest.raises(InputError, match="'p' occurs in 3 rows; 1 more ids are duplicates; a column 'repeat' numbers"):
+        fm.repeats(table | {"id": table["question"]})
+    with pytest.raises(InputError, match="a column 'repeat' numbers several answers"):
+        fm.compare([table, table], metrics="m", on="question")
+
+
 def test_report_of_repeats():
     table = repeated(4, n=30, answers=4)
     report = fm.repeats(table, k=(1, 2, 4, 9))

@@ -89,11 +89,11 @@ class RepeatedRun:
         return lists.take(pa.array(np.arange(len(sums)), mask=~has_counts))
 
 
-def repeated_run(run: ScoreRun, key: str) -> RepeatedRun | None:
+def repeated_run(run: ScoreRun, key: str, by_design: bool = False) -> RepeatedRun | None:
     """The run by questions if its ids, in the column ``key``, repeat by design; None if they are unique.
 
-    They do if a column ``repeat`` numbers the answers to a question, or if all questions have the same number of
-    answers.  Raises ``InputError`` for other duplicates, and for one id with different questions.
+    They do if the user says so, if a column ``repeat`` numbers the answers to a question, or if all questions have the
+    same number of answers.  Raises ``InputError`` for other duplicates, and for one id with different questions.
     """
     by_id = run.sorted_ids(key)
     if by_id.are_distinct:
@@ -102,8 +102,8 @@ def repeated_run(run: ScoreRun, key: str) -> RepeatedRun | None:
     questions, first_rows = _in_order_of_rows(by_id)
     numbered = run.repeat_column
     counts = np.bincount(questions)
-    if numbered is None and counts.min() != counts.max():
-        run.ids(key)  # raises, and names the duplicates
+    if numbered is None and counts.min() != counts.max() and not by_design:
+        run.check_distinct(key, "; a column 'repeat' numbers several answers to a question")
     if numbered is not None:
         _check_numbers(run, key, numbered, ids, questions)
     _check_questions(run, ids, questions, first_rows)

@@ -160,10 +160,10 @@ def repeats(
 ) -> RepeatReport:
     """Split the variance of repeated answers into between and within questions, and compute pass@k and pass^k.
 
-    ``scores`` is a score file, folder, address or table with several rows per question: rows with the same id (or the
-    same value of the column ``on``), numbered by a column ``repeat``, or the same number for every question.  Questions
-    are the sample: the interval of the mean is over questions, so more answers to the same questions narrow it only to
-    √(ω²/n).
+    ``scores`` is a score file, folder, address or table with several rows per question: rows with the same value of the
+    column ``on``, or with the same id.  Ids can repeat by mistake, so without ``on`` a column ``repeat`` must number
+    the answers to a question, or every question have equally many.  Questions are the sample: the interval of the mean
+    is over questions, so more answers to the same questions narrow it only to √(ω²/n).
 
     For scores of 0 and 1, or with ``threshold`` (scores of at least this value are correct), pass@k is the probability
     that at least one of k answers is correct, and pass^k that all are, by their unbiased estimators 1 − C(n − c, k) /
@@ -200,7 +200,7 @@ def repeats(
     names = shared_metrics([run], listed(metrics))
     names = [name for name in names if name in run.scores]
     beside = [name for name in (key, run.question_column, run.repeat_column) if name]
-    answers = repeated_run(run.in_memory([*names, *beside]), key)
+    answers = repeated_run(run.in_memory([*names, *beside]), key, by_design=on is not None)
     if answers is None:
         raise InputError(f"{run.name} has one answer to each question (column {key!r}); repeats need several")
     reports = [_report(answers, name, sizes, threshold, confidence) for name in names]
