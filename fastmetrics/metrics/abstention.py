@@ -15,7 +15,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from fastmetrics.core.allowed_values import LimitedTexts, Pattern
-from fastmetrics.core.arrays import Flags, Floats, Ints, Text, Tokens
+from fastmetrics.core.arrays import Flags, Floats, Ids, Ints, Text, Tokens
 from fastmetrics.declaration.batch import Batch
 from fastmetrics.declaration.cautions import Caution, english_and_russian_words
 from fastmetrics.declaration.metric import metric
@@ -24,6 +24,7 @@ from fastmetrics.kernels.text import phrases as kernels
 from fastmetrics.text.lexicons import lexicon
 from fastmetrics.text.phrases import Phrases, compile_phrases
 from fastmetrics.text.segmentation import statements
+from fastmetrics.text.tokenize import Vocabulary
 
 PHRASES = lexicon("abstain")
 """The default phrases for "I don't know", in English and Russian."""
@@ -78,15 +79,20 @@ Answers = Annotated[Refusals, RefusalsIn()]
 def _refusals(batch: Batch, column: str, patterns: tuple[str, ...]) -> Refusals:
     phrases = compile_phrases(patterns)
     words, vocabulary = batch.tokens(column, "words"), batch.vocabulary("words")
-    letters = phrases.letters(vocabulary)
-    flags = kernels.holds_phrase(words.ids, words.starts, words.stops, letters, phrases.table, phrases.final)
-    rows = np.flatnonzero(flags)
+    rows = np.flatnonzero(_hold_phrase(words.ids, words.starts, words.stops, vocabulary, phrases))
     sentences = statements(batch.text(column).take(rows))
     assert sentences.groups is not None
     tokens = vocabulary.tokenize(sentences)
     filler, openings = _looks(sentences)
-    idk = _says_idk(batch, tokens, phrases, filler) & ~np.isin(np.array(openings, str), YES)
+    affirms = np.array([opening in YES for opening in openings], np.bool_)
+    idk = _says_idk(batch, tokens, phrases, filler) & ~affirms
     return Refusals(batch.n_rows, rows, sentences.groups, sentences, tokens, idk, filler, openings)
+
+
+def _hold_phrase(ids: Ids, starts: Ints, stops: Ints, vocabulary: Vocabulary, phrases: Phrases) -> Flags:
+    """Whether each text contains a phrase."""
+    openings, letters = phrases.openings(vocabulary), phrases.letters(vocabulary)
+    return kernels.holds_phrase(ids, starts, stops, openings, letters, phrases.table, phrases.final)
 
 
 def _looks(sentences: Text) -> tuple[Flags, list[str]]:
@@ -104,37 +110,28 @@ def _looks(sentences: Text) -> tuple[Flags, list[str]]:
 def _says_idk(batch: Batch, tokens: Tokens, phrases: Phrases, filler: Flags) -> Flags:
     """Whether each sentence contains a phrase that is not one of several choices and not followed by a "but"."""
     vocabulary = batch.vocabulary("words")
-    contrast, choice, but = (_marked(batch, words) for words in (lexicon("contrast"), ("or", "или"), BUT))
+    contrast, choice, but = map(vocabulary.places_in, (lexicon("contrast"), ("or", "или"), BUT))
     letters = phrases.letters(vocabulary)
     begins, ends = kernels.last_phrase(tokens.ids, tokens.starts, tokens.stops, letters, phrases.table, phrases.final)
     has_phrase = ends >= 0
     words_left = kernels.words_after(tokens.ids, tokens.starts + np.maximum(ends, 0), tokens.stops, contrast)
     before = tokens.ids[np.maximum(tokens.starts + begins - 1, 0)[has_phrase]]
     offered = np.zeros(len(has_phrase), np.bool_)
-    offered[has_phrase] = (begins[has_phrase] > 0) & choice[before]
+    offered[has_phrase] = (begins[has_phrase] > 0) & (choice[before] >= 0)
     before_but = _words_before_but(tokens, begins, but)
     ends_there = tokens.starts + before_but
-    again = kernels.holds_phrase(tokens.ids, tokens.starts, ends_there, letters, phrases.table, phrases.final)
+    again = _hold_phrase(tokens.ids, tokens.starts, ends_there, vocabulary, phrases)
     answered = (before_but > PREAMBLE) & ~filler & ~again
     return has_phrase & ~offered & ~answered & (words_left < TURN)
 
 
-def _words_before_but(tokens: Tokens, begins: Ints, but: Flags) -> Ints:
+def _words_before_but(tokens: Tokens, begins: Ints, but: Ids) -> Ints:
     """The number of words of each sentence before the last "but" that precedes the word ``begins``; 0 without one."""
-    last = np.maximum.accumulate(np.where(but[tokens.ids], np.arange(len(tokens.ids)), -1))
+    last = np.maximum.accumulate(np.where(but[tokens.ids] >= 0, np.arange(len(tokens.ids)), -1))
     inside = np.flatnonzero(begins > 0)
     counts = np.zeros(len(begins), np.int64)
     counts[inside] = np.maximum(last[tokens.starts[inside] + begins[inside] - 1] - tokens.starts[inside], 0)
     return counts
-
-
-def _marked(batch: Batch, words: tuple[str, ...]) -> Flags:
-    """Which words of the batch are among ``words``."""
-    vocabulary = batch.vocabulary("words")
-    ids = vocabulary.ids_of(words)
-    flags = np.zeros(len(vocabulary), np.bool_)
-    flags[ids] = True
-    return flags
 
 
 def check_phrases(phrases: tuple[str, ...], **_: object) -> None:

@@ -39,12 +39,16 @@ class Phrases:
 
     def letters(self, vocabulary: Vocabulary) -> Ids:
         """The number in ``words`` of every word of ``vocabulary``, -1 for words of no phrase."""
-        numbers = dict(zip(self.words, range(len(self.words)), strict=True))
-        words = vocabulary.convention.words_of(self.words)
-        ids = vocabulary.ids_of(words)
-        letters = np.full(len(vocabulary), -1, np.int32)
-        letters[ids] = [numbers[word] for word in words]
-        return letters
+        return vocabulary.places_in(self.words)
+
+    def openings(self, vocabulary: Vocabulary) -> Flags:
+        """Whether a phrase can begin with each word of ``vocabulary``; cached, with room for later words."""
+        letters = self.letters(vocabulary)
+        openings: Flags | None = vocabulary.memo.get(("openings", self))
+        if openings is None or len(openings) < len(letters):
+            openings = vocabulary.memo["openings", self] = letters >= 0
+            openings[openings] = self.table[START, letters[openings]] >= 0
+        return openings
 
 
 @functools.lru_cache(maxsize=64)

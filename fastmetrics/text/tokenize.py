@@ -76,6 +76,17 @@ class Vocabulary:
         """The number of each of ``words``, added if necessary; each must be one word of the convention."""
         return self.tokenize(text_of_strings(words)).ids
 
+    def places_in(self, words: tuple[str, ...]) -> Ids:
+        """Per word its place in ``words``, -1 for others; the array has room for later words, and is cached."""
+        places: Ids | None = self.memo.get(("places", words))
+        if places is None or len(places) < len(self.arrays.begins):
+            place = dict(zip(words, range(len(words)), strict=True))
+            numbered = self.convention.words_of(words)
+            ids = self.ids_of(numbered)
+            places = self.memo["places", words] = np.full(len(self.arrays.begins), -1, np.int32)
+            places[ids] = [place[word] for word in numbered]
+        return places
+
     def tokenize(self, text: Text) -> Tokens:
         """The tokens of every string in ``text``."""
         if self.convention.frame is not None:

@@ -15,6 +15,7 @@ from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.declaration.batch import Batch
 from fastmetrics.plan import score_batch as scoring
 from fastmetrics.text.conventions import CONVENTIONS, convention
+from fastmetrics.text.phrases import compile_phrases
 from fastmetrics.text.tokenize import Vocabulary, Wordbook
 from tests.support.edge_tokens import EDGE_TOKENS
 
@@ -54,6 +55,20 @@ def test_rewritten_words_equal_direct_tokenization(name: str) -> None:
         rewritten = rows.tokens("answer", name)
         own = Wordbook().vocabulary(name)
         assert spelt(rewritten, book.vocabulary(name)) == spelt(own.tokenize(text_of_strings(batch)), own)
+
+
+def test_phrases_of_a_vocabulary_that_grows() -> None:
+    """What is cached about words has room for new ones, and is made again where they are too many."""
+    vocabulary, phrases = Vocabulary(convention("words")), compile_phrases(("no idea", "(no|not) sure"))
+    for batch in (["what", "no"], [f"w{number}" for number in range(9000)], ["idea", "x"]):
+        vocabulary.ids_of(batch)
+        letters, openings = phrases.letters(vocabulary), phrases.openings(vocabulary)
+        words = np.array(vocabulary.words(), object)
+        numbers = letters[: len(words)]
+        assert len(letters) == len(openings) >= len(words)
+        assert sorted(words[numbers >= 0]) == ["idea", "no", "not", "sure"]
+        assert words[numbers >= 0].tolist() == [phrases.words[letter] for letter in numbers[numbers >= 0]]
+        assert sorted(words[openings[: len(words)]]) == ["no", "not"]
 
 
 def test_wordbook_is_full_if_one_vocabulary_is(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -25,15 +25,12 @@ def phrase_end(ids: Ids, k: int, stop: int, letters: Ids, table: Ids, final: Fla
 
 
 @kernel
-def holds_phrase(ids: Ids, starts: Ints, stops: Ints, letters: Ids, table: Ids, final: Flags) -> Flags:
-    """Whether each text holds a phrase."""
+def holds_phrase(ids: Ids, starts: Ints, stops: Ints, openings: Flags, letters: Ids, table: Ids, final: Flags) -> Flags:
+    """Whether each text holds a phrase; ``openings`` marks the words of the vocabulary that can begin one."""
     flags = np.zeros(len(starts), np.bool_)
     for row in range(len(starts)):
         for k in range(starts[row], stops[row]):
-            letter = letters[np.uint32(ids[k])]
-            if letter < 0 or table[START, letter] < 0:  # most words begin no phrase
-                continue
-            if phrase_end(ids, k, stops[row], letters, table, final) >= 0:
+            if openings[np.uint32(ids[k])] and phrase_end(ids, k, stops[row], letters, table, final) >= 0:
                 flags[row] = True
                 break
     return flags
@@ -53,12 +50,15 @@ def last_phrase(ids: Ids, starts: Ints, stops: Ints, letters: Ids, table: Ids, f
 
 
 @kernel
-def words_after(ids: Ids, starts: Ints, stops: Ints, marked: Flags) -> Ints:
-    """Per text: number of tokens after the first marked token; -1 if none is marked."""
+def words_after(ids: Ids, starts: Ints, stops: Ints, places: Ids) -> Ints:
+    """Per text: number of tokens after the first one in a list; -1 without one.
+
+    ``places`` has the place of each word of the vocabulary in the list, or -1.
+    """
     counts = np.full(len(starts), -1, np.int64)
     for row in range(len(starts)):
         for k in range(starts[row], stops[row]):
-            if marked[ids[k]]:
+            if places[ids[k]] >= 0:
                 counts[row] = stops[row] - k - 1
                 break
     return counts
