@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import typing
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 from fastmetrics.core.allowed_values import Allowed, description_of
@@ -53,9 +54,17 @@ def parameters(function: Callable[..., Any], bounds: tuple[float, float]) -> Par
             optional.add(name)
     if not needs:
         raise TypeError(f"{function.__name__}: expected a positional parameter that names a column, such as answer")
+    for need in list(needs.values()):
+        for column, hint in getattr(need, "columns", {}).items():
+            if column not in needs:
+                needs[column] = _need(hint, column)
+                optional.add(column)
+        if hasattr(need, "options"):
+            hints = {**typing.get_type_hints(need.options, include_extras=True), **hints}
+            defaults = {**defaults, **{setting.name: setting.default for setting in fields(need.options)}, **defaults}
     reference = needs.get("reference")
     return Parameters(
-        call=_callable(function, needs, [name for name in needs if name not in optional], bounds),
+        call=_callable(function, hints, needs, [name for name in needs if name not in optional], bounds),
         needs=needs,
         optional=frozenset(optional),
         defaults=defaults,
@@ -66,7 +75,11 @@ def parameters(function: Callable[..., Any], bounds: tuple[float, float]) -> Par
 
 
 def _callable(
-    function: Callable[..., Any], needs: Mapping[str, Need], required: list[str], bounds: tuple[float, float]
+    function: Callable[..., Any],
+    hints: Mapping[str, Any],
+    needs: Mapping[str, Need],
+    required: list[str],
+    bounds: tuple[float, float],
 ) -> Callable[..., Any]:
     """The function over a batch, for every supported form of function."""
     kinds = {type(need) for need in needs.values()}
@@ -76,7 +89,16 @@ def _callable(
         return by_array(function, bounds)
     if kinds & {ValuesIn, ArrowIn}:
         raise TypeError(f"{function.__name__}: expected all columns in one form: Python values, or Arrow arrays")
-    return function
+    own = inspect.signature(function).parameters
+    if set(own) >= {*hints} - {"return"} | {*needs}:
+        return function
+
+    @functools.wraps(function)
+    def call(*columns: Any, **arguments: Any) -> Any:
+        return function(*columns, **{name: value for name, value in arguments.items() if name in own})
+
+    call.__annotations__ = dict(hints)
+    return call
 
 
 def _need(hint: Any, column: str) -> Need:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
@@ -62,10 +62,18 @@ class Refusals:
 
 
 @dataclass(frozen=True)
+class PhrasesOption:
+    """The phrases of abstention."""
+
+    phrases: Patterns = PHRASES
+
+
+@dataclass(frozen=True)
 class RefusalsIn:
     """The answers of a column that may say "I don't know"; other answers need no further check."""
 
     convention: str = "words"
+    options: ClassVar[type[PhrasesOption]] = PhrasesOption
 
     def of(self, batch: Batch, column: str, options: Mapping[str, Any]) -> Refusals:
         """The refusals under the option ``phrases``."""
@@ -156,7 +164,7 @@ def other_scripts(options: Options) -> Caution | None:
     caution=other_scripts,
     cues=["abstention", "refusal", "refusal_rate"],
 )
-def abstained(answer: Answers, *, phrases: Patterns = PHRASES) -> Floats:
+def abstained(answer: Answers) -> Floats:
     """1 if the answer as a whole says "I don't know" in English or Russian, else 0.
 
     A sentence says "I don't know" if it contains one of ``phrases`` (compared as ``words``; ``(a|b)`` matches either,

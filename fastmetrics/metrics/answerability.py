@@ -13,8 +13,7 @@ from fastmetrics.core.arrays import Flags, Floats, Ints
 from fastmetrics.declaration.corpus_formula import Formula
 from fastmetrics.declaration.hooks import Corpus, RowHooks
 from fastmetrics.declaration.metric import REGISTRY, metric
-from fastmetrics.declaration.representations import Number, Raw
-from fastmetrics.metrics.abstention import PHRASES, Answers, Patterns, check_phrases, other_scripts
+from fastmetrics.metrics.abstention import Answers, check_phrases, other_scripts
 from fastmetrics.metrics.lexical import exact_match, token_f1
 from fastmetrics.metrics.shared.answerability_flags import (
     KNOWN_ANSWERABILITY,
@@ -26,8 +25,8 @@ from fastmetrics.metrics.shared.answerability_flags import (
 )
 
 Decided = Annotated[AnswerabilityFlags, DecisionsIn()]
-Matched = Annotated[AnswerabilityAndScore, AnswerabilityIn(exact_match.__name__)]
-Overlapping = Annotated[AnswerabilityAndScore, AnswerabilityIn(token_f1.__name__)]
+Matched = Annotated[AnswerabilityAndScore, AnswerabilityIn(metric=exact_match.__name__)]
+Overlapping = Annotated[AnswerabilityAndScore, AnswerabilityIn(metric=token_f1.__name__)]
 
 
 def _on(rows: Flags, happened: Flags) -> Floats:
@@ -43,13 +42,7 @@ def _on(rows: Flags, happened: Flags) -> Floats:
     check=check_phrases,
     caution=other_scripts,
 )
-def correct_abstention(
-    answer: Decided,
-    answerable: Number = None,  # type: ignore[assignment]
-    reference: Raw = None,  # type: ignore[assignment]
-    *,
-    phrases: Patterns = PHRASES,
-) -> Floats:
+def correct_abstention(answer: Decided) -> Floats:
     """1 if the answer to an unanswerable question abstains, 0 if it does not; NaN for an answerable question.
 
     The mean is the share of unanswerable questions on which the system abstained: the recall of abstention.  A question
@@ -72,13 +65,7 @@ def correct_abstention(
     check=check_phrases,
     caution=other_scripts,
 )
-def answered_unanswerable(
-    answer: Decided,
-    answerable: Number = None,  # type: ignore[assignment]
-    reference: Raw = None,  # type: ignore[assignment]
-    *,
-    phrases: Patterns = PHRASES,
-) -> Floats:
+def answered_unanswerable(answer: Decided) -> Floats:
     """1 if an unanswerable question is answered, 0 if the answer abstains; NaN for an answerable question.
 
     Such an answer is a hallucination by construction.  The mean is the share of unanswerable questions that were
@@ -99,13 +86,7 @@ def answered_unanswerable(
     check=check_phrases,
     caution=other_scripts,
 )
-def wrong_on_answerable(
-    answer: Overlapping,
-    answerable: Number = None,  # type: ignore[assignment]
-    reference: Raw = None,  # type: ignore[assignment]
-    *,
-    phrases: Patterns = PHRASES,
-) -> Floats:
+def wrong_on_answerable(answer: Overlapping) -> Floats:
     """1 if the answer to an answerable question shares no word with any reference, else 0.
 
     1 if the answer does not abstain and its ``token_f1`` is 0.  An answer that abstains is absent rather than wrong:
@@ -122,7 +103,7 @@ def wrong_on_answerable(
 @metric(
     bounds=(0, 1), better=None, source="S1, abstain rate: its complement", check=check_phrases, caution=other_scripts
 )
-def answer_rate(answer: Answers, *, phrases: Patterns = PHRASES) -> Floats:
+def answer_rate(answer: Answers) -> Floats:
     """1 if the answer does not abstain, else 0: 1 - ``abstained``; the mean is the share of answered questions.
 
     An empty answer does not abstain.  ``phrases`` as in ``abstained``.
@@ -131,7 +112,7 @@ def answer_rate(answer: Answers, *, phrases: Patterns = PHRASES) -> Floats:
     >>> fm.answer_rate(["I don't know.", "Paris."])
     array([0., 1.])
     """
-    rate: Floats = 1.0 - REGISTRY["abstained"].function(answer, phrases=phrases)
+    rate: Floats = 1.0 - REGISTRY["abstained"].function(answer)
     return rate
 
 
@@ -143,13 +124,7 @@ def answer_rate(answer: Answers, *, phrases: Patterns = PHRASES) -> Floats:
     check=check_phrases,
     caution=other_scripts,
 )
-def overall_accuracy(
-    answer: Matched,
-    answerable: Number = None,  # type: ignore[assignment]
-    reference: Raw = None,  # type: ignore[assignment]
-    *,
-    phrases: Patterns = PHRASES,
-) -> Floats:
+def overall_accuracy(answer: Matched) -> Floats:
     """1 if the system abstained on an unanswerable question, or matched a reference of an answerable one.
 
     ``correct_abstention`` for an unanswerable question, ``exact_match`` with the best reference for an answerable one;
@@ -209,13 +184,7 @@ def _finish_many(sums: Ints, **options: Any) -> Floats:
     check=check_phrases,
     caution=other_scripts,
 )
-def abstention_f1(
-    answer: Decided,
-    answerable: Number = None,  # type: ignore[assignment]
-    reference: Raw = None,  # type: ignore[assignment]
-    *,
-    phrases: Patterns = PHRASES,
-) -> Ints:
+def abstention_f1(answer: Decided) -> Ints:
     """F1 of abstention as a decision, over a table; unanswerable questions are positive.
 
     F1 = 2·TP / (2·TP + FP + FN): TP are unanswerable questions on which the system abstained, FN those it answered, FP

@@ -16,10 +16,9 @@ from fastmetrics.declaration.hooks import RowHooks
 from fastmetrics.declaration.metric import metric
 from fastmetrics.declaration.representations import Options, Raw
 from fastmetrics.kernels.text.scripts import FOREIGN
-from fastmetrics.metrics.abstention import PHRASES, Citation, Patterns, check_phrases, other_scripts
-from fastmetrics.metrics.grounding import TAU_SIM, Cosine, contexts_of, pattern_of, prepare, sentences_of
-from fastmetrics.metrics.shared.cited_support import PATTERN, Cache, Embeds, Sentences, citations, cosines, embedder_of
-from fastmetrics.metrics.shared.document_ids import Ids
+from fastmetrics.metrics.abstention import check_phrases, other_scripts
+from fastmetrics.metrics.grounding import GroundingIn, contexts_of, pattern_of, prepare, sentences_of
+from fastmetrics.metrics.shared.cited_support import Sentences, citations, cosines, embedder_of
 from fastmetrics.metrics.shared.pair_counts import divide
 
 SOURCE = "S1, overlap; Gao, Yen, Yu and Chen 2023 (ALCE)"
@@ -38,6 +37,9 @@ class Cited:
 @dataclass(frozen=True)
 class CitedIn:
     """Answers compared with all contexts that they cite."""
+
+    options = GroundingIn.options
+    columns = GroundingIn.columns
 
     def of(self, batch: Batch, column: str, options: Options) -> Cited:
         """The citations of ``column`` under the options of the metric."""
@@ -103,17 +105,7 @@ def _caution(options: Options) -> Caution | None:
     caution=_caution,
     cues=["citation_accuracy"],
 )
-def citation_precision(
-    answer: Cites,
-    contexts: Raw,
-    context_ids: Ids = None,
-    *,
-    threshold: Cosine = TAU_SIM,
-    phrases: Patterns = PHRASES,
-    pattern: Citation = PATTERN,
-    embedder: Embeds = None,
-    cache: Cache = None,
-) -> Floats:
+def citation_precision(answer: Cites, contexts: Raw) -> Floats:
     r"""Share of the answer's citations that support their sentence.
 
     P = citations that support their sentence / citations.  A context supports a sentence if the cosine of their
@@ -146,17 +138,7 @@ def citation_precision(
     usual=False,
     caution=_caution,
 )
-def citation_recall(
-    answer: Cites,
-    contexts: Raw,
-    context_ids: Ids = None,
-    *,
-    threshold: Cosine = TAU_SIM,
-    phrases: Patterns = PHRASES,
-    pattern: Citation = PATTERN,
-    embedder: Embeds = None,
-    cache: Cache = None,
-) -> Floats:
+def citation_recall(answer: Cites, contexts: Raw) -> Floats:
     """Share of the answer's statements that a cited context supports.
 
     R = statements with at least one citation that supports them, as in ``citation_precision``, / statements.

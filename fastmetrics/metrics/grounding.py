@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Annotated, Any
+from dataclasses import dataclass, fields
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -53,18 +53,31 @@ class Grounding:
 
 
 @dataclass(frozen=True)
+class GroundingOptions:
+    """What a citation is, and how it is compared with the answer."""
+
+    threshold: Cosine = TAU_SIM
+    phrases: Patterns = PHRASES
+    pattern: Citation = PATTERN
+    embedder: Embeds = None
+    cache: Cache = None
+
+
+@dataclass(frozen=True)
 class GroundingIn:
     """Answers compared with the contexts of the same batch."""
 
+    options: ClassVar[type[GroundingOptions]] = GroundingOptions
+    columns: ClassVar[Mapping[str, Any]] = {"context_ids": Ids}
+
     def of(self, batch: Batch, column: str, options: Options) -> Grounding:
         """The grounding of ``column`` under the options of the metric."""
-        key = ("grounding", *(_hashable(options[name]) for name in _OPTIONS))
+        key = ("grounding", *(_hashable(options[setting.name]) for setting in fields(GroundingOptions)))
         return batch.remember(key, lambda: _grounding(batch, column, options))
 
 
 Grounded = Annotated[Grounding, GroundingIn()]
 _COUNTS = "counts of contexts"
-_OPTIONS = ("threshold", "phrases", "pattern", "embedder", "cache")
 
 
 def _hashable(value: Any) -> Any:
@@ -76,7 +89,7 @@ def _grounding(batch: Batch, column: str, options: Options) -> Grounding:
     refusals = RefusalsIn().of(batch, column, options)
     contexts, counts = contexts_of(batch)
     judged = support(sentences, idk, contexts, counts, embedder_of(options), float(options["threshold"]))
-    return Grounding(judged, REGISTRY["abstained"].function(refusals, phrases=options["phrases"]) > 0)
+    return Grounding(judged, REGISTRY["abstained"].function(refusals) > 0)
 
 
 def sentences_of(batch: Batch, column: str, options: Options) -> tuple[Sentences, Flags]:
@@ -182,17 +195,7 @@ def _caution(options: Options) -> Caution:
     caution=_caution,
     cues=["groundedness"],
 )
-def grounding_overlap(
-    answer: Grounded,
-    contexts: Raw,
-    context_ids: Ids = None,
-    *,
-    threshold: Cosine = TAU_SIM,
-    phrases: Patterns = PHRASES,
-    pattern: Citation = PATTERN,
-    embedder: Embeds = None,
-    cache: Cache = None,
-) -> Floats:
+def grounding_overlap(answer: Grounded, contexts: Raw) -> Floats:
     """Share of the answer's sentences that the cited context supports.
 
     A sentence is supported if it has exactly one citation ``[n]``, 1 ≤ n ≤ number of contexts, does not say "I don't
@@ -230,13 +233,6 @@ def overlap_faithfulness(
     contexts: Raw,
     answerable: Number = None,  # type: ignore[assignment]
     reference: Raw = None,  # type: ignore[assignment]
-    context_ids: Ids = None,
-    *,
-    threshold: Cosine = TAU_SIM,
-    phrases: Patterns = PHRASES,
-    pattern: Citation = PATTERN,
-    embedder: Embeds = None,
-    cache: Cache = None,
 ) -> Floats:
     """Faithfulness from grounding: min(1, 0.6 + 0.4·grounding_overlap), 0 for abstaining on an answerable question.
 

@@ -20,25 +20,28 @@ from typing import Any
 
 import numpy as np
 
-from fastmetrics.core.allowed_values import Cutoff, Gain, Level
+from fastmetrics.core.allowed_values import Cutoff, Gain
 from fastmetrics.core.arrays import Floats
 from fastmetrics.declaration.metric import metric
 from fastmetrics.kernels.ranking import ids as kernels
-from fastmetrics.metrics.shared.ranking_inputs import Grades, NoRelevant, Ranked, nothing_relevant
+from fastmetrics.metrics.shared.ranking_inputs import (
+    ELSE,
+    Grades,
+    Judged,
+    NoRelevant,
+    Ranked,
+    RankedAndJudged,
+    nothing_relevant,
+)
 from fastmetrics.retrieval import formulas as ranked
 from fastmetrics.retrieval.measure_families import names_of
-from fastmetrics.retrieval.rankings import GradedRankings, graded
+from fastmetrics.retrieval.rankings import graded
 
 
-def _binary(
-    formula: Callable[..., Floats], judged: GradedRankings, level: float, no_relevant: str, **options: Any
-) -> Floats:
+def _binary(formula: Callable[..., Floats], judged: Judged, **options: Any) -> Floats:
     """The formula for rows with relevant documents, otherwise the score set by ``no_relevant``."""
-    scores = formula(judged, level=level, **options)
-    return np.where(ranked.relevant(judged, level) > 0, scores, _ELSE[no_relevant])
-
-
-_ELSE = {"undefined": np.nan, "zero": 0.0}
+    scores = formula(judged.rankings, level=judged.level, **options)
+    return np.where(ranked.relevant(judged.rankings, judged.level) > 0, scores, judged.no_relevant)
 
 
 _CONTEXTS = "The context_precision and context_recall of ragas let a model judge texts; these metrics compare ids"
@@ -57,23 +60,14 @@ def _at_k(bare: str, spellings: Sequence[str]) -> list[str]:
     cues=["hits"],
     caution=nothing_relevant,
 )
-def hit_rate(
-    retrieved_ids: Ranked,
-    relevant_ids: Ranked,
-    relevance: Grades | None = None,
-    *,
-    k: Cutoff = None,
-    relevance_level: Level = 1,
-    no_relevant: NoRelevant = "undefined",
-) -> Floats:
+def hit_rate(retrieved_ids: RankedAndJudged, relevant_ids: Ranked, *, k: Cutoff = None) -> Floats:
     """1 if any of the first ``k`` retrieved documents is relevant, else 0 (trec_eval's success_k).
 
     >>> import fastmetrics as fm
     >>> fm.hit_rate([["a", "b"], ["c", "d"]], [["b"], ["x"]], k=2)
     array([1., 0.])
     """
-    judged = graded(retrieved_ids, relevant_ids, relevance)
-    return _binary(ranked.success, judged, relevance_level, no_relevant, k=k)
+    return _binary(ranked.success, retrieved_ids, k=k)
 
 
 @metric(
@@ -84,23 +78,14 @@ def hit_rate(
     aliases=names_of(ranked.reciprocal_rank),
     caution=nothing_relevant,
 )
-def reciprocal_rank(
-    retrieved_ids: Ranked,
-    relevant_ids: Ranked,
-    relevance: Grades | None = None,
-    *,
-    k: Cutoff = None,
-    relevance_level: Level = 1,
-    no_relevant: NoRelevant = "undefined",
-) -> Floats:
+def reciprocal_rank(retrieved_ids: RankedAndJudged, relevant_ids: Ranked, *, k: Cutoff = None) -> Floats:
     """1 / rank of the first relevant document; 0 if there is none among the first ``k``.  Its mean is MRR.
 
     >>> import fastmetrics as fm
     >>> fm.reciprocal_rank([["a", "b"], ["c"], []], [["b"], [], ["d"]])
     array([0.5, nan, 0. ])
     """
-    judged = graded(retrieved_ids, relevant_ids, relevance)
-    return _binary(ranked.reciprocal_rank, judged, relevance_level, no_relevant, k=k)
+    return _binary(ranked.reciprocal_rank, retrieved_ids, k=k)
 
 
 @metric(
@@ -112,15 +97,7 @@ def reciprocal_rank(
     cues={"recall": "", "context_recall": _CONTEXTS},
     caution=nothing_relevant,
 )
-def retrieval_recall(
-    retrieved_ids: Ranked,
-    relevant_ids: Ranked,
-    relevance: Grades | None = None,
-    *,
-    k: Cutoff = None,
-    relevance_level: Level = 1,
-    no_relevant: NoRelevant = "undefined",
-) -> Floats:
+def retrieval_recall(retrieved_ids: RankedAndJudged, relevant_ids: Ranked, *, k: Cutoff = None) -> Floats:
     """Share of the relevant documents among the first ``k`` retrieved documents.
 
     recall@k = |first k ∩ G| / |G|; also called :func:`recall_at_k`.
@@ -129,8 +106,7 @@ def retrieval_recall(
     >>> fm.retrieval_recall([[7, 8, 9]], [[9, 7, 5, 4]], k=2)
     array([0.25])
     """
-    judged = graded(retrieved_ids, relevant_ids, relevance)
-    return _binary(ranked.recall, judged, relevance_level, no_relevant, k=k)
+    return _binary(ranked.recall, retrieved_ids, k=k)
 
 
 @metric(
@@ -142,15 +118,7 @@ def retrieval_recall(
     cues={"precision": "", "context_precision": _CONTEXTS},
     caution=nothing_relevant,
 )
-def retrieval_precision(
-    retrieved_ids: Ranked,
-    relevant_ids: Ranked,
-    relevance: Grades | None = None,
-    *,
-    k: Cutoff = None,
-    relevance_level: Level = 1,
-    no_relevant: NoRelevant = "undefined",
-) -> Floats:
+def retrieval_precision(retrieved_ids: RankedAndJudged, relevant_ids: Ranked, *, k: Cutoff = None) -> Floats:
     """Share of relevant documents among the first ``k`` positions.
 
     precision@k = |first k ∩ G| / k, also if fewer than k documents were retrieved; without ``k`` the denominator is the
@@ -160,8 +128,7 @@ def retrieval_precision(
     >>> fm.retrieval_precision([["a", "b", "c"]], [["a", "c"]], k=5)
     array([0.4])
     """
-    judged = graded(retrieved_ids, relevant_ids, relevance)
-    return _binary(ranked.precision, judged, relevance_level, no_relevant, k=k)
+    return _binary(ranked.precision, retrieved_ids, k=k)
 
 
 @metric(
@@ -172,23 +139,14 @@ def retrieval_precision(
     cues=["f1", "f1_score"],
     caution=nothing_relevant,
 )
-def retrieval_f1(
-    retrieved_ids: Ranked,
-    relevant_ids: Ranked,
-    relevance: Grades | None = None,
-    *,
-    k: Cutoff = None,
-    relevance_level: Level = 1,
-    no_relevant: NoRelevant = "undefined",
-) -> Floats:
+def retrieval_f1(retrieved_ids: RankedAndJudged, relevant_ids: Ranked, *, k: Cutoff = None) -> Floats:
     """Harmonic mean of precision and recall of the first ``k`` documents.
 
     >>> import fastmetrics as fm
     >>> fm.retrieval_f1([["a", "b"]], [["a", "c"]], k=2)
     array([0.5])
     """
-    judged = graded(retrieved_ids, relevant_ids, relevance)
-    return _binary(ranked.f1, judged, relevance_level, no_relevant, k=k)
+    return _binary(ranked.f1, retrieved_ids, k=k)
 
 
 @metric(
@@ -199,23 +157,14 @@ def retrieval_f1(
     aliases=names_of(ranked.average_precision),
     caution=nothing_relevant,
 )
-def average_precision(
-    retrieved_ids: Ranked,
-    relevant_ids: Ranked,
-    relevance: Grades | None = None,
-    *,
-    k: Cutoff = None,
-    relevance_level: Level = 1,
-    no_relevant: NoRelevant = "undefined",
-) -> Floats:
+def average_precision(retrieved_ids: RankedAndJudged, relevant_ids: Ranked, *, k: Cutoff = None) -> Floats:
     """Sum of the precisions at the relevant documents among the first ``k``, divided by |G|.  Its mean is MAP.
 
     >>> import fastmetrics as fm
     >>> fm.average_precision([["a", "x", "b"]], [["a", "b"]]).round(4)
     array([0.8333])
     """
-    judged = graded(retrieved_ids, relevant_ids, relevance)
-    return _binary(ranked.average_precision, judged, relevance_level, no_relevant, k=k)
+    return _binary(ranked.average_precision, retrieved_ids, k=k)
 
 
 @metric(
@@ -225,22 +174,14 @@ def average_precision(
     aliases=names_of(ranked.r_precision),
     caution=nothing_relevant,
 )
-def r_precision(
-    retrieved_ids: Ranked,
-    relevant_ids: Ranked,
-    relevance: Grades | None = None,
-    *,
-    relevance_level: Level = 1,
-    no_relevant: NoRelevant = "undefined",
-) -> Floats:
+def r_precision(retrieved_ids: RankedAndJudged, relevant_ids: Ranked) -> Floats:
     """Precision at the rank equal to the number of relevant documents.
 
     >>> import fastmetrics as fm
     >>> fm.r_precision([["a", "x", "b"]], [["a", "b"]])
     array([0.5])
     """
-    judged = graded(retrieved_ids, relevant_ids, relevance)
-    return _binary(ranked.r_precision, judged, relevance_level, no_relevant)
+    return _binary(ranked.r_precision, retrieved_ids)
 
 
 @metric(
@@ -267,7 +208,7 @@ def ndcg(
     judged = graded(retrieved_ids, relevant_ids, relevance)
     best = ranked.ideal_dcg(judged, k=k, gain=gain)
     scores = ranked.ratio(ranked.dcg(judged, k=k, gain=gain), best)
-    return np.where(best > 0, scores, _ELSE[no_relevant])
+    return np.where(best > 0, scores, ELSE[no_relevant])
 
 
 @metric(bounds=(0, np.inf), better="lower", source="S2, tier 1, ids retrieved more than once")

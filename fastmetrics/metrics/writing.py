@@ -22,11 +22,8 @@ from fastmetrics.metrics.shared import fitted_file
 from fastmetrics.metrics.shared.pair_counts import divide
 from fastmetrics.metrics.shared.prose import (
     LENGTHY,
-    Language,
     Letters,
-    Lexicons,
     Prose,
-    Tokenizer,
     Writing,
     dropped_words,
     other_scripts,
@@ -92,9 +89,6 @@ def coherence(
     *,
     connector_share: ConnectorShare = CONNECTOR_SHARE,
     topic_threshold: TopicThreshold = 0.0,
-    tokenizer: Tokenizer = "words",
-    language: Language = "any",
-    lexicons: Lexicons = None,
 ) -> Floats:
     """Coherence of the sentences: mean of ``connector_score``, ``pronoun_score`` and ``topic_score``.
 
@@ -108,15 +102,7 @@ def coherence(
 
 
 @metric(bounds=(0, 1), better="higher", source="S4, completeness score", caution=other_scripts, cues=["completeness"])
-def writing_completeness(
-    question: Prose,
-    answer: Prose,
-    *,
-    length_ratio: LengthRatio = LENGTH_RATIO,
-    tokenizer: Tokenizer = "words",
-    language: Language = "any",
-    lexicons: Lexicons = None,
-) -> Floats:
+def writing_completeness(question: Prose, answer: Prose, *, length_ratio: LengthRatio = LENGTH_RATIO) -> Floats:
     """Coverage of the prompt: mean of ``keyword_coverage``, ``question_score`` and ``task_score``.
 
     ``length_ratio`` is that of ``keyword_coverage``.
@@ -129,15 +115,7 @@ def writing_completeness(
 
 
 @metric(bounds=(0, 1), better="higher", source="S4, length score", caution=dropped_words)
-def length_score(
-    question: Prose,
-    answer: Prose,
-    *,
-    length_ratio: LengthRatio = LENGTH_RATIO,
-    tokenizer: Tokenizer = "words",
-    language: Language = "any",
-    lexicons: Lexicons = None,
-) -> Floats:
+def length_score(question: Prose, answer: Prose, *, length_ratio: LengthRatio = LENGTH_RATIO) -> Floats:
     """Closeness to 2.5 words per word of the question: max(0, 1 - \\|ln(words / (2.5 · words of it))\\|).
 
     0 for an answer or a question without words.  ``length_ratio`` replaces 2.5.
@@ -157,9 +135,6 @@ def structure_score(
     question: Prose = None,  # type: ignore[assignment]
     *,
     paragraph_words: ParagraphWords = PARAGRAPH_WORDS,
-    tokenizer: Tokenizer = "words",
-    language: Language = "any",
-    lexicons: Lexicons = None,
 ) -> Floats:
     """Structure of the answer: mean of ``paragraph_score``, ``introduction_score`` and ``conclusion_score``.
 
@@ -173,14 +148,7 @@ def structure_score(
 
 
 @metric(bounds=(0, 1), better="higher", source="S4, vocabulary score", caution=other_scripts, aliases=["vocabulary"])
-def vocabulary_score(
-    answer: Prose,
-    *,
-    sophisticated_letters: Letters = LENGTHY,
-    tokenizer: Tokenizer = "words",
-    language: Language = "any",
-    lexicons: Lexicons = None,
-) -> Floats:
+def vocabulary_score(answer: Prose, *, sophisticated_letters: Letters = LENGTHY) -> Floats:
     """Richness of the words: mean of ``diversity_score``, ``sophistication_score`` and ``repetition_score``.
 
     ``sophisticated_letters`` is that of ``sophistication_score``.
@@ -215,9 +183,6 @@ def overall_quality(
     length_ratio: LengthRatio = LENGTH_RATIO,
     paragraph_words: ParagraphWords = PARAGRAPH_WORDS,
     sophisticated_letters: Letters = LENGTHY,
-    tokenizer: Tokenizer = "words",
-    language: Language = "any",
-    lexicons: Lexicons = None,
 ) -> Floats:
     """Weighted mean of the five writing scores.
 

@@ -6,11 +6,8 @@ from fastmetrics.core.arrays import Floats
 from fastmetrics.declaration.metric import metric
 from fastmetrics.metrics.shared.prose import (
     LENGTHY,
-    Language,
     Letters,
-    Lexicons,
     Prose,
-    Tokenizer,
     dropped_words,
     other_scripts,
 )
@@ -30,14 +27,7 @@ from fastmetrics.metrics.shared.writing_formulas import (
 
 
 @metric(bounds=(0, 1), better="higher", source="S4, connector score", caution=other_scripts, usual=False)
-def connector_score(
-    answer: Prose,
-    *,
-    connector_share: ConnectorShare = CONNECTOR_SHARE,
-    tokenizer: Tokenizer = "words",
-    language: Language = "any",
-    lexicons: Lexicons = None,
-) -> Floats:
+def connector_score(answer: Prose, *, connector_share: ConnectorShare = CONNECTOR_SHARE) -> Floats:
     """Connectors ("however", "as a result") relative to three in ten sentences: min(connectors / (0.3 · sentences), 1).
 
     ``connector_share`` replaces 0.3.
@@ -50,9 +40,7 @@ def connector_score(
 
 
 @metric(bounds=(0, 1), better="higher", source="S4, pronoun score", caution=other_scripts, usual=False)
-def pronoun_score(
-    answer: Prose, *, tokenizer: Tokenizer = "words", language: Language = "any", lexicons: Lexicons = None
-) -> Floats:
+def pronoun_score(answer: Prose) -> Floats:
     """Share of third-person pronouns with a possible referent: 1 - unclear / total, 1 without pronouns.
 
     A pronoun is unclear if no content word precedes it in its own or the previous sentence.
@@ -65,14 +53,7 @@ def pronoun_score(
 
 
 @metric(bounds=(0, 1), better="higher", source="S4, topic score", caution=other_scripts, usual=False)
-def topic_score(
-    answer: Prose,
-    *,
-    topic_threshold: TopicThreshold = 0.0,
-    tokenizer: Tokenizer = "words",
-    language: Language = "any",
-    lexicons: Lexicons = None,
-) -> Floats:
+def topic_score(answer: Prose, *, topic_threshold: TopicThreshold = 0.0) -> Floats:
     """Share of sentences that continue a topic: 1 - shifts / sentences; undefined for fewer than two sentences.
 
     A sentence shifts the topic if it shares no content word with the previous sentence (the first has none), and starts
@@ -87,15 +68,7 @@ def topic_score(
 
 
 @metric(bounds=(0, 1), better="higher", source="S4, keyword coverage", caution=other_scripts, usual=False)
-def keyword_coverage(
-    question: Prose,
-    answer: Prose,
-    *,
-    length_ratio: LengthRatio = LENGTH_RATIO,
-    tokenizer: Tokenizer = "words",
-    language: Language = "any",
-    lexicons: Lexicons = None,
-) -> Floats:
+def keyword_coverage(question: Prose, answer: Prose, *, length_ratio: LengthRatio = LENGTH_RATIO) -> Floats:
     """0.6 · share of the prompt's keywords in the answer + 0.4 · min(1, words / (2.5 · words of the prompt)).
 
     ``length_ratio`` replaces 2.5.
@@ -110,14 +83,7 @@ def keyword_coverage(
 
 
 @metric(bounds=(0, 1), better="higher", source="S4, question answering", caution=other_scripts, usual=False)
-def question_score(
-    question: Prose,
-    answer: Prose,
-    *,
-    tokenizer: Tokenizer = "words",
-    language: Language = "any",
-    lexicons: Lexicons = None,
-) -> Floats:
+def question_score(question: Prose, answer: Prose) -> Floats:
     """Share of the prompt's questions for which the answer contains half of the keywords; undefined without questions.
 
     A question ends with a question mark or starts with a question word, and has a keyword.
@@ -130,14 +96,7 @@ def question_score(
 
 
 @metric(bounds=(0, 1), better="higher", source="S4, task fulfillment", caution=other_scripts, usual=False)
-def task_score(
-    question: Prose,
-    answer: Prose,
-    *,
-    tokenizer: Tokenizer = "words",
-    language: Language = "any",
-    lexicons: Lexicons = None,
-) -> Floats:
+def task_score(question: Prose, answer: Prose) -> Floats:
     """Share of the prompt's tasks whose object the answer covers; undefined without tasks.
 
     A task is a task verb ("explain", "list") with the keywords up to the next task verb or the end of the sentence; the
@@ -151,14 +110,7 @@ def task_score(
 
 
 @metric(bounds=(0, 1), better="higher", source="S4, paragraph score", caution=dropped_words, usual=False)
-def paragraph_score(
-    answer: Prose,
-    *,
-    paragraph_words: ParagraphWords = PARAGRAPH_WORDS,
-    tokenizer: Tokenizer = "words",
-    language: Language = "any",
-    lexicons: Lexicons = None,
-) -> Floats:
+def paragraph_score(answer: Prose, *, paragraph_words: ParagraphWords = PARAGRAPH_WORDS) -> Floats:
     """min(paragraphs / ⌈words / 100⌉, 1); ``paragraph_words`` replaces 100.
 
     >>> import fastmetrics as fm
@@ -172,10 +124,6 @@ def paragraph_score(
 def introduction_score(
     answer: Prose,
     question: Prose = None,  # type: ignore[assignment]
-    *,
-    tokenizer: Tokenizer = "words",
-    language: Language = "any",
-    lexicons: Lexicons = None,
 ) -> Floats:
     """1 if the first sentence is longer than 20 characters and contains a keyword of the question, else 0.
 
@@ -189,9 +137,7 @@ def introduction_score(
 
 
 @metric(bounds=(0, 1), better="higher", source="S4, conclusion score", caution=other_scripts, usual=False)
-def conclusion_score(
-    answer: Prose, *, tokenizer: Tokenizer = "words", language: Language = "any", lexicons: Lexicons = None
-) -> Floats:
+def conclusion_score(answer: Prose) -> Floats:
     """1 if the last sentence is longer than 15 characters and contains a summary word ("overall"), else 0.
 
     >>> import fastmetrics as fm
@@ -202,9 +148,7 @@ def conclusion_score(
 
 
 @metric(bounds=(0, 1), better="higher", source="S4, diversity score", caution=dropped_words, usual=False)
-def diversity_score(
-    answer: Prose, *, tokenizer: Tokenizer = "words", language: Language = "any", lexicons: Lexicons = None
-) -> Floats:
+def diversity_score(answer: Prose) -> Floats:
     """Distinct words / words; undefined without words.
 
     >>> import fastmetrics as fm
@@ -215,14 +159,7 @@ def diversity_score(
 
 
 @metric(bounds=(0, 1), better="higher", source="S4, sophistication score", caution=other_scripts, usual=False)
-def sophistication_score(
-    answer: Prose,
-    *,
-    sophisticated_letters: Letters = LENGTHY,
-    tokenizer: Tokenizer = "words",
-    language: Language = "any",
-    lexicons: Lexicons = None,
-) -> Floats:
+def sophistication_score(answer: Prose, *, sophisticated_letters: Letters = LENGTHY) -> Floats:
     """Words of more than six letters that are not common / words; undefined without words.
 
     ``sophisticated_letters`` replaces six.
@@ -235,9 +172,7 @@ def sophistication_score(
 
 
 @metric(bounds=(0, 1), better="higher", source="S4, repetition score", caution=dropped_words, usual=False)
-def repetition_score(
-    answer: Prose, *, tokenizer: Tokenizer = "words", language: Language = "any", lexicons: Lexicons = None
-) -> Floats:
+def repetition_score(answer: Prose) -> Floats:
     """1 - distinct words that occur more than three times / words; undefined without words.
 
     >>> import fastmetrics as fm

@@ -20,7 +20,7 @@ def abstains(answers: pa.Array) -> Flags:
     for start in range(0, len(answers), size):
         batch = Batch({"answer": answers.slice(start, size)})
         refusals = RefusalsIn().of(batch, "answer", {"phrases": PHRASES})
-        flags[start : start + size] = abstained(refusals, phrases=PHRASES) == 1
+        flags[start : start + size] = abstained(refusals) == 1
     return flags
 
 

@@ -53,14 +53,10 @@ EXCEPTIONS: dict[str, set[str]] = {
     "the texts have been read by these options": {
         "faq.match._matched: StrictMatchBot(columns)",
         "faq.match.read_faq: StrictMatchBot(columns)",
-        "metrics.shared.answerability_flags.AnswerabilityIn.of: DecisionsIn(convention)",
         "metrics.verdict.AnsweredIn.of: PassageIn(convention)",
         "metrics.verdict.AnsweredIn.of: WeighedIn(convention)",
         "metrics.verdict.AskedIn.of: KeywordsIn(convention)",
         "metrics.verdict.AskedIn.of: WeighedIn(convention)",
-        "metrics.writing.overall_quality: length_score(language)",
-        "metrics.writing.overall_quality: length_score(lexicons)",
-        "metrics.writing.overall_quality: length_score(tokenizer)",
     },
     "the other branch of an if, or the second of two calls": {
         "derive.bots.answer_batch.plan_answering: resolve(columns)",

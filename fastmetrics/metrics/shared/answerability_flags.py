@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -11,9 +13,9 @@ from fastmetrics.core.arrays import Flags, Floats
 from fastmetrics.declaration.alternative_columns import Either
 from fastmetrics.declaration.batch import Batch
 from fastmetrics.declaration.metric import REGISTRY
-from fastmetrics.declaration.representations import Options
+from fastmetrics.declaration.representations import Number, Options, Raw
 from fastmetrics.errors import InputError
-from fastmetrics.metrics.abstention import RefusalsIn
+from fastmetrics.metrics.abstention import PhrasesOption, RefusalsIn
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,6 +31,8 @@ class DecisionsIn:
     """Answers, and whether their questions are answerable."""
 
     convention: str = "words"
+    options: ClassVar[type[PhrasesOption]] = PhrasesOption
+    columns: ClassVar[Mapping[str, Any]] = {"answerable": Number, "reference": Raw}
 
     def of(self, batch: Batch, column: str, options: Options) -> AnswerabilityFlags:
         """The decisions under the option ``phrases``."""
@@ -43,21 +47,20 @@ class AnswerabilityAndScore(AnswerabilityFlags):
 
 
 @dataclass(frozen=True)
-class AnswerabilityIn:
+class AnswerabilityIn(DecisionsIn):
     """Answers, whether their questions are answerable, and their scores by another metric."""
 
-    metric: str
-    convention: str = "words"
+    metric: str = ""
 
     def of(self, batch: Batch, column: str, options: Options) -> AnswerabilityAndScore:
         """The decisions under the option ``phrases``, and the scores."""
-        decided = DecisionsIn().of(batch, column, options)
+        decided = super().of(batch, column, options)
         return AnswerabilityAndScore(decided.abstained, decided.answerable, _scores(batch, self.metric))
 
 
 def _abstained(batch: Batch, column: str, options: Options) -> Flags:
     refusals = RefusalsIn().of(batch, column, options)
-    return REGISTRY["abstained"].function(refusals, phrases=options["phrases"]) > 0
+    return REGISTRY["abstained"].function(refusals) > 0
 
 
 def _scores(batch: Batch, name: str) -> Floats:

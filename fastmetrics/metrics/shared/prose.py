@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, ClassVar, TypeVar
 
 import numpy as np
 
@@ -133,10 +133,20 @@ def _words(name: str, language: str, folder: str | None) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True)
+class WritingOptions:
+    """How texts are split into words, and the lists of words."""
+
+    tokenizer: Tokenizer = "words"
+    language: Language = "any"
+    lexicons: Lexicons = None
+
+
+@dataclass(frozen=True)
 class WritingIn:
     """Text by sentence under the option ``tokenizer``, with the word lists of ``language`` and ``lexicons``."""
 
     convention: str = "words"
+    options: ClassVar[type[WritingOptions]] = WritingOptions
 
     def of(self, batch: Batch, column: str, options: Mapping[str, Any]) -> Writing:
         """The column's writing."""

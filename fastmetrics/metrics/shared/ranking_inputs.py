@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any, ClassVar
 
-from fastmetrics.core.allowed_values import Choice
+from fastmetrics.core.allowed_values import Choice, Level
 from fastmetrics.core.arrays import Flags, Floats
 from fastmetrics.declaration.batch import Batch
 from fastmetrics.declaration.cautions import Caution
 from fastmetrics.declaration.representations import Options
 from fastmetrics.retrieval import formulas as ranked
-from fastmetrics.retrieval.rankings import Rankings, graded, grades_of, rankings
+from fastmetrics.retrieval.rankings import GradedRankings, Rankings, graded, grades_of, rankings
 
 
 @dataclass(frozen=True)
@@ -40,16 +40,51 @@ Ranked = Annotated[Rankings, RankingsIn()]
 Grades = Annotated[Floats, GradesIn()]
 
 
+@dataclass(frozen=True)
+class Judged:
+    """Rankings with their grades, the lowest relevant grade, and the score of a row without relevant documents."""
+
+    rankings: GradedRankings
+    level: float
+    no_relevant: float
+
+
+@dataclass(frozen=True)
+class JudgedOptions:
+    """What counts as relevant, and the score of a row without relevant documents."""
+
+    relevance_level: Level = 1
+    no_relevant: NoRelevant = "undefined"
+
+
+@dataclass(frozen=True)
+class JudgedIn:
+    """Rankings with the grades of the relevant documents of the same batch."""
+
+    options: ClassVar[type[JudgedOptions]] = JudgedOptions
+    columns: ClassVar[Mapping[str, Any]] = {"relevance": Grades}
+
+    def of(self, batch: Batch, column: str, options: Options) -> Judged:
+        """The column's rankings, graded."""
+        return Judged(_graded(batch, options), options["relevance_level"], ELSE[options["no_relevant"]])
+
+
+RankedAndJudged = Annotated[Judged, JudgedIn()]
+ELSE = {"undefined": math.nan, "zero": 0.0}
+"""The score of a row without relevant documents."""
+
+
+def _graded(batch: Batch, options: Options) -> GradedRankings:
+    retrieved, relevant = (RankingsIn().of(batch, name, options) for name in ("retrieved_ids", "relevant_ids"))
+    return graded(
+        retrieved, relevant, GradesIn().of(batch, "relevance", options) if "relevance" in batch.columns else None
+    )
+
+
 def _without(batch: Batch, options: Options, columns: Iterable[str]) -> Flags:
     """The rows without relevant documents; for gains, without a positive grade."""
     level = float(options.get("relevance_level", math.ulp(0.0)))
-
-    def look() -> Flags:
-        retrieved, relevant = (RankingsIn().of(batch, name, options) for name in ("retrieved_ids", "relevant_ids"))
-        grades = GradesIn().of(batch, "relevance", options) if "relevance" in batch.columns else None
-        return ranked.relevant(graded(retrieved, relevant, grades), level) == 0
-
-    return batch.remember(("nothing relevant", level), look)
+    return batch.remember(("nothing relevant", level), lambda: ranked.relevant(_graded(batch, options), level) == 0)
 
 
 _CAUTIONS = {
