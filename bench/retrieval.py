@@ -125,7 +125,7 @@ def alone(folder: str, queries: int, repeats: int) -> dict[str, Any]:
 
     from fastmetrics.retrieval import evaluate as ranking
     from fastmetrics.retrieval.judgements import judgements
-    from fastmetrics.retrieval.measures import measures
+    from fastmetrics.retrieval.measure_names import measures
 
     run, qrels = write(folder, queries)
     ready = nested(run, "score")

@@ -21,7 +21,7 @@ from fastmetrics.core.input_columns import COLUMNS
 from fastmetrics.core.list_totals import totals
 from fastmetrics.core.memo import Memo
 from fastmetrics.text.conventions import convention
-from fastmetrics.text.sacrebleu_tables import joined_lines
+from fastmetrics.text.sacrebleu_rules import joined_lines
 from fastmetrics.text.tokenize import Folded, Vocabulary, Wordbook, fold
 from fastmetrics.text.utf8 import is_utf8
 

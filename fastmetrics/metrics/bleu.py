@@ -24,7 +24,7 @@ from fastmetrics.errors import OptionError
 from fastmetrics.kernels.stats.corpus_formulas import bleu_scores
 from fastmetrics.metrics.shared.pair_counts import clipped
 from fastmetrics.text.conventions import LOWER
-from fastmetrics.text.sacrebleu_tables import FRAMES
+from fastmetrics.text.sacrebleu_rules import FRAMES
 
 SMOOTHING = {"exp": None, "floor": 0.1, "add-k": 1.0, "none": None}
 """The smoothing methods, with the default value of those that have one."""

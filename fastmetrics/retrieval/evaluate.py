@@ -26,8 +26,8 @@ from fastmetrics.kernels.ranking.ids import Ids
 from fastmetrics.kernels.ranking.rank_order import all_ranked, in_rank_order
 from fastmetrics.retrieval.ids import frozen, offsets, spans, take_ids, text_ids
 from fastmetrics.retrieval.judgements import Judgements, judgements
-from fastmetrics.retrieval.measures import Measure
-from fastmetrics.retrieval.measures import measures as parse_measures
+from fastmetrics.retrieval.measure_names import Measure
+from fastmetrics.retrieval.measure_names import measures as parse_measures
 from fastmetrics.retrieval.query_blocks import QueryBlock, grouped, regrouped
 from fastmetrics.retrieval.rank_result import RankResult, Settings, described
 from fastmetrics.retrieval.rankings import GradedRankings, Rankings, graded

@@ -43,7 +43,7 @@ def rank(
     dictionaries, compressed or not), Arrow tables, pandas or Polars frames, or dictionaries ``{query: {document: score
     or grade}}``.  Columns are found by name; queries and documents are matched by their id as text.  Documents are
     ranked by score descending, then by id descending, byte by byte; scores are 64-bit and grades may be fractions.
-    ``measures`` use the names of trec_eval, ir_measures or ranx (:mod:`fastmetrics.retrieval.measures`).
+    ``measures`` use the names of trec_eval, ir_measures or ranx (:mod:`fastmetrics.retrieval.measure_names`).
 
     ``relevance_level`` is the lowest relevant grade of the binary measures (trec_eval's -l).  ``missing`` is the rule
     for judged queries that the ranking lacks: ``"skip"``, trec_eval's default and that of one ranking, leaves them out,

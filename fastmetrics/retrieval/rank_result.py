@@ -15,7 +15,7 @@ from fastmetrics.core.display import Grid, Shown, number
 from fastmetrics.core.missing_queries import MissingQueries
 from fastmetrics.core.score_metadata import RowCounts, ScoreMetadata
 from fastmetrics.core.version import __version__
-from fastmetrics.retrieval.measures import Measure
+from fastmetrics.retrieval.measure_names import Measure
 
 
 @dataclass(frozen=True)

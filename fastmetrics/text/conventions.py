@@ -17,7 +17,7 @@ import numpy as np
 from fastmetrics.core.arrays import Flags, Ids
 from fastmetrics.errors import UnknownNameError
 from fastmetrics.kernels.text import folding as words
-from fastmetrics.text import sacrebleu_tables as translation
+from fastmetrics.text import sacrebleu_rules as translation
 from fastmetrics.text import unicode
 
 NUL = 0xFF
@@ -62,7 +62,7 @@ class Convention:
     def base(self) -> str | None:
         """The convention of whose words this one rewrites each, whatever the words around it; None if there is none.
 
-        13a looks across white space only in the texts that ``sacrebleu_tables.joined_lines`` finds.
+        13a looks across white space only in the texts that ``sacrebleu_rules.joined_lines`` finds.
         """
         if self.name.removesuffix(LOWER) == "13a":
             return "none"

@@ -6,8 +6,8 @@ import asyncio
 
 from fastmetrics.derive.calls.circuit_breaker import FIRST, IN_A_ROW, CircuitBreaker
 from fastmetrics.derive.calls.rate_limits import RateLimits
+from fastmetrics.derive.calls.retries import Retries
 from fastmetrics.derive.clients.chat_client import Failure
-from fastmetrics.derive.clients.client import Retries
 
 
 class Clock:

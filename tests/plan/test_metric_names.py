@@ -14,7 +14,7 @@ from fastmetrics.errors.spelling import FEW, fold, nearest, suggestion
 from fastmetrics.metrics import REGISTRY, SPELLINGS
 from fastmetrics.plan.plan import parse, plan
 from fastmetrics.retrieval.measure_families import FAMILIES
-from fastmetrics.retrieval.measures import measure
+from fastmetrics.retrieval.measure_names import measure
 from tests.support.program import jsonl, program
 
 SAME = [

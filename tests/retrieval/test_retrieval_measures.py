@@ -6,7 +6,7 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics.errors import OptionError, UnknownNameError
-from fastmetrics.retrieval.measures import measure
+from fastmetrics.retrieval.measure_names import measure
 
 NAMES = [
     ("ndcg@10", "nDCG@10", "ndcg_cut_10", "ndcg_cut.10", "NDCG@10", " ndcg(k=10)"),

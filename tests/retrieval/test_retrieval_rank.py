@@ -17,7 +17,7 @@ import fastmetrics as fm
 from fastmetrics.core.batch_sizes import RankingSizes
 from fastmetrics.errors import InputError
 from fastmetrics.retrieval.measure_families import FAMILIES
-from fastmetrics.retrieval.measures import measure
+from fastmetrics.retrieval.measure_names import measure
 from fastmetrics.tables.rankings.ranking_rows import Triples
 from tests.reference import retrieval as reference
 

@@ -22,7 +22,8 @@ from fastmetrics.derive.calls.call import ERROR, TIMEOUT, Call, CallMaker, Messa
 from fastmetrics.derive.calls.call_sender import CallSender
 from fastmetrics.derive.calls.circuit_breaker import CircuitBreaker
 from fastmetrics.derive.calls.rate_limits import RateLimits
-from fastmetrics.derive.clients.client import Failure, Reply, Retries
+from fastmetrics.derive.calls.retries import Retries
+from fastmetrics.derive.clients.client import Failure, Reply
 from fastmetrics.derive.clients.completion import ModelReply
 from fastmetrics.derive.store.call_store import CallStore
 from fastmetrics.derive.store.store_file import IN_MEMORY

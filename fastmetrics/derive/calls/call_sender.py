@@ -18,7 +18,8 @@ from fastmetrics.derive.calls.call import BUDGET, REPLY, Answer, Call, Model
 from fastmetrics.derive.calls.call_loop import CallLoop, Queue, Task
 from fastmetrics.derive.calls.circuit_breaker import CircuitBreaker
 from fastmetrics.derive.calls.rate_limits import RateLimits
-from fastmetrics.derive.clients.client import Client, Failure, Reply, Retries
+from fastmetrics.derive.calls.retries import Retries
+from fastmetrics.derive.clients.client import Client, Failure, Reply
 from fastmetrics.derive.clients.completion import usage
 from fastmetrics.derive.store.call_store import CallStore
 from fastmetrics.derive.store.shared_store import SharedStore

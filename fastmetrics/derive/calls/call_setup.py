@@ -16,7 +16,8 @@ from fastmetrics.derive.calls.call_options import CallOptions
 from fastmetrics.derive.calls.call_sender import CallSender
 from fastmetrics.derive.calls.circuit_breaker import CircuitBreaker
 from fastmetrics.derive.calls.rate_limits import RateLimits
-from fastmetrics.derive.clients.client import Connection, Retries
+from fastmetrics.derive.calls.retries import Retries
+from fastmetrics.derive.clients.client import Connection
 from fastmetrics.derive.clients.connect import connect
 from fastmetrics.derive.clients.server_address import address_of, endpoint_of
 from fastmetrics.derive.store.call_store import CallStore

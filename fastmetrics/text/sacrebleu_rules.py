@@ -1,4 +1,4 @@
-"""The tables of sacreBLEU's tokenisers for :func:`fastmetrics.kernels.text.sacrebleu_tokenizers.separate`."""
+"""What sacreBLEU's tokenisers separate: tables of :func:`fastmetrics.kernels.text.sacrebleu_tokenizers.separate`."""
 
 from __future__ import annotations
 
