@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import operator
 import shutil
 import textwrap
 from abc import ABC, abstractmethod
@@ -11,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from fastmetrics.core.html_parts import html_of
 from fastmetrics.core.screen import Block, Screen, blocks, clipped
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from rich.console import Group
     from rich.table import Table
 
+T = TypeVar("T")
 
 _LINE = 80
 """The width of lines of notes where standard output is no terminal, and neither says the variable ``COLUMNS``."""
@@ -188,6 +190,53 @@ class Shown(ABC):
 
         parts = [part for grid in self.grids() for part in (grid.rich(), Text())]
         return Group(*parts, *map(Text, self.remarks()))
+
+
+class _ShownItems(Shown):
+    """A printed result whose items are those of its field ``of``."""
+
+    def __init_subclass__(cls, *, of: str | None = None) -> None:
+        super().__init_subclass__()
+        if of is not None:
+            cls._items = property(operator.attrgetter(of))
+
+    _items: ClassVar[Any]
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._items)
+
+    def __getitem__(self, key: Any) -> Any:
+        return self._items[key]
+
+
+class ShownSequence(_ShownItems, Sequence[T]):
+    """A printed result that is the sequence in its field ``of``.
+
+    >>> @dataclass(frozen=True)
+    ... class Marks(ShownSequence[float], of="marks"):
+    ...     marks: Sequence[float]
+    ...     def grids(self): return [Grid(("mark",), [(number(mark),) for mark in self])]
+    ...     def remarks(self): return []
+    ...     def to_dict(self): return {"marks": self.marks}
+    >>> len(Marks([1.0, 0.5])), Marks([1.0, 0.5])[-1], 1.0 in Marks([1.0])
+    (2, 0.5, True)
+    """
+
+    if TYPE_CHECKING:
+
+        def __iter__(self) -> Iterator[T]: ...
+
+
+class ShownMapping(_ShownItems, Mapping[str, T]):
+    """A printed result that is the mapping in its field ``of``."""
+
+    if TYPE_CHECKING:
+
+        def __iter__(self) -> Iterator[str]: ...
+        def __getitem__(self, key: str) -> T: ...
 
 
 def json_pieces(figures: Mapping[str, Any]) -> Iterator[str]:

@@ -12,7 +12,7 @@ from fastmetrics.errors import InputError
 from fastmetrics.results.compare.compare import compare
 from fastmetrics.results.compare.comparison import Comparison
 from fastmetrics.retrieval.judgements import judgements
-from fastmetrics.retrieval.measures import measures as measures_of
+from fastmetrics.retrieval.measure_names import measures as measures_of
 from fastmetrics.retrieval.rank import MEASURES, by_path, rank
 from fastmetrics.tables.remote.addresses import last_name
 from fastmetrics.tables.table_source import is_paths

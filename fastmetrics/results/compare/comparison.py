@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
 from itertools import islice
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from fastmetrics.core.display import Grid, Shown, number
+from fastmetrics.core.display import Grid, ShownSequence, number
 from fastmetrics.core.missing_queries import MissingQueries
 from fastmetrics.core.records import Mapped, Records
 from fastmetrics.declaration.metric import Better
@@ -28,7 +28,7 @@ _NOTED = 8
 
 
 @dataclass(frozen=True)
-class Comparison(Shown, Sequence[Compared]):
+class Comparison(ShownSequence[Compared], of="comparisons"):
     """Systems compared by each metric; prints as tables; indexed by metric name or position."""
 
     systems: Sequence[str]
@@ -60,12 +60,6 @@ class Comparison(Shown, Sequence[Compared]):
     def unpaired(self) -> bool:
         """Whether the runs are independent samples that share no rows."""
         return self.joined_by == "none"
-
-    def __len__(self) -> int:
-        return len(self.comparisons)
-
-    def __iter__(self) -> Iterator[Compared]:
-        return iter(self.comparisons)
 
     def __getitem__(self, key: Any) -> Any:
         """The comparison at a position, or the first one of a metric over all rows; raises ``KeyError``."""

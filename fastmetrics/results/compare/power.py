@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import pyarrow as pa
 
 from fastmetrics.core.allowed_values import Real, Whole, argument
-from fastmetrics.core.display import Grid, Shown, number
+from fastmetrics.core.display import Grid, ShownSequence, number
 from fastmetrics.core.name_lists import listed
 from fastmetrics.errors import OptionError
 from fastmetrics.errors.messages import Argument
@@ -46,7 +46,7 @@ class PowerPlan:
 
 
 @dataclass(frozen=True)
-class PowerReport(Shown, Sequence[PowerPlan]):
+class PowerReport(ShownSequence[PowerPlan], of="plans"):
     """Plans of a comparison, one per metric and number of answers; prints as a table."""
 
     plans: Sequence[PowerPlan]
@@ -55,15 +55,6 @@ class PowerReport(Shown, Sequence[PowerPlan]):
     planned: str
     """``n`` if the questions were computed from a difference, ``delta`` if the difference from the questions."""
     notes: Sequence[str] = ()
-
-    def __len__(self) -> int:
-        return len(self.plans)
-
-    def __iter__(self) -> Iterator[PowerPlan]:
-        return iter(self.plans)
-
-    def __getitem__(self, place: Any) -> Any:
-        return self.plans[place]
 
     def grids(self) -> list[Grid]:
         """One row per metric and number of answers."""

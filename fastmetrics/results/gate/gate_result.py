@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 import numpy as np
 
 from fastmetrics.core.arrays import Flags
-from fastmetrics.core.display import Grid, Shown, number
+from fastmetrics.core.display import Grid, ShownSequence, number
 from fastmetrics.core.records import Mapped, Records
 from fastmetrics.declaration.metric import Better
 from fastmetrics.results.gate.rules import Rule
@@ -161,7 +161,7 @@ _NOTED = 8
 
 
 @dataclass(frozen=True)
-class Gate(Shown, Sequence[CheckedRule]):
+class Gate(ShownSequence[CheckedRule], of="checks"):
     """All rules with their results; prints as a table."""
 
     scores: str
@@ -191,15 +191,6 @@ class Gate(Shown, Sequence[CheckedRule]):
     @property
     def _failures(self) -> Records[CheckedRule]:
         return self.checks.at(~self._met)
-
-    def __len__(self) -> int:
-        return len(self.checks)
-
-    def __iter__(self) -> Iterator[CheckedRule]:
-        return iter(self.checks)
-
-    def __getitem__(self, place: Any) -> Any:
-        return self.checks[place]
 
     @property
     def verdict(self) -> str:

@@ -12,7 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from fastmetrics.core.column_to_arrow import as_numbers
-from fastmetrics.core.display import Grid, Shown, number
+from fastmetrics.core.display import Grid, ShownMapping, number
 from fastmetrics.core.name_lists import listed
 from fastmetrics.core.threads import cores
 from fastmetrics.declaration.metric import Better
@@ -223,7 +223,7 @@ class MetricValidation(Association):
 
 
 @dataclass(frozen=True)
-class Validation(Shown, Mapping[str, MetricValidation]):
+class Validation(ShownMapping[MetricValidation], of="metrics"):
     """All metrics against the labels, and the agreement of the raters; prints as tables."""
 
     joined_by: str
@@ -249,15 +249,6 @@ class Validation(Shown, Mapping[str, MetricValidation]):
     """The number of groups of labelled rows."""
     left_out: Sequence[str] = ()
     """The columns that could not be read, with the reasons."""
-
-    def __getitem__(self, name: str) -> MetricValidation:
-        return self.metrics[name]
-
-    def __iter__(self) -> Any:
-        return iter(self.metrics)
-
-    def __len__(self) -> int:
-        return len(self.metrics)
 
     @property
     def notes(self) -> list[str]:

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from fastmetrics.core.arrays import Floats
-from fastmetrics.core.display import Grid, Shown, number
+from fastmetrics.core.display import Grid, ShownSequence, number
 from fastmetrics.core.name_lists import listed
 from fastmetrics.declaration.metric import Better
 from fastmetrics.errors import ColumnError
@@ -59,22 +59,13 @@ class PairedView:
 
 
 @dataclass(frozen=True)
-class Correlations(Shown, Sequence[MetricPair]):
+class Correlations(ShownSequence[MetricPair], of="pairs"):
     """The pairs of a run's metrics, largest disagreement first; prints as tables."""
 
     scores: str
     pairs: Sequence[MetricPair]
     views: Sequence[PairedView]
     better: Mapping[str, Better]
-
-    def __len__(self) -> int:
-        return len(self.pairs)
-
-    def __iter__(self) -> Iterator[MetricPair]:
-        return iter(self.pairs)
-
-    def __getitem__(self, place: Any) -> Any:
-        return self.pairs[place]
 
     def _name(self, metric: str) -> str:
         return f"{metric} (−)" if self.better.get(metric) == "lower" else metric

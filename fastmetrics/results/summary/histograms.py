@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
 from fastmetrics.core.allowed_values import Whole, argument
-from fastmetrics.core.display import BLOCKS, Grid, Shown, number
+from fastmetrics.core.display import BLOCKS, Grid, ShownMapping, number
 from fastmetrics.core.name_lists import listed
 from fastmetrics.results.runs.declared_metrics import declared_bounds
 from fastmetrics.results.runs.open_runs import open_run
@@ -38,20 +38,11 @@ class Histogram:
 
 
 @dataclass(frozen=True)
-class Histograms(Shown, Mapping[str, Histogram]):
+class Histograms(ShownMapping[Histogram], of="metrics"):
     """The histogram of each metric, by name; prints one line per metric."""
 
     scores: str
     metrics: Mapping[str, Histogram]
-
-    def __getitem__(self, name: str) -> Histogram:
-        return self.metrics[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.metrics)
-
-    def __len__(self) -> int:
-        return len(self.metrics)
 
     def grids(self) -> list[Grid]:
         """One line per metric."""

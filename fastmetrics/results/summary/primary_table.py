@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from fastmetrics.core.arrays import Floats
-from fastmetrics.core.display import Grid, Shown, number
+from fastmetrics.core.display import Grid, ShownSequence, number
 from fastmetrics.errors import ColumnError, InputError
 from fastmetrics.results.rows.pairing import PairedRuns, pair_runs
 from fastmetrics.results.runs.open_runs import are_several, open_runs
@@ -58,19 +58,13 @@ def _figure(name: str, value: float) -> str:
 
 
 @dataclass(frozen=True)
-class PrimaryTable(Shown, Sequence[PrimaryRow]):
+class PrimaryTable(ShownSequence[PrimaryRow], of="rows"):
     """The primary table, one line per run: N, Faithfulness, Overlap, F1, Tokens, Latency, Abstain Rate; and its
     appendix, Avg EM."""
 
     rows: Sequence[PrimaryRow]
     notes: Sequence[str] = ()
     """How the rows of several runs are paired."""
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    def __getitem__(self, place: Any) -> Any:
-        return self.rows[place]
 
     def grids(self) -> list[Grid]:
         """The table, then the appendix if any run has one of its figures."""

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from fastmetrics.core.allowed_values import Real, Whole, argument
 from fastmetrics.core.arrays import Floats, Ints
-from fastmetrics.core.display import Grid, Shown, number
+from fastmetrics.core.display import Grid, ShownSequence, number
 from fastmetrics.core.name_lists import listed
 from fastmetrics.errors import ColumnError, InputError
 from fastmetrics.errors.messages import Argument
@@ -66,7 +66,7 @@ class RepeatedMetric:
 
 
 @dataclass(frozen=True)
-class RepeatReport(Shown, Sequence[RepeatedMetric]):
+class RepeatReport(ShownSequence[RepeatedMetric], of="metrics"):
     """Figures of repeated answers; prints as tables."""
 
     run: str
@@ -75,12 +75,6 @@ class RepeatReport(Shown, Sequence[RepeatedMetric]):
     threshold: float | None
     answers: str
     """How many answers the questions have."""
-
-    def __len__(self) -> int:
-        return len(self.metrics)
-
-    def __iter__(self) -> Iterator[RepeatedMetric]:
-        return iter(self.metrics)
 
     def __getitem__(self, place: Any) -> Any:
         """The figures at a position, or of a metric by its name; raises ``KeyError``."""

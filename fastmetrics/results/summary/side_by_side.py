@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fastmetrics.core.display import Grid, Shown, number
+from fastmetrics.core.display import Grid, ShownMapping, number
 from fastmetrics.results.runs.open_runs import open_runs
 from fastmetrics.results.runs.score_run import ScoreRun
 from fastmetrics.results.summary.summary import Summary, summary_of
@@ -16,19 +16,10 @@ _WIDE = 14
 
 
 @dataclass(frozen=True)
-class SideBySide(Shown, Mapping[str, Summary]):
+class SideBySide(ShownMapping[Summary], of="summaries"):
     """The summary of each run, by name; prints a table of means, one line per metric and one column per run."""
 
     summaries: Mapping[str, Summary]
-
-    def __getitem__(self, name: str) -> Summary:
-        return self.summaries[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.summaries)
-
-    def __len__(self) -> int:
-        return len(self.summaries)
 
     @property
     def metrics(self) -> list[str]:

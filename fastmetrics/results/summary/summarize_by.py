@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any, Literal
@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from fastmetrics.core.allowed_values import Choice, Real, Seed, Whole, argument
-from fastmetrics.core.display import Grid, Shown, number
+from fastmetrics.core.display import Grid, ShownSequence, number
 from fastmetrics.core.name_lists import distinct, listed
 from fastmetrics.core.records import Mapped, Records, RecordsMaker
 from fastmetrics.core.threads import cores
@@ -51,7 +51,7 @@ class MeanInterval:
 
 
 @dataclass(frozen=True)
-class IntervalSummary(Shown, Sequence[MeanInterval]):
+class IntervalSummary(ShownSequence[MeanInterval], of="means"):
     """Means with intervals; prints as a table for each metric, the worst segment first."""
 
     scores: str
@@ -59,15 +59,6 @@ class IntervalSummary(Shown, Sequence[MeanInterval]):
     better: Mapping[str, Better]
     confidence: float
     cluster: str | None
-
-    def __len__(self) -> int:
-        return len(self.means)
-
-    def __iter__(self) -> Iterator[MeanInterval]:
-        return iter(self.means)
-
-    def __getitem__(self, place: Any) -> Any:
-        return self.means[place]
 
     def grids(self) -> list[Grid]:
         """The means over all rows, then over the segments of each metric."""

@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from fastmetrics.core.arrays import floats_of_arrow
-from fastmetrics.core.display import Grid, Shown, number
+from fastmetrics.core.display import Grid, ShownMapping, number
 from fastmetrics.core.score_metadata import ScoreMetadata
 from fastmetrics.errors import OptionError
 from fastmetrics.plan.corpus_values import caution_notes, columns_read, finish_all
@@ -54,7 +54,7 @@ class MetricSummary:
 
 
 @dataclass(frozen=True)
-class Summary(Shown, Mapping[str, MetricSummary]):
+class Summary(ShownMapping[MetricSummary], of="metrics"):
     """The figures of each metric, by name; prints as a table."""
 
     n_rows: int
@@ -74,15 +74,6 @@ class Summary(Shown, Mapping[str, MetricSummary]):
         for name, count in Counter([*self.unlabelled, *(label for label, _ in self._labels)]).items():
             if count > 1:
                 raise OptionError(f"labels: {count} figures have the name {name!r}; give each a different name")
-
-    def __getitem__(self, name: str) -> MetricSummary:
-        return self.metrics[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.metrics)
-
-    def __len__(self) -> int:
-        return len(self.metrics)
 
     @property
     def figures(self) -> dict[str, float]:

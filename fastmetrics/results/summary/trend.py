@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, Literal
 
 import pyarrow as pa
 
-from fastmetrics.core.display import Grid, Shown, number, sparkline
+from fastmetrics.core.display import Grid, ShownSequence, number, sparkline
 from fastmetrics.errors import UnknownNameError
 from fastmetrics.results.runs.list_runs import list_runs
 from fastmetrics.results.runs.metric_columns import column_named
@@ -41,21 +41,12 @@ class TrendPoint:
 
 
 @dataclass(frozen=True)
-class Trend(Shown, Sequence[TrendPoint]):
+class Trend(ShownSequence[TrendPoint], of="points"):
     """A metric over runs; prints as a table with the intervals drawn to scale."""
 
     metric: str
     points: Sequence[TrendPoint]
     confidence: float
-
-    def __len__(self) -> int:
-        return len(self.points)
-
-    def __iter__(self) -> Iterator[TrendPoint]:
-        return iter(self.points)
-
-    def __getitem__(self, place: Any) -> Any:
-        return self.points[place]
 
     def grids(self) -> list[Grid]:
         """The runs, first to last."""
