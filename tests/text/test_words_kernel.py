@@ -163,6 +163,12 @@ def test_a_hard_text_among_short_ones_leaves_them_as_they_are(name: str) -> None
             assert text.tokens(texts, name) == [REFERENCES[name](value) for value in texts], (hard, place)
 
 
+def test_articles_are_dropped_next_to_symbols_of_any_length() -> None:
+    """A symbol that keeps its bytes still ends a word, at which ``squad`` looks for an article."""
+    texts = [f"{before}the{after} cat" for before in ("", "+", "§", "€", "😀") for after in ("", "=", "¬", "→", "🂡")]
+    assert text.tokens(texts, "squad") == [REFERENCES["squad"](value) for value in texts]
+
+
 def test_every_letter_of_two_bytes_is_lower_cased_as_in_python() -> None:
     letters = [chr(code) for code in range(0x80, 0x800)]
     texts = [f"a{letter} {letter}{letter.upper()}{letter * 40}" for letter in letters]

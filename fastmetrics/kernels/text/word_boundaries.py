@@ -111,7 +111,6 @@ def classify(rules: Rules, blocks: Blocks, j: np.uint64, n: np.uint64) -> tuple[
         marks[block] = any_of(rules.marks, folded, j + p) & bits
         rare |= any_of(rules.rare, folded, j + p) & bits
         p += _U64
-    spaces[p >> _U6] = marks[p >> _U6] = _U0
     return high, rare
 
 
