@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -25,6 +26,9 @@ _MANY_ROWS = 100_000
 _RESAMPLES, _MOST_RESAMPLES = 10_000, 200_000
 _ORDER = ("worse", "better", "lower", "higher", "–")
 """The verdicts in their order on the page."""
+_HEAT_CELLS = 6_000
+"""Number of cells of heat maps from which on further pairs of systems have none, to keep the page small."""
+_NEAREST = 3
 
 
 @dataclass(frozen=True)
@@ -47,6 +51,11 @@ class DifferenceLine:
     scale: str
     """The largest value of the line."""
     has_direction: bool
+
+    @property
+    def size(self) -> float:
+        """The absolute difference as a share of its scale."""
+        return 0.0 if self.drawn is None else abs(self.drawn[1] - 50)
 
 
 @dataclass(frozen=True)
@@ -87,11 +96,17 @@ class Against:
     further: Sequence[DifferenceLine]
     """Of the other systems among each other."""
     places: Sequence[DifferenceLine]
-    """The segments with a verdict, of the first two systems."""
+    """The segments with a verdict: losses of the first system's pairs first, the largest first."""
+    nearest: Sequence[DifferenceLine]
+    """Of three segments without a verdict the difference with the least p, where no segment has a verdict."""
     matrix: Sequence[tuple[str, Sequence[PairVerdict | None]]]
     """For more than two systems, each against each; the system that is better most often first."""
     rankings: Sequence[RankedMetric]
-    heat: HeatMap | None
+    heats: Sequence[tuple[str, str, HeatMap]]
+    """The segments of each pair of systems, those of the first one first."""
+    n_pairs: int
+    unscored: Sequence[str]
+    """The metrics without a row of two systems."""
     limits: Sequence[str]
     """What no difference can reach after the correction of p."""
     notes: Sequence[str]
@@ -124,7 +139,7 @@ def compared(systems: Sequence[ScoreRun], options: Any) -> Against:
     """The first system against the others, and these among each other."""
     names = [visible(run.name) for run in systems]
     if any(run.read([]).num_rows == 0 for run in systems):
-        return Against(names, [], [], [], [], [], [], None, [], ["a run has no rows: nothing to compare"])
+        return Against(names, [], [], [], [], [], [], [], [], 0, [], [], ["a run has no rows: nothing to compare"])
     large = max(run.read([]).num_rows for run in systems) >= _MANY_ROWS
     family = _family(systems, options.by)
     resamples = options.resamples or min(_MOST_RESAMPLES, max(_RESAMPLES, math.ceil(2 * family / 0.05)))
@@ -137,7 +152,10 @@ def compared(systems: Sequence[ScoreRun], options: Any) -> Against:
         seed=options.seed,
         threads=options.threads,
     )
-    whole = [difference for difference in comparison if difference.segment is None]
+    some = [difference for difference in comparison if difference.n_paired]
+    whole = [difference for difference in some if difference.segment is None]
+    scored = {difference.metric for difference in some}
+    places = [line for line, _ in _segments(comparison, some, with_verdict=True)]
     lines = _lines(comparison, whole)
     first = comparison.systems[0]
     return Against(
@@ -145,10 +163,13 @@ def compared(systems: Sequence[ScoreRun], options: Any) -> Against:
         [_verdict(comparison, whole, first, other) for other in comparison.systems[1:]],
         [line for line, difference in lines if difference.baseline == first],
         [line for line, difference in lines if difference.baseline != first],
-        _segments_with_verdict(comparison),
+        places,
+        [] if places else _nearest(_segments(comparison, some, with_verdict=False)),
         _matrix(comparison, whole) if len(systems) > 2 else [],
-        [_ranked(comparison, whole, ranking) for ranking in comparison.rankings],
-        heat_of_changes(comparison),
+        [_ranked(comparison, whole, ranking) for ranking in comparison.rankings if ranking.metric in scored],
+        _heats(comparison),
+        len(systems) * (len(systems) - 1) // 2,
+        [visible(name) for name in comparison.better if name not in scored],
         [] if large else _impossible(comparison, resamples),
         list(map(visible, comparison.remarks())),
     )
@@ -181,8 +202,8 @@ def _impossible(comparison: Comparison, resamples: int) -> list[str]:
 
 
 def _lines(comparison: Comparison, some: Sequence[Compared]) -> list[tuple[DifferenceLine, Compared]]:
-    """The lines of these differences, those with a verdict first; the intervals of metrics with equal bounds have one
-    scale."""
+    """The lines of these differences, those with a verdict first, then the largest; the intervals of metrics with equal
+    bounds have one scale."""
     reached: dict[Any, float] = {}
     for difference in some:
         scale = scale_of(difference.metric, comparison.bounds)
@@ -192,7 +213,9 @@ def _lines(comparison: Comparison, some: Sequence[Compared]) -> list[tuple[Diffe
         (_difference(comparison, difference, reached[scale_of(difference.metric, comparison.bounds)]), difference)
         for difference in some
     ]
-    return sorted(lines, key=lambda line: _ORDER.index(line[0].verdict))
+    return sorted(
+        lines, key=lambda entry: (_ORDER.index(entry[0].verdict), -entry[0].size if entry[0].verdict == "–" else 0.0)
+    )
 
 
 def _difference(comparison: Comparison, difference: Compared, reached: float) -> DifferenceLine:
@@ -229,18 +252,44 @@ def _difference(comparison: Comparison, difference: Compared, reached: float) ->
     )
 
 
-def _segments_with_verdict(comparison: Comparison) -> list[DifferenceLine]:
-    """The segments where the first two systems differ, losses first."""
-    pair = tuple(comparison.systems[:2])
+def _segments(
+    comparison: Comparison, differences: Sequence[Compared], *, with_verdict: bool
+) -> list[tuple[DifferenceLine, Compared]]:
+    """The differences of segments in metrics with a direction: pairs of the first system first, by verdict and size."""
+    first = comparison.systems[0]
     some = [
         difference
-        for difference in comparison
+        for difference in differences
         if difference.segment is not None
-        and (difference.baseline, difference.other) == pair
-        and comparison.verdict(difference) != "–"
+        and (comparison.verdict(difference) != "–") == with_verdict
         and comparison.better[difference.metric] is not None
     ]
-    return [line for line, _ in _lines(comparison, some)]
+    return sorted(
+        _lines(comparison, some),
+        key=lambda entry: (entry[1].baseline != first, _ORDER.index(entry[0].verdict), -entry[0].size),
+    )
+
+
+def _nearest(lines: Sequence[tuple[DifferenceLine, Compared]]) -> list[DifferenceLine]:
+    """Of the segments with the least p the difference that has it."""
+    of_segment: dict[str | None, DifferenceLine] = {}
+    for line, difference in sorted(lines, key=lambda entry: entry[1].p):
+        if not math.isnan(difference.p):
+            of_segment.setdefault(line.segment, line)
+    return list(of_segment.values())[:_NEAREST]
+
+
+def _heats(comparison: Comparison) -> list[tuple[str, str, HeatMap]]:
+    """The heat maps of the pairs of systems, as many as a page holds; those of the first system all."""
+    heats, cells = [], 0
+    for pair in itertools.combinations(comparison.systems, 2):
+        if pair[0] != comparison.systems[0] and cells > _HEAT_CELLS:
+            break
+        heat = heat_of_changes(comparison, pair)
+        if heat is not None:
+            cells += len(heat.lines) * len(heat.metrics)
+            heats.append((visible(pair[0]), visible(pair[1]), heat))
+    return heats
 
 
 def _verdict(comparison: Comparison, whole: Sequence[Compared], baseline: str, other: str) -> PairVerdict:

@@ -29,6 +29,7 @@ _PARTS = (
     "row_labels",
     "detail",
     "sorting",
+    "systems",
     "sources",
     "rows_out",
     "rows",

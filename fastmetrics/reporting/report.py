@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -24,6 +24,8 @@ from fastmetrics.tables.output.report_folder import folder_place, whole_folder
 from fastmetrics.tables.output.write_table import page_place, write_page
 from fastmetrics.tables.remote.addresses import as_local, shown
 
+_MOST_NAMES = 3
+"""Maximum number of systems that a title names."""
 INDEX = "report.html"
 """The page of a folder with all rows."""
 
@@ -104,7 +106,7 @@ def report(
     - ``runs``: Folder of outputs, for a page of metrics over runs.
     - ``rows``: Rows to show: a sample, or all, in files that the page loads.
     - ``system``: The column of one file that names the systems.
-    - ``title``: The title of the page; by default the run's name.
+    - ``title``: The title of the page; by default the run's name, or the baseline and what is compared with it.
     - ``language``: The language of labels.
     - ``overwrite``: Replace the output if it exists.
     - ``by``: Columns whose values define segments: language,topic; compare takes several divisions of rows.
@@ -162,7 +164,7 @@ def report(
 
     def page(content: ReportContent) -> str:
         words = labels(language, SECTIONS)
-        head = {"L": words, "language": language, "title": visible(title or content.parts["names"][0])}
+        head = {"L": words, "language": language, "title": visible(title or _title(content, words))}
         return rendered({**content.parts, **head}, {**content.data, "labels": words, "language": language})
 
     if rows == "all":
@@ -175,3 +177,14 @@ def report(
     html = page(content)
     write_page(place, html)
     return Report(shown(where), content.n_rows, content.n_shown, len(html.encode()))
+
+
+def _title(content: ReportContent, words: Mapping[str, str]) -> str:
+    """The name of the run, or the baseline against the others, of which many are counted."""
+    first, *others = content.data["systems"]
+    if not others:
+        return str(first)
+    many = words["count_of_systems"].format(n=len(others))
+    return words["comparison_title"].format(
+        baseline=first, others=", ".join(others) if len(others) <= _MOST_NAMES else many
+    )

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from fastmetrics.core.corpus_counts import counts_column
+from fastmetrics.core.display import Grid
 from fastmetrics.core.input_columns import resolve
 from fastmetrics.core.records import Records
 from fastmetrics.core.visible_text import visible
@@ -18,6 +19,7 @@ from fastmetrics.errors import ColumnError, InputError
 from fastmetrics.reporting.charts.heat_map import fewer_segments, heat_of_means
 from fastmetrics.reporting.charts.line_chart import Charts
 from fastmetrics.reporting.comparison_content import Against, compared
+from fastmetrics.reporting.data_content import provenance, sampled_rows
 from fastmetrics.reporting.overview_content import metric_lines, named_figures, pointers
 from fastmetrics.reporting.report_options import ReportOptions
 from fastmetrics.reporting.row_links import RowLinks
@@ -46,6 +48,8 @@ _CORRELATED = 40
 """Maximum number of correlated metrics: the first ones."""
 _FIRST = ("overview", "distributions", "comparison", "rows")
 _FIRST_METRICS = tuple(figure.partition(".")[0] for figures in PRIMARY.values() for figure in figures)
+_FEW_VALUES = 12
+"""Maximum number of values of a column that the page names as one to divide rows by."""
 _CORRELATED_ROWS = 20_000
 """Maximum number of rows for correlations: each pair of metrics with different missing rows needs its own ranking."""
 
@@ -77,6 +81,7 @@ def report_content(scores: Any, options: ReportOptions) -> ReportContent:
     segmented = None
     if options.by and against is None:
         segmented = heat_of_means(_means(runs.main, names, options), runs.main.declared)
+    shown_pair = (0, 1) if base else (None, 0)
     lines = metric_lines(summary, drawn, runs.main.declared)
     present = [section for section in SECTIONS if more[section.name]]
     parts = {
@@ -89,8 +94,9 @@ def report_content(scores: Any, options: ReportOptions) -> ReportContent:
         "metrics": lines,
         "figures": named_figures(summary, runs.main.declared),
         "pointers": pointers(lines, segmented, _FIRST_METRICS) if against is None else [],
-        "links": RowLinks.of(names, everyone.segments.names),
-        "beside": SideBySide(runs.summaries).grids()[0] if len(runs.summaries) > 1 else None,
+        "links": RowLinks.of(names, everyone.segments.names, [run.name for run in runs.systems], shown_pair),
+        "by": [visible(name) for name in _segment_columns(everyone)] if not options.by else [],
+        "beside": _side_by_side(runs.summaries) if len(runs.summaries) > 1 else None,
         "notes": [visible(note) for note in [*summary.remarks(), *runs.notes, *ScoredClaims.of(runs.main).remarks()]],
         "segmented": segmented,
         "against": against,
@@ -100,10 +106,10 @@ def report_content(scores: Any, options: ReportOptions) -> ReportContent:
         "correlated": None
         if paired is None
         else {"n": spread.num_rows, "metrics": len(names[:_CORRELATED]), "of": len(names)},
-        "sampled": shown.strata,
+        "sampled": sampled_rows(shown.strata) if shown.n < summary.n_rows else [],
         "n_shown": shown.n,
         "every_row": shown.page is not None,
-        "signature": [(visible(run.name), _signature(run)) for run in runs.systems],
+        "signature": provenance(runs.systems),
     }
     better = declared_better(names, runs.main.declared)
     data = {
@@ -125,10 +131,10 @@ def report_content(scores: Any, options: ReportOptions) -> ReportContent:
         "all": shown.page,
         "n_rows": summary.n_rows,
         "strata": shown.strata,
-        "compared": base is not None,
-        "system": visible(runs.main.name),
+        "systems": [visible(run.name) for run in runs.systems],
+        "shown": shown_pair,
         "segments": everyone.segments.data(),
-        "first": _first_metric(names, against),
+        "first": _first_metric(runs.main, names, against),
     }
     for section in SECTIONS:
         data |= {} if section.data is None else section.data(more[section.name], names)
@@ -261,6 +267,12 @@ def _means(run: ScoreRun, names: Sequence[str], options: ReportOptions) -> Any:
     return replace(summaries[0], means=Records.of(MeanInterval, means))
 
 
+def _side_by_side(summaries: Mapping[str, Summary]) -> Grid:
+    """The means of all systems, without the metrics that none has a score of."""
+    grid, *_ = SideBySide(summaries).grids()
+    return replace(grid, rows=[row for row in grid.rows if any(not cell.startswith("–") for cell in row[1:])])
+
+
 def _primary(runs: _Runs) -> Any:
     try:
         table = primary_of(runs.summaries, [*([] if runs.base is None else [runs.base]), *runs.opened])
@@ -269,19 +281,28 @@ def _primary(runs: _Runs) -> Any:
     return {"grids": table.grids(), "notes": list(map(visible, table.remarks()))}
 
 
-def _first_metric(names: Sequence[str], against: Against | None) -> int:
-    """The metric by which the rows open: the first that changed, else the first that a person reads."""
-    changed = [line.metric for line in against.changed] if against is not None else []
-    shown = list(map(visible, names))
-    return next((shown.index(name) for name in [*changed, *_FIRST_METRICS] if name in shown), 0)
+def _first_metric(run: ScoreRun, names: Sequence[str], against: Against | None) -> int:
+    """The metric by which the rows open: one that changed, with more values than 0 and 1, that a person reads first."""
+    changed = {line.metric for line in against.changed} if against is not None else set()
+    better = declared_better(names, run.declared)
+
+    def later(place: int) -> tuple[Any, ...]:
+        name, values = names[place], run.values(names[place])
+        graded = np.isfinite(values) & (values != 0) & (values != 1)
+        first = _FIRST_METRICS.index(name) if name in _FIRST_METRICS else len(_FIRST_METRICS)
+        return np.isnan(values).all(), visible(name) not in changed, better.get(name) is None, not graded.any(), first
+
+    return min(range(len(names)), key=later, default=0)
+
+
+def _segment_columns(rows: PairedRows) -> list[str]:
+    """The kept columns with few values, by which a report may divide its rows."""
+    columns = rows.shown_columns.table if rows.shown_columns.names else pa.table({})
+    texts = [name for name in columns.column_names if pa.types.is_string(columns[name].type)]
+    return [name for name in texts if 1 < pc.count_distinct(columns[name]).as_py() <= _FEW_VALUES]
 
 
 def _matrix(paired: Correlations, names: Sequence[str]) -> dict[str, Any]:
     agreements = {(pair.a, pair.b): pair.agreement for pair in paired}
     values = [[1.0 if a == b else agreements.get((a, b), agreements.get((b, a), np.nan)) for b in names] for a in names]
     return {"names": [visible(name) for name in names], "values": [[short(value) for value in line] for line in values]}
-
-
-def _signature(run: ScoreRun) -> str | None:
-    selected = {key: value for key, value in run.metadata.stored.items() if key != "undefined"}
-    return visible(json.dumps(selected, ensure_ascii=False, indent=2)[:20_000]) if selected else None

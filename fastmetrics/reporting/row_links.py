@@ -1,4 +1,4 @@
-"""Addresses within the page: the rows behind a metric or a segment, the worst first."""
+"""Addresses within the page: the rows behind a metric or a segment of one system or of two, the worst first."""
 
 from __future__ import annotations
 
@@ -17,22 +17,44 @@ class RowLinks:
 
     metrics: Mapping[str, int]
     segments: Mapping[str, int]
+    systems: Mapping[str, int]
+    shown: tuple[int | None, int]
+    """The systems of which a page shows the change at first: the baseline, None without one, and the main system."""
 
     @classmethod
-    def of(cls, names: Sequence[str], segments: Sequence[str]) -> RowLinks:
-        """The links to rows with these metrics and segments; of equal names the first counts."""
-        return cls(*({visible(name): at for at, name in reversed(list(enumerate(some)))} for some in (names, segments)))
+    def of(
+        cls,
+        names: Sequence[str],
+        segments: Sequence[str],
+        systems: Sequence[str] = (),
+        shown: tuple[int | None, int] = (None, 0),
+    ) -> RowLinks:
+        """The links to rows with these metrics and segments of these systems; of equal names the first counts."""
+        metrics, segment_places, system_places = (
+            {visible(name): at for at, name in reversed(list(enumerate(some)))} for some in (names, segments, systems)
+        )
+        return cls(metrics, segment_places, system_places, shown)
 
-    def to(self, metric: str, segment: str | None = None) -> str | None:
-        """The address of the rows of a displayed metric and segment; None if the page has no such rows.
+    def to(self, metric: str, segment: str | None = None, pair: tuple[str, str] | None = None) -> str | None:
+        """The address of the rows of a displayed metric and segment, and of a pair of a baseline and another system.
+
+        None if the page has no such rows.
 
         >>> RowLinks.of(["jaccard", "token_f1"], ["language=en", "language=ru"]).to("token_f1", "language=ru")
         '#page=rows&metric=1&segment=1'
+        >>> RowLinks.of(["jaccard"], [], ["old", "new", "third"], (0, 1)).to("jaccard", None, ("old", "third"))
+        '#page=rows&metric=0&system=2&against=0'
         """
         if metric not in self.metrics or (segment is not None and segment not in self.segments):
             return None
         within = "" if segment is None else f"&segment={self.segments[segment]}"
-        return f"#page=rows&metric={self.metrics[metric]}{within}"
+        of = "" if pair is None else self.of_pair(*pair)
+        return f"#page=rows&metric={self.metrics[metric]}{within}{of}"
+
+    def of_pair(self, baseline: str, other: str) -> str:
+        """The part of an address that names two systems; empty for those that a page shows at first."""
+        against, system = self.systems[baseline], self.systems[other]
+        return "" if (against, system) == self.shown else f"&system={system}&against={against}"
 
 
 def label(text: str) -> str:

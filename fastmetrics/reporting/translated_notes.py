@@ -31,9 +31,7 @@ _RUSSIAN: Mapping[str, str] = {
     "intervals hold each by itself, not all together; detectable is at the corrected level": (
         "интервалы верны каждый сам по себе, не все вместе; detectable — на исправленном уровне"
     ),
-    "assumed to be better when higher (no direction is declared): {}": (
-        "больше считается лучше (направление не объявлено): {}"
-    ),
+    "neither better nor worse, as no direction is declared: {}": "ни лучше, ни хуже: направление не объявлено: {}",
     "no difference can have a verdict: with {} resamples and {} comparisons the least corrected p is {}; compare fewer "
     "metrics, segments or systems": (
         "ни одно различие не может получить вывод: при {} перестановках и {} сравнениях наименьшее исправленное p "

@@ -53,9 +53,9 @@ def test_one_file_with_a_column_of_systems_equals_a_file_for_each(tmp_path):
 def test_the_baseline_is_a_system_by_its_name_or_a_file(tmp_path):
     whole = joined(run)
     fm.report(whole, tmp_path / "r.html", system="model", baseline="two")
-    assert read(tmp_path / "r.html")[2]["system"] == "one"
+    assert (data := read(tmp_path / "r.html")[2])["systems"][data["shown"][1]] == "one"
     assert rows_of(tmp_path / "r.html")["q3"] == {"at": 3, "id": "q3", "t": {}, "s": [0.1], "b": [0.266667],
-                                                  "other": None}  # fmt: skip
+                                                  "other": None, "x": [[0.3]]}  # fmt: skip
     fm.report(whole, tmp_path / "r.html", system="model", baseline=run(2), overwrite=True)
     assert rows_of(tmp_path / "r.html")["q3"]["b"] == [0.3]
     only = whole.filter(pa.compute.equal(whole["model"], "one"))

@@ -14,6 +14,7 @@ import fastmetrics as fm
 from fastmetrics.reporting.comparison_content import Against, PairVerdict, compared
 from fastmetrics.reporting.labels import labels
 from fastmetrics.results.runs.open_runs import open_run
+from tests.reporting.test_report import read
 
 ROWS = 60
 OPTIONS = SimpleNamespace(resamples=None, by=[], allow_differences=False, seed=0, threads=1)
@@ -168,7 +169,7 @@ def test_leaders_beat_another_system_and_none_beats_them(wins, leaders):
         )
         for own in "abc"
     ]
-    assert Against(list("abc"), [], [], [], [], matrix, [], None, [], []).leaders == leaders
+    assert Against(list("abc"), [], [], [], [], [], matrix, [], [], 3, [], [], []).leaders == leaders
 
 
 def test_resamples_suffice_for_the_correction_and_what_few_rows_cannot_show_is_said():
@@ -186,3 +187,49 @@ def test_resamples_suffice_for_the_correction_and_what_few_rows_cannot_show_is_s
         "differences over fewer than 15 rows cannot have a verdict: their p, corrected for 650 comparisons, is above "
         "0.05 even if all rows change alike"
     ]
+
+
+def test_the_nearest_segments_are_shown_where_none_has_a_verdict(tmp_path):
+    page = page_of({"new": run(5)}, tmp_path, baseline=OLD, by="language")
+    comparison = fm.compare({"old": OLD, "new": run(5)}, by="language")
+    segments = [pair for pair in comparison if pair.segment is not None and comparison.better[pair.metric]]
+    assert {comparison.verdict(pair) for pair in segments} == {"–"}
+    found = compared([open_run(OLD), open_run(run(5))], SimpleNamespace(**{**vars(OPTIONS), "by": ["language"]}))
+    names = {pair.segment for pair in segments}
+    least = {name: min(pair.p for pair in segments if pair.segment == name) for name in names}
+    assert [line.segment for line in found.nearest] == sorted(least, key=least.get)
+    overview = page[page.index('id="overview"') : page.index('id="distributions"')]
+    assert labels("en")["nearest"] in overview
+    assert f"segment={['en', 'ru', 'de'].index(found.nearest[0].segment.removeprefix('language='))}" in overview
+
+
+def test_columns_that_could_be_segments_are_named_where_there_are_none(tmp_path):
+    assert "with few values: language." in page_of({"new": OLD}, tmp_path, baseline=OLD)
+
+
+def test_metrics_without_rows_are_named_and_in_no_table(tmp_path):
+    empty = pa.array([None] * ROWS, pa.float64())
+    old, new = (table.append_column("jaccard", empty) for table in (OLD, NEW))
+    page = page_of({"new": new}, tmp_path, baseline=old, by="language")
+    assert page.count("No rows: <bdi>jaccard</bdi></p>") == 3
+    assert 'title="jaccard"' not in page
+    assert "<bdi>jaccard</bdi></th>" not in page
+
+
+def test_rows_open_by_a_metric_with_more_values_than_0_and_1(tmp_path):
+    flags = pa.array([float(at % 2) for at in range(ROWS)])
+    table = OLD.add_column(1, "exact_match", flags).select(["id", "exact_match", "keyword_recall", "token_f1"])
+    page_of({"new": table}, tmp_path)
+    assert read(tmp_path / "r.html")[2]["first"] == 2
+    page_of({"new": table.select(["id", "exact_match"])}, tmp_path, overwrite=True)
+    assert read(tmp_path / "r.html")[2]["first"] == 0
+    changed = table.set_column(1, "exact_match", pa.array([1.0] * ROWS))
+    page_of({"new": changed}, tmp_path, baseline=table, overwrite=True)
+    assert read(tmp_path / "r.html")[2]["first"] == 0
+
+
+def test_the_title_names_the_baseline_and_what_is_compared_with_it(tmp_path):
+    runs = dict.fromkeys(("a", "b", "c", "d", "e"), OLD)
+    assert "<title>a against b, c</title>" in page_of({name: runs[name] for name in "abc"}, tmp_path)
+    assert "<title>a against 4 other systems</title>" in page_of(runs, tmp_path, overwrite=True)
+    assert "<title>a</title>" in page_of({"a": OLD}, tmp_path, overwrite=True)

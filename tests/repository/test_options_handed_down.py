@@ -45,7 +45,7 @@ EXCEPTIONS: dict[str, set[str]] = {
         "metrics.semantic._vectors_of: Vectors.of(column)",
         "metrics.semantic._vectors_of: Vectors.of(name)",
         "reporting.rows.paired_rows.PairedRows.part: as_numbers(name)",
-        "reporting.rows.paired_rows.PairedRows.part_before: as_numbers(name)",
+        "reporting.rows.matched_scores.MatchedScores.scores: as_numbers(name)",
         "results.people.validate._validated: as_numbers(name)",
         "results.runs.score_run.ScoreRun.values: as_numbers(name)",
         "text.tokens: as_text(name)",

@@ -140,7 +140,7 @@ def test_lower_is_better_where_it_is_declared():
     assert (found["hallucination"].delta < 0, found["hallucination"].wins) == (True, N)
     assert found.verdict(found["hallucination"]) == "better"
     assert found.verdict(found["own"]) == "higher"
-    assert any("assumed to be better when higher (no direction is declared): own" in note for note in found.notes)
+    assert any("neither better nor worse, as no direction is declared: own" in note for note in found.notes)
     given = fm.compare({"old": old, "new": new}, better={"own": "lower"}, **SMALL)
     assert given.verdict(given["own"]) == "worse"
     assert given["own"].wins == found["own"].losses

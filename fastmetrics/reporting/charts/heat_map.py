@@ -78,14 +78,16 @@ def _renamed(run: ScoreRun, name: str, shown_values: pa.Array, others: str) -> S
     return replace(run, read=read_renamed)
 
 
-def heat_of_changes(comparison: Comparison, other: str | None = None) -> HeatMap | None:
-    """The differences of another system, by default the second, from the first, by segment and metric."""
-    pair = (comparison.systems[0], comparison.systems[1] if other is None else other)
+def heat_of_changes(comparison: Comparison, pair: tuple[str, str] | None = None) -> HeatMap | None:
+    """The differences of the second system of a pair from its first, by default of the comparison's, by segment and
+    metric; metrics without a row of both are left out."""
+    pair = pair or (comparison.systems[0], comparison.systems[1])
     some = [
         difference
         for difference in comparison
         if difference.segment is not None and (difference.baseline, difference.other) == pair
     ]
+    scored = {difference.metric for difference in some if difference.n_paired}
     cells = {
         (str(difference.segment), difference.metric): (
             difference.delta,
@@ -94,6 +96,7 @@ def heat_of_changes(comparison: Comparison, other: str | None = None) -> HeatMap
             comparison.verdict(difference) != "–",
         )
         for difference in some
+        if difference.metric in scored
     }
     return _map(cells, comparison.better, comparison.bounds)
 

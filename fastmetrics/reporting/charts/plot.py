@@ -173,7 +173,7 @@ def _histograms(figure: Any, histograms: Histograms) -> list[str]:
 def _comparison(figure: Any, comparison: Comparison) -> list[str]:
     baseline, *others = comparison.systems
     notes = [] if len(others) < 2 else [f"all are compared with {_label(baseline)}, and not with each other"]
-    heats = {other: heat for other in others if (heat := heat_of_changes(comparison, other)) is not None}
+    heats = {other: heat for other in others if (heat := heat_of_changes(comparison, (baseline, other))) is not None}
     if heats:
         return [
             *_heats(figure, {f"{_label(other)} – {_label(baseline)}": heat for other, heat in heats.items()}),

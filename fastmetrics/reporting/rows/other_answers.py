@@ -11,10 +11,9 @@ import pyarrow as pa
 from fastmetrics.core.arrays import Ints
 from fastmetrics.core.input_columns import resolve
 from fastmetrics.core.visible_text import visible
-from fastmetrics.reporting.rows.row_partners import partners
+from fastmetrics.reporting.rows.matched_scores import MatchedScores
 from fastmetrics.reporting.rows.row_texts import cut
 from fastmetrics.reporting.rows.text_sources import TextSource
-from fastmetrics.results.runs.score_run import ScoreRun
 
 
 @dataclass(frozen=True)
@@ -25,21 +24,20 @@ class OtherAnswers:
 
     @classmethod
     def of(
-        cls, main: ScoreRun, ids: pa.Array | None, others: Sequence[ScoreRun], sources: Mapping[str, TextSource]
+        cls, ids: pa.Array | None, others: Sequence[MatchedScores], sources: Mapping[str, TextSource]
     ) -> OtherAnswers:
         """The answers of the runs that have a source of texts, or that kept them with ids of which none is repeated."""
         systems = []
-        for run in others:
+        for other in others:
+            run = other.run
             if run.name in sources and ids is not None:
                 joined = sources[run.name].added(pa.table({"id": ids}), ["answer"])
                 if "answer" in joined.column_names:
                     systems.append((visible(run.name), joined["answer"], np.arange(len(ids))))
                 continue
             column = resolve(run.columns, needed=()).get("answer")
-            if main.id_column is None or run.id_column is None or column is None or column in run.scores:
-                continue
-            if run.sorted_ids(run.id_column).are_distinct:
-                systems.append((visible(run.name), run.column(column, ""), partners(main, run)))
+            if other.partner is not None and column is not None and column not in run.scores:
+                systems.append((visible(run.name), run.column(column, ""), other.partner))
         return cls(systems)
 
     def to(self, rows: Sequence[int]) -> list[list[tuple[str, str]]]:

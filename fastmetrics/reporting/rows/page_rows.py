@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from fastmetrics.core.arrays import Floats
 from fastmetrics.core.visible_text import visible
+from fastmetrics.declaration.metric import Better
 from fastmetrics.reporting.report_options import ReportOptions
 from fastmetrics.reporting.rows.judged_rows import JudgedRows
 from fastmetrics.reporting.rows.paired_rows import PairedRows
-from fastmetrics.reporting.rows.row_selection import EACH, Stratum, candidates, least, strata
+from fastmetrics.reporting.rows.row_selection import EACH, Stratum, candidates, changes, least, strata
 from fastmetrics.reporting.rows.row_texts import Seen, row_texts
 from fastmetrics.reporting.rows.scored_claims import scores_of
 from fastmetrics.reporting.script_json import embedded
@@ -31,8 +34,7 @@ def page_rows(
 
     ``seen`` is called with the columns of all rows whose texts are read.
     """
-    all_strata, texts = _strata(rows, paired, options, seen)
-    chosen = candidates(all_strata, rows.n)
+    all_strata, texts, chosen = _strata(rows, paired, options, seen)
     shown_rows: list[dict[str, Any]] = []
     weight = 0
     for row in described_rows(rows, chosen, [texts[at] for at in chosen], options):
@@ -46,23 +48,35 @@ def page_rows(
 
 def strata_of_all(rows: PairedRows, paired: Correlations | None, options: ReportOptions) -> list[dict[str, Any]]:
     """The strata with the numbers of their rows, for a page with all rows."""
-    all_strata, _ = _strata(rows, paired, options, None)
+    all_strata, *_ = _strata(rows, paired, options, None)
     return [_stratum_data(stratum, {int(row): int(row) for row in stratum.places}) for stratum in all_strata]
 
 
 def _strata(
     rows: PairedRows, paired: Correlations | None, options: ReportOptions, seen: Seen | None
-) -> tuple[list[Stratum], dict[int, dict[str, Any]]]:
-    """The strata, and the texts that were read to find them."""
+) -> tuple[list[Stratum], dict[int, dict[str, Any]], list[int]]:
+    """The strata, the texts that were read to find them, and the rows of a page, most informative first."""
     pairs = [(pair.a, pair.b) for pair in paired or () if pair.agreement < 1]
-    all_strata = strata(
-        rows.names, rows.main.values, rows.before, declared_better(rows.names, rows.main.declared), pairs
-    )
+    better = declared_better(rows.names, rows.main.declared)
+    all_strata = strata(rows.names, rows.main.values, rows.before, better, pairs)
     pool = _hallucinating(rows)
-    looked = pool if options.folder else list(dict.fromkeys([*candidates(all_strata, rows.n), *pool]))
+    chosen = [] if options.folder else candidates([*all_strata, *_changes_of_pairs(rows, better)], rows.n)
+    looked = pool if options.folder else list(dict.fromkeys([*chosen, *pool]))
     texts = row_texts(rows.main, rows.ids, looked, rows.texts, seen) if looked or seen else []
     texts_by_row = dict(zip(looked, texts, strict=True))
-    return [*_unsupported(pool, texts_by_row), *all_strata], texts_by_row
+    unsupported = _unsupported(pool, texts_by_row)
+    chosen = list(dict.fromkeys([*(int(row) for stratum in unsupported for row in stratum.places), *chosen]))
+    return [*unsupported, *all_strata], texts_by_row, chosen
+
+
+def _changes_of_pairs(rows: PairedRows, better: Mapping[str, Better]) -> Iterator[Stratum]:
+    """The rows that changed most between the further systems, the main run and the baseline: a page has them too."""
+    for name in rows.names if rows.further else ():
+        systems = [rows.before(name), rows.main.values(name)]
+        systems += [system.scores(name) if system.has(name) else None for system in rows.further]
+        for before, after in list(itertools.combinations(systems, 2))[1:]:
+            if before is not None and after is not None:
+                yield from changes(name, after, before, better.get(name))
 
 
 def described_rows(
@@ -71,6 +85,10 @@ def described_rows(
     """Each row in the form that the script reads: position, id, texts, scores, and the baseline's scores and answer."""
     after = [rows.main.values(name)[list(chosen)] for name in rows.names]
     before = [None if (scores := rows.before(name)) is None else scores[list(chosen)] for name in rows.names]
+    further = [
+        [system.scores(name)[list(chosen)] if system.has(name) else None for name in rows.names]
+        for system in rows.further
+    ]
     earlier = rows.earlier_answers(chosen)
     others = rows.others.to(chosen)
     columns = rows.shown_columns.to(chosen)
@@ -82,8 +100,10 @@ def described_rows(
         if columns[place]:
             row["k"] = columns[place]
         row["s"] = [short(float(values[place])) for values in after]
+        if further:
+            row["x"] = [_scores_at(system, place) for system in further]
         if rows.base is not None:
-            row["b"] = [None if values is None else short(float(values[place])) for values in before]
+            row["b"] = _scores_at(before, place)
             row["other"] = earlier[place]
         if others[place]:
             row["o"] = others[place]
@@ -92,6 +112,10 @@ def described_rows(
         if judged and judged[place]:
             row["j"] = judged[place]
         yield row
+
+
+def _scores_at(columns: Sequence[Floats | None], place: int) -> list[float | None]:
+    return [None if values is None else short(float(values[place])) for values in columns]
 
 
 def _hallucinating(rows: PairedRows) -> list[int]:

@@ -16,6 +16,7 @@ from fastmetrics.core.input_columns import resolve
 from fastmetrics.errors import ColumnError
 from fastmetrics.reporting.report_options import ReportOptions
 from fastmetrics.reporting.rows.kept_columns import KeptColumns
+from fastmetrics.reporting.rows.matched_scores import MatchedScores
 from fastmetrics.reporting.rows.other_answers import OtherAnswers
 from fastmetrics.reporting.rows.row_partners import partners
 from fastmetrics.reporting.rows.row_segments import RowSegments
@@ -40,6 +41,8 @@ class PairedRows:
     partner: Ints | None
     segments: RowSegments
     others: OtherAnswers
+    further: Sequence[MatchedScores]
+    """The systems that are neither the main run nor the baseline."""
     shown_columns: KeptColumns
     texts: TextSource | None
     base_texts: TextSource | None
@@ -63,9 +66,8 @@ class PairedRows:
             raise ColumnError(f"{main.name} has no id column, by which its rows and their texts could meet")
         ids = main.ids(str(main.id_column)) if needs_ids else None
         labels = ids if ids is not None or main.id_column is None else main.column(main.id_column, "")
-        partner = None
-        if base is not None and ids is not None:
-            partner = partners(main, base)
+        partner = None if base is None or ids is None else partners(main, base)
+        further = [MatchedScores.of(main, run) for run in others]
         return cls(
             main,
             base,
@@ -74,7 +76,8 @@ class PairedRows:
             labels,
             partner,
             RowSegments.of(main, options.by),
-            OtherAnswers.of(main, ids, others, sources),
+            OtherAnswers.of(ids, further, sources),
+            further,
             KeptColumns.of(main, options.system),
             sources.get(main.name),
             None if base is None else sources.get(base.name),
@@ -91,12 +94,12 @@ class PairedRows:
 
     def before(self, name: str) -> Floats | None:
         """The baseline's scores of the rows, or None without a baseline or score."""
-        if self.base is None or self.partner is None or name not in self.base.scores:
-            return None
-        scores = np.full(len(self.partner), np.nan)
-        has_partner = self.partner >= 0
-        scores[has_partner] = self.base.values(name)[self.partner[has_partner]]
-        return scores
+        base = self._matched_base
+        return base.scores(name) if base is not None and base.has(name) else None
+
+    @property
+    def _matched_base(self) -> MatchedScores | None:
+        return None if self.base is None else MatchedScores(self.base, self.partner)
 
     def part(self, name: str, start: int, stop: int) -> Floats:
         """The scores of the rows from ``start`` to ``stop``."""
@@ -104,10 +107,17 @@ class PairedRows:
 
     def part_before(self, name: str, start: int, stop: int) -> Floats:
         """The baseline's scores of these rows, NaN if missing."""
-        if self.base is None or self.partner is None or name not in self.base.scores:
+        return self._part_of(self._matched_base, name, start, stop)
+
+    def parts_of_further(self, start: int, stop: int) -> list[list[Floats]]:
+        """For each of the further systems, its scores of these rows in each metric, NaN if missing."""
+        return [[self._part_of(system, name, start, stop) for name in self.names] for system in self.further]
+
+    @staticmethod
+    def _part_of(matched: MatchedScores | None, name: str, start: int, stop: int) -> Floats:
+        if matched is None or not matched.has(name):
             return np.full(stop - start, np.nan)
-        places = self.partner[start:stop]
-        return as_numbers(self.base.read([name]).column(0).take(pa.array(places, mask=places < 0)))
+        return matched.scores(name, start, stop)
 
     def label(self, row: int) -> str:
         """The label of a row: its id, or its number."""

@@ -42,15 +42,23 @@ class RowFiles:
             None if (values := rows.before(name)) is None else self._column(f"before-{at}", values)
             for at, name in enumerate(rows.names)
         ]
+        others = [
+            [
+                self._column(f"other-{place}-{at}", system.scores(name)) if system.has(name) else None
+                for at, name in enumerate(rows.names)
+            ]
+            for place, system in enumerate(rows.further)
+        ]
         for at, codes in enumerate(rows.segments.codes):
             self._column(f"segment-{at}", codes.astype(np.float64))
-        wide = "f8" if "f8" in {*after, *before} else "f4"
+        wide = "f8" if "f8" in {*after, *before, *itertools.chain(*others)} else "f4"
         self.page = {
             "n": rows.n,
             "lines": SIZES.report_lines,
             "starts": self.starts,
             "after": after,
             "before": before,
+            "others": others,
             "each": wide,
             "segments": len(rows.segments.codes),
         }
@@ -101,10 +109,12 @@ class RowFiles:
         stop = start + len(row_data)
         after = [self.rows.part(name, start, stop) for name in self.rows.names]
         before = [self.rows.part_before(name, start, stop) for name in self.rows.names]
+        others = self.rows.parts_of_further(start, stop)
         for first, written in _by_weight([_json(row) for row in row_data]):
             here = slice(first, first + len(written))
-            scores = [_encoded(_matrix(columns, here), kind) for columns in (after, before)]
+            scores = [_encoded(_matrix(columns, here), kind) for columns in (after, before, *others)]
             parts = f'"s":{json.dumps(scores[0])},"b":{json.dumps(scores[1] if self.rows.base else None)}'
+            parts += f',"x":{json.dumps(scores[2:])}' if others else ""
             self._write(f"texts-{len(self.starts)}", f'{{{parts},"rows":[{",".join(written)}]}}')
             self.starts.append(start + first)
 

@@ -57,11 +57,7 @@ def strata(
         selected.append(Stratum("best", (name,), n_finite, _least(-sign * values)))
         selected.append(Stratum("median", (name,), n_finite, _least(np.abs(values - middle))))
         if earlier is not None:
-            change = sign * (values - earlier)
-            moved = np.where(change == 0, np.nan, change)
-            both = int(np.isfinite(change).sum())
-            selected.append(Stratum("fell", (name,), both, _least(np.where(moved < 0, moved, np.nan))))
-            selected.append(Stratum("rose", (name,), both, _least(np.where(moved > 0, -moved, np.nan))))
+            selected += changes(name, values, earlier, better.get(name))
     for a, b in pairs[:_PAIRS]:
         first, second = scores(a), scores(b)
         both_known = np.isfinite(first) & np.isfinite(second)
@@ -75,6 +71,17 @@ def strata(
             Stratum("disagree", (a, b), int(both_known.sum()), _least(np.where(both_known, -apart, np.nan)))
         )
     return [stratum for stratum in selected if len(stratum.places)]
+
+
+def changes(name: str, values: Floats, earlier: Floats, better: Better) -> list[Stratum]:
+    """The rows that fell most and those that rose most from the earlier scores of a metric."""
+    change = -(values - earlier) if better == "lower" else values - earlier
+    moved = np.where(change == 0, np.nan, change)
+    both = int(np.isfinite(change).sum())
+    return [
+        Stratum("fell", (name,), both, _least(np.where(moved < 0, moved, np.nan))),
+        Stratum("rose", (name,), both, _least(np.where(moved > 0, -moved, np.nan))),
+    ]
 
 
 def candidates(all_strata: Sequence[Stratum], n_rows: int) -> list[int]:

@@ -9,33 +9,30 @@ function plain(text) {
   return element("p", { class: "text", dir: "auto" }, text);
 }
 
-function answerParts(row) {
-  const texts = row.t;
-  const reference = texts.reference?.[0];
-  const shown = [];
-  if (texts.answer !== undefined) {
-    const anchors = texts.anchors ?? [], cites = texts.cites ?? [];
-    const checked = anchors.length + cites.length > 0;
-    const text = checked ? anchored(texts.answer, anchors, cites) : marked(texts.answer, reference);
-    if (byId("row-rendered").checked) return renderedParts(row);
-    const signs = anchors.length ? ["supported", "unsupported", ...(anchors.some((anchor) => anchor[4]) ? ["apart"] : [])] : [];
-    if (reference && (!checked || row.other || row.o)) signs.push(null);
-    signs.push(...["cited_supported", "cited_unsupported", "cited", "cited_nothing"].filter((state) => cites.some((mark) => mark[3] === state)));
-    const legend = (name) => element("mark", { class: name?.startsWith("cited") ? `cite ${name}` : name }, words[name ?? "same_words"]);
-    shown.push(titled(row.o ? `${words.answer}: ${data.system}` : words.answer, text, ...signs.map((name) => element("p", { class: "legend" }, legend(name)))));
+// The answers of all systems, those of the chosen pair first, and below them what their marks mean.
+function answerParts(row, pair) {
+  const { t: texts } = row, reference = texts.reference?.[0];
+  const anchors = texts.anchors ?? [], cites = texts.cites ?? [], raw = byId("row-rendered").checked;
+  const shown = [], signs = new Set();
+  for (const system of systems.inOrder(pair)) {
+    const answer = systems.answer(row, system);
+    if (answer === undefined) continue;
+    const checked = system === systems.main && anchors.length + cites.length > 0;
+    if (reference && !raw) signs.add("same_words");
+    shown.push(titled(systems.answerTitle(system), raw ? rendered(answer) : checked ? anchored(answer, anchors, cites) : marked(answer, reference)));
   }
-  if (row.other !== null && row.other !== undefined) {
-    shown.push(titled(words.baseline_answer, marked(row.other, reference)));
+  for (const text of texts.reference ?? []) shown.push(titled(words.reference, raw ? rendered(text) : marked(text, systems.answer(row, pair.system))));
+  if (texts.answer !== undefined && !raw) {
+    if (anchors.length) signs.add("supported").add("unsupported");
+    if (anchors.some((anchor) => anchor[4])) signs.add("apart");
+    for (const state of ["cited_supported", "cited_unsupported", "cited", "cited_nothing"]) if (cites.some((mark) => mark[3] === state)) signs.add(state);
   }
-  for (const [system, answer] of row.o ?? []) shown.push(titled(`${words.answer}: ${system}`, marked(answer, reference)));
-  for (const reference of texts.reference ?? []) shown.push(titled(words.reference, marked(reference, texts.answer)));
-  return shown;
+  return [shown.length ? element("div", { class: "beside" }, ...shown) : null, signs.size ? legendOf(signs) : null].filter(Boolean);
 }
 
-function renderedParts({ t, other, o }) {
-  const others = [[words.baseline_answer, other ?? null], ...(o ?? []).map(([system, answer]) => [`${words.answer}: ${system}`, answer])];
-  const texts = [[o ? `${words.answer}: ${data.system}` : words.answer, t.answer], ...others, ...(t.reference ?? []).map((text) => [words.reference, text])];
-  return texts.filter(([, text]) => text !== null).map(([title, text]) => titled(title, rendered(text)));
+function legendOf(signs) {
+  const mark = (name) => element("mark", { class: name.startsWith("cited") ? `cite ${name}` : name }, words[name]);
+  return element("p", { class: "legend" }, words.marks, ...Array.from(signs, mark).flatMap((sign) => [" ", sign]));
 }
 
 // The columns that the run kept beside its scores and texts.
@@ -44,12 +41,13 @@ function keptList(row) {
   return titled(words.kept_columns, element("dl", { class: "figures" }, ...lines));
 }
 
-// The words that the baseline's answer lost and gained.
-function changeParts({ t, other }) {
-  if (t.answer === undefined || other === null || other === undefined) return [];
-  if (t.answer === other) return [element("p", { class: "note" }, words.same_answer)];
+// The words that the answer of the compared system lost and gained.
+function changeParts(row, { system, against }) {
+  const before = against === null ? undefined : systems.answer(row, against), after = systems.answer(row, system);
+  if (before === undefined || after === undefined) return [];
+  if (before === after) return [element("p", { class: "note" }, words.same_answer)];
   const legend = element("p", { class: "legend" }, element("del", {}, words.deleted), " ", element("ins", {}, words.inserted));
-  return [titled(words.answer_change, changedText(other, t.answer), legend)];
+  return [titled(`${words.answer_change}: ${systems.names[against]} → ${systems.names[system]}`, changedText(before, after), legend)];
 }
 
 function idList(name, ids, relevant) {
@@ -58,13 +56,15 @@ function idList(name, ids, relevant) {
   return titled(words[name], element("ul", { class: "ids" }, ...items));
 }
 
-function scoreList(row) {
+function scoreList(row, { system, against }) {
+  const own = systems.scores(row, system), earlier = against === null ? undefined : systems.scores(row, against);
   const lines = data.metrics.map((metric, at) => {
-    const before = row.b ? ` (${figure(row.b[at])})` : "";
-    return element("div", {}, element("dt", {}, metric.name), element("dd", {}, figure(row.s[at]) + before));
+    const before = earlier ? ` (${figure(earlier[at])})` : "";
+    return element("div", {}, element("dt", {}, metric.name), element("dd", {}, figure(own?.[at]) + before));
   });
-  const name = row.b ? `${words.scores} (${words.baseline})` : words.scores;
-  return titled(name, element("dl", { class: "figures" }, ...lines));
+  const several = systems.names.length > 2 ? `: ${systems.names[system]}` : "";
+  const name = earlier ? ` (${against === systems.base ? words.baseline : systems.names[against]})` : "";
+  return titled(words.scores + several + name, element("dl", { class: "figures" }, ...lines));
 }
 
 // What each judge wrote about the row: its score, why there is none, and its reason.
@@ -86,8 +86,7 @@ function showDetail(row) {
   const parts = [element("h2", {}, element("bdi", {}, row.id))];
   if (row.g) parts.push(element("p", { class: "note" }, element("bdi", {}, row.g.map((at) => data.segments[at].name).join(" · "))));
   if (texts.question !== undefined) parts.push(titled(words.question, plain(texts.question)));
-  const answers = answerParts(row);
-  if (answers.length) parts.push(element("div", { class: "beside" }, ...answers), ...changeParts(row));
+  parts.push(...answerParts(row, rowsPage.pair), ...changeParts(row, rowsPage.pair));
   if (row.j) parts.push(titled(words.judges, ...judgeParts(row)));
   if (Object.keys(texts).length === 0) parts.push(element("p", { class: "note" }, words.no_texts));
   if (texts.contexts?.length) {
@@ -97,9 +96,10 @@ function showDetail(row) {
   }
   if (texts.retrieved_ids?.length) parts.push(idList("retrieved_ids", texts.retrieved_ids, texts.relevant_ids));
   if (texts.relevant_ids?.length) parts.push(idList("relevant_ids", texts.relevant_ids));
-  parts.push(scoreList(row));
+  parts.push(scoreList(row, rowsPage.pair));
   if (row.k?.some((value) => value !== null)) parts.push(keptList(row));
-  parts.push(rowLabels.form(row));
+  // ratings are of the report's own system, to whose ids validate joins them
+  if (rowsPage.pair.system === systems.main) parts.push(rowLabels.form(row));
   home.replaceChildren(...parts);
   home.scrollTop = 0;
 }

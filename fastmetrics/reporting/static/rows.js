@@ -17,9 +17,11 @@ const rowsPage = {
     if (data.all) search.addEventListener("change", () => this.change({ find: search.value }));
     else search.addEventListener("input", () => this.narrow({ find: search.value }));
     for (const name of ["least", "most"]) byId(`row-${name}`).addEventListener("change", (event) => this.change({ [name]: event.target.value }));
+    systems.start();
     rowsOut.start();
+    // on a narrow screen the filters are folded, so that the list of rows is seen
+    byId("row-more").open = !matchMedia("(max-width: 600px)").matches;
     this.columns = this.columnList().map((column) => ({ ...column, title: words[column.key] }));
-    if (data.compared) byId("row-table").classList.add("compared");
     this.table = new Table(byId("row-table"), this.columns, (place) => this.selected(place), (key) => this.sortBy(key));
     byId("row-table").addEventListener("click", () => this.seen());
   },
@@ -30,9 +32,9 @@ const rowsPage = {
       { key: "question", kind: "name", cell: (place) => [this.line(place).text] },
       { key: "score", kind: "figure", cell: (place) => [figure(shownScore(this.scores[place]))] },
     ];
-    if (!data.compared) return columns;
-    columns.push({ key: "baseline", kind: "figure before", cell: (place) => [figure(shownScore(this.earlier[place]))] });
-    return [...columns, { key: "change", kind: "figure", cell: (place) => this.changed(place) }];
+    if (systems.names.length < 2) return columns;
+    columns.push({ key: "baseline", kind: "figure of-pair before", cell: (place) => [figure(shownScore(this.earlier[place]))] });
+    return [...columns, { key: "change", kind: "figure of-pair", cell: (place) => this.changed(place) }];
   },
 
   line(place) {
@@ -58,11 +60,11 @@ const rowsPage = {
 
   // Of each place its kind of change by number in KINDS; of a metric without a direction, more counts as improved.
   kindsOf(places) {
-    const { scores, earlier } = this, kinds = new Uint8Array(places.length);
+    const { scores, earlier } = this, compared = this.pair.against !== null, kinds = new Uint8Array(places.length);
     const [regressed, improved, unchanged, unscored, unpaired] = KINDS.keys();
     const [more, less] = data.metrics[this.metric]?.better === "lower" ? [regressed, improved] : [improved, regressed];
     for (let at = 0; at < places.length; at++) {
-      const score = scores[places[at]], change = data.compared ? score - earlier[places[at]] : NaN;
+      const score = scores[places[at]], change = compared ? score - earlier[places[at]] : NaN;
       kinds[at] = score !== score ? unscored : change > 0 ? more : change < 0 ? less : change === 0 ? unchanged : unpaired;
     }
     return kinds;
@@ -72,7 +74,7 @@ const rowsPage = {
     const stratum = data.strata[value];
     const names = data.metrics.map((metric) => metric.name);
     const metric = stratum?.metrics.length ? names.indexOf(stratum.metrics[0]) : null;
-    this.change({ stratum: value, sort: null, down: null, kind: null, ...(metric === null ? {} : { metric }) });
+    this.change({ stratum: value, system: null, against: null, sort: null, down: null, kind: null, ...(metric === null ? {} : { metric }) });
   },
 
   sortBy(key) {
@@ -114,6 +116,10 @@ const rowsPage = {
     const chosenMetric = Number(state.metric ?? data.first);
     this.metric = Number.isInteger(chosenMetric) && chosenMetric >= 0 && chosenMetric < data.metrics.length ? chosenMetric : data.first;
     byId("row-metric").value = this.metric;
+    this.pair = systems.chosen(state);
+    byId("row-system").value = this.pair.system;
+    byId("row-against").value = this.pair.against ?? "none";
+    byId("row-table").classList.toggle("compared", this.pair.against !== null);
     byId("row-stratum").value = data.strata[state.stratum] ? state.stratum : "";
     const segment = data.segments[state.segment] ? state.segment : "";
     byId("row-segment").value = segment;
@@ -124,12 +130,12 @@ const rowsPage = {
     const also = otherFilters(state.also), hash = location.hash;
     rowsOut.showFilters(also);
     if (!data.metrics.length) this.show([], state);
-    else source.ready(this.metric, also, segment !== "", () => location.hash === hash && this.choose({ ...state, segment, also }));
+    else source.ready(this.pair, this.metric, also, segment !== "", () => location.hash === hash && this.choose({ ...state, segment, also }));
   },
 
   choose(state) {
-    this.scores = source.score(this.metric);
-    this.earlier = data.compared ? source.before(this.metric) : this.scores;
+    this.scores = source.score(this.metric, this.pair.system);
+    this.earlier = this.pair.against === null ? this.scores : source.score(this.metric, this.pair.against);
     const stratum = data.strata[state.stratum];
     let places = stratum ? Uint32Array.from(stratum.rows) : source.every();
     if (state.segment) places = source.within(places, Number(state.segment));
@@ -147,7 +153,7 @@ const rowsPage = {
     };
     const low = bound(least, -Infinity), high = bound(most, Infinity);
     if (low === -Infinity && high === Infinity) return places;
-    const scores = metric === this.metric ? this.scores : source.score(metric);
+    const scores = metric === this.metric ? this.scores : source.score(metric, this.pair.system);
     return places.filter((place) => scores[place] >= low && scores[place] <= high);
   },
 
@@ -155,7 +161,7 @@ const rowsPage = {
   orderOf(state) {
     if (this.columns.some((column) => column.key === state.sort)) return { sort: state.sort, down: Boolean(state.down) };
     if (data.strata[state.stratum] || !data.metrics.length) return { sort: null, down: false };
-    const compared = data.compared && this.earlier.some((score) => !Number.isNaN(score));
+    const compared = this.pair.against !== null && this.earlier.some((score) => !Number.isNaN(score));
     return { sort: compared ? "change" : "score", down: data.metrics[this.metric].better === "lower" };
   },
 
@@ -169,7 +175,9 @@ const rowsPage = {
     if (["score", "baseline", "change"].includes(sort)) places = sortedPlaces(this.values(sort), places, down);
     else if (sort === "id") places = this.byText(places, (place) => source.number(place), down);
     else if (sort === "question" && !data.all) places = this.byText(places, (place) => source.line(place).text, down);
-    const titles = this.columns.map((column) => (column.key === "score" && data.metrics.length ? data.metrics[this.metric].name : column.title));
+    const { system, against } = this.pair, several = systems.names.length > 2;
+    const own = { score: several ? systems.names[system] : data.metrics[this.metric]?.name, baseline: several ? systems.names[against] : undefined };
+    const titles = this.columns.map((column) => own[column.key] ?? column.title);
     this.table.chosen = -1;
     this.table.show(places, titles, sort, down);
     byId("row-count").textContent = places.length ? this.countText(places.length, stratum) : words.nothing;

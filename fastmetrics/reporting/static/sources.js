@@ -45,9 +45,8 @@ const pageRows = {
   texts: [],
   // In the order of the table, in which equal scores stay; the page holds the most informative rows first.
   every: () => upTo(data.rows.length).sort((a, b) => data.rows[a].at - data.rows[b].at),
-  score: (metric) => Float64Array.from(data.rows, (row) => row.s[metric] ?? NaN),
-  before: (metric) => Float64Array.from(data.rows, (row) => row.b?.[metric] ?? NaN),
-  ready: (metric, also, segmented, done) => done(),
+  score: (metric, system) => Float64Array.from(data.rows, (row) => systems.scores(row, system)?.[metric] ?? NaN),
+  ready: (pair, metric, also, segmented, done) => done(),
   line: (place) => ({ id: data.rows[place].id, text: data.rows[place].t.question ?? data.rows[place].t.answer ?? "" }),
   whole: (place, done) => done(data.rows[place]),
   number: (place) => data.rows[place].at,
@@ -71,9 +70,10 @@ const pageRows = {
   // The rows as lines of a table: their texts, and all scores with the baseline's.
   sheet(places, done) {
     const names = data.metrics.map((metric) => metric.name);
-    const before = data.compared ? names.map((name) => `${name} (${words.baseline})`) : [];
-    const head = ["id", "question", "answer", ...(data.compared ? [words.baseline_answer] : []), ...names, ...before];
-    const line = ({ id, t, other, s, b }) => [id, t.question, t.answer, ...(data.compared ? [other] : []), ...s, ...(data.compared ? (b ?? []) : [])];
+    const { system, against } = rowsPage.pair, pair = against === null ? [system] : [system, against];
+    const name = (at) => (at === system ? "" : ` (${at === systems.base ? words.baseline : systems.names[at]})`);
+    const head = ["id", "question", ...pair.map(systems.answerTitle, systems), ...pair.flatMap((at) => names.map((metric) => metric + name(at)))];
+    const line = (row) => [row.id, row.t.question, ...pair.map((at) => systems.answer(row, at)), ...pair.flatMap((at) => systems.scores(row, at) ?? names.map(() => null))];
     done([head, ...Array.from(places, (place) => line(data.rows[place]))]);
   },
 };
@@ -83,14 +83,22 @@ const allRows = {
   searching: 0,
 
   every: () => upTo(data.all.n),
-  score: (metric) => allRows.columns.get(`score-${metric}`) ?? new Float64Array(data.all.n).fill(NaN),
-  before: (metric) => allRows.columns.get(`before-${metric}`) ?? new Float64Array(data.all.n).fill(NaN),
+  score: (metric, system) => allRows.columns.get(allRows.file(metric, system)[0]) ?? new Float64Array(data.all.n).fill(NaN),
+
+  // The file of a metric's scores by a system, and the kind of its numbers: none where the system has no such scores.
+  file(metric, system) {
+    if (system === systems.main) return [`score-${metric}`, data.all.after[metric]];
+    if (system === systems.base) return [`before-${metric}`, data.all.before[metric]];
+    const place = systems.further.indexOf(system);
+    return [`other-${place}-${metric}`, data.all.others[place][metric]];
+  },
   number: (place) => place,
 
   // Loads the scores of a metric and of those that filter, and keeps those of the last few.
-  ready(metric, also, segmented, done) {
+  ready(pair, metric, also, segmented, done) {
     const scores = new Set([metric, ...also.map((filter) => filter.metric)]);
-    const files = [[`before-${metric}`, data.all.before[metric]], ...Array.from(scores, (at) => [`score-${at}`, data.all.after[at]])].filter(([, kind]) => kind);
+    const before = pair.against === null ? [] : [this.file(metric, pair.against)];
+    const files = [...before, ...Array.from(scores, (at) => this.file(at, pair.system))].filter(([, kind]) => kind);
     if (segmented) for (let at = 0; at < data.all.segments; at++) files.push([`segment-${at}`, "f4"]);
     const missing = files.filter(([name]) => !this.columns.has(name));
     if (!missing.length) return done();
@@ -105,7 +113,7 @@ const allRows = {
         if (text !== undefined) this.columns.set(name, decoded(text, kind));
         if (--left) return;
         if (files.every(([name]) => this.columns.has(name)) || text === undefined) done();
-        else this.ready(metric, also, segmented, done);
+        else this.ready(pair, metric, also, segmented, done);
       });
     }
   },
@@ -118,8 +126,9 @@ const allRows = {
   // The rows as lines of a table: their ids, the beginnings of their questions, and the scores of the chosen metric.
   sheet(places, done) {
     const name = data.metrics[rowsPage.metric]?.name ?? "";
-    const head = ["id", "question", name, ...(data.compared ? [`${name} (${words.baseline})`] : [])];
-    const cells = (place) => [shownScore(rowsPage.scores[place]), ...(data.compared ? [shownScore(rowsPage.earlier[place])] : [])];
+    const { against } = rowsPage.pair, compared = against !== null;
+    const head = ["id", "question", name, ...(compared ? [`${name} (${against === systems.base ? words.baseline : systems.names[against]})`] : [])];
+    const cells = (place) => [shownScore(rowsPage.scores[place]), ...(compared ? [shownScore(rowsPage.earlier[place])] : [])];
     const files = [...new Set(Array.from(places, (place) => Math.floor(place / data.all.lines)))];
     const lines = new Map();
     const next = (at) => {
@@ -152,7 +161,7 @@ const allRows = {
       if (file === undefined) return;
       const at = place - starts[low], many = data.metrics.length;
       const scores = (text) => Array.from(decoded(text, data.all.each).subarray(at * many, (at + 1) * many), (score) => (Number.isFinite(score) ? score : null));
-      this.name(place, (id) => done({ at: place, id, ...file.rows[at], s: scores(file.s), b: file.b === null ? undefined : scores(file.b) }));
+      this.name(place, (id) => done({ at: place, id, ...file.rows[at], s: scores(file.s), b: file.b === null ? undefined : scores(file.b), x: file.x?.map(scores) }));
     });
   },
 

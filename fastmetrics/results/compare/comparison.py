@@ -118,7 +118,7 @@ class Comparison(ShownSequence[Compared], of="comparisons"):
         odd = [metric for test, metric in undefined if test == "mcnemar" and metric not in self.counted]
         notes += [f"mcnemar needs scores of 0 and 1; not computed for {', '.join(odd)}"] if odd else []
         unsaid = [name for name, better in self.better.items() if better is None]
-        notes += [f"assumed to be better when higher (no direction is declared): {', '.join(unsaid)}"] if unsaid else []
+        notes += [f"neither better nor worse, as no direction is declared: {', '.join(unsaid)}"] if unsaid else []
         if self.counted:
             notes.append(
                 f"computed from the counts of all rows, which are swapped for p: "
