@@ -18,8 +18,9 @@ import threadpoolctl
 
 from fastmetrics.core.arrow_checks import check
 from fastmetrics.core.arrow_layouts import plain_column, plain_table
-from fastmetrics.core.column_to_arrow import as_arrow
+from fastmetrics.core.column_to_arrow import as_arrow, is_column
 from fastmetrics.errors import ColumnError, InputError
+from fastmetrics.tables.frame_source import FrameSource
 from fastmetrics.vectors.array_file import FileRows
 from fastmetrics.vectors.vector_columns import holds_vectors, vector_column
 
@@ -29,7 +30,16 @@ if TYPE_CHECKING:
 Block: TypeAlias = npt.NDArray[np.float32] | npt.NDArray[np.float64]
 Ids: TypeAlias = npt.NDArray[np.int64]
 VectorsLike: TypeAlias = Any
-"""Inputs of :meth:`Vectors.of`: a 2-D array, rows of numbers, an Arrow or data-frame table or column, or a path."""
+"""Inputs of :meth:`Vectors.of`: a 2-D array, rows of numbers, a table of any kind, a column, or a path."""
+
+
+def is_table(source: VectorsLike) -> bool:
+    """Whether vectors in memory are in a table, rather than a column or an array of any library.
+
+    >>> is_table({"embedding": [[1.0]]}), is_table(pa.table({"embedding": [[1.0]]})), is_table([[1.0]])
+    (True, True, False)
+    """
+    return not is_column(source) and (hasattr(source, "columns") or not hasattr(source, "__array__"))
 
 
 class Vectors:
@@ -52,7 +62,7 @@ class Vectors:
 
     @classmethod
     def of(cls, source: VectorsLike, column: str | None = None, *, name: str = "vectors") -> Vectors:
-        """The vectors in ``source``: a 2-D array, rows of numbers, an Arrow or data-frame table or column, or a path.
+        """The vectors in ``source``: a 2-D array, rows of numbers, a table of any kind, a column, or a path.
 
         A path means what it means to ``score``: a file, folder, glob or address of tables in any format, or of ``.npy``
         arrays, whose rows are read when they are needed if the file is local.  ``column`` names the column of vectors
@@ -67,15 +77,15 @@ class Vectors:
             from fastmetrics.vectors.vector_files import read_vectors
 
             return cls.of_files(read_vectors(source, column))
-        if isinstance(source, pa.Table | pa.RecordBatch):
-            source = plain_table(source)
-            chosen = vector_column(source.schema, column)
-            return cls.of_column(source.column(chosen), f"column {chosen!r}")
+        if is_table(source):
+            frame = FrameSource(source, name=name)
+            table = plain_table(frame.hold([column] if column in frame.names else frame.names))
+            chosen = vector_column(table.schema, column)
+            return cls.of_column(table.column(chosen), f"column {chosen!r}")
         if isinstance(source, pa.Array | pa.ChunkedArray):
             return cls.of_column(source, name)
         if not isinstance(source, np.ndarray) and hasattr(source, "__arrow_c_stream__"):
-            columns = pa.chunked_array(source) if not hasattr(source, "columns") else pa.table(source)
-            return cls.of(columns, column, name=name)
+            return cls.of_column(pa.chunked_array(source), name)
         return cls.of_array(source, name)
 
     @classmethod

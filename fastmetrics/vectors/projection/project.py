@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,7 +20,7 @@ from fastmetrics.vectors.projection.principal_components import pca
 from fastmetrics.vectors.projection.trustworthiness import trustworthiness
 from fastmetrics.vectors.search.neighbors import nearest
 from fastmetrics.vectors.vector_arrays import Vectors, VectorsLike
-from fastmetrics.vectors.vector_files import read_vectors
+from fastmetrics.vectors.vectors_and_ids import vectors_and_ids
 
 METHODS = ("pca", "pacmap", "umap")
 NEIGHBOURS = 15
@@ -134,7 +133,7 @@ def project(
     sample, seed = argument("sample", sample, Whole(10, 1_000_000)), argument("seed", seed, Seed)
     workers = cores(threads)
     check_installed(method)
-    matrix, ids = _vectors_and_ids(vectors, column)
+    matrix, ids = vectors_and_ids(vectors, column)
     units, valid = _units(matrix)
     usable = np.flatnonzero(valid)
     if not len(usable):
@@ -166,16 +165,6 @@ def beside(sample: npt.NDArray[np.float32], places: Floats, rows: npt.NDArray[np
     weights = 1.0 / np.maximum(near.distances.astype(np.float64), 1e-12)
     weights /= weights.sum(axis=1, keepdims=True)
     return np.einsum("ij,ijd->id", weights, places[near.ids])
-
-
-def _vectors_and_ids(vectors: VectorsLike, column: str | None) -> tuple[Vectors, pa.Array]:
-    """The vectors and their ids."""
-    if isinstance(vectors, str | os.PathLike):
-        files = read_vectors(vectors, column)
-        matrix = Vectors.of_files(files)
-        return matrix, pa.array(np.arange(matrix.rows)) if files.ids is None else files.ids
-    matrix = Vectors.of(vectors, column)
-    return matrix, pa.array(np.arange(matrix.rows))
 
 
 def _units(matrix: Vectors) -> tuple[npt.NDArray[np.float32], Flags]:

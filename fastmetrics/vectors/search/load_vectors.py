@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from urllib.parse import quote
 
 import numpy as np
@@ -16,9 +15,10 @@ from fastmetrics.tables.databases.database_address import DatabaseTable, quoted,
 from fastmetrics.tables.databases.sessions import Session
 from fastmetrics.tables.remote.addresses import is_database, parse
 from fastmetrics.tables.remote.addresses import shown as shown_path
+from fastmetrics.tables.table_source import is_paths
 from fastmetrics.vectors.search.neighbors import Distance
 from fastmetrics.vectors.search.queries import Queries
-from fastmetrics.vectors.vector_arrays import Vectors
+from fastmetrics.vectors.vector_arrays import Vectors, VectorsLike
 
 _OPERATORS = {"cosine": "vector_cosine_ops", "euclidean": "vector_l2_ops", "dot": "vector_ip_ops"}
 _METHODS = ("hnsw", "ivfflat", "none")
@@ -36,7 +36,7 @@ class LoadedVectors:
 
 
 def load_vectors(
-    vectors: str | Path,
+    vectors: VectorsLike,
     database: str,
     *,
     table: str,
@@ -47,7 +47,7 @@ def load_vectors(
     method: str = "hnsw",
     overwrite: bool = False,
 ) -> LoadedVectors:
-    """Load vectors of files into a new table of PostgreSQL, with an index of pgvector, for trying :func:`search`.
+    """Load vectors, of files or in memory, into a new table with an index of pgvector, for trying :func:`search`.
 
     One transaction writes the rows, in binary, and builds the index: the table is there with all rows or not at all.
     The extension ``vector`` is created if it is absent.
@@ -81,7 +81,8 @@ def load_vectors(
     stored = Queries.of_vectors(vectors, column)
     rows, ids = stored.vectors, stored.ids
     if ids.null_count:
-        raise ColumnError(f"{shown_path(vectors)}: {ids.null_count:,} ids are null; expected the id of each row")
+        name = shown_path(vectors) if is_paths(vectors) else "vectors"
+        raise ColumnError(f"{name}: {ids.null_count:,} ids are null; expected the id of each row")
     if not rows.dim:
         raise OutputError(f"cannot write {shown}: the vectors have no numbers")
     try:

@@ -1,10 +1,10 @@
-"""The queries of a search: vectors in files, or texts in files and the embedder that makes vectors of them."""
+"""The queries of a search: vectors, or texts and the embedder that makes vectors of them, in files or in memory."""
 
 from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
-from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,13 +12,12 @@ import pyarrow as pa
 
 from fastmetrics.core.input_columns import resolve
 from fastmetrics.errors import ColumnError
-from fastmetrics.tables.file_source import open_files
-from fastmetrics.tables.inputs.input_paths import expand
 from fastmetrics.tables.remote.addresses import as_local, shown
+from fastmetrics.tables.table_source import is_paths, open_table
 from fastmetrics.tables.whole_table import whole_table
 from fastmetrics.vectors.embedding.embedder import Embedder
-from fastmetrics.vectors.vector_arrays import Vectors
-from fastmetrics.vectors.vector_files import read_vectors
+from fastmetrics.vectors.vector_arrays import Vectors, VectorsLike
+from fastmetrics.vectors.vectors_and_ids import vectors_and_ids
 
 _TIMED = 256
 """Texts that are embedded once more, each alone, for the latency of one."""
@@ -26,7 +25,7 @@ _TIMED = 256
 
 @dataclass(frozen=True)
 class Queries:
-    """The vectors of queries and their ids, or row numbers where the files have no ids.
+    """The vectors of queries and their ids, or row numbers where there are no ids.
 
     Of texts also the signature of the ``embedder``, and the ``seconds`` of embedding one text, for some of them.
     """
@@ -37,19 +36,18 @@ class Queries:
     seconds: npt.NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
 
     @classmethod
-    def of_vectors(cls, path: str | Path, column: str | None = None) -> Queries:
-        """The vectors in files, of a column or the only one."""
-        files = read_vectors(path, column)
-        vectors = Vectors.of_files(files)
-        return cls(vectors, pa.array(np.arange(vectors.rows)) if files.ids is None else files.ids)
+    def of_vectors(cls, queries: VectorsLike, column: str | None = None) -> Queries:
+        """The vectors of files, a table, an array or a column; of a table, those of a column or of the only one."""
+        return cls(*vectors_and_ids(queries, column, "queries"))
 
     @classmethod
-    def of_texts(cls, path: str | Path, column: str | None, embedder: Embedder) -> Queries:
-        """The embeddings of a column of texts in files, by default the question.
+    def of_texts(cls, queries: Any, column: str | None, embedder: Embedder) -> Queries:
+        """The embeddings of a column of texts of files or a table, by default the question.
 
         Raises ``ColumnError`` for a column that is missing or no text, and for a text that is null.
         """
-        name, source = shown(as_local(path)), open_files(expand(path))
+        name = shown(as_local(queries)) if is_paths(queries) else "queries"
+        source = open_table(queries, name="queries")
         columns = resolve(source.names, None if column is None else {"question": column}, needed={"id", "question"})
         texts_column = columns.get("question", "question")
         kinds = {columns["id"]: "any"} if "id" in columns else {}

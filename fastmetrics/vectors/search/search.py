@@ -1,4 +1,4 @@
-"""The nearest rows of an index, in a folder or in a table of PostgreSQL, for every query in files."""
+"""The nearest rows of an index, in a folder or in a table of PostgreSQL, for every query."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from fastmetrics.vectors.search.search_files import SearchRankings, search_run
 
 def search(
     index: Index | str | os.PathLike[str],
-    queries: str | Path,
+    queries: Any,
     *,
     k: int = 10,
     column: str | None = None,
@@ -41,7 +41,7 @@ def search(
     pgvector: str | None = None,
     sweep: Sequence[str] | None = None,
 ) -> SearchRankings:
-    """Search the ``k`` nearest rows of an index for every query in files: rankings for the retrieval metrics.
+    """Search the ``k`` nearest rows of an index for every query: rankings for the retrieval metrics.
 
     ``index`` is an :class:`Index`, the folder of one, or the address of a PostgreSQL database with pgvector
     (``postgresql://host/db``).  In a database, the rows are those of a ``table`` with columns ``vector`` and ``id``.
@@ -49,7 +49,8 @@ def search(
     rows are also read once, in binary, for the exact rankings, against which the index is measured: they must fit into
     memory.
 
-    Queries are vectors, or with an ``embedder`` (a name, a function, or an ``Embedder``) texts, each with its id.
+    Queries are vectors, or with an ``embedder`` (a name, a function, or an ``Embedder``) texts, each with its id: in
+    files, or in a table of any kind; vectors also as a 2-D array, whose ids are the row numbers.
 
     Parameters:
 
@@ -79,16 +80,14 @@ def search(
     each embedded once more, alone and without the ``cache``; and from a database of each query: ``sql``, by the clock
     of the server, and ``fetching``.
 
-    >>> import numpy as np, pathlib, tempfile
-    >>> folder = pathlib.Path(tempfile.mkdtemp())
-    >>> np.save(folder / "queries.npy", np.array([[0.6, 0.8]]))
+    >>> import numpy as np
     >>> index = Index.build([[1.0, 0.0], [0.0, 1.0]], names=["east", "north"])
-    >>> search(index, folder / "queries.npy", k=1).table["retrieved_ids"].to_pylist()
+    >>> search(index, np.array([[0.6, 0.8]]), k=1).table["retrieved_ids"].to_pylist()
     [['north']]
 
-    >>> _ = (folder / "questions.jsonl").write_text('{"id": 1, "question": "Which way is up?"}')
+    >>> questions = {"id": [1], "question": ["Which way is up?"]}
     >>> up = lambda texts: np.array([[0.0, 1.0] for text in texts])
-    >>> search(index, folder / "questions.jsonl", k=1, embedder=up).table.to_pylist()
+    >>> search(index, questions, k=1, embedder=up).table.to_pylist()
     [{'id': 1, 'retrieved_ids': ['north'], 'retrieved_scores': [1.0]}]
 
     Raises ``OptionError`` for an invalid option, or one of databases for an index in a folder, ``FileFormatError`` for
@@ -105,6 +104,8 @@ def search(
         for name, value in own.items():
             if value not in (None, False):
                 raise OptionError(Argument(name, value), ": is of the address of a database")
+        if not isinstance(index, Index | str | os.PathLike):
+            raise OptionError("index: expected an Index (Index.build makes one), its folder, or a database")
         opened = index if isinstance(index, Index) else Index.load(local_path(index, "index"), threads=threads)
         return search_run(opened, read(), k=k, recall=recall, threads=threads)
     if parse(address).scheme != "postgresql":
@@ -121,9 +122,9 @@ def search(
 
 
 def _reader(
-    queries: str | Path, column: str | None, query_column: str | None, embedder: Any, cache: str | Path | None
+    queries: Any, column: str | None, query_column: str | None, embedder: Any, cache: str | Path | None
 ) -> Callable[[], Queries]:
-    """What reads the queries in files: vectors, or texts where there is an embedder."""
+    """What reads the queries: vectors, or texts where there is an embedder."""
     if embedder is not None:
         if column is not None:
             expected = ": is of queries that are vectors; texts have "
