@@ -27,7 +27,7 @@ def vectors_and_ids(source: VectorsLike, column: str | None = None, name: str = 
         files = read_vectors(source, column)
         vectors, ids = Vectors.of_files(files), files.ids
     elif isinstance(source, Vectors) or not is_table(source):
-        vectors = Vectors.of(source, name=name)
+        vectors = Vectors.of(source, column, name=name)
     else:
         frame = FrameSource(source, name=name)
         id_column = resolve(frame.names, needed={"id"}).get("id")

@@ -37,7 +37,6 @@ EXCEPTIONS: dict[str, set[str]] = {
         "stats.agreement.joined_labels.as_table: as_arrow(name)",
         "stats.sums.summed_scores.Scores.of: open_frame(name)",
         "retrieval.rankings.by_grade: fixed_ids(starts)",
-        "vectors.vector_arrays.Vectors.of: Vectors.of_column(name)",
         "vectors.projection.project.project: pca(column)",
     },
     "the name of a column, for messages about input that is checked already": {
