@@ -7,6 +7,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 from fastmetrics import metrics as families
@@ -64,7 +65,7 @@ class Plan:
     keep_counts: bool = False
     """Whether each row's counts are stored with the scores, for corpus metrics based on counts."""
 
-    @property
+    @cached_property
     def kept_counts(self) -> dict[str, str]:
         """The columns that store the counts of rows, by corpus metric; metrics that read scores have none.
 
@@ -93,7 +94,7 @@ class Plan:
             f"{tier}: not scored for lack of columns: {', '.join(scores)}" for tier, scores in self.left_out.items()
         ]
 
-    @property
+    @cached_property
     def names(self) -> list[str]:
         """The score columns: one per row metric."""
         return [score.name for score in self.scores if score.metric.corpus is None]
@@ -103,13 +104,13 @@ class Plan:
         """The columns of the user's table that the plan reads, each once."""
         return tuple(dict.fromkeys([*self.keep, *self.used.values(), *self.identity.values()]))
 
-    @property
+    @cached_property
     def used(self) -> dict[str, str]:
         """The canonical columns that a score needs, and the user's name of each."""
         needed = (column for score in self.scores for column, _ in score.metric.all_needs())
         return {column: self.columns[column] for column in dict.fromkeys(needed) if column in self.columns}
 
-    @property
+    @cached_property
     def kinds(self) -> dict[str, str]:
         """The required kind of each column of the user's table that a score needs."""
         kinds: dict[str, str] = {}
@@ -121,7 +122,7 @@ class Plan:
                 kinds[name] = required[canonical] if canonical in required else COLUMNS[canonical].kind
         return kinds
 
-    @property
+    @cached_property
     def shared(self) -> frozenset[str]:
         """The columns that are tokenised under several text conventions."""
         by_column: dict[str, set[str | None]] = defaultdict(set)

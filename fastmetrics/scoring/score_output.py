@@ -113,6 +113,8 @@ def plan_table(
 def fitted(planned: Plan, source: TableSource) -> Plan:
     """The plan with the options that some metrics compute from all rows, which are read for them."""
     source.select(columns_read(planned))  # all at once: a reader in memory can be read only once
+    if all(score.metric.rows.fit is None for score in planned.scores):
+        return planned
     selection = source.select(planned.kinds)
     while True:
         try:

@@ -52,17 +52,17 @@ class ScoreRun:
         """The score file, if the scores are from one."""
         return self.origin if isinstance(self.origin, ScoreFile) else None
 
-    @property
+    @cached_property
     def id_column(self) -> str | None:
         """The column with the ids, if there is one."""
         return next((name for name in self.columns if is_id(name)), None)
 
-    @property
+    @cached_property
     def question_column(self) -> str | None:
         """The column with the questions, if the run kept it."""
         return next((name for name in self.columns if name.lower() in QUESTION), None)
 
-    @property
+    @cached_property
     def repeat_column(self) -> str | None:
         """The column that numbers several answers to one question, if there is one."""
         return next((name for name in self.columns if is_repeat(name)), None)
@@ -158,7 +158,7 @@ class ScoreRun:
         """The scores of one metric, NaN without a score."""
         return as_numbers(self.read([name]).column(0))
 
-    @property
+    @cached_property
     def counted(self) -> list[str]:
         """The corpus metrics for which the run stores the counts of rows."""
         ending = counts_column("")
