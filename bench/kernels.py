@@ -211,6 +211,7 @@ BENCHES: dict[str, dict[str, Bench]] = {
     },
     "facts": {
         "hallucination": lambda rows: rows("hallucination", "answer", "contexts"),
+        "novelty": lambda rows: fm.score(rows.table.select(["answer", "contexts"]), suites="novelty", threads=1),
         "verdict": lambda rows: rows("verdict", "question", "answer", "contexts"),
         "overlap_faithfulness": lambda rows: rows("overlap_faithfulness", "answer", "contexts"),
     },

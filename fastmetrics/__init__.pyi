@@ -219,6 +219,11 @@ __all__ = [
     "model_client",
     "ndcg",
     "nearest",
+    "negation_mismatch",
+    "novel_bigram_rate",
+    "novel_name_rate",
+    "novel_number_rate",
+    "novel_word_rate",
     "overall_accuracy",
     "overall_quality",
     "overlap_faithfulness",
@@ -408,6 +413,21 @@ def answer_relevance(question: Column, answer: Column, *, idf: Literal['pair', '
 
 def verdict(question: Column, answer: Column, contexts: Column, *, hallucination_threshold: float = 0.5, relevance_threshold: float = 0.1, completeness_threshold: float = 0.6, window: int = 30, stop_words: Sequence[str] = ..., claims: str | Callable[[str], Any] = 'triples', fitted: str | None = None, threads: int | None = None) -> NDArray[np.float64]:
     """1 for PASS, 0.5 for WARN, 0 for FAIL; ``fm.verdicts`` returns it as a word, with the reasons."""
+
+def novel_word_rate(answer: Column, contexts: Column, *, threads: int | None = None) -> NDArray[np.float64]:
+    """Share of the answer's content words that no context contains in any form."""
+
+def novel_bigram_rate(answer: Column, contexts: Column, *, threads: int | None = None) -> NDArray[np.float64]:
+    """Share of the answer's pairs of adjacent words that are adjacent in no context."""
+
+def novel_name_rate(answer: Column, contexts: Column, *, threads: int | None = None) -> NDArray[np.float64]:
+    """Share of the names in the answer that no context contains."""
+
+def novel_number_rate(answer: Column, contexts: Column, *, threads: int | None = None) -> NDArray[np.float64]:
+    """Share of the answer's numbers, dates and times that no context contains."""
+
+def negation_mismatch(answer: Column, contexts: Column, *, threads: int | None = None) -> NDArray[np.float64]:
+    """Share of the answer's content words that the contexts contain, but with the opposite polarity alone."""
 
 def connector_score(answer: Column, *, connector_share: float = 0.3, tokenizer: Literal['words', 'ascii_words'] = 'words', language: Literal['any', 'en', 'ru'] = 'any', lexicons: str | None = None, threads: int | None = None) -> NDArray[np.float64]:
     """Connectors ("however", "as a result") relative to three in ten sentences: min(connectors / (0.3 · sentences), 1)."""

@@ -60,7 +60,11 @@ QUESTIONS = {
     ),
     "faithful": Question(
         {"mtrag_human_eval": "human_faithfulness_mean"},
-        ("hallucination", "token_f1", "token_precision", "keyword_recall", "rougeL_f1", "abstained", "answer_words"),
+        (
+            *("hallucination", "token_f1", "token_precision", "keyword_recall", "rougeL_f1", "abstained"),
+            *("novel_word_rate", "novel_bigram_rate", "novel_name_rate", "novel_number_rate", "negation_mismatch"),
+            "answer_words",
+        ),
     ),
 }
 

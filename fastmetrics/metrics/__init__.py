@@ -32,6 +32,7 @@ SUITES: Mapping[str, tuple[str, ...]] = {
     "grounding": ("abstention", "grounding", "citations"),
     "generation": ("rouge", "bleu", "chrf", "corpus_chrf", "tfidf"),
     "verdict": ("hallucination", "verdict"),
+    "novelty": ("novelty",),
     "writing": ("writing_components", "writing"),
     "retrieval": ("retrieval", "retrieval_consistency"),
     "semantic": ("semantic", "response_consistency", "embedding_geometry"),

@@ -14,8 +14,16 @@ from fastmetrics.declaration.batch import Batch
 from fastmetrics.declaration.cautions import Caution, english_and_russian_words, unspaced
 from fastmetrics.declaration.metric import metric
 from fastmetrics.declaration.representations import Options, Words
-from fastmetrics.kernels.facts import support
-from fastmetrics.metrics.shared.claim_support import TRIPLES, WORDS, ClaimSource, Passage, Passages, anchors, senses_of
+from fastmetrics.metrics.shared.claim_support import (
+    TRIPLES,
+    WORDS,
+    ClaimSource,
+    Passage,
+    Passages,
+    anchors,
+    senses_of,
+    shared_pairs,
+)
 from fastmetrics.metrics.shared.pair_counts import divide, sets
 from fastmetrics.text.word_roles import STOP_WORDS
 
@@ -107,13 +115,7 @@ def drift(answer: Words, contexts: Passages) -> Floats:
 
 
 def _drift(answer: Tokens, contexts: Passage) -> Floats:
-    n_words = max(answer.n_words, contexts.tokens.n_words)
-    pairs = answer.memo.of(
-        support.count_pairs,
-        (contexts,),
-        lambda: support.count_pairs(answer.ids, answer.starts, answer.stops, contexts.words, n_words),
-    )
-    share = divide(pairs, np.maximum(answer.counts - 1, 0), empty=1.0)
+    share = divide(shared_pairs(answer, contexts), np.maximum(answer.counts - 1, 0), empty=1.0)
     return np.where(share < LOW_OVERLAP, DRIFT, 0.0)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from fastmetrics.core.arrays import Bytes, Floats, Ints, Text, text_of_strings
 from fastmetrics.kernels.facts import candidate_words as figures
-from fastmetrics.kernels.facts import clauses, numbers
+from fastmetrics.kernels.facts import clauses, novelty, numbers
 from fastmetrics.kernels.facts.word_stems import endings
 from fastmetrics.kernels.text.substrings import count_characters
 from fastmetrics.text.conventions import convention
@@ -53,22 +53,26 @@ STOP_WORDS = word_list("stop_en", "stop_ru")
 class Senses:
     """Properties per word of a vocabulary, up to the last ``catch_up``.
 
-    ``roles`` are the bits of ``kernels.clauses``; ``stems`` the number of the stem; ``kinds`` and ``amounts`` what
-    ``kernels.numbers`` reads; ``worth`` what ``kernels.figures`` does; ``lengths`` the characters.
+    ``roles`` are the bits of ``kernels.clauses``; ``negations`` those of ``kernels.novelty``; ``stems`` the number of
+    the stem; ``kinds`` and ``amounts`` what ``kernels.numbers`` reads; ``worth`` what ``kernels.figures`` does;
+    ``lengths`` the characters.
     """
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self._vocabulary = vocabulary
         self._stems = Vocabulary(convention("words"))
-        self.roles, self.kinds = np.zeros(0, np.uint8), np.zeros(0, np.uint8)
+        self.roles, self.negations, self.kinds = (np.zeros(0, np.uint8) for _ in range(3))
         self.stems, self.lengths = np.zeros(0, np.int32), np.zeros(0, np.int64)
         self.amounts, self.worth = np.zeros(0), np.zeros(0, np.uint8)
         self._lists = [(role, vocabulary.tokenize(words).ids) for role, words in _roles()]
+        negations = [(bit, vocabulary.tokenize(words).ids) for bit, words in _negations()]
         words, kinds, amounts = _says()
         self._values = vocabulary.tokenize(words).ids, kinds, amounts
         self.catch_up()
         for role, ids in self._lists:
             self.roles[ids] |= role
+        for bit, ids in negations:
+            self.negations[ids] = bit
         self.kinds[self._values[0]], self.amounts[self._values[0]] = kinds, amounts
         self.worth[self._values[0]] = np.where(np.isin(kinds, BEGINNINGS), figures.BEGINS, figures.FOLLOWS)
 
@@ -92,6 +96,7 @@ class Senses:
             self.lengths = _longer(self.lengths, lengths)
             self.worth = _longer(self.worth, np.where(digit, figures.BEGINS, lengths == 1))  # letters, as in p.m.
             self.kinds = _longer(self.kinds, np.zeros(len(new), np.uint8))
+            self.negations = _longer(self.negations, np.zeros(len(new), np.uint8))
             self.amounts = _longer(self.amounts, np.zeros(len(new)))
         return self
 
@@ -111,6 +116,16 @@ def _roles() -> tuple[tuple[int, Text], ...]:
         clauses.ABBREVIATION: lexicon("abbreviations"),
     }
     return tuple((role, text_of_strings(words)) for role, words in lists.items())
+
+
+@functools.cache
+def _negations() -> tuple[tuple[int, Text], ...]:
+    lists = {
+        novelty.NEGATES: word_list("negations"),
+        novelty.CONTRACTED: word_list("contracted"),
+        novelty.SUFFIX: ("t",),
+    }
+    return tuple((bit, text_of_strings(words)) for bit, words in lists.items())
 
 
 @functools.cache

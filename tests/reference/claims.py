@@ -57,15 +57,19 @@ def is_name(word: Word) -> bool:
     return is_content(word) or word.low in PERSONS
 
 
+def ends_sentence(word: Word) -> bool:
+    """Whether a sentence ends after the word."""
+    short = len(word.raw.encode("utf-8", "surrogatepass")) == 1 or word.low in ABBREVIATIONS
+    ended = word.closes or re.search(r"[!?…。！？\n]", word.after)
+    return bool(ended or ("." in word.after and len(word.after) > 1 and not short))
+
+
 def sentences(tokens: list[Word]) -> Iterator[tuple[int, int]]:
     """Where the sentences of an answer begin and end, those that ask left out."""
     begin = 0
     for k, word in enumerate(tokens):
-        gap = word.after
-        short = len(word.raw.encode("utf-8", "surrogatepass")) == 1 or word.low in ABBREVIATIONS
-        ended = word.closes or re.search(r"[!?…。！？\n]", gap) or ("." in gap and len(gap) > 1 and not short)
-        if ended:
-            if "?" not in gap and "？" not in gap:
+        if ends_sentence(word):
+            if "?" not in word.after and "？" not in word.after:
                 yield begin, k + 1
             begin = k + 1
 

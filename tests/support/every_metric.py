@@ -14,7 +14,7 @@ from fastmetrics.metrics import REGISTRY
 from fastmetrics.metrics.abstention import PHRASES
 from fastmetrics.scoring.metric_functions import callable_of
 from fastmetrics.text.lexicons import lexicon
-from tests.reference import answerability, claims, latency_and_cost, lexical, packages, retrieval, writing
+from tests.reference import answerability, claims, latency_and_cost, lexical, novelty, packages, retrieval, writing
 from tests.reference.abstention import Refusing
 from tests.support.edge_tokens import EDGE_TOKENS
 
@@ -190,6 +190,17 @@ VERDICT = {
     "verdict": some(each(prose, prose, proses), whole(claims.verdict)),
 }
 
+NOVELTY = {
+    name: some(each(prose, proses), whole(getattr(novelty, name)))
+    for name in (
+        "novel_word_rate",
+        "novel_bigram_rate",
+        "novel_name_rate",
+        "novel_number_rate",
+        "negation_mismatch",
+    )
+}
+
 TIES, KINDS = ("connector", "pronoun", "topic"), ("diversity", "sophistication", "repetition")
 WRITING = {
     **{f"{name}_score": some(each(prose), whole(lambda a, at=at: writing.ties(a)[at])) for at, name in enumerate(TIES)},
@@ -233,6 +244,7 @@ CASES = {
     **GENERATION,
     **ANSWERABILITY,
     **VERDICT,
+    **NOVELTY,
     **WRITING,
     **SEMANTIC,
     **{name: Case(PAIR, getattr(lexical, name)) for name in ("exact_match", "keyword_recall", "squad_em", "squad_f1")},

@@ -90,6 +90,15 @@ def refine(data: Bytes, marks: Marks, is_upper: Flags, roles: Bytes) -> None:
             roles[k] |= STOP
 
 
+@inline
+def ends_sentence(gap: int, length: int, role: int) -> bool:
+    """Whether a sentence ends in the gap after a word of ``length`` bytes and a role."""
+    ended = gap & (m.ENDED | m.NEW_LINE) != 0
+    if gap & m.DOTTED and gap & m.KIND != m.DOT:
+        ended |= length > 1 and not role & ABBREVIATION
+    return ended
+
+
 @leaf
 def next_verb(roles: Bytes, k: int, end: int) -> int:
     """The first verb at or after word ``k``, or ``end`` if there is none."""
@@ -186,12 +195,8 @@ def find_clauses(marks: Marks, roles: Bytes) -> Clauses:
         begin = text_bounds[row]
         subject[0] = subject[1] = begin
         for k in range(begin, text_bounds[row + 1]):
-            gap = after[k]
-            ended = gap & (m.ENDED | m.NEW_LINE)
-            if gap & m.DOTTED and gap & m.KIND != m.DOT:
-                ended |= stops[k] - starts[k] > 1 and not roles[k] & ABBREVIATION
-            if ended:
-                if not gap & m.QUESTIONED:
+            if ends_sentence(after[k], stops[k] - starts[k], roles[k]):
+                if not after[k] & m.QUESTIONED:
                     n = clauses_of_sentence(marks, roles, begin, k + 1, clauses, n, subject)
                 begin = k + 1
         bounds[row + 1] = n

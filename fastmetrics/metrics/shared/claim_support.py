@@ -75,6 +75,14 @@ class Passage:
         """The id of each of ``marks``."""
         return ids_of_marks(self.text, self.marks, self.tokens, self.vocabulary)
 
+    @functools.cached_property
+    def roles(self) -> Bytes:
+        """The role of each of ``marks``."""
+        ids = self.ids
+        roles = self.senses.catch_up().roles[ids]
+        clause_kernels.refine(self.text.data, self.marks, unicode.is_upper(), roles)
+        return roles
+
     @property
     def groups(self) -> Ints:
         """The strings of each row, as in :class:`fastmetrics.core.arrays.Text`."""
@@ -132,9 +140,8 @@ def anchors(answer: Passage, contexts: Passage, window: int, source: ClaimSource
 
 
 def _anchors(answer: Passage, contexts: Passage, window: int, source: ClaimSource) -> Anchors:
-    own, context_values = _values(answer), _values(contexts)
+    own, supported = supported_values(answer, contexts)
     strong = own.kinds != value_kernels.WEAK
-    supported = _supported(own, context_values, contexts.groups)
     claims = _claims(answer, _inside(own, strong, len(answer.ids)), source)
     senses, words = answer.senses, contexts.words
     reach = min(window, len(words.ids))  # a size that fits a NumPy integer
@@ -151,6 +158,27 @@ def _anchors(answer: Passage, contexts: Passage, window: int, source: ClaimSourc
         np.concatenate([marks.stops[own.last[strong] - 1], marks.stops[claims.lasts[:n]]]),
         np.concatenate([supported[strong], meets]),
     )
+
+
+def shared_pairs(answer: Tokens, contexts: Passage) -> Ints:
+    """The number of pairs of adjacent words of each answer that are adjacent in one of its contexts."""
+    n_words = max(answer.n_words, contexts.tokens.n_words)
+    pairs: Ints = answer.memo.of(
+        support.count_pairs,
+        (contexts,),
+        lambda: support.count_pairs(answer.ids, answer.starts, answer.stops, contexts.words, n_words),
+    )
+    return pairs
+
+
+def supported_values(answer: Passage, contexts: Passage) -> tuple[Values, Flags]:
+    """The values of the answers, and whether each is among those of its contexts."""
+
+    def make() -> tuple[Values, Flags]:
+        own = _values(answer)
+        return own, _supported(own, _values(contexts), contexts.groups)
+
+    return answer.memo.of("values", (contexts,), make)
 
 
 def _supported(answer: Values, context: Values, groups: Ints) -> Flags:
@@ -196,8 +224,7 @@ def _inside(values: Values, strong: Flags, n_words: int) -> Flags:
 
 def _claims(answer: Passage, in_value: Flags, source: ClaimSource) -> Claims:
     """The claims of the answers; ``in_value`` marks the words of values that are anchors."""
-    roles = answer.senses.roles[answer.ids]
-    clause_kernels.refine(answer.text.data, answer.marks, unicode.is_upper(), roles)
+    roles = answer.roles.copy()
     roles[in_value] |= clause_kernels.VALUE
     if source not in (TRIPLES, WORDS):
         return parsed_claims(answer.text, answer.marks.bounds, roles, source)
