@@ -1,5 +1,4 @@
-"""Rows and vectors in PostgreSQL: scoring a table beside the same rows in Parquet, and search beside psycopg and lists;
-scores within pandas, Polars, DuckDB and datasets beside ``fm.score``.
+"""Rows and vectors in PostgreSQL: scoring a table beside the same rows in Parquet, and search beside psycopg and lists.
 
 A server with pgvector is started and stopped.  Times are of one process, measured alternately; the load of the
 machine is stored with them::
@@ -25,7 +24,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import fastmetrics as fm
-from bench.frames import METRICS, frames_of
+from bench.frames import METRICS
 from bench.machine import machine
 from tests.support.postgres import Database, postgres_server
 from tests.support.table_files import column_bytes
@@ -176,7 +175,6 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder, postgres_server() as server:
         if chosen.rows:
             results["table"] = rows_of(server.new_database(), chosen.rows, Path(folder))
-            results["frames"] = frames_of(pq.read_table(Path(folder, "rows.parquet")))
         if chosen.vectors:
             results["vectors"] = vectors_of(server.new_database(), chosen.vectors, chosen.queries, Path(folder))
     results["load_at_end"] = os.getloadavg()

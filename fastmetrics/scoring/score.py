@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -216,12 +217,19 @@ def _distributed(
 
 
 def scores_of_source(
-    source: TableSource, planned: Plan, threads: int, progress: Callable[[Progress], None] | None
+    source: TableSource,
+    planned: Plan,
+    threads: int,
+    progress: Callable[[Progress], None] | None,
+    scorer: Scorer | None = None,
 ) -> pa.Table:
-    """The scores of an opened table, with the data for ``summarize`` in the metadata."""
+    """The scores of an opened table, with the data for ``summarize`` in the metadata.
+
+    ``scorer`` is that of the plan, where earlier tables have been scored by it.
+    """
     index = None
     if isinstance(source, FrameSource):
-        planned, scored, index = _of_frame(source, planned, threads, progress)
+        planned, scored, index = _of_frame(source, planned, threads, progress, scorer)
     else:
         planned = fitted(planned, source)
         scored = results_of(source, Scorer(planned), columns_read(planned), threads, progress=progress)
@@ -245,22 +253,32 @@ def scores_of_source(
 
 
 def _of_frame(
-    source: FrameSource, planned: Plan, threads: int, progress: Callable[[Progress], None] | None
+    source: FrameSource,
+    planned: Plan,
+    threads: int,
+    progress: Callable[[Progress], None] | None,
+    scorer: Scorer | None,
 ) -> tuple[Plan, list[pa.RecordBatch], Any]:
     """The fitted plan, the scores of a table in memory, and its index; batches of a reader are scored as they come."""
     if any(score.metric.rows.fit is not None for score in planned.scores):
         source.hold(planned.inputs)
         planned = fitted(planned, source)
     schema, pieces = source.pieces(planned.kinds, planned.inputs)
-    batches: Iterator[pa.RecordBatch] = (batch for piece in pieces for batch in slices(piece, threads))
     scored: list[pa.RecordBatch] = []
     rows = 0
-    for batch in ordered(Scorer(planned), batches, threads):
+    for batch in ordered(scorer or Scorer(planned), _batches(pieces, threads), threads):
         scored.append(batch)
         rows += batch.num_rows
         if progress is not None:
             progress(Progress(rows, source.rows, 0, source.nbytes))
     return planned, scored or [score_batch(pa.RecordBatch.from_pylist([], schema), planned)], source.index
+
+
+def _batches(pieces: Iterator[pa.Table], threads: int) -> Iterator[pa.RecordBatch]:
+    """The batches of consecutive tables; one that is alone is divided evenly over the threads if it is small."""
+    head = list(itertools.islice((piece for piece in pieces if piece.num_rows), 2))
+    for piece in itertools.chain(head, pieces):
+        yield from slices(piece, threads if len(head) == 1 else 1)
 
 
 def _joined(scored: Sequence[pa.RecordBatch], planned: Plan) -> pa.Table:

@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fastmetrics.core.threads import cores
-from fastmetrics.scoring.frames.row_function import check_rows_alone
+from fastmetrics.scoring.frames.row_function import TableFunction
 from fastmetrics.scoring.frames.with_scores import adder_of, plan_beside
-from fastmetrics.scoring.score import scores_of_source
 from fastmetrics.tables.frame_source import FrameSource
 
 
@@ -36,13 +35,18 @@ class DatasetScorer:
     def __init__(self, metrics: Sequence[str] | str | None, options: Mapping[str, Any]) -> None:
         self._metrics = metrics
         self._options = dict(options)
+        self._function: tuple[list[str], TableFunction] | None = None
+
+    def __reduce__(self) -> tuple[type[DatasetScorer], tuple[Any, dict[str, Any]]]:
+        """Pickling, by which ``datasets`` recognises the function, drops the plan and the remembered words."""
+        return DatasetScorer, (self._metrics, self._options)
 
     def __call__(self, batch: Any) -> Any:
         """The scores of a batch."""
         is_columns = isinstance(batch, Mapping)
         source = FrameSource(dict(batch.items()) if is_columns else batch)
-        planned = plan_beside(source, self._metrics, **self._options)
-        for score in planned.scores:
-            check_rows_alone(score)
-        scores = scores_of_source(source, planned, cores(), None).select(planned.names)
+        if self._function is None or self._function[0] != source.names:
+            self._function = source.names, TableFunction(plan_beside(source, self._metrics, **self._options))
+        score = self._function[1]
+        scores = score(source, cores()).select(score.plan.names)
         return scores.to_pydict() if is_columns else adder_of(batch)(batch, scores)

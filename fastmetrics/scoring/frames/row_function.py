@@ -1,8 +1,11 @@
-"""A metric of one row as a function of columns, for the expressions and functions of other tools."""
+"""Metrics of one row as functions of columns and of tables, for the expressions and functions of other tools."""
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator, Mapping
+from contextlib import nullcontext
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -12,10 +15,12 @@ from fastmetrics.declaration.batch import Batch
 from fastmetrics.declaration.metric import SPELLINGS, Metric
 from fastmetrics.errors import OptionError
 from fastmetrics.metrics import REGISTRY
-from fastmetrics.plan.plan import Score, parse
-from fastmetrics.plan.score_batch import Shelf, slices
+from fastmetrics.plan.plan import Plan, Score, parse
+from fastmetrics.plan.score_batch import Scorer, Shelf, slices
 from fastmetrics.plan.score_names import canonical_name
 from fastmetrics.scoring.metric_functions import table_of_columns
+from fastmetrics.scoring.score import scores_of_source
+from fastmetrics.tables.frame_source import FrameSource
 
 
 class RowFunction:
@@ -28,6 +33,7 @@ class RowFunction:
         check_rows_alone(score)
         self.score = score
         self._shelf = Shelf()
+        self._turn = threading.Lock()
 
     def __reduce__(self) -> tuple[type[RowFunction], tuple[Score]]:
         """Pickling drops the remembered words."""
@@ -36,17 +42,47 @@ class RowFunction:
     def __call__(self, columns: Mapping[str, Any], threads: int | None = 1) -> pa.ChunkedArray:
         """The scores of columns (canonical name: values); undefined scores are NaN.
 
+        With one thread, the calling thread computes; with more, calls of several threads take turns.
+
         Raises ``ColumnError`` for columns of different lengths or of the wrong type.
         """
         workers = cores(threads)
         table = table_of_columns(columns)
-        return pa.chunked_array(ordered(self._compute, slices(table, workers), workers), pa.float64())
+        batches = slices(table, workers)
+        with self._turn if workers > 1 else nullcontext():
+            scores = ordered(self._compute, batches, workers) if workers > 1 else map(self._compute, batches)
+            return pa.chunked_array(scores, pa.float64())
 
     def _compute(self, batch: pa.RecordBatch) -> pa.Array:
         with self._shelf.book() as words:
             rows = Batch(dict(zip(batch.schema.names, batch.columns, strict=True)), words=words)
             values, present = self.score.metric.compute(rows, self.score.options)
         return pa.array(values, pa.float64(), mask=~present)
+
+
+class TableFunction:
+    """The scores of each row of tables, one table after another, by one plan: the same bits as ``fm.score``.
+
+    It remembers words between calls.  Calls of several threads take turns, each with all its threads: threads of two
+    calls at a time would learn the same words beside each other.  It can be sent to other processes.
+    """
+
+    def __init__(self, planned: Plan) -> None:
+        for score in planned.scores:
+            check_rows_alone(score)
+        self.plan = replace(planned, keep=())
+        self._scorer = Scorer(self.plan)
+        self._turn = threading.Lock()
+
+    def __reduce__(self) -> tuple[type[TableFunction], tuple[Plan]]:
+        """Pickling drops the remembered words."""
+        return TableFunction, (self.plan,)
+
+    def __call__(self, source: FrameSource, threads: int) -> pa.Table:
+        """The scores of a table."""
+        source.hold(self.plan.inputs)  # before the turn: Polars may convert on threads that wait for theirs
+        with self._turn:
+            return scores_of_source(source, self.plan, threads, None, self._scorer)
 
 
 def score_of(metric: str | Metric, options: Mapping[str, Any]) -> Score:

@@ -14,7 +14,7 @@ from fastmetrics.core.threads import cores
 from fastmetrics.engines.job import Progress
 from fastmetrics.errors import ColumnError, OptionError
 from fastmetrics.plan.plan import Plan
-from fastmetrics.scoring.frames.row_function import check_has_rows, check_rows_alone
+from fastmetrics.scoring.frames.row_function import TableFunction, check_has_rows
 from fastmetrics.scoring.score import scores_of_source
 from fastmetrics.scoring.score_output import plan_table
 from fastmetrics.tables.frame_source import FrameSource
@@ -109,14 +109,11 @@ def lazy_scores(frame: Any, planned: Plan, beside: Sequence[str], threads: int |
     """
     import polars as pl
 
-    for score in planned.scores:
-        check_rows_alone(score)
-    planned = replace(planned, keep=())
-    names, workers = list(planned.inputs), cores(threads)
+    score, names, workers = TableFunction(planned), list(planned.inputs), cores(threads)
 
     def compute(series: Sequence[Any]) -> Any:
         source = FrameSource(dict(zip(names, aligned(series), strict=True)))
-        return pl.DataFrame(pl.from_arrow(scores_of_source(source, planned, workers, None))).to_struct(_STRUCT)
+        return pl.DataFrame(pl.from_arrow(score(source, workers))).to_struct(_STRUCT)
 
     types = pl.Struct(dict.fromkeys(planned.names, pl.Float64))
     scores = pl.map_batches([pl.col(name) for name in names], compute, return_dtype=types, is_elementwise=True)
