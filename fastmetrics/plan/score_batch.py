@@ -27,7 +27,7 @@ from fastmetrics.declaration.cautions import LISTS
 from fastmetrics.declaration.stored_row_lists import where_present
 from fastmetrics.plan.fitted_metric import FittedMetric, remembered_scores
 from fastmetrics.plan.plan import Plan
-from fastmetrics.stats.sums.fingerprint import fingerprint, is_hashable
+from fastmetrics.stats.sums.fingerprint import fingerprint_of_hashes, is_hashable, text_hashes
 from fastmetrics.text.tokenize import Wordbook
 
 _FEW_ROUNDS = 4
@@ -115,9 +115,9 @@ def score_batch(
 def fingerprints(batch: pa.RecordBatch, identity: Mapping[str, str]) -> dict[str, list[int]]:
     """The fingerprints of the rows: by id, and by id and question, if these columns are read."""
     columns = {canonical: batch.column(name) for canonical, name in identity.items()}
-    hashable = {name: column for name, column in columns.items() if is_hashable(column.type)}
-    sums = {"ids": fingerprint([hashable["id"]])} if "id" in hashable else {}
-    return {**sums, "questions": fingerprint(list(hashable.values()))} if "question" in hashable else sums
+    hashes = {name: text_hashes(column) for name, column in columns.items() if is_hashable(column.type)}
+    sums = {"ids": fingerprint_of_hashes([hashes["id"]])} if "id" in hashes else {}
+    return {**sums, "questions": fingerprint_of_hashes(list(hashes.values()))} if "question" in hashes else sums
 
 
 class Shelf:

@@ -25,10 +25,14 @@ def fingerprint(columns: Sequence[pa.Array]) -> list[int]:
     >>> one == other, fingerprint_text(one) == fingerprint_text([2 * count for count in one])
     (True, False)
     """
+    return fingerprint_of_hashes([text_hashes(column) for column in columns])
+
+
+def fingerprint_of_hashes(columns: Sequence[Uint64s]) -> list[int]:
+    """The fingerprint of columns with these hashes of their rows, as ``text_hashes`` gives them."""
     rows = len(columns[0])
     first, second = (np.full(rows, start) for start in (_FIRST, _SECOND))
-    for column in columns:
-        keys = text_hashes(column)
+    for keys in columns:
         first, second = _mixed((first ^ keys) * _ODD), _mixed((second + keys) * _FIRST)
     return [rows, *(_sum(numbers) for numbers in (first, second))]
 
