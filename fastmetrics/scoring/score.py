@@ -56,11 +56,11 @@ def score(
     keep: Sequence[str] | str = (),
     keep_counts: bool = False,
     threads: int | None = None,
+    engine: str | RayCluster = "local",
     files: FileSettings | None = None,
     resume: bool = False,
     overwrite: bool = False,
     progress: Callable[[Progress], None] | None = None,
-    engine: str | RayCluster = "local",
     name: str | None = None,
     times: bool = False,
 ) -> Any:
@@ -115,11 +115,11 @@ def score(
     - ``keep_counts``: Store each row's counts for corpus metrics, for compare.
     - ``threads``: Number of threads, from 1 to 1,024; by default one for each core available to this process, of
       profile one.
+    - ``engine``: local (threads of this process) or ray (processes of a Ray cluster).
     - ``files``: The settings of files, a ``FileSettings``.
     - ``resume``: Continue an interrupted run.
     - ``overwrite``: Replace the output if it exists.
     - ``progress``: A function that is called with the progress while rows are scored.
-    - ``engine``: local (threads of this process) or ray (processes of a Ray cluster).
     - ``name``: The name of the run, stored in the output's metadata.
     - ``times``: Store the start and end of the run, and of judge the latency of each call; the bytes of the output then
       differ each time.

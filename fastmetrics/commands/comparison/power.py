@@ -6,10 +6,10 @@ from typing import Annotated, Any
 
 import typer
 
-from fastmetrics.commands.options.function_parameters import ParametersOf
+from fastmetrics.commands.options.function_parameters import Before, ParametersOf
 from fastmetrics.commands.options.option_groups import Arguments
 from fastmetrics.commands.options.option_syntax import FromText
-from fastmetrics.commands.options.shared_options import AsJson, OnlyMetrics, Plugins
+from fastmetrics.commands.options.shared_options import AsJson, Plugins
 
 
 def power(
@@ -18,16 +18,14 @@ def power(
         typer.Argument(help="Score files of a pilot: one system, or the baseline and the other.", metavar="[PILOT...]"),
     ] = None,
     *,
-    metrics: OnlyMetrics = None,
-    delta: Annotated[float | None, typer.Option(help="The difference to detect; prints the questions needed.")] = None,
-    n: Annotated[int | None, typer.Option("-n", "--n", help="Questions; prints the difference they detect.")] = None,
-    between: Annotated[
-        float | None, typer.Option(help="Variance between questions of the paired differences, instead of the pilot's.")
+    n: Annotated[
+        int | None, typer.Option("-n", "--n", help="Questions; prints the difference they detect."), Before("between")
     ] = None,
     within: Annotated[
         list[float] | None,
         typer.Option(help="Variance of one answer within a question; twice for two systems."),
         FromText(_one_or_two),
+        Before("correlation"),
     ] = None,
     arguments: Annotated[Arguments, ParametersOf("fastmetrics.results.compare.power")],
     plugin: Plugins = None,

@@ -14,10 +14,8 @@ from fastmetrics.commands.options.shared_options import (
     DryRun,
     Files,
     OutputIfAny,
-    Overwrite,
     Plugins,
     Quiet,
-    Resume,
     Table,
     print_bad_rows,
 )
@@ -33,8 +31,6 @@ def answer(
     arguments: Annotated[Arguments, ParametersOf("fastmetrics.derive.bots.answer")],
     dry_run: DryRun = False,
     files: Files,
-    resume: Resume = False,
-    overwrite: Overwrite = False,
     plugin: Plugins = None,
     quiet: Quiet = False,
 ) -> None:

@@ -7,20 +7,16 @@ from typing import Annotated, Any
 import typer
 
 from fastmetrics.commands.models.model_calls import exit_with_failed_rows, report_spent_budget, spent, watch_spending
-from fastmetrics.commands.options.function_parameters import ParametersOf
+from fastmetrics.commands.options.function_parameters import Before, ParametersOf
 from fastmetrics.commands.options.option_groups import Arguments, OptionsOf
 from fastmetrics.commands.options.option_syntax import FromText, name_list
 from fastmetrics.commands.options.shared_options import (
     DryRun,
     Files,
     OutputIfAny,
-    Overwrite,
     Plugins,
     Quiet,
-    Resume,
-    RunName,
     Table,
-    Times,
     print_bad_rows,
 )
 from fastmetrics.commands.program.printing import print_result
@@ -37,14 +33,12 @@ def judge(
     settings: Annotated[dict[str, Any], OptionsOf(JudgeOptions)],
     arguments: Annotated[Arguments, ParametersOf("fastmetrics.derive.judge.judge")],
     baseline: Annotated[
-        str | None, typer.Option(help="Earlier judgements of the same ids, for delta in until.", metavar="FILE")
+        str | None,
+        typer.Option(help="Earlier judgements of the same ids, for delta in until.", metavar="FILE"),
+        Before("resume"),
     ] = None,
     dry_run: DryRun = False,
     files: Files,
-    resume: Resume = False,
-    overwrite: Overwrite = False,
-    name: RunName = None,
-    times: Times = False,
     plugin: Plugins = None,
     quiet: Quiet = False,
 ) -> None:

@@ -61,7 +61,7 @@ VectorFiles = Annotated[str, typer.Argument(help=VECTORS, show_default=False)]
 VectorColumn = Annotated[str | None, typer.Option("--column", help="The column of vectors; by default the only one.")]
 
 
-Files = Annotated[FileSettings, OptionsOf(FileSettings)]
+Files = Annotated[FileSettings, OptionsOf(FileSettings), Before("resume")]
 Table = Annotated[
     list[str],
     typer.Argument(
@@ -74,18 +74,10 @@ Table = Annotated[
 _OUTPUT = "The output: a file, with the format given by its suffix, a folder of parts, or an address."
 Output = Annotated[str, typer.Option("--output", "-o", help=_OUTPUT, metavar="PATH")]
 OutputIfAny = Annotated[str | None, typer.Option("--output", "-o", help=_OUTPUT, metavar="PATH")]
-Resume = Annotated[bool, typer.Option("--resume", help="Continue an interrupted run.")]
-RunName = Annotated[str | None, typer.Option("--name", help="The name of the run, stored in the output's metadata.")]
-Times = Annotated[
-    bool,
-    typer.Option(
-        "--times",
-        help="Store the start and end of the run, and of judge the latency of each call; the bytes of the output then "
-        "differ each time.",
-    ),
-]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Estimate the calls and their cost; send nothing.")]
+DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="Estimate the calls and their cost; send nothing."), Before("resume")
+]
 Metrics = Annotated[
     list[str] | None,
     typer.Option(

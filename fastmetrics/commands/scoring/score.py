@@ -6,20 +6,15 @@ from typing import Annotated
 
 import typer
 
-from fastmetrics.commands.options.function_parameters import ParametersOf
+from fastmetrics.commands.options.function_parameters import Before, ParametersOf
 from fastmetrics.commands.options.option_groups import Arguments, OptionsOf
 from fastmetrics.commands.options.shared_options import (
     Files,
     Metrics,
     OutputIfAny,
-    Overwrite,
     Plugins,
     Quiet,
-    Resume,
-    RunName,
     Table,
-    Threads,
-    Times,
     print_bad_rows,
 )
 from fastmetrics.commands.program.printing import print_result
@@ -33,16 +28,8 @@ def score(
     output: OutputIfAny = None,
     metrics: Metrics = None,
     arguments: Annotated[Arguments, ParametersOf("fastmetrics.scoring.score")],
-    files: Files,
-    threads: Threads = None,
-    engine: Annotated[
-        str, typer.Option(help="local (threads of this process) or ray (processes of a Ray cluster).")
-    ] = "local",
-    cluster: Annotated[RayCluster, OptionsOf(RayCluster)],
-    resume: Resume = False,
-    overwrite: Overwrite = False,
-    name: RunName = None,
-    times: Times = False,
+    files: Annotated[Files, Before("threads")],
+    cluster: Annotated[RayCluster, OptionsOf(RayCluster), Before("resume")],
     plugin: Plugins = None,
     quiet: Quiet = False,
 ) -> None:
@@ -50,9 +37,10 @@ def score(
 
     Without an output, the scores are not kept.
     """
-    if engine == "local" and cluster != RayCluster():
+    if arguments["engine"] == "local" and cluster != RayCluster():
         raise OptionError("--workers and --address are of the engine ray; the local one has --threads")
-    arguments["engine"] = cluster if engine == "ray" else engine
+    if arguments["engine"] == "ray":
+        arguments["engine"] = cluster
     if output is None:
         _summarise(arguments, quiet)
         return

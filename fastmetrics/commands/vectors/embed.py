@@ -9,15 +9,7 @@ import typer
 from fastmetrics.commands.options.function_parameters import ParametersOf
 from fastmetrics.commands.options.option_groups import Arguments
 from fastmetrics.commands.options.option_syntax import FromText, names
-from fastmetrics.commands.options.shared_options import (
-    EmbedderName,
-    Files,
-    Output,
-    Overwrite,
-    Resume,
-    Table,
-    print_bad_rows,
-)
+from fastmetrics.commands.options.shared_options import EmbedderName, Files, Output, Table, print_bad_rows
 
 
 def embed(
@@ -35,8 +27,6 @@ def embed(
     ] = None,
     arguments: Annotated[Arguments, ParametersOf("fastmetrics.derive.embed")],
     files: Files,
-    resume: Resume = False,
-    overwrite: Overwrite = False,
 ) -> None:
     """Embed columns of text once.
 
