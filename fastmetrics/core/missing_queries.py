@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
-
-Rule: TypeAlias = Literal["zero", "skip"]
-"""``zero`` scores a missing query as an empty ranking, as trec_eval -c; ``skip`` leaves it out, trec_eval's default."""
+from typing import Any
 
 _HOW = {
     "zero": ("score 0", "missing: zero, as trec_eval -c; skip leaves them out"),

@@ -68,8 +68,6 @@ class NumbersIn:
 
 Words = Annotated[Tokens, TokensIn("words")]
 Light = Annotated[Tokens, TokensIn("light")]
-Plain = Annotated[Tokens, TokensIn("plain")]
 Squad = Annotated[Tokens, TokensIn("squad")]
-Split = Annotated[Tokens, TokensIn("split")]
 Raw = Annotated[Text, TextIn()]
 Number = Annotated[Numbers, NumbersIn()]

@@ -18,7 +18,7 @@ from fastmetrics.declaration.representations import Options, Raw
 from fastmetrics.kernels.text.scripts import FOREIGN
 from fastmetrics.metrics.abstention import check_phrases, other_scripts
 from fastmetrics.metrics.grounding import GroundingIn, contexts_of, pattern_of, prepare, sentences_of
-from fastmetrics.metrics.shared.cited_support import Sentences, citations, cosines, embedder_of
+from fastmetrics.metrics.shared.cited_support import citations, cosines, embedder_of
 from fastmetrics.metrics.shared.pair_counts import divide
 
 SOURCE = "S1, overlap; Gao, Yen, Yu and Chen 2023 (ALCE)"
@@ -64,7 +64,7 @@ def _cited(batch: Batch, column: str, options: Options) -> Cited:
     supporting = valid[near]
     supported = np.zeros(len(idk), np.bool_)
     supported[owners[supporting]] = True
-    statements = _statements(sentences, bare, idk)
+    statements = _statements(bare, idk)
     return Cited(
         *(
             np.bincount(which, minlength=batch.n_rows)
@@ -73,7 +73,7 @@ def _cited(batch: Batch, column: str, options: Options) -> Cited:
     )
 
 
-def _statements(sentences: Sentences, bare: pa.Array, idk: Flags) -> Flags:
+def _statements(bare: pa.Array, idk: Flags) -> Flags:
     """The sentences that are statements: they contain a word, are not questions and do not say "I don't know"."""
     worded, questions = (
         pc.match_substring_regex(bare, pattern).to_numpy(zero_copy_only=False)

@@ -69,7 +69,7 @@ def regrouped(rows: Triples, judged: Judgements) -> Iterator[QueryBlock]:
         places = judged.places(batch["query"])
         counts += np.bincount(places[places >= 0], minlength=counts.size)
         names = batch["query"].filter(arrow_numbers(places < 0, pa.bool_())).unique().cast(pa.large_string())
-        yield _empty_block(names, judged)
+        yield _empty_block(names)
     first = 0
     while first < counts.size:
         last = first + max(1, int(np.searchsorted(np.cumsum(counts[first:]), rows.sizes.ungrouped_rows, side="right")))
@@ -104,7 +104,7 @@ def _gathered(rows: Triples, judged: Judgements, counts: Ints, first: int, last:
         present = present[some.size :]
 
 
-def _empty_block(names: pa.Array, judged: Judgements) -> QueryBlock:
+def _empty_block(names: pa.Array) -> QueryBlock:
     none = pa.array([], pa.large_string())
     return QueryBlock(
         np.full(len(names), -1), none, frozen(np.zeros(0)), offsets(np.zeros(len(names), np.int64)), names

@@ -19,8 +19,6 @@ from fastmetrics.tables.frame_source import FrameSource
 from fastmetrics.tables.inputs.input_files import DataFile
 from fastmetrics.tables.table_chunks import BEGINNING, Chunk, Place, Span
 
-Paths = str | Path | Sequence[str | Path]
-
 
 class TableSource(Protocol):
     """An opened table: its columns, and its rows in chunks; a table in memory is one file without a name."""

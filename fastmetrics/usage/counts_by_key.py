@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -83,14 +83,6 @@ def counted(keys: pa.Array, counts: Mapping[str, npt.ArrayLike]) -> pa.Table:
     return pa.table(
         {KEY: keys, **{name: pa.array(np.asarray(values).astype(np.int64)) for name, values in counts.items()}}
     )
-
-
-def tallied(parts: Iterable[pa.Table | None], columns: Sequence[str]) -> pa.Table:
-    """The sum of many parts."""
-    tally = Tally(columns)
-    for part in parts:
-        tally.add(part)
-    return tally.table()
 
 
 _SCALE = 2.0**30

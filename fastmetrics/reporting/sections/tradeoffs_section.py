@@ -49,7 +49,7 @@ def trade_offs(section_input: SectionInput) -> TradeOffs | None:
     runs = [run for run in section_input.systems if run.read([]).num_rows]
     axes = [axis for axis in (_cost_column(runs), _LATENCY) if _number_having(runs, axis) > 1]
     runs = [run for run in runs if all(_is_number(run, axis) for axis in axes)]
-    metrics = _quality(section_input, runs, axes)
+    metrics = _quality(runs, axes)
     if not axes or not metrics or len(runs) < 2:
         return None
     names = [visible(run.name) for run in runs]
@@ -90,7 +90,7 @@ def _number_having(runs: Sequence[ScoreRun], column: str) -> int:
     return sum(_is_number(run, column) for run in runs)
 
 
-def _quality(section_input: SectionInput, runs: Sequence[ScoreRun], axes: Sequence[str]) -> list[str]:
+def _quality(runs: Sequence[ScoreRun], axes: Sequence[str]) -> list[str]:
     """The metrics with a direction that all systems have, those that a person reads first before the others."""
     if not runs:
         return []

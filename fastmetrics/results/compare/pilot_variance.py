@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -23,7 +22,6 @@ from fastmetrics.stats.intervals.estimated_values import Sample
 from fastmetrics.stats.pass_at_k import variance
 from fastmetrics.stats.significance.sample_size import DifferenceVariance
 
-_RUNS = (Mapping, str, os.PathLike)
 MOST = 1e300
 """The greatest variance or difference."""
 

@@ -6,11 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fastmetrics.core.arrays import Floats
-
-Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
