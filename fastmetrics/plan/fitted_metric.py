@@ -21,6 +21,9 @@ from fastmetrics.metrics.shared.fitted_file import digest_of, model_of
 from fastmetrics.metrics.shared.fitted_model import FittedModel, RowScores
 from fastmetrics.metrics.verdict import FAIL, PASS, WARN
 
+SCORES = "scores"
+"""The first part of the keys under which a batch keeps the scores of metrics."""
+
 
 @dataclass(frozen=True)
 class ColumnScores:
@@ -55,7 +58,7 @@ class Part:
 
 def remembered_scores(metric: Metric, batch: Batch, options: Options) -> RowScores:
     """The scores of a row metric for a batch, computed once for all that read them."""
-    return batch.remember(("scores", repr(options)), lambda: metric.compute(batch, options), metric)
+    return batch.remember((SCORES, repr(options)), lambda: metric.compute(batch, options), metric)
 
 
 @dataclass(frozen=True)

@@ -47,6 +47,7 @@ def test_stages_add_up(rows, threads):
     assert found.stages["tokenise"] == pytest.approx(sum(found.representations.values()))
     assert found.stages["kernels"] + found.stages["tokenise"] <= found.elapsed * threads
     assert {"text answer", "tokens answer plain"} <= set(found.representations)
+    assert not any("scores" in name for name in found.representations), "scores are the time of their metric"
     assert found.to_dict()["threads"] == threads
     assert found.remarks()[0].endswith("on 1 thread" if threads == 1 else "on 2 threads, whose seconds are added up")
 
