@@ -3,6 +3,8 @@
 ::
 
     python -m scripts.report_pictures
+
+The digest of what they show is stored beside them; ``tests/repository/test_report_pictures.py`` compares it.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ import tempfile
 from pathlib import Path
 
 import fastmetrics as fm
+from scripts.picture_inputs import DIGEST, EXAMPLES, digest
 from tests.support.browser import browser, width
 
 ROOT = Path(__file__).parent.parent
@@ -29,17 +32,18 @@ def main() -> None:
     """Score the example rows, make their report, and take its pictures."""
     with tempfile.TemporaryDirectory() as folder, browser() as driver:
         runs = {}
-        for name, file in (("old", "answers"), ("new", "brief_answers")):
+        for name, file in EXAMPLES.items():
             runs[name] = Path(folder) / f"{name}.parquet"
-            fm.score(ROOT / "examples" / f"{file}.jsonl", output=runs[name], metrics=METRICS)
+            fm.score(file, output=runs[name], metrics=METRICS)
         page = Path(folder) / "report.html"
-        old, new = (ROOT / "examples" / f"{file}.jsonl" for file in ("answers", "brief_answers"))
+        old, new = EXAMPLES.values()
         fm.report(runs["new"], page, baseline=runs["old"], texts=new, baseline_texts=old, title="Brief answers")
         width(driver, 1280)
         for name, state in PICTURES.items():
             driver.get("about:blank")
             driver.get(f"{page.as_uri()}#{state}")
             driver.save_screenshot(str(ROOT / "docs" / f"report_{name}.png"))
+    DIGEST.write_text(f"{digest()}\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

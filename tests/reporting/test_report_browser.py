@@ -144,7 +144,7 @@ def test_rows_can_be_sorted_searched_selected_and_linked(driver, page):
     visit(driver, page, "page=rows")
     Select(driver.find_element(By.ID, "row-metric")).select_by_visible_text("token_f1")
     head = driver.find_elements(By.CSS_SELECTOR, "#row-table [role=columnheader] button")[2]
-    assert head.text == "token_f1"
+    assert head.text == "new </script><b>"
     head.click()
     scores = made(1)["token_f1"].to_pylist()
     shown = lines(driver)
@@ -267,7 +267,14 @@ def test_print_view_shows_every_page(driver, page):
         assert not driver.find_element(By.CSS_SELECTOR, selector).is_displayed()
     paper = driver.execute_script("return getComputedStyle(document.body).backgroundColor")
     assert paper == "rgb(255, 255, 255)"
-    assert len(driver.find_elements(By.CSS_SELECTOR, "#row-table .lines [role=row]")) == ROWS
+    assert len(driver.find_elements(By.CSS_SELECTOR, "#row-table .lines [role=row]")) == 100
+    assert driver.find_element(By.CSS_SELECTOR, "#row-table .lines .note").text == f"shows 100 of {ROWS}"
+    width(driver, 718)
+    wider = "(one) => one.offsetWidth > one.parentElement.offsetWidth"
+    assert driver.execute_script(f"return [...document.querySelectorAll('table')].filter({wider})") == []
+    assert driver.find_elements(By.CSS_SELECTOR, ".repeated") != []
+    assert not any(part.is_displayed() for part in driver.find_elements(By.CSS_SELECTOR, ".repeated"))
+    width(driver, 1280)
     assert driver.find_elements(By.CSS_SELECTOR, "details:not([open])") == []
     driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
     driver.execute_script("dispatchEvent(new Event('afterprint'))")

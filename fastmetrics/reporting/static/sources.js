@@ -2,11 +2,16 @@
 // Both name rows by places, know scores by place, and give a row's line and all of it.
 const MOST_LOADED = 500;
 
-const decoded = (text, kind) => {
-  const plain = atob(text);
+function bytesOf(plain) {
   const bytes = new Uint8Array(plain.length);
   for (let at = 0; at < plain.length; at++) bytes[at] = plain.charCodeAt(at);
-  return Float64Array.from(kind === "f8" ? new Float64Array(bytes.buffer) : new Float32Array(bytes.buffer));
+  return bytes;
+}
+
+const decoded = (text, kind) => {
+  const bytes = Uint8Array.fromBase64?.(text) ?? bytesOf(atob(text));
+  // the constructor copies a million numbers ten times faster than from(), which goes through an iterator
+  return new Float64Array(kind === "f8" ? new Float64Array(bytes.buffer) : new Float32Array(bytes.buffer));
 };
 
 // Files that are scripts, as a page that was opened from a disk may load no others.

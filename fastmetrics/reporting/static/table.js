@@ -2,7 +2,8 @@
 const HIGH = 36;
 // Browsers end an element at some millions of pixels: a longer table is scrolled in longer steps.
 const LONGEST = 16_000_000;
-const MOST_PRINTED = 1_000;
+// Paper has the first lines only, and says so.
+const MOST_PRINTED = 100;
 
 class Table {
   constructor(home, columns, onSelect, onSort) {
@@ -58,6 +59,7 @@ class Table {
     const last = Math.min(this.rows.length, first + many);
     const lines = [];
     for (let at = first; at < last; at++) lines.push(this.line(at, at * HIGH - above + this.home.scrollTop));
+    if (this.printing && last < this.rows.length) lines.push(element("p", { class: "note" }, `${words.shows} ${count(last)} ${words.of} ${count(this.rows.length)}`));
     this.lines.replaceChildren(...lines);
     const seen = this.chosen >= first && this.chosen < last;
     if (seen) this.home.setAttribute("aria-activedescendant", `line-${this.chosen}`);
