@@ -1,5 +1,6 @@
 """Texts as queries of a search: embedded, then searched in an index and in a table of PostgreSQL."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics.errors import ColumnError, InputError, OptionError
+from fastmetrics.vectors.search.neighbors import METHODS
 from tests.support.postgres import Database
 from tests.support.program import program
 
@@ -57,8 +59,8 @@ def test_texts_are_embedded_and_searched(chunks: Path, tmp_path: Path, name: str
     assert run.table["retrieved_ids"].to_pylist() == nearest(chunks, 3)
     assert run.table["id"].to_pylist() == ([f"q{n}" for n in range(8)] if ids else list(range(8)))
     assert run.embedder == fm.Embedder(letters).signature == run.settings["embedder"]
-    assert len(run.latency.embedding) == len(TEXTS)
-    assert set(run.latency.percentiles()) == {"embedding"}
+    assert len(run.latency.embedding) == len(run.latency.search) == len(TEXTS)
+    assert set(run.to_dict()["latency_ms"]) == {"embedding", "search"}
 
 
 def test_the_latency_of_one_text_is_measured_on_a_part_of_many(chunks: Path, tmp_path: Path) -> None:
@@ -71,6 +73,7 @@ def test_the_latency_of_one_text_is_measured_on_a_part_of_many(chunks: Path, tmp
     queries = texts_of(tmp_path / "q.parquet", [f"{text} {n}" for n in range(300) for text in TEXTS])
     run = fm.search(fm.Index.build(chunks), queries, k=1, embedder=fm.Embedder(embed))
     assert (run.table.num_rows, len(run.latency.embedding)) == (2_400, 256)
+    assert 0 < len(run.latency.search) <= 256
     assert sizes.count(1) == 257  # one more tells the width of the vectors
     assert max(sizes) > 1_000
 
@@ -124,7 +127,21 @@ def test_the_command_searches_texts(tmp_path: Path) -> None:
     search = ["search", tmp_path / "index", queries, "-k", 1, "-o", tmp_path / "r.parquet"]
     done = program(*search, "--embedder", "wordllama", "--cache", tmp_path / "cache")
     assert (done.code, done.err) == (0, "")
-    assert "embedding: " in done.out
+    assert "latency: p50 / p95 / p99 in ms" in done.out
+    assert {"embedding", "search"} <= set(done.out.split())
     assert pq.read_table(tmp_path / "r.parquet")["retrieved_ids"].to_pylist() == [["q0"], ["q1"]]
     refused = program(*search, "--query-column", "prompt", "--overwrite")
     assert (refused.code, refused.err) == (2, "error: --query-column prompt goes with --embedder wordllama\n")
+
+
+@pytest.mark.parametrize("queries", [0, 1, 2, 5])
+@pytest.mark.parametrize("method", METHODS)
+def test_the_latency_of_one_query_is_measured_in_every_index(method: str, queries: int, tmp_path: Path) -> None:
+    rows = np.random.default_rng(0).normal(size=(200, 8)).astype(np.float32)
+    np.save(tmp_path / "queries.npy", rows[:queries])
+    index = fm.Index.build(rows, method=method)
+    run = fm.search(index, tmp_path / "queries.npy", k=3)
+    assert run.table.equals(fm.search(index, tmp_path / "queries.npy", k=3, threads=1).table)
+    assert len(run.latency.search) == queries
+    assert np.all(run.latency.search > 0)
+    assert json.loads(run.to_json()) == {**run.settings, "queries": queries, "latency_ms": run.latency.percentiles()}

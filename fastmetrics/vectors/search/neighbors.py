@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
@@ -25,7 +26,7 @@ from fastmetrics.vectors.centred_vectors import Cloud, Floats, survey
 from fastmetrics.vectors.pair_scan import join
 from fastmetrics.vectors.search.cell_neighbors import NearRows, RecallTarget, near_by_cells
 from fastmetrics.vectors.search.faiss_index import faiss_threads, filled, read_index, write_index
-from fastmetrics.vectors.search.faiss_search import EXACT, Seeker, Tuned
+from fastmetrics.vectors.search.faiss_search import EXACT, Effort, Seeker, Tuned
 from fastmetrics.vectors.search.search_space import Space, check_finite, padded
 from fastmetrics.vectors.vector_arrays import (
     Ids,
@@ -44,6 +45,9 @@ EXACT_WORK = 1e12
 
 RECALL = 0.98
 """The default recall of an approximate search."""
+
+_TIMED, _TIMED_SECONDS = 256, 1.0
+"""Queries that are searched once more, each alone, for the latency of one: at most so many, for about so long."""
 
 
 class Neighbors(NamedTuple):
@@ -249,7 +253,35 @@ class Index:
 
         Raises ``InputError`` for queries of another length or that are not finite, ``OptionError`` for a ``k`` below 1.
         """
-        workers = cores(threads)
+        return self._search(queries, k, exclude, recall, recall_sample, cores(threads))[0]
+
+    def timed_search(self, queries: Vectors, *, k: int, recall: float, threads: int) -> tuple[Neighbors, Floats]:
+        """The neighbours of each query, and the seconds of some queries, each searched once more alone on one thread.
+
+        They are up to 256 queries, spread over all, as far as a second goes.
+        """
+        near, effort = self._search(queries, k, None, recall, 1000, threads)
+        seconds: list[float] = []
+        with faiss_threads(1):
+            for row in np.linspace(0, queries.rows - 1, min(_TIMED, queries.rows)).astype(np.int64):
+                query = Vectors.of(queries.take(np.array([row])))
+                began = time.perf_counter()
+                self._seeker.search(query, None, k, effort, 1)
+                seconds.append(time.perf_counter() - began)
+                if sum(seconds) > _TIMED_SECONDS:
+                    break
+        return near, np.array(seconds)
+
+    def _search(
+        self,
+        queries: VectorsLike,
+        k: int,
+        exclude: npt.ArrayLike | None,
+        recall: float,
+        recall_sample: int,
+        workers: int,
+    ) -> tuple[Neighbors, Effort]:
+        """The neighbours of each query, and the effort that finds them."""
         _check(self.metric, self.method, k, recall, recall_sample)
         query_vectors = Vectors.of(queries)
         if query_vectors.rows:  # a file without rows does not tell their width
@@ -266,7 +298,8 @@ class Index:
                 sample = Vectors.of(query_vectors.take(rows))
                 tuned = self._seeker.tuned(sample, None if own is None else own[rows], k, recall, workers)
             ids, distances = self._seeker.search(query_vectors, own, k, tuned.effort, workers)
-        return Neighbors(ids, distances, self.method, self.metric, tuned.recall, len(rows))
+        near = Neighbors(ids, distances, self.method, self.metric, tuned.recall, len(rows))
+        return near, tuned.effort
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the index to a new folder, all of it or nothing.

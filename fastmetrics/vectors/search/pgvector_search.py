@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import time
 from collections.abc import Mapping, Sequence
@@ -24,7 +23,7 @@ from fastmetrics.tables.databases.database_types import converted
 from fastmetrics.tables.databases.sessions import Session
 from fastmetrics.vectors.search.neighbors import Distance, Index
 from fastmetrics.vectors.search.queries import Queries
-from fastmetrics.vectors.search.search_files import SearchRankings, SearchTimes, rankings_of
+from fastmetrics.vectors.search.search_files import LATENCY, SearchRankings, SearchTimes, rankings_of
 
 OPERATORS = {"cosine": "<=>", "euclidean": "<->", "dot": "<#>"}
 SETTINGS = {
@@ -112,19 +111,14 @@ class TableRun(SearchRankings):
 
     def to_dict(self) -> dict[str, Any]:
         """What was measured, with the latencies in milliseconds."""
-        times = self.latency.percentiles()
         others = {"sweep": [run.to_dict() for run in self.sweep]} if self.sweep else {}
-        return {**self.settings, "queries": self.table.num_rows, "latency_ms": times, **others}
-
-    def to_json(self) -> str:
-        """The same as JSON."""
-        return json.dumps(self.to_dict())
+        return {**super().to_dict(), **others}
 
     @property
     def comparison(self) -> str:
         """The settings that were measured beside each other."""
-        header = ("settings", "index", "recall", "short lists", "ties", *vars(self.latency))
-        return f"{Grid(header, [run._row() for run in (self, *self.sweep)])}\nlatency: p50 / p95 / p99 in ms"
+        header = ("settings", "index", "recall", "short lists", "ties", *self.latency.shown())
+        return f"{Grid(header, [run._row() for run in (self, *self.sweep)])}\n{LATENCY}"
 
     def _row(self) -> list[str]:
         chosen = ", ".join(f"{name}={value}" for name, value in (self.search_settings or {}).items()) or "-"
@@ -211,7 +205,7 @@ def _by_index(
     recall = sum(right) / expected_counts.sum() if expected_counts.sum() else 1.0
     short = int(np.sum((rows >= 0).sum(axis=1) < expected_counts))
     rankings = rankings_of(queries.ids, names, rows, scores)
-    latency = SearchTimes(queries.seconds, seconds, fetching)
+    latency = SearchTimes(queries.seconds, sql=seconds, fetching=fetching)
     name = "index" if index is not None else "scan"
     run = TableRun(rankings, name, chunks.metric, recall, vectors.rows, short, ties=ties)
     return replace(run, index=index, search_settings=chosen, latency=latency, embedder=queries.embedder)

@@ -77,8 +77,9 @@ def search(
     From a database it also has the ``index`` that served according to EXPLAIN (None if PostgreSQL compared all rows),
     the numbers of ``short`` lists, which have fewer rows than there are, and of ``ties``, lists whose last exact row
     has an equal outside the list.  Its ``latency`` has the seconds of ``embedding`` one text, for up to 256 of them,
-    each embedded once more, alone and without the ``cache``; and from a database of each query: ``sql``, by the clock
-    of the server, and ``fetching``.
+    each embedded once more, alone and without the ``cache``; of an index the seconds of ``search`` of one query, for
+    up to 256 of them, each searched once more, alone on one thread, for about a second in all; and from a database of
+    each query: ``sql``, by the clock of the server, and ``fetching``.
 
     >>> import numpy as np
     >>> index = Index.build([[1.0, 0.0], [0.0, 1.0]], names=["east", "north"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from fastmetrics.core.display import Grid
 from fastmetrics.core.threads import cores
 from fastmetrics.vectors.search.neighbors import RECALL, Distance, Index
 from fastmetrics.vectors.search.queries import Queries
@@ -18,21 +20,26 @@ from fastmetrics.vectors.vector_arrays import Ids
 RANKINGS = pa.schema([("retrieved_ids", pa.large_list(pa.string())), ("retrieved_scores", pa.large_list(pa.float64()))])
 """The columns of rankings besides the ids of the queries; ids may also be numbers."""
 _NONE: npt.NDArray[np.float64] = np.zeros(0)
+LATENCY = "latency: p50 / p95 / p99 in ms"
+"""Stands below a table of latencies."""
 
 
 @dataclass(frozen=True)
 class SearchTimes:
-    """Seconds of the queries of a search: of embedding some of the texts, in PostgreSQL, on the way to it and back."""
+    """Seconds of the queries of a search: of embedding some of the texts, of searching some queries in an index of
+    FAISS, one at a time, or of each query in PostgreSQL (``sql``), and on the way to it and back (``fetching``).
+    """
 
     embedding: npt.NDArray[np.float64] = field(default_factory=lambda: _NONE)
+    search: npt.NDArray[np.float64] = field(default_factory=lambda: _NONE)
     sql: npt.NDArray[np.float64] = field(default_factory=lambda: _NONE)
     fetching: npt.NDArray[np.float64] = field(default_factory=lambda: _NONE)
 
     def shown(self) -> dict[str, str]:
-        """The percentiles as text, "-" for what was not measured."""
-        numbers = self.percentiles()
+        """The percentiles of each that was measured, as text."""
         return {
-            name: " / ".join(f"{number:.2f}" for number in numbers.get(name, {}).values()) or "-" for name in vars(self)
+            name: " / ".join(f"{number:.2f}" for number in numbers.values())
+            for name, numbers in self.percentiles().items()
         }
 
     def percentiles(self) -> dict[str, dict[str, float]]:
@@ -61,8 +68,18 @@ class SearchRankings:
 
     @property
     def comparison(self) -> str:
-        """The settings of a search in a table beside each other; of another search what embedding a text takes."""
-        return f"embedding: {self.latency.shown()['embedding']} ms (p50 / p95 / p99)" if self.embedder else ""
+        """The settings of a search in a table beside each other; of another search the latencies alone."""
+        if not (shown := self.latency.shown()):
+            return ""
+        return f"{Grid(tuple(shown), [[*shown.values()]])}\n{LATENCY}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """What was measured, with the latencies in milliseconds."""
+        return {**self.settings, "queries": self.table.num_rows, "latency_ms": self.latency.percentiles()}
+
+    def to_json(self) -> str:
+        """The same as JSON."""
+        return json.dumps(self.to_dict())
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -106,7 +123,7 @@ def search_run(
     An approximate index is searched with enough effort for the given ``recall``.
     """
     workers = cores(threads)
-    neighbors = index.search(queries.vectors, k=k, recall=recall, threads=workers)
+    neighbors, seconds = index.timed_search(queries.vectors, k=k, recall=recall, threads=workers)
     table = rankings_of(queries.ids, index.names, neighbors.ids, neighbors.scores)
     return SearchRankings(
         table,
@@ -114,7 +131,7 @@ def search_run(
         neighbors.metric,
         neighbors.recall,
         neighbors.recall_sample,
-        latency=SearchTimes(embedding=queries.seconds),
+        latency=SearchTimes(queries.seconds, seconds),
         embedder=queries.embedder,
     )
 
