@@ -120,8 +120,8 @@ def check_rows(rows: LabelledRows, label: str, group: str | None, *, n_apart: in
         raise InputError(f"{what}: all {n:,} labels are {rows.labels[0]:g}; a fit needs rows of two classes or grades")
     if rows.has_groups and rows.n_groups < LEAST_GROUPS:
         raise InputError(
-            f"{what}: the {n:,} labelled rows are of {rows.n_groups} groups of {group!r}; an evaluation on held-out "
-            f"groups needs {LEAST_GROUPS} or more"
+            f"{what}: the {n:,} labelled rows have too few groups of {group!r} ({rows.n_groups}); an evaluation on "
+            f"held-out groups needs {LEAST_GROUPS} or more"
         )
     if not rows.is_binary:
         return

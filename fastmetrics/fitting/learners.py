@@ -83,18 +83,29 @@ def log_odds(labels: Floats) -> float:
 
 @dataclass(frozen=True, eq=False)
 class _Design:
-    """The columns of a regression over some rows, which fits with different penalties share."""
+    """The columns of a regression over some rows, which fits with different penalties share.
+
+    More columns than rows are turned into as many as there are rows, along ``axes``: the best coefficients under a
+    squared penalty lie in the span of the rows, and the time of a fit grows with the cube of the columns.
+    """
 
     bases: Sequence[Basis]
     columns: Floats
+    axes: Floats | None
 
     @classmethod
     def of(cls, rows: LabelledRows, *, bends: bool) -> _Design:
         parts = [basis_of(scores, bends=bends) for scores in rows.values]
-        return cls([basis for basis, _ in parts], np.concatenate([columns for _, columns in parts], axis=1))
+        bases, columns = [basis for basis, _ in parts], np.concatenate([columns for _, columns in parts], axis=1)
+        if columns.shape[1] <= len(columns):
+            return cls(bases, columns, None)
+        axes, triangle = np.linalg.qr(columns.T)
+        return cls(bases, triangle.T, axes)
 
     def curves(self, coefficients: Floats) -> list[Curve]:
         """The curve of each score."""
+        if self.axes is not None:
+            coefficients = self.axes @ coefficients
         ends = np.cumsum([0, *(basis.width for basis in self.bases)])
         parts = [coefficients[start:stop] for start, stop in pairwise(ends.tolist())]
         return [basis.curve(part) for basis, part in zip(self.bases, parts, strict=True)]

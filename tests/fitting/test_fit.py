@@ -203,7 +203,7 @@ def changed(**columns):
         (changed(good=["yes", "no"] * 120), {}, fm.ColumnError, r"holds text \('yes', 'no'\).*convert the classes"),
         (changed(good=[None] * 240), {}, fm.InputError, "0 labelled rows"),
         (changed(good=[float("inf"), *[0.0] * 239]), {}, fm.InputError, "row 0 holds an infinite"),
-        (changed(topic=["a", "b"] * 120), {"group": "topic"}, fm.InputError, "of 2 groups"),
+        (changed(topic=["a", "b"] * 120), {"group": "topic"}, fm.InputError, "too few groups of 'topic'"),
         (changed(topic=[["a"]] * 240), {"group": "topic"}, fm.ColumnError, "'topic': expected groups that are texts"),
         (
             table(39),
@@ -474,3 +474,21 @@ def test_a_fit_without_scikit_learn_names_the_extra(monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(MissingExtraError, match=r"scikit-learn.*\[fit\]"):
         fm.fit({"answer": ["a"], "label": [1]}, label="label")
+
+
+def test_more_columns_than_rows_are_fitted_as_they_are() -> None:
+    """The turned columns give the coefficients of a regression over all columns."""
+    from sklearn.linear_model import LogisticRegression, Ridge
+
+    random = np.random.default_rng(5)
+    scores = {f"c{n}": (random.random(60), np.ones(60, np.bool_)) for n in range(30)}
+    for is_binary, labels in ((True, (scores["c0"][0] > 0.4).astype(float)), (False, scores["c0"][0])):
+        rows = LabelledRows(labels, is_binary, np.arange(60), scores, False)
+        columns = np.concatenate([basis_of(values, bends=True)[1] for values in rows.values], axis=1)
+        assert columns.shape[1] > len(rows)
+        [learned] = learn(rows, "splines", [{"bends": True, "strength": 0.8}], 0)
+        if is_binary:
+            sums = LogisticRegression(C=0.8, tol=1e-10, max_iter=10_000).fit(columns, labels).decision_function(columns)
+        else:
+            sums = Ridge(alpha=1 / 0.8).fit(columns, labels).predict(columns)
+        np.testing.assert_allclose(learned.sums(rows.values), sums, atol=2e-3)

@@ -87,16 +87,19 @@ def model_of(text: str, path: str) -> FittedModel:
         values = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise FileFormatError(f"{path}: expected a fitted score, as fit writes it, in TOML: {error}") from error
-    if values.get("format") != FORMAT:
+    if "format" not in values:
+        raise FileFormatError(f"{path}: expected a fitted score, as fit writes it; the file does not state its format")
+    if values["format"] != FORMAT:
         written = f", by fastmetrics {values['fastmetrics']}" if "fastmetrics" in values else ""
         raise FileFormatError(
-            f"{path}: expected a fitted score of format {FORMAT}, got {shown(values.get('format'))}{written}; this is "
+            f"{path}: expected a fitted score of format {FORMAT}, got {shown(values['format'])}{written}; this is "
             f"fastmetrics {__version__}: fit the score again with it, or use the version that wrote it"
         )
     try:
         return _checked(_model(values))
     except (AttributeError, IndexError, KeyError, OverflowError, TypeError, ValueError) as error:
-        raise FileFormatError(f"{path}: the fitted score cannot be read: {error!r}; fit it again") from error
+        reason = f"{error} is missing" if isinstance(error, KeyError) else str(error)
+        raise FileFormatError(f"{path}: the fitted score cannot be read: {reason}; fit it again") from error
 
 
 def digest_of(text: str) -> str:
@@ -105,20 +108,22 @@ def digest_of(text: str) -> str:
 
 
 def _model(values: Mapping[str, Any]) -> FittedModel:
-    low, high = values["bounds"]
+    bounds = values["bounds"]
+    if not isinstance(bounds, list) or len(bounds) != 2:
+        raise ValueError(f"bounds: expected two numbers, got {shown(bounds)}")
     return FittedModel(
-        name=_one_of_type(values["name"], str),
-        kind=_choice(values["kind"], KINDS),
-        better=_choice(values["better"], ("higher", "lower")),
-        bounds=(_number(low), _number(high)),
-        intercept=_number(values["intercept"]),
+        name=_one_of_type(values["name"], "name", str),
+        kind=_choice(values["kind"], "kind", KINDS),
+        better=_choice(values["better"], "better", ("higher", "lower")),
+        bounds=(_number(bounds[0], "bounds"), _number(bounds[1], "bounds")),
+        intercept=_number(values["intercept"], "intercept"),
         features=[_feature_of(feature) for feature in values["features"]],
         trees=_trees_of(values["trees"]) if "trees" in values else None,
         calibration=_calibration_of(values["calibration"]),
         thresholds={name: _threshold(entry) for name, entry in values.get("thresholds", {}).items()},
         labels=_about(values["labels"]),
-        evaluation=_one_of_type(values["evaluation"], dict),
-        version=_one_of_type(values["fastmetrics"], str),
+        evaluation=_one_of_type(values["evaluation"], "evaluation", dict),
+        version=_one_of_type(values["fastmetrics"], "fastmetrics", str),
     )
 
 
@@ -126,48 +131,51 @@ def _feature_of(values: Mapping[str, Any]) -> Feature:
     is_column = "column" in values
     curve = None
     if "knots" in values:
-        knots, heights = _numbers(values["knots"]), _numbers(values["heights"])
-        curve = Curve(knots, heights, _number(values["missing"]), _number(values["undefined"]))
-    spread = ScoreShares(_numbers(values["edges"]), _numbers(values["shares"]))
-    name = _one_of_type(values["column" if is_column else "metric"], str)
-    return Feature(name, is_column, spread, curve, _number(values["weight"]) if "weight" in values else None)
+        knots, heights = _numbers(values["knots"], "knots"), _numbers(values["heights"], "heights")
+        curve = Curve(knots, heights, _number(values["missing"], "missing"), _number(values["undefined"], "undefined"))
+    spread = ScoreShares(_numbers(values["edges"], "edges"), _numbers(values["shares"], "shares"))
+    kind = "column" if is_column else "metric"
+    name = _one_of_type(values[kind], kind, str)
+    return Feature(name, is_column, spread, curve, _number(values["weight"], "weight") if "weight" in values else None)
 
 
 def _trees_of(values: Mapping[str, Any]) -> Trees:
     nodes = [np.asarray(values[name], np.int64) for name in ("feature", "left", "right", "nan_left")]
-    splits = _numbers(values["split"], math.inf)
+    splits = _numbers(values["split"], "split", math.inf)
     return Trees(np.stack(nodes, axis=1), splits, np.asarray(values["roots"], np.int64))
 
 
 def _calibration_of(values: Mapping[str, Any]) -> Calibration:
-    kind = _choice(values["kind"], CALIBRATIONS)
+    kind = _choice(values["kind"], "kind", CALIBRATIONS)
     if kind == "isotonic":
-        return Calibration(kind, knots=_numbers(values["knots"]), heights=_numbers(values["heights"]))
-    return Calibration(kind, _number(values["slope"]), _number(values["offset"]))
+        return Calibration(
+            kind, knots=_numbers(values["knots"], "knots"), heights=_numbers(values["heights"], "heights")
+        )
+    return Calibration(kind, _number(values["slope"], "slope"), _number(values["offset"], "offset"))
 
 
 def _threshold(values: Mapping[str, Any]) -> Threshold:
     """A threshold; TOML has no null."""
-    return Threshold(**{"cut": None, "needed": None, **{name: _number(value) for name, value in values.items()}})
+    return Threshold(**{"cut": None, "needed": None, **{name: _number(value, name) for name, value in values.items()}})
 
 
 def _about(labels: Any) -> Mapping[str, Any]:
     """What the file says about the labels, of which descriptions show the number of rows."""
     for name in ("rows", "groups"):
-        _number(_one_of_type(labels, dict).get(name, 0))
-    _one_of_type(labels.get("embedder", ""), str)
+        _number(_one_of_type(labels, "labels", dict).get(name, 0), name)
+    _one_of_type(labels.get("embedder", ""), "embedder", str)
     return dict(labels)
 
 
 def _checked(model: FittedModel) -> FittedModel:
     """The model if its parts fit together; raises ``ValueError`` otherwise."""
-    curves = [feature.curve for feature in model.features if feature.curve is not None]
-    lines = [(curve.knots, curve.heights) for curve in curves]
+    curves = [(feature.name, feature.curve) for feature in model.features if feature.curve is not None]
+    lines = [(name, curve.knots, curve.heights) for name, curve in curves]
     if model.calibration.kind == "isotonic":
-        lines.append((model.calibration.knots, model.calibration.heights))
-    for knots, heights in lines:
+        lines.append(("calibration", model.calibration.knots, model.calibration.heights))
+    for name, knots, heights in lines:
         if not len(knots) or len(knots) != len(heights) or (np.diff(knots) <= 0).any():
-            raise ValueError("knots must rise, and each has a height")
+            raise ValueError(f"{name}: knots must rise, and each has a height")
     if not model.features or model.bounds[0] >= model.bounds[1]:
         raise ValueError("expected features, and bounds that rise")
     spreads = [feature.spread for feature in model.features]
@@ -194,26 +202,26 @@ def _check_trees(trees: Trees, n_columns: int) -> None:
         raise ValueError("the nodes of the trees do not fit together")
 
 
-def _numbers(values: Any, largest: float = LARGEST) -> Floats:
+def _numbers(values: Any, name: str, largest: float = LARGEST) -> Floats:
     numbers = np.asarray(values, np.float64)
     if numbers.ndim != 1 or not np.isfinite(numbers).all() or (np.abs(numbers) > largest).any():
-        raise ValueError(f"expected a list of finite numbers up to {largest:g}, got {shown(values)}")
+        raise ValueError(f"{name}: expected a list of finite numbers up to {largest:g}, got {shown(values)}")
     return numbers
 
 
-def _number(value: Any) -> Any:
+def _number(value: Any, name: str) -> Any:
     if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= LARGEST:
-        raise ValueError(f"expected a finite number up to {LARGEST:g}, got {shown(value)}")
+        raise ValueError(f"{name}: expected a finite number up to {LARGEST:g}, got {shown(value)}")
     return value
 
 
-def _choice(value: Any, allowed: tuple[str, ...]) -> Any:
+def _choice(value: Any, name: str, allowed: tuple[str, ...]) -> Any:
     if value not in allowed:
-        raise ValueError(f"expected {' or '.join(allowed)}, got {shown(value)}")
+        raise ValueError(f"{name}: expected {' or '.join(allowed)}, got {shown(value)}")
     return value
 
 
-def _one_of_type(value: Any, kind: type) -> Any:
+def _one_of_type(value: Any, name: str, kind: type) -> Any:
     if not isinstance(value, kind):
-        raise TypeError(f"expected {kind.__name__}, got {shown(value)}")
+        raise TypeError(f"{name}: expected {kind.__name__}, got {shown(value)}")
     return value
