@@ -60,12 +60,13 @@ def _compiled(function: F, **private: Any) -> F:
                 return function(*args)
 
         return cast(F, interpreted)
-    cache = _checked_cache()
-    if cache is None:
+    private_classes = _private_classes()
+    if private_classes is None:
         return _publicly(function)
-    compiled = _jit(function, nogil=True, **private)
-    cast(Any, compiled)._cache = cache(function, sources())
-    return compiled
+    dispatcher, cache = private_classes
+    compiled = dispatcher(function, nogil=True, error_model="numpy", **private)
+    compiled._cache = cache(function, sources())
+    return cast(F, compiled)
 
 
 def _publicly(function: F) -> F:
@@ -87,15 +88,16 @@ def _jit(function: F, **options: Any) -> F:
 
 
 @functools.cache
-def _checked_cache() -> Callable[[Callable[..., Any], str], Any] | None:
-    """The extended cache class, or None for an untested version of Numba."""
+def _private_classes() -> tuple[Callable[..., Any], Callable[[Callable[..., Any], str], Any]] | None:
+    """The extended classes of dispatchers and caches, or None for an untested version of Numba."""
     if not tried(numba.__version__):
         return None
     try:
         from fastmetrics.kernels.jit_cache import KernelCache
+        from fastmetrics.kernels.jit_compiler import KernelDispatcher
     except ImportError:
         return None
-    return KernelCache
+    return KernelDispatcher, KernelCache
 
 
 def tried(version: str) -> bool:

@@ -18,6 +18,7 @@ from numba.core.runtime import nrt
 
 from fastmetrics.core.compile_watch import tell_watchers
 from fastmetrics.core.deferred_signals import deferred_signals
+from fastmetrics.kernels.jit_compiler import COMPILES_PART, stored_part
 
 
 class KernelCache(FunctionCache):
@@ -68,13 +69,16 @@ class KernelCache(FunctionCache):
 
 
 def _rebuilt(context: Any, library: Any, described: Any, *fields: Any) -> Any:
-    """A compiled kernel of the parts that ``CompileResult._reduce`` stores.
+    """A compiled kernel of what ``CompileResult._reduce`` stores; None for a part of kernels that Python calls.
 
     Numba would also compile its runtime and parse the bitcode for kernels that are compiled later and call this one,
     half of the time that loading takes.  Its compiler does the first itself; the second happens when it is needed.
     """
     _register_runtime()
     name, kind, (machine_code, bitcode) = library
+    if not machine_code:
+        environment, signature = fields[:2]
+        return stored_part(context, name, bitcode, described, environment, signature) if COMPILES_PART.get() else None
     codegen = context.codegen()
     codegen._engine._defined_symbols |= {described.llvm_func_name, described.llvm_cpython_wrapper_name}
     loaded: Any = CompileResult._rebuild(context, (name, kind, (machine_code, _no_bitcode())), described, *fields)

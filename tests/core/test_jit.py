@@ -5,7 +5,7 @@ from types import ModuleType
 
 import pytest
 
-from fastmetrics.kernels.jit import tried
+from fastmetrics.kernels.jit import kernel, tried
 from fastmetrics.kernels.jit_cache import CheckedFiles
 from tests.scoring.test_processes import FEW, ROWS, SCORES, USED, copied, said, start
 from tests.support.every_metric import bits
@@ -16,7 +16,7 @@ UNKNOWN = {
     "newer": "import numba; numba.__version__ = '9.1.0'\n",
     "without a class": "import numba.core.ccallback, numba.core.caching as caching; del caching.FunctionCache\n",
 }
-OWN = "\nimport fastmetrics.kernels.jit as jit; assert jit._checked_cache() is None\n"
+OWN = "\nimport fastmetrics.kernels.jit as jit; assert jit._private_classes() is None\n"
 
 
 @pytest.mark.parametrize("numba", UNKNOWN)
@@ -95,3 +95,40 @@ def test_a_kernel_that_calls_loaded_ones_is_compiled(tmp_path):
         entry.unlink()
     assert said(start(code, NUMBA_CACHE_DIR=tmp_path)) == [*results, [1, 0]]
     assert said(start(code, NUMBA_CACHE_DIR=tmp_path)) == [*results, [1, 1]]
+
+
+def test_a_part_of_a_kernel_is_compiled_on_its_own_once_python_calls_it(tmp_path):
+    code = (
+        "import json\nimport numpy as np\nfrom fastmetrics.kernels.ranking import ids\n"
+        "starts, nothing = np.array([0, 2, 5]), np.zeros(0, np.int64)\n"
+        "rows = ids.Ids(np.zeros(5, np.uint64), np.zeros(0, np.uint8), nothing, nothing)\n"
+        "repeats = ids.repeats(rows, starts).tolist()\n"
+        'is_part = [getattr(kernel.library, "is_part", False) for kernel in ids.longest_row.overloads.values()]\n'
+        "hits = [sum(kernel.stats.cache_hits.values()) for kernel in (ids.repeats, ids.longest_row)]\n"
+        "longest = [ids.longest_row(starts), ids.longest_row(starts)]\n"
+        "hits.append(sum(ids.longest_row.stats.cache_hits.values()))\n"
+        "print(json.dumps([repeats, longest, is_part, hits]))\n"
+    )
+    results = [[False, True, False, True, True], [3, 3]]
+    assert said(start(code, NUMBA_CACHE_DIR=tmp_path)) == [*results, [True], [0, 0, 0]]
+    assert said(start(code, NUMBA_CACHE_DIR=tmp_path)) == [*results, [], [1, 0, 1]]
+    for entry in tmp_path.rglob("ids.longest_row*"):
+        entry.unlink()
+    assert said(start(code, NUMBA_CACHE_DIR=tmp_path)) == [*results, [], [1, 0, 0]]
+    for entry in tmp_path.rglob("ids.repeats*"):
+        entry.unlink()
+    assert said(start(code, NUMBA_CACHE_DIR=tmp_path)) == [*results, [False], [0, 1, 1]]
+
+
+def test_a_literal_number_counts_as_any_number_of_its_type():
+    @kernel
+    def shifted(value: int, by: int) -> int:
+        return value + by
+
+    @kernel
+    def moved(value: int) -> int:
+        return shifted(shifted(shifted(value, 1), 2), 2**40)
+
+    assert moved(5) == 8 + 2**40
+    assert moved(5.5) == 8.5 + 2**40
+    assert len(shifted.overloads) == 2
