@@ -286,7 +286,8 @@ def test_a_table_of_postgresql_is_searched_there(
 def test_a_model_behind_a_server_answers(
     questions: Path, chunks: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", "key")
+    key = "sk-of-the-environment"
+    monkeypatch.setenv("OPENAI_API_KEY", key)
     with judge_server(reply=lambda body: completion("At 9.")) as server:
         options: list[Any] = ["--bot", "given-contexts", "--model", "m", "--base-url", server.url, "-m", METRICS]
         options += ["--store", tmp_path / "calls.sqlite"]
@@ -299,6 +300,13 @@ def test_a_model_behind_a_server_answers(
     retrieved = pq.read_table(tmp_path / "rag" / "retrieved.parquet")
     assert all(text in prompts for texts in retrieved["contexts"].to_pylist() for text in texts)
     assert pq.read_table(tmp_path / "rag" / "answers.parquet")["prompt_tokens"].to_pylist() == [100] * 8
+    for path in (*(tmp_path / "rag").iterdir(), tmp_path / "calls.sqlite"):
+        stored = path.read_bytes()
+        if path.suffix == ".parquet":  # compressed
+            table = pq.read_table(path)
+            stored += f"{table.schema.metadata} {table.to_pylist()}".encode()
+        assert key.encode() not in stored, path.name
+    assert key not in done.out + done.err
 
 
 def test_bad_input_is_refused(questions: Path, chunks: Path, tmp_path: Path) -> None:
