@@ -243,15 +243,13 @@ def _importance(
 ) -> dict[str, Estimate]:
     """What is lost when one score's values change places within each fold."""
     losses = {}
+    parts = [rows.take(out_of_fold.folds == fold).values for fold in range(len(out_of_fold.fits))]
     for place, name in enumerate(rows.scores):
         scores = np.empty(len(rows))
-        for fold, fit in enumerate(out_of_fold.fits):
-            inside = rows.take(out_of_fold.folds == fold)
-            order = np.random.default_rng([seed, place, fold]).permutation(len(inside))
-            values = [
-                (score[order], present[order]) if other == name else (score, present)
-                for other, (score, present) in inside.scores.items()
-            ]
-            scores[out_of_fold.folds == fold] = fit.score(values)
+        for fold, (fit, part) in enumerate(zip(out_of_fold.fits, parts, strict=True)):
+            values, present = part[place]
+            order = np.random.default_rng([seed, place, fold]).permutation(len(values))
+            exchanged = [*part[:place], (values[order], present[order]), *part[place + 1 :]]
+            scores[out_of_fold.folds == fold] = fit.score(exchanged)
         losses[name] = ranking_difference(figure, ranking(scores, rows, out_of_fold.folds), rows, confidence)
     return dict(sorted(losses.items(), key=lambda item: -item[1].value))
