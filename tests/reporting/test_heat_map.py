@@ -36,9 +36,9 @@ def segment_mean(scores: dict[str, list], metric: str, language: str | None = No
     )
 
 
-def shades(differences: dict[tuple[str, str], float]) -> dict[tuple[str, str], int]:
+def shades(differences: dict[tuple[str, str], float], widest: float = 0.0) -> dict[tuple[str, str], int]:
     """From −3 to 3: the share of the largest difference of both metrics, above 0 where it is a gain."""
-    widest = max(map(abs, differences.values()))
+    widest = max(widest, *map(abs, differences.values()))
     return {key: round(3 * METRICS[key[1]] * value / widest) for key, value in differences.items()}
 
 
@@ -59,7 +59,8 @@ def test_cells_of_changes_are_those_of_the_first_two_systems(names):
         for segment, line in heat.lines
         for metric, cell in zip(heat.metrics, line, strict=True)
     }
-    assert {key: cell.level for key, cell in cells.items()} == shades(differences)
+    of_all_pairs = max(abs(pair.delta) for pair in comparison if pair.segment is not None)
+    assert {key: cell.level for key, cell in cells.items()} == shades(differences, of_all_pairs)
     assert {key: float(cell.text) for key, cell in cells.items()} == pytest.approx(differences, abs=1e-4)
     assert {cell.n for cell in cells.values()} == {20}
     verdicts = {

@@ -80,13 +80,10 @@ def _renamed(run: ScoreRun, name: str, shown_values: pa.Array, others: str) -> S
 
 def heat_of_changes(comparison: Comparison, pair: tuple[str, str] | None = None) -> HeatMap | None:
     """The differences of the second system of a pair from its first, by default of the comparison's, by segment and
-    metric; metrics without a row of both are left out."""
+    metric; the maps of all pairs have one scale of colours, and metrics without a row of both are left out."""
     pair = pair or (comparison.systems[0], comparison.systems[1])
-    some = [
-        difference
-        for difference in comparison
-        if difference.segment is not None and (difference.baseline, difference.other) == pair
-    ]
+    segments = [difference for difference in comparison if difference.segment is not None]
+    some = [difference for difference in segments if (difference.baseline, difference.other) == pair]
     scored = {difference.metric for difference in some if difference.n_paired}
     cells = {
         (str(difference.segment), difference.metric): (
@@ -98,7 +95,8 @@ def heat_of_changes(comparison: Comparison, pair: tuple[str, str] | None = None)
         for difference in some
         if difference.metric in scored
     }
-    return _map(cells, comparison.better, comparison.bounds)
+    every = [(difference.metric, difference.delta) for difference in segments]
+    return _map(cells, comparison.better, comparison.bounds, every)
 
 
 def heat_of_means(means: IntervalSummary, stored: Stored | None = None) -> HeatMap | None:
@@ -114,19 +112,24 @@ def heat_of_means(means: IntervalSummary, stored: Stored | None = None) -> HeatM
         for interval in means
         if interval.segment is not None
     }
-    return _map(cells, means.better, declared_bounds(whole, stored or {}))
+    every = [(metric, delta) for (_, metric), (delta, *_) in cells.items()]
+    return _map(cells, means.better, declared_bounds(whole, stored or {}), every)
 
 
 def _map(
     cells: Mapping[tuple[str, str], tuple[float, str, int, bool]],
     better: Mapping[str, Better],
     bounds: Mapping[str, tuple[float, float] | None],
+    differences: Sequence[tuple[str, float]],
 ) -> HeatMap | None:
-    """Metrics with the same bounds have one scale of colours; a metric without a direction has no colour."""
+    """Metrics with the same bounds have one scale of colours, which the largest of the differences of metrics ends.
+
+    A metric without a direction has no colour.
+    """
     every = list(dict.fromkeys(metric for _, metric in cells))
     metrics = every[:METRICS]
     widest: dict[Any, float] = {}
-    for (_, metric), (delta, *_) in cells.items():
+    for metric, delta in differences:
         if metric in metrics and not math.isnan(delta) and better.get(metric) is not None:
             scale = scale_of(metric, bounds)
             widest[scale] = max(widest.get(scale, 0.0), abs(delta))
