@@ -1,4 +1,7 @@
-"""Claims of a row that equal an earlier one, so that an answer that repeats itself is compared once."""
+"""Claims of a row that equal an earlier one, so that an answer that repeats itself is compared once.
+
+``stems[k]`` is the number of the stem of word k, and ranges of k are those of the claims.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Splitting of texts into words with their byte positions and the gaps between them."""
+"""Splitting of texts into words with their byte positions and the gaps between them.
+
+The word w of a text is in its bytes ``edges[2 * w]`` to ``edges[2 * w + 1]``; after the last one is the text's length.
+"""
 
 from __future__ import annotations
 
@@ -71,7 +74,10 @@ def is_ascii_word(byte: int) -> bool:
 
 @leaf
 def find_words(text: Bytes, classes: Bytes, turns: Flags, edges: Ints) -> int:
-    """Write the start and end of each word of a text; return the number of words."""
+    """Write the start and end of each word of a text to ``edges``; return the number of words.
+
+    ``turns``, one flag per byte, receives where words start and end in ASCII.
+    """
     n, high = 0, 0
     for byte in text:
         high |= byte

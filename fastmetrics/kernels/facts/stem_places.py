@@ -54,7 +54,10 @@ def look_up(stems: Ids, low: int, high: int, row: int, lookups: Lookups, n: int)
 
 @leaf
 def gather(contexts: Passages, row: int, stem_of: Ids, window: int, lookups: Lookups) -> int:
-    """Collect the occurrences of the stems of ``row`` in its contexts; return how many."""
+    """Collect the occurrences of the stems of ``row`` in its contexts; return how many.
+
+    ``stem_of[w]`` is the number of the stem of word w.
+    """
     n, place = 0, 0
     for text in range(contexts.groups[row], contexts.groups[row + 1]):
         start, stop = contexts.starts[text], contexts.stops[text]

@@ -118,7 +118,7 @@ def count_pairs(ids: Ids, starts: Ints, stops: Ints, contexts: Passages, n_words
 
 @inline
 def slot(keys: Ints, seen: Ints, oldest: int, key: int) -> int:
-    """The slot of ``key``, or the free slot it is written to; slots with a stamp below ``oldest`` are free."""
+    """The slot of ``key``, or the free slot it is written to; slots with ``seen`` below ``oldest`` are free."""
     mixed = np.uint64(key) * _MIX
     h = np.int64(mixed ^ (mixed >> _U32)) & (len(keys) - 1)
     while seen[h] >= oldest and keys[h] != key:

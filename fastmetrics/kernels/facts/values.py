@@ -128,7 +128,11 @@ def value_at(
 
 @inline
 def is_bare(kinds: Bytes, before: Ids, after: Ids, digit: Flags, starts: Ints, stops: Ints, k: int, stop: int) -> bool:
-    """Whether the words and gaps around a number leave its value unchanged: a fast test of the common case."""
+    """Whether the words and gaps around a number leave its value unchanged: a fast test of the common case.
+
+    Of word k, ``kinds[k]`` is the kind, ``before[k]`` and ``after[k]`` are the gaps around it, ``digit[k]`` says
+    whether it begins with a digit.
+    """
     gaps = (before[k] & (m.OPENED | m.NEW_LINE)) | (after[k] & (m.CLOSED | m.HAS_PERCENT))
     if gaps or before[k] >> m.MONEY or after[k] >> m.MONEY:
         return False

@@ -38,7 +38,10 @@ def is_past(data: Bytes, begin: int, end: int) -> bool:
 
 @leaf
 def stem_latin(data: Bytes, begin: int, end: int, suffixes: Ints) -> int:
-    """The end of the stem of a lower-case Latin word: one suffix and a doubled last letter are removed."""
+    """The end of the stem of a lower-case Latin word: one suffix and a doubled last letter are removed.
+
+    Each of ``suffixes`` is its letters as a number to the base 256.
+    """
     if end - begin < 4:
         return end
     if not (data[end - 1] == 115 and data[end - 2] == 115):
