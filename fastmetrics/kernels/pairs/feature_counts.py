@@ -150,7 +150,10 @@ def draw_lines(posted: Posted) -> None:
 
 @leaf
 def next_feature(grams: Grams, latest: Ids, gram: int) -> int:
-    """The feature of the next occurrence of an n-gram in a list, -1 if no list of the other side has so many."""
+    """The feature of the next occurrence of an n-gram in a list, -1 if no list of the other side has so many.
+
+    ``latest`` (features,) has at each n-gram the feature of its last occurrence in this list, 0 before the first.
+    """
     before = latest[gram]
     feature = gram if before == 0 else -1
     if before > 0 and grams.following[before] > 0:
@@ -201,7 +204,7 @@ def count_features(texts: Lists, grams: Grams, posted: Posted, shared: Counts) -
 
 @leaf
 def add_ones(marks: np.uint64, line: Uint64s, counts: Ints) -> None:
-    """Add to each list's count the number of its bits that are marked."""
+    """Add to each list's count in ``counts`` (lists,) the number of its bits in ``line`` (lists,) that are marked."""
     for j in range(len(counts)):
         counts[j] += zeros_of(~(marks & line[j]))
 

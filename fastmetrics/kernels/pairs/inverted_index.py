@@ -3,6 +3,10 @@
 Similarity is the cosine of token sets, shared / √(own · other). Rows are sorted by their number
 of words: rows too short or too long to reach the current score are skipped together, and rows of equal length are
 compared by their counts only.
+
+``counts``, one entry per position of the index, has the number of words that the question shares with its row;
+``tops``, one entry per group of rows of equal length, the best score of the group. ``mark``, one entry per word, has
+the last question with the word, and at its end the current question.
 """
 
 from __future__ import annotations

@@ -43,7 +43,10 @@ def clear(ids: Ids, first: int, last: int, masks: Uint64s) -> None:
 
 @leaf
 def block_length(b: Ids, start: int, stop: int, masks: Uint64s, carry: Uint64s) -> int:
-    """Process one block of up to 64 ids of a: return its part of the length; write the carries for the next block."""
+    """Process one block of up to 64 ids of a: return its part of the length; write the carries for the next block.
+
+    The other list is ``b[start:stop]``, with a carry for each of its ids.
+    """
     v = _ALL
     for j in range(start, stop):
         u = v & masks[b[j]]

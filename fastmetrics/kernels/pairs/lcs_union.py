@@ -1,4 +1,8 @@
-"""Unions of longest common subsequences (LCS) between the lines of two texts, as in ROUGE-Lsum."""
+"""Unions of longest common subsequences (LCS) between the lines of two texts, as in ROUGE-Lsum.
+
+``reference`` and ``answer`` are the ids of one line each, or of one text each in ``count_hits``; ``marked`` has one
+entry per id of the reference.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +55,7 @@ class Lines(NamedTuple):
 
 @leaf
 def trace(b: Ids, masks: Uint64s, carry: Uint64s, rows: Uint64s) -> None:
-    """Like ``block_length``, but store every row of the table's block."""
+    """Like ``block_length`` of a whole list ``b``, but store the row of the table's block of each of its ids."""
     v = _ALL
     for j in range(len(b)):
         u = v & masks[b[j]]
@@ -64,7 +68,7 @@ def trace(b: Ids, masks: Uint64s, carry: Uint64s, rows: Uint64s) -> None:
 
 @leaf
 def trace_alone(b: Ids, masks: Uint64s, rows: Uint64s) -> None:
-    """Like ``trace``, for a table of one block, without carries."""
+    """Like ``trace`` of ``b``, for a table of one block, without carries."""
     v = _ALL
     for j in range(len(b)):
         u = v & masks[b[j]]
@@ -128,7 +132,10 @@ def mark_lcs(reference: Ids, answer: Ids, room: Room, marked: Ids) -> None:
 
 @leaf
 def count_hits(reference: Ids, answer: Ids, marked: Ids, left: Ids, answer_left: Ids) -> int:
-    """Number of marked ids of the reference, each clipped to its counts in both texts; all counters end as 0."""
+    """Number of marked ids of the reference, each clipped to its counts in both texts.
+
+    ``left`` and ``answer_left``, one counter per word of the vocabulary, are 0 before and after the call.
+    """
     for word in reference:
         left[word] += 1
     for word in answer:
@@ -197,7 +204,8 @@ def enter(texts: Texts, row: int, met: Ints, lines: Lines) -> int:
 def mark_line(reference: Ids, lines: Lines, seen: Ints, stamp: int, room: Room, marked: Ids) -> None:
     """Mark the ids of one list that are in its longest common subsequence with any of the lines.
 
-    Only a line that holds an id can match it, so the lines that hold each id are tried until one matches.
+    Only a line that holds an id can match it, so the lines that hold each id are tried until one matches; ``seen``, one
+    entry per line of the answer, is ``stamp`` for those that were tried.
     """
     m = len(reference)
     if m <= 64:

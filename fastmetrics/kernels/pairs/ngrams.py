@@ -2,6 +2,9 @@
 
 Where an n-gram begins that both lists have, both have an (n - 1)-gram, and another one a place later.  So each order
 looks only at the places that are left from the order before.
+
+``limit``, ``shared`` and the columns of ``counters`` have one entry per n-gram of the list of a (see ``LIMIT`` and the
+following); ``place`` has one per word of the vocabulary; ``grams`` are the n-grams at the places that are left.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Inner products of the word counts of pairs of texts."""
+"""Inner products of the word counts of pairs of texts.
+
+``keep``, ``counts`` and ``weights`` have one entry per word of the vocabulary.
+"""
 
 from __future__ import annotations
 
