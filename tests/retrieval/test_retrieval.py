@@ -14,9 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fastmetrics as fm
+from fastmetrics.declaration.batch import Batch
 from fastmetrics.errors import ColumnError, OptionError
 from fastmetrics.kernels.ranking import ids as kernels
 from fastmetrics.kernels.ranking.ids import Ids
+from fastmetrics.metrics.shared.ranking_inputs import JudgedIn
 from fastmetrics.retrieval.rankings import grades_of, rankings
 from tests.reference import repeats
 from tests.reference import retrieval as reference
@@ -277,3 +279,9 @@ def test_messages_name_the_row_of_a_grade_after_rows_without_ids():
     grades = pa.array([[1.0], [2.0], [1.0, 2.0], [math.nan]], pa.list_(pa.float64()))
     with pytest.raises(ColumnError, match="row 3: a grade is not a number"):
         grades_of(grades, relevant)
+
+
+def test_whole_and_real_levels_run_the_same_compiled_kernels():
+    batch = Batch({"retrieved_ids": pa.array([["a"]]), "relevant_ids": pa.array([["a"]])})
+    judged = JudgedIn().of(batch, "", {"relevance_level": 1, "no_relevant": "zero"})
+    assert isinstance(judged.level, float)

@@ -66,7 +66,7 @@ class JudgedIn:
 
     def of(self, batch: Batch, column: str, options: Options) -> Judged:
         """The column's rankings, graded."""
-        return Judged(_graded(batch, options), options["relevance_level"], ELSE[options["no_relevant"]])
+        return Judged(_graded(batch, options), float(options["relevance_level"]), ELSE[options["no_relevant"]])
 
 
 RankedAndJudged = Annotated[Judged, JudgedIn()]
