@@ -49,6 +49,7 @@ OTHERS = {
     **dict.fromkeys(["correct_abstention", "answered_unanswerable", "abstention_f1"], UNANSWERABLE),
     "aurc": {"confidence": [0.9] * 2},
     "wrong_on_answerable": {"answer": [GOOD, "Bananas"]},
+    "novel_name_rate": {"answer": ["They were made by Ada.", "They were made by Bob."], "contexts": [["Ada"]] * 2},
 }
 REPEATED = {
     "question": (["q", "q"], ["q", "q"]),

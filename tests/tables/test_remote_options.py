@@ -369,10 +369,8 @@ def _plain(done: Done, *places: object) -> tuple[int, str, str]:
     for place in places:
         texts = [text.replace(f"{place}/", "") for text in texts]
     times = re.compile(r"\d[\d.,]* (s|rows/s|MB/s|%)\b|[\d.,]+ +[\d.]+ ?%|\d[\d.,]*")
-    profile = [
-        times.sub("N", text) if "rows/s" in text or " ms (" in text else re.sub(r" in [\d.]+ s", "", text)
-        for text in texts
-    ]
+    measured = re.compile(r"rows/s| ms \(|^latency:", re.M)
+    profile = [times.sub("N", text) if measured.search(text) else re.sub(r" in [\d.]+ s", "", text) for text in texts]
     # notes are folded, at other places if the address of a file is longer than its path
     return done.code, *(re.sub(r"\s+", " ", text) for text in profile)  # type: ignore[return-value]
 
