@@ -326,3 +326,9 @@ def test_labels_are_matched_by_the_named_column():
     labels = {"row": [3, 2, 1, 0], "human": [5, 4, 2, 1]}
     people = fm.judge_report(judged, labels, label="human", on="row").axes[0].people
     assert (people.n, people.spearman) == (4, pytest.approx(1.0))
+
+
+def test_the_answers_of_a_bot_are_no_scores() -> None:
+    rows = {"id": [1, 2], "answer": ["a", "b"], "answer_status": ["ok", "ok"]}
+    judged = {**rows, "judge_x": [1.0, 2.0], "judge_x_status": ["ok", "ok"]}
+    assert [axis.axis for axis in fm.judge_report(judged).axes] == ["judge_x"]

@@ -14,6 +14,7 @@ from fastmetrics.core.column_to_arrow import as_numbers
 from fastmetrics.core.score_metadata import ScoreMetadata
 from fastmetrics.core.visible_text import visible
 from fastmetrics.reporting.rows.row_texts import cut
+from fastmetrics.results.people.estimate import axes_of
 from fastmetrics.results.runs.open_runs import open_run, open_runs
 from fastmetrics.results.runs.score_run import ScoreRun
 
@@ -32,8 +33,7 @@ class JudgedRows:
         if of is not None and of[0] in run.columns:
             systems = {system.name: system for system in open_runs(judged, of[0], least=1)}
             run = systems.get(of[1], run)
-        axes = [name.removesuffix(_STATUS) for name in run.columns if name.endswith(_STATUS)]
-        self.axes = [axis for axis in axes if axis in run.columns]
+        self.axes = axes_of(run.columns)
         self.ids: pa.Array | None = None
         if run.id_column is not None and self.axes:
             columns = [f"{axis}{ending}" for axis in self.axes for ending in ("", _STATUS, _REASON)]

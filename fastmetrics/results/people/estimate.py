@@ -132,8 +132,8 @@ def table_of(table: Any, on: str | None, name: str, *, or_column: bool = False) 
 
 
 def axes_of(columns: Sequence[str]) -> list[str]:
-    """The columns of a judge's scores: those with a status column."""
-    return [name for name in columns if f"{name}_status" in columns]
+    """The columns of a judge's scores: those with a status column, but the answers of a bot, which have one too."""
+    return [name for name in columns if name != "answer" and f"{name}_status" in columns]
 
 
 def score_of(schema: pa.Schema, score: str | None, others: Sequence[str]) -> str:
