@@ -72,6 +72,7 @@ HOMES = {
     "GivenContextsBot": "derive.bots.prompt_bot",
     "report": "reporting.report",
     "evaluate_rag": "reporting.rag.evaluate_rag",
+    "ChunkSettings": "reporting.rag.chunk_settings",
     "plot": "reporting.charts.plot",
     "judge": "derive.judge.judge",
     "tokenizer": "declaration.tokenizers",

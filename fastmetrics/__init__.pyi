@@ -50,6 +50,7 @@ from fastmetrics.metrics.shared.repeated_questions import Repeats
 from fastmetrics.metrics.shared.repeated_questions import Repeats
 from fastmetrics.metrics.shared.repeated_questions import Repeats
 from fastmetrics.reporting.charts.plot import plot as plot
+from fastmetrics.reporting.rag.chunk_settings import ChunkSettings as ChunkSettings
 from fastmetrics.reporting.rag.evaluate_rag import evaluate_rag as evaluate_rag
 from fastmetrics.reporting.report import report as report
 from fastmetrics.results.compare.compare import compare as compare
@@ -113,6 +114,7 @@ from fastmetrics.vectors.search.neighbors import nearest as nearest
 from fastmetrics.vectors.search.search import search as search
 
 __all__ = [
+    "ChunkSettings",
     "ColumnError",
     "CutPromises",
     "Embedder",

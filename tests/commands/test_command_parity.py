@@ -60,7 +60,10 @@ ONLY_COMMAND = {
         "kind inputs metrics by bins method dims column embedder threads", "make the result that the function draws"
     ),
     "answer": {"faq": "makes the bot that the function takes", "dry_run": "estimates the cost"},
-    "evaluate-rag": {"faq": "makes the bot that the function takes"},
+    "evaluate-rag": {
+        "faq": "makes the bot that the function takes",
+        **_all("rubrics judge_model judge_base_url", "make the judge that the function takes"),
+    },
     "judge": {"dry_run": "estimates the cost"},
     "embed": {"cache": "of the embedder that the function takes"},
 }
@@ -69,6 +72,7 @@ ONLY_COMMAND = {
 ONLY_FUNCTION = {
     "summarize": _all("statistics labels finish budget", "of scores in memory, whose metadata are gone"),
     "plot": {"result": "the result that the command makes"},
+    "evaluate-rag": {"judges": "the judge that the command makes"},
     "rank": {"qrels": "the last of the files"},
     "compare-rankings": {"qrels": "the last of the files"},
 }
@@ -82,6 +86,7 @@ SETTINGS = {
     "settings": fm.JudgeSettings,
     "bot": fm.FullContextBot,
     "promises": fm.CutPromises,
+    "chunk_settings": fm.ChunkSettings,
 }
 """The classes of settings by the parameters that take them."""
 

@@ -33,6 +33,7 @@ REAL = (
     "fastmetrics.engines.run_settings",
     "fastmetrics.derive.calls.call_options",
     "fastmetrics.fitting.cut_promises",
+    "fastmetrics.reporting.rag.chunk_settings",
 )
 """Packages of functions that stay: they check and convert options, or format results."""
 
@@ -70,6 +71,7 @@ NEEDS: dict[tuple[str, str], dict[str, Any]] = {
     **{(command, "bot"): {"faq": "other.csv"} for command in BOTS},
     **{(command, "faq"): {"bot": "faq", "faq": "other.csv"} for command in BOTS},
     **{(command, "knowledge"): FULL for command in BOTS},
+    **{("evaluate-rag", name): {"rubrics": ["safety"]} for name in ("judge_model", "judge_base_url")},
     ("gate", "rules"): {"rules": "other.toml", "require": None},
     ("plot", "bins"): {"kind": "histograms"},
     ("plot", "embedder"): {"kind": "cache"},
@@ -94,6 +96,7 @@ EXPECTED: dict[tuple[str, str], str] = {
     ("plot", "color"): "{'v_color': 'any'}",
     ("embed", "embedder"): "'model': 'v_embedder'",
     **{(command, "bot"): "read_faq" for command in BOTS},
+    ("evaluate-rag", "text"): "text='v_text'",
     **{(command, "knowledge"): "'paths': ['v_knowledge']" for command in BOTS},
     **{(command, "template"): "'paths': ['v_template']" for command in BOTS},
     ("judge-report", "ranges"): "{'v_ranges': (2.0, 9.0)}",

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
+import signal
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +17,7 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics.errors import ColumnError, FileFormatError, InputError, OptionError, OutputError
-from tests.support.judge_server import completion, judge_server
+from tests.support.judge_server import completion, judge_server, user_message
 from tests.support.postgres import Database
 from tests.support.program import alone, program, unfolded
 
@@ -23,6 +26,7 @@ CITIES = ["Paris", "Rome", "Oslo", "Lima", "Quito", "Bern", "Minsk", "Tunis"]
 TEXTS = [f"The museum of {city} opens at {9 + n % 3}." for n, city in enumerate(CITIES)]
 STAGES = ["questions.parquet", "chunks.parquet", "rankings.parquet", "retrieved.parquet", "answers.parquet"]
 STAGES += ["scores.parquet", "report.html"]
+JUDGED_STAGES = [*STAGES[:5], "judged.parquet", *STAGES[5:]]
 METRICS = "token_recall,retrieval_recall@5,hit_rate@1"
 
 
@@ -83,8 +87,10 @@ def nearest(k: int) -> list[list[int]]:
 
 
 def run(questions: Path, chunks: Any, bot: Any, folder: Path, **options: Any) -> Any:
+    names = [field.name for field in dataclasses.fields(fm.ChunkSettings) if field.name in options]
+    settings = fm.ChunkSettings(**{name: options.pop(name) for name in names})
     chosen: dict[str, Any] = {"embedder": EMBEDDER, "metrics": METRICS, "k": 3, **options}
-    return fm.evaluate_rag(questions, chunks, folder, bot, **chosen)
+    return fm.evaluate_rag(questions, chunks, folder, bot, chunk_settings=settings, **chosen)
 
 
 @pytest.mark.slow
@@ -307,6 +313,149 @@ def test_a_model_behind_a_server_answers(
             stored += f"{table.schema.metadata} {table.to_pylist()}".encode()
         assert key.encode() not in stored, path.name
     assert key not in done.out + done.err
+
+
+RUBRICS = ["answer_relevance", "safety"]
+MORE = ["judge_answer_relevance", "judge_safety"]
+
+
+def rating(body: Any) -> str:
+    """The score of a rubric of 0 to 1 or of 1 to 5, the same for the same prompt."""
+    return json.dumps({"reason": "r", "score": 1})
+
+
+def judges(server: Any, store: Path, **options: Any) -> fm.JudgeSettings:
+    settings: dict[str, Any] = {"base_url": server.url, "store": store, "pause": 0.0, **options}
+    return fm.JudgeSettings(RUBRICS, "j", **settings)
+
+
+def test_a_judge_rates_the_answers(questions: Path, chunks: Path, tmp_path: Path) -> None:
+    bot = Bot()
+    plain = run(questions, chunks, bot, tmp_path / "rag", metrics=None)
+    assert not (plain.folder / "judged.parquet").exists()
+    with judge_server(reply=rating) as server:
+        judge = judges(server, tmp_path / "calls.sqlite")
+        done = run(questions, chunks, bot, tmp_path / "rag", metrics=None, judges=judge)
+        assert (done.reused, server.count) == (STAGES[:5], 16)
+        assert (done.judging.requests, done.spending, done.failed) == (16, None, {})
+        again = run(questions, chunks, bot, tmp_path / "rag", metrics=None, judges=judge)
+        assert (again.reused, again.judging, server.count) == (JUDGED_STAGES, None, 16)
+        assert again.summary == done.summary
+    answers, judged = (pq.read_table(done.folder / f"{name}.parquet") for name in ("answers", "judged"))
+    assert judged.select(answers.column_names).to_pylist() == answers.to_pylist()
+    own = fm.score(done.folder / "judged.parquet", suites="tier2", embedder=EMBEDDER)
+    assert done.summary["judge_answer_relevance"] == fm.summarize(own)["judge_answer_relevance"]
+    assert done.summary["judge_answer_relevance"].mean == 1.0
+    assert not {"judge_answer_relevance", "judge_safety"} & {*plain.summary}
+    page = (done.folder / "report.html").read_text()
+    assert all(name in page for name in MORE)
+
+
+@pytest.mark.parametrize("count", [0, 1, 2])
+def test_few_answers_are_judged(tmp_path: Path, count: int) -> None:
+    texts = {"id": ["a", "b"], "question": ["ab", "ba"], "reference": ["ab", "c"]}
+    table = pa.table({name: pa.array(values[:count], pa.string()) for name, values in texts.items()})
+    pq.write_table(table, tmp_path / "q.parquet")
+    chunks = rows(tmp_path / "c.jsonl", {"id": 7, "text": "ab"}, {"id": 8, "text": "cd"})
+    with judge_server(reply=rating) as server:
+        judge = judges(server, tmp_path / "calls.sqlite")
+        done = run(tmp_path / "q.parquet", chunks, Bot(), tmp_path / "rag", metrics=None, judges=judge)
+    assert pq.read_table(done.folder / "judged.parquet")["judge_safety"].to_pylist() == [1.0] * count
+    assert done.summary["judge_answer_relevance"].n == count
+
+
+JUDGED_BOT = """
+import os, pathlib
+
+def reply(question, contexts):
+    pathlib.Path(__file__).with_name("pid").write_text(str(os.getpid()))
+    return contexts[0]
+"""
+
+
+@pytest.mark.slow
+def test_a_program_killed_while_judging_asks_nothing_twice(questions: Path, chunks: Path, tmp_path: Path) -> None:
+    (tmp_path / "bot.py").write_text(JUDGED_BOT)
+    killed: list[str] = []
+
+    def kill_at_the_tenth(body: Any) -> str:
+        if server.count == 10 and not killed:
+            killed.append(user_message(body))
+            os.kill(int((tmp_path / "pid").read_text()), signal.SIGKILL)
+        return rating(body)
+
+    call: list[Any] = ["evaluate-rag", questions, chunks, "-o", tmp_path / "rag", "--bot", f"{tmp_path}/bot.py:reply"]
+    call += ["--concurrency", 1, "-m", METRICS, "--rubrics", "answer_relevance,safety", "--judge-model", "j"]
+    with judge_server() as server:
+        server.reply = kill_at_the_tenth
+        call += ["--judge-base-url", server.url, "--store", tmp_path / "calls.sqlite"]
+        assert alone(*call).code == -9
+        assert not (tmp_path / "rag" / "judged.parquet").exists()
+        done = program(*call)
+        assert done.code == 0, done.err
+        sent = Counter(server.questions)
+    assert "judge: 7 requests, 7 replies, 9 from the store" in done.out
+    assert (sent - Counter(dict.fromkeys(sent, 1)), len(sent)) == (Counter(killed), 16)
+
+
+def test_failed_and_unaffordable_judgements_are_asked_for_again(questions: Path, chunks: Path, tmp_path: Path) -> None:
+    bot, folder, store = Bot(), tmp_path / "rag", tmp_path / "calls.sqlite"
+    with judge_server(reply=rating) as server:
+        server.faults = ["500"]
+        done = run(questions, chunks, bot, folder, judges=judges(server, store, tries=1, max_calls=9))
+        assert (done.failed, done.statuses, done.judging.requests) == ({"http": 1}, {"ok": 8}, 9)
+        done = run(questions, chunks, bot, folder, judges=judges(server, store))
+        assert (done.reused, done.failed, done.judging.requests) == (STAGES[:5], {}, 8)
+        with pytest.raises(OutputError, match=r"judged\.parquet was made with other settings \(judge 'parameters' was"):
+            run(questions, chunks, bot, folder, judges=judges(server, store, parameters={"temperature": 1}))
+    assert pq.read_table(folder / "judged.parquet")["judge_safety"].null_count == 0
+
+
+def test_the_model_of_a_bot_judges_too(
+    questions: Path, chunks: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key = "sk-of-the-environment"
+    monkeypatch.setenv("OPENAI_API_KEY", key)
+    call: list[Any] = ["evaluate-rag", questions, chunks, "-o", tmp_path / "rag", "--store", tmp_path / "calls.sqlite"]
+    call += ["--bot", "given-contexts", "--model", "m", "--suites", "tier2", "--rubrics", "answer_relevance,safety"]
+    with judge_server(reply=rating) as server, judge_server(reply=rating) as other:
+        done = program(*call, "--base-url", server.url)
+        assert (done.code, server.count) == (0, 24), done.err
+        assert "judge: 16 requests, 16 replies" in done.out
+        assert {body["model"] for body in server.bodies} == {"m"}
+        more: list[Any] = ["--judge-model", "j", "--judge-base-url", other.url, "--overwrite"]
+        done = program(*call, "--base-url", server.url, *more)
+        assert (done.code, server.count, other.count) == (0, 24, 16), done.err
+        assert {body["model"] for body in other.bodies} == {"j"}
+        bot = fm.GivenContextsBot("m", base_url=server.url, store=tmp_path / "calls.sqlite")
+        rated = run(questions, chunks, bot, tmp_path / "f", judges="safety", embedder="wordllama", k=5)
+        assert (rated.judging.from_store, server.count) == (8, 24)
+    for path in (*(tmp_path / "rag").iterdir(), tmp_path / "calls.sqlite"):
+        stored = path.read_bytes()
+        if path.suffix == ".parquet":  # compressed
+            table = pq.read_table(path)
+            stored += f"{table.schema.metadata} {table.to_pylist()}".encode()
+        assert key.encode() not in stored, path.name
+
+
+def test_rubrics_need_a_model(questions: Path, chunks: Path, tmp_path: Path) -> None:
+    with pytest.raises(OptionError, match=r"^judges='safety': the bot .* has no model for them; expected a JudgeSet"):
+        run(questions, chunks, Bot(), tmp_path / "rag", judges="safety")
+    with pytest.raises(OptionError, match=r"^metric='l2': expected 'cosine', 'euclidean' or 'dot'"):
+        fm.ChunkSettings(metric="l2")  # type: ignore[arg-type]
+    with pytest.raises(OptionError, match=r"^chunk_settings=.*: expected a ChunkSettings"):
+        fm.evaluate_rag(questions, chunks, tmp_path / "rag", Bot(), chunk_settings={})  # type: ignore[arg-type]
+    call = ["evaluate-rag", questions, chunks, "-o", tmp_path / "rag", "--bot", "faq", "--faq", questions]
+    for more, message in (
+        (["--rubrics", "safety"], "error: --rubrics needs --judge-model NAME, since --bot faq has no model\n"),
+        (
+            ["--judge-model", "m"],
+            "error: --judge-model and --judge-base-url need --rubrics NAME, what the judge rates\n",
+        ),
+    ):
+        done = program(*call, *more)
+        assert (done.code, done.err) == (2, message)
+    assert not (tmp_path / "rag").exists()
 
 
 def test_bad_input_is_refused(questions: Path, chunks: Path, tmp_path: Path) -> None:

@@ -172,6 +172,7 @@ CASES: dict[str, dict[str, Any]] = {
         "bot": "given-contexts",
         "template": In("row_template.txt"),
         "index": Here("made_index"),
+        "rubrics": [In("rubric.toml")],
         "metrics": "token_f1",
         **CALLS,
         **MADE,

@@ -2,16 +2,32 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from dataclasses import dataclass
+from typing import Annotated, Any
 
 import typer
 
 from fastmetrics.commands.models.bot_choice import BotChoice, BotSettings, chosen_bot
 from fastmetrics.commands.models.model_calls import exit_with_failed_rows, report_spent_budget, spent, watch_spending
-from fastmetrics.commands.options.function_parameters import ParametersOf
-from fastmetrics.commands.options.option_groups import Arguments
+from fastmetrics.commands.options.function_parameters import Before, ParametersOf
+from fastmetrics.commands.options.option_groups import Arguments, OptionsOf
+from fastmetrics.commands.options.option_syntax import FromText, name_list
 from fastmetrics.commands.options.shared_options import Plugins, Quiet
 from fastmetrics.commands.program.printing import print_result
+from fastmetrics.derive.calls.call_options import RUBRICS
+from fastmetrics.errors import OptionError
+from fastmetrics.reporting.rag.chunk_settings import ChunkSettings
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgeChoice:
+    """The judge of the answers; without rubrics there is none."""
+
+    rubrics: Annotated[list[str] | None, typer.Option(help=RUBRICS), FromText(name_list)] = None
+    judge_model: Annotated[str | None, typer.Option(help="The model of the judge. Default: the bot's.")] = None
+    judge_base_url: Annotated[
+        str | None, typer.Option(help="The address of the judge's server, as --base-url. Default: the bot's.")
+    ] = None
 
 
 def evaluate_rag(
@@ -28,20 +44,24 @@ def evaluate_rag(
     output: Annotated[str, typer.Option("--output", "-o", help="The folder of the files of all stages.")],
     choice: BotChoice,
     settings: BotSettings,
+    judges: JudgeChoice,
+    chunk_settings: Annotated[ChunkSettings, OptionsOf(ChunkSettings), Before("metrics")],
     arguments: Annotated[Arguments, ParametersOf("fastmetrics.reporting.rag.evaluate_rag")],
     plugin: Plugins = None,
     quiet: Quiet = False,
 ) -> None:
     """Evaluate a RAG system from questions to report.
 
-    Embed questions, search chunks, let a bot answer from them, score and report.
+    Embed questions, search chunks, let a bot answer from them, judge, score and report.
     """
     from fastmetrics.core.display import folded
 
     bot = chosen_bot(choice, arguments.get("columns", {}), settings)
-    done = arguments.call(bot=bot, watch=watch_spending(quiet))
-    if done.spending is not None:
-        report_spent_budget(done.spending)
+    judge = _chosen_judge(judges, choice, settings)
+    done = arguments.call(bot=bot, judges=judge, watch=watch_spending(quiet))
+    for spending in (done.spending, done.judging):
+        if spending is not None:
+            report_spent_budget(spending)
     if not quiet:
         print_result(done.summary)
         statuses = ", ".join(f"{count:,} {status}" for status, count in done.statuses.items())
@@ -49,6 +69,22 @@ def evaluate_rag(
         typer.echo(f"\nanswers: {statuses}; files of all stages: {done.folder}{reused}")
         if choice.calls_model and done.spending is not None:
             typer.echo(spent(done.spending))
+        if done.judging is not None:
+            typer.echo(f"judge: {spent(done.judging)}")
         for line in folded(done.notes):
             typer.echo(line)
     exit_with_failed_rows(done.failed)
+
+
+def _chosen_judge(judges: JudgeChoice, choice: BotChoice, settings: dict[str, Any]) -> Any:
+    """The judge with the settings of calls; raises ``OptionError`` for rubrics without a model, and the reverse."""
+    if not judges.rubrics:
+        if judges.judge_model is not None or judges.judge_base_url is not None:
+            raise OptionError("--judge-model and --judge-base-url need --rubrics NAME, what the judge rates")
+        return None
+    model = judges.judge_model or choice.model
+    if model is None:
+        raise OptionError(f"--rubrics needs --judge-model NAME, since --bot {choice.bot} has no model")
+    from fastmetrics.reporting.rag.rag_judge import judge_with
+
+    return judge_with(judges.rubrics, settings, model, judges.judge_base_url)

