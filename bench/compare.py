@@ -121,8 +121,7 @@ def text(rows: int, repeats: int) -> list[dict[str, Any]]:
     from fastmetrics.metrics import REGISTRY
     from fastmetrics.scoring.metric_functions import callable_of
 
-    table = data.table(rows).combine_chunks()
-    answers, references = table["answer"], table["reference"]
+    answers, references = (data.table(rows)[name].combine_chunks() for name in ("answer", "reference"))
     fewer = max(rows // 10, 1)
     few = answers[:fewer].to_pylist(), references[:fewer].to_pylist()
     token_f1 = partial(callable_of("token_f1"), threads=1)
