@@ -68,6 +68,8 @@ class PairVerdict:
     worse: int
     total: int
     """Number of metrics with a direction."""
+    metric: str | None = None
+    """The first metric with a verdict in the order of the page."""
 
     @property
     def undecided(self) -> int:
@@ -82,6 +84,8 @@ class RankedMetric:
     metric: str
     cells: Sequence[tuple[str, str, bool]]
     """For each system its mean, its letters, and whether it shares a letter with the best system."""
+    n: int
+    """Number of rows of which all systems have a score."""
 
 
 @dataclass(frozen=True)
@@ -157,15 +161,16 @@ def compared(systems: Sequence[ScoreRun], options: Any) -> Against:
     scored = {difference.metric for difference in some}
     places = [line for line, _ in _segments(comparison, some, with_verdict=True)]
     lines = _lines(comparison, whole)
+    ordered = [difference for _, difference in lines]
     first = comparison.systems[0]
     return Against(
         [visible(name) for name in comparison.systems],
-        [_verdict(comparison, whole, first, other) for other in comparison.systems[1:]],
+        [_verdict(comparison, ordered, first, other) for other in comparison.systems[1:]],
         [line for line, difference in lines if difference.baseline == first],
         [line for line, difference in lines if difference.baseline != first],
         places,
         [] if places else _nearest(_segments(comparison, some, with_verdict=False)),
-        _matrix(comparison, whole) if len(systems) > 2 else [],
+        _matrix(comparison, ordered) if len(systems) > 2 else [],
         [_ranked(comparison, whole, ranking) for ranking in comparison.rankings if ranking.metric in scored],
         _heats(comparison),
         len(systems) * (len(systems) - 1) // 2,
@@ -292,23 +297,27 @@ def _heats(comparison: Comparison) -> list[tuple[str, str, HeatMap]]:
     return heats
 
 
-def _verdict(comparison: Comparison, whole: Sequence[Compared], baseline: str, other: str) -> PairVerdict:
+def _verdict(comparison: Comparison, ordered: Sequence[Compared], baseline: str, other: str) -> PairVerdict:
     """The verdicts on one system against another, in either order of the comparison."""
     counts = {"better": 0, "worse": 0, "–": 0}
     opposite = {"better": "worse", "worse": "better"}
-    for difference in whole:
+    metric = None
+    for difference in ordered:
         of_pair = {difference.baseline, difference.other} == {baseline, other}
         if of_pair and difference.n_paired and comparison.better[difference.metric] is not None:
             verdict = comparison.verdict(difference)
             counts[verdict if difference.other == other else opposite.get(verdict, verdict)] += 1
-    return PairVerdict(visible(baseline), visible(other), counts["better"], counts["worse"], sum(counts.values()))
+            if metric is None and verdict != "–":
+                metric = visible(difference.metric)
+    total = sum(counts.values())
+    return PairVerdict(visible(baseline), visible(other), counts["better"], counts["worse"], total, metric)
 
 
-def _matrix(comparison: Comparison, whole: Sequence[Compared]) -> list[tuple[str, Sequence[PairVerdict | None]]]:
+def _matrix(comparison: Comparison, ordered: Sequence[Compared]) -> list[tuple[str, Sequence[PairVerdict | None]]]:
     """Each system against each, the one that is better most often, and worse least often, first."""
     systems = comparison.systems
     verdicts = {
-        (own, other): _verdict(comparison, whole, other, own) for own in systems for other in systems if own != other
+        (own, other): _verdict(comparison, ordered, other, own) for own in systems for other in systems if own != other
     }
     net = {own: sum(verdicts[own, other].better - verdicts[own, other].worse for other in systems if other != own)
            for own in systems}  # fmt: skip
@@ -330,4 +339,4 @@ def _ranked(comparison: Comparison, whole: Sequence[Compared], ranking: Any) -> 
         system: (number(mean), own, has_direction and frozenset((order[0], system)) not in apart)
         for system, mean, own in zip(order, ranking.means, letters, strict=True)
     }
-    return RankedMetric(visible(ranking.metric), [cells[system] for system in comparison.systems])
+    return RankedMetric(visible(ranking.metric), [cells[system] for system in comparison.systems], ranking.n)

@@ -18,16 +18,23 @@ _WORDS = {
     "theme": ("Dark mode", "Тёмная тема"),
     "rows_scored": ("rows", "строк"),
     "metrics": ("metrics", "метрик"),
-    "systems": ("systems", "систем"),
+    "systems": ("systems", "системы"),
+    "count_rows": ("{n} rows", "строк: {n}"),
+    "count_metrics": ("{n} metrics", "метрик: {n}"),
+    "count_systems": ("{n} systems", "систем: {n}"),
     "primary": ("Primary table", "Главная таблица"),
     "appendix": ("Appendix of the primary table", "Приложение к главной таблице"),
+    "appendix_head": ("appendix", "приложение"),
     "run": ("run", "запуск"),
     "every_metric": ("Every metric", "Все метрики"),
     "no_baseline_head": (
         "One system, nothing to compare it with: what to look at first",
         "Система одна, сравнить не с чем: на что посмотреть сначала",
     ),
-    "look_at": ("Each line opens its rows, the worst first.", "Каждая строка открывает примеры, худшие сначала."),
+    "look_at": (
+        "A metric's name opens its rows, the worst first.",
+        "Имя метрики открывает её строки, худшие сначала.",
+    ),
     "pointer_poor": ("Poor by its thresholds:", "Плохо по порогам:"),
     "pointer_low_segment": ("Below the mean of all rows:", "Ниже среднего по всем строкам:"),
     "pointer_lacking": ("Many rows without a score; with one:", "Много строк без оценки; с оценкой:"),
@@ -65,10 +72,14 @@ _WORDS = {
     ),
     "changed": ("What changed", "Что изменилось"),
     "where": ("Where it changed", "Где изменилось"),
+    "where_note": (
+        "Shows {n} of {of}: differences from {baseline} first, losses before gains, the largest first.",
+        "Показано {n} из {of}: сначала отличия от {baseline}, потери прежде улучшений, сначала самые большие.",
+    ),
     "nearest": ("Where it may have changed", "Где могло измениться"),
     "nearest_note": (
-        "No segment has a verdict; these are the nearest to one. A line opens its rows.",
-        "Ни у одного сегмента нет вывода; эти к нему ближе всего. Строка открывает свои примеры.",
+        "No segment has a verdict; these are the nearest to one. A metric's name opens its rows.",
+        "Ни у одного сегмента нет вывода; эти к нему ближе всего. Имя метрики открывает её строки.",
     ),
     "by_hint": (
         "To see where, make the report with by, which divides the rows into segments; columns with few values: "
@@ -80,7 +91,6 @@ _WORDS = {
     "count_of_systems": ("{n} other systems", "других систем ({n})"),
     "shifted": ("Changed, but neither better nor worse", "Изменилось, но ни лучше, ни хуже"),
     "undecided": ("Undecided: the difference may be chance", "Без вывода: различие может быть случайным"),
-    "pair": ("systems", "системы"),
     "system": ("system", "система"),
     "matrix": ("Each system against each", "Каждая система против каждой"),
     "matrix_note": (
@@ -92,9 +102,9 @@ _WORDS = {
     "counted_rows": ("Rows won and lost, effect sizes", "Строки лучше и хуже, величина эффекта"),
     "scale_note": (
         "Those with a verdict come first. Intervals of metrics with the same bounds are drawn on one scale; others "
-        "each on their own. A metric opens its rows.",
+        "each on their own. A metric's name opens its rows.",
         "Сначала различия с выводом. Интервалы метрик с общими границами даны в одном масштабе, остальные — каждый в "
-        "своём. Метрика открывает свои строки.",
+        "своём. Имя метрики открывает её строки.",
     ),
     "metric": ("metric", "метрика"),
     "mean": ("mean", "среднее"),
@@ -192,6 +202,7 @@ _WORDS = {
     "no_row": ("Choose a row to see its texts.", "Выберите строку, чтобы увидеть тексты."),
     "no_texts": ("No texts are known: give them with --texts.", "Тексты неизвестны: укажите их с --texts."),
     "nothing": ("No row fits.", "Нет подходящих строк."),
+    "no_answer": ("no answer", "нет ответа"),
     "baseline_answer": ("baseline's answer", "ответ базовой системы"),
     "answer_change": ("What differs between the answers", "Чем различаются ответы"),
     "deleted": ("deleted", "удалено"),
@@ -266,6 +277,10 @@ _WORDS = {
     "only_baseline": ("only baseline", "только базовая"),
     "only_other": ("only other", "только другая"),
     "won": ("won / tied / lost", "лучше / равно / хуже"),
+    "common_rows": (
+        "Means over the {n} rows of which all systems have a score.",
+        "Средние по строкам, у которых есть оценки всех систем: {n}.",
+    ),
     "letters": ("Rankings", "Порядок систем"),
     "letters_note": (
         "Systems with a common letter have no verdict against each other; bold: the best, and those with no verdict "

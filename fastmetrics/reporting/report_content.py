@@ -133,6 +133,7 @@ def report_content(scores: Any, options: ReportOptions) -> ReportContent:
         "strata": shown.strata,
         "systems": [visible(run.name) for run in runs.systems],
         "shown": shown_pair,
+        "answering": everyone.answering,
         "segments": everyone.segments.data(),
         "first": _first_metric(runs.main, names, against),
     }

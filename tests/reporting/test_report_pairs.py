@@ -42,7 +42,8 @@ def ids() -> list[str]:
 
 
 def texts(place: int) -> pa.Table:
-    return pa.table({"id": ids(), "answer": [f"answer {at} of {place}" for at in range(ROWS)]})
+    table = pa.table({"id": ids(), "answer": [f"answer {at} of {place}" for at in range(ROWS)]})
+    return table.slice(0, ROWS - 1) if place == 2 else table
 
 
 @pytest.fixture(scope="module", params=["sample", "all"])
@@ -133,12 +134,23 @@ def test_a_cell_of_the_heat_map_of_any_pair_opens_its_rows(driver, page, before,
     assert Select(driver.find_element(By.ID, "row-segment")).first_selected_option.text.startswith("language=ru")
 
 
+def decided(before: str, after: str) -> list[str]:
+    """The metrics with a verdict on two of the systems."""
+    comparison = fm.compare({SYSTEMS[place]: run(place) for place in range(4)}, by="language", resamples=10_000)
+    return [
+        pair.metric
+        for pair in comparison
+        if pair.segment is None and {pair.baseline, pair.other} == {before, after} and comparison.verdict(pair) != "–"
+    ]
+
+
 def test_a_cell_of_the_matrix_and_the_choices_show_a_pair_in_either_order(driver, page):
     open_page(driver, page, "page=overview")
     [line] = [line for line in driver.find_elements(By.CSS_SELECTOR, "#overview .matrix tbody tr")
               if line.text.startswith("new")]  # fmt: skip
     heads = visible_texts(driver, "#overview .matrix thead th")
     line.find_elements(By.CSS_SELECTOR, "td")[heads.index("fourth") - 1].find_element(By.TAG_NAME, "a").click()
+    assert chosen(driver)[0] in decided("new", "fourth")
     Select(driver.find_element(By.ID, "row-metric")).select_by_visible_text("token_f1")
     wait_for_rows(driver, worst("token_f1", 3, 1))
     Select(driver.find_element(By.ID, "row-system")).select_by_visible_text(SYSTEMS[2])
@@ -151,6 +163,13 @@ def test_a_cell_of_the_matrix_and_the_choices_show_a_pair_in_either_order(driver
     Select(driver.find_element(By.ID, "row-metric")).select_by_visible_text("jaccard")
     wait_for_rows(driver, ids())
     assert complaints(driver) == []
+
+
+def test_a_system_without_an_answer_says_so(driver, page):
+    open_page(driver, page, f"page=rows&metric=0&row={ROWS - 1}")
+    WebDriverWait(driver, 60).until(lambda _: visible_texts(driver, "#row-detail h2") == [ids()[-1]])
+    expected = [f"answer {ROWS - 1} of 1", f"answer {ROWS - 1} of 0", "no answer", f"answer {ROWS - 1} of 3"]
+    assert visible_texts(driver, "#row-detail .beside p") == expected
 
 
 def test_rows_of_a_pair_are_downloaded_with_the_scores_of_both(driver, page):

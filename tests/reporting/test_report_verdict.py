@@ -111,6 +111,10 @@ def test_differences_are_sorted_by_verdict_and_drawn_on_the_scale_of_their_bound
         assert line.drawn == pytest.approx([50 + 46 * end / reached for end in ends], abs=0.01)
 
 
+def directed(comparison, pairs):
+    return [pair for pair in pairs if comparison.better[pair.metric]]
+
+
 @pytest.mark.slow
 def test_letters_and_the_matrix_agree_with_the_verdicts():
     runs = {"a": OLD, "b": NEW, "c": OTHER, "d": run(4, hallucination=-0.01)}
@@ -136,10 +140,13 @@ def test_letters_and_the_matrix_agree_with_the_verdicts():
             pairs = [pair for pair in whole if {pair.baseline, pair.other} == {name, other}]
             signs = [
                 wins.get(comparison.verdict(pair), 0) * (1 if pair.other == name else -1)
-                for pair in pairs
-                if comparison.better[pair.metric]
+                for pair in directed(comparison, pairs)
             ]
             assert (cell.better, cell.worse, cell.total) == (signs.count(1), signs.count(-1), len(signs))
+            decided = {pair.metric for pair, sign in zip(directed(comparison, pairs), signs, strict=True) if sign}
+            lines = [line.metric for line in [*found.differences, *found.further]
+                     if {line.baseline, line.other} == {name, other} and line.metric in decided]  # fmt: skip
+            assert cell.metric == (lines[0] if lines else None)
     nets = [sum(cell.better - cell.worse for cell in cells if cell) for _, cells in found.matrix]
     assert nets == sorted(nets, reverse=True)
     first = [name for name, cells in found.matrix if all(cell.better >= cell.worse for cell in cells if cell)]
@@ -233,3 +240,30 @@ def test_the_title_names_the_baseline_and_what_is_compared_with_it(tmp_path):
     assert "<title>a against b, c</title>" in page_of({name: runs[name] for name in "abc"}, tmp_path)
     assert "<title>a against 4 other systems</title>" in page_of(runs, tmp_path, overwrite=True)
     assert "<title>a</title>" in page_of({"a": OLD}, tmp_path, overwrite=True)
+
+
+@pytest.mark.parametrize("language", ["en", "ru"])
+def test_figures_of_one_of_several_systems_and_of_common_rows_say_so(tmp_path, language):
+    words = labels(language)
+    runs = {"a": OLD, "b": NEW.slice(0, ROWS - 9), "c": OTHER}
+    page = page_of(runs, tmp_path, by="language", language=language)
+    for key in ("every_metric", "no_direction", "histograms", "correlations"):
+        assert f"<h2>{words[key]}: <bdi>a</bdi>" in page
+    assert page.count(words["common_rows"].format(n=ROWS - 9)) == 2
+    assert [words[f"count_{key}"].format(n=n) in page for key, n in (("rows", ROWS), ("systems", 3))] == [True] * 2
+    assert f'<th scope="col"><bdi>{words["mean"]}</bdi></th>' in page
+    assert f'<th scope="row"><bdi>{words["rows_scored"]}</bdi></th>' in page
+    page = page_of({"a": OLD, "c": OTHER, "d": NEW}, tmp_path, language=language, overwrite=True)
+    assert words["common_rows"].format(n=ROWS) not in page
+    page = page_of({"a": OLD}, tmp_path, language=language, overwrite=True)
+    assert f"<h2>{words['every_metric']} (" in page
+
+
+def test_the_places_of_changes_are_the_first_of_all(tmp_path):
+    page = page_of({"a": OLD, "b": NEW, "c": OTHER}, tmp_path, by="language")
+    options = SimpleNamespace(**{**vars(OPTIONS), "by": ["language"]})
+    found = compared(
+        [open_run(table, name=name) for name, table in zip("abc", (OLD, NEW, OTHER), strict=True)], options
+    )
+    assert len(found.places) > 12
+    assert labels("en")["where_note"].format(n=12, of=len(found.places), baseline="a") in page

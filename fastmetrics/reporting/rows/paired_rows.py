@@ -13,6 +13,7 @@ import pyarrow as pa
 from fastmetrics.core.arrays import Floats, Ints
 from fastmetrics.core.column_to_arrow import as_numbers
 from fastmetrics.core.input_columns import resolve
+from fastmetrics.core.visible_text import visible
 from fastmetrics.errors import ColumnError
 from fastmetrics.reporting.report_options import ReportOptions
 from fastmetrics.reporting.rows.kept_columns import KeptColumns
@@ -119,6 +120,15 @@ class PairedRows:
             return np.full(stop - start, np.nan)
         return matched.scores(name, start, stop)
 
+    @property
+    def answering(self) -> list[str]:
+        """The displayed names of the systems whose answers are known."""
+        own = [(self.main, self.texts), *([] if self.base is None else [(self.base, self.base_texts)])]
+        return [
+            *(visible(run.name) for run, source in own if _has_answers(run, source)),
+            *(name for name, *_ in self.others.systems),
+        ]
+
     def label(self, row: int) -> str:
         """The label of a row: its id, or its number."""
         return str(row) if self.labels is None else cut(self.labels[row].as_py())[:_LABEL]
@@ -147,3 +157,12 @@ class PairedRows:
         places = self.partner[np.asarray(rows)]
         answers = self.base.column(column, "").take(pa.array(places, mask=places < 0)).to_pylist()
         return [None if answer is None else cut(answer) for answer in answers]
+
+
+def _has_answers(run: ScoreRun, texts: TextSource | None) -> bool:
+    """Whether the source of its texts, or without one the run itself, has answers."""
+    if texts is not None:
+        names, _ = texts.pieces(["answer"])
+        return "answer" in names
+    column = resolve(run.columns, needed=()).get("answer")
+    return column is not None and column not in run.scores

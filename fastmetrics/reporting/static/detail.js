@@ -16,7 +16,10 @@ function answerParts(row, pair) {
   const shown = [], signs = new Set();
   for (const system of systems.inOrder(pair)) {
     const answer = systems.answer(row, system);
-    if (answer === undefined) continue;
+    if (answer === undefined) {
+      if (systems.isAnswering(system)) shown.push(titled(systems.answerTitle(system), element("p", { class: "note" }, words.no_answer)));
+      continue;
+    }
     const checked = system === systems.main && anchors.length + cites.length > 0;
     if (reference && !raw) signs.add("same_words");
     shown.push(titled(systems.answerTitle(system), raw ? rendered(answer) : checked ? anchored(answer, anchors, cites) : marked(answer, reference)));

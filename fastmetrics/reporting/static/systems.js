@@ -33,6 +33,11 @@ const systems = {
     return (system === this.base ? row.other : row.o?.find(([name]) => name === this.names[system])?.[1]) ?? undefined;
   },
 
+  // Whether its answers are known, so that a row without one has none.
+  isAnswering(system) {
+    return data.answering.includes(this.names[system]);
+  },
+
   // The systems in the order of a row's detail: the chosen two first.
   inOrder({ system, against }) {
     const first = against === null ? [system] : [system, against];
