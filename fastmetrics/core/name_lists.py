@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 
 def split(text: str) -> list[str]:
@@ -36,6 +36,16 @@ def listed(names: str | Iterable[str] | None) -> list[str]:
     (['token_f1', 'jaccard'], ['a,b'], [])
     """
     return split(names) if isinstance(names, str) else list(names or ())
+
+
+def kept_columns(keep: str | Iterable[str] | None, names: Sequence[str]) -> list[str]:
+    """The columns that ``keep`` lists; all ``names`` of the table for ``all``, if no column has that name.
+
+    >>> kept_columns("id,lang", ["id", "lang", "answer"]), kept_columns("all", ["id", "lang", "answer"])
+    (['id', 'lang'], ['id', 'lang', 'answer'])
+    """
+    columns = listed(keep)
+    return list(names) if columns == ["all"] and "all" not in names else columns
 
 
 def distinct(names: str | Iterable[str] | None) -> list[str]:

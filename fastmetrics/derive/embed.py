@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from fastmetrics.core.frames import with_index
 from fastmetrics.core.input_columns import resolve
-from fastmetrics.core.name_lists import listed
+from fastmetrics.core.name_lists import kept_columns, listed
 from fastmetrics.core.score_metadata import ScoreMetadata
 from fastmetrics.core.version import __version__
 from fastmetrics.engines.in_memory import results_of
@@ -141,7 +141,8 @@ def embed(
         check_without_output(options)
     source = files.open(table)
     target = None if output is None else open_output(output, source, options)
-    maker = _maker(source.names, embedder, listed(of), columns, None if keep is None else listed(keep))
+    copied = None if keep is None else kept_columns(keep, source.names)
+    maker = _maker(source.names, embedder, listed(of), columns, copied)
     if target is not None:
         job = Job(maker, maker.kinds, maker.signature.to_json(), maker.observe, maker.conclude)
         result = run_on(Threads(1), source, job, target, options)

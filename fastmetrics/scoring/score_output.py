@@ -16,7 +16,7 @@ import pyarrow as pa
 from fastmetrics.core.corpus_counts import BatchSums
 from fastmetrics.core.input_columns import resolve
 from fastmetrics.core.input_drift import drift_notes
-from fastmetrics.core.name_lists import listed
+from fastmetrics.core.name_lists import kept_columns
 from fastmetrics.core.score_metadata import RowCounts, ScoreMetadata
 from fastmetrics.core.threads import cores
 from fastmetrics.engines.job import Engine, Job, RunOptions, RunResult
@@ -40,9 +40,6 @@ from fastmetrics.tables import Output
 from fastmetrics.tables.file_columns import Widened
 from fastmetrics.tables.good_rows import good_batches
 from fastmetrics.tables.table_source import TableSource
-
-ALL = "all"
-"""What ``keep`` is to copy all columns, unless a column has this name."""
 
 
 @dataclass(frozen=True)
@@ -103,9 +100,7 @@ def plan_table(
     """
     canonical = resolve(source.names, columns, schema, {"id"})
     ids = [canonical["id"]] if "id" in canonical else []
-    keep = listed(keep)
-    keep = source.names if keep == [ALL] and ALL not in source.names else keep
-    keep = list(dict.fromkeys([*ids, *keep]))
+    keep = list(dict.fromkeys([*ids, *kept_columns(keep, source.names)]))
     planned = plan(source.names, metrics, columns, schema, keep, suites, embedder, cache, no_relevant, lists)
     return keeping_counts(planned) if keep_counts or planned.is_all_corpus else planned
 

@@ -132,6 +132,17 @@ def test_limits_of_time_size_calls_and_concurrency_hold(tmp_path):
     assert "max_reply_bytes of 20" in small["judge_safety_reason"].to_pylist()[0]
 
 
+def test_all_columns_are_kept_on_request(tmp_path):
+    fm.model_client("mine")(lambda request: GRADE)
+    assert judged(tmp_path, keep="all").select(list(TABLE)).to_pydict() == TABLE
+    assert judged(tmp_path, keep="question").column_names[:2] == ["id", "question"]
+    bot = fm.FunctionBot(lambda question: question)
+    assert fm.answer({name: TABLE[name] for name in ("id", "question")}, bot, keep="all").column_names[:2] == [
+        "id",
+        "question",
+    ]
+
+
 def test_wrong_return_values_and_names_are_errors(tmp_path):
     fm.model_client("mine")(lambda request: {"choices": []})
     with pytest.raises(PluginError, match="the model client 'mine' returned dict: expected a text or a ModelReply"):

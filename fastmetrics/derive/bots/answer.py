@@ -13,7 +13,7 @@ import pyarrow as pa
 from fastmetrics.core.allowed_values import Choice, LimitedText, Optional, Whole, argument
 from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.core.frames import with_index
-from fastmetrics.core.name_lists import listed
+from fastmetrics.core.name_lists import kept_columns
 from fastmetrics.core.score_metadata import ScoreMetadata
 from fastmetrics.derive.bots.answer_batch import AnswerPlan, BatchAnswerer, added, lasts, observe, plan_answering
 from fastmetrics.derive.bots.bot import Bot, CallBot, DirectBot
@@ -197,7 +197,7 @@ def planned(
     again = (retry,) if isinstance(retry, str) else tuple(retry)
     for status in again:
         argument("retry", status, Choice(*ASKABLE_AGAIN))
-    copied = None if keep is None else listed(keep)
+    copied = None if keep is None else kept_columns(keep, names)
     return plan_answering(
         names, bot, system=system, columns=columns, keep=copied, repeats=repeats, retry=again, sample=sample
     )

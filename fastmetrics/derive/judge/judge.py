@@ -13,7 +13,7 @@ from fastmetrics.core.allowed_values import LimitedText, Optional, argument
 from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.core.corpus_counts import BatchSums
 from fastmetrics.core.frames import with_index
-from fastmetrics.core.name_lists import listed
+from fastmetrics.core.name_lists import kept_columns
 from fastmetrics.core.score_metadata import ScoreMetadata
 from fastmetrics.derive.calls.budget import Spending
 from fastmetrics.derive.calls.finished_output import open_calls_output
@@ -178,7 +178,7 @@ def judge(
         judging,
         columns,
         schema,
-        listed(keep),
+        kept_columns(keep, opened.names),
         has_name=name is not None,
         times=times,
         sample=described(sample, seed),
