@@ -88,9 +88,12 @@ def contests(answers: Any, references: Any) -> dict[str, tuple[Callable[[], Any]
     spelled = {"sacrebleu": (400, lambda a, r: by_sentence(chrf, a, r))}
     both = (answers, references)
     return {
-        "rouge1+2+L": (lambda: fm.rouge(*both, basic, threads=1), rouge_peers(basic, False)),
-        "rouge1+2+L, stemmer": (lambda: fm.rouge(*both, basic, stemmer=True, threads=1), rouge_peers(basic, True)),
-        "rouge1+2+L+Lsum": (lambda: fm.rouge(*both, all_types, threads=1), rouge_peers(all_types, False)),
+        "rouge1+2+L": (lambda: fm.rouge(*both, types=basic, threads=1), rouge_peers(basic, False)),
+        "rouge1+2+L, stemmer": (
+            lambda: fm.rouge(*both, types=basic, stemmer=True, threads=1),
+            rouge_peers(basic, True),
+        ),
+        "rouge1+2+L+Lsum": (lambda: fm.rouge(*both, types=all_types, threads=1), rouge_peers(all_types, False)),
         "bleu": (lambda: fm.bleu(*both, threads=1), sentences),
         "corpus_bleu": (
             lambda: fm.corpus_bleu(*both, threads=1).score,

@@ -16,7 +16,7 @@ from fastmetrics.tables.file_formats import without_compression
 from fastmetrics.tables.remote.addresses import last_name, shown
 from fastmetrics.tables.remote.small_files import read_text
 
-Prices: TypeAlias = "Mapping[str, Any] | str | os.PathLike[str]"
+Prices: TypeAlias = Mapping[str, Any] | str | os.PathLike[str]
 
 
 def price_of(model: str, prices: Prices) -> Price:
