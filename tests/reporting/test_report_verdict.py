@@ -267,3 +267,14 @@ def test_the_places_of_changes_are_the_first_of_all(tmp_path):
     )
     assert len(found.places) > 12
     assert labels("en")["where_note"].format(n=12, of=len(found.places), baseline="a") in page
+
+
+def test_a_cell_of_the_matrix_opens_a_metric_with_a_verdict_for_its_pair(tmp_path):
+    page = page_of({"a": OLD, "b": NEW, "c": run(1)}, tmp_path)
+    found = compared([open_run(table, name=name) for name, table in zip("abc", (OLD, NEW, OLD), strict=True)], OPTIONS)
+    table = page[page.index('<table class="matrix') :].partition("</table>")[0]
+    places = [link.partition("metric=")[2].partition("&")[0] for link in re.findall('<a href="([^"]*)', table)]
+    metrics = [line["name"] for line in read(tmp_path / "r.html")[2]["metrics"]]
+    expected = [cell.metric for _, cells in found.matrix for cell in cells if cell]
+    assert None in expected
+    assert [metrics[int(place)] if place else None for place in places] == expected
