@@ -30,6 +30,14 @@ JUDGED_STAGES = [*STAGES[:5], "judged.parquet", *STAGES[5:]]
 METRICS = "token_recall,retrieval_recall@5,hit_rate@1"
 
 
+def stored_bytes(folder: Path) -> bytes:
+    """All that an evaluation in ``rag`` and its store of calls hold; columns of Parquet files, which are compressed."""
+    paths = [*(folder / "rag").iterdir(), folder / "calls.sqlite"]
+    tables = [pq.read_table(path) for path in paths if path.suffix == ".parquet"]
+    columns = "".join(f"{table.schema.metadata} {table.to_pylist()}" for table in tables)
+    return b"".join(path.read_bytes() for path in paths) + columns.encode()
+
+
 def letters(texts: Any) -> np.ndarray:
     """The numbers of letters, as a text's vector."""
     return np.array([[text.lower().count(letter) for letter in LETTERS] for text in texts], np.float32)
@@ -306,12 +314,7 @@ def test_a_model_behind_a_server_answers(
     retrieved = pq.read_table(tmp_path / "rag" / "retrieved.parquet")
     assert all(text in prompts for texts in retrieved["contexts"].to_pylist() for text in texts)
     assert pq.read_table(tmp_path / "rag" / "answers.parquet")["prompt_tokens"].to_pylist() == [100] * 8
-    for path in (*(tmp_path / "rag").iterdir(), tmp_path / "calls.sqlite"):
-        stored = path.read_bytes()
-        if path.suffix == ".parquet":  # compressed
-            table = pq.read_table(path)
-            stored += f"{table.schema.metadata} {table.to_pylist()}".encode()
-        assert key.encode() not in stored, path.name
+    assert key.encode() not in stored_bytes(tmp_path)
     assert key not in done.out + done.err
 
 
@@ -430,12 +433,7 @@ def test_the_model_of_a_bot_judges_too(
         bot = fm.GivenContextsBot("m", base_url=server.url, store=tmp_path / "calls.sqlite")
         rated = run(questions, chunks, bot, tmp_path / "f", judges="safety", embedder="wordllama", k=5)
         assert (rated.judging.from_store, server.count) == (8, 24)
-    for path in (*(tmp_path / "rag").iterdir(), tmp_path / "calls.sqlite"):
-        stored = path.read_bytes()
-        if path.suffix == ".parquet":  # compressed
-            table = pq.read_table(path)
-            stored += f"{table.schema.metadata} {table.to_pylist()}".encode()
-        assert key.encode() not in stored, path.name
+    assert key.encode() not in stored_bytes(tmp_path)
 
 
 def test_rubrics_need_a_model(questions: Path, chunks: Path, tmp_path: Path) -> None:

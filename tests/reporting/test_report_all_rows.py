@@ -21,7 +21,7 @@ from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.errors import InputError, OptionError, OutputError
 from fastmetrics.reporting.rows.row_files import kind_of
 from tests.reporting.test_report import HOSTILE, read
-from tests.support.browser import browser, complaints, requests, width
+from tests.support.browser import complaints, requests, width
 from tests.support.program import program
 
 ROWS = 700
@@ -157,13 +157,6 @@ def test_all_rows_command(tmp_path):
     assert (done.code, done.err) == (0, "")
     assert done.out.startswith("700 of 700 rows, ")
     assert (tmp_path / "r" / "report.html").is_file()
-
-
-@pytest.fixture(scope="module")
-def driver():
-    with browser() as found:
-        width(found, 1280)
-        yield found
 
 
 def lines(driver):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +15,7 @@ from selenium.webdriver.support.ui import Select, WebDriverWait
 
 import fastmetrics as fm
 from tests.reporting.test_report import HOSTILE
-from tests.support.browser import browser, complaints, requests, visible_texts, width
+from tests.support.browser import complaints, requests, visible_texts, width
 
 pytestmark = pytest.mark.slow
 
@@ -83,12 +82,6 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     }
     fm.report(runs, out, baseline=made(0), by="language", title=HOSTILE[0], **given)
     return out
-
-
-@pytest.fixture(scope="module")
-def driver() -> Iterator[object]:
-    with browser() as found:
-        yield found
 
 
 def visit(driver, page, state):

@@ -6,7 +6,6 @@ import csv
 import io
 import itertools
 import random
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +16,7 @@ from selenium.webdriver.support.ui import Select, WebDriverWait
 
 import fastmetrics as fm
 from tests.reporting.test_report import HOSTILE
-from tests.support.browser import browser, complaints, visible_texts, width
+from tests.support.browser import complaints, visible_texts, width
 
 pytestmark = pytest.mark.slow
 
@@ -55,13 +54,6 @@ def page(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     given = {"texts": texts("It opened in"), "baseline_texts": texts("It closed in")}
     fm.report({"new": NEW}, out, baseline=OLD, by="language", rows=request.param, **given)
     return out if request.param == "sample" else out / "report.html"
-
-
-@pytest.fixture(scope="module")
-def driver() -> Iterator[object]:
-    with browser() as window:
-        width(window, 1280)
-        yield window
 
 
 def wait(driver, condition):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import itertools
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +15,7 @@ from selenium.webdriver.support.ui import Select, WebDriverWait
 
 import fastmetrics as fm
 from tests.reporting.test_report import HOSTILE
-from tests.support.browser import browser, complaints, visible_texts, width
+from tests.support.browser import complaints, visible_texts
 
 pytestmark = pytest.mark.slow
 
@@ -53,13 +52,6 @@ def page(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     fm.report(runs, out, baseline=pa.table(run(0)), by="language", rows=request.param,
               texts=list(map(texts, (1, 2, 3))), baseline_texts=texts(0))  # fmt: skip
     return out if request.param == "sample" else out / "report.html"
-
-
-@pytest.fixture(scope="module")
-def driver() -> Iterator[object]:
-    with browser() as window:
-        width(window, 1280)
-        yield window
 
 
 def worst(metric: str, before: int, after: int, language: str | None = None) -> list[str]:

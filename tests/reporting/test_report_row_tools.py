@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import json
 import xml.etree.ElementTree as ET
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +16,7 @@ from selenium.webdriver.support.ui import Select, WebDriverWait
 
 import fastmetrics as fm
 from tests.reporting.test_report import HOSTILE, read
-from tests.support.browser import browser, complaints, requests, width
+from tests.support.browser import complaints, requests, width
 
 ROWS = 40
 IDS = [HOSTILE[at] if at < 8 else f"q{at}" for at in range(ROWS)]
@@ -113,12 +112,6 @@ def test_anchors_that_are_in_the_contexts_apart_differ_from_absent_ones(tmp_path
     assert [anchor[2:] for anchor in anchors["apart"]] == [[0, "claim", 1]]
     assert all(len(anchor) == 4 and anchor[2] == 0 for anchor in anchors["absent"])
     assert [anchor[2:] for anchor in anchors["near"]] == [[1, "claim"]]
-
-
-@pytest.fixture(scope="module")
-def driver() -> Iterator[object]:
-    with browser() as window:
-        yield window
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 import numpy as np
 import pyarrow as pa
@@ -14,7 +13,7 @@ from selenium.webdriver.support.ui import Select, WebDriverWait
 
 import fastmetrics as fm
 from tests.reporting.test_report import HOSTILE, read
-from tests.support.browser import browser, complaints, width
+from tests.support.browser import complaints, width
 
 HOSTILE_NAME = HOSTILE[1]
 
@@ -87,12 +86,6 @@ def test_costs_of_no_row_leave_a_gap(tmp_path):
     lines = table_of((tmp_path / "r.html").read_text(encoding="utf-8"))
     assert lines[2][4:6] == ["–", "–"]
     assert read(tmp_path / "r.html")[2]["charts"][1]["points"][1]["x"] is None
-
-
-@pytest.fixture(scope="module")
-def driver() -> Iterator[object]:
-    with browser() as window:
-        yield window
 
 
 @pytest.mark.slow

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +16,7 @@ from selenium.webdriver.support.ui import Select
 import fastmetrics as fm
 from fastmetrics.core.display import number
 from fastmetrics.results.compare.comparison_tables import bounds, signed
-from tests.support.browser import browser, complaints
+from tests.support.browser import complaints
 
 ROWS = 40
 ANSWER = "😀👩‍👩‍👧 It opened in 1889 [1], not in 1770."
@@ -47,12 +46,6 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("values") / "report.html"
     fm.report({"new": NEW}, out, baseline=OLD, texts=texts(ANSWER), baseline_texts=texts(OTHER))
     return out
-
-
-@pytest.fixture(scope="module")
-def driver() -> Iterator[object]:
-    with browser() as window:
-        yield window
 
 
 @pytest.mark.slow

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -18,7 +16,7 @@ from fastmetrics.errors import ColumnError, InputError, OptionError, UnknownName
 from fastmetrics.reporting.sections.vectors_section import POINTS
 from fastmetrics.vectors.projection.principal_components import pca
 from tests.reporting.test_report import made, read
-from tests.support.browser import browser, complaints, width
+from tests.support.browser import complaints, width
 from tests.support.program import jsonl, program
 
 
@@ -149,12 +147,6 @@ def test_points_are_coloured_by_kept_columns_with_few_values(tmp_path):
     shown = [None if code is None else (column["values"] + ["other"])[code] for code in column["codes"]]
     assert all(a == b or (a == "other" and b not in column["values"]) for a, b in zip(shown, topics, strict=True))
     assert "other" in shown
-
-
-@pytest.fixture(scope="module")
-def driver() -> Iterator[object]:
-    with browser() as window:
-        yield window
 
 
 @pytest.mark.slow
