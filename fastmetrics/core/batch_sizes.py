@@ -15,7 +15,7 @@ class BatchSizes:
     """The sizes that all modules look up in :data:`SIZES` when they need them; tests set smaller ones there."""
 
     batch_rows: int = 8_192
-    """Rows scored together: what a batch costs besides its rows, 1.6 ms in the lexical suite, is 5 % of its time."""
+    """Rows scored together: enough that what a batch costs besides its rows is a small part of its time."""
     least_batch_rows: int = 512
     """Minimum rows per batch when a small table is divided evenly over the threads."""
     batch_bytes: int = 8 << 20

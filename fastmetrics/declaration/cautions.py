@@ -178,9 +178,5 @@ def english_and_russian_words(words: str, advice: str) -> Caution:
     return Caution(cause, advice, written(UNLISTED))
 
 
-_UNSPACED = one_word("token_f1(tokenizer='unicode') treats each character as a word, and chrf needs no words")
-
-
-def unspaced(options: Options) -> Caution:
-    """The caution of word metrics that can only split at spaces."""
-    return _UNSPACED
+UNSPACED = one_word("token_f1(tokenizer='unicode') treats each character as a word, and chrf needs no words")
+"""The caution of word metrics that can only split at spaces."""

@@ -59,7 +59,7 @@ class Metric:
     usual: bool = True
     aliases: tuple[str, ...] = ()
     cues: Mapping[str, str] = field(default_factory=dict)
-    caution: Callable[[Options], Caution | None] | None = None
+    caution: Caution | Callable[[Options], Caution | None] | None = None
     reading: Reading | None = None
 
     def __reduce__(self) -> tuple[Callable[..., Metric], tuple[Any, ...]]:
@@ -135,9 +135,13 @@ class Metric:
         """Each row's counts or stored data for a corpus metric, and whether the row is complete."""
         return self._call(batch, options)
 
+    def caution_with(self, options: Options) -> Caution | None:
+        """The caution with these options, if there is one."""
+        return self.caution(options) if callable(self.caution) else self.caution
+
     def cautioned(self, batch: Batch, options: Options) -> list[int] | None:
         """The number of rows affected by the metric's caution, and of complete rows; None without a caution."""
-        caution = None if self.caution is None else self.caution(options)
+        caution = self.caution_with(options)
         if caution is None or caution.rows is None:
             return None
         batch, columns, present = self._ready(batch, options)
@@ -191,7 +195,7 @@ def metric(
     name: str | None = None,
     aliases: Sequence[str] = (),
     cues: Sequence[str] | Mapping[str, str] = (),
-    caution: Callable[[Options], Caution | None] | None = None,
+    caution: Caution | Callable[[Options], Caution | None] | None = None,
     reading: Reading | None = None,
     columns: Mapping[str, str] | None = None,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -247,7 +251,7 @@ def metric(
     - ``aliases``: Other names of the same number, accepted like the labels.
     - ``cues``: Ambiguous or similar names, for which an error suggests this metric; a mapping says how another
       package's number differs.
-    - ``caution``: A function of the options that returns a note on rows that the metric cannot judge well.
+    - ``caution``: A note on rows that the metric cannot judge well, or a function of the options that returns one.
     - ``reading``: The means beyond which a report calls the metric good and poor, ``(0.9, 0.5)``; the second may be
       None.
     - ``columns``: The meanings of columns that no other metric reads: {"tool_calls": "the tools that were called"}.

@@ -180,10 +180,6 @@ _UNCITED = Caution(
 )
 
 
-def _caution(options: Options) -> Caution:
-    return _UNCITED
-
-
 @metric(
     bounds=(0, 1),
     better="higher",
@@ -192,7 +188,7 @@ def _caution(options: Options) -> Caution:
     check=check_phrases,
     rows=RowHooks(prepare=prepare),
     usual=False,
-    caution=_caution,
+    caution=_UNCITED,
     cues=["groundedness"],
 )
 def grounding_overlap(answer: Grounded, contexts: Raw) -> Floats:
@@ -221,7 +217,7 @@ def grounding_overlap(answer: Grounded, contexts: Raw) -> Floats:
     check=check_phrases,
     rows=RowHooks(prepare=prepare),
     usual=False,
-    caution=_caution,
+    caution=_UNCITED,
     cues={
         "faithfulness": "The faithfulness of ragas and of a judge is a model's reading; overlap_faithfulness and "
         "hallucination count",

@@ -11,7 +11,7 @@ import numpy as np
 from fastmetrics.core.allowed_values import MOST, LimitedTexts, Real, Whole
 from fastmetrics.core.arrays import Floats, Tokens
 from fastmetrics.declaration.batch import Batch
-from fastmetrics.declaration.cautions import Caution, english_and_russian_words, unspaced
+from fastmetrics.declaration.cautions import UNSPACED, Caution, english_and_russian_words
 from fastmetrics.declaration.metric import metric
 from fastmetrics.declaration.representations import Options, Words
 from fastmetrics.metrics.shared.claim_support import (
@@ -66,12 +66,12 @@ _VERBS = english_and_russian_words("verbs of claims", "claims='spacy:MODEL' pars
 
 def other_keywords(options: Options) -> Caution:
     """The caution of the built-in stop words, or of the user's own."""
-    return _STOP_WORDS if options["stop_words"] == STOP_WORDS else unspaced(options)
+    return _STOP_WORDS if options["stop_words"] == STOP_WORDS else UNSPACED
 
 
 def other_verbs(options: Options) -> Caution:
     """The caution of claims that are found by lists of verbs, or by a parser."""
-    return _VERBS if options["claims"] in (TRIPLES, WORDS) else unspaced(options)
+    return _VERBS if options["claims"] in (TRIPLES, WORDS) else UNSPACED
 
 
 @metric(
@@ -100,7 +100,7 @@ def completeness(keywords: Tokens, answer: Tokens) -> Floats:
     return divide(counts.shared, counts.a, empty=1.0)
 
 
-@metric(bounds=(0, 0.2), better="lower", source="S3, topic drift gate", caution=unspaced)
+@metric(bounds=(0, 0.2), better="lower", source="S3, topic drift gate", caution=UNSPACED)
 def drift(answer: Words, contexts: Passages) -> Floats:
     """0.2 if less than a fifth of the answer's word pairs occur in the contexts, else 0.
 

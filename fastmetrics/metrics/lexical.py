@@ -10,7 +10,7 @@ import numpy as np
 from fastmetrics.core.allowed_values import Choice, LimitedTexts
 from fastmetrics.core.arrays import Floats, Text, Tokens
 from fastmetrics.declaration.batch import Batch
-from fastmetrics.declaration.cautions import Caution, english_words, unspaced
+from fastmetrics.declaration.cautions import UNSPACED, Caution, english_words
 from fastmetrics.declaration.metric import metric
 from fastmetrics.declaration.representations import Light, OfTokens, Options, Raw, Words
 from fastmetrics.declaration.tokenizers import TokenizedIn, TokenizerName
@@ -64,7 +64,7 @@ LightTokens = Annotated[Tokens, TokenizedIn("light")]
 
 
 def _one_word(options: Options) -> Caution | None:
-    return unspaced(options) if options["tokenizer"] in ("plain", "light") else None
+    return UNSPACED if options["tokenizer"] in ("plain", "light") else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,7 +133,7 @@ def keyword_recall(answer: LightTokens, reference: LightTokens, *, tokenizer: Li
     better="higher",
     source="S0, semantic search in the strict semantic-match bot",
     cues=["cosine"],
-    caution=unspaced,
+    caution=UNSPACED,
 )
 def token_cosine(answer: Light, reference: Light) -> Floats:
     """Cosine of the binary word vectors of answer and reference.
@@ -196,7 +196,7 @@ def token_recall(answer: PlainTokens, reference: PlainTokens, *, tokenizer: Plai
     return np.where(both_empty, 1.0, divide(shared(answer, reference), reference.counts, empty=0.0))
 
 
-@metric(bounds=(0, 1), better="higher", source="S3, relevance score", caution=unspaced)
+@metric(bounds=(0, 1), better="higher", source="S3, relevance score", caution=UNSPACED)
 def jaccard(question: Words, answer: Words) -> Floats:
     """Share of the distinct words of question and answer that occur in both.
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from fastmetrics.core.arrays import Floats, Ints
-from fastmetrics.declaration.cautions import Caution, english_and_russian_words, unspaced, written
+from fastmetrics.declaration.cautions import UNSPACED, Caution, english_and_russian_words, written
 from fastmetrics.declaration.metric import metric
-from fastmetrics.declaration.representations import Options, Words
+from fastmetrics.declaration.representations import Words
 from fastmetrics.kernels.facts import novelty
 from fastmetrics.kernels.facts.values import WEAK
 from fastmetrics.kernels.text.scripts import UNLISTED
@@ -23,24 +23,12 @@ _NAMES = Caution(
 )
 
 
-def _of_names(options: Options) -> Caution:
-    return _NAMES
-
-
-def _of_numbers(options: Options) -> Caution:
-    return _NUMBERS
-
-
-def _of_negations(options: Options) -> Caution:
-    return _NEGATIONS
-
-
 @metric(
     bounds=(0, 1),
     better="lower",
     source="See et al. 2017, novel n-grams (n = 1), over content words",
     cues=["novel_ngrams", "novelty", "extractiveness"],
-    caution=unspaced,
+    caution=UNSPACED,
 )
 def novel_word_rate(answer: Passages, contexts: Passages) -> Floats:
     """Share of the answer's content words that no context contains in any form.
@@ -63,7 +51,7 @@ def novel_word_rate(answer: Passages, contexts: Passages) -> Floats:
     better="lower",
     source="See et al. 2017, novel n-grams (n = 2)",
     cues=["novel_ngrams", "novelty", "extractiveness"],
-    caution=unspaced,
+    caution=UNSPACED,
 )
 def novel_bigram_rate(answer: Words, contexts: Passages) -> Floats:
     """Share of the answer's pairs of adjacent words that are adjacent in no context.
@@ -85,7 +73,7 @@ def novel_bigram_rate(answer: Words, contexts: Passages) -> Floats:
     better="lower",
     source="Nan et al. 2021, 1 - precision of the entities against the source",
     cues=["entity_precision", "novel_entity_rate", "factuality"],
-    caution=_of_names,
+    caution=_NAMES,
 )
 def novel_name_rate(answer: Passages, contexts: Passages) -> Floats:
     """Share of the names in the answer that no context contains.
@@ -110,7 +98,7 @@ def novel_name_rate(answer: Passages, contexts: Passages) -> Floats:
     better="lower",
     source="Nan et al. 2021, 1 - precision against the source, over numbers, dates and times",
     cues=["number_precision", "numeric_accuracy", "factuality"],
-    caution=_of_numbers,
+    caution=_NUMBERS,
 )
 def novel_number_rate(answer: Passages, contexts: Passages) -> Floats:
     """Share of the answer's numbers, dates and times that no context contains.
@@ -136,7 +124,7 @@ def novel_number_rate(answer: Passages, contexts: Passages) -> Floats:
     better="lower",
     source="Kryscinski et al. 2020, negated sentences as errors; Hutto and Gilbert 2014, the reach of a negation",
     cues=["negation", "contradiction"],
-    caution=_of_negations,
+    caution=_NEGATIONS,
 )
 def negation_mismatch(answer: Passages, contexts: Passages) -> Floats:
     """Share of the answer's content words that the contexts contain, but with the opposite polarity alone.

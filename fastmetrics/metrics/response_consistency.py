@@ -14,7 +14,7 @@ from fastmetrics.declaration.representations import Raw
 from fastmetrics.declaration.stored_row_lists import KeptRows, numbered, row_lists
 from fastmetrics.metrics.semantic import Vector
 from fastmetrics.metrics.shared.repeated_answers import exact_match_rate, semantic_consistency
-from fastmetrics.metrics.shared.repeated_questions import Calls, Keys, Repeats, heads, repeated, shared_calls
+from fastmetrics.metrics.shared.repeated_questions import SHARED_CALLS, Calls, Keys, Repeats, heads, repeated
 from fastmetrics.metrics.shared.vector_words import vectors_of, words_of
 from fastmetrics.text.text_keys import keys_of
 from fastmetrics.vectors.vector_arrays import Vectors
@@ -40,7 +40,7 @@ def _finish_semantic(rows: KeptRows, **_: object) -> Repeats:
     better="higher",
     source="S2",
     corpus=Corpus(finish=_finish_exact, keeps="repeats.answer"),
-    caution=shared_calls,
+    caution=SHARED_CALLS,
 )
 def response_exact_match_rate(
     answer: Raw, question: Keys, answer_call: Calls | None = None, *, against: Against = "pairs"
@@ -70,7 +70,7 @@ def response_exact_match_rate(
     better="higher",
     source="S2",
     corpus=Corpus(finish=_finish_semantic, keeps="repeats.answer_embedding"),
-    caution=shared_calls,
+    caution=SHARED_CALLS,
 )
 def response_semantic_consistency(
     answer_embedding: Vector, question: Keys, answer_call: Calls | None = None

@@ -13,7 +13,7 @@ from fastmetrics.declaration.hooks import Corpus
 from fastmetrics.declaration.metric import metric
 from fastmetrics.declaration.stored_row_lists import KeptRows, numbered, row_lists
 from fastmetrics.metrics.shared.ranking_inputs import Ranked
-from fastmetrics.metrics.shared.repeated_questions import Calls, Keys, Repeated, Repeats, heads, repeated, shared_calls
+from fastmetrics.metrics.shared.repeated_questions import SHARED_CALLS, Calls, Keys, Repeated, Repeats, heads, repeated
 from fastmetrics.metrics.shared.repeated_rankings import consistency, rank_biased_overlap
 from fastmetrics.retrieval.ids import offsets
 from fastmetrics.retrieval.rankings import Rankings
@@ -60,7 +60,7 @@ def _finish_rbo(rows: KeptRows, *, p: float) -> Repeats:
     better="higher",
     source="S2, tier 1",
     corpus=Corpus(finish=_finish, keeps=STORED),
-    caution=shared_calls,
+    caution=SHARED_CALLS,
 )
 def retrieval_consistency(
     question: Keys,
@@ -97,7 +97,7 @@ def retrieval_consistency(
     better="higher",
     source="S2, tier 1; Webber, Moffat and Zobel 2010, equation 32",
     corpus=Corpus(finish=_finish_rbo, keeps=STORED),
-    caution=shared_calls,
+    caution=SHARED_CALLS,
 )
 def retrieval_rbo(
     question: Keys, retrieved_ids: Ranked, answer_call: Calls | None = None, *, p: Persistence = 0.9

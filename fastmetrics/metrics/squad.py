@@ -11,7 +11,7 @@ import pyarrow as pa
 from fastmetrics.core.allowed_values import Choice
 from fastmetrics.core.arrays import Floats
 from fastmetrics.declaration.batch import Batch
-from fastmetrics.declaration.cautions import unspaced
+from fastmetrics.declaration.cautions import UNSPACED
 from fastmetrics.declaration.hooks import RowHooks
 from fastmetrics.declaration.metric import metric
 from fastmetrics.declaration.representations import Squad
@@ -66,7 +66,7 @@ def squad_em(answer: Squad, reference: Squad, *, version: Version = 1) -> Floats
     source=_SOURCE,
     rows=RowHooks(prepare=_answerless),
     cues=["f1", "f1_score", "qa_f1", "squad"],
-    caution=unspaced,
+    caution=UNSPACED,
 )
 def squad_f1(answer: Squad, reference: Squad, *, version: Version = 1) -> Floats:
     """SQuAD's token F1 after the official normalisation.

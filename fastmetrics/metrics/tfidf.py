@@ -14,7 +14,7 @@ import numpy as np
 from fastmetrics.core.allowed_values import Choice
 from fastmetrics.core.arrays import Flags, Floats, Tokens
 from fastmetrics.declaration.batch import Batch
-from fastmetrics.declaration.cautions import unspaced
+from fastmetrics.declaration.cautions import UNSPACED
 from fastmetrics.declaration.hooks import RowHooks
 from fastmetrics.declaration.metric import metric
 from fastmetrics.declaration.representations import Options
@@ -117,7 +117,7 @@ def fit_idf(batches: Iterable[Batch], options: Options) -> dict[str, Any]:
     source="S3, relevance score",
     rows=RowHooks(fit=fit_idf),
     cues=["cosine", "tfidf"],
-    caution=unspaced,
+    caution=UNSPACED,
 )
 def tfidf_cosine(question: Tfidf, answer: Tfidf, *, idf: Idf = "pair") -> Floats:
     """Cosine of the TF-IDF vectors of question and answer, equal to scikit-learn's ``TfidfVectorizer()``.

@@ -11,7 +11,7 @@ import numpy as np
 from fastmetrics.core.allowed_values import LimitedText
 from fastmetrics.core.arrays import Floats, Tokens
 from fastmetrics.declaration.batch import Batch
-from fastmetrics.declaration.cautions import unspaced
+from fastmetrics.declaration.cautions import UNSPACED
 from fastmetrics.declaration.hooks import RowHooks
 from fastmetrics.declaration.metric import metric
 from fastmetrics.errors import OptionError
@@ -82,7 +82,7 @@ Answers = Annotated[WeighedAnswer, AnsweredIn()]
     better="higher",
     source="S3, relevance score",
     rows=RowHooks(fit=fit_idf),
-    caution=unspaced,
+    caution=UNSPACED,
     aliases=["relevance"],
     cues={
         "answer_relevancy": "The answer_relevancy of ragas has a model write questions from the answer; "

@@ -107,7 +107,7 @@ def finish_all(
             continue
         value = _finished(score, sums, values)
         results |= _figures(name, value)
-        caution = None if score.metric.caution is None else score.metric.caution(score.options)
+        caution = score.metric.caution_with(score.options)
         if caution is not None and hasattr(value, "cautioned"):
             cautions[name] = caution, score.options
             affected[name] = value.cautioned
@@ -153,7 +153,7 @@ def caution_notes(counts: Mapping[str, Sequence[int]], common: Mapping[str, Any]
                 f"{name}: its plugin has a caution for {rows:,} of {scored:,} scored rows; load it to read why"
             )
             continue
-        caution = None if score.metric.caution is None else score.metric.caution(score.options)
+        caution = score.metric.caution_with(score.options)
         if caution is not None:
             cautions[name] = caution, score.options
     return [*notes(counts, cautions), *list_notes(counts), *script_notes(counts), *unknown]

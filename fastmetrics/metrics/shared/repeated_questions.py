@@ -77,17 +77,13 @@ def heads(question: Uint64s, answer_call: Uint64s | None) -> Uint64s:
     return np.column_stack([question, calls])
 
 
-_SHARED = Caution(
+SHARED_CALLS = Caution(
     "share a model call with another row of their question, so they are equal by construction",
     "answer with repeats (--repeats K) to make a call for each",
     rows=None,
     least=0.0,
 )
-
-
-def shared_calls(options: Options) -> Caution:
-    """The number of rows whose equality means nothing, since one call made them."""
-    return _SHARED
+"""Counts the rows whose equality means nothing, since one call made them."""
 
 
 def _keys(array: object, column: str) -> Uint64s:
