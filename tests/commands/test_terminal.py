@@ -12,7 +12,10 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics.commands import load
+from fastmetrics.commands.program import printing
+from fastmetrics.commands.program.printing import print_folded
 from fastmetrics.commands.program.terminal import message_with_options
+from fastmetrics.core.screen import Screen
 from fastmetrics.errors import FastmetricsError, InputError, MissingExtraError, OptionError, OutputError
 from fastmetrics.errors.messages import Argument, ErrorMessage, quoted, shown
 from tests.support.program import ENVIRONMENT, command, jsonl, program, unfolded
@@ -76,6 +79,19 @@ def test_notes_are_folded_to_the_width_of_the_terminal(monkeypatch, columns, wid
     assert width - 12 < max(map(len, lines[:-1])) <= width
     assert unfolded("\n".join(lines)) == unfolded(" ".join(notes))
     assert summary.to_dict()["notes"] == notes
+
+
+def test_listed_lines_are_folded_below_the_text_beside_their_name(monkeypatch, capsys):
+    lines = ["short  fits", f"metric    {'word ' * 20}".rstrip(), f"a sentence of {'words ' * 20}".rstrip()]
+    print_folded(lines)
+    assert capsys.readouterr().out.splitlines() == lines  # a pipe
+    monkeypatch.setattr(printing, "screen", lambda: Screen(40))
+    print_folded(lines)
+    printed = capsys.readouterr().out.splitlines()
+    assert printed[:3] == ["short  fits", "metric    word word word word word word", " " * 10 + "word " * 5 + "word"]
+    assert printed[-1].startswith("  words")
+    assert max(map(len, printed)) <= 40
+    assert unfolded(" ".join(printed)) == unfolded(" ".join(lines))
 
 
 def test_messages_name_arguments_or_options_of_the_caller(tmp_path, monkeypatch):
