@@ -474,6 +474,8 @@ def test_bad_input_is_refused(questions: Path, chunks: Path, tmp_path: Path) -> 
     )
     refused(ColumnError, r"no column 'nr', only .*; name that of the chunks with id=$", id="nr")
     refused(ColumnError, r"no column 'v', only .*; name that of the chunks with vector=$", vector="v")
+    lists = rows(tmp_path / "c1.jsonl", {"id": "c0", "text": ["ab", "b"]})
+    refused(ColumnError, r"c1\.jsonl: column 'text': expected text, got list<item: string>", read=lists)
     refused(FileFormatError, r"absent\.jsonl", read=tmp_path / "absent.jsonl")
     refused(OptionError, r"^k=0: expected", k=0)
     twice = [{"id": "c0", "text": text} for text in TEXTS[:2]]
@@ -520,4 +522,14 @@ def test_functions_that_are_not_there_are_refused(
 ) -> None:
     done = program("evaluate-rag", questions, chunks, "-o", tmp_path / "rag", "--bot", bot)
     assert (done.code, done.err.startswith(message)) == (2, True), done.err
+    assert not (tmp_path / "rag").exists()
+
+
+def test_the_address_of_the_judge_is_named_by_its_option(questions: Path, chunks: Path, tmp_path: Path) -> None:
+    options = ["--model", "m", "--bot", "given-contexts", "--rubrics", "safety", "--embedder", "wordllama"]
+    options += ["--judge-base-url", "http://me:secret@127.0.0.1/v1"]
+    done = program("evaluate-rag", questions, chunks, "-o", tmp_path / "rag", *options)
+    assert done.code == 2
+    assert done.err.startswith("error: --judge-base-url 'http://***@127.0.0.1/v1': expected an address")
+    assert "secret" not in done.out + done.err
     assert not (tmp_path / "rag").exists()

@@ -85,6 +85,9 @@ def _chosen_judge(judges: JudgeChoice, choice: BotChoice, settings: dict[str, An
     model = judges.judge_model or choice.model
     if model is None:
         raise OptionError(f"--rubrics needs --judge-model NAME, since --bot {choice.bot} has no model")
+    from fastmetrics.derive.clients.server_address import address_of
     from fastmetrics.reporting.rag.rag_judge import judge_with
 
+    if judges.judge_base_url is not None:
+        address_of(judges.judge_base_url, "judge_base_url")
     return judge_with(judges.rubrics, settings, model, judges.judge_base_url)

@@ -19,8 +19,10 @@ ADDRESS = "OPENAI_BASE_URL"
 _OPENAI = "https://api.openai.com/v1"
 
 
-def address_of(base_url: str | None) -> str:
+def address_of(base_url: str | None, argument: str = "base_url") -> str:
     """The server's address: the given one, otherwise from the environment, otherwise OpenAI's own.
+
+    ``argument`` is the name of the address, for messages.
 
     Raises ``OptionError`` for a malformed address, or one with a user or password.
     """
@@ -36,7 +38,7 @@ def address_of(base_url: str | None) -> str:
         reason = f" without user and password; put the key into {KEY}" if "@" in text else ""
         clients = "".join(f", or {name}:" for name in MODEL_CLIENTS)
         raise OptionError(
-            Argument("base_url", shown_address(text)), f": expected an address such as https://host/v1{reason}{clients}"
+            Argument(argument, shown_address(text)), f": expected an address such as https://host/v1{reason}{clients}"
         )
     return text
 

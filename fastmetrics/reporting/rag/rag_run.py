@@ -9,6 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from fastmetrics.core.column_kinds import check
 from fastmetrics.core.input_columns import resolve
 from fastmetrics.core.judge_column_names import PREFIX
 from fastmetrics.derive.bots.answer import answer
@@ -62,13 +63,14 @@ class RagChunks:
 
     @classmethod
     def of(cls, path: str | Path, settings: ChunkSettings) -> RagChunks:
-        """The chunks at a path; raises ``ColumnError`` if the table lacks a column."""
+        """The chunks at a path; raises ``ColumnError`` if the table lacks a column, or holds no texts."""
         source, name, vector = FileSettings().open(path), shown(as_local(path)), settings.vector
         for option, column in {"id": settings.id, "text": settings.text, "vector": vector}.items():
             if column is not None and column not in source.names:
                 unknown = f"{name}: no column {column!r}, only {quoted(source.names)}; name that of the chunks with "
                 raise ColumnError(unknown, Argument(option))
         schema = source.select(dict.fromkeys(source.names, "any")).schema
+        check(f"{name}: ", settings.text, "text", schema.field(settings.text).type)
         if vector is None and any(holds_vectors(column.type) for column in schema):
             vector = vector_column(schema, None, "vector")
         return cls(path, source, settings, vector)
