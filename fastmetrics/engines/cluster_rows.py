@@ -3,46 +3,30 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from fastmetrics.core.arrow_checks import check, check_table
 from fastmetrics.core.column_to_arrow import as_arrow
-from fastmetrics.core.input_columns import resolve
 from fastmetrics.core.name_lists import listed
 from fastmetrics.errors import OptionError
 from fastmetrics.plan.plan import Plan, parse, plan
 from fastmetrics.plan.score_batch import Scorer, score_batch, slices
+from fastmetrics.plan.score_request import ScoreRequest
 from fastmetrics.stats.sums.exact_sums import State
 from fastmetrics.stats.sums.summed_scores import Sums
 
 
-def plan_rows(
-    names: Sequence[str],
-    metrics: Sequence[str] | str | None,
-    columns: Mapping[str, str] | None,
-    schema: str | None,
-    suites: Sequence[str] | str,
-    keep: Sequence[str] | str = (),
-    embedder: Any = None,
-    cache: str | os.PathLike[str] | None = None,
-    no_relevant: str | None = None,
-    lists: Sequence[str] | str = (),
-) -> Plan:
+def plan_rows(names: Sequence[str], request: ScoreRequest) -> Plan:
     """The plan for rows with these column names; keeps the ``id``, and leaves out the corpus metrics of suites.
 
-    Raises ``OptionError`` for a corpus metric that ``metrics`` names.
+    Raises ``OptionError`` for a corpus metric that the request names.
     """
-    mapping = resolve(names, columns, schema, {"id"})
-    ids = [mapping["id"]] if "id" in mapping else []
-    keep = list(dict.fromkeys([*ids, *listed(keep)]))
-    planned = plan(names, metrics, columns, schema, keep, suites, embedder, cache, no_relevant, lists)
-    explicit = {parse(spec).name for spec in listed(metrics)}
+    planned = plan(names, request.with_id(names))
+    explicit = {parse(spec).name for spec in listed(request.metrics)}
     for score in planned.scores:
         if score.metric.corpus is not None and score.name in explicit:
             raise OptionError(

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import pickle
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -18,26 +17,15 @@ from fastmetrics.engines.cluster_rows import RowScoring, pack, plan_rows, unpack
 from fastmetrics.engines.ray_cluster import ray_data
 from fastmetrics.errors import InputError
 from fastmetrics.plan.score_batch import fit, slices
+from fastmetrics.plan.score_request import ScoreRequest
 from fastmetrics.stats.sums.summed_scores import CollectedScores, score_columns
 
 
-def score_dataset(
-    dataset: Any,
-    metrics: Sequence[str] | str | None = None,
-    columns: Mapping[str, str] | None = None,
-    schema: str | None = None,
-    workers: int | None = None,
-    suites: Sequence[str] | str = (),
-    keep: Sequence[str] | str = (),
-    embedder: Any = None,
-    cache: str | os.PathLike[str] | None = None,
-    no_relevant: str | None = None,
-    lists: Sequence[str] | str = (),
-) -> Any:
+def score_dataset(dataset: Any, request: ScoreRequest, workers: int | None = None) -> Any:
     """A lazy Ray Dataset of the scores of another Dataset; see ``fastmetrics.score``."""
     ray = ray_data()
     types = _schema(dataset)
-    planned = plan_rows(types.names, metrics, columns, schema, suites, keep, embedder, cache, no_relevant, lists)
+    planned = plan_rows(types.names, request)
     cores(workers)  # raises OptionError for an invalid number
     planned = fit(planned, lambda: _batches(dataset.select_columns(list(planned.inputs))))
     rows = RowScoring(planned, {field.name: field.type for field in types})

@@ -6,7 +6,7 @@ Spark's workers score the Arrow batches that they receive; they must be able to 
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -18,40 +18,34 @@ from fastmetrics.core.arrow_checks import check_table
 from fastmetrics.core.input_columns import is_id
 from fastmetrics.core.threads import keep_to_one
 from fastmetrics.engines.cluster_rows import RowScoring, pack, plan_rows, unpack
-from fastmetrics.errors import InputError, MissingExtraError
+from fastmetrics.errors import InputError, MissingExtraError, OptionError
+from fastmetrics.errors.messages import Argument
 from fastmetrics.plan.plan import Plan
 from fastmetrics.plan.score_batch import fit
+from fastmetrics.plan.score_request import ScoreRequest
 from fastmetrics.stats.sums.summed_scores import CollectedScores
 
 __all__ = ["collect", "score"]
 
 
-def score(
-    df: Any,
-    metrics: Sequence[str] | str | None = None,
-    columns: Mapping[str, str] | None = None,
-    schema: str | None = None,
-    suites: Sequence[str] | str = (),
-    keep: Sequence[str] | str = (),
-    no_relevant: str | None = None,
-    lists: Sequence[str] | str = (),
-) -> Any:
+def score(df: Any, request: ScoreRequest) -> Any:
     """A DataFrame of scores, with the same bits as ``fastmetrics.score``, computed when it is used.
 
-    ``metrics``, ``columns``, ``schema``, ``suites``, ``no_relevant`` and ``lists`` are as in ``fastmetrics.score``;
-    ``keep`` names columns to copy in addition to ``id``.  A score is null where an input is missing, NaN where it is
-    undefined.  For a metric that needs all rows first (``tfidf_cosine``), the DataFrame is read once immediately.
-    Raises ``ColumnError`` and ``UnknownNameError`` like ``fastmetrics.score``, ``OptionError`` for a corpus metric,
-    which a DataFrame cannot store, and ``MissingExtraError`` if Spark is not installed.
+    A score is null where an input is missing, NaN where it is undefined.  For a metric that needs all rows first
+    (``tfidf_cosine``), the DataFrame is read once immediately.  Raises ``ColumnError`` and ``UnknownNameError`` like
+    ``fastmetrics.score``, ``OptionError`` for a corpus metric, which a DataFrame cannot store, and for an embedder, and
+    ``MissingExtraError`` if Spark is not installed.
 
     ::
 
-        scores = score(spark.read.parquet("answers"), metrics=["token_f1"])
+        scores = score(spark.read.parquet("answers"), ScoreRequest("token_f1"))
         scores.write.parquet("scores")
     """
+    if request.embedder is not None:
+        raise OptionError(Argument("embedder", request.embedder), ": a Spark DataFrame needs its embeddings as columns")
     types = _types()
     _check(df)
-    planned = plan_rows(df.columns, metrics, columns, schema, suites, keep, no_relevant=no_relevant, lists=lists)
+    planned = plan_rows(df.columns, request)
     planned = fit(planned, lambda: _local(df, planned.inputs))
     _rows(df, planned).check()
     fields = [df.schema[name] for name in planned.keep]

@@ -17,6 +17,7 @@ from fastmetrics.errors import ColumnError, UnknownNameError
 from fastmetrics.metrics.shared.fitted_model import RowScores
 from fastmetrics.plan.plan import parse, part_of, plan
 from fastmetrics.plan.score_names import canonical_name
+from fastmetrics.plan.score_request import ScoreRequest
 from fastmetrics.results.runs.read_table import read_table
 from fastmetrics.scoring.score import score
 from fastmetrics.tables.frame_source import FrameSource
@@ -87,7 +88,8 @@ def read_labelled(
     features = _features(names, whole.schema, mapping, label, group, metrics, suites, naming)
     embedder = None
     if features.metrics:
-        planned = plan(names, list(features.metrics), **naming)  # with all names, of which two may fit one column
+        # with all names, of which two may fit one column
+        planned = plan(names, ScoreRequest(list(features.metrics), **naming))
         embeds = any("embedder" in score.metric.defaults for score in planned.scores)
         embedder = naming["embedder"] if embeds else None
     return LabelledTable(whole, mapping, features, naming, embedder)
@@ -115,7 +117,7 @@ def _features(
         else:
             specs.append(_with_rule(part_of(name, is_column=False).name, naming["no_relevant"]))
     if listed(suites) or not (specs or columns):
-        planned = plan(names, None, suites=suites, **naming)
+        planned = plan(names, ScoreRequest(suites=suites, **naming))
         for scored in planned.scores:
             own = {planned.columns[column] for column in scored.metric.needs if column in planned.columns}
             if scored.metric.corpus is None and scored.name not in specs:

@@ -27,6 +27,7 @@ from fastmetrics.metrics.shared.ranking_inputs import NoRelevant
 from fastmetrics.plan.fitted_metric import FittedMetric, Part, fitted_metric, fitted_verdict, with_parts
 from fastmetrics.plan.missing_columns import check_columns, lacking, without_columns
 from fastmetrics.plan.score_names import canonical_name, own_name
+from fastmetrics.plan.score_request import ScoreRequest
 from fastmetrics.tables.remote.small_files import local_path, read_text
 
 
@@ -231,40 +232,24 @@ def _those_of(metric: Metric, common: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in common.items() if name in metric.defaults}
 
 
-def plan(
-    present: Iterable[str],
-    metrics: Sequence[str] | str | None = None,
-    columns: Mapping[str, str] | None = None,
-    schema: str | None = None,
-    keep: Sequence[str] = (),
-    suites: Sequence[str] | str = (),
-    embedder: Any = None,
-    cache: str | os.PathLike[str] | None = None,
-    no_relevant: str | None = None,
-    lists: Sequence[str] | str = (),
-) -> Plan:
-    """The plan for a table with the columns ``present``.
-
-    ``metrics`` are specs, in a list or separated by commas.  ``suites`` are names of
-    :data:`fastmetrics.metrics.SUITES`, each of which selects its usual metrics whose columns exist, or of
-    :data:`fastmetrics.metrics.TIERS`.  Without both, the suite
-    ``core`` is used.  ``embedder`` and ``cache`` apply to every metric that embeds text and does not set its own; with
-    an ``embedder``, missing embeddings are computed from texts.  ``no_relevant`` applies to every retrieval metric that
-    does not set its own.  ``lists`` are columns of texts whose texts are lists in JSON.
+def plan(present: Iterable[str], request: ScoreRequest) -> Plan:
+    """The plan of a request for a table with the columns ``present``.
 
     Raises ``ColumnError`` for a missing column, for two columns that both match a needed one, or for a suite without
     its columns, ``OptionError`` for an invalid value of ``no_relevant``.
     """
     names = list(present)
-    mapping = resolve(names, columns, schema, needed=())
+    mapping = resolve(names, request.columns, request.schema, needed=())
+    keep = listed(request.keep)
     for name in keep:
         if name not in names:
             raise UnknownNameError.of("column", name, names)
-    metrics, suites = listed(metrics), listed(suites)
-    if embedder is not None:
-        argument("embedder", embedder, of_hint(Embeds))
-    embedding = {"embedder": embedder, "cache": None if cache is None else os.path.abspath(local_path(cache, "cache"))}
-    no_relevant = argument("no_relevant", no_relevant, Optional(of_hint(NoRelevant)))
+    metrics, suites = listed(request.metrics), listed(request.suites)
+    if request.embedder is not None:
+        argument("embedder", request.embedder, of_hint(Embeds))
+    cache = None if request.cache is None else os.path.abspath(local_path(request.cache, "cache"))
+    embedding = {"embedder": request.embedder, "cache": cache}
+    no_relevant = argument("no_relevant", request.no_relevant, Optional(of_hint(NoRelevant)))
     # the default of every metric is no setting of the run, and not stored as one
     common = {} if no_relevant in (None, "undefined") else {"no_relevant": no_relevant}
     scores = [_embedding(parse(spec, common), mapping, embedding) for spec in metrics]
@@ -287,15 +272,15 @@ def plan(
             scores.append(_embedding(score_read, mapping, embedding))
     for score in scores:
         check_columns(score.name, score.metric, names, mapping)
-    resolve(names, columns, schema, {column for score in scores for column in score.metric.needs})
+    resolve(names, request.columns, request.schema, {column for score in scores for column in score.metric.needs})
     _check_distinct(scores)
     clash = [score.name for score in scores if score.name in keep]
     if clash:
         raise OptionError(f"cannot keep the column {clash[0]!r}: a metric has the same name; rename the column")
-    lists_as_text = text_lists(names, mapping, lists)
+    lists_as_text = text_lists(names, mapping, request.lists)
     planned = Plan(tuple(scores), mapping, tuple(keep), common=common, left_out=left_out, lists=lists_as_text)
     check_kept(planned)
-    explicit = {*(columns or ()), *SCHEMAS.get(schema or "", ())}
+    explicit = {*(request.columns or ()), *SCHEMAS.get(request.schema or "", ())}
     others = {name: over for name, over in passed_over(names, planned.used).items() if name not in explicit}
     return replace(planned, passed_over=others)
 

@@ -21,6 +21,7 @@ from fastmetrics.engines.local import run
 from fastmetrics.plan.fitted_metric import SCORES
 from fastmetrics.plan.plan import Plan
 from fastmetrics.plan.score_batch import Shelf, score_batch
+from fastmetrics.plan.score_request import ScoreRequest
 from fastmetrics.scoring.score_output import fitted, job, plan_table
 from fastmetrics.tables.table_source import open_table
 from fastmetrics.text.tokenize import Wordbook
@@ -194,8 +195,8 @@ def profile(
     Raises what ``score`` raises.
     """
     source = open_table(table, format)
-    planned = plan_table(source, metrics, columns, schema, (), suites, no_relevant=no_relevant, lists=lists)
-    planned = fitted(planned, source)
+    request = ScoreRequest(metrics, columns, schema, suites=suites, no_relevant=no_relevant, lists=lists)
+    planned = fitted(plan_table(source, request), source)
     scorer = WatchedScorer(planned)
     with tempfile.TemporaryDirectory() as folder:
         result = run(source, job(planned, scorer), Path(folder) / "scores.parquet", threads=threads)

@@ -25,6 +25,7 @@ from fastmetrics.errors.messages import Argument
 from fastmetrics.plan.corpus_values import input_drifts
 from fastmetrics.plan.plan import Plan
 from fastmetrics.plan.score_batch import Scorer, score_batch, slices
+from fastmetrics.plan.score_request import ScoreRequest
 from fastmetrics.plan.stored_declarations import to_store
 from fastmetrics.scoring.score_output import (
     about_run,
@@ -168,23 +169,23 @@ def score(
     written, ``MissingExtraError`` if Ray is not installed, and ``WorkerError`` if its workers cannot start or die
     repeatedly.
     """
-    chosen = metrics, columns, schema, keep, suites, embedder, cache, no_relevant, lists
+    request = ScoreRequest(metrics, columns, schema, keep, suites, embedder, cache, no_relevant, lists)
     files = files or FileSettings()
     options = RunOptions(files, resume, overwrite, progress)
     run_name = argument("name", name, Optional(LimitedText(200, "a name")))
     if output is None:
         check_without_output(options, engine=None if engine == "local" else engine, name=name, times=times or None)
     if _is_distributed(table):
-        return _distributed(table, chosen, threads, output, keep_counts)
+        return _distributed(table, request, threads, output, keep_counts)
     if output is None:
         number = cores(threads)
         source = files.open(table)
-        return scores_of_source(source, plan_table(source, *chosen, keep_counts=keep_counts), number, progress)
+        return scores_of_source(source, plan_table(source, request, keep_counts=keep_counts), number, progress)
     runner = engine_of(engine, threads)
     source = files.open(table)
     # Open the output first: planning may read all rows, and an unwritable output should fail at once.
     target = open_output(output, source, options)
-    planned = plan_table(source, *chosen, keep_counts=keep_counts)
+    planned = plan_table(source, request, keep_counts=keep_counts)
     planned = fitted(replace(planned, identity=identity(planned, has_name=run_name is not None)), source)
     about = partial(about_run, run_name, now() if times else None)
     # The path of a result has no credentials, and reading the output again may need them.
@@ -196,24 +197,19 @@ def _is_distributed(table: Any) -> bool:
 
 
 def _distributed(
-    table: Any, chosen: tuple[Any, ...], threads: int | None, output: str | Path | None, keep_counts: bool
+    table: Any, request: ScoreRequest, threads: int | None, output: str | Path | None, keep_counts: bool
 ) -> Any:
     """The scores of a Ray Dataset or Spark DataFrame, computed by its cluster."""
-    metrics, columns, schema, keep, suites, embedder, cache, no_relevant, lists = chosen
     for argument_, value in (("output", output), ("keep_counts", keep_counts or None)):
         if value is not None:
             raise OptionError(Argument(argument_, value), ": score files by their paths, or a table in memory")
     if type(table).__module__.startswith("ray.data"):
         from fastmetrics.engines.ray_datasets import score_dataset
 
-        return score_dataset(
-            table, metrics, columns, schema, threads, suites, keep, embedder, cache, no_relevant, lists
-        )
+        return score_dataset(table, request, threads)
     from fastmetrics.engines.spark import score as score_dataframe
 
-    if embedder is not None:
-        raise OptionError(Argument("embedder", embedder), ": a Spark DataFrame needs its embeddings as columns")
-    return score_dataframe(table, metrics, columns, schema, suites, keep, no_relevant=no_relevant, lists=lists)
+    return score_dataframe(table, request)
 
 
 def scores_of_source(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
@@ -14,9 +13,7 @@ from typing import Any
 import pyarrow as pa
 
 from fastmetrics.core.corpus_counts import BatchSums
-from fastmetrics.core.input_columns import resolve
 from fastmetrics.core.input_drift import drift_notes
-from fastmetrics.core.name_lists import kept_columns
 from fastmetrics.core.score_metadata import RowCounts, ScoreMetadata
 from fastmetrics.core.threads import cores
 from fastmetrics.engines.job import Engine, Job, RunOptions, RunResult
@@ -28,6 +25,7 @@ from fastmetrics.errors.messages import Argument
 from fastmetrics.plan.corpus_values import caution_notes, finish_all, input_drifts
 from fastmetrics.plan.plan import Plan, keeping_counts, plan
 from fastmetrics.plan.score_batch import Scorer, fit
+from fastmetrics.plan.score_request import ScoreRequest
 from fastmetrics.plan.signature import signature
 from fastmetrics.plan.stored_declarations import Declared
 from fastmetrics.results.runs.declared_metrics import declared_labels, declared_specs, declared_statistics
@@ -80,28 +78,9 @@ def engine_of(engine: str | RayCluster, threads: int | None) -> AbstractContextM
     return RayEngine(cluster.workers, cluster.address)
 
 
-def plan_table(
-    source: TableSource,
-    metrics: Sequence[str] | str | None = None,
-    columns: Mapping[str, str] | None = None,
-    schema: str | None = None,
-    keep: Sequence[str] | str = (),
-    suites: Sequence[str] | str = (),
-    embedder: Any = None,
-    cache: str | os.PathLike[str] | None = None,
-    no_relevant: str | None = None,
-    lists: Sequence[str] | str = (),
-    *,
-    keep_counts: bool = False,
-) -> Plan:
-    """The plan for the columns of an opened table, without options computed from its rows; keeps the ``id``.
-
-    With ``keep="all"`` it keeps all columns in their order.
-    """
-    canonical = resolve(source.names, columns, schema, {"id"})
-    ids = [canonical["id"]] if "id" in canonical else []
-    keep = list(dict.fromkeys([*ids, *kept_columns(keep, source.names)]))
-    planned = plan(source.names, metrics, columns, schema, keep, suites, embedder, cache, no_relevant, lists)
+def plan_table(source: TableSource, request: ScoreRequest, *, keep_counts: bool = False) -> Plan:
+    """The plan for the columns of an opened table, without options computed from its rows; keeps the ``id``."""
+    planned = plan(source.names, request.with_id(source.names))
     return keeping_counts(planned) if keep_counts or planned.is_all_corpus else planned
 
 

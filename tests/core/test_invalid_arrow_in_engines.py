@@ -10,6 +10,7 @@ from fastmetrics.engines import spark
 from fastmetrics.engines.cluster_rows import RowScoring, pack, plan_rows
 from fastmetrics.engines.ray_datasets import BatchWorker, _batches, _pack
 from fastmetrics.errors import InputError
+from fastmetrics.plan.score_request import ScoreRequest
 from tests.core.test_invalid_arrow_data import DAMAGED, UNWRITABLE
 from tests.support.optional_parts import needs
 
@@ -23,7 +24,7 @@ def damaged(name):
 
 
 def rows() -> RowScoring:
-    planned = plan_rows(["answer", "reference"], ["exact_match"], None, None, ())
+    planned = plan_rows(["answer", "reference"], ScoreRequest(["exact_match"]))
     return RowScoring(planned, {"reference": pa.string()})
 
 

@@ -17,6 +17,7 @@ import fastmetrics as fm
 from fastmetrics.errors import FastmetricsError, OptionError
 from fastmetrics.metrics.grounding import grounding_evidence
 from fastmetrics.plan.plan import plan
+from fastmetrics.plan.score_request import ScoreRequest
 from fastmetrics.vectors.embedding.embedder import Embedder
 
 WORDS = ["Apples", "Bread", "Cheese", "Dates"]
@@ -196,9 +197,9 @@ def test_the_same_for_any_number_of_threads(embedder):
 
 
 def test_only_asked_for_by_name():
-    named = plan(["answer", "contexts"], ["grounding_overlap(threshold=0.5)"])
+    named = plan(["answer", "contexts"], ScoreRequest(["grounding_overlap(threshold=0.5)"]))
     assert named.scores[0].options["threshold"] == 0.5
-    assert "grounding_overlap" not in [one.name for one in plan(["answer", "contexts"]).scores]
+    assert "grounding_overlap" not in [one.name for one in plan(["answer", "contexts"], ScoreRequest()).scores]
 
 
 def test_options_are_checked():

@@ -19,6 +19,7 @@ from fastmetrics.errors import ColumnError, OptionError
 from fastmetrics.metrics.shared.repeated_answers import exact_match_rate, semantic_consistency
 from fastmetrics.plan.plan import plan
 from fastmetrics.plan.score_batch import Scorer
+from fastmetrics.plan.score_request import ScoreRequest
 from fastmetrics.scoring.score import score
 from fastmetrics.tables import read_metadata
 from fastmetrics.vectors.embedding.embedder import Embedder
@@ -137,7 +138,7 @@ def test_embedder_computes_missing_embeddings():
 
 def test_embeddings_are_equal_in_another_process():
     table = pa.table({"answer": ["a b", None, "ccc"], "reference": ["a", "b", "d d d"]})
-    planned = plan(table.column_names, ["dot_similarity", "euclidean_distance"], embedder=Embedder(sizes))
+    planned = plan(table.column_names, ScoreRequest(["dot_similarity", "euclidean_distance"], embedder=Embedder(sizes)))
     (batch,) = table.to_batches()
     assert pickle.loads(pickle.dumps(Scorer(planned)))(batch).equals(Scorer(planned)(batch))
 

@@ -14,6 +14,7 @@ import pytest
 import fastmetrics as fm
 from fastmetrics.metrics.shared.fitted_file import load, text_of
 from fastmetrics.plan.plan import parse, plan
+from fastmetrics.plan.score_request import ScoreRequest
 from tests.reference import fitted as reference
 from tests.support.fitted_models import CUTS, ISOTONIC, LINE, PLATT, features, trees, written
 
@@ -233,10 +234,11 @@ PICKLED = """
 import pickle, sys
 import fastmetrics as fm
 from fastmetrics.plan.plan import plan
+from fastmetrics.plan.score_request import ScoreRequest
 from fastmetrics.plan.signature import signature
 
 fm.load_plugin(sys.argv[1])
-planned = plan(["answer"], sys.argv[2])
+planned = plan(["answer"], ScoreRequest(sys.argv[2]))
 print([repr(signature(planned).scores["mine"]), pickle.dumps(planned.scores[0]).hex()])
 """
 UNPICKLED = """
@@ -266,7 +268,7 @@ def test_plugins_that_it_reads_count_for_the_signature_and_go_to_other_processes
 def test_other_processes_have_the_embedder_of_the_run(tmp_path):
     names = ["answer", "reference"]
     path = written(tmp_path, features=features(["semantic_similarity"]))
-    [score] = plan(names, str(path), embedder="wordllama", cache=tmp_path / "cache").scores
+    [score] = plan(names, ScoreRequest(str(path), embedder="wordllama", cache=tmp_path / "cache")).scores
     again = pickle.loads(pickle.dumps(score)).metric.parts[0]
     assert again.options == score.metric.parts[0].options
     assert again.options["embedder"] == "wordllama"

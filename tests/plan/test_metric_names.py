@@ -13,6 +13,7 @@ from fastmetrics.errors import ColumnError, OptionError, UnknownNameError
 from fastmetrics.errors.spelling import FEW, fold, nearest, suggestion
 from fastmetrics.metrics import REGISTRY, SPELLINGS
 from fastmetrics.plan.plan import parse, plan
+from fastmetrics.plan.score_request import ScoreRequest
 from fastmetrics.retrieval.measure_families import FAMILIES
 from fastmetrics.retrieval.measure_names import measure
 from tests.support.program import jsonl, program
@@ -185,9 +186,9 @@ def test_bare_f1_raises(columns):
     """With a cut-off it can only be that of retrieval."""
     message = r"^unknown metric 'f1'; did you mean 'token_f1', 'squad_f1' or 'retrieval_f1'\?$"
     with pytest.raises(UnknownNameError, match=message):
-        plan(columns, "f1")
-    assert plan([*RANKED, *TEXTS], "f1@5").scores[0].options["k"] == 5
-    assert "retrieval_f1" in plan([*RANKED, *TEXTS], suites="retrieval").names
+        plan(columns, ScoreRequest("f1"))
+    assert plan([*RANKED, *TEXTS], ScoreRequest("f1@5")).scores[0].options["k"] == 5
+    assert "retrieval_f1" in plan([*RANKED, *TEXTS], ScoreRequest(suites="retrieval")).names
 
 
 @pytest.mark.parametrize("typed", ["mrr", "recall_at_k", "relevance", "structure"])

@@ -15,6 +15,7 @@ import fastmetrics as fm
 from fastmetrics.errors import ColumnError, InputError, OptionError, UnknownNameError
 from fastmetrics.metrics import REGISTRY, SUITES, TIERS, suite
 from fastmetrics.plan.plan import parse, plan
+from fastmetrics.plan.score_request import ScoreRequest
 from fastmetrics.scoring.metric_functions import callable_of
 from tests.support.program import jsonl, program
 
@@ -177,14 +178,14 @@ def test_embeddings_of_tiers_are_computed_from_the_texts():
 def test_distributed_tables_get_the_row_metrics_of_a_tier():
     from fastmetrics.engines.cluster_rows import plan_rows
 
-    planned = plan_rows(list(TABLE), None, None, None, "tier1")
+    planned = plan_rows(list(TABLE), ScoreRequest(suites="tier1"))
     assert [score.name for score in planned.scores] == list(TIERS["tier1"][:-1])
     with pytest.raises(OptionError, match="retrieval_consistency is one value per table"):
-        plan_rows(list(TABLE), ["retrieval_consistency"], None, None, "tier1")
+        plan_rows(list(TABLE), ScoreRequest(["retrieval_consistency"], suites="tier1"))
 
 
 def test_the_options_of_all_metrics_apply_to_a_tier():
-    found = plan(list(TABLE), suites="tier1", no_relevant="zero")
+    found = plan(list(TABLE), ScoreRequest(suites="tier1", no_relevant="zero"))
     assert all(score.options.get("no_relevant", "zero") == "zero" for score in found.scores)
 
 

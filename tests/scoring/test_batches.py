@@ -13,6 +13,7 @@ import pytest
 import fastmetrics as fm
 from fastmetrics.engines.cluster_rows import RowScoring, pack, plan_rows, unpack
 from fastmetrics.errors import ColumnError, OptionError
+from fastmetrics.plan.score_request import ScoreRequest
 from fastmetrics.stats.sums.exact_sums import State
 
 TABLE = pa.table(
@@ -28,7 +29,7 @@ METRICS = ["token_f1", "latency_ms"]
 
 
 def rows(table: pa.Table = TABLE, **options: object) -> RowScoring:
-    planned = plan_rows(table.column_names, METRICS, None, None, (), **options)
+    planned = plan_rows(table.column_names, ScoreRequest(METRICS, **options))
     return RowScoring(planned, {field.name: field.type for field in table.schema})
 
 
@@ -39,12 +40,12 @@ def bits(table: pa.Table | pa.RecordBatch) -> list[bytes]:
 
 def test_id_and_keep_columns_are_kept() -> None:
     names = TABLE.column_names
-    assert plan_rows(names, METRICS, None, None, ()).keep == ("id",)
-    assert plan_rows(names, METRICS, None, None, (), ["note", "id"]).keep == ("id", "note")
-    assert plan_rows(names, METRICS, {"id": "note"}, None, ()).keep == ("note",)
-    assert plan_rows(["answer", "reference"], ["token_f1"], None, None, ()).keep == ()
+    assert plan_rows(names, ScoreRequest(METRICS)).keep == ("id",)
+    assert plan_rows(names, ScoreRequest(METRICS, keep=["note", "id"])).keep == ("id", "note")
+    assert plan_rows(names, ScoreRequest(METRICS, {"id": "note"})).keep == ("note",)
+    assert plan_rows(["answer", "reference"], ScoreRequest(["token_f1"])).keep == ()
     with pytest.raises(OptionError, match=r"^corpus_bleu is one value per table and cannot be computed"):
-        plan_rows(names, ["token_f1", "corpus_bleu"], None, None, ())
+        plan_rows(names, ScoreRequest(["token_f1", "corpus_bleu"]))
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 4])
@@ -99,7 +100,7 @@ def test_vectors_in_foreign_types_are_converted(inside: pa.DataType) -> None:
     boxed = pa.ExtensionArray.from_storage(Boxed(inside), vectors)
     plain = pa.table({"answer_embedding": vectors, "reference_embedding": vectors})
     table = pa.table({"answer_embedding": pa.chunked_array([boxed[:1], boxed[1:]]), "reference_embedding": vectors})
-    planned = plan_rows(table.column_names, ["semantic_similarity"], None, None, ())
+    planned = plan_rows(table.column_names, ScoreRequest(["semantic_similarity"]))
     made = pa.Table.from_batches(RowScoring(planned, {}).scores([table]))
     assert made["semantic_similarity"].to_pylist() == fm.score(plain, ["semantic_similarity"])[0].to_pylist()
     assert made["semantic_similarity"].null_count == 1
@@ -118,7 +119,7 @@ def test_unsupported_type_raises_before_reading_rows() -> None:
         rows(TABLE.set_column(1, "answer", pa.array([1, 2, 3, 4]))).check()
     unknown = TABLE.set_column(1, "answer", pa.nulls(4))
     rows(unknown).check()
-    planned = plan_rows(TABLE.column_names, METRICS, None, None, (), ["note"])
+    planned = plan_rows(TABLE.column_names, ScoreRequest(METRICS, keep=["note"]))
     RowScoring(
         planned, {name: TABLE.schema.field(name).type for name in planned.inputs if name not in planned.keep}
     ).check()

@@ -9,6 +9,7 @@ from typing import Any
 from fastmetrics.core.input_columns import resolve
 from fastmetrics.errors import ColumnError
 from fastmetrics.metrics import functions
+from fastmetrics.plan.score_request import ScoreRequest
 from fastmetrics.scoring.frames.row_function import RowFunction, metric_of_name, score_of
 from fastmetrics.scoring.frames.with_scores import lazy_scores, own_kind, own_series, with_scores
 from fastmetrics.scoring.metric_functions import columns_and_options
@@ -28,7 +29,7 @@ class LazyFrameAccessor:
 
         The options are ``threads`` and those of :func:`fastmetrics.with_scores` that choose columns and metrics.
         """
-        planned = plan_table(FrameSource(self._frame), metrics, **options)
+        planned = plan_table(FrameSource(self._frame), ScoreRequest(metrics, **options))
         return lazy_scores(self._frame, planned, planned.keep, threads)
 
     def with_scores(self, metrics: Any = None, **options: Any) -> Any:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fastmetrics.core.threads import cores
+from fastmetrics.plan.score_request import ScoreRequest
 from fastmetrics.scoring.frames.row_function import TableFunction
 from fastmetrics.scoring.frames.with_scores import adder_of, plan_beside
 from fastmetrics.tables.frame_source import FrameSource
@@ -46,7 +47,8 @@ class DatasetScorer:
         is_columns = isinstance(batch, Mapping)
         source = FrameSource(dict(batch.items()) if is_columns else batch)
         if self._function is None or self._function[0] != source.names:
-            self._function = source.names, TableFunction(plan_beside(source, self._metrics, **self._options))
+            planned = plan_beside(source, ScoreRequest(self._metrics, **self._options))
+            self._function = source.names, TableFunction(planned)
         score = self._function[1]
         scores = score(source, cores()).select(score.plan.names)
         return scores.to_pydict() if is_columns else adder_of(batch)(batch, scores)

@@ -14,6 +14,7 @@ from fastmetrics.core.threads import cores
 from fastmetrics.engines.job import Progress
 from fastmetrics.errors import ColumnError, OptionError
 from fastmetrics.plan.plan import Plan
+from fastmetrics.plan.score_request import ScoreRequest
 from fastmetrics.scoring.frames.row_function import TableFunction, check_has_rows
 from fastmetrics.scoring.score import scores_of_source
 from fastmetrics.scoring.score_output import plan_table
@@ -68,30 +69,19 @@ def with_scores(
     source = FrameSource(table)
     source.index = None  # the table keeps it
     levels = table.columns.nlevels if _is_pandas(table) else 1
-    planned = plan_beside(source, metrics, columns, schema, suites, embedder, cache, no_relevant, lists, levels=levels)
+    request = ScoreRequest(metrics, columns, schema, (), suites, embedder, cache, no_relevant, lists)
+    planned = plan_beside(source, request, levels=levels)
     if add is None:
         return lazy_scores(table, planned, source.names, threads)
     return add(table, scores_of_source(source, planned, cores(threads), progress).select(planned.names))
 
 
-def plan_beside(
-    source: FrameSource,
-    metrics: Sequence[str] | str | None = None,
-    columns: Mapping[str, str] | None = None,
-    schema: str | None = None,
-    suites: Sequence[str] | str = (),
-    embedder: Any = None,
-    cache: str | Path | None = None,
-    no_relevant: str = "undefined",
-    lists: Sequence[str] | str = (),
-    *,
-    levels: int = 1,
-) -> Plan:
+def plan_beside(source: FrameSource, request: ScoreRequest, *, levels: int = 1) -> Plan:
     """The plan of scores that become columns of their own table, whose names have ``levels``.
 
     Raises ``OptionError`` for a metric with one value a table, or with the name of a column.
     """
-    planned = plan_table(source, metrics, columns, schema, (), suites, embedder, cache, no_relevant, lists)
+    planned = plan_table(source, request)
     for score in planned.scores:
         check_has_rows(score)
         if str(_label(score.name, levels)) in source.names:

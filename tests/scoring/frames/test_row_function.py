@@ -16,6 +16,7 @@ from fastmetrics.core import threads as thread_pools
 from fastmetrics.core.frames import open_frame
 from fastmetrics.plan import score_batch
 from fastmetrics.plan.score_batch import Wordbook
+from fastmetrics.plan.score_request import ScoreRequest
 from fastmetrics.scoring import score as scoring
 from fastmetrics.scoring.frames.row_function import RowFunction, TableFunction, score_of
 from fastmetrics.scoring.score_output import plan_table
@@ -40,7 +41,7 @@ def vocabularies(monkeypatch: pytest.MonkeyPatch) -> list[Wordbook]:
 
 
 def table_function() -> TableFunction:
-    return TableFunction(plan_table(FrameSource(TABLE), METRICS))
+    return TableFunction(plan_table(FrameSource(TABLE), ScoreRequest(METRICS)))
 
 
 def callers() -> Iterator[Callable[[pa.Table], Any]]:
