@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.types as pt
 
 from fastmetrics.core.column_kinds import is_list
@@ -88,19 +87,26 @@ _UUID_PARTS = (slice(0, 8), slice(8, 12), slice(12, 16), slice(16, 20), slice(20
 def _vectors(values: pa.Array, type_: Any) -> pa.Array:
     """The numbers of pgvector's binary form as lists."""
     numbers = _COORDINATES[type_.type_name]
-    sizes = np.asarray(pc.binary_length(values).fill_null(_HEADER), dtype=np.int64)
-    dims = (sizes - _HEADER) // numbers.itemsize
-    whole = np.frombuffer(b"".join(values.fill_null(b"\0" * _HEADER).to_pylist()), np.uint8)
-    starts = np.cumsum(sizes) - sizes
-    is_header = np.zeros(len(whole), np.bool_)
-    is_header[(starts[:, None] + np.arange(_HEADER)).reshape(-1)] = True
-    headers = whole[is_header].view(">u2").reshape(-1, 2)
-    if np.any((headers[:, 0] != dims) & np.asarray(values.is_valid())):
+    present = values.drop_null().cast(pa.large_binary())
+    ends = np.frombuffer(present.buffers()[1], np.int64)[present.offset :][: len(present) + 1]
+    data = np.frombuffer(present.buffers()[2] or b"", np.uint8)[ends[0] : ends[-1]]
+    sizes = np.diff(ends)
+    whole = bool(np.all(sizes >= _HEADER))
+    if whole:
+        headers = data[(ends[:-1] - ends[0])[:, None] + np.arange(_HEADER)]
+        dims = headers.view(">u2")[:, 0].astype(np.int64)
+        whole = np.array_equal(dims * numbers.itemsize + _HEADER, sizes)
+    if not whole:
         raise UnequalVectorsError(f"a value of type {type_.type_name} does not have the bytes of its dimension")
-    coordinates = whole[~is_header].view(numbers).astype(np.float32)
-    offsets = np.concatenate([[0], np.cumsum(dims)]).astype(np.int32)
+    if len(sizes) and np.all(sizes == sizes[0]):
+        coordinates = data.reshape(len(sizes), -1)[:, _HEADER:].view(numbers)
+    else:
+        coordinates = np.frombuffer(b"".join(value[_HEADER:] for value in present.to_pylist()), numbers)
+    all_dims = np.zeros(len(values), np.int64)
+    all_dims[np.asarray(values.is_valid())] = dims
+    offsets = np.concatenate([[0], np.cumsum(all_dims)]).astype(np.int32)
     mask = values.is_null() if values.null_count else None
-    return pa.ListArray.from_arrays(pa.array(offsets), pa.array(coordinates), mask=mask)
+    return pa.ListArray.from_arrays(pa.array(offsets), pa.array(coordinates.astype(np.float32).reshape(-1)), mask=mask)
 
 
 def converted(array: pa.Array, type_: pa.DataType) -> pa.Array:
