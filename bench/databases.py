@@ -116,29 +116,32 @@ def vectors_of(database: Database, rows: int, queries: int, folder: Path) -> dic
     equal = np.mean([{*ids} == {*row} for ids, row in zip(_ids(exact), true.tolist(), strict=True)])
     relevant = [[int(row) for row in np.flatnonzero(of_row == of_row[number])] for number in chosen]
     table = by_index.table.append_column("relevant_ids", pa.array(relevant))
-    few = query_vectors[:20].tolist()
 
-    def plain(setting: str) -> list[list[int]]:
+    def plain(count: int, setting: str) -> float:
+        """The seconds of a query, without those of connecting; ours are with them."""
+        sql = "SELECT id FROM chunks ORDER BY embedding <=> %s::vector LIMIT 10"
+        vectors = query_vectors[:count].tolist()
         with psycopg.connect(address) as connection:
             connection.execute(setting)
-            sql = "SELECT id FROM chunks ORDER BY embedding <=> %s::vector LIMIT 10"
-            return [[row[0] for row in connection.execute(sql, (str(vector),)).fetchall()] for vector in few]
+            began = time.perf_counter()
+            lists = [[row[0] for row in connection.execute(sql, (str(vector),)).fetchall()] for vector in vectors]
+            return (time.perf_counter() - began) / len(lists)
 
     def plain_read() -> int:
         with psycopg.connect(address) as connection:
             texts = connection.execute("SELECT id, embedding::text FROM chunks LIMIT 5000").fetchall()
             return len([(row[0], [float(number) for number in row[1][1:-1].split(",")]) for row in texts])
 
-    exact_plain = timed(lambda: plain("SET enable_indexscan = off"))
-    index_plain = timed(lambda: plain("SET hnsw.ef_search = 40"))
+    exact_plain = plain(min(queries, 20), "SET enable_indexscan = off")
+    index_plain = plain(min(queries, 200), "SET hnsw.ef_search = 40")
     read_plain = timed(plain_read)
     # all vectors and ids, as all commands read them; psycopg reads some of the rows
     read = timed(lambda: vectors_and_ids(f"{address}&table=chunks")[0].rows)
-    in_server = float(np.mean(by_index.latency.sql))
-    seconds_by_index = in_server + float(np.mean(by_index.latency.fetching))
+    alone = fm.search(address, file, table="chunks", connections=1)
     per_query = {
-        "index": index_plain[1]["seconds"] / len(few) / seconds_by_index,
-        "exact": exact_plain[1]["seconds"] / len(few) / (exact_time["seconds"] / queries),
+        "index": index_plain / (by_index.seconds / queries),
+        "index_one_connection": index_plain / (alone.seconds / queries),
+        "exact": exact_plain / (exact_time["seconds"] / queries),
         "vectors_read": (read_plain[1]["seconds"] / read_plain[0]) / (read[1]["seconds"] / rows),
     }
     return {
@@ -152,16 +155,16 @@ def vectors_of(database: Database, rows: int, queries: int, folder: Path) -> dic
         "exact_lists_equal_to_faiss_flat": float(equal),
         "ndcg@10": float(fm.summarize(fm.score(table, ["ndcg@10"]))["ndcg@10"].mean),
         "psycopg_and_lists": {
-            "queries": len(few),
-            "exact_seconds": exact_plain[1]["seconds"],
-            "index_seconds": index_plain[1]["seconds"],
+            "exact_seconds_of_a_query": exact_plain,
+            "index_seconds_of_a_query": index_plain,
             "vectors_read": read_plain[0],
             "read_seconds": read_plain[1]["seconds"],
         },
         "reading_seconds": read[1]["seconds"],
         "throughput_over_psycopg": per_query,
-        # of a query by the index: no client can be faster than what is left
-        "share_of_the_server": in_server / seconds_by_index,
+        "index_one_connection": alone.to_dict(),
+        # of a query by the index over one connection: no client can be faster than what is left
+        "share_of_the_server": float(np.mean(alone.latency.sql)) / (alone.seconds / queries),
     }
 
 

@@ -120,6 +120,11 @@ class FileSource:
         return next(reasons, None)
 
     @property
+    def snapshot(self) -> str | None:
+        """The moment of PostgreSQL that the rows are of, as long as this source lives."""
+        return next((reader.snapshot for reader in self._readers if reader.snapshot is not None), None)
+
+    @property
     def has_types(self) -> bool:
         """Whether the columns have types: CSV has none, unless this package wrote it."""
         return any(reader.has_types for reader in self._readers)

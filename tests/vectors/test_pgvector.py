@@ -1,5 +1,6 @@
 """Search in a table of PostgreSQL with pgvector on a real server: what users report of its indexes; exact lists."""
 
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,8 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics.errors import ColumnError, FileFormatError, InputError, OptionError, OutputError
+from fastmetrics.vectors.search.neighbors import Index
+from fastmetrics.vectors.search.pgvector_table import Chunks
 from tests.support.postgres import PASSWORD, Database
 from tests.support.program import program
 
@@ -107,6 +110,67 @@ def test_a_filtered_index_gives_short_lists_that_an_iterative_scan_fills(chunks:
     assert all(int(id[1:]) % 50 == 7 for ids in lists(exact) for id in ids)
 
 
+@pytest.mark.parametrize("options", [{}, {"where": "topic < 9", "pgvector": "iterative_scan=relaxed_order"}])
+def test_rankings_do_not_depend_on_the_connections(chunks: Database, vectors: Any, options: dict[str, Any]) -> None:
+    runs = [
+        fm.search(chunks.address(), vectors[3], k=K, table="chunks", connections=count, **options)
+        for count in (1, 2, 7)
+    ]
+    assert [run.connections for run in runs] == [1, 2, 7]
+    for run in runs:
+        assert run.table.equals(runs[0].table)
+        assert run.settings == runs[0].settings
+        assert len(run.latency.sql) == QUERIES
+        assert run.to_dict()["queries_per_second"] > 0
+    assert "of 7 connections at a time" in runs[2].comparison
+    assert "connections" not in runs[0].comparison
+
+
+def test_fewer_connections_serve_where_the_server_allows_no_more(chunks: Database, vectors: Any) -> None:
+    chunks.execute("GRANT SELECT ON chunks TO reader", "ALTER ROLE reader CONNECTION LIMIT 3")
+    address = chunks.address(f"reader:{PASSWORD.replace('#', '%23')}")
+    try:
+        run = fm.search(address, vectors[3], k=K, table="chunks", connections=8)
+    finally:
+        chunks.execute("ALTER ROLE reader CONNECTION LIMIT -1")
+    assert run.connections == 2  # the third shows all of them one moment
+    assert lists(run) == lists(fm.search(chunks.address(), vectors[3], k=K, table="chunks"))
+
+
+def test_all_is_of_one_moment(chunks: Database, vectors: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = lists(fm.search(chunks.address(), vectors[3], k=K, table="chunks"))
+    build = Index.build
+
+    def build_late(*arguments: Any, **options: Any) -> Index:
+        chunks.execute("INSERT INTO chunks SELECT 'new' || id, embedding, topic FROM chunks")
+        return build(*arguments, **options)
+
+    monkeypatch.setattr(Index, "build", build_late)
+    assert lists(fm.search(chunks.address(), vectors[3], k=K, table="chunks", connections=3)) == expected
+
+
+@pytest.mark.parametrize("connections", [1, 3])
+def test_a_lost_connection_ends_the_search(
+    chunks: Database, vectors: Any, monkeypatch: pytest.MonkeyPatch, connections: int
+) -> None:
+    nearest, turn, ended = Chunks.nearest, threading.Lock(), threading.Event()
+
+    def nearest_late(*arguments: Any) -> Any:
+        with turn:
+            if not ended.is_set():
+                chunks.execute(
+                    "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity "
+                    "WHERE datname = current_database() AND pid <> pg_backend_pid()"
+                )
+            ended.set()
+        return nearest(*arguments)
+
+    monkeypatch.setattr(Chunks, "nearest", nearest_late)
+    with pytest.raises(FileFormatError, match=r"table=chunks: the connection was lost during the search: \S") as error:
+        fm.search(chunks.address(), vectors[3], k=K, table="chunks", connections=connections)
+    assert "\n" not in str(error.value)
+
+
 def test_no_index_is_reported(postgres: Database, vectors: Any) -> None:
     fm.load_vectors(vectors[2], postgres.address(), table="chunks", method="none")
     run = fm.search(postgres.address(), vectors[3], k=K, table="chunks")
@@ -167,6 +231,8 @@ def test_bad_tables_and_options_are_named(chunks: Database, vectors: Any, tmp_pa
         ({"table": "chunks", "pgvector": "ef=1"}, OptionError, "expected settings such as ef_search=100"),
         ({"table": "chunks", "exact": True, "pgvector": "ef_search=9"}, OptionError, "uses no index"),
         ({"table": "chunks", "metric": "manhattan"}, OptionError, "manhattan"),
+        ({"table": "chunks", "connections": 0}, OptionError, "connections=0: expected a whole number from 1 to 64"),
+        ({"table": "chunks", "connections": True}, OptionError, "connections"),
     ):
         with pytest.raises((error, InputError), match=reason):
             fm.search(address, queries, **options)
@@ -175,6 +241,8 @@ def test_bad_tables_and_options_are_named(chunks: Database, vectors: Any, tmp_pa
         fm.search(chunks.address(table="chunks"), queries, table="chunks")
     with pytest.raises(OptionError, match="is of the address of a database"):
         fm.search(tmp_path, queries, table="chunks")
+    with pytest.raises(OptionError, match="connections=2: is of the address of a database"):
+        fm.search(tmp_path, queries, connections=2)
     with pytest.raises(InputError):
         fm.search(address, write(tmp_path / "wide.parquet", np.ones((2, WIDTH + 1))), table="chunks")
     chunks.execute(

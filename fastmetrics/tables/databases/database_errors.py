@@ -15,7 +15,8 @@ _LOST_STATES = ("57P01", "57P02", "57P03", "53300")
 _LOST = re.compile(
     "server closed the connection|terminating connection|connection has been closed|could not receive data"
     "|no connection to the server|connection not open|Connection re(fused|set)|timeout expired|starting up"
-    "|shutting down|recovery mode|too many clients|could not send data|connection to server was lost|Broken pipe"
+    "|shutting down|recovery mode|too many (clients|connections)|connection slots are reserved|could not send data"
+    "|connection to server was lost|Broken pipe"
 )
 _SEVERITY = re.compile(r"(?:ERROR|FATAL|PANIC): +(.*)")
 _STATUS = re.compile(r"^[A-Z_]+: (\[\w+\] ?)?|^\[\w+\] ?")

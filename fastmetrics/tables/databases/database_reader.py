@@ -114,6 +114,11 @@ class DatabaseReader(Reader):
         return [self.file.shown, self._table.digest, self._order.content, *(self._content or ())]
 
     @property
+    def snapshot(self) -> str | None:
+        """The moment that all reads of PostgreSQL show; None once its connection has ended."""
+        return self._snapshot
+
+    @property
     def unstable(self) -> str | None:
         """Why a run cannot go on in the middle of the rows."""
         return None if self._order.is_stable else self._order.reason

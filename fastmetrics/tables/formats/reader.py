@@ -37,6 +37,11 @@ class Reader(ABC):
         """The columns of ``schema`` that cannot be read, with the reasons."""
 
     @property
+    def snapshot(self) -> str | None:
+        """The moment of a database that is read, as long as this reader lives, for other connections to read it too."""
+        return None
+
+    @property
     def unstable(self) -> str | None:
         """Why reading cannot go on in the middle of the rows, if it cannot."""
         return None

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from fastmetrics.core.allowed_values import Neighbours, argument
+from fastmetrics.core.allowed_values import Neighbours, Whole, argument
 from fastmetrics.core.threads import cores
 from fastmetrics.errors import OptionError
 from fastmetrics.errors.messages import Argument
@@ -16,7 +16,8 @@ from fastmetrics.tables.remote.addresses import is_database, parameters, parse
 from fastmetrics.tables.remote.small_files import local_path
 from fastmetrics.vectors.embedding.embedder import embedder_of
 from fastmetrics.vectors.search.neighbors import RECALL, Distance, Index
-from fastmetrics.vectors.search.pgvector_search import Chunks, search_table, settings_of
+from fastmetrics.vectors.search.pgvector_search import MOST_CONNECTIONS, search_table
+from fastmetrics.vectors.search.pgvector_table import Chunks, settings_of
 from fastmetrics.vectors.search.queries import Queries
 from fastmetrics.vectors.search.search_files import SearchRankings, search_run
 
@@ -40,12 +41,14 @@ def search(
     metric: Distance = "cosine",
     pgvector: str | None = None,
     sweep: Sequence[str] | None = None,
+    connections: int | None = None,
 ) -> SearchRankings:
     """Search the ``k`` nearest rows of an index for every query: rankings for the retrieval metrics.
 
     ``index`` is an :class:`Index`, the folder of one, or the address of a PostgreSQL database with pgvector
     (``postgresql://host/db``).  In a database, the rows are those of a ``table`` with columns ``vector`` and ``id``.
-    PostgreSQL searches by its index, in blocks of 64 queries, in a transaction that only reads.  All vectors of the
+    PostgreSQL searches by its index, in blocks of 64 queries, over several connections in transactions that only read,
+    all at one moment of the table; the rankings do not depend on their number.  All vectors of the
     rows are also read once, in binary, for the exact rankings, against which the index is measured: they must fit into
     memory.
 
@@ -72,6 +75,8 @@ def search(
     - ``metric``: Distance in the table: cosine, euclidean or dot.
     - ``pgvector``: Settings of pgvector: ef_search=100,iterative_scan=relaxed_order.
     - ``sweep``: Further settings of pgvector to measure; repeat the option.
+    - ``connections``: Connections to PostgreSQL that search side by side, from 1 to 64; by default one for each thread,
+      at most 4.
 
     The result has the ``table`` of rankings (``id``, ``retrieved_ids``, ``retrieved_scores``) and the ``recall``.
     From a database it also has the ``index`` that served according to EXPLAIN (None if PostgreSQL compared all rows),
@@ -97,11 +102,14 @@ def search(
     and texts.
     """
     argument("k", k, Neighbours)
-    cores(threads)
+    most = min(cores(threads), MOST_CONNECTIONS)
+    if connections is not None:
+        most = argument("connections", connections, Whole(1, 64))
     read = _reader(queries, column, query_column, embedder, cache)
     address = index if isinstance(index, str | Path) and is_database(index) else None
     if address is None:
-        own = {"table": table, "where": where, "exact": exact, "pgvector": pgvector, "sweep": sweep}
+        own: dict[str, Any] = {"table": table, "where": where, "exact": exact, "pgvector": pgvector, "sweep": sweep}
+        own |= {"connections": connections}
         for name, value in own.items():
             if value not in (None, False):
                 raise OptionError(Argument(name, value), ": is of the address of a database")
@@ -119,7 +127,7 @@ def search(
         raise OptionError(Argument("exact", True), ": uses no index, so it has no settings of one")
     settings = [settings_of(pgvector or "", "pgvector"), *(settings_of(text, "sweep") for text in sweep or ())]
     chunks = Chunks(str(address), table, vector, id, where, metric)
-    return search_table(chunks, read(), k=k, exact=exact, settings=settings, threads=threads)
+    return search_table(chunks, read(), k=k, exact=exact, settings=settings, threads=threads, connections=most)
 
 
 def _reader(
