@@ -1,4 +1,4 @@
-"""The commands of the ``fastmetrics`` program: one module each, imported when its command is called."""
+"""The commands of the ``fastmetrics`` program: a module for each subject, imported when a command of it is called."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from typing import Any
 GROUPS = {
     "Score": {
         "score": "scoring",
-        "metrics": "scoring",
+        "metrics": "metric_list",
         "profile": "scoring",
         "pairwise-scores": "scoring",
     },
     "Look at scores": {
-        "summarize": "overview",
-        "summarize-by": "overview",
-        "side-by-side": "overview",
-        "primary-table": "overview",
-        "correlations": "overview",
-        "histograms": "overview",
-        "worst-rows": "overview",
-        "report": "overview",
-        "plot": "overview",
-        "list-runs": "overview",
-        "trend": "overview",
+        "summarize": "summaries",
+        "summarize-by": "summaries",
+        "side-by-side": "summaries",
+        "primary-table": "summaries",
+        "correlations": "summaries",
+        "histograms": "summaries",
+        "worst-rows": "worst_rows",
+        "report": "report",
+        "plot": "plot",
+        "list-runs": "run_folders",
+        "trend": "run_folders",
     },
     "Compare and check": {
         "compare": "comparison",
@@ -38,8 +38,8 @@ GROUPS = {
         "fit": "comparison",
     },
     "Retrieval and vectors": {
-        "rank": "retrieval",
-        "compare-rankings": "retrieval",
+        "rank": "rankings",
+        "compare-rankings": "rankings",
         "embed": "vectors",
         "geometry": "vectors",
         "project": "vectors",
@@ -48,32 +48,32 @@ GROUPS = {
         "load-vectors": "vectors",
     },
     "Models": {
-        "answer": "models",
-        "evaluate-rag": "models",
-        "match": "models",
-        "judge": "models",
-        "rubric": "models",
-        "judge-report": "models",
-        "sample-rows": "models",
-        "stored-calls": "models",
+        "answer": "models.answering",
+        "evaluate-rag": "models.evaluate_rag",
+        "match": "models.answering",
+        "judge": "models.judging",
+        "rubric": "models.judging",
+        "judge-report": "models.judging",
+        "sample-rows": "models.judging",
+        "stored-calls": "models.stored_calls",
     },
     "Logs": {
-        "check-dataset": "usage",
-        "chunk-utilization": "usage",
-        "domain-analysis": "usage",
-        "topic-coverage": "usage",
-        "cache-hit-rate": "usage",
-        "context-preservation": "usage",
+        "check-dataset": "log_analysis",
+        "chunk-utilization": "log_analysis",
+        "domain-analysis": "log_analysis",
+        "topic-coverage": "log_analysis",
+        "cache-hit-rate": "log_analysis",
+        "context-preservation": "log_analysis",
     },
 }
-"""The commands as the help page groups them, and the folder of each; a name is that of a function, with hyphens."""
+"""The commands as the help page groups them, and the module of each; a name is that of a function, with hyphens."""
 
-COMMANDS = {name: folder for group in GROUPS.values() for name, folder in group.items()}
+COMMANDS = {name: module for group in GROUPS.values() for name, module in group.items()}
 
 
 @functools.cache
 def load(name: str) -> Callable[..., None]:
-    """The function of a command, imported from the module of its name."""
+    """The function of a command, imported from its module."""
     # here, so that __main__ can report an installation without Typer
     from fastmetrics.commands.options.option_groups import flat
 
@@ -86,8 +86,8 @@ def summary(name: str) -> str:
 
 
 def _function(name: str) -> Callable[..., Any]:
-    own = name.replace("-", "_")
-    function: Callable[..., Any] = getattr(importlib.import_module(f"fastmetrics.commands.{COMMANDS[name]}.{own}"), own)
+    module = importlib.import_module(f"fastmetrics.commands.{COMMANDS[name]}")
+    function: Callable[..., Any] = getattr(module, name.replace("-", "_"))
     return function
 
 

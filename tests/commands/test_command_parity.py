@@ -166,14 +166,14 @@ SOURCES = sorted(Path(fastmetrics.commands.__path__[0]).rglob("*.py"))
 
 
 def test_an_option_of_several_commands_is_declared_once() -> None:
-    """No annotation of a parameter stands in two modules of commands."""
+    """No annotation of a parameter stands in two commands."""
     places = collections.defaultdict(set)
     for path in SOURCES:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.FunctionDef) and node.name == path.stem:
+            if isinstance(node, ast.FunctionDef) and node.name.replace("_", "-") in COMMANDS:
                 for argument in [*node.args.args, *node.args.kwonlyargs]:
                     if isinstance(argument.annotation, ast.Subscript):
-                        places[argument.arg, ast.unparse(argument.annotation)].add(path.stem)
+                        places[argument.arg, ast.unparse(argument.annotation)].add(node.name)
     assert {key: stems for key, stems in places.items() if len(stems) > 1} == {}
 
 

@@ -19,7 +19,8 @@ import typer
 
 import fastmetrics.commands
 from fastmetrics.commands import all_commands, load
-from fastmetrics.commands.options.function_parameters import ParametersOf
+from fastmetrics.commands.options.option_groups import Arguments
+from fastmetrics.core.public_names import HOMES
 
 pytestmark = pytest.mark.slow
 
@@ -216,12 +217,12 @@ def imported() -> Iterator[tuple[types.ModuleType, str]]:
 
 
 def functions_of(module: types.ModuleType) -> Iterator[tuple[types.ModuleType, str]]:
-    """The function whose parameters are options of the command in a module, if it has such options."""
-    name = module.__name__.rpartition(".")[2]
-    for hint in typing.get_type_hints(getattr(module, name, None) or module, include_extras=True).values():
-        for mark in getattr(hint, "__metadata__", ()):
-            if isinstance(mark, ParametersOf):
-                yield importlib.import_module(mark.module), name
+    """The functions whose parameters are options of the commands in a module."""
+    for command in vars(module).values():
+        name = getattr(command, "__name__", "")
+        if isinstance(command, types.FunctionType) and command.__module__ == module.__name__ and name in HOMES:
+            if Arguments in typing.get_type_hints(command).values():
+                yield importlib.import_module(f"fastmetrics.{HOMES[name]}"), name
 
 
 def recorder(function: Callable[..., Any], events: list[Any]) -> Any:

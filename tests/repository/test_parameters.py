@@ -32,7 +32,7 @@ def counts() -> dict[str, int]:
 
 @pytest.mark.slow
 def test_only_public_functions_and_commands_have_many_parameters() -> None:
-    commands = {f"commands.{group}.{name}.{name}".replace("-", "_") for name, group in COMMANDS.items()}
+    commands = {f"commands.{module}.{name}".replace("-", "_") for name, module in COMMANDS.items()}
     public = {f"{home}.{name}" for name, home in fm.HOMES.items()}
     assert set(counts()) <= commands | public
     assert len(counts()) > 10

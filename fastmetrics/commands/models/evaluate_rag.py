@@ -9,7 +9,7 @@ import typer
 
 from fastmetrics.commands.models.bot_choice import BotChoice, BotSettings, chosen_bot
 from fastmetrics.commands.models.model_calls import exit_with_failed_rows, report_spent_budget, spent, watch_spending
-from fastmetrics.commands.options.function_parameters import Before, ParametersOf
+from fastmetrics.commands.options.function_parameters import Before
 from fastmetrics.commands.options.option_groups import Arguments, OptionsOf
 from fastmetrics.commands.options.option_syntax import FromText, name_list
 from fastmetrics.commands.options.shared_options import Plugins, Quiet
@@ -46,7 +46,7 @@ def evaluate_rag(
     settings: BotSettings,
     judges: JudgeChoice,
     chunk_settings: Annotated[ChunkSettings, OptionsOf(ChunkSettings), Before("metrics")],
-    arguments: Annotated[Arguments, ParametersOf("fastmetrics.reporting.rag.evaluate_rag")],
+    arguments: Arguments,
     plugin: Plugins = None,
     quiet: Quiet = False,
 ) -> None:

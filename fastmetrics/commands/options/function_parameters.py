@@ -1,7 +1,7 @@
-"""The options of a command that are parameters of its function: type, default and text are those of the parameter.
+"""The options of a command that are parameters of its function or fields of settings, with their types and defaults.
 
-They are read from the function's source.  Importing it would load NumPy, Arrow and Numba, which takes up to a second
-and which help pages and completion do without.
+Those of a function are read from its source.  Importing it would load NumPy, Arrow and Numba, which takes up to a
+second and which help pages and completion do without.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import ast
 import inspect
 import re
 from collections.abc import Callable, Container, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import MISSING, Field, dataclass, fields
 from enum import StrEnum
 from functools import partial
 from importlib.resources import files
@@ -21,6 +21,7 @@ import typer
 from fastmetrics.commands.options.option_syntax import (
     FromText,
     as_given,
+    call_parameters,
     name_list,
     names,
     numbers,
@@ -28,17 +29,8 @@ from fastmetrics.commands.options.option_syntax import (
     ranges,
     split,
 )
-
-
-@dataclass(frozen=True)
-class ParametersOf:
-    """In the annotation of ``Arguments``: in their place stand options for the keyword-only parameters of a function.
-
-    ``module`` holds the function, which has the name of the command.  A parameter that the command declares itself, and
-    one for a function, is not among them.
-    """
-
-    module: str
+from fastmetrics.core.public_names import HOMES
+from fastmetrics.core.setting_descriptions import descriptions
 
 
 @dataclass(frozen=True)
@@ -69,18 +61,21 @@ SPELLINGS = {
     "lists": _Spelling("COLUMN,...", names),
     "metrics": _Spelling("METRIC,...", split, "-m"),
     "output": _Spelling("PATH", short="-o"),
+    "parameters": _Spelling(convert=call_parameters),
     "ranges": _Spelling(convert=ranges),
     "relevance_level": _Spelling(short="-l"),
     "resamples": _Spelling(least=1),
     "retry": _Spelling(convert=split),
     "runs": _Spelling("FOLDER"),
     "samples": _Spelling(short="-n"),
+    "store": _Spelling("PATH"),
     "suites": _Spelling("SUITE,...", split),
     "sweep": _Spelling(convert=as_given),
     "tests": _Spelling("TEST,...", split),
     "texts": _Spelling(convert=as_given),
     "thresholds": _Spelling(convert=numbers),
     "usage": _Spelling(convert=as_given),
+    "work": _Spelling("PATH"),
 }
 """By the name of the parameter."""
 HEAD = "Parameters:\n\n"
@@ -100,17 +95,37 @@ def parameter_texts(docstring: str) -> dict[str, str]:
     return {name: " ".join(text.split()) for _, name, text in ENTRY.findall(listed)}
 
 
-def function_options(module: str, name: str, declared: Container[str]) -> Iterator[inspect.Parameter]:
-    """The options for the keyword-only parameters of a function, in their order, but for those that are declared."""
-    package, *inner = module.split(".")
-    source = files(package).joinpath(*inner[:-1], f"{inner[-1]}.py").read_text(encoding="utf-8")
+def function_options(name: str, declared: Container[str]) -> Iterator[inspect.Parameter]:
+    """The options for the keyword-only parameters of a public function, in their order, but for those declared.
+
+    A parameter without a text in the docstring, and one for a function, is no option.
+    """
+    *folders, module = HOMES[name].split(".")
+    source = files("fastmetrics").joinpath(*folders, f"{module}.py").read_text(encoding="utf-8")
     function = next(node for node in ast.parse(source).body if isinstance(node, ast.FunctionDef) and node.name == name)
     texts = parameter_texts(ast.get_docstring(function) or "")
     for parameter, default in zip(function.args.kwonlyargs, function.args.kw_defaults, strict=True):
         annotation = "" if parameter.annotation is None else ast.unparse(parameter.annotation)
-        if parameter.arg not in declared and "Callable" not in annotation:
+        if parameter.arg in texts and parameter.arg not in declared and "Callable" not in annotation:
             value = inspect.Parameter.empty if default is None else ast.literal_eval(default)
             yield _option(parameter.arg, annotation, value, texts[parameter.arg])
+
+
+def setting_options(settings: type) -> Iterator[inspect.Parameter]:
+    """The options of a class of settings, each with the description of its field."""
+    texts = descriptions(settings)
+    for field in fields(settings):
+        if field.name not in _NO_OPTIONS:
+            yield _option(field.name, str(field.type), default_of(field), texts[field.name])
+
+
+def default_of(field: Field[Any]) -> Any:
+    """The default of a field, as that of a parameter."""
+    return inspect.Parameter.empty if field.default is MISSING else field.default
+
+
+_NO_OPTIONS = frozenset({"pause"})
+"""Settings that only tests change."""
 
 
 def _option(name: str, annotation: str, default: Any, text: str) -> inspect.Parameter:
@@ -126,7 +141,7 @@ def _option(name: str, annotation: str, default: Any, text: str) -> inspect.Para
         accepted, default = list[str], None
         marks += [FromText(spelling.convert)]
     elif kind.startswith("Literal["):
-        accepted = choice(ast.literal_eval(kind.removeprefix("Literal")))
+        accepted = _choice(ast.literal_eval(kind.removeprefix("Literal")))
         default = accepted(default) if isinstance(default, str) else default
     accepted = accepted | None if default is None else accepted
     return inspect.Parameter(
@@ -134,7 +149,7 @@ def _option(name: str, annotation: str, default: Any, text: str) -> inspect.Para
     )
 
 
-def choice(values: Sequence[str]) -> Any:
+def _choice(values: Sequence[str]) -> Any:
     """The type of an option that takes one of the values."""
     kind: Any = StrEnum
     return kind("Choice", {value: value for value in values})

@@ -10,18 +10,15 @@ import importlib
 import inspect
 import typing
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from enum import Enum
-from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Any, TypeVar
 
-import typer
-
-from fastmetrics.commands.options.function_parameters import Before, ParametersOf, choice, function_options
-from fastmetrics.commands.options.option_syntax import FromText, call_parameters, split
+from fastmetrics.commands.options.function_parameters import Before, default_of, function_options, setting_options
+from fastmetrics.commands.options.option_syntax import FromText
 from fastmetrics.commands.options.placeholders import with_placeholder
 from fastmetrics.commands.program.printing import FORMS, check_one_form, print_result
-from fastmetrics.core.setting_descriptions import descriptions
+from fastmetrics.core.public_names import HOMES
 
 _Mark = TypeVar("_Mark")
 
@@ -39,39 +36,29 @@ class OptionsOf:
 class Arguments(dict[str, Any]):
     """All options and groups of a command by name, converted from text: what a parameter of this type receives.
 
-    Options that are absent and whose default depends on the function are not in it.
+    In place of the parameter stand options for the keyword-only parameters of the public function that has the name of
+    the command, but for those that the command declares.  Options that are absent and whose default depends on the
+    function are not in it.
     """
 
-    def __init__(self, values: Mapping[str, Any], module: str = "", name: str = "") -> None:
+    def __init__(self, values: Mapping[str, Any], name: str = "") -> None:
         super().__init__(values)
-        self._module, self._name = module, name
+        self._name = name
 
     def call(self, function: Callable[..., Any] | None = None, **others: Any) -> Any:
         """Call the function with those of the arguments that are parameters of it; ``others`` replace them.
 
-        Without a function, it is that of ``ParametersOf``.
+        Without a function, it is the public one that has the name of the command.
 
         >>> Arguments({"bins": 5, "quiet": True}).call(lambda scores, bins: (scores, bins), scores="a.csv")
         ('a.csv', 5)
         """
-        call = getattr(importlib.import_module(self._module), self._name) if function is None else function
+        call = function
+        if call is None:
+            call = getattr(importlib.import_module(f"fastmetrics.{HOMES[self._name]}"), self._name)
         parameters = inspect.signature(call).parameters.values()
         names = [each.name for each in parameters if each.kind is not inspect.Parameter.VAR_KEYWORD]
         return call(**{name: self[name] for name in names if name in self} | others)
-
-
-_FROM_TEXT: dict[str, tuple[Any, ...]] = {
-    "index": (str | None,),
-    "parameters": (list[str] | None, FromText(call_parameters)),
-    "retry": (list[str] | None, FromText(split)),
-    "store": (Path | None,),
-    "work": (Path | None,),
-    "prices": (str | None,),
-}
-"""The types of options whose settings have types that a command line has not, and their conversion."""
-
-_NO_OPTIONS = frozenset({"pause"})
-"""Settings that only tests change."""
 
 
 def flat(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -95,12 +82,13 @@ def flat(command: Callable[..., Any]) -> Callable[..., Any]:
     for name, parameter in inspect.signature(command).parameters.items():
         make, group = _group(hints[name])
         groups |= {name: make} if make is not None else {}
-        plain = [] if _is_arguments(hints[name]) else [parameter.replace(annotation=hints[name])]
-        options[name] = plain if make is None else group
+        options[name] = [parameter.replace(annotation=hints[name])] if make is None else group
     declared = {*options, *(option.name for group in options.values() for option in group)}
-    functions = {name: mark.module for name in options for mark in _marks(hints[name], ParametersOf)}
-    for name, module in functions.items():
-        options[name] = list(function_options(module, command.__name__, declared))
+    handed_over = [name for name in options if hints[name] is Arguments]
+    has_function = command.__name__ in HOMES
+    options |= {
+        name: list(function_options(command.__name__, declared)) if has_function else [] for name in handed_over
+    }
     parameters = [
         option.replace(annotation=with_placeholder(option.annotation)) for group in options.values() for option in group
     ]
@@ -122,12 +110,8 @@ def flat(command: Callable[..., Any]) -> Callable[..., Any]:
             for name, make in groups.items()
         }
         own = {name: arguments.get(name) for name in hints if name in texts}
-        handed_over = {
-            name: Arguments(arguments | grouped, functions.get(name, ""), command.__name__)
-            for name in options
-            if _is_arguments(hints[name])
-        }
-        print_result(command(**own, **grouped, **handed_over), {form: texts[form] for form in forms})
+        everything = dict.fromkeys(handed_over, Arguments(arguments | grouped, command.__name__))
+        print_result(command(**own, **grouped, **everything), {form: texts[form] for form in forms})
 
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
@@ -148,49 +132,20 @@ def _converted(parameters: list[inspect.Parameter], texts: dict[str, Any]) -> It
 def _group(hint: Any) -> tuple[Callable[..., Any] | None, list[inspect.Parameter]]:
     """What the command receives for a group, and its options; neither for a parameter that is no group."""
     if is_dataclass(hint) and isinstance(hint, type):
+        hints, keyword = typing.get_type_hints(hint, include_extras=True), inspect.Parameter.KEYWORD_ONLY
         return hint, [
-            _parameter(field, annotation) for field, annotation in zip(fields(hint), _annotations(hint), strict=True)
+            inspect.Parameter(field.name, keyword, default=default_of(field), annotation=hints[field.name])
+            for field in fields(hint)
         ]
     marks = _marks(hint, OptionsOf)
     if not marks:
         return None, []
-    return typing.get_origin(typing.get_args(hint)[0]) or marks[0].settings, list(_options(marks[0].settings))
+    return typing.get_origin(typing.get_args(hint)[0]) or marks[0].settings, list(setting_options(marks[0].settings))
 
 
 def _marks(hint: Any, kind: type[_Mark]) -> list[_Mark]:
     """The marks of a kind in an annotation."""
     return [mark for mark in getattr(hint, "__metadata__", ()) if isinstance(mark, kind)]
-
-
-def _is_arguments(hint: Any) -> bool:
-    """Whether a parameter receives all arguments."""
-    return hint is Arguments or bool(_marks(hint, ParametersOf))
-
-
-def _annotations(group: type) -> list[Any]:
-    hints = typing.get_type_hints(group, include_extras=True)
-    return [hints[field.name] for field in fields(group)]
-
-
-def _options(settings: type) -> Iterator[inspect.Parameter]:
-    """The options of a class of settings, each with the description of its field."""
-    helps, hints = descriptions(settings), typing.get_type_hints(settings)
-    for field in fields(settings):
-        if field.name in _NO_OPTIONS:
-            continue
-        kind, *convert = _FROM_TEXT.get(field.name, (hints[field.name],))
-        if typing.get_origin(kind) is typing.Literal:
-            kind = choice(typing.get_args(kind))
-        flag = "--" + field.name.replace("_", "-")
-        if kind is bool:
-            flag += f"/--no-{flag[2:]}" if field.default else ""
-        option = _parameter(field, Annotated[kind, typer.Option(flag, help=helps[field.name]), *convert])
-        yield option.replace(default=None) if convert else option
-
-
-def _parameter(field: Field[Any], annotation: Any) -> inspect.Parameter:
-    default = inspect.Parameter.empty if field.default is MISSING else field.default
-    return inspect.Parameter(field.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
 
 
 def load_plugins(paths: list[str] | None) -> None:

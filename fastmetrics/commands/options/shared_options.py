@@ -73,7 +73,6 @@ Table = Annotated[
 ]
 _OUTPUT = "The output: a file, with the format given by its suffix, a folder of parts, or an address."
 Output = Annotated[str, typer.Option("--output", "-o", help=_OUTPUT, metavar="PATH")]
-OutputIfAny = Annotated[str | None, typer.Option("--output", "-o", help=_OUTPUT, metavar="PATH")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]
 DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Estimate the calls and their cost; send nothing."), Before("resume")

@@ -1,4 +1,4 @@
-"""``fastmetrics answer``: let a bot answer a file of questions."""
+"""The commands that answer questions, by a bot or from an FAQ."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ import typer
 
 from fastmetrics.commands.models.bot_choice import BotChoice, BotSettings, chosen_bot
 from fastmetrics.commands.models.model_calls import exit_with_failed_rows, report_spent_budget, spent, watch_spending
-from fastmetrics.commands.options.function_parameters import ParametersOf
 from fastmetrics.commands.options.option_groups import Arguments
 from fastmetrics.commands.options.shared_options import (
     DryRun,
     Files,
-    OutputIfAny,
+    Output,
     Plugins,
     Quiet,
     Table,
+    guarded,
     print_bad_rows,
 )
 from fastmetrics.errors import OptionError
@@ -25,10 +25,9 @@ from fastmetrics.errors import OptionError
 def answer(
     table: Table,
     *,
-    output: OutputIfAny = None,
     choice: BotChoice,
     settings: BotSettings,
-    arguments: Annotated[Arguments, ParametersOf("fastmetrics.derive.bots.answer")],
+    arguments: Arguments,
     dry_run: DryRun = False,
     files: Files,
     plugin: Plugins = None,
@@ -48,11 +47,11 @@ def answer(
 
         typer.echo(str(arguments.call(estimate_answering, bot=bot)))
         return
-    if output is None:
+    if arguments["output"] is None:
         raise OptionError("--output is missing: name the file of answers, or add --dry-run")
     from fastmetrics.tables.output.protected_inputs import check_not_read
 
-    check_not_read(str(output), [choice.faq, choice.knowledge])
+    check_not_read(str(arguments["output"]), [choice.faq, choice.knowledge])
 
     done = arguments.call(bot=bot, watch=watch_spending(quiet))
     report_spent_budget(done.spending)
@@ -69,3 +68,20 @@ def answer(
             typer.echo(line)
         print_bad_rows(run)
     exit_with_failed_rows(done.failed)
+
+
+def match(
+    questions: Annotated[str, typer.Argument(help="A file with a question column.", show_default=False)],
+    faq: Annotated[str, typer.Argument(help="A file with question and answer columns.", show_default=False)],
+    *,
+    output: Output,
+    arguments: Arguments,
+) -> None:
+    """Answer every question from the most similar FAQ row.
+
+    Similarity is that of the words of the questions.
+    """
+    matched = arguments.call()
+    typer.echo(f"{matched.rows:,} questions answered: {output}")
+    if matched.guarded:
+        typer.echo(guarded(matched.guarded))

@@ -1,12 +1,14 @@
-"""``fastmetrics list-runs``: list the runs in a folder."""
+"""The commands on folders of runs: which there are, and a metric over time."""
 
 from __future__ import annotations
 
 import json
+from typing import Annotated, Any
 
 import typer
 
-from fastmetrics.commands.options.shared_options import AsJson, Folder
+from fastmetrics.commands.options.option_groups import Arguments
+from fastmetrics.commands.options.shared_options import AsJson, Folder, Plugins
 from fastmetrics.commands.program.printing import screen
 from fastmetrics.commands.program.terminal import print_lines
 
@@ -37,3 +39,18 @@ def _short(value: str | None, column: str) -> str:
     if value is None:
         return "–"
     return value[:12] if column in ("ids", "questions") else value
+
+
+def trend(
+    folder: Folder,
+    metric: Annotated[str, typer.Argument(help="The metric to show.", show_default=False)],
+    *,
+    arguments: Arguments,
+    plugin: Plugins = None,
+    as_json: AsJson = False,
+) -> Any:
+    """Show the mean of a metric in each run of a folder.
+
+    The runs come first to last, each mean with its interval.
+    """
+    return arguments.call()

@@ -1,17 +1,18 @@
-"""``fastmetrics score``: score a file of answers."""
+"""The commands that score: rows, pairs of texts, and rows for the time that they take."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from fastmetrics.commands.options.function_parameters import Before, ParametersOf
+from fastmetrics.commands.options.function_parameters import Before
 from fastmetrics.commands.options.option_groups import Arguments, OptionsOf
 from fastmetrics.commands.options.shared_options import (
+    AsJson,
     Files,
     Metrics,
-    OutputIfAny,
+    Output,
     Plugins,
     Quiet,
     Table,
@@ -25,9 +26,8 @@ from fastmetrics.errors import OptionError
 def score(
     table: Table,
     *,
-    output: OutputIfAny = None,
     metrics: Metrics = None,
-    arguments: Annotated[Arguments, ParametersOf("fastmetrics.scoring.score")],
+    arguments: Arguments,
     files: Annotated[Files, Before("threads")],
     cluster: Annotated[RayCluster, OptionsOf(RayCluster), Before("resume")],
     plugin: Plugins = None,
@@ -41,7 +41,7 @@ def score(
         raise OptionError("--workers and --address are of the engine ray; the local one has --threads")
     if arguments["engine"] == "ray":
         arguments["engine"] = cluster
-    if output is None:
+    if arguments["output"] is None:
         _summarise(arguments, quiet)
         return
     scored = arguments.call()
@@ -71,3 +71,34 @@ def _summarise(arguments: Arguments, quiet: bool) -> None:
         f"\n{scored.run.rows:,} rows scored in {scored.run.seconds['total']:.1f} s; the scores are not kept:\n"
         "add -o scores.parquet to compare, gate or report them"
     )
+
+
+def profile(
+    table: Table,
+    *,
+    metrics: Metrics = None,
+    arguments: Arguments,
+    plugin: Plugins = None,
+    as_json: AsJson = False,
+) -> Any:
+    """Score a table and print the speed of each stage.
+
+    Score after a warm-up, discard the scores, and print rows/s, MB/s and the time share of each stage.
+    """
+    return arguments.call()
+
+
+def pairwise_scores(
+    candidates: Annotated[str, typer.Argument(help="A file with a column of answers.", show_default=False)],
+    references: Annotated[str, typer.Argument(help="A file with a column of references.", show_default=False)],
+    metric: Annotated[str, typer.Argument(help="The metric: chrf, 'rougeL_f1(stemmer=True)'.", show_default=False)],
+    *,
+    output: Output,
+    arguments: Arguments,
+) -> None:
+    """Score every candidate against every reference.
+
+    Write a row (candidate, reference, score) for each pair, with row numbers from 0.
+    """
+    scored = arguments.call()
+    typer.echo(f"{scored.candidates:,} candidates × {scored.references:,} references scored: {output}")

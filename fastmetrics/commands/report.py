@@ -6,7 +6,6 @@ from typing import Annotated
 
 import typer
 
-from fastmetrics.commands.options.function_parameters import ParametersOf
 from fastmetrics.commands.options.option_groups import Arguments
 from fastmetrics.commands.options.shared_options import Plugins, named_runs
 
@@ -23,7 +22,7 @@ def report(
             "--output", "-o", help="Output page, such as report.html; with rows all, a folder.", metavar="PATH"
         ),
     ],
-    arguments: Annotated[Arguments, ParametersOf("fastmetrics.reporting.report")],
+    arguments: Arguments,
     plugin: Plugins = None,
 ) -> None:
     """Write a page of charts and rows.

@@ -8,7 +8,6 @@ from typing import Annotated, Any
 
 import typer
 
-from fastmetrics.commands.options.function_parameters import ParametersOf
 from fastmetrics.commands.options.option_groups import Arguments
 from fastmetrics.commands.options.shared_options import Guard, Overwrite, Plugins, Scores, guarded
 
@@ -25,7 +24,7 @@ def worst_rows(
     answers: Annotated[
         str | None, typer.Option(help="The file that was scored, for its texts.", metavar="FILE")
     ] = None,
-    arguments: Annotated[Arguments, ParametersOf("fastmetrics.results.rows.worst_rows")],
+    arguments: Arguments,
     output: Annotated[
         str | None, typer.Option("--output", "-o", help="Write the rows to this file instead.", metavar="PATH")
     ] = None,

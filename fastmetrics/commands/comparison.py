@@ -1,0 +1,187 @@
+"""The commands that compare and check scores, and plan and judge such comparisons."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from fastmetrics.commands.options.function_parameters import Before
+from fastmetrics.commands.options.option_groups import Arguments, OptionsOf
+from fastmetrics.commands.options.option_syntax import FromText, as_given, divisions
+from fastmetrics.commands.options.shared_options import (
+    AsJson,
+    AsMarkdown,
+    Names,
+    Plugins,
+    Printing,
+    Scores,
+    Table,
+    named_runs,
+)
+from fastmetrics.commands.program.printing import ResultOfCheck
+from fastmetrics.fitting.cut_promises import CutPromises
+
+
+def compare(
+    runs: Annotated[
+        list[str],
+        typer.Argument(
+            help="Score files, folders or addresses: the baseline first, then the others.", metavar="BASE OTHER..."
+        ),
+    ],
+    *,
+    by: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Columns whose values define segments: language,topic; compare takes several divisions of rows.",
+            metavar="COLUMN,...",
+        ),
+        FromText(divisions),
+    ] = None,
+    arguments: Arguments,
+    names: Names = None,
+    plugin: Plugins = None,
+    printing: Printing,
+) -> Any:
+    """Compare systems with a baseline on the same rows.
+
+    Print differences, intervals, p values and segments.
+    """
+    return arguments.call(runs=named_runs(runs, names, arguments["system"]))
+
+
+def gate(
+    scores: Scores,
+    *,
+    require: Annotated[
+        list[str] | None,
+        typer.Option("--require", "-r", help="A rule, repeatable: 'token_f1.mean >= 0.6'."),
+        FromText(as_given),
+    ] = None,
+    arguments: Arguments,
+    junit: Annotated[str | None, typer.Option(help="Also write JUnit XML to this file.", metavar="FILE")] = None,
+    plugin: Plugins = None,
+    as_json: AsJson = False,
+    as_markdown: AsMarkdown = False,
+) -> Any:
+    """Check scores against rules, by the exit code.
+
+    The exit code is 0 if all rules are met, and 1 if one is broken.
+    """
+    from fastmetrics.errors import OptionError
+    from fastmetrics.tables.output.write_table import page_place, write_page
+
+    if not (require or arguments["rules"]):
+        raise OptionError("no rule given; add --require 'token_f1.mean >= 0.6' or --rules FILE")
+    inputs = [scores, arguments["rules"], arguments["baseline"]]
+    place = None if junit is None else page_place(junit, inputs, overwrite=True)
+    verdict = arguments.call()
+    if place is not None:
+        write_page(place, verdict.to_junit())
+    return ResultOfCheck(verdict, verdict.passed)
+
+
+def sacrebleu_paired(
+    runs: Annotated[
+        list[str],
+        typer.Argument(
+            help="Score files written with --keep-counts: the baseline first, then the others.", metavar="BASE OTHER..."
+        ),
+    ],
+    *,
+    arguments: Arguments,
+    names: Names = None,
+    as_json: AsJson = False,
+    as_markdown: AsMarkdown = False,
+) -> Any:
+    """Print the numbers of sacreBLEU's paired tests.
+
+    The numbers of --paired-bs and --paired-ar are the same, bit by bit.
+    """
+    return arguments.call(runs=named_runs(runs, names, arguments["system"]))
+
+
+def power(
+    pilot: Annotated[
+        list[str] | None,
+        typer.Argument(help="Score files of a pilot: one system, or the baseline and the other.", metavar="[PILOT...]"),
+    ] = None,
+    *,
+    n: Annotated[
+        int | None, typer.Option("-n", "--n", help="Questions; prints the difference they detect."), Before("between")
+    ] = None,
+    within: Annotated[
+        list[float] | None,
+        typer.Option(help="Variance of one answer within a question; twice for two systems."),
+        FromText(_one_or_two),
+        Before("correlation"),
+    ] = None,
+    arguments: Arguments,
+    plugin: Plugins = None,
+    as_json: AsJson = False,
+) -> Any:
+    """Plan how many questions a comparison needs.
+
+    The variances come from a pilot, or are given.
+    """
+    return arguments.call()
+
+
+def _one_or_two(values: list[float], option: str) -> float | list[float] | None:
+    """One variance, or those of two systems."""
+    return values[0] if len(values) == 1 else values or None
+
+
+def repeats(
+    scores: Annotated[
+        str, typer.Argument(help="A score file, folder or address with several answers to each question.")
+    ],
+    *,
+    k: Annotated[
+        list[int] | None,
+        typer.Option("-k", "--k", help="Numbers of answers for pass@k and pass^k; repeatable."),
+        FromText(as_given),
+    ] = None,
+    arguments: Arguments,
+    plugin: Plugins = None,
+    as_json: AsJson = False,
+) -> Any:
+    """Measure how much repeated answers vary.
+
+    Print the variance between and within questions, pass@k and pass^k.
+    """
+    return arguments.call()
+
+
+def validate(
+    scores: Scores,
+    labels: Annotated[str, typer.Argument(help="The file of human labels.", show_default=False)],
+    *,
+    arguments: Arguments,
+    plugin: Plugins = None,
+    as_json: AsJson = False,
+) -> Any:
+    """Compare every metric with human labels.
+
+    Print correlations, ROC AUC, best threshold, intervals and agreement.
+    """
+    return arguments.call()
+
+
+def fit(
+    table: Table,
+    *,
+    output: Annotated[
+        str | None, typer.Option("--output", "-o", help="The file of the score, with the suffix .toml.", metavar="FILE")
+    ] = None,
+    arguments: Arguments,
+    promises: Annotated[CutPromises, OptionsOf(CutPromises), Before("confidence")],
+    plugin: Plugins = None,
+    as_json: AsJson = False,
+) -> Any:
+    """Fit a score to human labels.
+
+    Print its figures on held-out rows, and write it to a file that is a metric.
+    """
+    return arguments.call()

@@ -1,1 +1,0 @@
-"""The commands that compare runs, check them against rules, and validate scores."""

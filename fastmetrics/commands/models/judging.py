@@ -1,0 +1,156 @@
+"""The commands of judges: rate rows, print rubrics, report on judges, and draw rows for people to label."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Any
+
+import typer
+
+from fastmetrics.commands.models.model_calls import exit_with_failed_rows, report_spent_budget, spent, watch_spending
+from fastmetrics.commands.options.function_parameters import Before
+from fastmetrics.commands.options.option_groups import Arguments, OptionsOf
+from fastmetrics.commands.options.option_syntax import FromText, name_list
+from fastmetrics.commands.options.shared_options import (
+    AsJson,
+    DryRun,
+    Files,
+    Guard,
+    Judged,
+    Overwrite,
+    Plugins,
+    Quiet,
+    Table,
+    guarded,
+    print_bad_rows,
+)
+from fastmetrics.commands.program.printing import print_folded, print_result
+from fastmetrics.derive.calls.call_options import MODEL, RUBRICS, JudgeOptions
+from fastmetrics.errors import OptionError
+
+
+def judge(
+    table: Table,
+    *,
+    rubrics: Annotated[list[str], typer.Option(help=RUBRICS), FromText(name_list)],
+    model: Annotated[str, typer.Option(help=MODEL)],
+    settings: Annotated[dict[str, Any], OptionsOf(JudgeOptions)],
+    arguments: Arguments,
+    baseline: Annotated[
+        str | None,
+        typer.Option(help="Earlier judgements of the same ids, for delta in until.", metavar="FILE"),
+        Before("resume"),
+    ] = None,
+    dry_run: DryRun = False,
+    files: Files,
+    plugin: Plugins = None,
+    quiet: Quiet = False,
+) -> None:
+    """Let a model rate every row by rubrics.
+
+    Store all its replies, and print a summary.
+    """
+    from fastmetrics.derive.judge.judge_settings import JudgeSettings
+
+    judging = JudgeSettings(rubrics, model, **settings)
+    if dry_run:
+        from fastmetrics.derive.dry_run import estimate_judging
+
+        typer.echo(str(arguments.call(estimate_judging, settings=judging)))
+        if arguments["until"] is not None:
+            typer.echo("these are the calls for all rows; --until may end before")
+        return
+    if arguments["output"] is None:
+        raise OptionError("--output is missing: name the file of judgements, or add --dry-run")
+    judged = arguments.call(rubrics=judging, watch=watch_spending(quiet))
+    report_spent_budget(judged.spending)
+    if not quiet:
+        run = judged.run
+        print_result(judged.summary)
+        typer.echo(f"\n{run.rows:,} rows judged in {run.seconds['total']:.1f} s: {run.output}")
+        typer.echo(spent(judged.spending))
+        print_bad_rows(run)
+    exit_with_failed_rows(judged.failed)
+
+
+def rubric(
+    source: Annotated[
+        str | None,
+        typer.Argument(help="A built-in rubric to print, or your own .toml file to check and print.", metavar="NAME"),
+    ] = None,
+    *,
+    language: Annotated[str, typer.Option(help="The language of the rubric: en or ru.")] = "en",
+) -> None:
+    """List the rubrics of judges, or print one.
+
+    Send it to a file, change that, and give its path to judge.
+    """
+    from fastmetrics.core.allowed_values import Choice, argument
+    from fastmetrics.derive.prompts.rubric import LANGUAGES, read_rubric, rubric_path
+    from fastmetrics.tables.remote.small_files import read_text
+
+    argument("language", language, Choice(*LANGUAGES))
+    if source is None:
+        print_folded(_list(language))
+        return
+    path = rubric_path(source, language)
+    read_rubric(path)
+    typer.echo(read_text(path), nl=False)
+
+
+def _list(language: str) -> Iterator[str]:
+    """The built-in rubrics in a language: names, kinds, ranges of scores, columns."""
+    from fastmetrics.derive.prompts.rubric import read_rubric, shipped
+
+    rubrics = [read_rubric(path) for stem, path in shipped().items() if stem.endswith(f".{language}")]
+    width = max(len(rubric.name) for rubric in rubrics)
+    for rubric in rubrics:
+        low, high = rubric.range
+        columns = ", ".join(
+            f"{column} (optional)" if column in rubric.optional else column for column in rubric.columns
+        )
+        yield f"{rubric.name:{width}}  {rubric.kind}, {low:g} to {high:g}: {columns}"
+
+
+def judge_report(
+    judged: Judged,
+    *,
+    labels: Annotated[str | None, typer.Option(help="The file of human labels.", metavar="FILE")] = None,
+    arguments: Arguments,
+    as_json: AsJson = False,
+) -> Any:
+    """Report how far judges can be trusted.
+
+    Print how consistent judges are, how often they fail, and how far they agree with people and each other.
+    """
+    return arguments.call()
+
+
+def sample_rows(
+    judged: Judged,
+    *,
+    output: Annotated[
+        str,
+        typer.Option("--output", "-o", help="The sheet: a file, with the format given by its suffix.", metavar="PATH"),
+    ],
+    arguments: Arguments,
+    texts: Annotated[
+        str | None, typer.Option(help="The file that was judged, for its texts.", metavar="FILE"), Before("on")
+    ] = None,
+    overwrite: Overwrite = False,
+    guard: Guard = True,
+) -> None:
+    """Write a sheet of judged rows for people to label.
+
+    The commands validate and judges read the sheet.
+    """
+    from fastmetrics.tables.output.write_table import table_place, write_whole
+
+    place = table_place(output, [judged, texts], overwrite=overwrite)
+    sheet = arguments.call()
+    quoted = write_whole(sheet, place, {"sample": arguments["strategy"]}, {"id"}, guard=guard)
+    typer.echo(f"{sheet.num_rows:,} rows: {output}")
+    if arguments["strategy"] == "disagreement":
+        typer.echo("these rows were selected as difficult: their mean label does not represent the other rows")
+    if quoted:
+        typer.echo(guarded(quoted))

@@ -1,1 +1,0 @@
-"""The commands that show the scores of one or several runs."""

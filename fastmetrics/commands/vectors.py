@@ -1,0 +1,179 @@
+"""The commands on vectors: embed, measure, project, index, search and load them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from fastmetrics.commands.options.function_parameters import Before
+from fastmetrics.commands.options.option_groups import Arguments
+from fastmetrics.commands.options.option_syntax import FromText, names
+from fastmetrics.commands.options.shared_options import (
+    AsJson,
+    EmbedderName,
+    Files,
+    Guard,
+    Output,
+    Overwrite,
+    Table,
+    Threads,
+    VectorColumn,
+    VectorFiles,
+    guarded,
+    print_bad_rows,
+)
+from fastmetrics.commands.program.terminal import print_error
+
+
+def embed(
+    table: Table,
+    *,
+    output: Output,
+    of: Annotated[
+        list[str] | None,
+        typer.Option(help="Columns of text. Default: those of question, answer and reference that exist."),
+        FromText(names),
+    ] = None,
+    embedder: EmbedderName = "wordllama",
+    cache: Annotated[
+        str | None, typer.Option(help="A folder that stores embeddings for reuse.", metavar="FOLDER")
+    ] = None,
+    arguments: Arguments,
+    files: Files,
+) -> None:
+    """Embed columns of text once.
+
+    Metrics, topics and caches read the embeddings.
+    """
+    from fastmetrics.vectors.embedding.embedder import Embedder
+
+    done = arguments.call(embedder=Embedder(embedder or "wordllama", cache=cache))
+    run = done.run
+    counts = ", ".join(f"{count:,} in {name}" for name, count in done.embedded.items())
+    typer.echo(f"{run.rows:,} rows embedded in {run.seconds['total']:.1f} s: {run.output}\n{counts}")
+    for note in run.notes:
+        typer.echo(note)
+    print_bad_rows(run)
+
+
+def geometry(
+    vectors: VectorFiles,
+    *,
+    arguments: Arguments,
+    as_json: AsJson = False,
+) -> Any:
+    """Measure spread and distances of embeddings.
+
+    Distances are those to the nearest neighbour and between pairs.
+    """
+    return arguments.call()
+
+
+def project(
+    vectors: VectorFiles,
+    *,
+    output: Annotated[str, typer.Option("--output", "-o", help="The file of points.", metavar="PATH")],
+    arguments: Arguments,
+    overwrite: Overwrite = False,
+    as_json: AsJson = False,
+) -> Any:
+    """Place vectors in two or three dimensions for a plot.
+
+    By PCA, PaCMAP or UMAP.
+    """
+    from fastmetrics.tables.output.write_table import table_place, write_whole
+
+    target = table_place(output, vectors, overwrite=overwrite)
+    projection = arguments.call()
+    write_whole(projection.to_arrow(), target, projection.to_dict(), {"id", "sampled"})
+    return projection
+
+
+def index(
+    vectors: VectorFiles,
+    *,
+    output: Annotated[Path, typer.Option("--output", "-o", help="The folder of the index.")],
+    metric: Annotated[str, typer.Option(help="Distance: cosine, euclidean or dot.")] = "cosine",
+    method: Annotated[
+        str | None, typer.Option(help="Method: exact, ivf, hnsw or pq; by default chosen by size.")
+    ] = None,
+    column: VectorColumn = None,
+    threads: Threads = None,
+    arguments: Arguments,
+) -> None:
+    """Build an index of vectors for searching."""
+    from fastmetrics.tables.remote.small_files import local_path
+    from fastmetrics.vectors.search.neighbors import check_absent
+    from fastmetrics.vectors.search.search_files import build_index
+
+    check_absent(local_path(output, "output"))
+    built = arguments.call(build_index)
+    built.save(output)
+    typer.echo(f"{built.rows:,} rows indexed ({built.method}, {built.metric}): {output}")
+
+
+def search(
+    index: Annotated[
+        str,
+        typer.Argument(
+            help="An index folder, written by the index command, or the address of a PostgreSQL database.",
+            show_default=False,
+        ),
+    ],
+    queries: Annotated[
+        str,
+        typer.Argument(
+            help="Queries: a file, folder, glob or address of vectors or, with an embedder, of texts; or -.",
+            show_default=False,
+        ),
+    ],
+    *,
+    output: Output,
+    arguments: Arguments,
+    recall: Annotated[
+        float,
+        typer.Option(help="Share of the true neighbours that an approximate index should find."),
+        Before("threads"),
+    ] = 0.98,
+    overwrite: Overwrite = False,
+    guard: Guard = True,
+) -> None:
+    """Find the nearest rows of an index for every query.
+
+    The output is rankings for the retrieval metrics.
+    """
+    from fastmetrics.tables.output.write_table import table_place, write_whole
+    from fastmetrics.vectors.search.search_files import RANKINGS
+
+    place = table_place(output, [index, queries], overwrite=overwrite)
+    place.check_types(RANKINGS)
+    run = arguments.call()
+    quoted = write_whole(run.table, place, run.settings, set(run.table.column_names), guard=guard)
+    measured = f"recall@{arguments['k']} {run.recall:.4f} on {run.recall_sample:,} queries"
+    typer.echo(f"{run.table.num_rows:,} queries ({run.method}, {run.metric}; {measured}): {place.shown}")
+    if run.comparison:
+        typer.echo(run.comparison)
+    if run.short:
+        print_error(f"{run.short:,} lists have fewer rows than the table: raise ef_search, or set iterative_scan")
+    if quoted:
+        typer.echo(guarded(quoted))
+    if run.recall < recall and run.method != "exact":
+        print_error(f"no search setting reached recall {recall:g}; use an exact index to find all neighbours")
+
+
+def load_vectors(
+    vectors: VectorFiles,
+    database: Annotated[
+        str, typer.Argument(help="The address of a PostgreSQL database: postgresql://host/db.", show_default=False)
+    ],
+    *,
+    arguments: Arguments,
+) -> None:
+    """Load vectors into a table of PostgreSQL.
+
+    With an index of pgvector.
+    """
+    loaded = arguments.call()
+    typer.echo(f"{loaded.rows:,} vectors of {loaded.dim:,} numbers in {loaded.table!r} (index: {loaded.method})")
