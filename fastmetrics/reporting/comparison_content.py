@@ -15,11 +15,11 @@ from fastmetrics.reporting.readings import turn
 from fastmetrics.reporting.rows.row_segments import RowSegments
 from fastmetrics.results.compare.compare import compare
 from fastmetrics.results.compare.compared_pair import Compared
-from fastmetrics.results.compare.comparison import Comparison
+from fastmetrics.results.compare.comparison import Comparison, verdict_word
 from fastmetrics.results.compare.comparison_tables import bounds, signed
 from fastmetrics.results.runs.score_run import ScoreRun
 from fastmetrics.results.runs.shared_metrics import shared_metrics
-from fastmetrics.stats.intervals.interval_notes import MARK
+from fastmetrics.stats.intervals.interval_notes import MARK, interval_notes
 from fastmetrics.stats.significance.multiple_tests import compact_letters
 
 _MANY_ROWS = 100_000
@@ -51,6 +51,13 @@ class DifferenceLine:
     scale: str
     """The largest value of the line."""
     has_direction: bool
+    alone: str = ""
+    """Without a verdict: the verdict that an interval without 0 would give by itself; empty if it holds 0."""
+    by_p: bool = False
+    """Whether the test gives a verdict although the interval holds 0."""
+    least_p: bool = False
+    """Whether no resample is as far apart, so that p is at most what is shown."""
+    interval_note: str | None = None
 
     @property
     def size(self) -> float:
@@ -114,6 +121,17 @@ class Against:
     limits: Sequence[str]
     """What no difference can reach after the correction of p."""
     notes: Sequence[str]
+    family: int = 0
+    """The number of comparisons whose p values are corrected together."""
+    confidence: float = 0.95
+    """The level of each interval by itself."""
+    resamples: int = 0
+    least: str = ""
+    """The least corrected p that the resamples allow."""
+
+    def marks(self, lines: Sequence[DifferenceLine]) -> list[str]:
+        """What the marks of the intervals of these lines mean."""
+        return interval_notes(((line.metric, "none", line.interval_note) for line in lines), self.confidence)
 
     @property
     def leaders(self) -> Sequence[str]:
@@ -159,8 +177,8 @@ def compared(systems: Sequence[ScoreRun], options: Any) -> Against:
     some = [difference for difference in comparison if difference.n_paired]
     whole = [difference for difference in some if difference.segment is None]
     scored = {difference.metric for difference in some}
-    places = [line for line, _ in _segments(comparison, some, with_verdict=True)]
-    lines = _lines(comparison, whole)
+    places = [line for line, _ in _segments(comparison, some, resamples, with_verdict=True)]
+    lines = _lines(comparison, whole, resamples)
     ordered = [difference for _, difference in lines]
     first = comparison.systems[0]
     return Against(
@@ -169,7 +187,7 @@ def compared(systems: Sequence[ScoreRun], options: Any) -> Against:
         [line for line, difference in lines if difference.baseline == first],
         [line for line, difference in lines if difference.baseline != first],
         places,
-        [] if places else _nearest(_segments(comparison, some, with_verdict=False)),
+        [] if places else _nearest(_segments(comparison, some, resamples, with_verdict=False)),
         _matrix(comparison, ordered) if len(systems) > 2 else [],
         [_ranked(comparison, whole, ranking) for ranking in comparison.rankings if ranking.metric in scored],
         _heats(comparison),
@@ -177,6 +195,10 @@ def compared(systems: Sequence[ScoreRun], options: Any) -> Against:
         [visible(name) for name in comparison.better if name not in scored],
         [] if large else _impossible(comparison, resamples),
         list(map(visible, comparison.remarks())),
+        len(comparison),
+        comparison.confidence,
+        resamples,
+        number(min(1.0, len(comparison) / (resamples + 1))),
     )
 
 
@@ -206,7 +228,7 @@ def _impossible(comparison: Comparison, resamples: int) -> list[str]:
     return notes
 
 
-def _lines(comparison: Comparison, some: Sequence[Compared]) -> list[tuple[DifferenceLine, Compared]]:
+def _lines(comparison: Comparison, some: Sequence[Compared], resamples: int) -> list[tuple[DifferenceLine, Compared]]:
     """The lines of these differences, those with a verdict first, then the largest; the intervals of metrics with equal
     bounds have one scale."""
     reached: dict[Any, float] = {}
@@ -215,7 +237,10 @@ def _lines(comparison: Comparison, some: Sequence[Compared]) -> list[tuple[Diffe
         ends = [abs(value) for value in (difference.low, difference.delta, difference.high) if math.isfinite(value)]
         reached[scale] = max([reached.get(scale, 0.0), *ends])
     lines = [
-        (_difference(comparison, difference, reached[scale_of(difference.metric, comparison.bounds)]), difference)
+        (
+            _difference(comparison, difference, reached[scale_of(difference.metric, comparison.bounds)], resamples),
+            difference,
+        )
         for difference in some
     ]
     return sorted(
@@ -223,15 +248,18 @@ def _lines(comparison: Comparison, some: Sequence[Compared]) -> list[tuple[Diffe
     )
 
 
-def _difference(comparison: Comparison, difference: Compared, reached: float) -> DifferenceLine:
+def _difference(comparison: Comparison, difference: Compared, reached: float, resamples: int) -> DifferenceLine:
     verdict = comparison.verdict(difference)
+    better = comparison.better[difference.metric]
+    holds_0 = not (difference.low > 0 or difference.high < 0)
+    least_p = difference.test == "fisher" and math.isclose(difference.p * (resamples + 1), 1, rel_tol=1e-9)
     won = "–" if difference.wins is None else f"{difference.wins:,} / {difference.ties:,} / {difference.losses:,}"
     cells = (
         number(difference.mean_baseline),
         number(difference.mean_other),
         signed(difference.delta),
         bounds(difference.low, difference.high, "" if difference.interval_note is None else MARK),
-        number(difference.p_corrected),
+        ("≤ " if least_p else "") + number(difference.p_corrected),
         number(difference.n_paired),
     )
     counts = (number(difference.n_only_baseline), number(difference.n_only_other), won, number(difference.d_z))
@@ -241,7 +269,6 @@ def _difference(comparison: Comparison, difference: Compared, reached: float) ->
             round(50 + 46 * value / reached, 2) for value in (difference.low, difference.delta, difference.high)
         )
         drawn = (low, middle, high)
-    better = comparison.better[difference.metric]
     return DifferenceLine(
         visible(difference.metric),
         None if difference.segment is None else visible(str(difference.segment)),
@@ -254,11 +281,15 @@ def _difference(comparison: Comparison, difference: Compared, reached: float) ->
         drawn,
         number(reached),
         better is not None,
+        "" if verdict != "–" or holds_0 else verdict_word(better, difference.delta),
+        verdict != "–" and holds_0 and not math.isnan(difference.low),
+        least_p,
+        difference.interval_note,
     )
 
 
 def _segments(
-    comparison: Comparison, differences: Sequence[Compared], *, with_verdict: bool
+    comparison: Comparison, differences: Sequence[Compared], resamples: int, *, with_verdict: bool
 ) -> list[tuple[DifferenceLine, Compared]]:
     """The differences of segments in metrics with a direction: pairs of the first system first, by verdict and size."""
     first = comparison.systems[0]
@@ -270,7 +301,7 @@ def _segments(
         and comparison.better[difference.metric] is not None
     ]
     return sorted(
-        _lines(comparison, some),
+        _lines(comparison, some, resamples),
         key=lambda entry: (entry[1].baseline != first, _ORDER.index(entry[0].verdict), -entry[0].size),
     )
 

@@ -19,9 +19,11 @@ _WORDS = {
     "rows_scored": ("rows", "строк"),
     "metrics": ("metrics", "метрик"),
     "systems": ("systems", "системы"),
-    "count_rows": ("{n} rows", "строк: {n}"),
-    "count_metrics": ("{n} metrics", "метрик: {n}"),
-    "count_systems": ("{n} systems", "систем: {n}"),
+    "count_rows": ("{n} row|{n} rows", "{n} строка|{n} строки|{n} строк"),
+    "count_metrics": ("{n} metric|{n} metrics", "{n} метрика|{n} метрики|{n} метрик"),
+    "count_systems": ("{n} system|{n} systems", "{n} система|{n} системы|{n} систем"),
+    "of_rows": ("of {n} row|of {n} rows", "из {n} строки|из {n} строк|из {n} строк"),
+    "of_metrics": ("of {n} metric|of {n} metrics", "из {n} метрики|из {n} метрик|из {n} метрик"),
     "primary": ("Primary table", "Главная таблица"),
     "appendix": ("Appendix of the primary table", "Приложение к главной таблице"),
     "appendix_head": ("appendix", "приложение"),
@@ -38,26 +40,42 @@ _WORDS = {
     "pointer_poor": ("Poor by its thresholds:", "Плохо по порогам:"),
     "pointer_low_segment": ("Below the mean of all rows:", "Ниже среднего по всем строкам:"),
     "pointer_lacking": ("Many rows without a score; with one:", "Много строк без оценки; с оценкой:"),
-    "pointer_worst_rows": ("The worst rows by", "Худшие строки по метрике"),
+    "worst_rows": ("The worst rows by {metric}", "Худшие строки: {metric}"),
+    "worst_note": (
+        "Those of equal scores stand in the order of the file.",
+        "Равные оценки стоят в порядке файла.",
+    ),
+    "worst_fell": ("{system}, against {baseline}", "{system} против {baseline}"),
+    "tied": ("+ {n} more with {value}", "+ ещё {n}, где {value}"),
+    "all_worst": ("all rows", "все строки"),
     "no_direction": ("Measures without a direction", "Показатели без направления"),
     "no_direction_note": (
         "More of these is neither better nor worse: lengths, counts.",
         "Больше здесь не значит ни лучше, ни хуже: длины, количества.",
     ),
     "verdict_worse_first": (
+        "{other} is worse than {baseline} on {worse} of {total} metric, better on {better}; {undecided} undecided|"
         "{other} is worse than {baseline} on {worse} of {total} metrics, better on {better}; {undecided} undecided",
-        "{other} хуже, чем {baseline}: метрик хуже {worse} из {total}, лучше {better}, без вывода {undecided}",
+        "{other} хуже, чем {baseline}: из {total} метрики хуже {worse}, лучше {better}, без вывода {undecided}|"
+        "{other} хуже, чем {baseline}: из {total} метрик хуже {worse}, лучше {better}, без вывода {undecided}",
     ),
     "verdict_better_first": (
+        "{other} is better than {baseline} on {better} of {total} metric, worse on {worse}; {undecided} undecided|"
         "{other} is better than {baseline} on {better} of {total} metrics, worse on {worse}; {undecided} undecided",
-        "{other} лучше, чем {baseline}: метрик лучше {better} из {total}, хуже {worse}, без вывода {undecided}",
+        "{other} лучше, чем {baseline}: из {total} метрики лучше {better}, хуже {worse}, без вывода {undecided}|"
+        "{other} лучше, чем {baseline}: из {total} метрик лучше {better}, хуже {worse}, без вывода {undecided}",
     ),
     "verdict_none": (
+        "No difference between {other} and {baseline} is more than chance: {total} metric undecided|"
         "No difference between {other} and {baseline} is more than chance: {total} metrics undecided",
-        "Между {other} и {baseline} нет различий сверх случайных: метрик без вывода {total}",
+        "Между {other} и {baseline} нет различий сверх случайных: {total} метрика без вывода|"
+        "Между {other} и {baseline} нет различий сверх случайных: {total} метрики без вывода|"
+        "Между {other} и {baseline} нет различий сверх случайных: {total} метрик без вывода",
     ),
     "leader": (
+        "{systems} leads: better in {better} of {total} comparison with the other systems, worse in {worse}|"
         "{systems} leads: better in {better} of {total} comparisons with the other systems, worse in {worse}",
+        "{systems} впереди: лучше в {better} из {total} сравнения с другими системами, хуже в {worse}|"
         "{systems} впереди: лучше в {better} из {total} сравнений с другими системами, хуже в {worse}",
     ),
     "leaders": (
@@ -203,7 +221,6 @@ _WORDS = {
     "no_texts": ("No texts are known: give them with --texts.", "Тексты неизвестны: укажите их с --texts."),
     "nothing": ("No row fits.", "Нет подходящих строк."),
     "no_answer": ("no answer", "нет ответа"),
-    "baseline_answer": ("baseline's answer", "ответ базовой системы"),
     "answer_change": ("What differs between the answers", "Чем различаются ответы"),
     "deleted": ("deleted", "удалено"),
     "inserted": ("inserted", "добавлено"),
@@ -246,11 +263,26 @@ _WORDS = {
     ),
     "cited": ("citation: nothing in the sentence to check", "ссылка: в предложении нечего проверить"),
     "cited_nothing": ("citation: there is no such context", "ссылка: такого контекста нет"),
+    "kind_number": ("number", "число"),
+    "kind_date": ("date", "дата"),
+    "kind_time": ("time", "время"),
+    "kind_weekday": ("weekday", "день недели"),
+    "kind_claim": ("claim", "утверждение"),
     "unsupported_anchors": ("most unsupported anchors", "больше всего неподтверждённого"),
-    "same_words": ("words that answer and reference share", "общие слова ответа и эталона"),
+    "same_words": (
+        "in an answer: words that it shares with any of the references, in the same order",
+        "в ответе: слова, общие с любым из эталонов, в том же порядке",
+    ),
+    "same_words_reference": (
+        "in a reference: words that it shares with the answer of {system}",
+        "в эталоне: слова, общие с ответом {system}",
+    ),
+    "checked": ("Checked against the contexts", "Проверено по контекстам"),
     "rows_keys": (
-        "The worst come first; arrow keys move, a heading sorts; the address links to what you see.",
-        "Сначала худшие; стрелки двигают, заголовок сортирует; адрес ведёт к тому, что видно.",
+        "The worst come first, equal ones in the order of the file; arrow keys move, a heading sorts; the address "
+        "links to what you see.",
+        "Сначала худшие, равные — в порядке файла; стрелки двигают, заголовок сортирует; адрес ведёт к тому, что "
+        "видно.",
     ),
     "signature": ("What the scores were made from", "Из чего получены оценки"),
     "whole_metadata": ("All metadata, as JSON", "Все метаданные в JSON"),
@@ -269,6 +301,23 @@ _WORDS = {
         "Показатели, гистограммы и сравнения — по всем строкам; тексты всех строк лежат в файлах рядом.",
     ),
     "interval": ("interval", "интервал"),
+    "interval_of": ("{percent} % interval", "интервал {percent} %"),
+    "alone": ("alone: {word}", "отдельно: {word}"),
+    "alone_key": (
+        "“{word}”: the {percent} % interval of this difference leaves out 0, but verdicts count all comparisons "
+        "of the report together ({n}), among which such a difference may be chance",
+        "«{word}»: интервал {percent} % этого различия не содержит 0, но вывод учитывает все сравнения отчёта вместе "
+        "({n}), а среди них такое различие бывает и случайным",
+    ),
+    "by_p": ("by p", "по p"),
+    "by_p_key": (
+        "“{word}”: the test finds a difference that its interval, computed in another way, does not tell from 0",
+        "«{word}»: тест находит различие, которое интервал, вычисленный иначе, не отличает от 0",
+    ),
+    "least_p_key": (
+        "≤: with {n} resamples, p cannot be below {p} after the correction for all comparisons together ({family})",
+        "≤: перестановок {n}, и p с поправкой на все сравнения вместе ({family}) не может быть меньше {p}",
+    ),
     "verdict": ("verdict", "вывод"),
     "verdict_better": ("better", "лучше"),
     "verdict_worse": ("worse", "хуже"),

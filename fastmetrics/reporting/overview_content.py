@@ -39,7 +39,7 @@ class MetricLine:
 
 @dataclass(frozen=True)
 class Pointer:
-    """Something to look at: ``poor``, ``lacking``, ``low_segment`` or ``worst_rows``, and its metric and segment."""
+    """Something to look at: ``poor``, ``lacking`` or ``low_segment``, and its metric and segment."""
 
     kind: str
     metric: str
@@ -70,8 +70,8 @@ def named_figures(summary: Summary, stored: Stored) -> list[tuple[str, str, floa
     ]
 
 
-def pointers(lines: Sequence[MetricLine], heat: HeatMap | None, first: Sequence[str]) -> list[Pointer]:
-    """What to look at where no comparison says what changed; ``first`` are the metrics that a person reads first."""
+def pointers(lines: Sequence[MetricLine], heat: HeatMap | None) -> list[Pointer]:
+    """What to look at where no comparison says what changed."""
     poor = [Pointer("poor", line.name, None, "") for line in lines if line.reading == "poor"]
     lacking = [
         Pointer("lacking", line.name, None, f"{line.figures.n:,}") for line in lines if line.lacks_rows and line.better
@@ -83,6 +83,4 @@ def pointers(lines: Sequence[MetricLine], heat: HeatMap | None, first: Sequence[
         if cell is not None and cell.marked and cell.level is not None and cell.level < 0
     ]
     low.sort(key=lambda entry: entry[0])
-    directed = [line.name for line in lines if line.better]
-    worst = [Pointer("worst_rows", name, None, "") for name in [*first, *directed] if name in directed]
-    return [*poor[:_POINTED], *(pointer for _, pointer in low[:_POINTED]), *lacking[:_POINTED], *worst[:1]]
+    return [*poor[:_POINTED], *(pointer for _, pointer in low[:_POINTED]), *lacking[:_POINTED]]

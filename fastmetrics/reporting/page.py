@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 from fastmetrics.core.display import number
 from fastmetrics.core.html_parts import environment
 from fastmetrics.errors import MissingExtraError
+from fastmetrics.reporting.plural_forms import plural_form
 from fastmetrics.reporting.row_links import label
 from fastmetrics.reporting.script_json import embedded
-from fastmetrics.reporting.translated_notes import in_language
+from fastmetrics.reporting.translated_notes import headed, in_language
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -77,7 +78,7 @@ def _environment() -> Environment:
     except ImportError as error:
         raise MissingExtraError.of("jinja2", "report") from error
     templates.filters |= {"number": number, "spark": spark, "label": label, "template": templates.from_string}
-    templates.filters["in_language"] = in_language
+    templates.filters |= {"in_language": in_language, "headed": headed, "form": plural_form}
     return templates
 
 

@@ -11,7 +11,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fastmetrics.core.corpus_counts import counts_column
-from fastmetrics.core.display import Grid
 from fastmetrics.core.input_columns import resolve
 from fastmetrics.core.records import Records
 from fastmetrics.core.visible_text import visible
@@ -32,6 +31,7 @@ from fastmetrics.reporting.rows.row_files import RowFiles
 from fastmetrics.reporting.rows.row_texts import JUDGED
 from fastmetrics.reporting.rows.scored_claims import ScoredClaims
 from fastmetrics.reporting.rows.text_sources import TextSource, text_sources
+from fastmetrics.reporting.rows.worst_of_systems import worst_of_systems
 from fastmetrics.reporting.sections.section import Counter, SectionInput
 from fastmetrics.reporting.sections.section_list import SECTIONS
 from fastmetrics.results.runs.declared_metrics import declared_better
@@ -84,6 +84,11 @@ def report_content(scores: Any, options: ReportOptions) -> ReportContent:
     shown_pair = (0, 1) if base else (None, 0)
     lines = metric_lines(summary, drawn, runs.main.declared)
     present = [section for section in SECTIONS if more[section.name]]
+    system_names = [run.name for run in runs.systems]
+    links = RowLinks.of(names, everyone.segments.names, system_names, shown_pair)
+    better = declared_better(names, runs.main.declared)
+    first = _first_metric(runs.main, names, against)
+    on_page = None if shown.page is not None else {row["at"] for row in shown.rows}
     parts = {
         "names": [visible(run.name) for run in runs.opened],
         "main_name": visible(runs.main.name),
@@ -93,8 +98,11 @@ def report_content(scores: Any, options: ReportOptions) -> ReportContent:
         "primary": _primary(runs),
         "metrics": lines,
         "figures": named_figures(summary, runs.main.declared),
-        "pointers": pointers(lines, segmented, _FIRST_METRICS) if against is None else [],
-        "links": RowLinks.of(names, everyone.segments.names, [run.name for run in runs.systems], shown_pair),
+        "pointers": pointers(lines, segmented) if against is None else [],
+        "worst_rows": worst_of_systems(everyone, names[first], better.get(names[first]), system_names, links, on_page)
+        if names
+        else [],
+        "links": links,
         "by": [visible(name) for name in _segment_columns(everyone)] if not options.by else [],
         "beside": _side_by_side(runs.summaries) if len(runs.summaries) > 1 else None,
         "notes": [visible(note) for note in [*summary.remarks(), *runs.notes, *ScoredClaims.of(runs.main).remarks()]],
@@ -111,7 +119,6 @@ def report_content(scores: Any, options: ReportOptions) -> ReportContent:
         "every_row": shown.page is not None,
         "signature": provenance(runs.systems),
     }
-    better = declared_better(names, runs.main.declared)
     data = {
         "metrics": [{"name": visible(name), "better": better.get(name)} for name in names],
         "histograms": [
@@ -135,7 +142,7 @@ def report_content(scores: Any, options: ReportOptions) -> ReportContent:
         "shown": shown_pair,
         "answering": everyone.answering,
         "segments": everyone.segments.data(),
-        "first": _first_metric(runs.main, names, against),
+        "first": first,
     }
     for section in SECTIONS:
         data |= {} if section.data is None else section.data(more[section.name], names)
@@ -268,10 +275,13 @@ def _means(run: ScoreRun, names: Sequence[str], options: ReportOptions) -> Any:
     return replace(summaries[0], means=Records.of(MeanInterval, means))
 
 
-def _side_by_side(summaries: Mapping[str, Summary]) -> Grid:
-    """The means of all systems, without the metrics that none has a score of."""
-    grid, *_ = SideBySide(summaries).grids()
-    return replace(grid, rows=[row for row in grid.rows if any(not cell.startswith("–") for cell in row[1:])])
+def _side_by_side(summaries: Mapping[str, Summary]) -> dict[str, Any]:
+    """The means of all systems under their names, without the metrics that none has a score of, and the notes."""
+    beside = SideBySide(summaries)
+    grid, *_ = beside.grids()
+    rows = [row for row in grid.rows if any(not cell.startswith("–") for cell in row[1:])]
+    notes = [note for note in beside.remarks() if note.startswith("*")]
+    return {"grid": replace(grid, header=["", *summaries], rows=rows), "notes": notes}
 
 
 def _primary(runs: _Runs) -> Any:

@@ -37,7 +37,7 @@ SECTION = Section(
     template="""\
 <h2>{{ L.judges }}</h2>
 {% for one in judges.grids %}
-{{ parts.grid(one, L.judges ~ " " ~ loop.index) }}
+{{ parts.grid(one | headed(language), L.judges ~ " " ~ loop.index) }}
 <p></p>
 {% endfor %}
 {{ parts.notes(judges.notes | in_language(language)) }}

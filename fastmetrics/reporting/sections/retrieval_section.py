@@ -171,7 +171,7 @@ SECTION = Section(
 <div class="charts pairs">
 {% for one in retrieval.families %}
 <div class="card"><h3><bdi>{{ one.name }}</bdi></h3>{{ draw.lines(one.chart) }}{{
-  parts.grid(one.grid, one.name) }}</div>
+  parts.grid(one.grid | headed(language), one.name) }}</div>
 {% endfor %}
 </div>
 {% endif %}

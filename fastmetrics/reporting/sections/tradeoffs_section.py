@@ -58,7 +58,7 @@ def trade_offs(section_input: SectionInput) -> TradeOffs | None:
     better = declared_better(metrics, runs[0].declared)
     lower = [name for name in metrics if better[name] == "lower"]
     costs = {axis: [_typical(axis, some) for some in several] for axis, several in values.items()}
-    titles = {axis: f"{visible(axis)} ({'p50' if axis == _LATENCY else 'mean'})" for axis in axes}
+    titles = {axis: f"{visible(axis)} (p50)" if axis == _LATENCY else visible(axis) for axis in axes}
     charts = [
         section_input.charts.add(
             ScatterChart(titles[axis], titles[axis], dict(zip(names, costs[axis], strict=True)), means, lower)

@@ -291,7 +291,7 @@ SECTION = Section(
 {% endif %}
 <details class="part"><summary>{{ L.all_figures }}</summary>
 {% for grid in one.grids %}
-{{ parts.grid(grid, L[one.kind] ~ " " ~ loop.index) }}
+{{ parts.grid(grid | headed(language), L[one.kind] ~ " " ~ loop.index) }}
 <p></p>
 {% endfor %}
 </details>

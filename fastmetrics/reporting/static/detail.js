@@ -9,33 +9,40 @@ function plain(text) {
   return element("p", { class: "text", dir: "auto" }, text);
 }
 
-// The answers of all systems, those of the chosen pair first, and below them what their marks mean.
+// The answers of all systems, those of the chosen pair first, and the references, with the words that they share.
 function answerParts(row, pair) {
-  const { t: texts } = row, reference = texts.reference?.[0];
-  const anchors = texts.anchors ?? [], cites = texts.cites ?? [], raw = byId("row-rendered").checked;
-  const shown = [], signs = new Set();
+  const raw = byId("row-rendered").checked, references = row.t.reference ?? [], own = systems.answer(row, pair.system);
+  const shown = [];
   for (const system of systems.inOrder(pair)) {
     const answer = systems.answer(row, system);
-    if (answer === undefined) {
-      if (systems.isAnswering(system)) shown.push(titled(systems.answerTitle(system), element("p", { class: "note" }, words.no_answer)));
-      continue;
-    }
-    const checked = system === systems.main && anchors.length + cites.length > 0;
-    if (reference && !raw) signs.add("same_words");
-    shown.push(titled(systems.answerTitle(system), raw ? rendered(answer) : checked ? anchored(answer, anchors, cites) : marked(answer, reference)));
+    if (answer !== undefined) shown.push(titled(systems.answerTitle(system), raw ? rendered(answer) : marked(answer, references)));
+    else if (systems.isAnswering(system)) shown.push(titled(systems.answerTitle(system), element("p", { class: "note" }, words.no_answer)));
   }
-  for (const text of texts.reference ?? []) shown.push(titled(words.reference, raw ? rendered(text) : marked(text, systems.answer(row, pair.system))));
-  if (texts.answer !== undefined && !raw) {
-    if (anchors.length) signs.add("supported").add("unsupported");
-    if (anchors.some((anchor) => anchor[4])) signs.add("apart");
-    for (const state of ["cited_supported", "cited_unsupported", "cited", "cited_nothing"]) if (cites.some((mark) => mark[3] === state)) signs.add(state);
-  }
-  return [shown.length ? element("div", { class: "beside" }, ...shown) : null, signs.size ? legendOf(signs) : null].filter(Boolean);
+  const title = (at) => (references.length > 1 ? `${words.reference} ${at + 1}` : words.reference);
+  references.forEach((text, at) => shown.push(titled(title(at), raw ? rendered(text) : marked(text, own === undefined ? [] : [own]))));
+  if (!shown.length) return [];
+  const beside = element("div", { class: "beside" }, ...shown);
+  if (raw || !references.length) return [beside];
+  const key = own === undefined ? words.same_words : `${words.same_words}; ${filled(words.same_words_reference, { system: systems.names[pair.system] })}`;
+  return [beside, element("p", { class: "legend" }, words.marks, " ", element("mark", {}, key))];
+}
+
+// The numbers, dates, claims and citations of the report's own system's answer, against the contexts.
+function checkedParts(row) {
+  const { answer, anchors = [], cites = [] } = row.t;
+  if (answer === undefined || byId("row-rendered").checked || anchors.length + cites.length === 0) return [];
+  const signs = [];
+  if (anchors.some((anchor) => anchor[2])) signs.push("supported");
+  if (anchors.some((anchor) => !anchor[2] && !anchor[4])) signs.push("unsupported");
+  if (anchors.some((anchor) => !anchor[2] && anchor[4])) signs.push("apart");
+  signs.push(...["cited_supported", "cited_unsupported", "cited", "cited_nothing"].filter((state) => cites.some((mark) => mark[3] === state)));
+  const name = systems.names.length > 1 ? `${words.checked}: ${systems.names[systems.main]}` : words.checked;
+  return [titled(name, anchored(answer, anchors, cites), legendOf(signs))];
 }
 
 function legendOf(signs) {
   const mark = (name) => element("mark", { class: name.startsWith("cited") ? `cite ${name}` : name }, words[name]);
-  return element("p", { class: "legend" }, words.marks, ...Array.from(signs, mark).flatMap((sign) => [" ", sign]));
+  return element("p", { class: "legend" }, words.marks, ...signs.map(mark).flatMap((sign) => [" ", sign]));
 }
 
 // The columns that the run kept beside its scores and texts.
@@ -65,8 +72,8 @@ function scoreList(row, { system, against }) {
     const before = earlier ? ` (${figure(earlier[at])})` : "";
     return element("div", {}, element("dt", {}, metric.name), element("dd", {}, figure(own?.[at]) + before));
   });
-  const several = systems.names.length > 2 ? `: ${systems.names[system]}` : "";
-  const name = earlier ? ` (${against === systems.base ? words.baseline : systems.names[against]})` : "";
+  const several = systems.names.length > 1 ? `: ${systems.names[system]}` : "";
+  const name = earlier ? ` (${systems.title(against)})` : "";
   return titled(words.scores + several + name, element("dl", { class: "figures" }, ...lines));
 }
 
@@ -89,7 +96,7 @@ function showDetail(row) {
   const parts = [element("h2", {}, element("bdi", {}, row.id))];
   if (row.g) parts.push(element("p", { class: "note" }, element("bdi", {}, row.g.map((at) => data.segments[at].name).join(" · "))));
   if (texts.question !== undefined) parts.push(titled(words.question, plain(texts.question)));
-  parts.push(...answerParts(row, rowsPage.pair), ...changeParts(row, rowsPage.pair));
+  parts.push(...answerParts(row, rowsPage.pair), ...changeParts(row, rowsPage.pair), ...checkedParts(row));
   if (row.j) parts.push(titled(words.judges, ...judgeParts(row)));
   if (Object.keys(texts).length === 0) parts.push(element("p", { class: "note" }, words.no_texts));
   if (texts.contexts?.length) {

@@ -35,6 +35,7 @@ function followLink(event) {
   address.go(link.dataset.page ? { ...before, ...own } : { ...own, theme: before.theme });
   openPage();
   if (!link.dataset.page) scrollTo(0, 0);
+  if (own.row !== undefined) rowsPage.seen();
 }
 
 // What is folded is printed too, and the rows, which are listed when their page is first opened.

@@ -23,7 +23,7 @@ const rowsPage = {
     byId("row-more").open = !matchMedia("(max-width: 600px)").matches;
     this.columns = this.columnList().map((column) => ({ ...column, title: words[column.key] }));
     this.table = new Table(byId("row-table"), this.columns, (place) => this.selected(place), (key) => this.sortBy(key));
-    byId("row-table").addEventListener("click", () => this.seen());
+    byId("row-table").addEventListener("click", () => this.table.chosen >= 0 && this.seen());
   },
 
   columnList() {
@@ -99,9 +99,9 @@ const rowsPage = {
     this.detail(place);
   },
 
-  // On a narrow screen the row that was tapped stands below the list.
+  // On a narrow screen the row that was tapped, or that a link names, stands below the list.
   seen() {
-    if (matchMedia("(max-width: 900px)").matches && this.table.chosen >= 0) byId("row-detail").scrollIntoView();
+    if (matchMedia("(max-width: 900px)").matches) byId("row-detail").scrollIntoView();
   },
 
   detail(place) {
@@ -175,8 +175,8 @@ const rowsPage = {
     if (["score", "baseline", "change"].includes(sort)) places = sortedPlaces(this.values(sort), places, down);
     else if (sort === "id") places = this.byText(places, (place) => source.number(place), down);
     else if (sort === "question" && !data.all) places = this.byText(places, (place) => source.line(place).text, down);
-    const { system, against } = this.pair, several = systems.names.length > 2;
-    const own = { score: several ? systems.names[system] : data.metrics[this.metric]?.name, baseline: several ? systems.names[against] : undefined };
+    const { system, against } = this.pair, several = systems.names.length > 1;
+    const own = { score: several ? systems.names[system] : data.metrics[this.metric]?.name, baseline: systems.names[against] };
     const titles = this.columns.map((column) => own[column.key] ?? column.title);
     this.table.chosen = -1;
     this.table.show(places, titles, sort, down);

@@ -24,3 +24,5 @@ function figure(value) {
 
 const count = (value) => value.toLocaleString(data.language);
 const signed = (value) => (value > 0 ? "+" : "") + figure(value);
+// A text with its places filled, which stand in it as {name}.
+const filled = (text, values) => text.replace(/\{(\w+)\}/g, (place, name) => values[name] ?? place);

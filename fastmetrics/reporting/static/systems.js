@@ -45,7 +45,10 @@ const systems = {
   },
 
   answerTitle(system) {
-    if (this.names.length > 2 || (system !== this.main && system !== this.base)) return `${words.answer}: ${this.names[system]}`;
-    return system === this.main ? words.answer : words.baseline_answer;
+    return this.names.length > 1 ? `${words.answer}: ${this.title(system)}` : words.answer;
+  },
+
+  title(system) {
+    return system === this.base ? `${this.names[system]} (${words.baseline})` : this.names[system];
   },
 };

@@ -64,17 +64,12 @@ function changedText(before, after) {
   return element("p", { class: "text", dir: "auto" }, ...wordChanges(before, after).map(([kind, text]) => element(tags[kind], {}, text)));
 }
 
-// A text beside another: the words that both have are marked.
-function marked(text, other) {
-  const paragraph = element("p", { class: "text", dir: "auto" });
-  if (!other) {
-    paragraph.append(text);
-    return paragraph;
-  }
+// A text beside others: the words that it has in common with any of them, in its order, are marked.
+function marked(text, others) {
   const pieces = wordsOf(text);
-  const common = commonWords(pieces, wordsOf(other));
-  pieces.forEach((piece, at) => paragraph.append(common.has(at) ? element("mark", {}, piece) : piece));
-  return paragraph;
+  const common = new Set(others.flatMap((other) => [...commonWords(pieces, wordsOf(other))]));
+  const parts = pieces.map((piece, at) => (common.has(at) ? element("mark", {}, piece) : piece));
+  return element("p", { class: "text", dir: "auto" }, ...parts);
 }
 
 // A text with its anchors and citations marked by whether the contexts support them; places count characters.  A claim
@@ -84,7 +79,7 @@ function anchored(text, anchors, cites) {
   const characters = Array.from(text);
   const marks = anchors.map(([start, stop, supported, kind, apart]) => {
     const name = supported ? "supported" : apart ? "apart" : "unsupported";
-    return { start, stop, name, title: `${kind}: ${words[name]}` };
+    return { start, stop, name, title: `${words[`kind_${kind}`] ?? kind}: ${words[name]}` };
   });
   for (const [start, stop, number, state] of cites) marks.push({ start, stop, name: `cite ${state}`, title: `[${number}] ${words[state]}` });
   marks.sort((a, b) => a.stop - a.start - (b.stop - b.start));

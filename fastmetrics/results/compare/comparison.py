@@ -27,6 +27,16 @@ _FEW = 30
 _NOTED = 8
 
 
+def verdict_word(better: Better, delta: float) -> str:
+    """The word for a difference other than 0 that is more than chance.
+
+    >>> verdict_word("lower", -0.25), verdict_word(None, -0.25)
+    ('better', 'lower')
+    """
+    words = {"higher": ("better", "worse"), "lower": ("worse", "better"), None: ("higher", "lower")}
+    return words[better][0 if delta > 0 else 1]
+
+
 @dataclass(frozen=True)
 class Comparison(ShownSequence[Compared], of="comparisons"):
     """Systems compared by each metric; prints as tables; indexed by metric name or position."""
@@ -89,8 +99,7 @@ class Comparison(ShownSequence[Compared], of="comparisons"):
         if math.isnan(pair.p_corrected) or pair.p_corrected > self.alpha or pair.delta == 0:
             shown = (("equivalent", pair.p_equivalent), ("not worse", pair.p_not_worse))
             return next((word for word, p in shown if p is not None and p <= self.alpha), "–")
-        words = {"higher": ("better", "worse"), "lower": ("worse", "better"), None: ("higher", "lower")}
-        return words[self.better[pair.metric]][0 if pair.delta > 0 else 1]
+        return verdict_word(self.better[pair.metric], pair.delta)
 
     @property
     def notes(self) -> list[str]:
