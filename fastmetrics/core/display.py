@@ -130,16 +130,24 @@ class Grid:
         return table
 
 
-class Shown(ABC):
-    """Base class of results that print as tables and notes."""
+class NotebookTables(ABC):
+    """Base class of results that a notebook shows as tables and notes."""
 
     @abstractmethod
     def grids(self) -> Sequence[Grid]:
-        """The tables, printed one below the other."""
+        """The tables, one below the other."""
 
     @abstractmethod
     def remarks(self) -> Sequence[str]:
         """The notes for the reader, each whole."""
+
+    def _repr_html_(self) -> str | None:
+        """What a notebook shows; nothing where Jinja2 is not installed, so that it prints the result."""
+        return html_of(self.grids(), self.remarks())
+
+
+class Shown(NotebookTables):
+    """Base class of results that print as tables and notes."""
 
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:
@@ -179,10 +187,6 @@ class Shown(ABC):
             yield from grid.markdown_lines()
             yield ""
         yield from (f"- {note}" for note in self.remarks())
-
-    def _repr_html_(self) -> str | None:
-        """What a notebook shows; nothing where Jinja2 is not installed, so that it prints the result."""
-        return html_of(self.grids(), self.remarks())
 
     def __rich__(self) -> Group:
         from rich.console import Group

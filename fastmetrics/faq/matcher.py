@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from queue import SimpleQueue
@@ -15,6 +15,8 @@ import pyarrow as pa
 from fastmetrics.core.allowed_values import Neighbours, argument
 from fastmetrics.core.arrays import Text, Tokens, text_of_arrow
 from fastmetrics.core.column_to_arrow import as_array, as_text
+from fastmetrics.core.display import Grid, NotebookTables, number
+from fastmetrics.core.figure_tables import first_rows, rows_note
 from fastmetrics.core.threads import cores, ordered
 from fastmetrics.errors import InputError
 from fastmetrics.kernels.pairs import inverted_index as kernels
@@ -28,7 +30,7 @@ _ROOM = 1 << 20  # number of new question words before the vocabulary is reset
 
 
 @dataclass(frozen=True, eq=False)
-class Match:
+class Match(NotebookTables):
     """The rows most similar to each question, best first.
 
     ``index`` (n, k) int64 are row numbers, ``score`` (n, k) float64 their token-set cosines; -1 and NaN where the
@@ -37,6 +39,19 @@ class Match:
 
     index: npt.NDArray[np.int64]
     score: npt.NDArray[np.float64]
+
+    def grids(self) -> Sequence[Grid]:
+        """The rows of the first questions with their scores, best first."""
+        heads = ("question", *(f"{place}. row (score)" for place in range(1, self.index.shape[1] + 1)))
+        lines = (
+            (str(question), *(f"{row} ({number(float(score))})" if row >= 0 else "–" for row, score in pairs))
+            for question, pairs in enumerate(map(zip, self.index, self.score))
+        )
+        return [first_rows(heads, lines)]
+
+    def remarks(self) -> Sequence[str]:
+        """How many questions there are, if not all are shown."""
+        return rows_note(len(self.index))
 
 
 def match_faq(questions: Any, faq_questions: Any, k: int = 1, *, threads: int | None = None) -> Match:

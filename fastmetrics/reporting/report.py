@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from fastmetrics.core.allowed_values import Choice, Flag, Optional, Seed, Whole, argument
+from fastmetrics.core.figure_tables import FigureTable
 from fastmetrics.core.name_lists import distinct
 from fastmetrics.core.threads import cores
 from fastmetrics.core.visible_text import visible
@@ -31,7 +32,7 @@ INDEX = "report.html"
 
 
 @dataclass(frozen=True)
-class Report:
+class Report(FigureTable):
     """A written report: its path, the total and shown numbers of rows, and its size."""
 
     path: str

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import sys
+import typing
 from html.parser import HTMLParser
+from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pytest
 
 import fastmetrics as fm
 from fastmetrics.core import html_parts
 from fastmetrics.core.display import Grid, Shown
+from fastmetrics.errors import FastmetricsError
+from fastmetrics.reporting.rag.evaluate_rag import RagEvaluation
+from fastmetrics.reporting.report import Report
+from fastmetrics.vectors.search.load_vectors import LoadedVectors
+from fastmetrics.vectors.search.search_files import SearchRankings
 from tests.reporting.test_report import HOSTILE, made
 
 
@@ -116,3 +126,109 @@ def test_pages_use_the_notebook_table_template(tmp_path):
     page = (tmp_path / "r.html").read_text(encoding="utf-8")
     body = fm.judge_report(judged)._repr_html_().partition("<thead>")[2].partition("</table>")[0]
     assert body in page
+
+
+BAD = HOSTILE[1]
+SCORES = [0.0, 1.0, 0.5] * 10
+
+
+def scored(n):
+    return {"id": [f"{BAD}{at}" for at in range(n)], BAD: np.array(SCORES[:n], float)}
+
+
+def log(n):
+    return {
+        "question": [f"{BAD} {at}" for at in range(n)],
+        "question_embedding": np.eye(3)[np.arange(n) % 3].tolist(),
+        "answer": [f"see [{BAD}]"] * n,
+        "retrieved_ids": [[BAD]] * n,
+        "session_id": [1] * n,
+    }
+
+
+def rankings(n):
+    names = [f"{BAD}{at}" for at in range(n)]
+    rows = {
+        "id": names,
+        "retrieved_ids": pa.array([[BAD]] * n, pa.list_(pa.string())),
+        "retrieved_scores": pa.array([[0.5]] * n, pa.list_(pa.float64())),
+    }
+    return SearchRankings(pa.table(rows), "exact", "cosine", 1.0, n, embedder=BAD)
+
+
+RESULTS = {
+    "Agreement": lambda n: fm.agreement({BAD: SCORES[:n], "b": SCORES[:n]}),
+    "CacheHits": lambda n: fm.cache_hit_rate(log(n)),
+    "ChunkUse": lambda n: fm.chunk_utilization(log(n), chunks=[BAD] * min(n, 1)),
+    "Comparison": lambda n: fm.compare({"old": scored(n), BAD: scored(n)}),
+    "Consistency": lambda n: fm.judge_consistency([[1.0, 2.0]] * n),
+    "Correlations": lambda n: fm.correlations({**scored(n), "b": np.arange(n, dtype=float)}),
+    "Domain": lambda n: fm.domain_analysis(log(n)),
+    "Gate": lambda n: fm.gate({"f1": np.array(SCORES[:n], float)}, "f1.mean >= 0.5"),
+    "Geometry": lambda n: fm.geometry(np.eye(max(n, 1))[:n]),
+    "Histograms": lambda n: fm.histograms(scored(n)),
+    "IntervalSummary": lambda n: fm.summarize_by(
+        {"f1": np.array(SCORES[:n], float), "s": pa.array([BAD] * n, pa.string())}, by="s"
+    ),
+    "JudgeDecisions": lambda n: fm.judge_decisions(([1, 0, 1] * 10)[:n], ([1, 1, 0] * 10)[:n], latency_ms=[5.0] * n),
+    "JudgeReport": lambda n: fm.judge_report(
+        {"id": list(range(n)), "judge_x": np.ones(n), "judge_x_status": pa.array([BAD] * n, pa.string())}
+    ),
+    "Latency": lambda n: fm.judge_latency([5.0] * n),
+    "LoadedVectors": lambda n: LoadedVectors(BAD, n, 3, "hnsw"),
+    "Match": lambda n: fm.match_faq([BAD] * n, ["img src", "b"], 2),
+    "Neighbors": lambda n: fm.nearest(np.eye(3), np.eye(3)[np.zeros(n, int)], k=2),
+    "Pairwise": lambda n: fm.pairwise([BAD] * n, [BAD] * n, a=BAD, b="b"),
+    "RagEvaluation": lambda n: RagEvaluation(
+        Path(BAD), [], fm.summarize(scored(n)), {BAD: n}, None, None, {}, [BAD] * n
+    ),
+    "Report": lambda n: Report(BAD, n, n, 9),
+    "SearchRankings": rankings,
+    "Sessions": lambda n: fm.context_preservation(log(n)),
+    "SideBySide": lambda n: fm.side_by_side({BAD: scored(n), "b": scored(n)}),
+    "Summary": lambda n: fm.summarize(scored(n)),
+    "Topics": lambda n: fm.topic_coverage(log(n), topics=1),
+    "Validation": lambda n: fm.validate({"f1": np.array(SCORES[:n], float)}, {"correct": ([1, 0, 1] * 10)[:n]}),
+}
+"""A result of n rows for each class, with text that a page must escape wherever the class holds any."""
+OWN_TESTS = {"DatasetChecks", "FitResult", "Points", "PoweredMean", "PowerReport", "PrimaryTable", "Profile",
+             "RepeatReport", "SacrebleuPaired", "StoredCalls", "Trend"}  # fmt: skip
+"""Classes of which a call on a few rows is no result, or reads files: they inherit what is shown from the same base."""
+
+
+def result_classes():
+    """The classes of this package that public functions return."""
+    functions = [value for name in fm.__all__ if inspect.isfunction(value := getattr(fm, name))]
+    returned = {typing.get_type_hints(function).get("return") for function in functions}
+    return {one for one in returned if inspect.isclass(one) and one.__module__.startswith("fastmetrics.")}
+
+
+def test_every_public_result_is_shown_in_a_notebook():
+    classes = {one.__name__: one for one in result_classes()}
+    assert set(classes) == set(RESULTS) | OWN_TESTS
+    assert [name for name, one in classes.items() if not hasattr(one, "_repr_html_")] == []
+    assert [name for name in OWN_TESTS if not issubclass(classes[name], Shown)] == []
+
+
+@pytest.mark.parametrize("n", [0, 1, 3, 30])
+@pytest.mark.parametrize("name", RESULTS)
+def test_results_of_any_number_of_rows_are_escaped_tables(name, n):
+    try:
+        found = RESULTS[name](n)
+    except FastmetricsError:  # no result of so few rows
+        assert n < 2
+        return
+    assert type(found).__name__ == name
+    view = found._repr_html_()
+    page = Reader(view)
+    tags = {"div", "style", "table", "thead", "tbody", "tr", "th", "td", "bdi", "ul", "li"}
+    assert {tag for tag, _ in page.tags} <= tags
+    assert "table" in {tag for tag, _ in page.tags}
+    assert BAD not in view
+    assert view.count("<tr>") <= 200
+
+
+def test_long_results_show_their_first_rows():
+    assert "the first 20 of 300 rows" in fm.match_faq(["a"] * 300, ["a"])._repr_html_()
+    assert "the first 20 of 300 rows" in fm.nearest(np.eye(3), np.ones((300, 3)), k=1)._repr_html_()
+    assert "the first 20 of 300 rows" in rankings(300)._repr_html_()

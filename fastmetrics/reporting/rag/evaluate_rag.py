@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from fastmetrics.core.allowed_values import Flag, Neighbours, argument
+from fastmetrics.core.display import Grid, NotebookTables, number
 from fastmetrics.core.score_metadata import ScoreMetadata
 from fastmetrics.core.threads import cores
 from fastmetrics.derive.bots.answer import bot_of
@@ -32,7 +33,7 @@ from fastmetrics.vectors.embedding.embedder import embedder_of
 
 
 @dataclass(frozen=True)
-class RagEvaluation:
+class RagEvaluation(NotebookTables):
     """The result of ``evaluate_rag``: the folder, the files that an earlier run had made, and the ``summary``.
 
     ``statuses`` counts the rows by the status of their answers; ``spending`` is that of the answers of this run, None
@@ -48,6 +49,15 @@ class RagEvaluation:
     judging: Spending | None
     failed: Mapping[str, int]
     notes: Sequence[str]
+
+    def grids(self) -> Sequence[Grid]:
+        """The summary, and the counts of answers by status."""
+        counts = [(status, number(count)) for status, count in self.statuses.items()]
+        return [*self.summary.grids(), Grid(("answers", "rows"), counts)]
+
+    def remarks(self) -> Sequence[str]:
+        """The folder, what was left out, and the notes of the summary."""
+        return [f"folder: {self.folder}", *self.notes, *self.summary.remarks()]
 
 
 def evaluate_rag(

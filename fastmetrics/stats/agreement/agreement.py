@@ -12,6 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastmetrics.core.allowed_values import Real, argument
+from fastmetrics.core.display import Grid, number
+from fastmetrics.core.figure_tables import FigureTable
 from fastmetrics.errors import OptionError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.stats.agreement.agreement_intervals import kappa_interval
@@ -110,7 +112,7 @@ class PairAgreement:
 
 
 @dataclass(frozen=True)
-class Agreement:
+class Agreement(FigureTable):
     """Agreement of raters: kappa of each pair, and Krippendorff's alphas.
 
     Figures that the ratings do not support are NaN: weighted kappas and the ordinal alpha of words without an order,
@@ -126,6 +128,20 @@ class Agreement:
     alpha_ratio: float
     intervals: Mapping[str, Interval] = field(default_factory=dict)
     """The intervals of the alphas, by name."""
+
+    @property
+    def figure_intervals(self) -> Mapping[str, Interval]:
+        """The intervals of the alphas."""
+        return self.intervals
+
+    def grids(self) -> Sequence[Grid]:
+        """The alphas with their intervals, and the kappas of each pair of raters."""
+        kinds = ("kappa", "kappa_linear", "kappa_quadratic")
+        lines = [
+            (pair.first, pair.second, number(pair.n), *(number(getattr(pair, kind)) for kind in kinds))
+            for pair in self.pairs
+        ]
+        return [*super().grids(), Grid(("first", "second", "n", *kinds), lines, label_columns=2)]
 
     @property
     def figures(self) -> dict[str, float]:

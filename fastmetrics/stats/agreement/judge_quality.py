@@ -15,6 +15,8 @@ from fastmetrics.core.allowed_values import Real, argument
 from fastmetrics.core.arrays import Floats, floats_of_arrow
 from fastmetrics.core.column_kinds import is_list
 from fastmetrics.core.column_to_arrow import as_array, as_matrix, as_numbers, as_strings
+from fastmetrics.core.display import Grid
+from fastmetrics.core.figure_tables import FigureTable
 from fastmetrics.errors import InputError, OptionError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.stats.agreement.agreement import krippendorff_alpha
@@ -32,7 +34,7 @@ PERCENTILES = (50, 90, 95, 99)
 
 
 @dataclass(frozen=True)
-class Consistency:
+class Consistency(FigureTable):
     """Agreement of the repeats of one question; NaN if no row has two scores."""
 
     share: float
@@ -46,6 +48,11 @@ class Consistency:
     tolerance: float
     interval: Interval
     """The interval of the share over rows, whose repeats belong together."""
+
+    @property
+    def figure_intervals(self) -> Mapping[str, Interval]:
+        """The interval of the share."""
+        return {"share": self.interval}
 
     @property
     def reading(self) -> str:
@@ -125,7 +132,7 @@ def judge_error_rate(statuses: Any) -> float:
 
 
 @dataclass(frozen=True)
-class Latency:
+class Latency(FigureTable):
     """Milliseconds: the mean and percentiles (linear interpolation, as NumPy) of ``n`` values; NaN without values."""
 
     n: int
@@ -164,7 +171,7 @@ def _mean(values: Sequence[float]) -> float:
 
 
 @dataclass(frozen=True)
-class JudgeDecisions:
+class JudgeDecisions(FigureTable):
     """The confusion table of decisions, and figures derived from it."""
 
     tp: int
@@ -183,6 +190,10 @@ class JudgeDecisions:
     f1: Estimate
     latency: Latency
     confidence: float
+
+    def grids(self) -> Sequence[Grid]:
+        """The figures, and the latency."""
+        return [*super().grids(), *self.latency.grids()]
 
 
 def judge_decisions(

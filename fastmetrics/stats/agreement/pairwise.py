@@ -13,6 +13,7 @@ import numpy as np
 from fastmetrics.core.allowed_values import Real, argument
 from fastmetrics.core.arrays import Floats
 from fastmetrics.core.column_to_arrow import as_array, as_strings
+from fastmetrics.core.figure_tables import FigureTable
 from fastmetrics.errors import InputError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.stats.intervals.estimated_values import Sample
@@ -24,7 +25,7 @@ _FEW = 20
 
 
 @dataclass(frozen=True)
-class Pairwise:
+class Pairwise(FigureTable):
     """The results of comparing two answers in both orders."""
 
     win_rate: Estimate

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from fastmetrics.core.allowed_values import Choice, argument
+from fastmetrics.core.figure_tables import FigureTable
 from fastmetrics.errors import ColumnError, FileFormatError, OptionError, OutputError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.tables.databases.database_address import DatabaseTable, quoted, table_parts
@@ -26,7 +27,7 @@ _BLOCK = 8192
 
 
 @dataclass(frozen=True)
-class LoadedVectors:
+class LoadedVectors(FigureTable):
     """The table that was written: its rows, the dimension of its vectors, and the method of its index."""
 
     table: str

@@ -16,6 +16,9 @@ from pyarrow import feather
 
 from fastmetrics.core.allowed_values import ExactWork, Neighbours, Real, Rows, Seed, argument
 from fastmetrics.core.column_to_arrow import as_array
+from fastmetrics.core.display import Grid, number
+from fastmetrics.core.figure_tables import first_rows, rows_note
+from fastmetrics.core.html_parts import html_of
 from fastmetrics.core.threads import cores
 from fastmetrics.errors import FileFormatError, InputError, OutputError, UnknownNameError
 from fastmetrics.tables.output.encoders import writing
@@ -70,6 +73,17 @@ class Neighbors(NamedTuple):
     def scores(self) -> Floats:
         """Higher is nearer: cosine similarity, negated Euclidean distance, scalar product."""
         return 1.0 - self.distances if self.metric == "cosine" else -self.distances
+
+    def _repr_html_(self) -> str | None:
+        """What a notebook shows: the method, and the neighbours of the first queries with their distances."""
+        measured = (self.method, self.metric, number(self.recall), number(self.recall_sample))
+        heads = ("query", *(f"{place}. row (distance)" for place in range(1, self.ids.shape[1] + 1)))
+        lines = (
+            (str(query), *(f"{row} ({number(float(distance))})" if row >= 0 else "–" for row, distance in pairs))
+            for query, pairs in enumerate(map(zip, self.ids, self.distances))
+        )
+        settings = Grid(("method", "metric", "recall", "recall_sample"), [measured])
+        return html_of([settings, first_rows(heads, lines)], rows_note(len(self.ids)))
 
 
 def nearest(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from fastmetrics.core.display import Grid
+from fastmetrics.core.display import Grid, NotebookTables, number
+from fastmetrics.core.figure_tables import FIRST, first_rows, rows_note
 from fastmetrics.core.threads import cores
 from fastmetrics.vectors.search.neighbors import RECALL, Distance, Index
 from fastmetrics.vectors.search.queries import Queries
@@ -52,7 +54,7 @@ class SearchTimes:
 
 
 @dataclass(frozen=True)
-class SearchRankings:
+class SearchRankings(NotebookTables):
     """Rankings with ``id``, ``retrieved_ids`` and ``retrieved_scores``; the search method, and the recall."""
 
     table: pa.Table
@@ -72,6 +74,20 @@ class SearchRankings:
         if not (shown := self.latency.shown()):
             return ""
         return f"{Grid(tuple(shown), [[*shown.values()]])}\n{LATENCY}"
+
+    def grids(self) -> Sequence[Grid]:
+        """The settings with what was measured, and the first rankings."""
+        measured = {**{name: str(value) for name, value in self.settings.items()}, **self.latency.shown()}
+        heads = ("id", "retrieved_ids", "retrieved_scores")
+        lines = (
+            (str(row["id"]), ", ".join(map(str, row["retrieved_ids"])), ", ".join(map(number, row["retrieved_scores"])))
+            for row in self.table.slice(0, FIRST).select(heads).to_pylist()
+        )
+        return [Grid(tuple(measured), [[*measured.values()]]), first_rows(heads, lines)]
+
+    def remarks(self) -> Sequence[str]:
+        """How many rankings there are, if not all are shown."""
+        return rows_note(self.table.num_rows)
 
     def to_dict(self) -> dict[str, Any]:
         """What was measured, with the latencies in milliseconds."""
