@@ -182,6 +182,33 @@ def test_words_anchors_and_ids_are_highlighted(driver, page):
     assert chosen.options[1].text.startswith("most unsupported anchors (25 of 300)")
 
 
+def test_all_answers_have_the_same_marks_for_words_of_any_reference(driver, tmp_path):
+    ids = ["q1"]
+    row = {"id": ids, "question": ["?"], "reference": [["in Paris today", "the red house"]]}
+    new = pa.table({**row, "answer": ["a red house 5 in Paris"], "contexts": [["a red house in Paris"]]})
+    old = pa.table({**row, "answer": ["the house"]})
+    scores = [pa.table({"id": ids, "token_f1": [score]}) for score in (0.5, 0.6)]
+    fm.report({"new": scores[0]}, tmp_path / "r.html", baseline=scores[1], texts=new, baseline_texts=old)
+    driver.get("about:blank")
+    visit(driver, tmp_path / "r.html", "page=rows")
+    sections = driver.execute_script(
+        "return [...document.querySelectorAll('#row-detail .beside section')].map((part) => [part.querySelector('h3')"
+        ".textContent, ...[...part.querySelectorAll('mark')].map((mark) => mark.className + mark.textContent)])"
+    )
+    assert sections == [
+        ["answer: new", "red", "house", "in", "Paris"],
+        ["answer: run 1 (baseline)", "the", "house"],
+        ["reference 1", "in", "Paris"],
+        ["reference 2", "red", "house"],
+    ]
+    keys = visible_texts(driver, "#row-detail .beside + .legend")
+    assert keys == [
+        "Marked: in an answer: words that it shares with any of the references, in the same order; "
+        "in a reference: words that it shares with the answer of new"
+    ]
+    assert "Checked against the contexts: new" in visible_texts(driver, "#row-detail h3")
+
+
 def test_numbers_and_citations_within_a_claim_have_their_own_marks(driver, page):
     visit(driver, page, "page=rows&row=20")
     pieces = driver.execute_script(
@@ -262,6 +289,11 @@ def test_print_view_shows_every_page(driver, page):
     assert paper == "rgb(255, 255, 255)"
     assert len(driver.find_elements(By.CSS_SELECTOR, "#row-table .lines [role=row]")) == 100
     assert driver.find_element(By.CSS_SELECTOR, "#row-table .lines .note").text == f"shows 100 of {ROWS}"
+    display = "(one) => getComputedStyle(one).display"
+    heads = f"return [...document.querySelectorAll('thead, .rows > .top')].map({display})"
+    assert set(driver.execute_script(heads)) == {"table-header-group"}
+    rows = "return [...document.querySelectorAll('tbody tr, #row-table .lines [role=row]')]"
+    assert set(driver.execute_script(f"{rows}.map((one) => getComputedStyle(one).breakInside)")) == {"avoid"}
     width(driver, 718)
     wider = "(one) => one.offsetWidth > one.parentElement.offsetWidth"
     assert driver.execute_script(f"return [...document.querySelectorAll('table')].filter({wider})") == []
