@@ -34,8 +34,8 @@ def leaf(function: F) -> F:
 
 
 def inline(function: F) -> F:
-    """A part of a kernel, inlined into each kernel that calls it, so that passing arrays costs nothing."""
-    return function if _interpreted() else _jit(function, inline="always")
+    """A leaf that LLVM inlines into each kernel that calls it, so that passing arrays costs nothing."""
+    return function if _interpreted() else _compiled(function, _nrt=False, forceinline=True)
 
 
 def instruction(code: Callable[..., Any]) -> Callable[[F], F]:
@@ -73,9 +73,9 @@ def _publicly(function: F) -> F:
     """A kernel compiled with public options only; its name in the cache contains the digest of all kernels' source."""
     function.__qualname__ += f".{sources()[:16]}"
     try:
-        return _jit(function, nogil=True, cache=True)
+        return _jit(function, cache=True)
     except RuntimeError:  # "no locator available"
-        return _jit(function, nogil=True)
+        return _jit(function)
 
 
 def _interpreted() -> bool:
@@ -84,7 +84,7 @@ def _interpreted() -> bool:
 
 
 def _jit(function: F, **options: Any) -> F:
-    return cast(F, numba.njit(error_model="numpy", **options)(function))
+    return cast(F, numba.njit(error_model="numpy", nogil=True, **options)(function))
 
 
 @functools.cache

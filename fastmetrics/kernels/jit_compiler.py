@@ -7,18 +7,21 @@ calls.  It is compiled on its own only if Python calls it too.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache, partial
 from typing import Any
 
 from llvmlite import binding as llvm
 from llvmlite.binding import newpassmanagers
-from numba.core import types
+from numba.core import errors, types
 from numba.core.codegen import JITCodeLibrary, JITCPUCodegen
 from numba.core.compiler import Compiler, compile_result
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import CPUDispatcher
+
+from fastmetrics.core.call_room import with_room
 
 COMPILES_PART: ContextVar[bool] = ContextVar("compiles a kernel that another one calls", default=False)
 
@@ -136,11 +139,13 @@ class KernelDispatcher(CPUDispatcher):
 
     def compile(self, signature: Any) -> Any:
         """Compile the kernel for the types ``signature``, or load it from the cache."""
-        with global_compiler_lock:
-            compiled = self.overloads.get(signature)
-            if compiled is not None and _is_part(compiled) and not COMPILES_PART.get():
-                del self.overloads[signature]
+        if COMPILES_PART.get():
             return super().compile(signature)
+        with global_compiler_lock, _plain_messages():
+            compiled = self.overloads.get(signature)
+            if compiled is not None and _is_part(compiled):
+                del self.overloads[signature]
+            return with_room(super().compile, signature)
 
     def add_overload(self, compiled: Any) -> None:
         """Register a compiled kernel, for calls from Python unless it is a part."""
@@ -148,6 +153,24 @@ class KernelDispatcher(CPUDispatcher):
             self.overloads[tuple(compiled.signature.args)] = compiled
         else:
             super().add_overload(compiled)
+
+
+@contextmanager
+def _plain_messages() -> Iterator[None]:
+    """Numba's messages without colours: it makes thousands while it compiles, of types that it tries and rejects."""
+    messages: Any = errors
+    before = messages._termcolor_inst
+    messages._termcolor_inst = _NoColours
+    try:
+        yield
+    finally:
+        messages._termcolor_inst = before
+
+
+class _NoColours:
+    """The names of Numba's colours; the text stays as it is."""
+
+    code = errmsg = filename = indicate = highlight = reset = staticmethod(str)
 
 
 def _is_part(compiled: Any) -> bool:
