@@ -13,6 +13,8 @@ from contextvars import ContextVar
 from functools import cache, partial
 from typing import Any
 
+import numba
+import numpy as np
 from llvmlite import binding as llvm
 from llvmlite.binding import newpassmanagers
 from numba.core import errors, types
@@ -20,6 +22,7 @@ from numba.core.codegen import JITCodeLibrary, JITCPUCodegen
 from numba.core.compiler import Compiler, compile_result
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import CPUDispatcher
+from numba.np import numpy_support
 
 from fastmetrics.core.call_room import with_room
 
@@ -129,6 +132,16 @@ class KernelDispatcher(CPUDispatcher):
         options |= {"nopython": True, "boundscheck": None, "no_cfunc_wrapper": True}
         super().__init__(function, targetoptions=options, pipeline_class=KernelCompiler)
 
+    def _compilation_chain_init_hook(self) -> None:
+        """Load no extensions of Numba: to find any, it reads the metadata of all packages."""
+
+    def typeof_pyval(self, val: Any) -> Any:
+        """The type of an argument of a call from Python."""
+        type_ = _type_of(val)
+        caller: Any = self
+        caller._types_active_call.add(type_)
+        return type_
+
     def get_call_template(self, args: Any, kws: Any) -> Any:
         """The type of a call in another kernel, whose literal numbers count as any number of their type."""
         token = COMPILES_PART.set(True)
@@ -153,6 +166,16 @@ class KernelDispatcher(CPUDispatcher):
             self.overloads[tuple(compiled.signature.args)] = compiled
         else:
             super().add_overload(compiled)
+
+
+def _type_of(value: Any) -> Any:
+    """The type of an argument; Numba would import ``numpy.ma`` to see that an array has no mask."""
+    if type(value) is np.ndarray:
+        dtype, layout = numpy_support.from_dtype(value.dtype), numpy_support.map_layout(value)
+        return types.Array(dtype, value.ndim, layout, readonly=not value.flags.writeable)
+    if isinstance(value, tuple):
+        return types.BaseTuple.from_types([_type_of(item) for item in value], type(value))
+    return numba.typeof(value)
 
 
 @contextmanager

@@ -102,9 +102,10 @@ def _seen_once(blocks: Iterable[QueryBlock], results: _Results) -> Iterator[Quer
     """The blocks; raises if a query occurs in two of them."""
     for block in blocks:
         places = block.places[block.places >= 0]
-        if results.seen[places].any() or np.unique(places).size < places.size:
-            raise _NotGroupedError
+        before = np.count_nonzero(results.seen)
         results.seen[places] = True
+        if np.count_nonzero(results.seen) < before + places.size:
+            raise _NotGroupedError
         results.unjudged.update(
             dict.fromkeys(block.names.filter(arrow_numbers(block.places < 0, pa.bool_())).to_pylist())
         )

@@ -68,6 +68,8 @@ def _masks_of_words(vocabulary: Vocabulary, markers: tuple[str, ...]) -> Uint64s
 
 def _find(data: Bytes, starts: Ints, stops: Ints, phrases: tuple[str, ...]) -> Uint64s:
     masks = np.empty(len(starts), np.uint64)
+    data = data.view()
+    data.setflags(write=False)  # as the bytes of words, so that the kernel is compiled once
     substrings.find_phrases(data, starts, stops, *_searched(phrases), masks)
     return masks
 

@@ -120,6 +120,20 @@ def test_a_part_of_a_kernel_is_compiled_on_its_own_once_python_calls_it(tmp_path
     assert said(start(code, NUMBA_CACHE_DIR=tmp_path)) == [*results, [False], [0, 1, 1]]
 
 
+def test_a_call_of_a_stored_kernel_imports_nothing_for_the_types_of_its_arrays(tmp_path):
+    code = (
+        "import json, sys\nimport numpy as np\nfrom fastmetrics.kernels.ranking import ids\n"
+        "from numba.core import entrypoints\n"
+        "starts, nothing = np.array([0, 2, 5]), np.zeros(0, np.int64)\n"
+        "rows = ids.Ids(np.zeros(5, np.uint64), np.zeros(0, np.uint8), nothing, nothing)\n"
+        "repeats = ids.repeats(rows, starts).tolist()\n"
+        'print(json.dumps([repeats, "numpy.ma" in sys.modules, entrypoints._already_initialized]))\n'
+    )
+    repeats = [False, True, False, True, True]
+    assert said(start(code, NUMBA_CACHE_DIR=tmp_path))[0] == repeats
+    assert said(start(code, NUMBA_CACHE_DIR=tmp_path)) == [repeats, False, False]
+
+
 def test_a_literal_number_counts_as_any_number_of_its_type():
     @kernel
     def shifted(value: int, by: int) -> int:
