@@ -100,9 +100,10 @@ _WORDS = {
         "Ни у одного сегмента нет вывода; эти к нему ближе всего. Имя метрики открывает её строки.",
     ),
     "by_hint": (
-        "To see where, make the report with by, which divides the rows into segments; columns with few values: "
+        "To see where, divide the rows into segments: report --by COLUMN, in Python by=. Columns with few values: "
         "{columns}.",
-        "Чтобы увидеть, где именно, укажите by — столбец, делящий строки на сегменты; мало значений имеют: {columns}.",
+        "Чтобы увидеть, где именно, разделите строки на сегменты: report --by СТОЛБЕЦ, в Python by=. Мало значений "
+        "имеют: {columns}.",
     ),
     "unscored_metrics": ("No rows:", "Нет строк:"),
     "comparison_title": ("{baseline} against {others}", "{baseline} против {others}"),

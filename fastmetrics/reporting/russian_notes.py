@@ -75,8 +75,6 @@ RUSSIAN: Mapping[str, str] = {
     "without a column answer, it is unknown which questions were answered": (
         "без столбца answer неизвестно, на какие вопросы есть ответ"
     ),
-    "questions from {} to {}: {}": "вопросы с {} по {}: {}",
-    "questions by hour of the day, 0 to 23: {}": "вопросы по часам дня, от 0 до 23: {}",
     "† at least the level: few rows differ ({})": "† не меньше уровня: отличаются лишь немногие строки ({~})",
     "† at least the level: few rows of 0 or few of 1 ({})": "† не меньше уровня: мало строк с 0 или с 1 ({~})",
     "† at least the level: all values agree ({})": "† не меньше уровня: все значения равны ({~})",
@@ -208,7 +206,6 @@ RUSSIAN: Mapping[str, str] = {
         "{}: текстов-списков, как их пишет JSON или Python: {}; каждый прочитан как один текст; lists={} (--lists {}) "
         "читает списки"
     ),
-    "means from the first run to the last: {}": "средние от первого запуска к последнему: {}",
     "* other rows than in the previous run, so the questions differ": (
         "* другие строки, чем в предыдущем запуске, то есть другие вопросы"
     ),

@@ -259,12 +259,28 @@ def test_page_without_its_files_shows_a_message(driver, folder, tmp_path):
     until(driver, lambda: "keep the folder rows beside" in driver.find_element(By.ID, "row-count").text)
 
 
-def test_numbers_sort_as_in_python(driver, folder):
+@pytest.mark.parametrize("kind", ["Float64Array", "Float32Array"])
+def test_numbers_sort_as_in_python(driver, folder, kind):
+    """Also numbers that are equal as float32, few of them or many."""
     driver.get((folder / "report.html").as_uri())
     random = np.random.default_rng(0)
+    near = [
+        *(0.5 + random.random(90) * 1e-9),
+        *(-7 - random.random(9) * 1e-9),
+        1e300,
+        1e301,
+        -1e300,
+        -1e301,
+        0.25 + 1e-12,
+    ]
     values = [*random.normal(size=300).tolist(), 0.0, -0.0, 1e300, -1e-300, 5e-324, *[0.25] * 20, *[None] * 9, 1.0, 2.0]
-    script = """
-        const values = Float64Array.from(arguments[0], (one) => one ?? NaN);
+    values += [float(one) for one in random.permutation(near)]
+    if kind == "Float32Array":
+        with np.errstate(over="ignore"):
+            values = [None if one is None else float(np.float32(one)) for one in values]
+        values = [one for one in values if one is None or np.isfinite(one)]  # JSON has no infinity
+    script = f"""
+        const values = {kind}.from(arguments[0], (one) => one ?? NaN);
         return Array.from(sortedPlaces(values, upTo(values.length), arguments[1]));
     """
     for down in (False, True):

@@ -212,7 +212,7 @@ def test_the_nearest_segments_are_shown_where_none_has_a_verdict(tmp_path):
 
 
 def test_columns_that_could_be_segments_are_named_where_there_are_none(tmp_path):
-    assert "with few values: language." in page_of({"new": OLD}, tmp_path, baseline=OLD)
+    assert "Columns with few values: language." in page_of({"new": OLD}, tmp_path, baseline=OLD)
 
 
 def test_metrics_without_rows_are_named_and_in_no_table(tmp_path):

@@ -8,7 +8,7 @@ from typing import Any
 
 from fastmetrics.core.visible_text import visible
 from fastmetrics.reporting.charts.line_chart import LineChart
-from fastmetrics.reporting.sections.section import Section, SectionInput
+from fastmetrics.reporting.sections.section import Section, SectionInput, shown_notes
 from fastmetrics.results.runs.list_runs import list_runs
 from fastmetrics.results.summary.primary_table import PRIMARY
 from fastmetrics.results.summary.trend import Trend, TrendPoint, trend
@@ -36,7 +36,7 @@ def _trends(section_input: SectionInput) -> list[dict[str, Any]]:
             lines["baseline"] = [base.metrics[points.metric].mean] * len(points)
         places, days = _places(points), list(map(_axis_label, points))
         chart = section_input.charts.add(LineChart(points.metric, "run", places, lines, words=True, x_labels=days))
-        notes = list(map(visible, points.remarks()))
+        notes = shown_notes(points.remarks())
         selected.append({"metric": visible(points.metric), "runs": _lines(points), "notes": notes, "chart": chart})
     return selected
 

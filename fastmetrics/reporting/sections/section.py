@@ -8,6 +8,8 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 
+from fastmetrics.core.display import BLOCKS
+from fastmetrics.core.visible_text import visible
 from fastmetrics.reporting.charts.line_chart import Charts
 from fastmetrics.reporting.report_options import ReportOptions
 from fastmetrics.reporting.rows.paired_rows import PairedRows
@@ -54,3 +56,12 @@ class Section:
     counter: Callable[[], Counter] | None = None
     data: Callable[[Any, Sequence[str]], Mapping[str, Any]] | None = None
     """The data of the page's script, from the content and the names of the metrics."""
+
+
+def shown_notes(notes: Sequence[str]) -> list[str]:
+    """The notes as a page shows them, without those that draw in characters what the page draws as a chart.
+
+    >>> shown_notes(["a", "questions by hour: ▁▂·█"])
+    ['a']
+    """
+    return [visible(note) for note in notes if not note or set(note.rpartition(" ")[2]) - set(f"{BLOCKS}·")]

@@ -18,7 +18,7 @@ from fastmetrics.errors import FileFormatError
 from fastmetrics.reporting.charts.bar_list import BarList
 from fastmetrics.reporting.charts.line_chart import Charts, LineChart
 from fastmetrics.reporting.rows.row_texts import cut
-from fastmetrics.reporting.sections.section import Section
+from fastmetrics.reporting.sections.section import Section, shown_notes
 from fastmetrics.tables.inputs.input_files import reading
 from fastmetrics.tables.remote.addresses import as_local, last_name, shown
 from fastmetrics.tables.remote.small_files import read_small
@@ -206,7 +206,7 @@ def _bars(result: Shown) -> Iterator[BarList | None]:
 
 
 def _shown_part(result: Shown, source: str, charts: Charts) -> UsagePart:
-    grids, notes, name = result.grids(), list(map(visible, result.remarks())), visible(source)
+    grids, notes, name = result.grids(), shown_notes(result.remarks()), visible(source)
     if isinstance(result, ChunkUse):
         ids = {label: getattr(result, label) for label in _LISTS if getattr(result, label)}
         lists = [

@@ -154,7 +154,7 @@ const rowsPage = {
     const low = bound(least, -Infinity), high = bound(most, Infinity);
     if (low === -Infinity && high === Infinity) return places;
     const scores = metric === this.metric ? this.scores : source.score(metric, this.pair.system);
-    return places.filter((place) => scores[place] >= low && scores[place] <= high);
+    return keptPlaces(places, (place) => scores[place] >= low && scores[place] <= high);
   },
 
   // The order of the address; without one, that of a stratum, else the worst first.
@@ -171,7 +171,7 @@ const rowsPage = {
     const { sort, down } = this.order;
     const kinds = this.kindsOf(places), kind = KINDS.indexOf(state.kind);
     rowsOut.filters(kinds, state.kind, data.metrics[this.metric]);
-    if (kind >= 0) places = places.filter((_, at) => kinds[at] === kind);
+    if (kind >= 0) places = keptPlaces(places, (_, at) => kinds[at] === kind);
     if (["score", "baseline", "change"].includes(sort)) places = sortedPlaces(this.values(sort), places, down);
     else if (sort === "id") places = this.byText(places, (place) => source.number(place), down);
     else if (sort === "question" && !data.all) places = this.byText(places, (place) => source.line(place).text, down);
@@ -190,7 +190,10 @@ const rowsPage = {
 
   values(key) {
     if (key === "score") return this.scores;
-    return key === "baseline" ? this.earlier : this.scores.map((score, at) => score - this.earlier[at]);
+    if (key === "baseline") return this.earlier;
+    const changes = new Float64Array(this.scores.length);
+    for (let at = 0; at < changes.length; at++) changes[at] = this.scores[at] - this.earlier[at];
+    return changes;
   },
 
   byText(places, key, down) {

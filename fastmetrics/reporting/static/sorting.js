@@ -1,4 +1,4 @@
-// The order of numbers: by their bits, sixteen at a time, so that a million take some tens of milliseconds.
+// The order of numbers: by the bits of their float32, eleven at a time, so that a million take some tens of milliseconds.
 
 function upTo(many) {
   const numbers = new Uint32Array(many);
@@ -6,35 +6,61 @@ function upTo(many) {
   return numbers;
 }
 
-// The places of the numbers in order, equal ones as they stood, those without a value last.
-function sortedPlaces(values, places, down) {
-  const scored = places.filter((place) => !Number.isNaN(values[place]));
-  const keys = [0, 1].map(() => new Uint32Array(scored.length));
-  const view = new Float64Array(1), bits = new Uint32Array(view.buffer);
-  for (let at = 0; at < scored.length; at++) {
-    view[0] = values[scored[at]] + 0;
-    const negative = bits[1] >>> 31;
-    keys[0][at] = negative ? ~bits[0] : bits[0];
-    keys[1][at] = negative ? ~bits[1] : bits[1] | 0x80000000;
-    if (down) {
-      keys[0][at] = ~keys[0][at];
-      keys[1][at] = ~keys[1][at];
-    }
+// The places that a function of each and of its number keeps; of a million several times faster than filter().
+function keptPlaces(places, keeps) {
+  const kept = new Uint32Array(places.length);
+  let many = 0;
+  for (let at = 0; at < places.length; at++) {
+    kept[many] = places[at];
+    if (keeps(places[at], at)) many++;
   }
-  let order = upTo(scored.length);
-  for (const key of keys) for (const shift of [0, 16]) order = bySixteenBits(order, key, shift);
-  const sorted = new Uint32Array(places.length);
-  for (let at = 0; at < order.length; at++) sorted[at] = scored[order[at]];
-  if (scored.length < places.length) sorted.set(places.filter((place) => Number.isNaN(values[place])), scored.length);
-  return sorted;
+  return kept.slice(0, many);
 }
 
-function bySixteenBits(order, key, shift) {
-  const starts = new Uint32Array(65537);
-  for (let at = 0; at < key.length; at++) starts[((key[at] >>> shift) & 65535) + 1]++;
-  if (key.length && starts[((key[0] >>> shift) & 65535) + 1] === key.length) return order;
-  for (let at = 0; at < 65536; at++) starts[at + 1] += starts[at];
-  const sorted = new Uint32Array(order.length);
-  for (const place of order) sorted[starts[(key[place] >>> shift) & 65535]++] = place;
-  return sorted;
+// The places of the numbers in order, equal ones as they stood, those without a value last.
+function sortedPlaces(values, places, down) {
+  const unscored = [], rounded = new Float32Array(1), bits = new Uint32Array(rounded.buffer), flip = down ? 0xffffffff : 0;
+  let pairs = { keys: new Uint32Array(places.length), places: new Uint32Array(places.length) };
+  let many = 0;
+  for (let at = 0; at < places.length; at++) {
+    const value = values[places[at]];
+    if (value !== value) {
+      unscored.push(places[at]);
+      continue;
+    }
+    // −0 and 0 are equal; the bits of a float are in the order of the floats, those of negative ones turned round
+    rounded[0] = value + 0;
+    pairs.keys[many] = (bits[0] >>> 31 ? ~bits[0] : bits[0] | 0x80000000) ^ flip;
+    pairs.places[many++] = places[at];
+  }
+  let other = { keys: new Uint32Array(many), places: new Uint32Array(places.length) };
+  for (const shift of [0, 11, 22]) if (passElevenBits(pairs, other, many, shift)) [pairs, other] = [other, pairs];
+  if (!(values instanceof Float32Array)) sortRoundedAlike(pairs, many, values, down);
+  pairs.places.set(unscored, many);
+  return pairs.places;
+}
+
+// Moves pairs into the order of eleven bits of their keys; false where these are the same in all keys.
+function passElevenBits({ keys, places }, to, many, shift) {
+  const starts = new Uint32Array(2049);
+  for (let at = 0; at < many; at++) starts[((keys[at] >>> shift) & 2047) + 1]++;
+  if (many === 0 || starts[((keys[0] >>> shift) & 2047) + 1] === many) return false;
+  for (let at = 0; at < 2048; at++) starts[at + 1] += starts[at];
+  for (let at = 0; at < many; at++) {
+    const target = starts[(keys[at] >>> shift) & 2047]++;
+    to.keys[target] = keys[at];
+    to.places[target] = places[at];
+  }
+  return true;
+}
+
+// Numbers that differ, but not as float32, stand side by side: each run of those is put in order by itself.
+function sortRoundedAlike({ keys, places }, many, values, down) {
+  const sign = down ? -1 : 1;
+  for (let start = 0, stop = 1; start < many; start = stop++) {
+    let ordered = true;
+    for (; stop < many && keys[stop] === keys[start]; stop++) ordered &&= sign * values[places[stop - 1]] <= sign * values[places[stop]];
+    // the sort of the language is stable
+    if (!ordered) places.subarray(start, stop).set(Array.from(places.subarray(start, stop)).sort((a, b) => sign * (values[a] < values[b] ? -1 : values[a] > values[b] ? 1 : 0)));
+  }
 }
