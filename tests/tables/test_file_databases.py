@@ -102,8 +102,11 @@ def test_a_query_only_reads(scheme: str, sql: str, tmp_path: Path, monkeypatch: 
     monkeypatch.chdir(tmp_path)
     address = make(scheme, tmp_path, "CREATE TABLE t (id integer)", "INSERT INTO t VALUES (7)")
     before = sorted(tmp_path.iterdir())
-    with pytest.raises(FileFormatError):
+    with pytest.raises(FileFormatError) as error:
         read(f"{address}?query={sql}")
+    advice = "the query must be one SELECT that only reads, as in"
+    assert (advice in str(error.value)) == ("nosuch" not in sql)
+    assert "\n" not in str(error.value)
     assert read(f"{address}?table=t") == [{"id": 7}]
     assert sorted(tmp_path.iterdir()) == before
 

@@ -206,8 +206,10 @@ def test_a_type_that_does_not_fit_is_named(postgres: Database, expression: str, 
 def test_a_query_only_reads(postgres: Database, sql: str, reason: str) -> None:
     postgres.fill("answers", ROWS, "id")
     postgres.execute("CREATE SEQUENCE counter")
-    with pytest.raises(FileFormatError, match=reason):
+    with pytest.raises(FileFormatError, match=reason) as error:
         read(postgres.address(query=sql))
+    advice = 'the query must be one SELECT that only reads, as in "select id, answer, reference from answers"'
+    assert (advice in str(error.value)) == ("nosuch" not in sql and sql != "select")
     assert postgres.execute(
         "SELECT count(*) FROM answers", "SELECT count(*), (SELECT is_called FROM counter) FROM answers"
     ) == [(3, False)]

@@ -21,6 +21,14 @@ _LOST = re.compile(
 _SEVERITY = re.compile(r"(?:ERROR|FATAL|PANIC): +(.*)")
 _STATUS = re.compile(r"^[A-Z_]+: (\[\w+\] ?)?|^\[\w+\] ?")
 _MASK = "***"
+_READS = re.compile(r"(?:\s|\(|--[^\n]*\n|/\*.*?\*/)*(?:select|with|values|table|from)\b", re.IGNORECASE | re.DOTALL)
+"""How a query begins that reads; databases put it into another query, where they call others a syntax error."""
+_WRITES = re.compile(
+    "read-?only|data-modifying|multiple commands|SELECT ... INTO"
+    '|near "(insert|update|delete|replace|into)"|must be set before any query',
+    re.IGNORECASE,
+)
+_ADVICE = '; the query must be one SELECT that only reads, as in "select id, answer, reference from answers"'
 
 
 @contextmanager
@@ -42,7 +50,21 @@ def plain_errors(table: DatabaseTable) -> Iterator[None]:
             state.startswith("08") or state in _LOST_STATES or _LOST.search(str(error)) is not None
         ):
             raise ConnectionError(reason) from None
-        raise FileFormatError(f"{table.url.shown}: {reason}") from None
+        raise FileFormatError(f"{table.url.shown}: {reason}{advice_for(table.query, reason)}") from None
+
+
+def advice_for(query: str | None, reason: str) -> str:
+    """What a query must be, to follow the error of one that does more than read.
+
+    >>> advice_for("delete from answers", 'syntax error at or near "from"')
+    '; the query must be one SELECT that only reads, as in "select id, answer, reference from answers"'
+    >>> advice_for("select nosuch from answers", 'column "nosuch" does not exist')
+    ''
+    """
+    if query is None:
+        return ""
+    several = ";" in query and "syntax error" in reason
+    return _ADVICE if several or _READS.match(query) is None or _WRITES.search(reason) is not None else ""
 
 
 def _reason(text: str, table: DatabaseTable) -> str:

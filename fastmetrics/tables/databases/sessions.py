@@ -15,7 +15,7 @@ from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.core.retry_limits import RETRY_LIMITS
 from fastmetrics.errors import FileFormatError, MissingExtraError
 from fastmetrics.tables.databases.database_address import DatabaseTable
-from fastmetrics.tables.databases.database_errors import plain_errors
+from fastmetrics.tables.databases.database_errors import advice_for, plain_errors
 
 _READ_ONLY = {
     "postgresql": ("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", "SET LOCAL synchronize_seqscans = off"),
@@ -164,9 +164,9 @@ def _check_one_statement(table: DatabaseTable, query: str) -> None:
         count = len(duckdb.extract_statements(query))
     except duckdb.Error as error:
         reason = str(error).partition("\n")[0]
-        raise FileFormatError(f"{table.url.shown}: {reason}") from None
+        raise FileFormatError(f"{table.url.shown}: {reason}{advice_for(query, reason)}") from None
     if count != 1:
-        raise FileFormatError(f"{table.url.shown}: expected one query, got {count} statements")
+        raise FileFormatError(f"{table.url.shown}: got {count} statements{advice_for('', '')}")
 
 
 def _imported(scheme: str) -> Any:
