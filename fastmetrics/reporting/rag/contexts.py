@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.types as pt
 
+from fastmetrics.core.column_kinds import is_text
 from fastmetrics.errors import ColumnError
 from fastmetrics.tables.table_source import TableSource
 from fastmetrics.tables.whole_table import Piece, gathered
@@ -29,20 +31,16 @@ def with_contexts(
     retrieved_names = ids.flatten().unique()
 
     def texts_of_names(schema: pa.Schema, pieces: Iterator[Piece]) -> pa.Table:
-        kind = schema.field(id).type
-        if len(retrieved_names) and kind != retrieved_names.type:
-            raise ColumnError(
-                f"{name}: the ids are of type {kind}, and those of the index of type {retrieved_names.type}"
-            )
         batches = (piece.batch() for piece in pieces)
-        own = retrieved_names.cast(kind)
+        own = _as_type(retrieved_names, schema.field(id).type, name)
         rows = (batch.filter(pc.is_in(batch[id], value_set=own, skip_nulls=True)) for batch in batches)
         return pa.Table.from_batches(rows, schema=schema)
 
     rows = gathered(chunks, {id: "any", text: "text"}, texts_of_names)
     names, texts = rows[id].combine_chunks(), rows[text].combine_chunks()
-    numbers = np.bincount(np.asarray(pc.index_in(names, retrieved_names)), minlength=len(retrieved_names))
-    without = np.asarray(pc.index_in(retrieved_names, names.filter(texts.is_valid())).is_null())
+    own = _as_type(retrieved_names, names.type, name)
+    numbers = np.bincount(np.asarray(pc.index_in(names, own)), minlength=len(own))
+    without = np.asarray(pc.index_in(own, names.filter(texts.is_valid())).is_null())
     for wrong, what in (
         (numbers == 0, "of a retrieved chunk is not among them; were the vectors made of other chunks?"),
         (numbers > 1, "is that of several chunks; expected one chunk for each id"),
@@ -50,8 +48,22 @@ def with_contexts(
     ):
         if wrong.any():
             raise ColumnError(f"{name}: the id {retrieved_names[int(wrong.argmax())].as_py()!r} {what}")
-    items = texts.take(pc.index_in(ids.flatten(), names))
+    rows_of_names = pc.index_in(own, names)
+    items = texts.take(rows_of_names.take(pc.index_in(ids.flatten(), retrieved_names)))
     contexts = pa.LargeListArray.from_arrays(ids.offsets.cast(pa.int64()), items)
     columns: dict[str, Any] = dict(zip(questions.column_names, questions.columns, strict=True))
     retrieved = (ids, rankings["retrieved_scores"], ids, contexts)
     return pa.table(columns | dict(zip(CONTEXTS, retrieved, strict=True)))
+
+
+def _as_type(names: pa.Array, type_: pa.DataType, shown: str) -> pa.Array:
+    """Ids in the type of those of the chunks, of the same kind; null for an integer that it does not hold."""
+    if names.type == type_ or (is_text(names.type) and is_text(type_)):
+        return names.cast(type_)
+    if pt.is_integer(names.type) and pt.is_integer(type_):
+        bits, signed = type_.bit_width, pt.is_signed_integer(type_)
+        low, high = (-(1 << bits - 1), (1 << bits - 1) - 1) if signed else (0, (1 << bits) - 1)
+        return pa.array([value if low <= value <= high else None for value in names.to_pylist()], type_)
+    if not len(names):
+        return pa.nulls(0, type_)
+    raise ColumnError(f"{shown}: the ids are of type {type_}, and those of the index of type {names.type}")
