@@ -82,9 +82,9 @@ def estimate_judging(
 
     Raises the errors of opening and reading the table, and ``ColumnError`` for a placeholder without a column.
     """
-    files, sampling = files or FileSettings(), described(sample, seed)
-    source, _ = open_answers(table, pairwise, settings.loaded_rubrics, columns, schema, files)
-    plan = replace(plan_judging(source.names, settings, columns, schema, sample=sampling, lists=lists), max_unparsed=0)
+    settings, sampling = replace(settings, max_unparsed=0), described(sample, seed)
+    source, _ = open_answers(table, pairwise, settings.loaded_rubrics, columns, schema, files or FileSettings())
+    plan = plan_judging(source.names, settings, columns, schema, sample=sampling, lists=lists)
     plan = replace(plan, keep=(), identity={})
     source = sampled(source, plan.kinds, sample, seed)
     return _estimated(source, plan.kinds, partial(BatchJudge, plan), settings)
@@ -108,8 +108,7 @@ def estimate_answering(
     if not isinstance(bot, CallSettings):
         raise OptionError("only the calls of a model can be estimated: this bot has none")
     source = (files or FileSettings()).open(table)
-    statuses = (retry,) if isinstance(retry, str) else tuple(retry)
-    plan = plan_answering(source.names, bot, columns=columns, keep=(), repeats=repeats, retry=statuses)
+    plan = plan_answering(source.names, bot, columns=columns, keep=(), repeats=repeats, retry=retry)
     source = sampled(source, plan.kinds, sample, seed)
 
     def maker(calls: _CallsToMake) -> Callable[[pa.RecordBatch], object]:

@@ -41,7 +41,7 @@ READING = {"columns": {"answer": "text"}, "schema": "ragas", "suites": ("core",)
 RUN = {"q": {"a": 2.0, "b": 1.0}}
 TABLE = {"id": [1], "question": ["q"], "answer": ["a"], "reference": ["a"], "text": ["a"], "contexts": [["c"]]}
 
-DRAWN = {"sample", "settings"}
+DRAWN, OF_BOT = {"sample", "settings"}, {"sample", "bot"}
 
 CASES: list[tuple[str, str, dict[str, Any], set[str]]] = [
     ("retrieval.rank.rank", "Settings", {"rankings": RUN, "qrels": {"q": {"a": 1}}}, set()),
@@ -64,8 +64,13 @@ CASES: list[tuple[str, str, dict[str, Any], set[str]]] = [
     ("derive.judge.judge.judge", "plan_judging", {"table": "FILE", "output": "OUT", "rubrics": "JUDGE"}, DRAWN),
     ("derive.judge.judge.judge", "plan_judging", {"table": TABLE, "rubrics": "JUDGE"}, DRAWN),
     ("derive.judge.judge.judge", "RunOptions", {"table": "FILE", "output": "OUT", "rubrics": "JUDGE"}, set()),
-    ("derive.bots.answer.answer", "planned", {"table": "FILE", "output": "OUT", "bot": "BOT"}, {"sample", "bot"}),
-    ("derive.bots.answer.answer", "planned", {"table": TABLE, "bot": "BOT"}, {"sample", "bot"}),
+    (
+        "derive.bots.answer.answer",
+        "plan_answering",
+        {"table": "FILE", "output": "OUT", "bot": "BOT"},
+        {"sample", "bot"},
+    ),
+    ("derive.bots.answer.answer", "plan_answering", {"table": TABLE, "bot": "BOT"}, OF_BOT),
     ("derive.bots.answer.answer", "RunOptions", {"table": "FILE", "output": "OUT", "bot": "BOT"}, set()),
 ]
 """Function, the one behind it, arguments that it needs, and those that are converted on the way."""

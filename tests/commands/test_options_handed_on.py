@@ -220,9 +220,9 @@ def functions_of(module: types.ModuleType) -> Iterator[tuple[types.ModuleType, s
     """The functions whose parameters are options of the commands in a module."""
     for command in vars(module).values():
         name = getattr(command, "__name__", "")
-        if isinstance(command, types.FunctionType) and command.__module__ == module.__name__ and name in HOMES:
-            if Arguments in typing.get_type_hints(command).values():
-                yield importlib.import_module(f"fastmetrics.{HOMES[name]}"), name
+        own = isinstance(command, types.FunctionType) and command.__module__ == module.__name__
+        if own and name in HOMES and Arguments in typing.get_type_hints(command).values():
+            yield importlib.import_module(f"fastmetrics.{HOMES[name]}"), name
 
 
 def recorder(function: Callable[..., Any], events: list[Any]) -> Any:

@@ -10,10 +10,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from fastmetrics.core.allowed_values import Choice, LimitedText, Optional, Whole, argument
 from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.core.frames import with_index
-from fastmetrics.core.name_lists import kept_columns
 from fastmetrics.core.score_metadata import ScoreMetadata
 from fastmetrics.derive.bots.answer_batch import AnswerPlan, BatchAnswerer, added, lasts, observe, plan_answering
 from fastmetrics.derive.bots.bot import Bot, CallBot, DirectBot
@@ -21,7 +19,6 @@ from fastmetrics.derive.bots.function_bot import FunctionBot
 from fastmetrics.derive.calls.budget import Spending
 from fastmetrics.derive.calls.finished_output import open_calls_output
 from fastmetrics.derive.judge.judge_batch import BEHIND
-from fastmetrics.derive.judge.judge_settings import ASKABLE_AGAIN
 from fastmetrics.derive.judge.judged_columns import failed_calls
 from fastmetrics.derive.sampled_table import described, sampled
 from fastmetrics.derive.store.call_store import CallStore
@@ -143,7 +140,16 @@ def answer(
         check_apart(chosen.store_path, output)
     opened = files.open(table)
     target = None if output is None else open_calls_output(output, opened, options)
-    plan = planned(opened.names, chosen, system, columns, keep, retry, described(sample, seed), repeats)
+    plan = plan_answering(
+        opened.names,
+        chosen,
+        system=system,
+        columns=columns,
+        keep=keep,
+        repeats=repeats,
+        retry=retry,
+        sample=described(sample, seed),
+    )
     source = sampled(opened, plan.kinds, sample, seed)
     check_prompts(plan, _columns_read(source, plan))
     with asking(plan) as (maker, spending):
@@ -179,28 +185,6 @@ def bot_of(bot: Any) -> Bot:
     if callable(bot):
         return FunctionBot(bot)
     raise OptionError(Argument("bot"), f": expected a bot or a function of the question, got {type(bot).__name__}")
-
-
-def planned(
-    names: Sequence[str],
-    bot: Bot,
-    system: str | None,
-    columns: Mapping[str, str] | None,
-    keep: Sequence[str] | str | None,
-    retry: Sequence[str] | str,
-    sample: Mapping[str, int],
-    repeats: int,
-) -> AnswerPlan:
-    """The plan, with checked options."""
-    argument("repeats", repeats, Whole(1, 1_000))
-    argument("system", system, Optional(LimitedText(200, "a name")))
-    again = (retry,) if isinstance(retry, str) else tuple(retry)
-    for status in again:
-        argument("retry", status, Choice(*ASKABLE_AGAIN))
-    copied = None if keep is None else kept_columns(keep, names)
-    return plan_answering(
-        names, bot, system=system, columns=columns, keep=copied, repeats=repeats, retry=again, sample=sample
-    )
 
 
 def check_prompts(plan: AnswerPlan, batches: Iterable[pa.RecordBatch]) -> None:

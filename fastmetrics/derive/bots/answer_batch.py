@@ -12,7 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from fastmetrics.core.allowed_values import Choice, LimitedText, Optional, Whole, argument
 from fastmetrics.core.input_columns import COLUMNS, resolve
+from fastmetrics.core.name_lists import kept_columns
 from fastmetrics.core.score_metadata import ScoreMetadata
 from fastmetrics.core.version import __version__
 from fastmetrics.derive.bots.bot import Bot, CallBot, DirectBot
@@ -20,7 +22,8 @@ from fastmetrics.derive.bots.function_bot import RETURNED
 from fastmetrics.derive.calls.call import REPLY, Answer, Call
 from fastmetrics.derive.calls.call_sender import ModelCalls
 from fastmetrics.derive.clients.completion import completion
-from fastmetrics.derive.judge.judged_columns import MISSING, UNSETTLED
+from fastmetrics.derive.judge.judge_settings import ASKABLE_AGAIN
+from fastmetrics.derive.judge.judged_columns import MISSING, UNSETTLED, summed
 from fastmetrics.derive.prompts.template import columns_of, kind_of, values_of
 from fastmetrics.derive.replies.reply_parsing import OK, REFUSED, TRUNCATED, UNPARSED
 from fastmetrics.errors import ColumnError, UnknownNameError
@@ -89,16 +92,21 @@ def plan_answering(
     *,
     system: str | None = None,
     columns: Mapping[str, str] | None = None,
-    keep: Sequence[str] | None = None,
+    keep: Sequence[str] | str | None = None,
     repeats: int = 1,
-    retry: Sequence[str] = (),
+    retry: Sequence[str] | str = (),
     sample: Mapping[str, int] | None = None,
 ) -> AnswerPlan:
     """The plan for a table with columns of these ``names``; all columns are copied unless ``keep`` selects some.
 
     Raises ``ColumnError`` without a question column, for an unknown column that the bot reads or that is kept, and for
-    a kept column with the name of an output column.
+    a kept column with the name of an output column, ``OptionError`` for an invalid option.
     """
+    argument("repeats", repeats, Whole(1, 1_000))
+    argument("system", system, Optional(LimitedText(200, "a name")))
+    again = (retry,) if isinstance(retry, str) else tuple(retry)
+    for status in again:
+        argument("retry", status, Choice(*ASKABLE_AGAIN))
     reads = list(bot.reads)
     resolved = resolve(names, columns, needed={"question", *(name for name in reads if name in COLUMNS)})
     if "question" not in resolved:
@@ -108,9 +116,10 @@ def plan_answering(
         if name not in used:
             raise ColumnError(f"{bot.use_of(name)} is no column; the table has: {quoted(names)}")
     ids = [column for name, column in resolve(names, None, needed={"id"}).items() if name == "id"]
-    copied = list(names) if keep is None else list(dict.fromkeys([*ids, resolved["question"], *keep]))
+    kept = [*ids, resolved["question"], *kept_columns(keep, names)]
+    copied = list(names) if keep is None else list(dict.fromkeys(kept))
     sampled = dict(sample or {})
-    plan = AnswerPlan(bot, system or bot.name, resolved["question"], copied, used, repeats, tuple(retry), sampled)
+    plan = AnswerPlan(bot, system or bot.name, resolved["question"], copied, used, repeats, again, sampled)
     for name in copied:
         if name not in names:
             raise ColumnError(str(UnknownNameError.of("column", name, names)))
@@ -231,10 +240,7 @@ def observe(part: pa.RecordBatch | pa.Table) -> dict[str, Any]:
 
 def added(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """The summed counts of several parts, with the statuses in alphabetical order."""
-    statuses: Counter[str] = Counter()
-    for part in parts:
-        statuses.update(part["statuses"])
-    return {"statuses": dict(sorted(statuses.items()))}
+    return {"statuses": summed(part["statuses"] for part in parts)}
 
 
 def lasts(observed: Mapping[str, Any]) -> bool:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from pathlib import Path
 
 from fastmetrics.core.score_metadata import ScoreMetadata
-from fastmetrics.derive.judge.judged_columns import failed_calls
+from fastmetrics.derive.judge.judged_columns import failed_calls, summed
 from fastmetrics.engines.job import RunOptions
 from fastmetrics.engines.run_job import open_output
 from fastmetrics.errors import FastmetricsError, OutputError
@@ -39,7 +38,5 @@ def _failed(output: str | Path) -> dict[str, int]:
         metadata = ScoreMetadata.of(read_metadata(output))
     except (FastmetricsError, OSError):  # the caller reports the error of opening the output
         return {}
-    statuses: Counter[str] = Counter()
-    for counted in [*(metadata.judged or {}).values(), metadata.answered or {}]:
-        statuses.update(counted.get("statuses", {}))
-    return failed_calls(statuses)
+    counts = [*(metadata.judged or {}).values(), metadata.answered or {}]
+    return failed_calls(summed(of_rows.get("statuses", {}) for of_rows in counts))

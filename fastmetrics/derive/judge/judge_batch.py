@@ -142,8 +142,10 @@ class BatchJudge:
     def __init__(self, plan: JudgePlan, sender: ModelCalls) -> None:
         self._plan = plan
         self._sender = sender
-        self._first = FirstReplies(plan.model, plan.max_unparsed)
-        self._rubrics = [_RubricCalls(rubric, plan.model, structured=plan.structured) for rubric in plan.rubrics]
+        settings = self._settings = plan.settings
+        model = settings.configured_model
+        self._first = FirstReplies(model, settings.max_unparsed)
+        self._rubrics = [_RubricCalls(rubric, model, structured=settings.structured) for rubric in plan.rubrics]
 
     def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """The kept columns, and the columns of every rubric."""
@@ -156,8 +158,9 @@ class BatchJudge:
         judged = [[[next(judgements) for _ in cell] for cell in row] for row in rows]
         arrays = {name: batch.column(name) for name in plan.keep}
         for place, rubric_calls in enumerate(self._rubrics):
-            repeats = plan.repeats * (1 if rubric_calls.mirror is None else 2)
-            columns = columns_of([row[place] for row in judged], repeats, replies=plan.keep_replies, times=plan.times)
+            repeats = self._settings.repeats * (1 if rubric_calls.mirror is None else 2)
+            replies = self._settings.keep_replies
+            columns = columns_of([row[place] for row in judged], repeats, replies=replies, times=plan.times)
             arrays |= {rubric_calls.rubric.axis + suffix: array for suffix, array in columns.items()}
         sums = BatchSums({}, self._cautions(batch), fingerprints(batch, plan.identity))
         return sums.on(pa.record_batch(arrays))
@@ -195,7 +198,7 @@ class BatchJudge:
         )
 
     def _cells(self, rubric_calls: _RubricCalls, values: Sequence[Value]) -> list[_Cell]:
-        repeats, most = self._plan.repeats, self._plan.max_chars
+        repeats, most = self._settings.repeats, self._settings.max_chars
         cells: list[_Cell] = []
         for direction in (rubric_calls,) if rubric_calls.mirror is None else (rubric_calls, rubric_calls.mirror):
             calls = direction.calls(values, repeats, most)
@@ -223,7 +226,7 @@ class BatchJudge:
     def _settled(self, calls: Sequence[tuple[_RubricCalls, Call]]) -> list[_JudgedCall]:
         """The answers to calls; stored replies with a status in ``retry`` are requested again."""
         judged = self._replies(calls, again=False) if calls else []
-        retry = self._plan.retry
+        retry = self._settings.statuses_to_retry
         stale = [
             place
             for place, entry in enumerate(judged)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -11,7 +10,7 @@ from fastmetrics.derive.calls.budget import Spending
 from fastmetrics.derive.judge.judge_batch import BEHIND, BatchJudge
 from fastmetrics.derive.judge.judge_plan import JudgePlan
 from fastmetrics.derive.judge.judge_until import Ended
-from fastmetrics.derive.judge.judged_columns import failed_calls
+from fastmetrics.derive.judge.judged_columns import failed_calls, summed
 from fastmetrics.derive.judge.judged_counts import conclude, judged_of, lasts, observe, summary_of
 from fastmetrics.engines.job import Job, RunOptions, RunResult
 from fastmetrics.engines.local import Threads
@@ -57,8 +56,6 @@ def write_judgements(
     )
     result = run_on(Threads(BEHIND), source, job, output, options)
     summary = summary_of(plan.axes, result.observed, result.rejected, plan.columns, plan.passed_over)
-    statuses: Counter[str] = Counter()
-    for axis in judged_of(plan.axes, result.observed).values():
-        statuses.update(axis["statuses"])
+    statuses = summed(axis["statuses"] for axis in judged_of(plan.axes, result.observed).values())
     notes = [*result.notes, *summary.notes, *([] if ended is None else ended.notes())]
     return JudgedFiles(result, replace(summary, notes=notes), spending, failed_calls(statuses), ended)

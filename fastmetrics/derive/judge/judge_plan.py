@@ -9,7 +9,6 @@ from typing import Any
 from fastmetrics.core.input_columns import COLUMNS, passed_over, resolve
 from fastmetrics.core.score_metadata import ScoreMetadata
 from fastmetrics.core.version import __version__
-from fastmetrics.derive.calls.call import Model
 from fastmetrics.derive.judge.judge_settings import JudgeSettings
 from fastmetrics.derive.prompts.rubric import Rubric
 from fastmetrics.derive.prompts.template import columns_of, kind_of
@@ -20,18 +19,11 @@ from fastmetrics.plan.plan import text_lists
 
 @dataclass(frozen=True)
 class JudgePlan:
-    """The rubrics and their columns; ``columns`` are yours by placeholder, ``keep`` those to copy."""
+    """The settings and the columns of rubrics; ``columns`` are yours by placeholder, ``keep`` those to copy."""
 
-    rubrics: Sequence[Rubric]
-    model: Model
+    settings: JudgeSettings
     columns: Mapping[str, str]
     keep: Sequence[str]
-    repeats: int = 1
-    structured: bool = True
-    max_chars: int = 400_000
-    retry: tuple[str, ...] = ()
-    max_unparsed: int = 20
-    keep_replies: bool = False
     times: bool = False
     identity: Mapping[str, str] = field(default_factory=dict)
     passed_over: Mapping[str, Sequence[str]] = field(default_factory=dict)
@@ -41,6 +33,11 @@ class JudgePlan:
     """The condition that ends judging, if there is one."""
     systems: Sequence[str] = ()
     """The names of the two tables whose answers are compared, if there are two."""
+
+    @property
+    def rubrics(self) -> Sequence[Rubric]:
+        """The rubrics, read."""
+        return self.settings.loaded_rubrics
 
     @property
     def axes(self) -> list[str]:
@@ -56,13 +53,12 @@ class JudgePlan:
     @property
     def signature(self) -> ScoreMetadata:
         """All settings that affect the judgements."""
+        model = self.settings.configured_model
         call_settings = {
-            "model": self.model.name,
-            "endpoint": self.model.endpoint,
-            "parameters": dict(self.model.parameters),
-            "repeats": self.repeats,
-            "structured": self.structured,
-            "max_chars": self.max_chars,
+            "model": model.name,
+            "endpoint": model.endpoint,
+            "parameters": dict(model.parameters),
+            **{name: getattr(self.settings, name) for name in ("repeats", "structured", "max_chars")},
             **({"systems": list(self.systems)} if self.systems else {}),
         }
         return ScoreMetadata(
@@ -76,13 +72,8 @@ class JudgePlan:
             lists=self.lists or None,
             sample=self.sample or None,
             until=self.until or None,
-            more_columns=[name for name, is_made in self._more.items() if is_made] or None,
+            more_columns=["replies"] * self.settings.keep_replies + ["times"] * self.times or None,
         )
-
-    @property
-    def _more(self) -> dict[str, bool]:
-        """The optional output columns."""
-        return {"replies": self.keep_replies, "times": self.times}
 
 
 def plan_judging(
@@ -111,16 +102,9 @@ def plan_judging(
         _check(rubric, used, names)
     copied = list(dict.fromkeys([*([resolved["id"]] if "id" in resolved else []), *keep]))
     plan = JudgePlan(
-        rubrics=rubrics,
-        model=settings.configured_model,
+        settings=settings,
         columns=used,
         keep=copied,
-        repeats=settings.repeats,
-        structured=settings.structured,
-        max_chars=settings.max_chars,
-        retry=settings.statuses_to_retry,
-        max_unparsed=settings.max_unparsed,
-        keep_replies=settings.keep_replies,
         times=times,
         identity={
             name: resolved[name]

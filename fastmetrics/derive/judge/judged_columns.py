@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -129,12 +129,18 @@ def counted(part: pa.RecordBatch | pa.Table, axis: str) -> dict[str, Any]:
     return {"statuses": dict(statuses), "repairs": dict(repairs)}
 
 
+def summed(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
+    """Counts by name, summed, with the names in alphabetical order.
+
+    >>> summed([{"ok": 2, "http": 1}, {"ok": 3}])
+    {'http': 1, 'ok': 5}
+    """
+    total: Counter[str] = Counter()
+    for part in counts:
+        total.update(part)
+    return dict(sorted(total.items()))
+
+
 def added(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """The summed counts of several parts, with the names in alphabetical order."""
-    total: dict[str, Any] = {}
-    for kind in ("statuses", "repairs"):
-        counts: Counter[str] = Counter()
-        for part in parts:
-            counts.update(part[kind])
-        total[kind] = dict(sorted(counts.items()))
-    return total
+    """The summed counts of several parts."""
+    return {kind: summed(part[kind] for part in parts) for kind in ("statuses", "repairs")}
