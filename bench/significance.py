@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 from bench.compare import RESULTS
 from bench.machine import machine
 from bench.paired_sacrebleu import paired
-from fastmetrics.stats.intervals.estimated_values import Sample
+from fastmetrics.stats.intervals.estimates import Sample
 from fastmetrics.stats.significance.paired_tests import randomisation_p
 
 RESAMPLES = 10_000

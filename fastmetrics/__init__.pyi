@@ -79,9 +79,9 @@ from fastmetrics.scoring.frames import duckdb as duckdb
 from fastmetrics.scoring.frames import pandas as pandas
 from fastmetrics.scoring.frames import polars as polars
 from fastmetrics.scoring.frames.with_scores import with_scores as with_scores
+from fastmetrics.scoring.metric_functions import rouge as rouge
 from fastmetrics.scoring.pairwise_scores import pairwise_scores as pairwise_scores
 from fastmetrics.scoring.profile import profile as profile
-from fastmetrics.scoring.rouge_function import rouge as rouge
 from fastmetrics.scoring.score import score as score
 from fastmetrics.scoring.verdict_reasons import anchors as anchors
 from fastmetrics.scoring.verdict_reasons import verdicts as verdicts

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from fastmetrics.core.arrays import Floats
-from fastmetrics.stats.intervals.estimated_values import Sample
+from fastmetrics.stats.intervals.estimates import Sample
 from fastmetrics.stats.intervals.mean_interval import has_long_tail, mean_interval
 
 ROOT = Path(__file__).resolve().parent.parent

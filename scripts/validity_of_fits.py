@@ -28,7 +28,7 @@ import fastmetrics as fm
 from fastmetrics.core.input_drift import drift_notes
 from fastmetrics.core.score_metadata import ScoreMetadata
 from fastmetrics.fitting.fit_result import FitResult
-from fastmetrics.stats.intervals.interval import Estimate
+from fastmetrics.stats.intervals.estimates import Estimate
 
 ROOT = Path(__file__).resolve().parent.parent
 OUT = ROOT / "bench" / "results" / "fit-validity.json"

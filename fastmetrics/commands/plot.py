@@ -101,7 +101,7 @@ def plot(
             result = arguments.call(trend, folder=path, metric=_single(metrics or [], kind)[0])
         else:
             from fastmetrics.tables import open_source
-            from fastmetrics.tables.whole_table import whole_table
+            from fastmetrics.tables.table_rows import whole_table
             from fastmetrics.vectors.projection.project import project
 
             if color is not None:

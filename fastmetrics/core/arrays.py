@@ -1,4 +1,4 @@
-"""Flat arrays for kernels: text, tokens and numbers.
+"""Flat arrays for kernels: text, tokens and numbers, and the precision of numbers.
 
 A column of strings is UTF-8 bytes with a start and a stop offset for each string, so slices, dictionary columns, lists
 of strings and repeated rows are views of the same bytes.
@@ -6,7 +6,7 @@ of strings and repeated rows are views of the same bytes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
@@ -15,9 +15,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.core.arrow_layouts import decoded
 from fastmetrics.core.arrow_numbers import numpy_values
-from fastmetrics.core.column_kinds import is_number
+from fastmetrics.core.arrow_types import decoded, is_number
 from fastmetrics.core.memo import Memo
 from fastmetrics.errors import ColumnError, InputError
 
@@ -216,3 +215,28 @@ def doubles(array: pa.Array) -> pa.Array:
     elif pa.types.is_decimal(array.type):
         array = array.cast(pa.string())
     return array.cast(pa.float64(), safe=False)
+
+
+_NARROW = ((pa.types.is_float16, np.float16), (pa.types.is_float32, np.float32))
+
+
+def narrowest(kinds: Sequence[pa.DataType]) -> type[np.floating] | None:
+    """The narrowest floating type below float64 among these types; None if there is none.
+
+    >>> narrowest([pa.float64(), pa.float32()])
+    <class 'numpy.float32'>
+    """
+    return next((narrow for fits, narrow in _NARROW if any(map(fits, kinds))), None)
+
+
+def rounded(values: Floats, kind: type[np.floating] | None) -> Floats:
+    """The values as a narrower type stores them: 0.7 of float64 then equals 0.7 of float32."""
+    if kind is None:
+        return values
+    with np.errstate(over="ignore"):
+        return np.asarray(values.astype(kind), np.float64)
+
+
+def rounding_error(kind: type[np.floating] | None) -> float:
+    """The relative error of a difference of two values of a type (None: float64)."""
+    return 2 * float(np.finfo(np.float64 if kind is None else kind).eps)

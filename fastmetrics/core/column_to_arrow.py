@@ -16,8 +16,7 @@ import pyarrow.compute as pc
 
 from fastmetrics.core.arrays import Floats, Ints, Text, floats_of_arrow, text_of_arrow, well_formed
 from fastmetrics.core.arrow_checks import check
-from fastmetrics.core.arrow_layouts import plain_array, plain_column, plain_type
-from fastmetrics.core.column_kinds import is_list, is_text
+from fastmetrics.core.arrow_types import is_list, is_text, plain_array, plain_column, plain_type
 from fastmetrics.errors import ColumnError
 
 

@@ -16,7 +16,7 @@ from typing import Any
 import pyarrow as pa
 
 from fastmetrics.core.arrow_checks import check_table
-from fastmetrics.core.arrow_layouts import plain_table
+from fastmetrics.core.arrow_types import plain_table
 from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.core.column_to_arrow import as_arrow
 from fastmetrics.errors import ColumnError

@@ -7,8 +7,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fastmetrics.core.arrays import floats_of_arrow
-from fastmetrics.core.arrow_layouts import decoded
 from fastmetrics.core.arrow_numbers import numpy_values
+from fastmetrics.core.arrow_types import decoded
 
 
 def totals(array: pa.Array, name: str) -> pa.Array:

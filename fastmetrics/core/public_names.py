@@ -5,7 +5,7 @@ from __future__ import annotations
 HOMES = {
     "metric": "declaration.metric",
     "load_plugin": "declaration.plugins",
-    "rouge": "scoring.rouge_function",
+    "rouge": "scoring.metric_functions",
     "score": "scoring.score",
     "pairwise_scores": "scoring.pairwise_scores",
     "profile": "scoring.profile",

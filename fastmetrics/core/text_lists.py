@@ -15,8 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fastmetrics.core.arrays import Flags, Text
-from fastmetrics.core.arrow_layouts import decoded
-from fastmetrics.core.column_kinds import is_text
+from fastmetrics.core.arrow_types import decoded, is_text
 from fastmetrics.errors import InputError
 
 _QUOTED = r'(?:"(?:[^"\\]|\\.)*"|' + r"'(?:[^'\\]|\\.)*')"

@@ -6,8 +6,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from fastmetrics.core.arrays import Flags
-from fastmetrics.declaration.batch import Batch
-from fastmetrics.declaration.representations import Options
+from fastmetrics.declaration.batch import Batch, Options
 
 
 @dataclass(frozen=True)

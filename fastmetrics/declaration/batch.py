@@ -1,22 +1,22 @@
-"""One batch of rows, and a cache of everything derived from it.
+"""One batch of rows, a cache of everything derived from it, and the representations that metrics request of it.
 
 A column is tokenised once per convention for all metrics.  Everything derived from a column is computed at the first
-request and cached for the lifetime of the batch.
-"""
+request and cached for the lifetime of the batch."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Mapping
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Annotated, Any, Protocol, TypeVar
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from fastmetrics.core.all_pair_tokens import Crossed, Side, crossed
 from fastmetrics.core.arrays import Flags, Floats, Ints, Text, Tokens, floats_of_arrow, text_of_arrow
 from fastmetrics.core.arrow_numbers import numpy_values
-from fastmetrics.core.column_kinds import is_list
+from fastmetrics.core.arrow_types import is_list
 from fastmetrics.core.input_columns import COLUMNS
 from fastmetrics.core.list_totals import totals
 from fastmetrics.core.memo import Memo
@@ -122,3 +122,66 @@ class Batch:
             return valid if groups is None else valid & (np.diff(groups) > 0)
 
         return self.remember(("present", column), look)
+
+
+Options = Mapping[str, Any]
+
+
+class Need(Protocol):
+    """How to compute a representation from a column; ``options`` are those of the requesting metric.
+
+    A need based on tokens has an attribute ``convention``, the name of the text convention.  A need with a true
+    attribute ``by_item`` reads the items of a column of lists of vectors one by one.  A need with a method ``crossed``,
+    which gives the representation of one side of all pairs, lets ``fm.pairwise_scores`` compute the metric.
+
+    What a need reads beside its column is declared with it, and each metric that requests it has it without naming it:
+    an attribute ``options`` is a dataclass of options with defaults, ``columns`` are further, optional columns, each
+    with its representation.
+    """
+
+    def of(self, batch: Batch, column: str, options: Options) -> Any:
+        """The representation of ``column``, or of each of its strings if it contains lists."""
+
+
+class OfTokens:
+    """A need whose representation are tokens."""
+
+    def crossed(self, tokens: Tokens, side: Side) -> Crossed:
+        """The tokens on one side of all pairs."""
+        return crossed(tokens, side)
+
+
+@dataclass(frozen=True)
+class TokensIn(OfTokens):
+    """Tokens under one text convention."""
+
+    convention: str
+
+    def of(self, batch: Batch, column: str, options: Options) -> Tokens:
+        """The column's tokens."""
+        return batch.tokens(column, self.convention)
+
+
+@dataclass(frozen=True)
+class TextIn:
+    """The bytes themselves."""
+
+    def of(self, batch: Batch, column: str, options: Options) -> Text:
+        """The column's strings."""
+        return batch.text(column)
+
+
+@dataclass(frozen=True)
+class NumbersIn:
+    """Numbers as given."""
+
+    def of(self, batch: Batch, column: str, options: Options) -> Numbers:
+        """The column's numbers."""
+        return batch.numbers(column)
+
+
+Words = Annotated[Tokens, TokensIn("words")]
+Light = Annotated[Tokens, TokensIn("light")]
+Squad = Annotated[Tokens, TokensIn("squad")]
+Raw = Annotated[Text, TextIn()]
+Number = Annotated[Numbers, NumbersIn()]

@@ -14,8 +14,7 @@ import numpy as np
 
 from fastmetrics.core.arrays import Bytes, Flags
 from fastmetrics.core.input_columns import COLUMNS
-from fastmetrics.declaration.batch import Batch
-from fastmetrics.declaration.representations import Options
+from fastmetrics.declaration.batch import Batch, Options
 from fastmetrics.kernels.text.scripts import FOREIGN, ONE_WORD, UNLISTED
 from fastmetrics.text.scripts import scripts
 

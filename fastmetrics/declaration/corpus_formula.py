@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from fastmetrics.core.arrays import Floats, Ints
+from fastmetrics.declaration.batch import Options
 from fastmetrics.declaration.metric import Metric
-from fastmetrics.declaration.representations import Options
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,7 @@ from typing import Any
 
 from fastmetrics.core.arrays import Floats
 from fastmetrics.declaration.alternative_columns import Either
-from fastmetrics.declaration.batch import Batch
-from fastmetrics.declaration.representations import Options
+from fastmetrics.declaration.batch import Batch, Options
 
 
 @dataclass(frozen=True)

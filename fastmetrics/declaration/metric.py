@@ -17,7 +17,7 @@ import numpy as np
 
 from fastmetrics.core.allowed_values import Allowed, option
 from fastmetrics.core.arrays import Flags, Floats
-from fastmetrics.declaration.batch import Batch
+from fastmetrics.declaration.batch import Batch, Need, Options
 from fastmetrics.declaration.cautions import Caution
 from fastmetrics.declaration.hooks import Corpus, RowHooks
 from fastmetrics.declaration.metric_checks import check_meaning
@@ -26,7 +26,6 @@ from fastmetrics.declaration.own_columns import declare_columns
 from fastmetrics.declaration.parameters import parameters
 from fastmetrics.declaration.plugin_files import LOADED, execute
 from fastmetrics.declaration.references import aligned, best_of, column_of_items
-from fastmetrics.declaration.representations import Need, Options
 from fastmetrics.errors import PluginError, UnknownNameError
 
 Side: TypeAlias = Literal["higher", "lower"]
@@ -211,7 +210,7 @@ def metric(
       calls a second.
     - ``pyarrow.Array``: whole columns of a batch of some thousand rows.  The function returns one number a row, NaN
       where the score is undefined.
-    - a representation of this package's own metrics (``fastmetrics.declaration.representations``), which may change.
+    - a representation of this package's own metrics (``fastmetrics.declaration.batch``), which may change.
 
     Rows that lack a column are not scored.  Of several references the best score counts, unless ``reference`` is a
     ``list[str]``, which holds all references of a row.  :func:`fastmetrics.load_plugin` loads a file of such functions.

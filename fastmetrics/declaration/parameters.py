@@ -11,8 +11,8 @@ from typing import Any
 
 from fastmetrics.core.allowed_values import Allowed, description_of
 from fastmetrics.core.input_columns import COLUMNS
+from fastmetrics.declaration.batch import Need
 from fastmetrics.declaration.plain_python import ArrowIn, ValuesIn, by_array, by_row, need_of, option_of
-from fastmetrics.declaration.representations import Need
 from fastmetrics.errors import UnknownNameError
 
 

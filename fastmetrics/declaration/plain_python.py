@@ -15,10 +15,9 @@ from numpy.typing import NDArray
 
 from fastmetrics.core.allowed_values import Allowed, LimitedText, Real, Whole, of_hint
 from fastmetrics.core.arrays import Floats
-from fastmetrics.core.arrow_layouts import decoded
+from fastmetrics.core.arrow_types import decoded
 from fastmetrics.core.input_columns import COLUMNS
-from fastmetrics.declaration.batch import Batch
-from fastmetrics.declaration.representations import Options
+from fastmetrics.declaration.batch import Batch, Options
 from fastmetrics.errors import PluginError
 from fastmetrics.errors.messages import shown
 

@@ -9,8 +9,7 @@ import numpy as np
 
 from fastmetrics.core.arrays import Floats, Ints
 from fastmetrics.core.input_columns import COLUMNS
-from fastmetrics.declaration.batch import Batch
-from fastmetrics.declaration.representations import Need, Options
+from fastmetrics.declaration.batch import Batch, Need, Options
 
 
 def column_of_items(needs: Mapping[str, Need], columns: Iterable[str]) -> str | None:

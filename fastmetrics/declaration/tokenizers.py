@@ -9,9 +9,8 @@ from typing import Any
 
 from fastmetrics.core.allowed_values import NotAllowedError
 from fastmetrics.core.arrays import Text, Tokens, text_of_strings
-from fastmetrics.declaration.batch import Batch
+from fastmetrics.declaration.batch import Batch, OfTokens, Options
 from fastmetrics.declaration.plugin_files import REGISTRIES
-from fastmetrics.declaration.representations import OfTokens, Options
 from fastmetrics.errors import OptionError, PluginError
 from fastmetrics.errors.messages import Argument, shown
 from fastmetrics.text.conventions import LOWER

@@ -24,8 +24,8 @@ from fastmetrics.derive.sampled_table import described, sampled
 from fastmetrics.derive.store.call_store import CallStore
 from fastmetrics.engines.run_settings import FileSettings
 from fastmetrics.errors import OptionError
-from fastmetrics.tables.good_rows import good_batches
 from fastmetrics.tables.table_chunks import Limits
+from fastmetrics.tables.table_rows import good_batches
 from fastmetrics.tables.table_source import TableSource
 
 

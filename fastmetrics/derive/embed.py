@@ -15,9 +15,8 @@ from fastmetrics.core.input_columns import resolve
 from fastmetrics.core.name_lists import kept_columns, listed
 from fastmetrics.core.score_metadata import ScoreMetadata
 from fastmetrics.core.version import __version__
-from fastmetrics.engines.in_memory import results_of
 from fastmetrics.engines.job import Job, Progress, RunOptions, RunResult, check_without_output
-from fastmetrics.engines.local import Threads
+from fastmetrics.engines.local import Threads, results_of
 from fastmetrics.engines.run_job import open_output, run_on
 from fastmetrics.engines.run_settings import FileSettings
 from fastmetrics.errors import ColumnError, UnknownNameError

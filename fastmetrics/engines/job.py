@@ -10,8 +10,7 @@ from typing import Any, Protocol
 import pyarrow as pa
 
 from fastmetrics.engines.run_settings import FileSettings
-from fastmetrics.engines.score_chunk import Score
-from fastmetrics.engines.span_parts import Finished, Task
+from fastmetrics.engines.scored_parts import Finished, Score, Task
 from fastmetrics.errors import OptionError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.tables.table_chunks import Limits, Place, Span

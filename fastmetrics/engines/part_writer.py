@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from fastmetrics.engines.span_parts import Finished
+from fastmetrics.engines.scored_parts import Finished
 from fastmetrics.tables.output.encoders import Encoder, dump, writing
 from fastmetrics.tables.output.output_formats import encoder
 from fastmetrics.tables.output.parts_journal import FinishedPart

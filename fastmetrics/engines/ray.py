@@ -18,7 +18,7 @@ from fastmetrics.core.retry_limits import RETRY_LIMITS
 from fastmetrics.core.threads import keep_to_one
 from fastmetrics.engines.job import Watcher
 from fastmetrics.engines.ray_cluster import Cluster, quietly, ray_data
-from fastmetrics.engines.span_parts import Finished, Task, by_part, finish, pieces
+from fastmetrics.engines.scored_parts import Finished, Task, by_part, finish, pieces
 from fastmetrics.errors import FastmetricsError, OptionError, WorkerError
 from fastmetrics.tables.file_columns import Widened
 from fastmetrics.tables.table_chunks import Place, Span, batch_of

@@ -17,8 +17,7 @@ from fastmetrics.core.threads import Background
 from fastmetrics.core.work_watch import WorkDone, report
 from fastmetrics.engines.job import Engine, Job, Progress, RunOptions, RunResult
 from fastmetrics.engines.part_writer import PartWriter
-from fastmetrics.engines.score_chunk import Scored
-from fastmetrics.engines.span_parts import Task, finish
+from fastmetrics.engines.scored_parts import Scored, Task, finish
 from fastmetrics.errors import OutputError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.tables.file_columns import Selection, Widened

@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from fastmetrics.core.column_kinds import check
+from fastmetrics.core.arrow_types import check
 from fastmetrics.core.column_to_arrow import as_array
 from fastmetrics.core.input_columns import resolve
 from fastmetrics.errors import ColumnError, InputError

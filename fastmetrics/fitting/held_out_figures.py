@@ -19,9 +19,8 @@ import numpy as np
 
 from fastmetrics.core.arrays import Floats, Ints
 from fastmetrics.fitting.labelled_rows import LabelledRows
-from fastmetrics.stats.intervals.estimated_values import Sample
+from fastmetrics.stats.intervals.estimates import UNDEFINED, Estimate, Interval, Sample
 from fastmetrics.stats.intervals.influences import auc_influence, figure_interval, spearman_influence
-from fastmetrics.stats.intervals.interval import UNDEFINED, Estimate, Interval
 from fastmetrics.stats.intervals.mean_interval import level_note, mean_interval, unseen
 
 _WIDER = math.sqrt(2.0)

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fastmetrics.core.arrays import Flags, Floats, Ints
-from fastmetrics.core.column_kinds import is_text
+from fastmetrics.core.arrow_types import is_text
 from fastmetrics.core.column_to_arrow import as_array, as_numbers
 from fastmetrics.errors import ColumnError, InputError, UnknownNameError
 from fastmetrics.errors.messages import Argument

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.core.column_kinds import is_number
+from fastmetrics.core.arrow_types import is_number
 from fastmetrics.core.column_to_arrow import as_numbers
 from fastmetrics.core.input_columns import COLUMNS, resolve
 from fastmetrics.core.name_lists import listed
@@ -18,7 +18,7 @@ from fastmetrics.metrics.shared.fitted_model import RowScores
 from fastmetrics.plan.plan import parse, part_of, plan
 from fastmetrics.plan.score_names import canonical_name
 from fastmetrics.plan.score_request import ScoreRequest
-from fastmetrics.results.runs.read_table import read_table
+from fastmetrics.results.runs.score_file import read_table
 from fastmetrics.scoring.score import score
 from fastmetrics.tables.frame_source import FrameSource
 from fastmetrics.tables.table_source import open_table

@@ -16,10 +16,9 @@ import numpy as np
 
 from fastmetrics.core.allowed_values import LimitedTexts, Pattern
 from fastmetrics.core.arrays import Flags, Floats, Ids, Ints, Text, Tokens
-from fastmetrics.declaration.batch import Batch
+from fastmetrics.declaration.batch import Batch, Options
 from fastmetrics.declaration.cautions import Caution, english_and_russian_words
 from fastmetrics.declaration.metric import metric
-from fastmetrics.declaration.representations import Options
 from fastmetrics.kernels.text import phrases as kernels
 from fastmetrics.text.lexicons import lexicon
 from fastmetrics.text.phrases import Phrases, compile_phrases

@@ -13,12 +13,11 @@ from numpy.typing import NDArray
 from fastmetrics.core.all_pair_tokens import Side, crossed
 from fastmetrics.core.allowed_values import Choice, Real, Whole
 from fastmetrics.core.arrays import Floats, Ints, Tokens
-from fastmetrics.declaration.batch import Batch
+from fastmetrics.declaration.batch import Batch, OfTokens, Options
 from fastmetrics.declaration.cautions import Caution, one_word
 from fastmetrics.declaration.corpus_formula import Formula
 from fastmetrics.declaration.hooks import Corpus, RowHooks
 from fastmetrics.declaration.metric import metric
-from fastmetrics.declaration.representations import OfTokens, Options
 from fastmetrics.declaration.tokenizers import tokens_of_function
 from fastmetrics.errors import OptionError
 from fastmetrics.kernels.stats.corpus_formulas import bleu_scores

@@ -10,9 +10,8 @@ import numpy as np
 from fastmetrics.core.all_pair_tokens import Side, crossed
 from fastmetrics.core.allowed_values import Real, Whole
 from fastmetrics.core.arrays import Floats, Ints, Tokens
-from fastmetrics.declaration.batch import Batch
+from fastmetrics.declaration.batch import Batch, Options
 from fastmetrics.declaration.metric import metric
-from fastmetrics.declaration.representations import Options
 from fastmetrics.errors import OptionError
 from fastmetrics.metrics.shared.pair_counts import ngrams
 from fastmetrics.text import chrf_tokens as text

@@ -10,11 +10,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fastmetrics.core.arrays import Flags, Floats, Ints
-from fastmetrics.declaration.batch import Batch
+from fastmetrics.declaration.batch import Batch, Options, Raw
 from fastmetrics.declaration.cautions import Caution, written
 from fastmetrics.declaration.hooks import RowHooks
 from fastmetrics.declaration.metric import metric
-from fastmetrics.declaration.representations import Options, Raw
 from fastmetrics.kernels.text.scripts import FOREIGN
 from fastmetrics.metrics.abstention import check_phrases, other_scripts
 from fastmetrics.metrics.grounding import GroundingIn, contexts_of, pattern_of, prepare, sentences_of

@@ -10,11 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastmetrics.core.arrays import Floats, Ints
-from fastmetrics.declaration.batch import Batch
+from fastmetrics.declaration.batch import Batch, Options
 from fastmetrics.declaration.corpus_formula import Formula
 from fastmetrics.declaration.hooks import Corpus, RowHooks
 from fastmetrics.declaration.metric import metric
-from fastmetrics.declaration.representations import Options
 from fastmetrics.kernels.stats.corpus_formulas import chrf_scores
 from fastmetrics.metrics.bleu import HEADS
 from fastmetrics.metrics.chrf import (

@@ -12,13 +12,12 @@ import pyarrow.compute as pc
 
 from fastmetrics.core.allowed_values import Real
 from fastmetrics.core.arrays import Flags, Floats, Ints, Text
-from fastmetrics.core.arrow_layouts import decoded
+from fastmetrics.core.arrow_types import decoded
 from fastmetrics.core.column_to_arrow import as_array
-from fastmetrics.declaration.batch import Batch
+from fastmetrics.declaration.batch import Batch, Number, Options, Raw
 from fastmetrics.declaration.cautions import Caution
 from fastmetrics.declaration.hooks import RowHooks
 from fastmetrics.declaration.metric import REGISTRY, metric
-from fastmetrics.declaration.representations import Number, Options, Raw
 from fastmetrics.errors import ColumnError
 from fastmetrics.metrics.abstention import PHRASES, Citation, Patterns, Refusals, RefusalsIn, check_phrases
 from fastmetrics.metrics.shared.answerability_flags import answerable

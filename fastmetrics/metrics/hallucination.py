@@ -10,10 +10,9 @@ import numpy as np
 
 from fastmetrics.core.allowed_values import MOST, LimitedTexts, Real, Whole
 from fastmetrics.core.arrays import Floats, Tokens
-from fastmetrics.declaration.batch import Batch
+from fastmetrics.declaration.batch import Batch, Options, Words
 from fastmetrics.declaration.cautions import UNSPACED, Caution, english_and_russian_words
 from fastmetrics.declaration.metric import metric
-from fastmetrics.declaration.representations import Options, Words
 from fastmetrics.metrics.shared.claim_support import (
     TRIPLES,
     WORDS,

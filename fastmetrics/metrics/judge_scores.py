@@ -9,9 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from fastmetrics.core.arrays import Floats
-from fastmetrics.declaration.batch import Numbers
+from fastmetrics.declaration.batch import Number, Numbers
 from fastmetrics.declaration.metric import metric
-from fastmetrics.declaration.representations import Number
 from fastmetrics.errors import InputError
 
 

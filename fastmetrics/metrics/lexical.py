@@ -9,10 +9,9 @@ import numpy as np
 
 from fastmetrics.core.allowed_values import Choice, LimitedTexts
 from fastmetrics.core.arrays import Floats, Text, Tokens
-from fastmetrics.declaration.batch import Batch
+from fastmetrics.declaration.batch import Batch, Light, OfTokens, Options, Raw, Words
 from fastmetrics.declaration.cautions import UNSPACED, Caution, english_words
 from fastmetrics.declaration.metric import metric
-from fastmetrics.declaration.representations import Light, OfTokens, Options, Raw, Words
 from fastmetrics.declaration.tokenizers import TokenizedIn, TokenizerName
 from fastmetrics.kernels.text import substrings as strings
 from fastmetrics.metrics.shared.pair_counts import divide, harmonic, same, sets, shared

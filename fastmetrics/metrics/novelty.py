@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from fastmetrics.core.arrays import Floats, Ints
+from fastmetrics.declaration.batch import Words
 from fastmetrics.declaration.cautions import UNSPACED, Caution, english_and_russian_words, written
 from fastmetrics.declaration.metric import metric
-from fastmetrics.declaration.representations import Words
 from fastmetrics.kernels.facts import novelty
 from fastmetrics.kernels.facts.values import WEAK
 from fastmetrics.kernels.text.scripts import UNLISTED

@@ -10,11 +10,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fastmetrics.core.arrays import Floats, Ints, floats_of_arrow
-from fastmetrics.core.arrow_layouts import decoded
-from fastmetrics.declaration.batch import Batch
+from fastmetrics.core.arrow_types import decoded
+from fastmetrics.declaration.batch import Batch, Options
 from fastmetrics.declaration.hooks import Corpus
 from fastmetrics.declaration.metric import metric
-from fastmetrics.declaration.representations import Options
 from fastmetrics.declaration.stored_row_lists import KeptRows, heads_of, row_lists
 from fastmetrics.stats.agreement.agreement import Agreement, agreement
 

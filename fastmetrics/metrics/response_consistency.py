@@ -8,9 +8,9 @@ import numpy as np
 import pyarrow as pa
 
 from fastmetrics.core.allowed_values import Choice
+from fastmetrics.declaration.batch import Raw
 from fastmetrics.declaration.hooks import Corpus
 from fastmetrics.declaration.metric import metric
-from fastmetrics.declaration.representations import Raw
 from fastmetrics.declaration.stored_row_lists import KeptRows, numbered, row_lists
 from fastmetrics.metrics.semantic import Vector
 from fastmetrics.metrics.shared.repeated_answers import exact_match_rate, semantic_consistency

@@ -15,8 +15,7 @@ from fastmetrics.declaration.stored_row_lists import KeptRows, numbered, row_lis
 from fastmetrics.metrics.shared.ranking_inputs import Ranked
 from fastmetrics.metrics.shared.repeated_questions import SHARED_CALLS, Calls, Keys, Repeated, Repeats, heads, repeated
 from fastmetrics.metrics.shared.repeated_rankings import consistency, rank_biased_overlap
-from fastmetrics.retrieval.ids import offsets
-from fastmetrics.retrieval.rankings import Rankings
+from fastmetrics.retrieval.rankings import Rankings, offsets
 from fastmetrics.text.text_keys import keys_of
 
 Against = Annotated[str, Choice("pairs", "first"), "whether all pairs of repeats are compared, or each with the first"]

@@ -11,9 +11,9 @@ import numpy as np
 from fastmetrics.core.allowed_values import LimitedText
 from fastmetrics.core.arrays import Floats, Ints
 from fastmetrics.declaration import spec
+from fastmetrics.declaration.batch import Number, Options, Raw
 from fastmetrics.declaration.hooks import Corpus, RowHooks
 from fastmetrics.declaration.metric import REGISTRY, SPELLINGS, metric
-from fastmetrics.declaration.representations import Number, Options, Raw
 from fastmetrics.errors import FastmetricsError, OptionError, UnknownNameError
 from fastmetrics.stats.risk_coverage import Pairs, risks
 from fastmetrics.stats.sums.exact_sums import State

@@ -13,11 +13,10 @@ from fastmetrics.core.all_pair_tokens import Side, crossed
 from fastmetrics.core.allowed_values import Choice
 from fastmetrics.core.arrays import Floats, Ids, Ints, Tokens
 from fastmetrics.core.memo import Memo
-from fastmetrics.declaration.batch import Batch
+from fastmetrics.declaration.batch import Batch, OfTokens, Options
 from fastmetrics.declaration.cautions import Caution, no_word
 from fastmetrics.declaration.hooks import RowHooks
 from fastmetrics.declaration.metric import metric
-from fastmetrics.declaration.representations import OfTokens, Options
 from fastmetrics.errors import OptionError
 from fastmetrics.kernels.pairs.lcs_union import Texts, union_hits
 from fastmetrics.metrics.shared.pair_counts import divide, harmonic, lcs, ngrams

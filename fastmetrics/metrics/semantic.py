@@ -11,11 +11,9 @@ import pyarrow as pa
 
 from fastmetrics.core.allowed_values import of_hint
 from fastmetrics.core.arrays import Floats
-from fastmetrics.core.arrow_layouts import decoded
-from fastmetrics.core.column_kinds import is_list
-from fastmetrics.declaration.batch import Batch
+from fastmetrics.core.arrow_types import decoded, is_list
+from fastmetrics.declaration.batch import Batch, Options
 from fastmetrics.declaration.metric import Metric, metric
-from fastmetrics.declaration.representations import Options
 from fastmetrics.errors import ColumnError
 from fastmetrics.kernels.vectors.distances import pair_halves
 from fastmetrics.metrics.shared.cited_support import Cache, Embeds, embedder_of, strings_of

@@ -10,11 +10,10 @@ import pyarrow as pa
 
 from fastmetrics.core.allowed_values import Choice
 from fastmetrics.core.arrays import Floats
-from fastmetrics.declaration.batch import Batch
+from fastmetrics.declaration.batch import Batch, Squad
 from fastmetrics.declaration.cautions import UNSPACED
 from fastmetrics.declaration.hooks import RowHooks
 from fastmetrics.declaration.metric import metric
-from fastmetrics.declaration.representations import Squad
 from fastmetrics.metrics.shared.pair_counts import divide, harmonic, same, shared
 
 Version = Annotated[int, Choice(1, 2), "the version of SQuAD's script; in 2, a question can have no answer"]

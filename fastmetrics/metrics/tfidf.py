@@ -13,11 +13,10 @@ import numpy as np
 
 from fastmetrics.core.allowed_values import Choice
 from fastmetrics.core.arrays import Flags, Floats, Tokens
-from fastmetrics.declaration.batch import Batch
+from fastmetrics.declaration.batch import Batch, Options
 from fastmetrics.declaration.cautions import UNSPACED
 from fastmetrics.declaration.hooks import RowHooks
 from fastmetrics.declaration.metric import metric
-from fastmetrics.declaration.representations import Options
 from fastmetrics.errors import OptionError
 from fastmetrics.kernels.pairs.tfidf import count_documents, count_products, weighted_products
 from fastmetrics.metrics.shared.all_pair_counts import lists

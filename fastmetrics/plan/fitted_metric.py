@@ -11,10 +11,9 @@ import numpy as np
 from fastmetrics import metrics as families
 from fastmetrics.core.arrays import Flags, Floats, floats_of_arrow
 from fastmetrics.core.input_drift import InputDrift, InputShares
-from fastmetrics.declaration.batch import Batch
+from fastmetrics.declaration.batch import Batch, Need, Options
 from fastmetrics.declaration.hooks import RowHooks
 from fastmetrics.declaration.metric import Metric
-from fastmetrics.declaration.representations import Need, Options
 from fastmetrics.errors import OptionError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.metrics.shared.fitted_file import digest_of, model_of

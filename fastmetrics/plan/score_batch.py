@@ -17,8 +17,8 @@ import numpy as np
 import pyarrow as pa
 
 from fastmetrics.core.arrow_numbers import arrow_numbers
+from fastmetrics.core.arrow_types import is_text
 from fastmetrics.core.batch_sizes import SIZES
-from fastmetrics.core.column_kinds import is_text
 from fastmetrics.core.corpus_counts import BatchSums, counts_array
 from fastmetrics.core.input_columns import COLUMNS
 from fastmetrics.core.text_lists import as_text_lists, look_like_lists

@@ -17,8 +17,7 @@ from fastmetrics.results.compare.compare import compare
 from fastmetrics.results.compare.compared_pair import Compared
 from fastmetrics.results.compare.comparison import Comparison, verdict_word
 from fastmetrics.results.compare.comparison_tables import bounds, signed
-from fastmetrics.results.runs.score_run import ScoreRun
-from fastmetrics.results.runs.shared_metrics import shared_metrics
+from fastmetrics.results.runs.score_run import ScoreRun, shared_metrics
 from fastmetrics.stats.intervals.interval_notes import MARK, interval_notes
 from fastmetrics.stats.significance.multiple_tests import compact_letters
 

@@ -21,8 +21,7 @@ from fastmetrics.reporting.report_options import ReportOptions
 from fastmetrics.reporting.rows.row_files import MARK
 from fastmetrics.reporting.sections.section_list import SECTIONS
 from fastmetrics.results.runs.open_runs import are_several
-from fastmetrics.tables.output.report_folder import folder_place, whole_folder
-from fastmetrics.tables.output.write_table import page_place, write_page
+from fastmetrics.tables.output.whole_outputs import folder_place, page_place, whole_folder, write_page
 from fastmetrics.tables.remote.addresses import as_local, shown
 
 _MOST_NAMES = 3

@@ -19,8 +19,7 @@ from fastmetrics.core.allowed_values import MOST, Cutoff, Gain, Level, NotAllowe
 from fastmetrics.core.arrays import Flags, Floats, Ints
 from fastmetrics.kernels.ranking import gains as kernels
 from fastmetrics.kernels.ranking import order_measures, trec_gains
-from fastmetrics.retrieval.ids import frozen
-from fastmetrics.retrieval.rankings import GradedRankings, descending
+from fastmetrics.retrieval.rankings import GradedRankings, descending, frozen
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,17 @@ from fastmetrics.core.arrow_numbers import numpy_values
 from fastmetrics.errors import InputError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.kernels.ranking import ids as kernels
-from fastmetrics.retrieval.ids import fixed_ids, frozen, offsets, spans, take_ids, text_ids
-from fastmetrics.retrieval.rankings import GradedRankings, Rankings, by_grade
+from fastmetrics.retrieval.rankings import (
+    GradedRankings,
+    Rankings,
+    by_grade,
+    fixed_ids,
+    frozen,
+    offsets,
+    spans,
+    take_ids,
+    text_ids,
+)
 from fastmetrics.tables.rankings.ranking_rows import Triples
 
 

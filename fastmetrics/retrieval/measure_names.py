@@ -23,9 +23,8 @@ from fastmetrics.errors import OptionError, UnknownNameError
 from fastmetrics.errors.messages import shown
 from fastmetrics.errors.spelling import fold
 from fastmetrics.retrieval import formulas as ranked
-from fastmetrics.retrieval.ids import frozen, offsets
 from fastmetrics.retrieval.measure_families import FAMILIES, UNSUPPORTED, Family
-from fastmetrics.retrieval.rankings import GradedRankings
+from fastmetrics.retrieval.rankings import GradedRankings, frozen, offsets
 
 _BY_NAME = {fold(name): family for family in FAMILIES for name in family.names}
 _UNSUPPORTED = {fold(name): reason for name, reason in UNSUPPORTED.items()}

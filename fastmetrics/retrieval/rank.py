@@ -14,7 +14,7 @@ from fastmetrics.errors import OptionError
 from fastmetrics.retrieval.evaluate import evaluated_ranking
 from fastmetrics.retrieval.judgements import judgements
 from fastmetrics.retrieval.rank_result import RankReport, Settings, metadata_of
-from fastmetrics.tables.output.write_table import check_without_place, table_place, write_whole
+from fastmetrics.tables.output.whole_outputs import check_without_place, table_place, write_whole
 from fastmetrics.tables.remote.addresses import shown
 from fastmetrics.tables.table_source import is_paths
 

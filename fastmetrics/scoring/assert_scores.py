@@ -7,7 +7,7 @@ from typing import Any
 from fastmetrics.core.frames import open_frame
 from fastmetrics.results.gate.gate import gate
 from fastmetrics.results.gate.rules import parse_rules
-from fastmetrics.results.runs.metric_columns import column_named
+from fastmetrics.results.runs.declared_metrics import column_named
 from fastmetrics.scoring.score import score
 from fastmetrics.tables.table_source import is_paths
 

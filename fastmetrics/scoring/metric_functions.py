@@ -1,4 +1,4 @@
-"""Metrics called with raw columns: the implementation of ``fm.token_f1(answers, references)`` and the like."""
+"""Metrics called with raw columns: ``fm.token_f1(answers, references)`` and the like, and several by ``fm.rouge``."""
 
 from __future__ import annotations
 
@@ -12,15 +12,18 @@ import numpy as np
 import pyarrow as pa
 
 from fastmetrics.core.arrays import Floats
-from fastmetrics.core.column_kinds import check
+from fastmetrics.core.arrow_types import check
 from fastmetrics.core.column_to_arrow import as_arrow
 from fastmetrics.core.frames import aligned_table
 from fastmetrics.core.input_columns import COLUMNS
+from fastmetrics.core.name_lists import listed
 from fastmetrics.core.threads import cores, ordered
 from fastmetrics.declaration.batch import Batch
 from fastmetrics.declaration.metric import Metric
 from fastmetrics.declaration.stored_row_lists import where_present
+from fastmetrics.errors import UnknownNameError
 from fastmetrics.metrics import REGISTRY
+from fastmetrics.metrics.rouge import KINDS, PARTS
 from fastmetrics.plan.plan import Score, parse
 from fastmetrics.plan.score_batch import Shelf, slices
 from fastmetrics.text.tokenize import Wordbook
@@ -159,3 +162,38 @@ def _map(function: Callable[[Batch], T], table: pa.Table, threads: int) -> Itera
             return function(_batch(batch, words))
 
     return ordered(compute, slices(table, threads), threads)
+
+
+def rouge(
+    answer: Any,
+    reference: Any,
+    *,
+    types: Sequence[str] | str = ("rouge1", "rouge2", "rougeL"),
+    stemmer: bool = False,
+    tokenizer: str = "rouge",
+    threads: int | None = None,
+) -> dict[str, Floats]:
+    """ROUGE of every answer: precision, recall and F1 for each of ``types``, equal to rouge-score 0.1.2.
+
+    ``types`` are among rouge1 … rouge9, rougeL and rougeLsum.  ``reference`` contains one text or a list of texts per
+    row; for each type, the reference with the highest F1 counts.  The arrays have the names of the row metrics, and are
+    NaN where an input is missing.
+
+    >>> import fastmetrics as fm
+    >>> fm.rouge(["the cat sat on it"], ["The cat sat."], types=["rouge2"])
+    {'rouge2_precision': array([0.5]), 'rouge2_recall': array([1.]), 'rouge2_f1': array([0.66666667])}
+
+    Raises ``UnknownNameError`` for another type, ``OptionError`` for another tokenizer, ``ColumnError`` for columns
+    that differ in length.
+    """
+    expected = [f"rouge{kind}" for kind in KINDS]
+    types = listed(types)
+    for kind in types:
+        if kind not in expected:
+            raise UnknownNameError.of("type of ROUGE", kind, expected)
+    names = [f"{kind}_{part}" for kind in types for part in PARTS]
+    options = REGISTRY["rouge1_f1"].options({"stemmer": stemmer, "tokenizer": tokenizer})
+    # longer n-grams first: counting them also counts the shorter ones
+    scores = [Score(name, REGISTRY[name], options, name) for name in sorted(names, reverse=True)]
+    scored = score_together(scores, {"answer": answer, "reference": reference}, threads)
+    return {name: scored[name] for name in names}

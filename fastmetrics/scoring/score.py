@@ -16,8 +16,8 @@ from fastmetrics.core.corpus_counts import BatchSums
 from fastmetrics.core.frames import with_index
 from fastmetrics.core.score_metadata import RowCounts, ScoreMetadata
 from fastmetrics.core.threads import cores, ordered
-from fastmetrics.engines.in_memory import results_of
 from fastmetrics.engines.job import Progress, RunOptions, check_without_output
+from fastmetrics.engines.local import results_of
 from fastmetrics.engines.run_job import open_output
 from fastmetrics.engines.run_settings import FileSettings, RayCluster
 from fastmetrics.errors import ColumnError, OptionError

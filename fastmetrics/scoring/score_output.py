@@ -36,7 +36,7 @@ from fastmetrics.stats.sums.fingerprint import fingerprint_text
 from fastmetrics.stats.sums.named_statistics import named_statistics
 from fastmetrics.tables import Output
 from fastmetrics.tables.file_columns import Widened
-from fastmetrics.tables.good_rows import good_batches
+from fastmetrics.tables.table_rows import good_batches
 from fastmetrics.tables.table_source import TableSource
 
 

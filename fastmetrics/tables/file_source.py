@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from fastmetrics.core.arrow_types import check, plain
 from fastmetrics.core.batch_sizes import STANDARD, ReadSizes
-from fastmetrics.core.column_kinds import check, plain
 from fastmetrics.errors import ColumnError, FileFormatError, OptionError, UnknownNameError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.tables.databases.database_reader import DatabaseReader

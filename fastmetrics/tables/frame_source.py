@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from fastmetrics.core.arrow_types import check, plain
 from fastmetrics.core.batch_sizes import SIZES
-from fastmetrics.core.column_kinds import check, plain
 from fastmetrics.core.frames import open_frame
 from fastmetrics.errors import ColumnError
 from fastmetrics.tables.file_columns import Selection, cast

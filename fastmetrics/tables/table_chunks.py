@@ -14,8 +14,8 @@ import pyarrow.compute as pc
 import pyarrow.types as pt
 
 from fastmetrics.core.arrow_numbers import numpy_values
+from fastmetrics.core.arrow_types import is_list, is_list_view
 from fastmetrics.core.batch_sizes import SIZES
-from fastmetrics.core.column_kinds import is_list, is_list_view
 
 Rows = npt.NDArray[np.int64]
 

@@ -15,8 +15,7 @@ from fastmetrics.core.arrays import Flags, Floats, Ints, floats_of_arrow
 from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.core.display import Grid, Shown
 from fastmetrics.core.threads import cores, ordered
-from fastmetrics.usage.log import Columns, open_log
-from fastmetrics.usage.question_vectors import Units, check_vectors, question_vectors
+from fastmetrics.usage.log import Columns, Units, check_vectors, open_log, question_vectors
 from fastmetrics.usage.timestamps import MISSING, times_of
 from fastmetrics.vectors.vector_arrays import one_blas_thread
 

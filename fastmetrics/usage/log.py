@@ -1,4 +1,4 @@
-"""A log of questions and answers, in files or in memory, as batches of the requested columns."""
+"""A log of questions and answers, in files or in memory, as batches of the requested columns; and its questions."""
 
 from __future__ import annotations
 
@@ -6,17 +6,27 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
 
+from fastmetrics.core.arrays import Flags, Ints, Uint64s, text_of_arrow
+from fastmetrics.core.arrow_types import check, plain
 from fastmetrics.core.batch_sizes import SIZES, ReadSizes
-from fastmetrics.core.column_kinds import check, plain
 from fastmetrics.core.input_columns import COLUMNS, resolve
 from fastmetrics.core.threads import ordered
+from fastmetrics.declaration.batch import Batch
 from fastmetrics.errors import ColumnError, UnknownNameError
 from fastmetrics.errors.messages import Argument
+from fastmetrics.metrics.abstention import PHRASES, RefusalsIn, abstained
 from fastmetrics.tables.frame_source import FrameSource
+from fastmetrics.tables.table_rows import Piece, gathered
 from fastmetrics.tables.table_source import open_table
-from fastmetrics.tables.whole_table import Piece, gathered
+from fastmetrics.vectors.embedding.embedder import Embedder, embedder_of
+from fastmetrics.vectors.search.neighbors import nearest
+from fastmetrics.vectors.vector_arrays import Vectors
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -145,3 +155,114 @@ def _missing(name: str, present: Sequence[str]) -> ColumnError:
     have = ", ".join(map(repr, present)) or "none"
     way = Argument("columns", {name: ...})
     return ColumnError(f"the log has no column {name!r}{others}; it has {have}; name the column with ", way)
+
+
+_SPACE, _ASCII_END = ord(" "), 0x80
+
+
+def abstains(answers: pa.Array) -> Flags:
+    """Which answers abstain: those with the score 1 of the metric ``abstained``."""
+    flags, size = np.zeros(len(answers), np.bool_), SIZES.log_answers
+    for start in range(0, len(answers), size):
+        batch = Batch({"answer": answers.slice(start, size)})
+        refusals = RefusalsIn().of(batch, "answer", {"phrases": PHRASES})
+        flags[start : start + size] = abstained(refusals) == 1
+    return flags
+
+
+def blank(texts: pa.Array) -> Flags:
+    """Which texts are missing or contain only white space.
+
+    Only texts whose first byte is white space are examined completely.
+    """
+    text = text_of_arrow(texts, "text")
+    is_blank = ~text.valid | (text.starts == text.stops)
+    some = np.flatnonzero(~is_blank)
+    head = text.data[text.starts[some]]
+    doubtful = some[(head <= _SPACE) | (head >= _ASCII_END)]
+    trimmed = pc.utf8_trim_whitespace(texts.take(pa.array(doubtful)))
+    is_blank[doubtful] = np.asarray(pc.equal(pc.binary_length(trimmed), 0))
+    return is_blank
+
+
+def answered(answers: pa.Array) -> Flags:
+    """Which rows have an answer that is neither missing nor blank, and does not abstain."""
+    return ~blank(answers) & ~abstains(answers)
+
+
+_KEY, _TEXT = "key", "question"
+
+
+def sampled(questions: pa.Array, keys: Uint64s, size: int) -> pa.Table:
+    """The ``size`` distinct questions of a part with the smallest keys; among equal keys, the first in text order."""
+    first = keys[: len(questions) if size else 0, 0]
+    return with_smallest_keys(
+        pa.table({_KEY: first, _TEXT: questions[: len(first)].cast(pa.large_string())}), size, _TEXT
+    )
+
+
+def sampled_of(samples: Sequence[pa.Table], size: int) -> pa.Table:
+    """The sample of all parts, from the samples of each."""
+    return with_smallest_keys(pa.concat_tables(samples), size, _TEXT)
+
+
+def questions_of(samples: Sequence[pa.Table]) -> pa.Array:
+    """The questions of samples."""
+    nothing = pa.table({_TEXT: pa.array([], pa.large_string())})
+    return pa.concat_tables([nothing, *(sample.select([_TEXT]) for sample in samples)])[_TEXT].combine_chunks()
+
+
+def with_smallest_keys(table: pa.Table, size: int, tie: str) -> pa.Table:
+    """The rows with the smallest values of ``key``, one row for each; among equal keys, the smallest in ``tie``."""
+    table = table.sort_by([(_KEY, "ascending"), (tie, "ascending")])
+    keys = np.asarray(table[_KEY])
+    new = np.flatnonzero(np.append(np.ones(min(1, len(keys)), np.bool_), keys[1:] != keys[:-1]))
+    return table.take(pa.array(new[:size]))
+
+
+Units = npt.NDArray[np.float32]
+
+
+class QuestionVectors(NamedTuple):
+    """One unit vector per row, in float32; rows that are not ``given`` have no question, or a zero or NaN vector."""
+
+    units: Units
+    valid: Flags
+
+
+def check_vectors(log: Log, embedder: Any) -> None:
+    """Raise ``ColumnError`` for a log without vectors and without an embedder."""
+    if embedder is None and "question_embedding" not in log.has:
+        way = Argument("embedder", "wordllama")
+        raise ColumnError("the log has no column 'question_embedding'; have the questions embedded with ", way)
+
+
+def question_vectors(table: pa.Table, embedder: Any, cache: Any = None) -> QuestionVectors:
+    """The vectors of a log's column ``question_embedding``, or the embeddings of its questions by an embedder."""
+    if embedder is None:
+        rows = Vectors.of(table["question_embedding"]).all().astype(np.float32)
+    else:
+        rows = embedder_of(embedder, cache).embed(table["question"])
+    norms = np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float64))
+    valid = np.isfinite(norms) & (norms > 0)
+    units = np.zeros(rows.shape, np.float32)
+    np.divide(rows, norms[:, None], out=units, where=valid[:, None], casting="same_kind")
+    return QuestionVectors(units, valid)
+
+
+def near_repeats(questions: pa.Array, embedder: Embedder, near: float, threads: int) -> int:
+    """Number of the distinct questions that have another one at a cosine of at least ``near``."""
+    return len(near_pairs(questions, embedder, near, threads)[0])
+
+
+def near_pairs(
+    questions: pa.Array, embedder: Embedder, near: float, threads: int
+) -> tuple[Ints, Ints, NDArray[np.floating[Any]]]:
+    """The questions that have another one at a cosine of at least ``near``, the nearest other one, and the cosine."""
+    vectors = embedder.embed(questions)
+    valid = np.flatnonzero(np.isfinite(vectors).all(axis=1) & (vectors != 0).any(axis=1))
+    if len(valid) < 2:
+        return valid[:0], valid[:0], np.zeros(0)
+    neighbors = nearest(vectors[valid], k=1, method="exact", threads=threads)
+    close = np.flatnonzero(neighbors.scores[:, 0] >= near)
+    return valid[close], valid[neighbors.ids[close, 0]], neighbors.scores[close, 0]

@@ -11,8 +11,7 @@ import pytest
 import fastmetrics as fm
 from fastmetrics.core.allowed_values import Whole
 from fastmetrics.core.arrays import Floats, Text
-from fastmetrics.declaration.batch import Batch
-from fastmetrics.declaration.representations import Options, Raw
+from fastmetrics.declaration.batch import Batch, Options, Raw
 from fastmetrics.metrics import REGISTRY
 
 Length = Annotated[int, Whole(0, 9), "the shortest length that counts"]

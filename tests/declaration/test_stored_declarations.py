@@ -18,7 +18,7 @@ from fastmetrics.errors import FileFormatError, OptionError
 from fastmetrics.metrics import lookup
 from fastmetrics.reporting.readings import reading
 from fastmetrics.results.runs.declared_metrics import stored_declarations
-from fastmetrics.results.runs.read_table import read_table
+from fastmetrics.results.runs.score_file import read_table
 from tests.support.program import ENVIRONMENT, alone, jsonl, program, unfolded
 
 PLUGIN = """
@@ -26,7 +26,7 @@ import numpy as np
 import pyarrow as pa
 import fastmetrics as fm
 from fastmetrics.declaration.hooks import Corpus
-from fastmetrics.declaration.representations import Number
+from fastmetrics.declaration.batch import Number
 
 @fm.metric(
     bounds=(0, 10), better="lower", labels={"mean": "errors_a_row"}, statistics=["p90"], reading=(1, 5)

@@ -16,8 +16,7 @@ import pytest
 
 from fastmetrics.core.batch_sizes import ReadSizes
 from fastmetrics.engines import ray as engine
-from fastmetrics.engines.score_chunk import Scored
-from fastmetrics.engines.span_parts import Finished, Task, by_part, finish, pieces
+from fastmetrics.engines.scored_parts import Finished, Scored, Task, by_part, finish, pieces
 from fastmetrics.errors import FileFormatError, InputError, OptionError, WorkerError
 from fastmetrics.tables import FileSource, Limits, Place, Span, open_source
 from fastmetrics.tables.file_columns import Widened

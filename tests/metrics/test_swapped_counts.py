@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fastmetrics as fm
+from fastmetrics.declaration.batch import Light
 from fastmetrics.declaration.hooks import Corpus
-from fastmetrics.declaration.representations import Light
 from fastmetrics.plan.corpus_values import many_values
 from fastmetrics.stats.significance.paired_counts import PairedCounts, swap_p
 

@@ -24,7 +24,7 @@ from fastmetrics.reporting.labels import _WORDS
 from fastmetrics.reporting.rows.row_selection import EACH, _ranks, candidates, strata
 from fastmetrics.results.runs.open_runs import open_run
 from fastmetrics.tables import open_source
-from fastmetrics.tables.whole_table import read_in_turn, whole_table
+from fastmetrics.tables.table_rows import read_in_turn, whole_table
 from tests.support.program import program
 
 HOSTILE = [

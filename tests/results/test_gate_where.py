@@ -16,7 +16,7 @@ import fastmetrics as fm
 from fastmetrics.core.records import Records
 from fastmetrics.errors import ColumnError
 from fastmetrics.results.gate.gate_result import CheckedRule, Gate
-from fastmetrics.results.rows.matching_rows import matching_rows
+from fastmetrics.results.gate.rule_rows import matching_rows
 from tests.support.program import jsonl, program
 
 N = 60

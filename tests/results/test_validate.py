@@ -18,7 +18,7 @@ from sklearn import metrics as sk
 from fastmetrics.errors import FileFormatError, InputError, OptionError
 from fastmetrics.kernels.stats.association_bootstrap import draw
 from fastmetrics.results.people.validate import validate
-from fastmetrics.results.runs.read_table import read_table
+from fastmetrics.results.runs.score_file import read_table
 from fastmetrics.stats.agreement.agreement import cohen_kappa, krippendorff_alpha
 from fastmetrics.stats.agreement.association import associate
 

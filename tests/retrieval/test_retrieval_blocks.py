@@ -13,7 +13,6 @@ import fastmetrics as fm
 from fastmetrics.core.batch_sizes import RANKINGS, RankingSizes
 from fastmetrics.errors import ColumnError, FileFormatError
 from fastmetrics.retrieval import evaluate as ranking
-from fastmetrics.retrieval import query_blocks as blocks
 from fastmetrics.retrieval.judgements import judgements
 from fastmetrics.tables.rankings.ranking_rows import Triples
 
@@ -56,7 +55,7 @@ JUDGED = judgements({query: {"d0": 1} for query in "abcdefgh"})
 
 def cut(some: pa.Table, size: int) -> list[list[str]]:
     """The queries of each block of a grouped run whose batches have ``size`` rows, each with its number of rows."""
-    found = list(blocks.grouped(Triples(some, "score", RankingSizes(size)), JUDGED))
+    found = list(ranking.grouped(Triples(some, "score", RankingSizes(size)), JUDGED))
     for block in found:
         assert len(block.docs) == len(block.scores) == block.starts[-1]
     return [
@@ -105,11 +104,11 @@ def test_slices_respect_the_row_limit(monkeypatch):
         held.append(int(counts[first:last].sum()))
         yield from gathered(rows, judged, counts, first, last)
 
-    gathered = blocks._gathered
-    monkeypatch.setattr(blocks, "_gathered", watched)
+    gathered = ranking._gathered
+    monkeypatch.setattr(ranking, "_gathered", watched)
     some = table(list("eabdececeadeeeefea"))
     assert [some["qid"].to_pylist().count(query) for query in "abcdef"] == [3, 1, 2, 2, 9, 1]
-    found = list(blocks.regrouped(Triples(some, "score", RankingSizes(ungrouped_rows=4)), JUDGED))
+    found = list(ranking.regrouped(Triples(some, "score", RankingSizes(ungrouped_rows=4)), JUDGED))
     assert held == [4, 4, 9, 1]
     assert [name for block in found for name in block.names.to_pylist()] == list("abcdef")
 
@@ -117,7 +116,7 @@ def test_slices_respect_the_row_limit(monkeypatch):
 def test_blocks_of_a_slice_respect_the_batch_size():
     some = table(list("eabdececeadeeeefea"))
     triples = Triples(some, "score", RankingSizes(4))
-    found = [block for block in blocks.regrouped(triples, JUDGED) if len(block.docs)]
+    found = [block for block in ranking.regrouped(triples, JUDGED) if len(block.docs)]
     assert [len(block.docs) for block in found] == [4, 4, 9, 1]
     rows = some.to_pylist()
     for block in found:

@@ -15,8 +15,7 @@ import fastmetrics as fm
 from fastmetrics.errors import ColumnError, InputError
 from fastmetrics.kernels.ranking.ids import same_bytes
 from fastmetrics.kernels.ranking.rank_order import in_rank_order
-from fastmetrics.retrieval.ids import fixed_ids, frozen
-from fastmetrics.retrieval.rankings import graded, rankings
+from fastmetrics.retrieval.rankings import fixed_ids, frozen, graded, rankings
 from tests.reference import repeats
 from tests.reference import retrieval as reference
 

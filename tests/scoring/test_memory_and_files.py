@@ -23,7 +23,7 @@ from fastmetrics.engines.job import RunOptions
 from fastmetrics.errors import ColumnError, FileFormatError, InputError, OptionError, OutputError
 from fastmetrics.tables import Limits, read_metadata
 from fastmetrics.tables.frame_source import FrameSource
-from fastmetrics.tables.good_rows import good_batches
+from fastmetrics.tables.table_rows import good_batches
 from fastmetrics.tables.table_source import open_table
 from tests.support.judge_server import judge_server
 

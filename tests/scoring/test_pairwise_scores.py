@@ -195,8 +195,8 @@ def test_files(tmp_path: Path, suffix: str, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def read(path: Path) -> pa.Table:
+    from fastmetrics.tables.table_rows import whole_table
     from fastmetrics.tables.table_source import open_table
-    from fastmetrics.tables.whole_table import whole_table
 
     return whole_table(open_table(path), dict.fromkeys(("candidate", "reference", "score"), "number"))
 

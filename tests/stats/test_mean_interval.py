@@ -13,7 +13,7 @@ from statsmodels.stats.proportion import proportion_confint
 
 import fastmetrics as fm
 from fastmetrics.stats.intervals.bootstrap_intervals import bootstrap_interval
-from fastmetrics.stats.intervals.estimated_values import Sample
+from fastmetrics.stats.intervals.estimates import Sample
 from fastmetrics.stats.intervals.mean_interval import INTERVALS, has_long_tail, mean_interval
 
 RNG = np.random.default_rng(3)

@@ -18,7 +18,7 @@ from fastmetrics.kernels.stats.resampled_sums import resampled_clusters, resampl
 from fastmetrics.kernels.stats.sign_flips import flipped_sums
 from fastmetrics.stats.intervals.bootstrap_intervals import bootstrap_interval
 from fastmetrics.stats.intervals.confidence_sequences import sequential_p
-from fastmetrics.stats.intervals.estimated_values import Sample
+from fastmetrics.stats.intervals.estimates import Sample
 from fastmetrics.stats.significance.paired_tests import detectable, effect_size, p_value, randomisation_p
 
 RNG = np.random.default_rng(7)

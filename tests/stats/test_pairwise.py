@@ -15,7 +15,7 @@ from scipy.optimize import minimize
 
 import fastmetrics as fm
 from fastmetrics.errors import InputError
-from fastmetrics.stats.intervals.estimated_values import Sample
+from fastmetrics.stats.intervals.estimates import Sample
 from fastmetrics.stats.intervals.mean_interval import mean_interval
 
 WINS = [[0, 14, 18, 17], [8, 0, 12, 12], [8, 5, 0, 11], [1, 9, 5, 0]]

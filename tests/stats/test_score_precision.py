@@ -11,7 +11,7 @@ from scipy import stats
 
 import fastmetrics as fm
 from fastmetrics.stats.intervals.bootstrap_intervals import bootstrap_interval
-from fastmetrics.stats.intervals.estimated_values import Sample
+from fastmetrics.stats.intervals.estimates import Sample
 
 RNG = np.random.default_rng(8)
 

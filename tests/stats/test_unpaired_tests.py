@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from fastmetrics.stats.intervals.estimated_values import Sample
+from fastmetrics.stats.intervals.estimates import Sample
 from fastmetrics.stats.significance import unpaired_tests as tests
 
 

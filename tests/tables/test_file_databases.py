@@ -14,7 +14,7 @@ from fastmetrics.errors import ColumnError, FileFormatError, OptionError, Output
 from fastmetrics.results.runs.score_file import ScoreFile
 from fastmetrics.tables.databases.database_types import readable
 from fastmetrics.tables.file_source import open_source
-from fastmetrics.tables.whole_table import whole_table
+from fastmetrics.tables.table_rows import whole_table
 from tests.support.table_files import column_bytes
 
 ROWS = [(3, "in Paris", "Paris"), (1, None, "Lyon"), (2, "Rome", "Rome, Italy")]

@@ -15,7 +15,7 @@ from fastmetrics.core.batch_sizes import ReadSizes
 from fastmetrics.errors import FileFormatError
 from fastmetrics.tables import open_source
 from fastmetrics.tables.formats import parquet
-from fastmetrics.tables.whole_table import whole_table
+from fastmetrics.tables.table_rows import whole_table
 from tests.support.table_files import read
 from tests.tables.test_row_limits import TOO_LONG, peak
 

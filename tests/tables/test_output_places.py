@@ -15,9 +15,8 @@ import pytest
 import fastmetrics as fm
 from fastmetrics.commands import all_commands
 from fastmetrics.errors import OutputError
-from fastmetrics.tables.output.output_place import OutputPlace
 from fastmetrics.tables.output.renames import exchange, to_new_name
-from fastmetrics.tables.output.write_table import page_place, table_place, write_page, write_whole
+from fastmetrics.tables.output.whole_outputs import OutputPlace, page_place, table_place, write_page, write_whole
 from tests.support.program import alone, jsonl, program
 
 pytestmark = pytest.mark.slow

@@ -14,7 +14,7 @@ from fastmetrics.core.retry_limits import RETRY_LIMITS
 from fastmetrics.errors import ColumnError, FileFormatError, OptionError, OutputError
 from fastmetrics.tables.file_source import open_source
 from fastmetrics.tables.output.run_output import read_metadata
-from fastmetrics.tables.whole_table import whole_table
+from fastmetrics.tables.table_rows import whole_table
 from tests.support.postgres import PASSWORD, Database
 from tests.support.table_files import column_bytes
 

@@ -18,11 +18,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import fastmetrics as fm
-from fastmetrics.core.column_kinds import plain
+from fastmetrics.core.arrow_types import plain
 from fastmetrics.errors import FileFormatError
 from fastmetrics.tables import open_source
-from fastmetrics.tables.output.write_table import table_place, write_whole
-from fastmetrics.tables.whole_table import whole_table
+from fastmetrics.tables.output.whole_outputs import table_place, write_whole
+from fastmetrics.tables.table_rows import whole_table
 from tests.support.program import program, unfolded
 
 TEXT_FORMATS = ["t.csv", "t.tsv", "t.csv.gz", "t.tsv.zst", "t.jsonl", "t.jsonl.gz"]

@@ -13,8 +13,8 @@ import pytest
 
 from fastmetrics.errors import OutputError
 from fastmetrics.tables.output.unfinished_folder import unfinished
+from fastmetrics.tables.output.whole_outputs import page_place, table_place, write_page, write_whole
 from fastmetrics.tables.output.work_folder import WorkFolder
-from fastmetrics.tables.output.write_table import page_place, table_place, write_page, write_whole
 from tests.support.program import ENVIRONMENT, jsonl, program
 
 KILLED = """

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 import fastmetrics as fm
 from fastmetrics.errors import ColumnError, InputError, OptionError
 from fastmetrics.text.text_keys import group_sizes, plainly, text_keys
-from fastmetrics.usage import answered_questions as refusals
 from fastmetrics.usage.languages import scripts, scripts_of
+from fastmetrics.usage.log import abstains
 from fastmetrics.usage.timestamps import MISSING, times_of
 from tests.reference import usage as reference
 from tests.support import strategies
@@ -143,7 +143,7 @@ def test_refusals_are_those_of_abstained():
         "Не знаю",
         "I don't know X, but it is Y.",
     ]
-    assert refusals.abstains(pa.array(answers)).tolist() == [one == 1 for one in fm.abstained(answers)]
+    assert abstains(pa.array(answers)).tolist() == [one == 1 for one in fm.abstained(answers)]
 
 
 @pytest.mark.parametrize("letter", ["a", "ж", "漢", "ひ", "한", "ا", "א", "ก", "अ", "𐐀", "\U00020001"])

@@ -144,7 +144,7 @@ def sample_rows(
 
     The commands validate and judges read the sheet.
     """
-    from fastmetrics.tables.output.write_table import table_place, write_whole
+    from fastmetrics.tables.output.whole_outputs import table_place, write_whole
 
     place = table_place(output, [judged, texts], overwrite=overwrite)
     sheet = arguments.call()

@@ -1,9 +1,10 @@
-"""Judging every row of a table with a model: ``fm.judge``."""
+"""Judging every row of a table with a model, ``fm.judge``: in memory, or into a score file."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,26 +19,70 @@ from fastmetrics.core.score_metadata import ScoreMetadata
 from fastmetrics.derive.calls.budget import Spending
 from fastmetrics.derive.calls.finished_output import open_calls_output
 from fastmetrics.derive.judge.judge_batch import BEHIND, BatchJudge
-from fastmetrics.derive.judge.judge_output import write_judgements
 from fastmetrics.derive.judge.judge_plan import JudgePlan, plan_judging
 from fastmetrics.derive.judge.judge_settings import JudgeSettings
 from fastmetrics.derive.judge.judge_until import Ended, Until, judge_until
-from fastmetrics.derive.judge.judged_counts import conclude, observe
+from fastmetrics.derive.judge.judged_columns import failed_calls, summed
+from fastmetrics.derive.judge.judged_counts import conclude, judged_of, lasts, observe, summary_of
 from fastmetrics.derive.judge.rows_by_number import MarkedSource, RowsByNumber
 from fastmetrics.derive.judge.second_answers import open_answers
 from fastmetrics.derive.prompts.rubric import Rubric
 from fastmetrics.derive.sampled_table import described, sampled
 from fastmetrics.derive.store.call_store import CallStore
 from fastmetrics.derive.store.store_file import check_apart
-from fastmetrics.engines.in_memory import results_of
-from fastmetrics.engines.job import Progress, RunOptions, check_without_output
+from fastmetrics.engines.job import Job, Progress, RunOptions, RunResult, check_without_output
+from fastmetrics.engines.local import Threads, results_of
+from fastmetrics.engines.run_job import run_on
 from fastmetrics.engines.run_settings import FileSettings
 from fastmetrics.errors import OptionError
 from fastmetrics.errors.messages import Argument
-from fastmetrics.scoring.score_output import now
+from fastmetrics.results.summary.summary import Summary
+from fastmetrics.scoring.score_output import about_run, now
+from fastmetrics.tables import Output
 from fastmetrics.tables.output.encoders import undefined_as_null
 from fastmetrics.tables.output.protected_inputs import check_not_read
 from fastmetrics.tables.table_chunks import Limits
+from fastmetrics.tables.table_source import TableSource
+
+
+@dataclass(frozen=True)
+class JudgedFiles:
+    """The result of ``judge`` with an ``output``: summary, spending, and failed calls by status."""
+
+    run: RunResult
+    summary: Summary
+    spending: Spending
+    failed: Mapping[str, int] = field(default_factory=dict)
+    ended: Ended | None = None
+    """How judging ended, with ``until``."""
+
+
+def write_judgements(
+    source: TableSource,
+    plan: JudgePlan,
+    maker: BatchJudge,
+    output: Output,
+    options: RunOptions,
+    about: tuple[str | None, str | None, Ended | None],
+    spending: Spending,
+) -> JudgedFiles:
+    """Judge a source into an open output; ``about`` is the name of the run, its start, and how judging ended."""
+    name, began, ended = about
+    job = Job(
+        score=maker,
+        columns=plan.kinds,
+        signature=plan.signature.to_json(),
+        observe=partial(observe, plan.axes),
+        conclude=lambda observed, rejected: (
+            conclude(plan.axes, observed, rejected) | about_run(name, began, None if ended is None else ended.to_json())
+        ).to_json(),
+        lasts=(lambda observed: False) if plan.until else lasts,  # which rows are judged may have changed
+    )
+    result = run_on(Threads(BEHIND), source, job, output, options)
+    summary = summary_of(plan.axes, result.observed, result.rejected, plan.columns, plan.passed_over)
+    statuses = summed(axis["statuses"] for axis in judged_of(plan.axes, result.observed).values())
+    notes = [*result.notes, *summary.notes, *([] if ended is None else ended.notes())]
+    return JudgedFiles(result, replace(summary, notes=notes), spending, failed_calls(statuses), ended)
 
 
 def judge(

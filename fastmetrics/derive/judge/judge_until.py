@@ -11,10 +11,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fastmetrics.core.allowed_values import Seed, argument
-from fastmetrics.core.arrays import Flags, Floats, Ints
+from fastmetrics.core.arrays import Flags, Floats, Ints, narrowest, rounded
 from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.core.column_to_arrow import as_numbers
-from fastmetrics.core.precision import narrowest, rounded
 from fastmetrics.core.threads import ordered
 from fastmetrics.derive.judge.judge_batch import BEHIND
 from fastmetrics.derive.judge.judge_plan import JudgePlan

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.core.column_kinds import is_text
+from fastmetrics.core.arrow_types import is_text
 from fastmetrics.core.input_columns import resolve
 from fastmetrics.derive.prompts.rubric import Rubric
 from fastmetrics.derive.prompts.template import kind_of
@@ -20,8 +20,8 @@ from fastmetrics.errors.messages import Argument
 from fastmetrics.tables.file_columns import Selection
 from fastmetrics.tables.remote.addresses import last_name
 from fastmetrics.tables.table_chunks import Chunk
+from fastmetrics.tables.table_rows import whole_table
 from fastmetrics.tables.table_source import NarrowedSource, TableSource
-from fastmetrics.tables.whole_table import whole_table
 
 
 class SecondAnswers(NarrowedSource):

@@ -25,8 +25,7 @@ from fastmetrics.errors import OptionError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.results.gate.rules import Rule, parse_rule
 from fastmetrics.stats.intervals.confidence_sequences import confidence_sequence
-from fastmetrics.stats.intervals.estimated_values import between
-from fastmetrics.stats.intervals.interval import Estimate
+from fastmetrics.stats.intervals.estimates import Estimate, between
 
 _CONFIDENCE = 0.95
 _NAME = re.compile(r"(?:(?P<rubric>(?!delta\.).+?)\.)?(?P<reading>(?P<delta>delta\.)?(?:mean|low|high|width)|n)")

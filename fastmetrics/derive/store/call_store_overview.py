@@ -17,7 +17,7 @@ from fastmetrics.derive.store.call_store import CallStore
 from fastmetrics.errors import OptionError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.results.price_tables import Prices, price_of, price_table
-from fastmetrics.tables.output.write_table import table_place, write_whole
+from fastmetrics.tables.output.whole_outputs import table_place, write_whole
 
 _DAY = 86_400.0
 

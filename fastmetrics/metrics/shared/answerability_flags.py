@@ -11,9 +11,8 @@ import pyarrow as pa
 
 from fastmetrics.core.arrays import Flags, Floats
 from fastmetrics.declaration.alternative_columns import Either
-from fastmetrics.declaration.batch import Batch
+from fastmetrics.declaration.batch import Batch, Number, Options, Raw
 from fastmetrics.declaration.metric import REGISTRY
-from fastmetrics.declaration.representations import Number, Options, Raw
 from fastmetrics.errors import InputError
 from fastmetrics.metrics.abstention import PhrasesOption, RefusalsIn
 

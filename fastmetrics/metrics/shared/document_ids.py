@@ -10,9 +10,8 @@ from typing import Annotated
 import pyarrow as pa
 
 from fastmetrics.core.arrays import Ints
-from fastmetrics.core.arrow_layouts import decoded
-from fastmetrics.declaration.batch import Batch
-from fastmetrics.declaration.representations import Options
+from fastmetrics.core.arrow_types import decoded
+from fastmetrics.declaration.batch import Batch, Options
 from fastmetrics.errors import ColumnError
 from fastmetrics.metrics.shared.cited_support import PATTERN, cited, number_of
 

@@ -12,9 +12,8 @@ import numpy as np
 from fastmetrics.core.allowed_values import Choice, Folder, Whole
 from fastmetrics.core.arrays import Bytes, Flags, Ids, Ints, Text, Tokens
 from fastmetrics.core.memo import Memo
-from fastmetrics.declaration.batch import Batch
+from fastmetrics.declaration.batch import Batch, Options
 from fastmetrics.declaration.cautions import Caution, english_and_russian_words, english_words, no_word
-from fastmetrics.declaration.representations import Options
 from fastmetrics.kernels.text import writing as kernels
 from fastmetrics.kernels.text.substrings import count_characters
 from fastmetrics.text import segmentation as segments

@@ -9,9 +9,8 @@ from typing import Annotated, Any, ClassVar
 
 from fastmetrics.core.allowed_values import Choice, Level
 from fastmetrics.core.arrays import Flags, Floats
-from fastmetrics.declaration.batch import Batch
+from fastmetrics.declaration.batch import Batch, Options
 from fastmetrics.declaration.cautions import Caution
-from fastmetrics.declaration.representations import Options
 from fastmetrics.retrieval import formulas as ranked
 from fastmetrics.retrieval.rankings import GradedRankings, Rankings, graded, grades_of, rankings
 

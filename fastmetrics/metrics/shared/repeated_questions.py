@@ -8,12 +8,11 @@ from typing import Annotated
 import numpy as np
 
 from fastmetrics.core.arrays import Ints, Uint64s, text_of_arrow
-from fastmetrics.core.arrow_layouts import decoded
-from fastmetrics.declaration.batch import Batch
+from fastmetrics.core.arrow_types import decoded
+from fastmetrics.declaration.batch import Batch, Options
 from fastmetrics.declaration.cautions import Caution
-from fastmetrics.declaration.representations import Options
 from fastmetrics.declaration.stored_row_lists import KeptRows, heads_of, numbered
-from fastmetrics.retrieval.ids import ids_of
+from fastmetrics.retrieval.rankings import ids_of
 from fastmetrics.text.text_keys import keys_of
 
 

@@ -14,8 +14,7 @@ from fastmetrics.errors import ColumnError
 from fastmetrics.kernels.ranking import ids as id_kernels
 from fastmetrics.kernels.ranking import rank_overlap as kernels
 from fastmetrics.metrics.shared.repeated_questions import Repeats
-from fastmetrics.retrieval.ids import frozen, offsets, spans, take_ids
-from fastmetrics.retrieval.rankings import Rankings, rankings
+from fastmetrics.retrieval.rankings import Rankings, frozen, offsets, rankings, spans, take_ids
 
 
 def consistency(question: Any, retrieved_ids: Any, k: int, against: str) -> Repeats:

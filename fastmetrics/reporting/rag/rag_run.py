@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from fastmetrics.core.column_kinds import check
+from fastmetrics.core.arrow_types import check
 from fastmetrics.core.input_columns import resolve
 from fastmetrics.core.judge_column_names import PREFIX
 from fastmetrics.derive.bots.answer import answer
@@ -17,8 +17,7 @@ from fastmetrics.derive.bots.answer_batch import OUTPUT_TYPES, REPEAT
 from fastmetrics.derive.bots.bot import Bot
 from fastmetrics.derive.calls.budget import Spending
 from fastmetrics.derive.embed import embed
-from fastmetrics.derive.judge.judge import judge
-from fastmetrics.derive.judge.judge_output import JudgedFiles
+from fastmetrics.derive.judge.judge import JudgedFiles, judge
 from fastmetrics.derive.judge.judge_settings import JudgeSettings
 from fastmetrics.engines.job import Progress
 from fastmetrics.engines.run_settings import FileSettings
@@ -30,10 +29,10 @@ from fastmetrics.reporting.rag.stages import Stages
 from fastmetrics.reporting.report import report
 from fastmetrics.scoring.score import score
 from fastmetrics.tables.databases.database_address import DatabaseTable
-from fastmetrics.tables.output.write_table import table_place, write_whole
+from fastmetrics.tables.output.whole_outputs import table_place, write_whole
 from fastmetrics.tables.remote.addresses import as_local, is_database, shown
+from fastmetrics.tables.table_rows import whole_table
 from fastmetrics.tables.table_source import TableSource
-from fastmetrics.tables.whole_table import whole_table
 from fastmetrics.vectors.embedding.embedded_columns import SUFFIX
 from fastmetrics.vectors.embedding.embedder import Embedder
 from fastmetrics.vectors.search.neighbors import Index

@@ -11,7 +11,7 @@ from fastmetrics.core.version import __version__
 from fastmetrics.errors import OutputError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.tables.output.run_differences import differences
-from fastmetrics.tables.output.write_table import page_place, write_page
+from fastmetrics.tables.output.whole_outputs import page_place, write_page
 
 RECORD = "stages.json"
 STORE = "answers.sqlite"

@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from fastmetrics.core.column_kinds import is_list, is_number
+from fastmetrics.core.arrow_types import is_list, is_number
 from fastmetrics.core.corpus_counts import counts_column
 from fastmetrics.core.display import strict
 from fastmetrics.core.input_columns import resolve

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.core.column_kinds import is_list
+from fastmetrics.core.arrow_types import is_list
 from fastmetrics.core.display import Grid, number
 from fastmetrics.core.visible_text import visible
 from fastmetrics.reporting.charts.line_chart import Charts, LineChart

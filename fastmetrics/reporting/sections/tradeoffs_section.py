@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fastmetrics.core.arrays import Floats
-from fastmetrics.core.column_kinds import is_number
+from fastmetrics.core.arrow_types import is_number
 from fastmetrics.core.column_to_arrow import as_numbers
 from fastmetrics.core.display import number
 from fastmetrics.core.judge_column_names import is_cost

@@ -13,11 +13,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fastmetrics.core.allowed_values import Choice, argument
-from fastmetrics.core.arrays import Ints
+from fastmetrics.core.arrays import Ints, rounding_error
 from fastmetrics.core.corpus_counts import counts_column
 from fastmetrics.core.missing_queries import MissingQueries
 from fastmetrics.core.name_lists import distinct, listed
-from fastmetrics.core.precision import rounding_error
 from fastmetrics.core.records import Records, RecordsMaker
 from fastmetrics.core.work_watch import reported
 from fastmetrics.declaration.metric import Better
@@ -33,9 +32,8 @@ from fastmetrics.results.rows.pairing import PAIRINGS, PairedRuns, check_setting
 from fastmetrics.results.rows.segments import Segments, cluster_numbers, segments_of
 from fastmetrics.results.runs.declared_metrics import declared_bounds, directions
 from fastmetrics.results.runs.open_runs import open_run, open_runs
-from fastmetrics.results.runs.read_table import read_table
-from fastmetrics.results.runs.score_run import ScoreRun
-from fastmetrics.results.runs.shared_metrics import first_declared, shared_metrics
+from fastmetrics.results.runs.score_file import read_table
+from fastmetrics.results.runs.score_run import ScoreRun, first_declared, shared_metrics
 from fastmetrics.stats.significance.multiple_tests import CORRECTIONS, corrected
 from fastmetrics.tables.table_source import is_paths
 

@@ -16,9 +16,8 @@ from fastmetrics.results.rows.pairing import PairedRuns, pair_runs
 from fastmetrics.results.rows.question_means import repeated_run
 from fastmetrics.results.rows.segments import cluster_numbers
 from fastmetrics.results.runs.open_runs import are_several, open_runs, two_runs
-from fastmetrics.results.runs.score_run import ScoreRun
-from fastmetrics.results.runs.shared_metrics import shared_metrics
-from fastmetrics.stats.intervals.estimated_values import Sample
+from fastmetrics.results.runs.score_run import ScoreRun, shared_metrics
+from fastmetrics.stats.intervals.estimates import Sample
 from fastmetrics.stats.pass_at_k import variance
 from fastmetrics.stats.significance.sample_size import DifferenceVariance
 

@@ -26,8 +26,7 @@ from fastmetrics.plan.plan import Score, parse
 from fastmetrics.results.compare.compare import baseline_first
 from fastmetrics.results.rows.pairing import PairedRuns, check_settings, pair_runs
 from fastmetrics.results.runs.open_runs import open_runs
-from fastmetrics.results.runs.score_run import ScoreRun
-from fastmetrics.results.runs.shared_metrics import shared_metrics
+from fastmetrics.results.runs.score_run import ScoreRun, shared_metrics
 from fastmetrics.stats.significance.sacrebleu_resampling import (
     PairedScore,
     SystemCounts,

@@ -10,19 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from fastmetrics.core.arrays import Flags, Floats, Ints
-from fastmetrics.core.precision import rounding_error
+from fastmetrics.core.arrays import Flags, Floats, Ints, rounding_error
 from fastmetrics.declaration.metric import Better
 from fastmetrics.results.compare.compared_pair import Compared, Ranking
 from fastmetrics.results.compare.comparison_options import HowToCompare
-from fastmetrics.stats.intervals.estimated_values import Bounds, Sample, Spread
-from fastmetrics.stats.intervals.interval import Interval
+from fastmetrics.stats.intervals.estimates import Bounds, Interval, Sample, Spread
 from fastmetrics.stats.intervals.mean_interval import mean_interval
-from fastmetrics.stats.significance.equivalence import equivalence_p, not_worse_p
-from fastmetrics.stats.significance.multiple_tests import compact_letters
+from fastmetrics.stats.significance.multiple_tests import compact_letters, tukey_p
 from fastmetrics.stats.significance.paired_counts import Formula, PairedCounts, counts_interval, swap_p
-from fastmetrics.stats.significance.paired_tests import detectable, effect_size, p_value
-from fastmetrics.stats.significance.tukey import tukey_p
+from fastmetrics.stats.significance.paired_tests import detectable, effect_size, equivalence_p, not_worse_p, p_value
 from fastmetrics.stats.significance.unpaired_tests import permutation_p, welch_interval, welch_p, welch_spread
 from fastmetrics.stats.sums.exact_sums import exact_mean
 

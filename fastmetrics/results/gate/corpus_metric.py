@@ -17,8 +17,7 @@ from fastmetrics.plan.corpus_values import many_values
 from fastmetrics.results.gate.row_metric import NO_INTERVAL, Level, Value, sign, signed
 from fastmetrics.results.gate.rule_rows import GateRows
 from fastmetrics.results.gate.rules import Rule
-from fastmetrics.stats.intervals.estimated_values import Bounds
-from fastmetrics.stats.intervals.interval import Interval
+from fastmetrics.stats.intervals.estimates import Bounds, Interval
 from fastmetrics.stats.significance.paired_counts import PairedCounts, counts_interval, value_interval
 
 

@@ -23,8 +23,8 @@ from fastmetrics.results.gate.rule_metrics import GateMetrics
 from fastmetrics.results.gate.rule_rows import GateRows, columns_read
 from fastmetrics.results.gate.rules import Rule, parse_rules, read_rules
 from fastmetrics.results.rows.pairing import check_settings, pair_runs
+from fastmetrics.results.runs.declared_metrics import column_named
 from fastmetrics.results.runs.list_runs import latest_run
-from fastmetrics.results.runs.metric_columns import column_named
 from fastmetrics.results.runs.open_runs import open_run
 from fastmetrics.results.runs.score_run import ScoreRun
 from fastmetrics.results.summary.summary import summarize

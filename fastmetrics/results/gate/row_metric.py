@@ -13,8 +13,7 @@ from fastmetrics.core.arrays import Flags, Floats, Ints
 from fastmetrics.declaration.metric import Better
 from fastmetrics.results.gate.rule_rows import GateRows
 from fastmetrics.results.gate.rules import COUNTS, SHARES, Rule
-from fastmetrics.stats.intervals.estimated_values import Bounds, Sample
-from fastmetrics.stats.intervals.interval import Interval
+from fastmetrics.stats.intervals.estimates import Bounds, Interval, Sample
 from fastmetrics.stats.intervals.mean_interval import SEQUENTIAL, mean_interval
 from fastmetrics.stats.sums.exact_sums import State
 from fastmetrics.stats.sums.named_statistics import percentiles

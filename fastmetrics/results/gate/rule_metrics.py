@@ -20,9 +20,15 @@ from fastmetrics.results.gate.corpus_metric import CountedMetric, SummaryFigure
 from fastmetrics.results.gate.row_metric import Level, RowMetric, Value
 from fastmetrics.results.gate.rule_rows import GateRows
 from fastmetrics.results.gate.rules import Rule
-from fastmetrics.results.runs.declared_metrics import declared, declared_bounds, declared_labels, directions
-from fastmetrics.results.runs.metric_columns import column_named, unknown_metric
-from fastmetrics.results.runs.shared_metrics import first_declared, shared_metrics
+from fastmetrics.results.runs.declared_metrics import (
+    column_named,
+    declared,
+    declared_bounds,
+    declared_labels,
+    directions,
+    unknown_metric,
+)
+from fastmetrics.results.runs.score_run import first_declared, shared_metrics
 from fastmetrics.results.summary.summary import Summary
 
 

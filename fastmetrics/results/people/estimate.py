@@ -9,14 +9,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from fastmetrics.core.arrays import Floats, Ints
-from fastmetrics.core.column_kinds import is_list
+from fastmetrics.core.arrays import Floats, Ints, narrowest, rounded
+from fastmetrics.core.arrow_types import is_list
 from fastmetrics.core.column_to_arrow import as_numbers
 from fastmetrics.core.frames import index_columns
-from fastmetrics.core.precision import narrowest, rounded
 from fastmetrics.errors import ColumnError, UnknownNameError
 from fastmetrics.errors.messages import Argument
-from fastmetrics.results.runs.read_table import read_table
+from fastmetrics.results.runs.score_file import read_table
 from fastmetrics.stats.agreement.joined_labels import as_table, join, ratings_of, truth_of
 from fastmetrics.stats.intervals.prediction_powered import PoweredMean, powered_mean
 from fastmetrics.stats.sums.summed_scores import score_columns

@@ -22,7 +22,7 @@ from fastmetrics.stats.agreement.agreement import agreement, scale_kappa
 from fastmetrics.stats.agreement.agreement_intervals import kappa_interval
 from fastmetrics.stats.agreement.association import associate
 from fastmetrics.stats.agreement.joined_labels import join
-from fastmetrics.stats.intervals.interval import Interval
+from fastmetrics.stats.intervals.estimates import Interval
 
 _FIVE = (1.0, 5.0)
 _KAPPAS = (("kappa", 0), ("kappa_quadratic", 2))

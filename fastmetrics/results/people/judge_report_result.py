@@ -11,7 +11,7 @@ from fastmetrics.core.display import Grid, Shown, number
 from fastmetrics.core.judge_column_names import PREFIX
 from fastmetrics.stats.agreement.judge_quality import Consistency, JudgeDecisions, Latency
 from fastmetrics.stats.agreement.pairwise import Pairwise
-from fastmetrics.stats.intervals.interval import Interval
+from fastmetrics.stats.intervals.estimates import Interval
 from fastmetrics.stats.intervals.interval_notes import MARK, interval_notes
 from fastmetrics.stats.intervals.prediction_powered import PoweredMean
 

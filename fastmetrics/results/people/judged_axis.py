@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fastmetrics.core.arrays import Floats
-from fastmetrics.core.column_kinds import is_list
+from fastmetrics.core.arrow_types import is_list
 from fastmetrics.core.column_to_arrow import as_array, as_numbers
 from fastmetrics.core.input_columns import COLUMNS
 from fastmetrics.core.judge_column_names import CALL, COMPLETION_TOKENS, LATENCIES, LATENCY, PROMPT_TOKENS
@@ -37,7 +37,7 @@ from fastmetrics.stats.agreement.judge_quality import (
     status_counts,
 )
 from fastmetrics.stats.agreement.pairwise import Pairwise, pairwise
-from fastmetrics.stats.intervals.interval import Estimate, Interval
+from fastmetrics.stats.intervals.estimates import Estimate, Interval
 from fastmetrics.stats.intervals.prediction_powered import powered_mean
 
 _ANSWER = ("answer", *COLUMNS["answer"].aliases)

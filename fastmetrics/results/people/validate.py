@@ -17,9 +17,8 @@ from fastmetrics.core.name_lists import listed
 from fastmetrics.core.threads import cores
 from fastmetrics.declaration.metric import Better
 from fastmetrics.errors import ColumnError, UnknownNameError
-from fastmetrics.results.runs.declared_metrics import declarations_of, directions
-from fastmetrics.results.runs.metric_columns import column_named
-from fastmetrics.results.runs.read_table import read_table
+from fastmetrics.results.runs.declared_metrics import column_named, declarations_of, directions
+from fastmetrics.results.runs.score_file import read_table
 from fastmetrics.stats.agreement.agreement import Agreement, Level, PairAgreement, agreement
 from fastmetrics.stats.agreement.association import Association, Decision, associate
 from fastmetrics.stats.agreement.joined_labels import (
@@ -31,7 +30,7 @@ from fastmetrics.stats.agreement.joined_labels import (
     same_precision,
     truth_of,
 )
-from fastmetrics.stats.intervals.interval import Estimate, Interval
+from fastmetrics.stats.intervals.estimates import Estimate, Interval
 from fastmetrics.stats.intervals.interval_notes import MARK, interval_notes
 from fastmetrics.stats.sums.summed_scores import score_columns
 from fastmetrics.tables.table_source import is_paths

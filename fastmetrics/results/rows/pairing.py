@@ -10,8 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.core.arrays import Flags, Floats, Ints, Uint64s
-from fastmetrics.core.precision import narrowest, rounded
+from fastmetrics.core.arrays import Flags, Floats, Ints, Uint64s, narrowest, rounded
 from fastmetrics.errors import ColumnError, InputError, OptionError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.results.rows.question_means import RepeatedRun, repeated_run

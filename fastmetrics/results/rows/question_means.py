@@ -9,10 +9,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.core.arrays import Floats, Ints
+from fastmetrics.core.arrays import Floats, Ints, rounded
 from fastmetrics.core.column_to_arrow import as_array
 from fastmetrics.core.corpus_counts import counts_column
-from fastmetrics.core.precision import rounded
 from fastmetrics.errors import InputError
 from fastmetrics.results.runs.score_run import ScoreRun
 from fastmetrics.results.runs.sorted_ids import SortedIds

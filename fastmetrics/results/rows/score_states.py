@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from fastmetrics.core.arrays import Flags, Floats, Ints
+from fastmetrics.core.arrays import Flags, Floats, Ints, rounded
 from fastmetrics.core.column_to_arrow import as_numbers
-from fastmetrics.core.precision import rounded
 from fastmetrics.core.score_metadata import ScoreMetadata
 from fastmetrics.results.runs.score_run import ScoreRun
 from fastmetrics.stats.pass_at_k import question_scores

@@ -20,10 +20,9 @@ from fastmetrics.results.rows.pairing import check_settings, pair_runs
 from fastmetrics.results.rows.segments import segments_of
 from fastmetrics.results.runs.declared_metrics import direction_of
 from fastmetrics.results.runs.open_runs import open_run, open_runs, two_runs
-from fastmetrics.results.runs.score_run import ScoreRun
-from fastmetrics.results.runs.shared_metrics import first_declared, shared_metrics
+from fastmetrics.results.runs.score_run import ScoreRun, first_declared, shared_metrics
 from fastmetrics.tables.frame_source import FrameSource
-from fastmetrics.tables.good_rows import good_batches
+from fastmetrics.tables.table_rows import good_batches
 from fastmetrics.tables.table_source import open_table
 
 TEXTS = ("question", "reference", "answer", "contexts")

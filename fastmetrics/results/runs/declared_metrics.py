@@ -1,4 +1,4 @@
-"""Declared properties of score columns: stored with the scores, or those of the metric of that name."""
+"""The score column that a name means, and its declared properties: stored with it, or those of its metric."""
 
 from __future__ import annotations
 
@@ -11,11 +11,44 @@ import pyarrow as pa
 from fastmetrics.core.judge_column_names import is_axis, is_cost
 from fastmetrics.core.score_metadata import ScoreMetadata
 from fastmetrics.declaration.metric import Better, Reading, Side
-from fastmetrics.errors import OptionError, UnknownNameError
+from fastmetrics.errors import FastmetricsError, OptionError, UnknownNameError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.metrics import lookup
+from fastmetrics.plan.plan import parse
 from fastmetrics.plan.stored_declarations import Declared, Stored
-from fastmetrics.results.runs.metric_columns import column_named
+
+
+def column_named(name: str, columns: Sequence[str]) -> str:
+    """The column that a name means: the one with this name, or the only one of the same metric with the same options.
+
+    >>> column_named("MRR", ["reciprocal_rank", "token_f1"]), column_named("ndcg@10", ["nDCG@10", "ndcg@5"])
+    ('reciprocal_rank', 'nDCG@10')
+
+    A name that means no column is returned as it is.
+    """
+    if name in columns:
+        return name
+    meant = _canonical(name)
+    if meant is None or meant in columns:
+        return meant or name
+    same = [column for column in columns if _canonical(column) == meant]
+    return same[0] if len(same) == 1 else name
+
+
+def _canonical(name: str) -> str | None:
+    """The name of a column of this metric; None for an unknown metric."""
+    try:
+        return parse(name).name
+    except FastmetricsError:
+        return None
+
+
+def unknown_metric(name: str, columns: Sequence[str], stored: Stored) -> UnknownNameError:
+    """The error for a name that means no column; a metric stored under the user's own name is suggested by it."""
+    specs: Mapping[str, str] = {declaration.spec: column for column, declaration in stored.items() if column in columns}
+    meant = _canonical(name)
+    own = [specs[meant]] if meant is not None and meant in specs else []
+    return UnknownNameError.of("metric", name, columns, own)
 
 
 def stored_declarations(metadata: ScoreMetadata) -> dict[str, Declared]:

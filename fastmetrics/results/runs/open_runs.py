@@ -23,8 +23,8 @@ from fastmetrics.results.runs.score_run import ScoreRun
 from fastmetrics.stats.sums.summed_scores import score_columns
 from fastmetrics.tables.formats.csv_cells import as_it_looks
 from fastmetrics.tables.remote.addresses import last_name
+from fastmetrics.tables.table_rows import read_in_turn
 from fastmetrics.tables.table_source import is_paths
-from fastmetrics.tables.whole_table import read_in_turn
 
 _BOTH = (Argument("baseline"), " and ", Argument("other"))
 _FEW = 6

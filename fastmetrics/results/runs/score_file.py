@@ -1,9 +1,9 @@
-"""Reading score files: their metadata, their score columns, and single columns."""
+"""Reading score files: their metadata, their score columns, single columns, and whole tables."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,8 +11,9 @@ from typing import Any
 import pyarrow as pa
 
 from fastmetrics.core.arrays import floats_of_arrow
-from fastmetrics.core.column_kinds import is_list
+from fastmetrics.core.arrow_types import is_list
 from fastmetrics.core.corpus_counts import counts_column
+from fastmetrics.core.input_columns import is_id
 from fastmetrics.core.score_metadata import METADATA, ScoreMetadata
 from fastmetrics.errors import FileFormatError, OptionError
 from fastmetrics.errors.messages import Argument
@@ -21,12 +22,13 @@ from fastmetrics.results.runs.declared_metrics import declared_specs, stored_dec
 from fastmetrics.stats.sums.summed_scores import score_columns
 from fastmetrics.tables import FileSource, open_source
 from fastmetrics.tables.file_source import open_each
-from fastmetrics.tables.good_rows import good_batches
+from fastmetrics.tables.formats.csv_cells import as_it_looks
 from fastmetrics.tables.inputs.input_files import DataFile
 from fastmetrics.tables.output.recorded_types import recorded_schema
 from fastmetrics.tables.output.run_output import find_metadata
 from fastmetrics.tables.remote.addresses import as_local, shown
 from fastmetrics.tables.table_chunks import batch_of
+from fastmetrics.tables.table_rows import good_batches, whole_table
 
 _MOST_NAMED = 5
 """Maximum number of runs that an error names."""
@@ -180,3 +182,27 @@ def check_one(file: ScoreFile, *, latest: bool = False) -> None:
     raise OptionError(
         f"{file.name} holds {len(runs):,} runs: {', '.join(runs[:_MOST_NAMED])}{more}; name one of them", *ways
     )
+
+
+def read_table(path: str | Path | Sequence[str | Path], text: Collection[str] | None = None) -> pa.Table:
+    """The rows of a file, a folder, or any other input of ``open_source``; raises ``FileFormatError`` for a bad row.
+
+    In CSV and TSV of other programs, the columns ``text`` (by default all) and ids are read as text and the types of
+    the others are inferred; files written by this package have their types in every format.  The metadata of the table
+    contain the stored declarations of the scores.
+    """
+    source = open_source(path)
+    metadata: ScoreMetadata | None = None
+    scores: Collection[str] = ()
+    if isinstance(path, str | Path):  # several files are read as tables of any kind
+        metadata = metadata_of(path, source.files)
+        scores = stored_scores(metadata) or ()
+    table = whole_table(source, {name: "number" if name in scores else "any" for name in source.schema.names})
+    if metadata is not None and metadata.declared is not None:
+        table = table.replace_schema_metadata(ScoreMetadata(declared=metadata.declared).for_schema())
+    if text is None or source.has_types:
+        return table
+    for at, field in enumerate(table.schema):
+        if field.name not in text and field.name not in scores and not is_id(field.name):
+            table = table.set_column(at, field.name, as_it_looks(table.column(at)))
+    return table

@@ -17,7 +17,7 @@ from fastmetrics.declaration.metric import Better
 from fastmetrics.errors import ColumnError
 from fastmetrics.results.runs.declared_metrics import declared_better
 from fastmetrics.results.runs.open_runs import open_run
-from fastmetrics.results.runs.shared_metrics import shared_metrics
+from fastmetrics.results.runs.score_run import shared_metrics
 from fastmetrics.stats.agreement.correlation_matrix import correlate
 
 _SHOWN = 10

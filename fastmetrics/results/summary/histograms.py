@@ -14,8 +14,7 @@ from fastmetrics.core.display import BLOCKS, Grid, ShownMapping, number
 from fastmetrics.core.name_lists import listed
 from fastmetrics.results.runs.declared_metrics import declared_bounds
 from fastmetrics.results.runs.open_runs import open_run
-from fastmetrics.results.runs.score_run import ScoreRun
-from fastmetrics.results.runs.shared_metrics import shared_metrics
+from fastmetrics.results.runs.score_run import ScoreRun, shared_metrics
 
 _EMPTY = "·"
 

@@ -19,9 +19,8 @@ from fastmetrics.errors.messages import Argument
 from fastmetrics.results.rows.question_means import RepeatedRun, repeated_run
 from fastmetrics.results.runs.declared_metrics import declared_bounds
 from fastmetrics.results.runs.open_runs import open_run
-from fastmetrics.results.runs.shared_metrics import shared_metrics
-from fastmetrics.stats.intervals.estimated_values import Sample
-from fastmetrics.stats.intervals.interval import Estimate
+from fastmetrics.results.runs.score_run import shared_metrics
+from fastmetrics.stats.intervals.estimates import Estimate, Sample
 from fastmetrics.stats.intervals.interval_notes import MARK, interval_notes
 from fastmetrics.stats.intervals.mean_interval import mean_interval
 from fastmetrics.stats.pass_at_k import pass_at_k, pass_hat_k, question_scores

@@ -21,9 +21,8 @@ from fastmetrics.declaration.metric import Better
 from fastmetrics.results.rows.segments import Segment, cluster_numbers, segments_of, worst_first
 from fastmetrics.results.runs.declared_metrics import declared_bounds, directions
 from fastmetrics.results.runs.open_runs import open_run
-from fastmetrics.results.runs.score_run import ScoreRun
-from fastmetrics.results.runs.shared_metrics import shared_metrics
-from fastmetrics.stats.intervals.estimated_values import Sample
+from fastmetrics.results.runs.score_run import ScoreRun, shared_metrics
+from fastmetrics.stats.intervals.estimates import Sample
 from fastmetrics.stats.intervals.interval_notes import MARK, interval_notes
 from fastmetrics.stats.intervals.mean_interval import INTERVALS, SEQUENTIAL, mean_interval
 

@@ -12,8 +12,8 @@ import pyarrow as pa
 
 from fastmetrics.core.display import Grid, ShownSequence, number, sparkline
 from fastmetrics.errors import UnknownNameError
+from fastmetrics.results.runs.declared_metrics import column_named
 from fastmetrics.results.runs.list_runs import list_runs
-from fastmetrics.results.runs.metric_columns import column_named
 from fastmetrics.results.summary.summarize_by import summarize_by
 from fastmetrics.stats.intervals.interval_notes import MARK, interval_notes
 from fastmetrics.tables.remote.addresses import shown, within

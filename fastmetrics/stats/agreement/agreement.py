@@ -19,7 +19,7 @@ from fastmetrics.errors.messages import Argument
 from fastmetrics.stats.agreement.agreement_intervals import kappa_interval
 from fastmetrics.stats.agreement.krippendorff_alpha import alpha_parts
 from fastmetrics.stats.agreement.ratings import Ratings, read_ratings
-from fastmetrics.stats.intervals.interval import Interval
+from fastmetrics.stats.intervals.estimates import Interval
 
 Weights = Literal["none", "linear", "quadratic"]
 Level = Literal["nominal", "ordinal", "interval", "ratio"]

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastmetrics.core.arrays import Floats
+from fastmetrics.stats.intervals.estimates import Interval
 from fastmetrics.stats.intervals.influences import figure_interval, worst_case
-from fastmetrics.stats.intervals.interval import Interval
 from fastmetrics.stats.intervals.mean_interval import unseen
 
 NO_INTERVAL = Interval(math.nan, math.nan, "none")

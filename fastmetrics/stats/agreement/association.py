@@ -16,6 +16,7 @@ from fastmetrics.errors import InputError
 from fastmetrics.kernels.stats.association_bootstrap import AUC, F1, PEARSON, SPEARMAN, LabelledScores, resample
 from fastmetrics.kernels.stats.concordance import concordance
 from fastmetrics.stats.agreement.agreement import cohen_kappa
+from fastmetrics.stats.intervals.estimates import UNDEFINED, Estimate, Interval
 from fastmetrics.stats.intervals.influences import (
     auc_influence,
     figure_interval,
@@ -23,7 +24,6 @@ from fastmetrics.stats.intervals.influences import (
     spearman_influence,
     worst_case,
 )
-from fastmetrics.stats.intervals.interval import UNDEFINED, Estimate, Interval
 from fastmetrics.stats.intervals.mean_interval import level_note, unseen
 from fastmetrics.stats.intervals.shares import f1_share
 from fastmetrics.stats.sums.exact_sums import State

@@ -10,11 +10,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from fastmetrics.core.column_kinds import is_text
+from fastmetrics.core.arrays import narrowest, rounded
+from fastmetrics.core.arrow_types import is_text
 from fastmetrics.core.column_to_arrow import as_array, as_arrow, as_numbers, is_column
 from fastmetrics.core.frames import index_columns, with_index
 from fastmetrics.core.input_columns import is_id
-from fastmetrics.core.precision import narrowest, rounded
 from fastmetrics.errors import ColumnError, InputError, UnknownNameError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.stats.sums.summed_scores import Scores

@@ -13,15 +13,14 @@ import numpy as np
 
 from fastmetrics.core.allowed_values import Real, argument
 from fastmetrics.core.arrays import Floats, floats_of_arrow
-from fastmetrics.core.column_kinds import is_list
+from fastmetrics.core.arrow_types import is_list
 from fastmetrics.core.column_to_arrow import as_array, as_matrix, as_numbers, as_strings
 from fastmetrics.core.display import Grid
 from fastmetrics.core.figure_tables import FigureTable
 from fastmetrics.errors import InputError, OptionError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.stats.agreement.agreement import krippendorff_alpha
-from fastmetrics.stats.intervals.estimated_values import Sample
-from fastmetrics.stats.intervals.interval import Estimate, Interval
+from fastmetrics.stats.intervals.estimates import Estimate, Interval, Sample
 from fastmetrics.stats.intervals.mean_interval import mean_interval
 from fastmetrics.stats.intervals.shares import f1_share, share
 

@@ -12,7 +12,7 @@ from fastmetrics.core.arrays import Floats, Ints
 from fastmetrics.kernels.stats.ratio_distances import squared_ratios
 from fastmetrics.stats.agreement.agreement_intervals import agreement_interval
 from fastmetrics.stats.agreement.ratings import Ratings
-from fastmetrics.stats.intervals.interval import Interval
+from fastmetrics.stats.intervals.estimates import Interval
 
 _SEVERAL = 1_000
 """Number of distinct amounts up to which the ratio alpha has an interval."""

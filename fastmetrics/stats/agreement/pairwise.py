@@ -16,8 +16,7 @@ from fastmetrics.core.column_to_arrow import as_array, as_strings
 from fastmetrics.core.figure_tables import FigureTable
 from fastmetrics.errors import InputError
 from fastmetrics.errors.messages import Argument
-from fastmetrics.stats.intervals.estimated_values import Sample
-from fastmetrics.stats.intervals.interval import UNDEFINED, Estimate
+from fastmetrics.stats.intervals.estimates import UNDEFINED, Estimate, Sample
 from fastmetrics.stats.intervals.mean_interval import mean_interval
 
 _FEW = 20

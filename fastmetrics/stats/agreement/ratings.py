@@ -11,13 +11,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from fastmetrics.core.arrays import doubles
-from fastmetrics.core.column_kinds import is_number, is_text
+from fastmetrics.core.arrays import doubles, narrowest
+from fastmetrics.core.arrow_types import is_number, is_text
 from fastmetrics.core.column_to_arrow import as_array, as_arrow
 from fastmetrics.core.frames import index_columns, open_frame
 from fastmetrics.core.input_columns import is_id
 from fastmetrics.core.name_lists import listed
-from fastmetrics.core.precision import narrowest
 from fastmetrics.errors import ColumnError, InputError, OptionError, UnknownNameError
 from fastmetrics.errors.messages import Argument
 

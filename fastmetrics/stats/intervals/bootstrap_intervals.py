@@ -14,7 +14,7 @@ import numpy as np
 from fastmetrics.core.arrays import Floats, Ints
 from fastmetrics.core.threads import cores, ordered
 from fastmetrics.kernels.stats.resampled_sums import resampled_clusters, resampled_sums
-from fastmetrics.stats.intervals.estimated_values import Sample, whole
+from fastmetrics.stats.intervals.estimates import Sample, whole
 
 _RESAMPLES_AT_ONCE = 256
 _ALONE = 1 << 22

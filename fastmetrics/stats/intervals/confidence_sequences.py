@@ -11,7 +11,7 @@ from fastmetrics.core.arrays import Floats
 from fastmetrics.errors import InputError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.kernels.stats.betting import bets, greatest_capital
-from fastmetrics.stats.intervals.interval import Estimate
+from fastmetrics.stats.intervals.estimates import Estimate
 from fastmetrics.stats.sums.exact_sums import exact_sum
 
 _SHARE = 0.5

@@ -11,8 +11,7 @@ import math
 import numpy as np
 
 from fastmetrics.core.arrays import Flags, Floats, Ints
-from fastmetrics.stats.intervals.estimated_values import Sample
-from fastmetrics.stats.intervals.interval import Interval
+from fastmetrics.stats.intervals.estimates import Interval, Sample
 from fastmetrics.stats.intervals.mean_interval import level_note, spread_interval
 
 _LEAST = 4

@@ -18,8 +18,7 @@ import numpy as np
 
 from fastmetrics.stats.intervals.bootstrap_intervals import bootstrap_interval
 from fastmetrics.stats.intervals.confidence_sequences import confidence_sequence
-from fastmetrics.stats.intervals.estimated_values import Sample, Spread
-from fastmetrics.stats.intervals.interval import Interval
+from fastmetrics.stats.intervals.estimates import Interval, Sample, Spread
 
 INTERVALS = ("auto", "t", "percentile", "bca", "studentised")
 """The kinds of intervals for one look at the data; ``auto`` lets the data decide."""

@@ -14,8 +14,7 @@ from fastmetrics.core.allowed_values import Choice, Real, argument
 from fastmetrics.core.arrays import Floats
 from fastmetrics.core.display import Grid, Shown, number
 from fastmetrics.errors import InputError
-from fastmetrics.stats.intervals.estimated_values import Sample, Spread
-from fastmetrics.stats.intervals.interval import Estimate
+from fastmetrics.stats.intervals.estimates import Estimate, Sample, Spread
 from fastmetrics.stats.intervals.interval_notes import MARK, interval_notes
 from fastmetrics.stats.intervals.mean_interval import level_note, mean_interval, spread_interval
 

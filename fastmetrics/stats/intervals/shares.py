@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fastmetrics.stats.intervals.interval import UNDEFINED, Estimate
+from fastmetrics.stats.intervals.estimates import UNDEFINED, Estimate
 from fastmetrics.stats.intervals.mean_interval import exact_interval
 
 

@@ -18,8 +18,7 @@ from fastmetrics.core.arrays import Floats, Ints
 from fastmetrics.kernels.stats.resampled_sums import resampled_clusters, resampled_sums
 from fastmetrics.kernels.stats.sign_flips import flipped_sums
 from fastmetrics.stats.intervals.bootstrap_intervals import drawn, shifted_tails
-from fastmetrics.stats.intervals.estimated_values import Bounds, Sample, between
-from fastmetrics.stats.intervals.interval import Interval
+from fastmetrics.stats.intervals.estimates import Bounds, Interval, Sample, between
 from fastmetrics.stats.intervals.mean_interval import SEQUENTIAL, mean_interval
 from fastmetrics.stats.significance.packed_counts import Packed
 

@@ -1,4 +1,4 @@
-"""Paired tests for the mean difference between two systems."""
+"""Paired tests for the mean difference between two systems, also for its equivalence."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from fastmetrics.kernels.stats.sign_flips import flipped_sums
 from fastmetrics.stats.intervals.bootstrap_intervals import drawn
 from fastmetrics.stats.intervals.confidence_sequences import sequential_p
-from fastmetrics.stats.intervals.estimated_values import Sample
+from fastmetrics.stats.intervals.estimates import Sample, Spread
 from fastmetrics.stats.sums.exact_sums import exact_sum
 
 TESTS = ("fisher", "t", "mcnemar", "wilcoxon", "sequential")
@@ -105,3 +105,27 @@ def wilcoxon_p(differences: Sample) -> float:
 
     values = differences.values[differences.values != 0]
     return float(wilcoxon(values).pvalue) if len(values) else 1.0
+
+
+def equivalence_p(delta: float, spread: Spread, margin: float) -> float:
+    """The p of two one-sided t tests (TOST, Schuirmann 1987) that |Δ| is at least ``margin``.
+
+    The greater of both p; equivalent at level α if it is at most α, that is if the interval at confidence 1 − 2α lies
+    within ±``margin``.  NaN without a standard error.
+
+    >>> round(equivalence_p(0.0, Spread(0.01, 50.0, 0.0, 3.0, 51), 0.02), 4)
+    0.0255
+    """
+    return max(not_worse_p(delta, spread, margin), not_worse_p(-delta, spread, margin))
+
+
+def not_worse_p(gain: float, spread: Spread, margin: float) -> float:
+    """The p of the one-sided t test that a gain is at most −``margin``: not worse by more than the margin if small.
+
+    NaN without a standard error.
+    """
+    from scipy.special import stdtr
+
+    if not spread.error > 0:
+        return math.nan
+    return float(stdtr(spread.freedom, -(gain + margin) / spread.error))

@@ -10,8 +10,7 @@ import numpy as np
 
 from fastmetrics.kernels.stats.random_splits import split_sums
 from fastmetrics.stats.intervals.bootstrap_intervals import drawn
-from fastmetrics.stats.intervals.estimated_values import Sample, Spread, whole
-from fastmetrics.stats.intervals.interval import Interval
+from fastmetrics.stats.intervals.estimates import Interval, Sample, Spread, whole
 
 UNPAIRED_TESTS = ("permutation", "welch")
 """The tests for two runs without shared rows."""

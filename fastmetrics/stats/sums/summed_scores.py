@@ -10,8 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from fastmetrics.core.arrow_layouts import plain_table
-from fastmetrics.core.column_kinds import is_list
+from fastmetrics.core.arrow_types import is_list, plain_table
 from fastmetrics.core.corpus_counts import add_up
 from fastmetrics.core.frames import Frame, aligned_table, index_columns, open_frame
 from fastmetrics.core.input_columns import is_id, is_repeat

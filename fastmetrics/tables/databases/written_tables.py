@@ -15,7 +15,7 @@ import pyarrow.json as pj
 import pyarrow.parquet as pq
 import pyarrow.types as pt
 
-from fastmetrics.core.column_kinds import is_list
+from fastmetrics.core.arrow_types import is_list
 from fastmetrics.errors import FileFormatError, OptionError, OutputError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.tables.databases.database_address import DatabaseTable, quoted, table_parts

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 
-from fastmetrics.core.column_kinds import is_list, is_text
+from fastmetrics.core.arrow_types import is_list, is_text
 from fastmetrics.core.text_lists import text_list
 from fastmetrics.tables.file_columns import WrongValueError, coerce
 

@@ -16,7 +16,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.types as pt
 
-from fastmetrics.core.column_kinds import plain
+from fastmetrics.core.arrow_types import plain
 from fastmetrics.errors import FileFormatError
 from fastmetrics.tables.inputs.input_files import DataFile, reading
 from fastmetrics.tables.output.encoders import Encoder

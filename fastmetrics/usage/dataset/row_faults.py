@@ -9,10 +9,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fastmetrics.core.arrays import Ints, text_of_arrow
-from fastmetrics.core.column_kinds import is_list
+from fastmetrics.core.arrow_types import is_list
 from fastmetrics.core.text_lists import look_like_lists
-from fastmetrics.usage.answered_questions import blank
 from fastmetrics.usage.languages import scripts_of
+from fastmetrics.usage.log import blank
 
 LEAK = 4
 """Minimum words of a reference whose occurrence in the question counts as a leak."""

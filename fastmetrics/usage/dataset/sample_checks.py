@@ -14,8 +14,7 @@ from fastmetrics.text.text_keys import text_keys
 from fastmetrics.usage.dataset.findings import EXAMPLES, Finding
 from fastmetrics.usage.dataset.row_faults import plain
 from fastmetrics.usage.languages import guessed
-from fastmetrics.usage.near_repeats import near_pairs
-from fastmetrics.usage.question_sample import with_smallest_keys
+from fastmetrics.usage.log import near_pairs, with_smallest_keys
 from fastmetrics.vectors.embedding.embedder import Embedder
 
 LANGUAGE, NEAR = "other language", "near duplicate"

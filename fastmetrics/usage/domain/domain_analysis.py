@@ -17,14 +17,11 @@ from fastmetrics.core.display import Grid, Shown, sparkline
 from fastmetrics.core.threads import cores
 from fastmetrics.errors import ColumnError
 from fastmetrics.text.text_keys import group_sizes, plainly, text_keys
-from fastmetrics.usage.answered_questions import answered
 from fastmetrics.usage.counts_by_key import Tally
 from fastmetrics.usage.domain.question_times import Activity, activity
 from fastmetrics.usage.domain.word_counts import log_odds, most, word_counts, words_of
 from fastmetrics.usage.languages import check_languages, languages_of, scripts, scripts_of
-from fastmetrics.usage.log import Columns, LogPart, open_log
-from fastmetrics.usage.near_repeats import near_repeats
-from fastmetrics.usage.question_sample import questions_of, sampled, sampled_of
+from fastmetrics.usage.log import Columns, LogPart, answered, near_repeats, open_log, questions_of, sampled, sampled_of
 from fastmetrics.vectors.embedding.embedder import embedder_of
 
 _SPANS = 60

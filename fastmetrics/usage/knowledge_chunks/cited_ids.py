@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fastmetrics.core.arrays import Ints, Text, text_of_arrow
-from fastmetrics.retrieval.ids import offsets, spans
+from fastmetrics.retrieval.rankings import offsets, spans
 from fastmetrics.usage.knowledge_chunks.listed_ids import ListedIds, as_text
 
 _OPEN, _CLOSE = ord("["), ord("]")

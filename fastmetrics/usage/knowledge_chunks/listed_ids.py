@@ -9,11 +9,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fastmetrics.core.arrays import Flags, Ints
-from fastmetrics.core.arrow_layouts import decoded
-from fastmetrics.core.column_kinds import is_list
+from fastmetrics.core.arrow_types import decoded, is_list
 from fastmetrics.errors import ColumnError
 from fastmetrics.kernels.ranking.ids import repeats
-from fastmetrics.retrieval.ids import fixed_ids, frozen, offsets
+from fastmetrics.retrieval.rankings import fixed_ids, frozen, offsets
 
 
 @dataclass(frozen=True)

@@ -16,11 +16,18 @@ from fastmetrics.core.name_lists import listed
 from fastmetrics.core.threads import cores
 from fastmetrics.errors import ColumnError
 from fastmetrics.errors.messages import Argument
-from fastmetrics.usage.answered_questions import abstains, answered
 from fastmetrics.usage.knowledge_chunks.chunk_ids import sources_of, sources_of_words
 from fastmetrics.usage.knowledge_chunks.listed_ids import listed_ids
-from fastmetrics.usage.log import Columns, Log, open_log
-from fastmetrics.usage.question_vectors import QuestionVectors, check_vectors, question_vectors
+from fastmetrics.usage.log import (
+    Columns,
+    Log,
+    QuestionVectors,
+    abstains,
+    answered,
+    check_vectors,
+    open_log,
+    question_vectors,
+)
 from fastmetrics.usage.topics.k_means import clusters
 from fastmetrics.usage.topics.topic_words import samples, typical_words
 

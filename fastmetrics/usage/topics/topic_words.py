@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 from fastmetrics.core.arrays import Ints
 from fastmetrics.text.lexicons import lexicon
 from fastmetrics.usage.domain.word_counts import words_of
-from fastmetrics.usage.question_vectors import Units
+from fastmetrics.usage.log import Units
 
 WORDS, SAMPLES = 10, 5
 

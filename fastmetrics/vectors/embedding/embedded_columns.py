@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.core.column_kinds import is_list
+from fastmetrics.core.arrow_types import is_list
 from fastmetrics.core.column_to_arrow import as_array
 from fastmetrics.vectors.embedding.embedder import Embedder
 

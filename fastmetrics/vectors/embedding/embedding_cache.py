@@ -17,7 +17,7 @@ from fastmetrics.core.arrow_checks import check_table
 from fastmetrics.errors import FileFormatError, OutputError
 from fastmetrics.kernels.vectors.cache_keys import add_keys, find_keys
 from fastmetrics.tables.output.unfinished_folder import unfinished
-from fastmetrics.vectors.array_file import FileRows
+from fastmetrics.vectors.vector_files import FileRows
 
 KEY_BYTES = 16
 _Floats: TypeAlias = npt.NDArray[np.float32]

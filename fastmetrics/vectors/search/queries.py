@@ -13,8 +13,8 @@ import pyarrow as pa
 from fastmetrics.core.input_columns import resolve
 from fastmetrics.errors import ColumnError
 from fastmetrics.tables.remote.addresses import as_local, shown
+from fastmetrics.tables.table_rows import whole_table
 from fastmetrics.tables.table_source import is_paths, open_table
-from fastmetrics.tables.whole_table import whole_table
 from fastmetrics.vectors.embedding.embedder import Embedder
 from fastmetrics.vectors.vector_arrays import Vectors, VectorsLike
 from fastmetrics.vectors.vectors_and_ids import vectors_and_ids

@@ -1,4 +1,4 @@
-"""The values whose mean is estimated: scores of rows, or differences of paired scores, in clusters if there are any.
+"""Estimates with their confidence intervals, and the values whose mean is estimated: of rows, pairs or clusters.
 
 Values are rounded to integer multiples of 2⁻⁵⁶ times the sum of their absolute values, so their sums are exact in any
 order, and equal sums compare as equal.
@@ -16,6 +16,45 @@ from numpy.typing import NDArray
 
 from fastmetrics.core.arrays import Floats, Ints
 from fastmetrics.stats.sums.exact_sums import exact_mean, exact_sum
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A confidence interval; NaN if there is none."""
+
+    low: float
+    high: float
+    kind: str
+    """The method, a key of :data:`fastmetrics.stats.intervals.mean_interval.NAMES`."""
+    note: str | None = None
+    """Why the interval may hold another level than it states, or why there is none."""
+    skew: float = 0.0
+    """Of a t interval: the skewness of the values divided by the root of their number."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A figure and its confidence interval; NaN if undefined."""
+
+    value: float
+    low: float
+    high: float
+    interval: str = "none"
+    """The kind of interval: a key of :data:`fastmetrics.stats.intervals.mean_interval.NAMES`."""
+    note: str | None = None
+    """Why the interval may hold another level, or why there is none."""
+
+    @classmethod
+    def of(cls, value: float, interval: Interval) -> Estimate:
+        """A figure with this interval; without one if the figure is undefined."""
+        if math.isnan(value):
+            return UNDEFINED
+        return cls(value, interval.low, interval.high, interval.kind, interval.note)
+
+
+UNDEFINED = Estimate(math.nan, math.nan, math.nan)
+"""A figure that the data do not define."""
+
 
 Kind: TypeAlias = Literal["numbers", "flags", "flag differences"]
 Bounds: TypeAlias = tuple[float, float]
