@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from fastmetrics.core.arrays import Floats, Ints
+from fastmetrics.errors.messages import some
 
 FAR = 0.25
 """The index from which on a distribution is another one (Siddiqi 2006, Credit Risk Scorecards)."""
@@ -118,11 +119,10 @@ def _note(drift: InputDrift) -> str:
     far = drift.far()
     if not far:
         return ""
-    listed = [f"{name} {index:.2f}" for name, index in list(far.items())[:_MOST_NAMES]]
-    more = f" and {len(far) - _MOST_NAMES} more" if len(far) > _MOST_NAMES else ""
+    listed = some((f"{name} {index:.2f}" for name, index in far.items()), _MOST_NAMES)
     return (
         f"these {drift.n_rows:,} rows are far from the labelled rows that it was fitted to: the distribution differs "
-        f"for {len(far)} of {len(drift.inputs)} metrics (population stability index: {', '.join(listed)}{more}; from "
+        f"for {len(far)} of {len(drift.inputs)} metrics (population stability index: {listed}; from "
         f"{FAR} on); its held-out figures may not hold here: label some of these rows and fit it again"
     )
 

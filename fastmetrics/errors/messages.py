@@ -79,12 +79,20 @@ def shown(value: Any) -> str:
     return _BRIEF.repr(value)
 
 
+def some(names: Iterable[str], most: int, between: str = ", ") -> str:
+    """Names, separated; for more than ``most``, the first ones and the number of the others.
+
+    >>> some(["a", "b"], 2), some("abc", 2)
+    ('a, b', 'a, b and 1 more')
+    """
+    every = list(names)
+    return between.join(every[:most]) + (f" and {len(every) - most:,} more" if len(every) > most else "")
+
+
 def quoted(names: Iterable[object], most: int = 20) -> str:
     """Names in quotes, separated by commas; for more than ``most``, the first ones and the number of the others.
 
     >>> quoted(["id", "answer"]), quoted("abcd", most=2), quoted([])
     ("'id', 'answer'", "'a', 'b' and 2 more", 'none')
     """
-    shown_names = [shown(name) for name in names]
-    more = f" and {len(shown_names) - most} more" if len(shown_names) > most else ""
-    return (", ".join(shown_names[:most]) + more) or "none"
+    return some(map(shown, names), most) or "none"

@@ -6,6 +6,8 @@ import difflib
 import re
 from collections.abc import Iterable, Mapping
 
+from fastmetrics.errors.messages import some
+
 MOST = 3
 """Maximum number of suggestions in a message."""
 
@@ -95,5 +97,4 @@ def suggestion(
     near = nearest(name, names, first, aliases)
     if near:
         return f"did you mean {either(near)}?"
-    more = f" and {len(names) - FEW} more" if len(names) > FEW else ""
-    return listing or f"known: {', '.join(names[:FEW]) or 'none'}{more}"
+    return listing or f"known: {some(names, FEW) or 'none'}"

@@ -17,7 +17,7 @@ from fastmetrics.core.display import Grid, ShownSequence, number
 from fastmetrics.core.records import Mapped, Records
 from fastmetrics.declaration.metric import Better
 from fastmetrics.results.gate.rules import Rule
-from fastmetrics.stats.intervals.interval_notes import MARK, interval_notes
+from fastmetrics.stats.intervals.interval_notes import interval_notes, interval_text
 from fastmetrics.stats.intervals.mean_interval import NAMES
 
 
@@ -70,8 +70,7 @@ class CheckedRule:
         """The value; for a change or a bound, with its interval, marked if there is a note on it."""
         if not self.has_interval:
             return self._number(self.value)
-        mark = "" if self.interval_note is None else MARK
-        return f"{self._number(self.value)} [{self._number(self.low)}, {self._number(self.high)}]{mark}"
+        return f"{self._number(self.value)} {interval_text(self.low, self.high, self.interval_note, self._number)}"
 
     def _number(self, value: float) -> str:
         return f"{number(value * 100)}%" if self.rule.percent and self.rule.is_change else number(value)

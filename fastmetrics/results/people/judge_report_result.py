@@ -12,7 +12,7 @@ from fastmetrics.core.judge_column_names import PREFIX
 from fastmetrics.stats.agreement.judge_quality import Consistency, JudgeDecisions, Latency
 from fastmetrics.stats.agreement.pairwise import Pairwise
 from fastmetrics.stats.intervals.estimates import Interval
-from fastmetrics.stats.intervals.interval_notes import MARK, interval_notes
+from fastmetrics.stats.intervals.interval_notes import interval_notes, interval_text
 from fastmetrics.stats.intervals.prediction_powered import PoweredMean
 
 _WIDTH = 24
@@ -257,9 +257,7 @@ def _verdicts(systems: Sequence[str], wins: Mapping[str, int]) -> Iterator[str]:
 def _bounds(interval: Interval | None) -> str:
     if interval is None:
         return "–"
-    mark = "" if interval.note is None else MARK
-    bounds = "–" if math.isnan(interval.low) else f"[{interval.low:.3f}, {interval.high:.3f}]"
-    return bounds + mark
+    return interval_text(interval.low, interval.high, interval.note, "{:.3f}".format)
 
 
 def _ends(estimate: PoweredMean) -> list[str]:

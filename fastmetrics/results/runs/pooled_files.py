@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from fastmetrics.errors.messages import some
 from fastmetrics.results.runs.score_file import ScoreFile
 from fastmetrics.tables.output.run_differences import RunDifference, described_inputs, differences
 
@@ -50,19 +51,20 @@ class PooledFiles:
 def _pooled(files: Sequence[ScoreFile], rows: Sequence[int]) -> list[str]:
     """The note on the pooled files, and on differences between their settings."""
     described = [f"{file.name} ({count:,} rows)" for file, count in zip(files, rows, strict=True)]
-    notes = [f"{len(files):,} files pooled: {_some(described)}"]
+    notes = [f"{len(files):,} files pooled: {some(described, _MOST_NOTED)}"]
     with_settings = [file for file in files if file.settings]
     where: dict[RunDifference, list[str]] = {}
     for file in with_settings[1:]:
         for difference in differences(with_settings[0].settings, file.settings):
             where.setdefault(difference, []).append(file.name)
     notes += [
-        f"{what} is {a} in {with_settings[0].name}, {b} in {_some(names)}" for (what, a, b), names in where.items()
+        f"{what} is {a} in {with_settings[0].name}, {b} in {some(names, _MOST_NOTED)}"
+        for (what, a, b), names in where.items()
     ][:_MOST_NOTED]
     notes += [f"{len(where) - _MOST_NOTED:,} more differences in settings"] if len(where) > _MOST_NOTED else []
     notes += _inputs(files)
     unknown = [file.name for file in files if not file.settings]
-    return [*notes, *([f"unknown settings: {_some(unknown)}"] if with_settings and unknown else [])]
+    return [*notes, *([f"unknown settings: {some(unknown, _MOST_NOTED)}"] if with_settings and unknown else [])]
 
 
 def _inputs(files: Sequence[ScoreFile]) -> list[str]:
@@ -72,18 +74,9 @@ def _inputs(files: Sequence[ScoreFile]) -> list[str]:
         inputs = described_inputs(None if file.metadata is None else file.metadata.inputs)
         if inputs is not None:
             by_inputs.setdefault(inputs, []).append(file.name)
-    pairs = [f"{_some(names)} from {inputs}" for inputs, names in by_inputs.items()]
-    notes = [f"different inputs: {_some(pairs, '; ')}"] if len(by_inputs) > 1 else []
+    pairs = [f"{some(names, _MOST_NOTED)} from {inputs}" for inputs, names in by_inputs.items()]
+    notes = [f"different inputs: {some(pairs, _MOST_NOTED, '; ')}"] if len(by_inputs) > 1 else []
     again = "files from the same input (by name and size); its rows are counted repeatedly"
-    return (
-        notes
-        + [f"{again}: {_some(names)} from {inputs}" for inputs, names in by_inputs.items() if len(names) > 1][
-            :_MOST_NOTED
-        ]
-    )
-
-
-def _some(names: Sequence[str], between: str = ", ") -> str:
-    """The names, or the first of many and the number of the others."""
-    more = f" and {len(names) - _MOST_NOTED:,} more" if len(names) > _MOST_NOTED else ""
-    return f"{between.join(names[:_MOST_NOTED])}{more}"
+    several = {inputs: names for inputs, names in by_inputs.items() if len(names) > 1}
+    notes += [f"{again}: {some(names, _MOST_NOTED)} from {inputs}" for inputs, names in several.items()][:_MOST_NOTED]
+    return notes

@@ -16,7 +16,7 @@ from fastmetrics.core.corpus_counts import counts_column
 from fastmetrics.core.input_columns import is_id
 from fastmetrics.core.score_metadata import METADATA, ScoreMetadata
 from fastmetrics.errors import FileFormatError, OptionError
-from fastmetrics.errors.messages import Argument
+from fastmetrics.errors.messages import Argument, some
 from fastmetrics.plan.corpus_values import lists_read
 from fastmetrics.results.runs.declared_metrics import declared_specs, stored_declarations
 from fastmetrics.stats.sums.summed_scores import score_columns
@@ -177,11 +177,8 @@ def check_one(file: ScoreFile, *, latest: bool = False) -> None:
     runs = file.run_names
     if len(runs) < 2:
         return
-    more = f" and {len(runs) - _MOST_NAMED:,} more" if len(runs) > _MOST_NAMED else ""
     ways = (", or take the last one with ", Argument("latest", True)) if latest else ()
-    raise OptionError(
-        f"{file.name} holds {len(runs):,} runs: {', '.join(runs[:_MOST_NAMED])}{more}; name one of them", *ways
-    )
+    raise OptionError(f"{file.name} holds {len(runs):,} runs: {some(runs, _MOST_NAMED)}; name one of them", *ways)
 
 
 def read_table(path: str | Path | Sequence[str | Path], text: Collection[str] | None = None) -> pa.Table:

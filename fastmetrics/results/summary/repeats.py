@@ -21,7 +21,7 @@ from fastmetrics.results.runs.declared_metrics import declared_bounds
 from fastmetrics.results.runs.open_runs import open_run
 from fastmetrics.results.runs.score_run import shared_metrics
 from fastmetrics.stats.intervals.estimates import Estimate, Sample
-from fastmetrics.stats.intervals.interval_notes import MARK, interval_notes
+from fastmetrics.stats.intervals.interval_notes import interval_notes, interval_text
 from fastmetrics.stats.intervals.mean_interval import mean_interval
 from fastmetrics.stats.pass_at_k import pass_at_k, pass_hat_k, question_scores
 
@@ -90,8 +90,7 @@ class RepeatReport(ShownSequence[RepeatedMetric], of="metrics"):
         rows = [
             (
                 metric.metric,
-                number(metric.mean.value),
-                _interval(metric.mean),
+                *_cells(metric.mean),
                 number(metric.n_questions),
                 *map(number, (metric.between, metric.within, metric.reliability)),
             )
@@ -255,10 +254,5 @@ def _mean(values: Floats, confidence: float, bounds: tuple[float, float] | None)
     return Estimate.of(rows.mean, mean_interval(rows, confidence))
 
 
-def _interval(estimate: Estimate) -> str:
-    interval = "–" if math.isnan(estimate.low) else f"[{number(estimate.low)}, {number(estimate.high)}]"
-    return interval + ("" if estimate.note is None else MARK)
-
-
 def _cells(estimate: Estimate) -> tuple[str, str]:
-    return number(estimate.value), _interval(estimate)
+    return number(estimate.value), interval_text(estimate.low, estimate.high, estimate.note)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -23,7 +22,7 @@ from fastmetrics.results.runs.declared_metrics import declared_bounds, direction
 from fastmetrics.results.runs.open_runs import open_run
 from fastmetrics.results.runs.score_run import ScoreRun, shared_metrics
 from fastmetrics.stats.intervals.estimates import Sample
-from fastmetrics.stats.intervals.interval_notes import MARK, interval_notes
+from fastmetrics.stats.intervals.interval_notes import interval_notes, interval_text
 from fastmetrics.stats.intervals.mean_interval import INTERVALS, SEQUENTIAL, mean_interval
 
 _FEW = 30
@@ -102,8 +101,7 @@ def _segment_cells(mean: MeanInterval) -> tuple[str, ...]:
 
 
 def _cells(mean: MeanInterval) -> tuple[str, str, str, str]:
-    interval = "–" if math.isnan(mean.low) else f"[{number(mean.low)}, {number(mean.high)}]"
-    interval += "" if mean.interval_note is None else MARK
+    interval = interval_text(mean.low, mean.high, mean.interval_note)
     small = "*" if mean.segment is not None and mean.n < _FEW else ""
     return number(mean.mean), interval, number(mean.n) + small, number(mean.n_missing)
 

@@ -15,7 +15,7 @@ from fastmetrics.errors import UnknownNameError
 from fastmetrics.results.runs.declared_metrics import column_named
 from fastmetrics.results.runs.list_runs import list_runs
 from fastmetrics.results.summary.summarize_by import summarize_by
-from fastmetrics.stats.intervals.interval_notes import MARK, interval_notes
+from fastmetrics.stats.intervals.interval_notes import interval_notes, interval_text
 from fastmetrics.tables.remote.addresses import shown, within
 
 _WIDTH = 20
@@ -60,8 +60,7 @@ class Trend(ShownSequence[TrendPoint], of="points"):
                 (point.began or "–")[:16],
                 number(point.n),
                 number(point.mean),
-                ("–" if math.isnan(point.low) else f"[{number(point.low)}, {number(point.high)}]")
-                + ("" if point.interval_note is None else MARK),
+                interval_text(point.low, point.high, point.interval_note),
                 _drawn(point, least, most),
             )
             for point in self.points

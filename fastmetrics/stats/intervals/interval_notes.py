@@ -1,14 +1,27 @@
-"""The notes on intervals below a table: their kinds, and those that may hold another level."""
+"""Intervals as text, and the notes on them below a table: their kinds, and those that may hold another level."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Callable, Iterable
 
+from fastmetrics.core.display import number
+from fastmetrics.errors.messages import some
 from fastmetrics.stats.intervals.mean_interval import NAMES
 
 MARK = "†"
 """The mark of an interval with a note."""
 _MANY = 4
+
+
+def interval_text(low: float, high: float, note: str | None, text: Callable[[float], str] = number) -> str:
+    """The bounds of an interval, marked if there is a note on it; – without an interval.
+
+    >>> interval_text(0.25, 0.5, None), interval_text(math.nan, math.nan, "too few rows")
+    ('[0.2500, 0.5000]', '–†')
+    """
+    bounds = "–" if math.isnan(low) else f"[{text(low)}, {text(high)}]"
+    return bounds + ("" if note is None else MARK)
 
 
 def interval_notes(intervals: Iterable[tuple[str, str, str | None]], confidence: float, of: str = "") -> list[str]:
@@ -24,11 +37,6 @@ def interval_notes(intervals: Iterable[tuple[str, str, str | None]], confidence:
             kinds.setdefault(kind, {})[name] = None
         if note is not None:
             notes.setdefault(note, {})[name] = None
-    ways = [NAMES[kind] + (f" ({_some(list(names))})" if len(kinds) > 1 else "") for kind, names in kinds.items()]
+    ways = [NAMES[kind] + (f" ({some(names, _MANY)})" if len(kinds) > 1 else "") for kind, names in kinds.items()]
     lines = [f"{confidence * 100:g} % intervals{of}: {', '.join(ways)}"] if ways else []
-    return [*lines, *(f"{MARK} {note} ({_some(list(names))})" for note, names in notes.items())]
-
-
-def _some(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _MANY} more" if len(names) > _MANY else ""
-    return ", ".join(names[:_MANY]) + more
+    return [*lines, *(f"{MARK} {note} ({some(names, _MANY)})" for note, names in notes.items())]
