@@ -28,7 +28,7 @@ def characters(folded: Folded, whitespace: bool) -> Tokens:
 def visible_characters(text: Text) -> Tokens:
     """The characters of each text but white space."""
     bounds = np.zeros(len(text) + 1, np.int64)
-    out = np.empty(int((text.stops - text.starts).sum()) + 1, np.int32)
+    out = np.empty(int((text.stops - text.starts).sum()) + 1 + kernels.WIDENED, np.int32)
     kernels.visible_characters(text.data, text.starts, text.stops, unicode.is_space(), out, bounds)
     return Tokens(out[: bounds[-1]], bounds[:-1], bounds[1:], N_CHARACTERS)
 

@@ -11,6 +11,12 @@ from fastmetrics.kernels.pairs import ngrams
 
 Row = list[int]
 
+LETTERS = (2, 20), (5, 70), (40, 300), (99, 500)
+"""The number of letters, and the length of the longest text."""
+
+ORDERS = 12
+"""More than the ids that are compared at a time."""
+
 
 def grams(ids: Row, order: int) -> Counter[tuple[int, ...]]:
     return Counter(tuple(ids[i : i + order]) for i in range(len(ids) - order + 1))
@@ -33,11 +39,12 @@ def lists(rows: list[Row]) -> ngrams.Lists:
 @pytest.mark.slow
 @pytest.mark.parametrize("top", [0, 40, ngrams.TOP])
 @pytest.mark.parametrize("several", [False, True])
-@pytest.mark.parametrize(("n_words", "most"), [(2, 2), (3, 4), (1, 9), (3, 9), (12, 40), (600, 400)])
+@pytest.mark.parametrize(("n_words", "most"), [(2, 2), (3, 4), (1, 9), (3, 9), (12, 40), (600, 400), *LETTERS])
 def test_ngram_tables_are_reset_between_rows(n_words: int, most: int, several: bool, top: int) -> None:
     """The longest rows have more n-grams than a dense table holds, the shortest a word and no pair.
 
-    ``top`` is where numbers would grow too large.
+    Of few letters, but not of 99, the texts are long enough for the tables of letters.  ``top`` is where numbers would
+    grow too large.
     """
     rng = np.random.default_rng([n_words, several])
 
@@ -53,6 +60,6 @@ def test_ngram_tables_are_reset_between_rows(n_words: int, most: int, several: b
     ]
     bounds = np.concatenate([[0], np.cumsum([len(group) for group in groups])]).astype(np.int64)
     flat = lists([one for group in groups for one in group])
-    found = ngrams.count_ngrams(lists(answers), flat, bounds, n_words, 5, True, top)
-    expected = [[matched(*pair, order) for pair in zip(answers, groups, strict=True)] for order in range(1, 6)]
+    found = ngrams.count_ngrams(lists(answers), flat, bounds, n_words, ORDERS, True, top)
+    expected = [[matched(*pair, order) for pair in zip(answers, groups, strict=True)] for order in range(1, ORDERS + 1)]
     assert found.tolist() == expected

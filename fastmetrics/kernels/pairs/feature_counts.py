@@ -16,7 +16,8 @@ import numpy.typing as npt
 from fastmetrics.core.arrays import Ids, Ints, Uint64s
 from fastmetrics.kernels.jit import kernel, leaf
 from fastmetrics.kernels.pairs.lcs import block_length, clear, mark, zeros_of
-from fastmetrics.kernels.pairs.ngrams import Counts, Lists
+from fastmetrics.kernels.pairs.ngram_places import Lists
+from fastmetrics.kernels.pairs.ngrams import Counts
 
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 _U0, _U1, _U32 = (np.uint64(n) for n in (0, 1, 32))

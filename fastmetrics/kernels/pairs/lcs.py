@@ -10,7 +10,7 @@ import numpy as np
 
 from fastmetrics.core.arrays import Ids, Ints, Uint64s
 from fastmetrics.kernels.jit import inline, kernel, leaf
-from fastmetrics.kernels.pairs.ngrams import Lists
+from fastmetrics.kernels.pairs.ngram_places import Lists
 
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 _U0, _U1, _U2, _U4, _U56 = (np.uint64(n) for n in (0, 1, 2, 4, 56))

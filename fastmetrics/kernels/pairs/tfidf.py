@@ -9,7 +9,7 @@ import numpy as np
 
 from fastmetrics.core.arrays import Flags, Floats, Ids, Ints
 from fastmetrics.kernels.jit import kernel, leaf
-from fastmetrics.kernels.pairs.ngrams import Lists
+from fastmetrics.kernels.pairs.ngram_places import Lists
 
 
 @leaf

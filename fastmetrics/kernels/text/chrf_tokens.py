@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from llvmlite import ir
+from numba import types
 
 from fastmetrics.core.arrays import Bytes, Flags, Ids, Ints
-from fastmetrics.kernels.jit import kernel, leaf
-from fastmetrics.kernels.text.byte_blocks import eight
+from fastmetrics.kernels.jit import instruction, kernel, leaf
+from fastmetrics.kernels.text.byte_blocks import BLOCK, in_range, trailing_zeros
 from fastmetrics.kernels.text.folding import decode
 
-_U0, _U8, _HIGH = np.uint64(0), np.uint64(8), np.uint64(0x8080808080808080)
+WIDENED = 16
+"""The number of bytes that ``widen`` copies."""
+
+_U0, _U1, _BLOCK, _WIDENED, _SPACE, _HIGH = (np.uint64(n) for n in (0, 1, BLOCK, WIDENED, 0x20, 0x80))
+_ALL = np.uint64((1 << 64) - 1)
 
 
 @kernel
@@ -25,19 +33,62 @@ def characters(data: Bytes, starts: Ints, stops: Ints, skip: int, out: Ids, boun
         bounds[row + 1] = k
 
 
+def _widen(typing: Any, data: Any, p: Any, out: Any, k: Any) -> Any:
+    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        source, target = (
+            builder.gep(context.make_array(signature.args[n])(context, builder, args[n]).data, [args[n + 1]])
+            for n in (0, 2)
+        )
+        small, wide = (ir.VectorType(ir.IntType(bits), WIDENED) for bits in (8, 32))
+        loaded = builder.load(builder.bitcast(source, small.as_pointer()))
+        loaded.align = 1
+        builder.store(builder.zext(loaded, wide), builder.bitcast(target, wide.as_pointer()), align=4)
+        return context.get_dummy_value()
+
+    return types.void(data, types.uint64, out, types.uint64), code
+
+
+@instruction(_widen)
+def widen(data: Bytes, p: np.uint64, out: Ids, k: np.uint64) -> None:
+    """Copy ``WIDENED`` bytes from ``data[p]`` on to ``out[k]``, an id each."""
+    out[int(k) : int(k) + WIDENED] = data[int(p) : int(p) + WIDENED]
+
+
+@leaf
+def visible_block(data: Bytes, p: np.uint64, visible: np.uint64, out: Ids, k: np.uint64) -> np.uint64:
+    """Write the ``visible`` ones of the 64 ASCII characters at ``p``; return the end of what is written."""
+    begins, ends = visible & ~(visible << _U1), ~visible & (visible << _U1)
+    while begins != _U0:
+        first, last = trailing_zeros(begins), trailing_zeros(ends)  # 64 without an end
+        widen(data, p + first, out, k)
+        at = first + _WIDENED
+        while at < last:
+            widen(data, p + at, out, k + at - first)
+            at += _WIDENED
+        k += last - first
+        begins &= begins - _U1
+        ends &= ends - _U1
+    return k
+
+
 @leaf
 def visible_characters(data: Bytes, starts: Ints, stops: Ints, is_space: Flags, out: Ids, bounds: Ints) -> None:
-    """Write the code points of every text except white space; ``bounds`` receives the bounds of each text."""
-    k = np.uint64(0)
+    """Write the code points of every text except white space; ``bounds`` receives the bounds of each text.
+
+    ``out`` has room for ``WIDENED`` more.
+    """
+    k, size = _U0, np.uint64(len(data))
     for row in range(len(starts)):
         i, stop = np.uint64(starts[row]), np.uint64(stops[row])
         while i < stop:
-            if i + _U8 <= stop and eight(data, i) & _HIGH == _U0:
-                for p in range(i, i + _U8):
-                    out[k] = data[p]
-                    k += np.uint64(not is_space[data[p]])
-                i += _U8
-            else:
+            end = min(i + _BLOCK, stop)
+            inside = _ALL >> (_BLOCK - (end - i))
+            if i + _BLOCK + _WIDENED <= size and (
+                (in_range(data, i, _U0, _SPACE) | in_range(data, i, _HIGH, _HIGH)) & inside == _U0
+            ):
+                k = visible_block(data, i, inside & ~in_range(data, i, _SPACE, _U1), out, k)
+                i += _BLOCK
+            while i < end:
                 code, after = decode(data, np.int64(i))
                 out[k] = code
                 k += np.uint64(not is_space[code])

@@ -9,7 +9,7 @@ import numpy as np
 from fastmetrics.core.all_pair_tokens import Crossed
 from fastmetrics.core.arrays import Ints, Tokens
 from fastmetrics.kernels.pairs import feature_counts as kernels
-from fastmetrics.kernels.pairs.ngrams import Lists
+from fastmetrics.kernels.pairs.ngram_places import Lists
 
 _FREQUENT = 8
 """A feature that one text in so many has is a bit: 64 of them take as long as the pairs that share such a feature."""
