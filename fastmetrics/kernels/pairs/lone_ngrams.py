@@ -5,20 +5,16 @@ Only the places of other n-grams, which one of the lists has more than once, nee
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from llvmlite import ir
-from numba import types
 
 from fastmetrics.core.arrays import Ids, Ints
-from fastmetrics.kernels.jit import instruction, leaf
+from fastmetrics.kernels.id_blocks import ROOM, alike_ids
+from fastmetrics.kernels.jit import leaf
 from fastmetrics.kernels.pairs.ngram_places import (
     ALONE,
     FIRST,
     LEFT,
     LIMIT,
-    ROOM,
     SHARED,
     Counters,
     NgramArrays,
@@ -26,27 +22,6 @@ from fastmetrics.kernels.pairs.ngram_places import (
 )
 
 _U1, _ROOM = np.uint64(1), np.uint64(ROOM)
-
-
-def _alike_ids(typing: Any, a: Any, i: Any, b: Any, j: Any) -> Any:
-    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        eight, byte, word = ir.VectorType(ir.IntType(32), ROOM), ir.IntType(8), ir.IntType(64)
-        loaded = []
-        for kind, array, index in zip(signature.args[::2], args[::2], args[1::2], strict=True):
-            place = builder.gep(context.make_array(kind)(context, builder, array).data, [index])
-            loaded.append(builder.load(builder.bitcast(place, eight.as_pointer())))
-            loaded[-1].align = 4
-        other = builder.zext(builder.bitcast(builder.icmp_unsigned("!=", *loaded), byte), word)
-        return builder.cttz(builder.or_(other, ir.Constant(word, 1 << ROOM)), ir.Constant(ir.IntType(1), 0))
-
-    return types.uint64(a, types.uint64, b, types.uint64), code
-
-
-@instruction(_alike_ids)
-def alike_ids(a: Ids, i: np.uint64, b: Ids, j: np.uint64) -> np.uint64:
-    """How many ids are equal from ``a[i]`` and ``b[j]`` on, up to ``ROOM``."""
-    other = np.flatnonzero(a[int(i) : int(i) + ROOM] != b[int(j) : int(j) + ROOM])
-    return np.uint64(other[0] if len(other) else ROOM)
 
 
 @leaf

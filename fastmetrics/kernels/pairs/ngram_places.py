@@ -28,9 +28,6 @@ LIMIT, SHARED, BEST, USED, FIRST, LEFT, ALONE = range(7)
 by the previous lists and by this list; for others, a place in a, whether longer n-grams of it are to be counted, and
 whether both lists have it once."""
 
-ROOM = 8
-"""Ids after the end of a list that ``alike_ids`` may read."""
-
 
 class Lists(NamedTuple):
     """Lists of ids: list i is ``ids[starts[i]:stops[i]]``."""

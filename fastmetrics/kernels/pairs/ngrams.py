@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastmetrics.core.arrays import Ids, Ints
+from fastmetrics.kernels.id_blocks import ROOM
 from fastmetrics.kernels.jit import inline, kernel, leaf
 from fastmetrics.kernels.pairs.letter_ngrams import PAIRS, TRIPLES, count_letters, fit
 from fastmetrics.kernels.pairs.lone_ngrams import add_runs, separate, sum_of_least
@@ -18,7 +19,6 @@ from fastmetrics.kernels.pairs.ngram_places import (
     BEST,
     FIRST,
     LIMIT,
-    ROOM,
     SHARED,
     USED,
     Counters,
@@ -115,38 +115,38 @@ def count_rows(a: Lists, b: Lists, groups: Ints, together: bool, top: int, work:
     base = 0
     for row in range(len(a.starts)):
         n, first, n_lists = a.stops[row] - a.starts[row], groups[row], groups[row + 1] - groups[row]
-        one = n_lists == 1
+        alone = n_lists == 1
         to = row if together else first
         if base > top:
             work.place[:], table.slots[:], base = 0, 0, 0
-        counters[: SHARED + 1 if one else BEST + 1, : n + 1] = 0
+        counters[: SHARED + 1 if alone else BEST + 1, : n + 1] = 0
         different = number(a.ids, a.starts[row], a.stops[row], work.place, base, work.a, counters[LIMIT])
         look_up(b, (first, first + n_lists), work.place, base, work.b, work.ends, counters[SHARED])
         base += different
         width, order = different + 2, 1
-        if one:
+        if alone:
             shared[0, to] = sum_of_least(counters, different)
         else:
             match_lists(work, first, n_lists, row, together, shared[0])
-        if one and orders > 2 and n > 2 and fit(n, width):
+        if alone and orders > 2 and n > 2 and fit(n, width):
             sizes = n, b.stops[first] - b.starts[first]
             shared[1, to], shared[2, to], different = count_letters(work, sizes, width, top, counters[FIRST:])
             n, order = n - 2, 3
         while order < orders:
-            n = separate(work, n, order, orders) if one else drop(work.a, n, counters[SHARED])
+            n = separate(work, n, order, orders) if alone else drop(work.a, n, counters[SHARED])
             if n == 0:
                 break
             order += 1
             shape = Shape(width, table_bits(max(n, different), width), base)
-            counters[: SHARED + 1 if one else BEST + 1, : n + 1] = 0
+            counters[: SHARED + 1 if alone else BEST + 1, : n + 1] = 0
             different = lengthen(work.a, n, order, shape, table, counters[LIMIT])
             extend(work.b, work.ends, n_lists, order, shape, table, counters[SHARED])
             base += different
-            if one:
+            if alone:
                 shared[order - 1, to] = sum_of_least(counters, different)
             else:
                 match_lists(work, first, n_lists, row, together, shared[order - 1])
-        if one:
+        if alone:
             add_runs(work.runs, shared[:, to])
 
 

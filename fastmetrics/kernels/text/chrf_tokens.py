@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from llvmlite import ir
-from numba import types
 
 from fastmetrics.core.arrays import Bytes, Flags, Ids, Ints
-from fastmetrics.kernels.jit import instruction, kernel, leaf
+from fastmetrics.kernels.id_blocks import WIDENED, widen
+from fastmetrics.kernels.jit import kernel, leaf
 from fastmetrics.kernels.text.byte_blocks import BLOCK, in_range, trailing_zeros
 from fastmetrics.kernels.text.folding import decode
-
-WIDENED = 16
-"""The number of bytes that ``widen`` copies."""
 
 _U0, _U1, _BLOCK, _WIDENED, _SPACE, _HIGH = (np.uint64(n) for n in (0, 1, BLOCK, WIDENED, 0x20, 0x80))
 _ALL = np.uint64((1 << 64) - 1)
@@ -31,27 +25,6 @@ def characters(data: Bytes, starts: Ints, stops: Ints, skip: int, out: Ids, boun
             out[k] = code
             k += code != skip
         bounds[row + 1] = k
-
-
-def _widen(typing: Any, data: Any, p: Any, out: Any, k: Any) -> Any:
-    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        source, target = (
-            builder.gep(context.make_array(signature.args[n])(context, builder, args[n]).data, [args[n + 1]])
-            for n in (0, 2)
-        )
-        small, wide = (ir.VectorType(ir.IntType(bits), WIDENED) for bits in (8, 32))
-        loaded = builder.load(builder.bitcast(source, small.as_pointer()))
-        loaded.align = 1
-        builder.store(builder.zext(loaded, wide), builder.bitcast(target, wide.as_pointer()), align=4)
-        return context.get_dummy_value()
-
-    return types.void(data, types.uint64, out, types.uint64), code
-
-
-@instruction(_widen)
-def widen(data: Bytes, p: np.uint64, out: Ids, k: np.uint64) -> None:
-    """Copy ``WIDENED`` bytes from ``data[p]`` on to ``out[k]``, an id each."""
-    out[int(k) : int(k) + WIDENED] = data[int(p) : int(p) + WIDENED]
 
 
 @leaf
