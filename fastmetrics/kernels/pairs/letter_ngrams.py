@@ -1,7 +1,7 @@
 """N-grams of two and of three letters, which a pass over each list numbers and counts together.
 
 A text has few letters, so that tables with an entry for every pair of letters, and for every pair and a letter, stay in
-the processor's cache; and few of the pairs occur once.
+the processor's cache; and few of the pairs occur once.  ``pairs`` and ``triples`` have one entry per 2-gram and 3-gram.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """N-grams that both lists of a pair have once: longer ones there are found by comparing the ids that follow.
 
-Only the places of other n-grams, which one of the lists has more than once, need the numbers of longer ones.
+Only the places of other n-grams, which one of the lists has more than once, need the numbers of longer ones.  The rows
+of ``counters`` have one entry per n-gram of a; ``shared`` and ``runs`` have one per order.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 Where an n-gram begins that both lists have, both have an (n - 1)-gram, and another one a place later.  So each order
 looks only at the places that are left from the order before.
 
-The rows of ``counters`` have one entry per n-gram of the list of a (see ``LIMIT`` and the following); ``place`` has one
-per word of the vocabulary; ``grams`` are the n-grams at the places that are left.
+``limit``, ``shared`` and the rows of ``counters`` have one entry per n-gram of the list of a (see ``LIMIT`` and the
+following); ``place`` has one per word of the vocabulary; ``grams`` are the n-grams at the places that are left.
 """
 
 from __future__ import annotations
