@@ -75,8 +75,8 @@ def load_plugin(path: str | os.PathLike[str]) -> list[str]:
 def forget(declared: Metric) -> None:
     """Remove a metric and its spellings from the registry."""
     del REGISTRY[declared.name]
-    read = {column for metric in REGISTRY.values() for column in metric.needs}
-    for column in [column for column in declared.needs if column not in BUILT_IN | read]:
+    needed = {column for metric in REGISTRY.values() for column in metric.needs}
+    for column in [column for column in declared.needs if column not in BUILT_IN | needed]:
         COLUMNS.pop(column, None)
     for spelling in [alias for alias, name in SPELLINGS.items() if name == declared.name]:
         del SPELLINGS[spelling]

@@ -8,6 +8,7 @@ import string
 import numpy as np
 
 from fastmetrics.core.arrays import Flags, Text, Tokens
+from fastmetrics.kernels.id_blocks import WIDENED
 from fastmetrics.kernels.text import chrf_tokens as kernels
 from fastmetrics.text import unicode
 from fastmetrics.text.conventions import convention
@@ -28,7 +29,7 @@ def characters(folded: Folded, whitespace: bool) -> Tokens:
 def visible_characters(text: Text) -> Tokens:
     """The characters of each text but white space."""
     bounds = np.zeros(len(text) + 1, np.int64)
-    out = np.empty(int((text.stops - text.starts).sum()) + 1 + kernels.WIDENED, np.int32)
+    out = np.empty(int((text.stops - text.starts).sum()) + 1 + WIDENED, np.int32)
     kernels.visible_characters(text.data, text.starts, text.stops, unicode.is_space(), out, bounds)
     return Tokens(out[: bounds[-1]], bounds[:-1], bounds[1:], N_CHARACTERS)
 

@@ -116,8 +116,9 @@ def plan_answering(
         if name not in used:
             raise ColumnError(f"{bot.use_of(name)} is no column; the table has: {quoted(names)}")
     ids = [column for name, column in resolve(names, None, needed={"id"}).items() if name == "id"]
-    kept = [*ids, resolved["question"], *kept_columns(keep, names)]
-    copied = list(names) if keep is None else list(dict.fromkeys(kept))
+    copied = list(names)
+    if keep is not None:
+        copied = list(dict.fromkeys([*ids, resolved["question"], *kept_columns(keep, names)]))
     sampled = dict(sample or {})
     plan = AnswerPlan(bot, system or bot.name, resolved["question"], copied, used, repeats, again, sampled)
     for name in copied:

@@ -219,13 +219,13 @@ def text_pieces(
     source = open_table(answers, name="answers")
     columns = _columns_of(source.names, texts)
     divided = of is not None and of[0] in source.names
-    read = {column: COLUMNS[name].kind if name in COLUMNS else "any" for name, column in columns.items()}
+    kinds = {column: COLUMNS[name].kind if name in COLUMNS else "any" for name, column in columns.items()}
     if of is not None and divided:
-        read = {of[0]: "any", **read}
+        kinds = {of[0]: "any", **kinds}
     if isinstance(source, FrameSource):
-        pieces = source.pieces({}, read)[1]
+        pieces = source.pieces({}, kinds)[1]
     else:
-        batches = good_batches(source, source.select(read), any_length=True)
+        batches = good_batches(source, source.select(kinds), any_length=True)
         pieces = (pa.Table.from_batches([batch]) for batch in batches)
     if of is None or not divided:
         return columns, pieces

@@ -111,13 +111,13 @@ def run_of_file(file: ScoreFile, name: str | None = None) -> ScoreRun:
     """The run in an opened score file, by default under the name in its metadata or that of the file."""
     metadata = file.metadata or ScoreMetadata()
     run_name = name or metadata.name or last_name(file.name)
-    read = _reader(file)
+    reader = _reader(file)
     names = file.source.schema.names
     types = None
     if _is_by_column(file):
         schema = file.source.select(_kinds(file, names)).schema
         types = dict(zip(schema.names, schema.types, strict=True))
-    return ScoreRun(run_name, names, list(file.scores), metadata, read, file, types)
+    return ScoreRun(run_name, names, list(file.scores), metadata, reader, file, types)
 
 
 def _reader(file: ScoreFile) -> Callable[[Sequence[str]], pa.Table]:

@@ -66,8 +66,8 @@ def expression(metric: str | Metric, *columns: Any, **keywords: Any) -> Any:
     """
     import polars as pl
 
-    read = score_of(metric, {})
-    present, options = columns_and_options(read.metric, columns, keywords)
+    default = score_of(metric, {})
+    present, options = columns_and_options(default.metric, columns, keywords)
     score = RowFunction(score_of(metric, options))
     names = list(present)
 

@@ -90,13 +90,13 @@ def score_of(metric: str | Metric, options: Mapping[str, Any]) -> Score:
 
     Raises ``UnknownNameError`` for an unknown metric or option, ``OptionError`` for an invalid value.
     """
-    read = parse(metric) if isinstance(metric, str) else Score(metric.name, metric, metric.options({}), metric.name)
+    score = parse(metric) if isinstance(metric, str) else Score(metric.name, metric, metric.options({}), metric.name)
     if not options:
-        return read
-    complete = read.metric.options({**read.options, **options})
-    explicit = [name for name in complete if complete[name] != read.metric.defaults[name]]
-    name = canonical_name(read.metric, complete, explicit)
-    return Score(name, read.metric, complete, name)
+        return score
+    complete = score.metric.options({**score.options, **options})
+    explicit = [name for name in complete if complete[name] != score.metric.defaults[name]]
+    name = canonical_name(score.metric, complete, explicit)
+    return Score(name, score.metric, complete, name)
 
 
 def check_has_rows(score: Score) -> None:

@@ -75,10 +75,10 @@ class WrittenTable:
         shown = self.table.url.shown
         others: list[DatabaseTable] = []
         for path in _addresses(inputs):
-            read = DatabaseTable.of(path)
-            others.append(read)
+            table = DatabaseTable.of(path)
+            others.append(table)
             for suffix in ("", METADATA, REJECTS):
-                if read.table is not None and _place(read) == _place(self.table, suffix):
+                if table.table is not None and _place(table) == _place(self.table, suffix):
                     raise OutputError(f"{self.beside(suffix)} is an input; write to another name")
         if self.table.scheme != "postgresql" and not os.path.isfile(self.table.path):
             folder = os.path.dirname(os.path.abspath(self.table.path))

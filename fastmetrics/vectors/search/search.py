@@ -98,14 +98,13 @@ def search(
 
     Raises ``OptionError`` for an invalid option, or one of databases for an index in a folder, ``FileFormatError`` for
     a table or column that PostgreSQL does not have, and for vectors of different dimensions, and ``ColumnError`` for
-    null ids
-    and texts.
+    null ids and texts.
     """
     argument("k", k, Neighbours)
     most = min(cores(threads), MOST_CONNECTIONS)
     if connections is not None:
         most = argument("connections", connections, Whole(1, 64))
-    read = _reader(queries, column, query_column, embedder, cache)
+    reader = _reader(queries, column, query_column, embedder, cache)
     address = index if isinstance(index, str | Path) and is_database(index) else None
     if address is None:
         own: dict[str, Any] = {"table": table, "where": where, "exact": exact, "pgvector": pgvector, "sweep": sweep}
@@ -116,7 +115,7 @@ def search(
         if not isinstance(index, Index | str | os.PathLike):
             raise OptionError("index: expected an Index (Index.build makes one), its folder, or a database")
         opened = index if isinstance(index, Index) else Index.load(local_path(index, "index"), threads=threads)
-        return search_run(opened, read(), k=k, recall=recall, threads=threads)
+        return search_run(opened, reader(), k=k, recall=recall, threads=threads)
     if parse(address).scheme != "postgresql":
         raise OptionError(f"{parse(address).shown}: expected a PostgreSQL database, which has pgvector")
     if table is None:
@@ -127,7 +126,7 @@ def search(
         raise OptionError(Argument("exact", True), ": uses no index, so it has no settings of one")
     settings = [settings_of(pgvector or "", "pgvector"), *(settings_of(text, "sweep") for text in sweep or ())]
     chunks = Chunks(str(address), table, vector, id, where, metric)
-    return search_table(chunks, read(), k=k, exact=exact, settings=settings, threads=threads, connections=most)
+    return search_table(chunks, reader(), k=k, exact=exact, settings=settings, threads=threads, connections=most)
 
 
 def _reader(
