@@ -73,6 +73,8 @@ class Chunks:
         session = Session(self._table, snapshot)
         try:
             session.execute("SET LOCAL jit = off")
+            if settings:  # PostgreSQL takes any value of a setting until pgvector is loaded, and then drops a wrong one
+                session.row("SELECT '[1]'::vector::text")
             for name, value in settings.items():
                 session.execute(f"SET LOCAL {SETTINGS[name]} = '{value}'")
         except BaseException:
@@ -85,17 +87,17 @@ class Chunks:
 
         Raises ``InputError`` if there are none, and ``ColumnError`` for null ids.
         """
-        sql = f"SELECT {quoted(self.id)} AS id, {quoted(self.vector)} AS vector FROM {self.rows}"
+        sql = f"SELECT {quoted(self.id)}, {quoted(self.vector)} FROM {self.rows}"
         (address,) = with_query(self.address, sql)
         source = open_source(address)
-        table = whole_table(source, {"id": "any", "vector": "vector"})
-        vectors = Vectors.of_column(table["vector"], f"table {self.table!r}: column {self.vector!r}")
+        table = whole_table(source, {self.id: "any", self.vector: "vector"})
+        vectors = Vectors.of_column(table[self.vector], f"table {self.table!r}: column {self.vector!r}")
         if not vectors.rows:
             which = " that meet the condition of where" if self.where else ""
             raise InputError(
                 f"table {self.table!r}: no rows with a vector in {self.vector!r}{which}; nothing to search"
             )
-        ids = table["id"].combine_chunks()
+        ids = table[self.id].combine_chunks()
         if ids.null_count:
             raise ColumnError(f"column {self.id!r}: {ids.null_count:,} ids are null; expected the id of each row")
         return StoredVectors(vectors, ids, source)
