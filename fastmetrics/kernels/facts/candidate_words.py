@@ -42,16 +42,16 @@ def pick(strings: Strings, counts: Ints, classes: Bytes, worth: Bytes, picked: P
     data, starts, stops, ids, first = strings
     w_starts, w_stops, before, after, digit, bounds = picked.marks
     size = m.longest(starts, stops)
-    turns, edges = np.empty(size, np.bool_), np.empty(size + 2, np.int64)
+    edges = np.empty(size + m.ROOM, np.int64)
     n, total = 0, 0
     for row in range(len(starts)):
         begin, stop, n_words = starts[row], stops[row], counts[row]
-        if m.find_words(data[begin:stop], classes, turns, edges) != n_words:
+        if m.find_words(data, begin, stop, classes, edges) != n_words:
             return -1
         live = False
         for w in range(n_words):
-            word = ids[first[row] + w]
-            if not live and worth[word] != BEGINS:
+            word = ids[np.uint64(first[row] + w)]
+            if not live and worth[np.uint32(word)] != BEGINS:
                 continue
             live = worth[word] != OTHER
             w_starts[n], w_stops[n] = begin + edges[2 * w], begin + edges[2 * w + 1]

@@ -8,7 +8,7 @@ import numpy as np
 
 from fastmetrics.core.arrays import Bytes, Flags, Ints
 from fastmetrics.kernels.facts.clauses import STOP, VALUE, VERB, Clauses, any_name, any_object, is_name
-from fastmetrics.kernels.jit import kernel, leaf
+from fastmetrics.kernels.jit import inline, kernel
 
 
 class Claims(NamedTuple):
@@ -31,7 +31,7 @@ class Claims(NamedTuple):
     bounds: Ints
 
 
-@leaf
+@inline
 def put(claims: Claims, n: int, subject: tuple[int, int], vague: bool, target: tuple[int, int], first: int) -> int:
     """Write claim ``n``, which is shown from word ``first`` on; return the number of claims."""
     claims.subjects[n], claims.subject_ends[n] = subject
@@ -40,7 +40,7 @@ def put(claims: Claims, n: int, subject: tuple[int, int], vague: bool, target: t
     return n + 1
 
 
-@leaf
+@inline
 def spoken(roles: Bytes, first: int, last: int) -> int:
     """The last verb in ``first:last`` that is not a stop word, or ``last`` if there is none."""
     for k in range(last - 1, first - 1, -1):
@@ -107,7 +107,7 @@ def single_words(clauses: Clauses, roles: Bytes) -> Claims:
     return claims
 
 
-@leaf
+@inline
 def put_words(
     claims: Claims, n: int, other: tuple[int, int], vague: bool, words: tuple[int, int], roles: Bytes, ranks: Ints
 ) -> int:

@@ -10,7 +10,7 @@ from fastmetrics.core.arrays import Bytes, Flags, Ints
 from fastmetrics.kernels.facts import located_words as m
 from fastmetrics.kernels.facts.located_words import Marks
 from fastmetrics.kernels.facts.numbers import is_mark
-from fastmetrics.kernels.jit import inline, kernel, leaf
+from fastmetrics.kernels.jit import inline, kernel
 from fastmetrics.kernels.text.folding import decode
 
 # Flags of the roles of a word in a sentence.
@@ -47,7 +47,7 @@ def is_name(role: int) -> bool:
     return role & (STOP | HEDGE) == 0 or role & PERSON != 0
 
 
-@leaf
+@inline
 def any_name(roles: Bytes, first: int, last: int) -> bool:
     """Whether any of the words is a name."""
     hit = False
@@ -56,7 +56,7 @@ def any_name(roles: Bytes, first: int, last: int) -> bool:
     return hit
 
 
-@leaf
+@inline
 def any_object(roles: Bytes, first: int, last: int) -> bool:
     """Whether any of the words is a name but not a VALUE."""
     hit = False
@@ -65,7 +65,7 @@ def any_object(roles: Bytes, first: int, last: int) -> bool:
     return hit
 
 
-@leaf
+@inline
 def has(roles: Bytes, first: int, last: int, role: int) -> bool:
     """Whether any of the words has the role."""
     hit = False
@@ -99,7 +99,7 @@ def ends_sentence(gap: int, length: int, role: int) -> bool:
     return ended
 
 
-@leaf
+@inline
 def next_verb(roles: Bytes, k: int, end: int) -> int:
     """The first verb at or after word ``k``, or ``end`` if there is none."""
     while k < end and not roles[k] & VERB:
@@ -107,7 +107,7 @@ def next_verb(roles: Bytes, k: int, end: int) -> int:
     return k
 
 
-@leaf
+@inline
 def group_end(marks: Marks, roles: Bytes, first: int, end: int) -> int:
     """The word after a group of verbs, which may be separated by at most two stop words."""
     last = first + 1
@@ -121,7 +121,7 @@ def group_end(marks: Marks, roles: Bytes, first: int, end: int) -> int:
         last = following + 1
 
 
-@leaf
+@inline
 def subject_start(marks: Marks, first: int, last: int) -> int:
     """The first word of the last clause in ``first:last``."""
     start = first
@@ -131,7 +131,7 @@ def subject_start(marks: Marks, first: int, last: int) -> int:
     return start
 
 
-@leaf
+@inline
 def is_vague(roles: Bytes, first: int, last: int, begin: int) -> bool:
     """Whether none of the words is a name by its capital; the first word of the sentence, ``begin``, always has one."""
     vague = True
@@ -140,7 +140,7 @@ def is_vague(roles: Bytes, first: int, last: int, begin: int) -> bool:
     return vague
 
 
-@leaf
+@inline
 def clauses_of_sentence(
     marks: Marks, roles: Bytes, begin: int, stop: int, clauses: Clauses, n: int, subject: Ints
 ) -> int:
@@ -173,7 +173,7 @@ def clauses_of_sentence(
     return n
 
 
-@leaf
+@inline
 def put(clauses: Clauses, n: int, subject: tuple[int, int, int, int], words: tuple[int, int, int, int, int]) -> int:
     """Write clause ``n``; return the number of clauses."""
     clauses.subjects[n], clauses.subject_ends[n], clauses.vague[n], clauses.has_name[n] = subject

@@ -8,13 +8,13 @@ from fastmetrics.core.arrays import Bytes
 from fastmetrics.kernels.facts import located_words as m
 from fastmetrics.kernels.facts.located_words import Marks
 from fastmetrics.kernels.facts.numbers import W_HALF_DAY, W_MONTH, W_OF, WordValues, digits, plain, suffix
-from fastmetrics.kernels.jit import inline, leaf
+from fastmetrics.kernels.jit import inline
 
 AM, PM = suffix("am"), suffix("pm")
 ORDINALS = tuple(suffix(s) for s in ("st", "nd", "rd", "th"))
 
 
-@leaf
+@inline
 def day_or_ordinal(data: Bytes, marks: Marks, k: int, stop: int) -> int:
     """The day of the month in word ``k`` (5, 5th), else 0."""
     if k >= stop or not marks.digit[k]:
@@ -23,14 +23,14 @@ def day_or_ordinal(data: Bytes, marks: Marks, k: int, stop: int) -> int:
     return value if n <= 2 and 1 <= value <= 31 and (letters == 0 or letters in ORDINALS) else 0
 
 
-@leaf
+@inline
 def year_at(data: Bytes, marks: Marks, k: int, stop: int) -> int:
     """The four-digit year in word ``k``, else 0; numbers like 2010.5 or 2010:30 are not years."""
     value, n = plain(data, marks, k, stop)
     return value if n == 4 and value >= 1000 else 0
 
 
-@leaf
+@inline
 def numeric_date(data: Bytes, marks: Marks, k: int, stop: int) -> tuple[int, int]:
     """2024-01-05, 2024/01/05, 5.1.2024, 05/01/2024, 1-5-24 at word ``k``: both readings, 0 if there is none."""
     x, nx = plain(data, marks, k, stop)
@@ -53,13 +53,13 @@ def numeric_date(data: Bytes, marks: Marks, k: int, stop: int) -> tuple[int, int
     return european, american if american > 0 and american != european else -1
 
 
-@leaf
+@inline
 def joined(marks: Marks, k: int, stop: int) -> bool:
     """Whether a space, a hyphen, or a comma or full stop with spaces separates word ``k`` from the previous word."""
     return k < stop and marks.before[k] & (m.ENDED | m.NEW_LINE | m.OPENED | m.CLOSED | m.HAS_PERCENT) == 0
 
 
-@leaf
+@inline
 def named_date(data: Bytes, marks: Marks, words: WordValues, k: int, stop: int) -> tuple[int, int]:
     """5 January 2024, January 5th, 2024, January 2024 at word ``k``: the date, 0 if none; the next word."""
     kinds = words.kinds
@@ -82,7 +82,7 @@ def named_date(data: Bytes, marks: Marks, words: WordValues, k: int, stop: int) 
     return year * 10000 + month * 100 + day, j + np.int64(year > 0)
 
 
-@leaf
+@inline
 def is_dotted(data: Bytes, marks: Marks, j: int, stop: int) -> bool:
     """Whether words ``j`` and the next are "a.m." or "p.m."."""
     if j + 1 >= stop or marks.stops[j] - marks.starts[j] != 1 or marks.stops[j + 1] - marks.starts[j + 1] != 1:
@@ -92,7 +92,7 @@ def is_dotted(data: Bytes, marks: Marks, j: int, stop: int) -> bool:
     return data[marks.starts[j]] | 32 in (97, 112)
 
 
-@leaf
+@inline
 def clock_time(data: Bytes, marks: Marks, words: WordValues, k: int, stop: int) -> tuple[int, int, int]:
     """3 pm, 3:30 p.m., 15:00:20 at word ``k``: minutes or -1, 1 if perhaps 12 hours later, the next word."""
     hour, n, letters = digits(data, marks.starts[k], marks.stops[k])

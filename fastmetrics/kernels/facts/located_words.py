@@ -11,6 +11,7 @@ import numpy as np
 
 from fastmetrics.core.arrays import Bytes, Flags, Ids, Ints
 from fastmetrics.kernels.jit import inline, kernel, leaf
+from fastmetrics.kernels.text.byte_blocks import BLOCK, count_ones, in_range, trailing_zeros
 from fastmetrics.kernels.text.folding import decode
 
 # Classes of code points; the first eight are also the kinds of gaps of one character.
@@ -30,6 +31,14 @@ MONEY = 14  # position of the first bit of the currency
 _SAYS = np.zeros(32, np.int32)
 _SAYS[[PERCENT, DOT, QUESTION, END, LINE]] = HAS_PERCENT, DOTTED, ENDED | QUESTIONED, ENDED, NEW_LINE
 _SAYS[[COMMA, COLON, CLAUSE, OPEN, CLOSE]] = PARTED
+
+
+ROOM = 2 + 8
+"""Entries of ``edges`` besides one for each byte: those after the last word, and those that are written at a time."""
+
+_U0, _U1, _U8, _U63, _U64 = (np.uint64(n) for n in (0, 1, 8, 63, BLOCK))
+_ALL = np.uint64((1 << 64) - 1)
+_SMALL, _CAPITAL, _LETTERS, _ZERO, _DIGITS, _LINE, _HIGH = (np.uint64(n) for n in (97, 65, 26, 48, 10, 95, 128))
 
 
 class Marks(NamedTuple):
@@ -65,39 +74,38 @@ def widened(gap: int, code: int, kind: int, length: int) -> int:
     return gap
 
 
-@inline
-def is_ascii_word(byte: int) -> bool:
-    """Whether an ASCII character is a letter, a digit or an underscore."""
-    small, large, figure = (byte >= 97) & (byte <= 122), (byte >= 65) & (byte <= 90), (byte >= 48) & (byte <= 57)
-    return small | large | figure | (byte == 95)
-
-
 @leaf
-def find_words(text: Bytes, classes: Bytes, turns: Flags, edges: Ints) -> int:
-    """Write the start and end of each word of a text to ``edges``; return the number of words.
-
-    ``turns``, one flag per byte, receives where words start and end in ASCII.
-    """
-    n, high = 0, 0
-    for byte in text:
-        high |= byte
-    if high > 127:
-        return find_any_words(text, classes, edges)
-    for p in range(1, len(text)):
-        turns[p] = is_ascii_word(text[p]) != is_ascii_word(text[p - 1])
-    edges[0] = 0
-    if len(text) > 0:
-        turns[0] = is_ascii_word(text[0])
-    for p in range(len(text)):
-        edges[n] = p  # write every position, which avoids a branch
-        n += np.int64(turns[p])
-    edges[n] = len(text)
-    return (n + 1) >> 1
+def find_words(data: Bytes, begin: int, stop: int, classes: Bytes, edges: Ints) -> int:
+    """Write the start and end of each word of the text ``data[begin:stop]`` to ``edges``; return how many there are."""
+    n = before = not_ascii = p = _U0
+    size = np.uint64(stop - begin)
+    if stop + BLOCK > len(data):  # a block of the last text would go past the end of the data
+        return find_any_words(data[begin:stop], classes, edges)
+    while p < size:
+        at = np.uint64(begin) + p
+        inside = _ALL >> (_U64 - min(size - p, _U64))
+        letters = in_range(data, at, _SMALL, _LETTERS) | in_range(data, at, _CAPITAL, _LETTERS)
+        words = (letters | in_range(data, at, _ZERO, _DIGITS) | in_range(data, at, _LINE, _U1)) & inside
+        not_ascii |= in_range(data, at, _HIGH, _HIGH) & inside
+        turns = words ^ ((words << _U1) | before)
+        before = words >> _U63
+        last = n + count_ones(turns)
+        while n < last:
+            for k in range(_U8):  # as many as there are at most, without a branch for each
+                edges[n + k] = np.int64(p + trailing_zeros(turns))
+                turns &= turns - _U1
+            n += _U8
+        n = last
+        p += _U64
+    if not_ascii != _U0:
+        return find_any_words(data[begin:stop], classes, edges)
+    edges[n] = np.int64(size)
+    return np.int64((n + _U1) >> _U1)
 
 
 @leaf
 def find_any_words(text: Bytes, classes: Bytes, edges: Ints) -> int:
-    """Like ``find_words``, for text with characters beyond ASCII."""
+    """Like ``find_words`` of any text."""
     i, n = 0, 0
     while i < len(text):
         code, after = decode(text, i)
@@ -156,11 +164,11 @@ def scan(data: Bytes, starts: Ints, stops: Ints, classes: Bytes, marks: Marks) -
     """Find the words of every text; return how many there are."""
     w_starts, w_stops, before, after, digit, bounds = marks
     size = longest(starts, stops)
-    turns, edges = np.empty(size, np.bool_), np.empty(size + 2, np.int64)
+    edges = np.empty(size + ROOM, np.int64)
     n = 0
     for row in range(len(starts)):
         begin, stop = starts[row], stops[row]
-        n_words = find_words(data[begin:stop], classes, turns, edges)
+        n_words = find_words(data, begin, stop, classes, edges)
         for w in range(n_words):
             w_starts[n + w], w_stops[n + w] = begin + edges[2 * w], begin + edges[2 * w + 1]
             digit[n + w] = 48 <= data[begin + edges[2 * w]] <= 57

@@ -9,7 +9,7 @@ import numpy as np
 from fastmetrics.core.arrays import Bytes, Floats
 from fastmetrics.kernels.facts import located_words as m
 from fastmetrics.kernels.facts.located_words import Marks
-from fastmetrics.kernels.jit import leaf
+from fastmetrics.kernels.jit import inline
 
 # Flags of words.
 (
@@ -36,7 +36,7 @@ class WordValues(NamedTuple):
     amounts: Floats
 
 
-@leaf
+@inline
 def digits(data: Bytes, i: int, stop: int) -> tuple[int, int, int]:
     """The integer a word begins with, its number of digits, and up to four letters after it as a number in base 256.
 
@@ -70,7 +70,7 @@ MILLIONS = tuple(suffix(s) for s in ("m", "mn", "mln"))
 BILLIONS = tuple(suffix(s) for s in ("b", "bn", "bln"))
 
 
-@leaf
+@inline
 def plain(data: Bytes, marks: Marks, k: int, stop: int) -> tuple[int, int]:
     """The integer and the number of digits of word ``k`` if it consists of digits, else -1 and 0."""
     if k >= stop or not marks.digit[k]:
@@ -79,7 +79,7 @@ def plain(data: Bytes, marks: Marks, k: int, stop: int) -> tuple[int, int]:
     return (value, n) if letters == 0 else (-1, 0)
 
 
-@leaf
+@inline
 def grouped(data: Bytes, marks: Marks, k: int, stop: int) -> tuple[int, int, int, int]:
     """A number in digits at word ``k``: its digits as an integer, number of decimals, its letters, the next word.
 
@@ -106,7 +106,7 @@ def grouped(data: Bytes, marks: Marks, k: int, stop: int) -> tuple[int, int, int
     return value, 0, letters, j
 
 
-@leaf
+@inline
 def scaled(marks: Marks, words: WordValues, decimals: int, letters: int, j: int, stop: int) -> tuple[int, int]:
     """The decimals of a number after a following k, million, percent or % is applied, and the next word."""
     kinds, amounts = words.kinds, words.amounts
@@ -130,7 +130,7 @@ def scaled(marks: Marks, words: WordValues, decimals: int, letters: int, j: int,
     return decimals, j
 
 
-@leaf
+@inline
 def money(marks: Marks, words: WordValues, k: int, j: int, stop: int) -> tuple[int, int]:
     """The currency of a number from word ``k`` to ``j``, 0 for none, and the next word."""
     before, after = marks.before[k], marks.after[j - 1]
@@ -143,13 +143,13 @@ def money(marks: Marks, words: WordValues, k: int, j: int, stop: int) -> tuple[i
     return 0, j
 
 
-@leaf
+@inline
 def shifted(value: float, decimals: int) -> float:
     """``value`` / 10**``decimals``, rounded once: equal decimals give equal floats."""
     return value / 10.0**decimals if decimals >= 0 else value * 10.0**-decimals
 
 
-@leaf
+@inline
 def spelled(marks: Marks, words: WordValues, k: int, stop: int) -> tuple[float, bool, int]:
     """The number that the words from ``k`` on spell, whether it is weak, and the next word."""
     kinds, amounts = words.kinds, words.amounts
@@ -164,7 +164,7 @@ def spelled(marks: Marks, words: WordValues, k: int, stop: int) -> tuple[float, 
     return value, weak, j
 
 
-@leaf
+@inline
 def is_mark(marks: Marks, k: int) -> bool:
     """Whether word ``k`` is a citation like [1] or the number of a list item."""
     before, after = marks.before[k], marks.after[k]

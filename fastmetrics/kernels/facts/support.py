@@ -11,7 +11,7 @@ from fastmetrics.kernels.facts.values import DATE, NUMBER, TIME, WEAK, WEEKDAY, 
 from fastmetrics.kernels.jit import inline, kernel, leaf
 
 _MIX = np.uint64(0x9E3779B97F4A7C15)
-_U32 = np.uint64(32)
+_U1, _U32 = np.uint64(1), np.uint64(32)
 
 
 class Passages(NamedTuple):
@@ -89,39 +89,43 @@ def count_pairs(ids: Ids, starts: Ints, stops: Ints, contexts: Passages, n_words
     """Number of pairs of adjacent words of each answer that are adjacent in one of the row's contexts."""
     c_ids, c_starts, c_stops, groups = contexts
     counts = np.zeros(len(starts), np.int64)
-    longest_answer, size = 0, 4
+    longest_answer, longest_context, size = 0, 0, 4
     for row in range(len(starts)):
         longest_answer = max(longest_answer, stops[row] - starts[row])
+    for text in range(len(c_starts)):
+        longest_context = max(longest_context, c_stops[text] - c_starts[text])
     while size < 4 * longest_answer:
         size *= 2
     keys, seen = np.zeros(size, np.int64), np.zeros(size, np.int64)
-    own = np.full(n_words, -1, np.int32)
+    own, places = np.full(n_words, -1, np.int32), np.empty(longest_context + 1, np.int64)
     for row in range(len(starts)):
         none, some = 2 * row + 1, 2 * row + 2
         for k in range(starts[row], stops[row] - 1):
-            own[ids[k]] = own[ids[k + 1]] = row
+            own[np.uint32(ids[k])] = own[np.uint32(ids[k + 1])] = row
             h = slot(keys, seen, none, np.int64(ids[k]) << 32 | ids[k + 1])
             seen[h] = none
         for text in range(groups[row], groups[row + 1]):
-            before = False
-            for k in range(c_starts[text], c_stops[text]):
-                here = own[c_ids[k]] == row
-                if here and before:
-                    h = slot(keys, seen, none, np.int64(c_ids[k - 1]) << 32 | c_ids[k])
-                    if seen[h] >= none:
-                        seen[h] = some
+            n, before = 0, False
+            for k in range(c_starts[text], c_stops[text]):  # without a branch that the processor would have to guess
+                here = own[np.uint32(c_ids[k])] == row
+                places[n] = k
+                n += here & before
                 before = here
+            for k in places[:n]:
+                h = slot(keys, seen, none, np.int64(c_ids[k - 1]) << 32 | c_ids[k])
+                if seen[h] >= none:
+                    seen[h] = some
         for k in range(starts[row], stops[row] - 1):
             counts[row] += seen[slot(keys, seen, none, np.int64(ids[k]) << 32 | ids[k + 1])] == some
     return counts
 
 
 @inline
-def slot(keys: Ints, seen: Ints, oldest: int, key: int) -> int:
+def slot(keys: Ints, seen: Ints, oldest: int, key: int) -> np.uint64:
     """The slot of ``key``, or the free slot it is written to; slots with ``seen`` below ``oldest`` are free."""
-    mixed = np.uint64(key) * _MIX
-    h = np.int64(mixed ^ (mixed >> _U32)) & (len(keys) - 1)
+    mixed, last = np.uint64(key) * _MIX, np.uint64(len(keys) - 1)
+    h = (mixed >> _U32) & last
     while seen[h] >= oldest and keys[h] != key:
-        h = (h + 1) & (len(keys) - 1)
+        h = (h + _U1) & last
     keys[h] = key
     return h

@@ -35,7 +35,7 @@ from fastmetrics.kernels.facts.numbers import (
     shifted,
     spelled,
 )
-from fastmetrics.kernels.jit import inline, kernel, leaf
+from fastmetrics.kernels.jit import inline, kernel
 
 NUMBER, DATE, TIME, WEEKDAY, WEAK = (np.int64(kind) for kind in range(1, 6))  # typed: one signature
 """A WEAK number can support other values and requires no support: "one", "first", the year and day of a date."""
@@ -52,7 +52,7 @@ class Values(NamedTuple):
     bounds: Ints
 
 
-@leaf
+@inline
 def number_at(data: Bytes, marks: Marks, words: WordValues, k: int, stop: int) -> tuple[int, float, float, int]:
     """The number at word ``k``: kind or 0, value, currency, next word."""
     kind = words.kinds[k]
@@ -75,7 +75,7 @@ def number_at(data: Bytes, marks: Marks, words: WordValues, k: int, stop: int) -
     return (WEAK if weak and j == k + 1 else NUMBER), shifted(value, decimals), np.float64(currency), j
 
 
-@leaf
+@inline
 def put(values: Values, n: int, kind: int, a: float, b: float, first: int, last: int) -> int:
     """Add a value; return the number of values."""
     values.kinds[n], values.a[n], values.b[n] = kind, a, b
@@ -83,7 +83,7 @@ def put(values: Values, n: int, kind: int, a: float, b: float, first: int, last:
     return n + 1
 
 
-@leaf
+@inline
 def date_at(data: Bytes, marks: Marks, words: WordValues, k: int, stop: int, values: Values, n: int) -> tuple[int, int]:
     """Add the date at word ``k``, if any, with its year and day as weak numbers; return number of values, next word."""
     date, other, j = 0, -1, k
@@ -101,7 +101,7 @@ def date_at(data: Bytes, marks: Marks, words: WordValues, k: int, stop: int, val
     return n, j
 
 
-@leaf
+@inline
 def value_at(
     data: Bytes, marks: Marks, words: WordValues, k: int, stop: int, values: Values, n: int
 ) -> tuple[int, int]:
