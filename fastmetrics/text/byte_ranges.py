@@ -8,7 +8,8 @@ import numpy as np
 
 from fastmetrics.core.arrays import Bytes, Flags
 from fastmetrics.kernels.text import folding, word_boundaries
-from fastmetrics.kernels.text.byte_blocks import LETTERS
+from fastmetrics.kernels.text.byte_blocks import KINDS_SIZE
+from fastmetrics.kernels.text.letter_blocks import LETTERS
 from fastmetrics.text import unicode
 from fastmetrics.text.conventions import Convention
 
@@ -27,9 +28,8 @@ def rules_of(convention: Convention) -> word_boundaries.Rules:
     deleted = entry == 0
     letter = entry == folding.KEEP | (byte + 0x20 * capital)
     return word_boundaries.Rules(
-        separators=_ranges(separator, capital),
+        kinds=_kinds(separator, deleted | convention.strip, ascii_byte & ~(separator | deleted | letter), capital),
         marks=_ranges(deleted | convention.strip, capital),
-        rare=_ranges(ascii_byte & ~(separator | deleted | letter), capital),
         capitals=np.uint64(capitals),
         letters=_letters(convention),
         folded=False,
@@ -44,9 +44,8 @@ def rules_of(convention: Convention) -> word_boundaries.Rules:
 def folded_rules() -> word_boundaries.Rules:
     """The rules of text that is folded already: its words stand between spaces."""
     return word_boundaries.Rules(
-        separators=np.array([[0x20, 1]], np.uint8),
+        kinds=_kinds(np.arange(256) == ord(" "), *np.zeros((3, 256), np.bool_)),
         marks=np.zeros((0, 2), np.uint8),
-        rare=np.zeros((0, 2), np.uint8),
         capitals=np.uint64(0),
         letters=word_boundaries.UNKNOWN,
         folded=True,
@@ -62,6 +61,38 @@ def _ranges(flags: Flags, absent: Flags) -> Bytes:
     edges = np.flatnonzero(np.diff(flags | absent, prepend=False, append=False)).reshape(-1, 2)
     ranges = [(first, end - first) for first, end in edges.tolist() if flags[first:end].any()]
     return np.array(ranges, np.uint8).reshape(-1, 2)
+
+
+def _kinds(separators: Flags, marks: Flags, rare: Flags, absent: Flags) -> Bytes:
+    """The flagged ASCII bytes as ``byte_blocks.kinds_of`` reads them; they may include bytes that are ``absent``."""
+    rectangles = [
+        (kind, rows, columns)
+        for kind, flags in enumerate((separators, marks, rare))
+        for rows, columns in _rectangles(flags[:128].reshape(8, 16), absent[:128].reshape(8, 16))
+    ]
+    tables = []
+    for first in range(0, len(rectangles), 8):
+        table = np.zeros(KINDS_SIZE, np.uint8)
+        for bit, (kind, rows, columns) in enumerate(rectangles[first : first + 8]):
+            table[:16][columns] |= 1 << bit
+            table[16:24][rows] |= 1 << bit
+            table[32 + kind] |= 1 << bit
+        tables.append(table)
+    return np.concatenate(tables) if tables else np.zeros(0, np.uint8)
+
+
+def _rectangles(flags: Flags, absent: Flags) -> list[tuple[list[int], Flags]]:
+    """Rows and columns whose crossings are the flagged places of a matrix, and perhaps others that are ``absent``."""
+    rectangles: list[tuple[list[int], Flags]] = []
+    for row in np.flatnonzero(flags.any(axis=1)).tolist():
+        for i, (rows, columns) in enumerate(rectangles):
+            together = columns | flags[row]
+            if not (together & ~(flags | absent)[[*rows, row]]).any():
+                rectangles[i] = [*rows, row], together
+                break
+        else:
+            rectangles.append(([row], flags[row]))
+    return rectangles
 
 
 def _letters(convention: Convention) -> np.uint64:

@@ -15,7 +15,8 @@ from fastmetrics.kernels.text import retokenize as rewrite
 from fastmetrics.kernels.text import sacrebleu_tokenizers as bleu
 from fastmetrics.kernels.text import tokenize as kernel
 from fastmetrics.kernels.text import vocabulary, word_boundaries
-from fastmetrics.kernels.text.byte_blocks import BLOCK
+from fastmetrics.kernels.text.block_code import BLOCK
+from fastmetrics.kernels.text.byte_blocks import KINDS_SIZE
 from fastmetrics.kernels.text.word_boundaries import Blocks, Rules
 from fastmetrics.text import unicode
 from fastmetrics.text.byte_ranges import folded_rules, rules_of
@@ -26,6 +27,9 @@ T = TypeVar("T")
 
 _FEW_PIECES = 8
 """Words with up to as many pieces: room for so many ids each costs less than to count them."""
+
+_NARROW = 1 << 32
+"""Bytes of texts whose places are numbers of 32 bits: those of longer ones need another kernel."""
 
 
 class Vocabulary:
@@ -45,6 +49,7 @@ class Vocabulary:
             lengths=np.empty(1 << 13, np.int32),
             sizes=np.zeros(2, np.int64),
         )
+        self.arrays.heads[:2] = np.iinfo(np.uint64).max  # that of word 0 equals no word's before there is one
         if convention.leave_out:
             self._number(text_of_strings(convention.leave_out), rules_of(convention), skip=0)
 
@@ -288,8 +293,9 @@ def _work(longest: int) -> kernel.Work:
         joints=np.empty(longest // 2 + 2, np.uint64),
     )
     ends = np.empty(kernel.CHUNK_WORDS, np.uint64)
-    word_keys = vocabulary.WordKeys(np.empty(4 * n_words, np.uint64), np.empty(n_words, np.uint64))
-    return kernel.Work(blocks, np.empty(2 * n_words + 8, np.uint64), ends, word_keys)
+    word_keys = vocabulary.WordKeys(*(np.empty(n, np.uint64) for n in (2 * n_words, n_words, n_words + 8)))
+    place = np.uint32 if size <= _NARROW else np.uint64
+    return kernel.Work(blocks, np.empty(2 * n_words + 8, place), ends, word_keys)
 
 
 def _frozen(array: Any) -> Any:
@@ -366,7 +372,7 @@ def _fold_into(data: Bytes, bounds: Ints, text: Text, convention: Convention) ->
     if convention.frame is not None:
         return bleu.separate(text.data, text.starts, text.stops, convention.codemap, convention.frame, data, bounds)
     rules = rules_of(convention)
-    if len(rules.separators) or len(rules.marks):
+    if rules.kinds.reshape(-1, KINDS_SIZE)[:, KINDS_SIZE - 3 : -1].any():  # separators or marks
         return words.fold(text.data, text.starts, text.stops, convention.bytemap, convention.codemap, data, bounds)
     flags = np.zeros(len(text), np.int32)
     longest = int((text.stops - text.starts).max(initial=0))

@@ -15,23 +15,10 @@ from numba.core import cgutils
 
 from fastmetrics.core.arrays import Bytes, Uint64s
 from fastmetrics.kernels.jit import instruction
+from fastmetrics.kernels.text.block_code import BLOCK, BYTE, HALF, WORD, at, between, bits_of, each, load, spread, store
 
-BLOCK = 64
-
-LETTERS = (
-    *((0xC3, 0x80, 0x96), (0xC3, 0x98, 0xB6), (0xC3, 0xB8, 0xBF)),  # Latin-1
-    *((0xCE, 0x90, 0xA1), (0xCE, 0xA4, 0xBF), (0xCF, 0x80, 0x8E)),  # Greek without capital sigma
-    *((0xD0, 0x80, 0xBF), (0xD1, 0x80, 0x9F)),  # Cyrillic
-    (0xD7, 0x90, 0xAA),  # Hebrew
-    *((0xD8, 0xA0, 0xBF), (0xD9, 0x80, 0x8A), (0xD9, 0xA0, 0xA9), (0xDA, 0x80, 0xBF), (0xDB, 0x80, 0x8D)),  # Arabic
-)
-"""The letters that ``fold_letters`` folds: a first byte, and the first and the last of the bytes that may follow it."""
-
-CAPITALS = (
-    *((0xC3, 0x80, 0x9E, 0, 0x20), (0xCE, 0x91, 0x9F, 0, 0x20), (0xCE, 0xA0, 0xAB, 1, -0x20)),
-    *((0xD0, 0x80, 0x8F, 1, 0x10), (0xD0, 0x90, 0x9F, 0, 0x20), (0xD0, 0xA0, 0xAF, 1, -0x20)),
-)
-"""Those that are capitals, and what to add to their two bytes for the small letter."""
+KINDS_SIZE = 35
+"""The size of what ``kinds_of`` reads."""
 
 _NEVER = (0xC0, 0xC1), (0xF5, 0xFF)
 """Bytes that do not occur in UTF-8."""
@@ -39,48 +26,11 @@ _NEVER = (0xC0, 0xC1), (0xF5, 0xFF)
 _NEVER_AFTER = (0xE0, 0x80, 0x9F), (0xED, 0xA0, 0xBF), (0xF0, 0x80, 0x8F), (0xF4, 0x90, 0xBF)
 """Bytes that do not follow a first byte: too long a form, half of a surrogate pair, or above U+10FFFF."""
 
-_BYTE, _HALF, _WORD = ir.IntType(8), ir.IntType(32), ir.IntType(64)
-_VECTOR = ir.VectorType(_BYTE, BLOCK)
-
-
-def _at(context: Any, builder: Any, kind: Any, array: Any, offset: Any) -> Any:
-    """A pointer to an element of an array."""
-    return builder.gep(context.make_array(kind)(context, builder, array).data, [offset])
-
-
-def _load(context: Any, builder: Any, kind: Any, array: Any, offset: Any, vector: Any = _VECTOR) -> Any:
-    """The vector of bytes from ``offset`` on."""
-    loaded = builder.load(builder.bitcast(_at(context, builder, kind, array, offset), vector.as_pointer()))
-    loaded.align = 1
-    return loaded
-
-
-def _store(context: Any, builder: Any, kind: Any, array: Any, offset: Any, vector: Any) -> None:
-    place = builder.bitcast(_at(context, builder, kind, array, offset), vector.type.as_pointer())
-    builder.store(vector, place, align=1)
-
-
-def _each(byte: int) -> Any:
-    """A vector of equal constants."""
-    return ir.Constant(_VECTOR, [byte & 0xFF] * BLOCK)
-
-
-def _spread(builder: Any, number: Any) -> Any:
-    """A vector of the low byte of ``number``."""
-    nothing = ir.Constant(_VECTOR, ir.Undefined)
-    first = builder.insert_element(nothing, builder.trunc(number, _BYTE), ir.Constant(_HALF, 0))
-    return builder.shuffle_vector(first, nothing, ir.Constant(ir.VectorType(_HALF, BLOCK), [0] * BLOCK))
-
-
-def _between(builder: Any, vector: Any, first: int, last: int) -> Any:
-    """Where a vector's bytes are from ``first`` to ``last``."""
-    return builder.icmp_unsigned("<=", builder.sub(vector, _each(first)), _each(last - first))
-
 
 def _copy_block(typing: Any, source: Any, p: Any, target: Any, q: Any) -> Any:
     def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        block = _load(context, builder, signature.args[0], args[0], args[1])
-        _store(context, builder, signature.args[2], args[2], args[3], block)
+        block = load(context, builder, signature.args[0], args[0], args[1])
+        store(context, builder, signature.args[2], args[2], args[3], block)
         return context.get_dummy_value()
 
     return types.void(source, types.uint64, target, types.uint64), code
@@ -92,30 +42,106 @@ def copy_block(source: Bytes, p: np.uint64, target: Bytes, q: np.uint64) -> None
     target[int(q) : int(q) + BLOCK] = source[int(p) : int(p) + BLOCK]
 
 
-def _fold_block(typing: Any, source: Any, p: Any, target: Any, capitals: Any) -> Any:
-    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        block = _load(context, builder, signature.args[0], args[0], args[1])
-        capital = builder.icmp_unsigned("<", builder.sub(block, _each(0x41)), _spread(builder, args[3]))
-        folded = builder.or_(block, builder.select(capital, _each(0x20), _each(0)))
-        _store(context, builder, signature.args[2], args[2], args[1], folded)
-        return builder.bitcast(builder.icmp_signed("<", block, _each(0)), _WORD)
+def _read_only(typing: Any, array: Any) -> Any:
+    return array.copy(readonly=True)(array), lambda context, builder, signature, args: args[0]
 
-    return types.uint64(source, types.uint64, target, types.uint64), code
+
+@instruction(_read_only)
+def read_only(array: Bytes) -> Bytes:
+    """The array, of the type of those that nothing writes to, so that either may stand for the other."""
+    return array
+
+
+def _fold_block(typing: Any, source: Any, p: Any, target: Any, q: Any, capitals: Any) -> Any:
+    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        block = load(context, builder, signature.args[0], args[0], args[1])
+        capital = builder.icmp_unsigned("<", builder.sub(block, each(0x41)), spread(builder, args[4]))
+        folded = builder.or_(block, builder.select(capital, each(0x20), each(0)))
+        store(context, builder, signature.args[2], args[2], args[3], folded)
+        return builder.bitcast(builder.icmp_signed("<", block, each(0)), WORD)
+
+    return types.uint64(source, types.uint64, target, types.uint64, types.uint64), code
 
 
 @instruction(_fold_block)
-def fold_block(source: Bytes, p: np.uint64, target: Bytes, capitals: np.uint64) -> np.uint64:
-    """Copy the 64 bytes at ``p``, the first ``capitals`` letters from A on as small letters; which are not ASCII."""
+def fold_block(source: Bytes, p: np.uint64, target: Bytes, q: np.uint64, capitals: np.uint64) -> np.uint64:
+    """Copy 64 bytes at ``p`` to ``q``, the first ``capitals`` letters from A on as small ones; which are not ASCII."""
     block = source[int(p) : int(p) + BLOCK]
-    target[int(p) : int(p) + BLOCK] = np.where((block >= 0x41) & (block < 0x41 + int(capitals)), block | 0x20, block)
-    return _bits(block >= 0x80)
+    target[int(q) : int(q) + BLOCK] = np.where((block >= 0x41) & (block < 0x41 + int(capitals)), block | 0x20, block)
+    return bits_of(block >= 0x80)
+
+
+def _shuffle(context: Any) -> tuple[str, int]:
+    """The instruction of the processor that picks bytes by their places, and on how many it works; "" if unknown."""
+    features = context.codegen().magic_tuple()[2].split(",")
+    if "+avx2" in features:
+        return "llvm.x86.avx2.pshuf.b", 32
+    return ("llvm.x86.ssse3.pshuf.b.128", 16) if "+ssse3" in features else ("", BLOCK)
+
+
+def _picked(context: Any, builder: Any, row: Any, vector: Any) -> Any:
+    """For each byte of a block the element of ``row``, sixteen bytes, at its lower half; for one above 127 zero."""
+    name, width = _shuffle(context)
+    if not name:
+        picked, place = each(0), builder.and_(vector, each(15))
+        for k in range(16):
+            element = spread(builder, builder.extract_element(row, ir.Constant(HALF, k)))
+            picked = builder.select(builder.icmp_unsigned("==", place, each(k)), element, picked)
+        return builder.select(builder.icmp_signed("<", vector, each(0)), each(0), picked)
+    wide, nothing = ir.VectorType(BYTE, width), ir.Constant(row.type, ir.Undefined)
+    table = builder.shuffle_vector(row, nothing, ir.Constant(ir.VectorType(HALF, width), [*range(16)] * (width // 16)))
+    shuffle = cgutils.get_or_insert_function(builder.module, ir.FunctionType(wide, [wide, wide]), name)
+    parts = []
+    for first in range(0, BLOCK, width):
+        places = ir.Constant(ir.VectorType(HALF, width), [*range(first, first + width)])
+        part = builder.shuffle_vector(vector, ir.Constant(vector.type, ir.Undefined), places)
+        parts.append(builder.call(shuffle, [table, part]))
+    while len(parts) > 1:
+        every = ir.Constant(ir.VectorType(HALF, 2 * parts[0].type.count), [*range(2 * parts[0].type.count)])
+        parts = [
+            builder.shuffle_vector(lower, upper, every) for lower, upper in zip(parts[::2], parts[1::2], strict=True)
+        ]
+    return parts[0]
+
+
+def _kinds_of(typing: Any, data: Any, p: Any, kinds: Any, first: Any) -> Any:
+    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        row = ir.VectorType(BYTE, 16)
+        block = load(context, builder, signature.args[0], args[0], args[1])
+        low, high = (
+            load(context, builder, signature.args[2], args[2], builder.add(args[3], ir.Constant(WORD, k)), row)
+            for k in (0, 16)
+        )
+        of_low = _picked(context, builder, low, block)
+        of_high = _picked(context, builder, high, builder.and_(builder.lshr(block, each(4)), each(15)))
+        both = builder.and_(of_low, of_high)
+        masks = []
+        for k in range(3):
+            place = at(context, builder, signature.args[2], args[2], builder.add(args[3], ir.Constant(WORD, 32 + k)))
+            kind = spread(builder, builder.load(place))
+            masks.append(builder.bitcast(builder.icmp_unsigned("!=", builder.and_(both, kind), each(0)), WORD))
+        return context.make_tuple(builder, signature.return_type, masks)
+
+    return types.UniTuple(types.uint64, 3)(data, types.uint64, kinds, types.uint64), code
+
+
+@instruction(_kinds_of)
+def kinds_of(data: Bytes, p: np.uint64, kinds: Bytes, first: np.uint64) -> tuple[np.uint64, np.uint64, np.uint64]:
+    """Which of the 64 bytes at ``p`` are of each of the three kinds that ``kinds[first:]`` describes.
+
+    The lower half of a byte picks a number of the first sixteen, the upper half one of the next sixteen.  Where
+    both numbers and the number of a kind, one of the next three, have a bit in common, an ASCII byte is of this kind.
+    """
+    block, kinds = data[int(p) : int(p) + BLOCK], kinds[int(first) :]
+    both = kinds[:16][block & 15] & kinds[16:32][block >> 4] & np.where(block < 0x80, 0xFF, 0).astype(np.uint8)
+    return bits_of(both & kinds[32] != 0), bits_of(both & kinds[33] != 0), bits_of(both & kinds[34] != 0)
 
 
 def _in_range(typing: Any, data: Any, p: Any, first: Any, size: Any) -> Any:
     def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        block = _load(context, builder, signature.args[0], args[0], args[1])
-        above = builder.sub(block, _spread(builder, args[2]))
-        return builder.bitcast(builder.icmp_unsigned("<", above, _spread(builder, args[3])), _WORD)
+        block = load(context, builder, signature.args[0], args[0], args[1])
+        above = builder.sub(block, spread(builder, args[2]))
+        return builder.bitcast(builder.icmp_unsigned("<", above, spread(builder, args[3])), WORD)
 
     return types.uint64(data, types.uint64, types.uint64, types.uint64), code
 
@@ -124,77 +150,25 @@ def _in_range(typing: Any, data: Any, p: Any, first: Any, size: Any) -> Any:
 def in_range(data: Bytes, p: np.uint64, first: np.uint64, size: np.uint64) -> np.uint64:
     """Which of the 64 bytes at ``p`` are one of the ``size`` bytes from ``first`` on."""
     block = data[int(p) : int(p) + BLOCK]
-    return _bits((block >= int(first)) & (block < int(first) + int(size)))
-
-
-def _fold_letters(typing: Any, source: Any, p: Any, target: Any) -> Any:
-    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        place, step = args[1], ir.Constant(_WORD, 1)
-        before, block, after = (
-            _load(context, builder, signature.args[0], args[0], offset)
-            for offset in (builder.sub(place, step), place, builder.add(place, step))
-        )
-        follows = _between(builder, block, 0x80, 0xBF)
-        first, second = builder.select(follows, before, block), builder.select(follows, block, after)
-        is_first = {
-            byte: builder.icmp_unsigned("==", first, _each(byte)) for byte in dict.fromkeys(row[0] for row in LETTERS)
-        }
-        letter = ir.Constant(ir.VectorType(ir.IntType(1), BLOCK), [0] * BLOCK)
-        for byte, low, high in LETTERS:
-            letter = builder.or_(letter, builder.and_(is_first[byte], _between(builder, second, low, high)))
-        step_first = step_second = _each(0)
-        for byte, low, high, of_first, of_second in CAPITALS:
-            capital = builder.and_(is_first[byte], _between(builder, second, low, high))
-            step_second = builder.select(capital, _each(of_second), step_second)
-            if of_first:
-                step_first = builder.select(capital, _each(of_first), step_first)
-        folded = builder.add(block, builder.select(follows, step_second, step_first))
-        old = _load(context, builder, signature.args[2], args[2], place)
-        _store(context, builder, signature.args[2], args[2], place, builder.select(letter, folded, old))
-        begins = builder.icmp_unsigned(">=", block, _each(0xC0))
-        others = builder.and_(begins, builder.not_(letter))
-        masks = [builder.bitcast(mask, _WORD) for mask in (letter, others)]
-        return context.make_tuple(builder, signature.return_type, masks)
-
-    return types.UniTuple(types.uint64, 2)(source, types.uint64, target), code
-
-
-@instruction(_fold_letters)
-def fold_letters(source: Bytes, p: np.uint64, target: Bytes) -> tuple[np.uint64, np.uint64]:
-    """Copy the ``LETTERS`` among the 64 bytes at ``p`` as small letters; which bytes they are, and where others start.
-
-    A letter may begin a byte before the block or end a byte after it.
-    """
-    at = int(p)
-    before, block, after = (source[at + k : at + k + BLOCK].astype(np.int64) for k in (-1, 0, 1))
-    follows = (block >= 0x80) & (block <= 0xBF)
-    first, second = np.where(follows, before, block), np.where(follows, block, after)
-    letter, folded = np.zeros(BLOCK, np.bool_), block.copy()
-    for byte, low, high in LETTERS:
-        letter |= (first == byte) & (second >= low) & (second <= high)
-    for byte, low, high, of_first, of_second in CAPITALS:
-        capital = (first == byte) & (second >= low) & (second <= high)
-        folded += np.where(capital, np.where(follows, of_second, of_first), 0)
-    target[at : at + BLOCK][letter] = folded[letter]
-    return _bits(letter), _bits((block >= 0xC0) & ~letter)
+    return bits_of((block >= int(first)) & (block < int(first) + int(size)))
 
 
 def _utf8_errors(typing: Any, data: Any, p: Any) -> Any:
     def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         block, before, second, third = (
-            _load(context, builder, signature.args[0], args[0], builder.sub(args[1], ir.Constant(_WORD, back)))
+            load(context, builder, signature.args[0], args[0], builder.sub(args[1], ir.Constant(WORD, back)))
             for back in range(4)
         )
-        must = _between(builder, before, 0xC0, 0xFF)
+        must = between(builder, before, 0xC0, 0xFF)
         for byte, low in ((second, 0xE0), (third, 0xF0)):
-            must = builder.or_(must, _between(builder, byte, low, 0xFF))
-        wrong = builder.xor(must, _between(builder, block, 0x80, 0xBF))
+            must = builder.or_(must, between(builder, byte, low, 0xFF))
+        wrong = builder.xor(must, between(builder, block, 0x80, 0xBF))
         for low, high in _NEVER:
-            wrong = builder.or_(wrong, _between(builder, block, low, high))
+            wrong = builder.or_(wrong, between(builder, block, low, high))
         for byte, low, high in _NEVER_AFTER:
-            follows = builder.icmp_unsigned("==", before, _each(byte))
-            wrong = builder.or_(wrong, builder.and_(follows, _between(builder, block, low, high)))
-        return builder.bitcast(wrong, _WORD)
+            follows = builder.icmp_unsigned("==", before, each(byte))
+            wrong = builder.or_(wrong, builder.and_(follows, between(builder, block, low, high)))
+        return builder.bitcast(wrong, WORD)
 
     return types.uint64(data, types.uint64), code
 
@@ -209,12 +183,12 @@ def utf8_errors(data: Bytes, p: np.uint64) -> np.uint64:
         wrong |= (block >= low) & (block <= high)
     for byte, low, high in _NEVER_AFTER:
         wrong |= (before == byte) & (block >= low) & (block <= high)
-    return _bits(wrong)
+    return bits_of(wrong)
 
 
 def _eight(typing: Any, data: Any, p: Any) -> Any:
     def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return _load(context, builder, signature.args[0], args[0], args[1], _WORD)
+        return load(context, builder, signature.args[0], args[0], args[1], WORD)
 
     return types.uint64(data, types.uint64), code
 
@@ -227,11 +201,11 @@ def eight(data: Bytes, p: np.uint64) -> np.uint64:
 
 def _prefetch(typing: Any, array: Any, index: Any) -> Any:
     def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        pointer = _BYTE.as_pointer()
-        place = builder.bitcast(_at(context, builder, signature.args[0], args[0], args[1]), pointer)
-        kind = ir.FunctionType(ir.VoidType(), [pointer, _HALF, _HALF, _HALF])
+        pointer = BYTE.as_pointer()
+        place = builder.bitcast(at(context, builder, signature.args[0], args[0], args[1]), pointer)
+        kind = ir.FunctionType(ir.VoidType(), [pointer, HALF, HALF, HALF])
         call = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
-        builder.call(call, [place, *(ir.Constant(_HALF, n) for n in (0, 3, 1))])  # to read, and again; data
+        builder.call(call, [place, *(ir.Constant(HALF, n) for n in (0, 3, 1))])  # to read, and again; data
         return context.get_dummy_value()
 
     return types.void(array, types.uint64), code
@@ -279,7 +253,3 @@ def _leading_zeros(typing: Any, bits: Any) -> Any:
 def leading_zeros(bits: np.uint64) -> np.uint64:
     """The number of zeros above the highest bit that is set."""
     return np.uint64(64 - int(bits).bit_length())
-
-
-def _bits(flags: Any) -> np.uint64:
-    return np.packbits(flags, bitorder="little").view("<u8")[0]

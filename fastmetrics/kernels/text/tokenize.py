@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from fastmetrics.core.arrays import Bytes, Flags, Ids, Ints, Uint64s
 from fastmetrics.kernels.jit import inline, leaf
-from fastmetrics.kernels.text.byte_blocks import BLOCK
+from fastmetrics.kernels.text.block_code import BLOCK
+from fastmetrics.kernels.text.byte_blocks import read_only
 from fastmetrics.kernels.text.vocabulary import WordKeys, Words, bound_texts, hash_words, look_up, match_words
 from fastmetrics.kernels.text.word_boundaries import (
     Blocks,
@@ -17,6 +18,7 @@ from fastmetrics.kernels.text.word_boundaries import (
     copy_text,
     fold_exactly,
     fold_high,
+    is_direct,
     list_edges,
 )
 
@@ -34,7 +36,7 @@ class Work(NamedTuple):
     """Arrays to work in: the edges of the words of some texts, the end of each text's words, and what is looked up."""
 
     blocks: Blocks
-    edges: Uint64s
+    edges: Any
     ends: Uint64s
     word_keys: WordKeys
 
@@ -49,10 +51,12 @@ class WordIds(NamedTuple):
 
 
 @inline
-def fold_quickly(rules: Rules, blocks: Blocks, j: np.uint64, n: np.uint64) -> bool:
-    """Fold and mark the ``n`` bytes at ``blocks.raw[j]``; False if they need ``fold_exactly``."""
-    high, rare = classify(rules, blocks, j, n)
-    return rules.folded or (rare == np.uint64(0) and (high == np.uint64(0) or fold_high(rules, blocks, j, n)))
+def fold_quickly(rules: Rules, blocks: Blocks, source: Bytes, start: np.uint64, j: np.uint64, n: np.uint64) -> bool:
+    """Fold the ``n`` bytes at ``source[start]`` to ``blocks.folded[j]``, and mark them; False if not exactly."""
+    high, rare = classify(rules, blocks, source, start, j, n)
+    return rules.folded or (
+        rare == np.uint64(0) and (high == np.uint64(0) or fold_high(rules, blocks, source, start, j, n))
+    )
 
 
 @inline
@@ -60,10 +64,12 @@ def list_words(
     data: Bytes, start: int, stop: int, rules: Rules, work: Work, j: np.uint64, e: np.uint64
 ) -> tuple[np.uint64, int]:
     """Fold a text and list the edges of its words; return the end of that list, and the folded length or -1."""
-    n = np.uint64(stop - start)
-    copy_text(data, np.uint64(start), n, work.blocks.raw, j)
-    quick = fold_quickly(rules, work.blocks, j, n)
-    size = stop - start if quick else fold_exactly(rules, work.blocks, j, n)
+    source, at, n = data, np.uint64(start), np.uint64(stop - start)
+    if not is_direct(data, at, n):
+        copy_text(data, at, n, work.blocks.raw, j)
+        source, at = read_only(work.blocks.raw), j
+    quick = fold_quickly(rules, work.blocks, source, at, j, n)
+    size = stop - start if quick else fold_exactly(rules, work.blocks, source, at, j, n)
     if size > 0:
         e = list_edges(rules, work.blocks, j, np.uint64(size), work.edges, e)
     return e, size
@@ -78,8 +84,6 @@ def list_short_texts(
     Return the text after them, the end of the list, and their bytes: none if they must be folded one by one.
     """
     n, last = np.uint64(0), row
-    if np.uint64(stops[row] - starts[row] + stops[row + _U1] - starts[row + _U1]) + _U2 > SHORT_BYTES:
-        return row, e, n
     most = min(np.uint64(len(starts)), np.uint64(len(work.ends)))
     while last < most and n + np.uint64(stops[last] - starts[last]) < SHORT_BYTES:
         size = np.uint64(stops[last] - starts[last])
@@ -87,7 +91,7 @@ def list_short_texts(
         n += size + _U1
         work.blocks.raw[j + n - _U1] = 0x20
         last += _U1
-    if not fold_quickly(rules, work.blocks, j, n):
+    if not fold_quickly(rules, work.blocks, read_only(work.blocks.raw), j, j, n):
         return last, e, np.uint64(0)
     w, limit = e, j
     e = list_edges(rules, work.blocks, j, n, work.edges, e)
@@ -97,6 +101,14 @@ def list_short_texts(
             w += _U2
         work.ends[text] = w >> _U1
     return last, e, n
+
+
+@inline
+def two_are_short(starts: Ints, stops: Ints, row: np.uint64) -> bool:
+    """Whether the text ``row`` and the next one can be folded together."""
+    if row + _U1 >= np.uint64(len(starts)):
+        return False
+    return np.uint64(stops[row] - starts[row] + stops[row + _U1] - starts[row + _U1]) + _U2 <= SHORT_BYTES
 
 
 @leaf
@@ -111,7 +123,7 @@ def list_texts(data: Bytes, starts: Ints, stops: Ints, rules: Rules, work: Work,
         full = e >= 2 * CHUNK_WORDS or np.int64(j) + 2 * (stop - start) >= CHUNK_BYTES
         if row > np.uint64(0) and (full or row == np.uint64(len(work.ends))):
             break
-        if row >= alone and row + _U1 < np.uint64(len(starts)):
+        if row >= alone and two_are_short(starts, stops, row):
             alone, e, n = list_short_texts(data, starts, stops, rules, work, j, e, row)
             if n > np.uint64(0):
                 j += (n + _BLOCK) & ~(_BLOCK - _U1)

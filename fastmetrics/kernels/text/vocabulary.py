@@ -6,23 +6,28 @@ word and its length; only longer words have further bytes to hash and to compare
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from fastmetrics.core.arrays import Bytes, Ids, Ints, Uint64s
 from fastmetrics.kernels.jit import inline, kernel, leaf
 from fastmetrics.kernels.text.byte_blocks import eight, prefetch
+from fastmetrics.kernels.text.word_heads import PLACES, differ, list_bits, take_head
 
 _ALL = (1 << 64) - 1
-_MASKS = np.array([_ALL >> (64 - 8 * min(max(n - k, 0), 8)) for n in range(17) for k in (0, 8)], np.uint64)
-"""The first and the second eight bytes of n bytes, for each n."""
+_MASKS = np.array([_ALL >> (64 - 8 * n) for n in range(9)], np.uint64)
+"""n bytes, for each n."""
+_HEADS = np.array(
+    [0 if n == 16 else _ALL >> (64 - 8 * min(max(n - k, 0), 8)) for n in range(17) for k in (0, 8)], np.uint64
+)
+"""The first and the second eight bytes of a head of n bytes, for each n; 16 stands for longer words: none."""
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 _STIR = np.uint64(0xD6E8FEB86659FD93)
 _TAG = np.uint64(0xFFFFFFFF00000000)
 _NUMBER = np.uint64(0x00000000FFFFFFFF)
 _USED = np.uint64(1 << 32)
-_U0, _U1, _U2, _U3, _U8, _U16, _U32, _U56 = (np.uint64(n) for n in (0, 1, 2, 3, 8, 16, 32, 56))
+_U0, _U1, _U8, _U16, _U24, _U32, _U64 = (np.uint64(n) for n in (0, 1, 8, 16, 24, 32, 64))
 
 
 class Words(NamedTuple):
@@ -42,8 +47,12 @@ class Words(NamedTuple):
 
 
 class WordKeys(NamedTuple):
-    """Room for words that are looked up together: ``keys`` has four numbers for each, ``pending`` lists some."""
+    """Room for words that are looked up together: the heads and hashes, and a list of some of them.
 
+    The head of a word of sixteen bytes or more is zero, which no word of the vocabulary has, until it is looked up.
+    """
+
+    heads: Uint64s
     keys: Uint64s
     pending: Uint64s
 
@@ -51,13 +60,21 @@ class WordKeys(NamedTuple):
 @inline
 def tail(data: Bytes, p: np.uint64, n: np.uint64, k: np.uint64) -> np.uint64:
     """Bytes ``k`` to ``k + 8`` of the ``n`` bytes from byte ``p`` on, padded with zeros."""
-    return eight(data, p + k) & _MASKS[min(n - k, _U8) << _U1]
+    return eight(data, p + k) & _MASKS[min(n - k, _U8)]
 
 
-@leaf
+@inline
 def hash_tail(data: Bytes, p: np.uint64, n: np.uint64, key: np.uint64) -> np.uint64:
-    """A hash of ``key`` and of the bytes from the seventeenth on."""
-    k = _U16
+    """A hash of ``key`` and of the bytes from the seventeenth on.
+
+    Where there are at most sixteen, the processor need not guess how many.
+    """
+    first = tail(data, p, max(n, _U16), _U16)
+    second = tail(data, p, max(n, _U24), _U24)
+    once = (key ^ (key >> _U32) ^ first) * _MIX
+    twice = (once ^ (once >> _U32) ^ second) * _MIX
+    key = key if n <= _U16 else (once if n <= _U24 else twice)
+    k = _U32
     while k < n:
         key = (key ^ (key >> _U32) ^ tail(data, p, n, k)) * _MIX
         k += _U8
@@ -109,30 +126,18 @@ def bits(n: int) -> int:
 
 
 @leaf
-def hash_words(data: Bytes, edges: Uint64s, m: np.uint64, slots: Uint64s, work: WordKeys) -> None:
-    """Write the first sixteen bytes, as two numbers, and the hash of each of ``m`` words to ``work.keys``.
+def hash_words(data: Bytes, edges: Any, m: np.uint64, slots: Uint64s, work: WordKeys) -> None:
+    """Write the head and the hash of each of ``m`` words to ``work``.
 
     Word w is ``data[edges[2 * w] : edges[2 * w + 1]]``.  Its slot is then on its way from memory, with those of all.
     """
-    keys, pending = work
+    heads, keys, _ = work
     shift = np.uint64(64 - bits(len(slots)))
-    n_pending = _U0
     for w in range(m):
-        p = edges[w << _U1]
-        n = edges[(w << _U1) + _U1] - p
-        mask = min(n, _U16) << _U1
-        low, high = eight(data, p) & _MASKS[mask], eight(data, p + _U8) & _MASKS[mask + _U1]
-        key = (low ^ (high * _STIR)) * _MIX
-        at = w << _U2
-        keys[at], keys[at + _U1], keys[at + _U2] = low, high, key
-        prefetch(slots, key >> shift)
-        pending[n_pending] = w
-        n_pending += np.uint64(n > _U16)
-    for r in range(n_pending):
-        w = pending[r]
-        p = edges[w << _U1]
-        key = hash_tail(data, p, edges[(w << _U1) + _U1] - p, keys[(w << _U2) + _U2])
-        keys[(w << _U2) + _U2] = key
+        p = np.uint64(edges[w << _U1])
+        n = np.uint64(edges[(w << _U1) + _U1]) - p
+        low, high = take_head(data, p, _HEADS, min(n, _U16), heads, w)
+        keys[w] = key = (low ^ (high * _STIR)) * _MIX
         prefetch(slots, key >> shift)
 
 
@@ -143,41 +148,67 @@ def match_words(m: np.uint64, vocabulary: Words, work: WordKeys, ids: Ids, k: np
     Those are listed in ``work.pending``: new words, words of sixteen bytes or more, and those whose slot another word
     has.  Nothing here depends on the outcome, so that the processor need not guess it.
     """
-    keys, pending = work
+    heads_of_words, keys, pending = work
     slots, heads = vocabulary.slots, vocabulary.heads
     shift = np.uint64(64 - bits(len(slots)))
     for w in range(m):
-        entry = slots[keys[(w << _U2) + _U2] >> shift]
-        keys[(w << _U2) + _U3] = entry
-        prefetch(heads, (entry & _NUMBER) << _U1)
-    n_pending = _U0
-    for w in range(m):
-        at = w << _U2
-        high = keys[at + _U1]
-        i = keys[at + _U3] & _NUMBER  # word 0 for an empty slot, which is not the one of word 0
-        other = (heads[i << _U1] ^ keys[at]) | (heads[(i << _U1) + _U1] ^ high) | (high >> _U56)
-        ids[k + w] = np.int32(i)
-        pending[n_pending] = w
-        n_pending += np.uint64(other != _U0)
+        number = slots[keys[w] >> shift] & _NUMBER  # word 0 for an empty slot, which is not the one of word 0
+        ids[k + w] = np.int32(number)
+        prefetch(heads, number << _U1)
+    n_pending = w = _U0
+    while w < m:
+        others, end = _U0, min(w + _U64, m)
+        for v in range(w, end):
+            others |= differ(heads, np.uint64(np.uint32(ids[k + v])), heads_of_words, v) << (v - w)
+        n_pending = list_bits(others, w, PLACES, pending, n_pending)
+        w = end
     return n_pending
 
 
 @leaf
+def prepare_pending(data: Bytes, edges: Any, n_pending: np.uint64, vocabulary: Words, work: WordKeys) -> None:
+    """Write the heads and the hashes of the long words among the first ``n_pending`` of ``work.pending``.
+
+    What ``look_up`` compares with is then on its way from memory.
+    """
+    heads_of_words, keys, pending = work
+    slots, heads, tails, begins, lengths, _ = vocabulary
+    shift = np.uint64(64 - bits(len(slots)))
+    for r in range(n_pending):
+        w = pending[r]
+        p = np.uint64(edges[w << _U1])
+        n = np.uint64(edges[(w << _U1) + _U1]) - p
+        if n >= _U16:
+            low, high = eight(data, p), eight(data, p + _U8)
+            heads_of_words[w << _U1], heads_of_words[(w << _U1) + _U1] = low, high
+            keys[w] = hash_tail(data, p, n, (low ^ (high * _STIR)) * _MIX)
+            prefetch(slots, keys[w] >> shift)
+    for r in range(n_pending):
+        i = slots[keys[pending[r]] >> shift] & _NUMBER
+        prefetch(heads, i << _U1)
+        prefetch(begins, i)
+        prefetch(lengths, i)
+    for r in range(n_pending):
+        prefetch(tails, np.uint64(begins[slots[keys[pending[r]] >> shift] & _NUMBER]))
+
+
+@leaf
 def look_up(
-    data: Bytes, edges: Uint64s, n_pending: np.uint64, vocabulary: Words, work: WordKeys, ids: Ids, k: np.uint64
+    data: Bytes, edges: Any, n_pending: np.uint64, vocabulary: Words, work: WordKeys, ids: Ids, k: np.uint64
 ) -> None:
     """Write the numbers of the first ``n_pending`` words of ``work.pending``; new words are added.
 
     Word w of ``data`` and ``edges`` has its number at ``ids[k + w]``.
     """
-    keys, pending = work
+    heads_of_words, keys, pending = work
     slots, heads, tails, begins, lengths, _ = vocabulary
     shift, last = np.uint64(64 - bits(len(slots))), np.uint64(len(slots) - 1)
+    prepare_pending(data, edges, n_pending, vocabulary, work)
     for r in range(n_pending):
         w = pending[r]
-        low, high, key = keys[w << _U2], keys[(w << _U2) + _U1], keys[(w << _U2) + _U2] | _USED
-        p = edges[w << _U1]
-        n = edges[(w << _U1) + _U1] - p
+        low, high, key = heads_of_words[w << _U1], heads_of_words[(w << _U1) + _U1], keys[w] | _USED
+        p = np.uint64(edges[w << _U1])
+        n = np.uint64(edges[(w << _U1) + _U1]) - p
         h = key >> shift
         entry = slots[h]
         while entry != _U0:

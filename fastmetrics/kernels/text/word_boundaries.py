@@ -6,19 +6,21 @@ its capital, ``folding.fold_text`` does for the whole text.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from fastmetrics.core.arrays import Bytes, Flags, Ids, Ints, Uint64s
 from fastmetrics.kernels.jit import inline, leaf
 from fastmetrics.kernels.text.byte_blocks import (
+    KINDS_SIZE,
     copy_block,
     count_ones,
     fold_block,
-    fold_letters,
     in_range,
+    kinds_of,
     leading_zeros,
+    read_only,
     trailing_zeros,
 )
 from fastmetrics.kernels.text.folding import (
@@ -33,23 +35,24 @@ from fastmetrics.kernels.text.folding import (
     encode,
     fold_text,
 )
+from fastmetrics.kernels.text.letter_blocks import fold_cyrillic, fold_letters
+from fastmetrics.kernels.text.word_heads import PLACES, list_bits
 
-# What becomes of letters that ``byte_blocks.fold_letters`` folds.
+# What becomes of letters that ``letter_blocks.fold_letters`` folds.
 UNKNOWN, FOLDED, SEPARATORS = np.uint64(0), np.uint64(1), np.uint64(2)
 
-_AT_ONCE = np.uint64(8)
-"""Edges that are written at a time, whose number the processor need not guess."""
 _U0, _U1, _U6, _U63, _U64, _U2 = (np.uint64(n) for n in (0, 1, 6, 63, 64, 2))
 _ALL = np.uint64((1 << 64) - 1)
-_SPACE, _LEAD = np.uint64(0x20), np.uint64(0xC0)
+_SPACE, _LEAD, _CYRILLIC = (np.uint64(n) for n in (0x20, 0xC0, 0xD0))
+_FEW = np.uint64(4)
+"""Characters of a block that are folded one by one, beside Cyrillic letters: fewer steps than for all ``LETTERS``."""
 
 
 class Rules(NamedTuple):
-    """A convention: ranges of bytes, each a first byte and a number of bytes, and what else it does."""
+    """A convention: what becomes of bytes and characters, and what else it does."""
 
-    separators: Bytes
-    marks: Bytes  # deleted, or stripped from the ends of words
-    rare: Bytes  # bytes that only ``fold_text`` handles
+    kinds: Bytes  # rows for ``byte_blocks.kinds_of``: separators, marks, and bytes that only ``fold_text`` handles
+    marks: Bytes  # ranges of bytes that are deleted, or stripped from the ends of words: first bytes and sizes
     capitals: np.uint64  # how many ASCII letters are lower-cased: 26, or none
     letters: np.uint64
     folded: bool  # whether texts are folded already, and separated by spaces
@@ -97,47 +100,68 @@ def any_of(ranges: Bytes, data: Bytes, p: np.uint64) -> np.uint64:
 
 
 @inline
-def classify(rules: Rules, blocks: Blocks, j: np.uint64, n: np.uint64) -> tuple[np.uint64, np.uint64]:
-    """Fold the ASCII letters of the text at ``raw[j]`` and mark its bytes; which kinds of other bytes it has.
+def is_direct(data: Bytes, start: np.uint64, n: np.uint64) -> bool:
+    """Whether a text can be read where it is, in blocks that begin a byte before it and end one after its last."""
+    return start > _U0 and start + n + _U64 < np.uint64(len(data))
 
-    The two numbers are zero if it has no bytes that are not ASCII, and none of ``rare``.
+
+@inline
+def classify(
+    rules: Rules, blocks: Blocks, source: Bytes, start: np.uint64, j: np.uint64, n: np.uint64
+) -> tuple[np.uint64, np.uint64]:
+    """Fold the ASCII letters of the text ``source[start : start + n]`` to ``folded[j]`` and mark its bytes.
+
+    Returns which kinds of other bytes it has.  The two numbers are zero if it has no bytes that are not ASCII, and none
+    that only ``fold_text`` handles.
     """
-    raw, folded, spaces, marks, _ = blocks
+    _, folded, spaces, marks, _ = blocks
     high = rare = p = _U0
     while p < n:
         bits, block = inside(n, p), p >> _U6
-        high |= fold_block(raw, j + p, folded, rules.capitals) & bits
-        spaces[block] = any_of(rules.separators, folded, j + p) | ~bits
-        marks[block] = any_of(rules.marks, folded, j + p) & bits
-        rare |= any_of(rules.rare, folded, j + p) & bits
+        high |= fold_block(source, start + p, folded, j + p, rules.capitals) & bits
+        of_separators = of_marks = of_rare = at = _U0
+        while at < np.uint64(len(rules.kinds)):
+            separator, mark, odd = kinds_of(folded, j + p, rules.kinds, at)
+            of_separators, of_marks, of_rare = of_separators | separator, of_marks | mark, of_rare | odd
+            at += np.uint64(KINDS_SIZE)
+        spaces[block], marks[block] = of_separators | ~bits, of_marks & bits
+        rare |= of_rare & bits
         p += _U64
     return high, rare
 
 
 @leaf
-def fold_high(rules: Rules, blocks: Blocks, j: np.uint64, n: np.uint64) -> bool:
+def fold_high(rules: Rules, blocks: Blocks, source: Bytes, start: np.uint64, j: np.uint64, n: np.uint64) -> bool:
     """Fold and mark the characters that are not ASCII; False for a text that only ``fold_text`` can fold."""
     p, fits = _U0, True
+    begun = crossing = (
+        _U0  # whether the block before ends with a first byte, and whether only ``fold_letters`` knows it
+    )
     while p < n and fits:
-        if rules.letters == UNKNOWN:
-            others = in_range(blocks.raw, j + p, _LEAD, _U64)
-        else:
-            letters, others = fold_letters(blocks.raw, j + p, blocks.folded)
+        others = in_range(source, start + p, _LEAD, _U64)
+        if rules.letters != UNKNOWN and (others | begun) != _U0:
+            begun, odd = others >> _U63, others & ~in_range(source, start + p, _CYRILLIC, _U2)
+            if crossing == _U0 and count_ones(odd) <= _FEW:
+                letters, others = fold_cyrillic(source, start + p, blocks.folded, j + p)
+            else:
+                letters, others = fold_letters(source, start + p, blocks.folded, j + p)
+                crossing = odd >> _U63
             if rules.letters == SEPARATORS:
                 blocks.spaces[p >> _U6] |= letters & inside(n, p)
         others &= inside(n, p)
         while others != _U0 and fits:
-            fits = fold_character(rules.codemap, blocks, j, p + trailing_zeros(others))
+            q = p + trailing_zeros(others)
+            fits = fold_character(rules.codemap, blocks, source, start + q, j, q)
             others &= others - _U1
         p += _U64
     return fits
 
 
 @inline
-def fold_character(codemap: Ids, blocks: Blocks, j: np.uint64, p: np.uint64) -> bool:
-    """Fold and mark the character at byte ``p`` of the text; False if it does not become as many bytes."""
-    code, after = decode(blocks.raw, np.int64(j + p))
-    size = np.uint64(after) - j - p
+def fold_character(codemap: Ids, blocks: Blocks, source: Bytes, at: np.uint64, j: np.uint64, p: np.uint64) -> bool:
+    """Fold and mark the character ``source[at]``, byte ``p`` of its text; False if it does not become as many bytes."""
+    code, after = decode(source, np.int64(at))
+    size = np.uint64(after) - at
     entry = codemap[code if code < len(codemap) else 0]
     if entry == code:  # its bytes are there
         return True
@@ -164,11 +188,11 @@ def fold_character(codemap: Ids, blocks: Blocks, j: np.uint64, p: np.uint64) -> 
 
 
 @leaf
-def fold_exactly(rules: Rules, blocks: Blocks, j: np.uint64, n: np.uint64) -> int:
+def fold_exactly(rules: Rules, blocks: Blocks, source: Bytes, start: np.uint64, j: np.uint64, n: np.uint64) -> int:
     """Fold a text by tables and mark its bytes; return its folded length, -1 if only Python can fold it."""
-    begin = np.int64(j)
-    raw, folded, spaces, marks, _ = blocks
-    end, met = fold_text(raw, begin, begin + np.int64(n), rules.bytemap, rules.codemap, folded, begin)
+    begin, first = np.int64(j), np.int64(start)
+    _, folded, spaces, marks, _ = blocks
+    end, met = fold_text(source, first, first + np.int64(n), rules.bytemap, rules.codemap, folded, begin)
     if met & CONTEXT:
         return -1
     if met & EDGE:
@@ -194,14 +218,15 @@ def fold_texts(
     for row in range(len(starts)):
         n = np.uint64(stops[row] - starts[row])
         copy_text(data, np.uint64(starts[row]), n, blocks.raw, begin)
-        high, rare = classify(rules, blocks, begin, n)
+        source = read_only(blocks.raw)
+        high, rare = classify(rules, blocks, source, begin, begin, n)
         p, met, end = _U0, 0, j + np.int64(n)
-        if rare == _U0 and (high == _U0 or fold_high(rules, blocks, begin, n)):
+        if rare == _U0 and (high == _U0 or fold_high(rules, blocks, source, begin, begin, n)):
             while p < n:
                 copy_block(blocks.folded, begin + p, out, np.uint64(j) + p)
                 p += _U64
         else:
-            end, met = fold_text(blocks.raw, np.int64(begin), np.int64(begin + n), rules.bytemap, rules.codemap, out, j)
+            end, met = fold_text(source, np.int64(begin), np.int64(begin + n), rules.bytemap, rules.codemap, out, j)
         out[end] = 0x20
         j = end + 1
         bounds[row + 1] = j
@@ -209,7 +234,7 @@ def fold_texts(
 
 
 @inline
-def list_edges(rules: Rules, blocks: Blocks, j: np.uint64, n: np.uint64, edges: Uint64s, e: np.uint64) -> np.uint64:
+def list_edges(rules: Rules, blocks: Blocks, j: np.uint64, n: np.uint64, edges: Any, e: np.uint64) -> np.uint64:
     """Write the start and the end of each word of the text from ``edges[e]`` on; return the end of the list.
 
     A word is a run of bytes that are neither separators nor marks; marks between two such runs join them.
@@ -240,13 +265,7 @@ def list_edges(rules: Rules, blocks: Blocks, j: np.uint64, n: np.uint64, edges: 
             open_run = (mark >> _U63) & ~(runs_end >> _U63)
         turns = keep ^ ((keep << _U1) | carry)
         carry, before = keep >> _U63, unmarked >> _U63
-        end = e + count_ones(turns)
-        while e < end:  # several at a time; those after the last are written over
-            for k in range(_AT_ONCE):
-                edges[e + k] = j + p + trailing_zeros(turns)
-                turns &= turns - _U1
-            e += _AT_ONCE
-        e = end
+        e = list_bits(turns, j + p, PLACES, edges, e)
         p += _U64
     if carry != _U0:
         edges[e] = j + n
@@ -258,7 +277,7 @@ def list_edges(rules: Rules, blocks: Blocks, j: np.uint64, n: np.uint64, edges: 
 
 @leaf
 def close_joints(
-    folded: Bytes, marks: Uint64s, joints: Uint64s, n_joints: np.uint64, j: np.uint64, edges: Uint64s, e: np.uint64
+    folded: Bytes, marks: Uint64s, joints: Uint64s, n_joints: np.uint64, j: np.uint64, edges: Any, e: np.uint64
 ) -> None:
     """Delete the marked bytes inside words; the words from ``edges[e]`` on become shorter.
 
@@ -268,8 +287,8 @@ def close_joints(
     while k < n_joints:
         while edges[e + _U1] <= joints[k]:
             e += _U2
-        end, to = edges[e + _U1], edges[e]
-        for p in range(edges[e], end):
+        end, to = np.uint64(edges[e + _U1]), np.uint64(edges[e])
+        for p in range(to, end):
             folded[to] = folded[p]
             to += _U1 - ((marks[(p - j) >> _U6] >> ((p - j) & _U63)) & _U1)
         edges[e + _U1] = to
