@@ -96,7 +96,9 @@ def ranking_estimate(figure: FoldRanking, rows: LabelledRows, confidence: float,
         count = rows.n_groups if rows.has_groups else len(rows)
         reach = 2 * unseen(confidence, max(count // 2, 1))
         low, high = max(figure.value - reach, -1.0), min(figure.value + reach, 1.0)
-        interval = Interval(low, high, "worst_case", "at least the level: no row of these changes the figure")
+        interval = Interval(
+            low, high, "worst_case", "rather too wide than too narrow: no row of these changes the figure"
+        )
     low, high = figure.shown(interval.low), figure.shown(interval.high)
     return Estimate(figure.shown(figure.value), low, high, interval.kind, interval.note)
 
@@ -202,4 +204,6 @@ def calibration_error(curve: Callable[[float], list[CalibrationBin]], confidence
         return (
             Estimate(value, math.nan, math.nan, "none", "no interval: too few groups in a bin") if bins else UNDEFINED
         )
-    return Estimate(value, float(shares @ nearest), float(shares @ farthest), "exact", "at least the level")
+    return Estimate(
+        value, float(shares @ nearest), float(shares @ farthest), "exact", "rather too wide than too narrow"
+    )

@@ -10,11 +10,13 @@ from typing import Any
 
 from fastmetrics.core.display import number
 from fastmetrics.core.visible_text import visible
+from fastmetrics.declaration.metric import Better
 from fastmetrics.reporting.charts.heat_map import HeatMap, heat_of_changes, scale_of
+from fastmetrics.reporting.difference_line import VERDICTS, DifferenceLine, by_clearness, nearest_segments, of_each_pair
 from fastmetrics.reporting.readings import turn
 from fastmetrics.reporting.rows.row_segments import RowSegments
 from fastmetrics.results.compare.compare import compare
-from fastmetrics.results.compare.compared_pair import Compared
+from fastmetrics.results.compare.compared_pair import Compared, could_turn
 from fastmetrics.results.compare.comparison import Comparison, verdict_word
 from fastmetrics.results.compare.comparison_tables import bounds, signed
 from fastmetrics.results.runs.score_run import ScoreRun, shared_metrics
@@ -23,45 +25,10 @@ from fastmetrics.stats.significance.multiple_tests import compact_letters
 
 _MANY_ROWS = 100_000
 _RESAMPLES, _MOST_RESAMPLES = 10_000, 200_000
-_ORDER = ("worse", "better", "lower", "higher", "–")
-"""The verdicts in their order on the page."""
 _HEAT_CELLS = 6_000
 """Number of cells of heat maps from which on further pairs of systems have none, to keep the page small."""
-_NEAREST = 3
-
-
-@dataclass(frozen=True)
-class DifferenceLine:
-    """A metric of two systems over all rows or a segment: its figures as text, its verdict, its drawn interval."""
-
-    metric: str
-    segment: str | None
-    baseline: str
-    other: str
-    cells: Sequence[str]
-    """The two means, Δ, its interval, the corrected p, and the number of rows."""
-    counts: Sequence[str]
-    """Rows with a score of one system only, rows won, tied and lost, and d_z."""
-    verdict: str
-    turn: str
-    """gain, loss, change or same, from the test's verdict."""
-    drawn: tuple[float, float, float] | None
-    """Low, Δ and high in percent of a line with 0 in the middle."""
-    scale: str
-    """The largest value of the line."""
-    has_direction: bool
-    alone: str = ""
-    """Without a verdict: the verdict that an interval without 0 would give by itself; empty if it holds 0."""
-    by_p: bool = False
-    """Whether the test gives a verdict although the interval holds 0."""
-    least_p: bool = False
-    """Whether no resample is as far apart, so that p is at most what is shown."""
-    interval_note: str | None = None
-
-    @property
-    def size(self) -> float:
-        """The absolute difference as a share of its scale."""
-        return 0.0 if self.drawn is None else abs(self.drawn[1] - 50)
+SHOWN_PLACES = 12
+"""Maximum number of segments of the overview."""
 
 
 @dataclass(frozen=True)
@@ -74,13 +41,22 @@ class PairVerdict:
     worse: int
     total: int
     """Number of metrics with a direction."""
-    metric: str | None = None
-    """The first metric with a verdict in the order of the page."""
+    decided: Sequence[tuple[str, str, Better]] = ()
+    """The metrics with a verdict in the order of the page: name, better or worse, and direction."""
 
     @property
     def undecided(self) -> int:
         """Number of metrics without a verdict."""
         return self.total - self.better - self.worse
+
+    def opened(self, first: str | None) -> tuple[str, str, Better] | None:
+        """The metric of ``decided`` whose rows stand for this verdict: one of its more frequent word, worse for a tie.
+
+        ``first``, the metric that the page opens with, where it has that word; None without a verdict.
+        """
+        word = "better" if self.better > self.worse else "worse"
+        some = [line for line in self.decided if line[1] == word]
+        return next((line for line in some if line[0] == first), some[0] if some else None)
 
 
 @dataclass(frozen=True)
@@ -106,7 +82,7 @@ class Against:
     further: Sequence[DifferenceLine]
     """Of the other systems among each other."""
     places: Sequence[DifferenceLine]
-    """The segments with a verdict: losses of the first system's pairs first, the largest first."""
+    """The segments with a verdict: losses of the first system's pairs first, the clearest first."""
     nearest: Sequence[DifferenceLine]
     """Of three segments without a verdict the difference with the least p, where no segment has a verdict."""
     matrix: Sequence[tuple[str, Sequence[PairVerdict | None]]]
@@ -127,6 +103,8 @@ class Against:
     resamples: int = 0
     least: str = ""
     """The least corrected p that the resamples allow."""
+    shifted_places: Sequence[DifferenceLine] = ()
+    """The differences of segments beyond chance, of metrics without a direction."""
 
     def marks(self, lines: Sequence[DifferenceLine]) -> list[str]:
         """What the marks of the intervals of these lines mean."""
@@ -144,6 +122,16 @@ class Against:
             return unbeaten
         most = max(map(sum, excess.values()), default=0)
         return [name for name, others in excess.items() if sum(others) == most > 0]
+
+    @property
+    def shown_places(self) -> Sequence[DifferenceLine]:
+        """The segments of the overview, of each pair of systems alike."""
+        return of_each_pair(self.places, SHOWN_PLACES)
+
+    @property
+    def n_reversible(self) -> int:
+        """Number of verdicts over all rows, of metrics with a direction, that missing scores could reverse."""
+        return sum(line.reversible for line in [*self.differences, *self.further] if line.has_direction)
 
     @property
     def changed(self) -> Sequence[DifferenceLine]:
@@ -176,7 +164,13 @@ def compared(systems: Sequence[ScoreRun], options: Any) -> Against:
     some = [difference for difference in comparison if difference.n_paired]
     whole = [difference for difference in some if difference.segment is None]
     scored = {difference.metric for difference in some}
-    places = [line for line, _ in _segments(comparison, some, resamples, with_verdict=True)]
+    segments = [difference for difference in some if difference.segment is not None]
+    decided = [difference for difference in segments if comparison.verdict(difference) != "–"]
+    directed = [difference for difference in segments if comparison.better[difference.metric] is not None]
+    in_segments = by_clearness(
+        [line for line, _ in _lines(comparison, decided, resamples)], visible(comparison.systems[0])
+    )
+    places = [line for line in in_segments if line.has_direction]
     lines = _lines(comparison, whole, resamples)
     ordered = [difference for _, difference in lines]
     first = comparison.systems[0]
@@ -186,7 +180,7 @@ def compared(systems: Sequence[ScoreRun], options: Any) -> Against:
         [line for line, difference in lines if difference.baseline == first],
         [line for line, difference in lines if difference.baseline != first],
         places,
-        [] if places else _nearest(_segments(comparison, some, resamples, with_verdict=False)),
+        [] if places else nearest_segments(_lines(comparison, directed, resamples)),
         _matrix(comparison, ordered) if len(systems) > 2 else [],
         [_ranked(comparison, whole, ranking) for ranking in comparison.rankings if ranking.metric in scored],
         _heats(comparison),
@@ -198,6 +192,7 @@ def compared(systems: Sequence[ScoreRun], options: Any) -> Against:
         comparison.confidence,
         resamples,
         number(min(1.0, len(comparison) / (resamples + 1))),
+        [line for line in in_segments if not line.has_direction],
     )
 
 
@@ -243,7 +238,7 @@ def _lines(comparison: Comparison, some: Sequence[Compared], resamples: int) -> 
         for difference in some
     ]
     return sorted(
-        lines, key=lambda entry: (_ORDER.index(entry[0].verdict), -entry[0].size if entry[0].verdict == "–" else 0.0)
+        lines, key=lambda entry: (VERDICTS.index(entry[0].verdict), -entry[0].size if entry[0].verdict == "–" else 0.0)
     )
 
 
@@ -283,35 +278,9 @@ def _difference(comparison: Comparison, difference: Compared, reached: float, re
         "" if verdict != "–" or holds_0 else verdict_word(better, difference.delta),
         verdict != "–" and holds_0 and not math.isnan(difference.low),
         least_p,
+        verdict != "–" and could_turn(difference, comparison.bounds.get(difference.metric)) is not None,
         difference.interval_note,
     )
-
-
-def _segments(
-    comparison: Comparison, differences: Sequence[Compared], resamples: int, *, with_verdict: bool
-) -> list[tuple[DifferenceLine, Compared]]:
-    """The differences of segments in metrics with a direction: pairs of the first system first, by verdict and size."""
-    first = comparison.systems[0]
-    some = [
-        difference
-        for difference in differences
-        if difference.segment is not None
-        and (comparison.verdict(difference) != "–") == with_verdict
-        and comparison.better[difference.metric] is not None
-    ]
-    return sorted(
-        _lines(comparison, some, resamples),
-        key=lambda entry: (entry[1].baseline != first, _ORDER.index(entry[0].verdict), -entry[0].size),
-    )
-
-
-def _nearest(lines: Sequence[tuple[DifferenceLine, Compared]]) -> list[DifferenceLine]:
-    """Of the segments with the least p the difference that has it."""
-    of_segment: dict[str | None, DifferenceLine] = {}
-    for line, difference in sorted(lines, key=lambda entry: entry[1].p):
-        if not math.isnan(difference.p):
-            of_segment.setdefault(line.segment, line)
-    return list(of_segment.values())[:_NEAREST]
 
 
 def _heats(comparison: Comparison) -> list[tuple[str, str, HeatMap]]:
@@ -331,16 +300,17 @@ def _verdict(comparison: Comparison, ordered: Sequence[Compared], baseline: str,
     """The verdicts on one system against another, in either order of the comparison."""
     counts = {"better": 0, "worse": 0, "–": 0}
     opposite = {"better": "worse", "worse": "better"}
-    metric = None
+    decided = []
     for difference in ordered:
         of_pair = {difference.baseline, difference.other} == {baseline, other}
         if of_pair and difference.n_paired and comparison.better[difference.metric] is not None:
             verdict = comparison.verdict(difference)
-            counts[verdict if difference.other == other else opposite.get(verdict, verdict)] += 1
-            if metric is None and verdict != "–":
-                metric = visible(difference.metric)
+            verdict = verdict if difference.other == other else opposite.get(verdict, verdict)
+            counts[verdict] += 1
+            if verdict != "–":
+                decided.append((visible(difference.metric), verdict, comparison.better[difference.metric]))
     total = sum(counts.values())
-    return PairVerdict(visible(baseline), visible(other), counts["better"], counts["worse"], total, metric)
+    return PairVerdict(visible(baseline), visible(other), counts["better"], counts["worse"], total, decided)
 
 
 def _matrix(comparison: Comparison, ordered: Sequence[Compared]) -> list[tuple[str, Sequence[PairVerdict | None]]]:

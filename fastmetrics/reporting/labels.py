@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from fastmetrics.reporting.comparison_labels import COMPARISON_WORDS
 from fastmetrics.reporting.sections.section import Section
 
 _WORDS = {
@@ -89,16 +90,6 @@ _WORDS = {
         "Ни одна система не лучше другой сверх случайного",
     ),
     "changed": ("What changed", "Что изменилось"),
-    "where": ("Where it changed", "Где изменилось"),
-    "where_note": (
-        "Shows {n} of {of}: differences from {baseline} first, losses before gains, the largest first.",
-        "Показано {n} из {of}: сначала отличия от {baseline}, потери прежде улучшений, сначала самые большие.",
-    ),
-    "nearest": ("Where it may have changed", "Где могло измениться"),
-    "nearest_note": (
-        "No segment has a verdict; these are the nearest to one. A metric's name opens its rows.",
-        "Ни у одного сегмента нет вывода; эти к нему ближе всего. Имя метрики открывает её строки.",
-    ),
     "by_hint": (
         "To see where, divide the rows into segments: report --by COLUMN, in Python by=. Columns with few values: "
         "{columns}.",
@@ -175,16 +166,22 @@ _WORDS = {
     "segments": ("Segments", "Сегменты"),
     "segment": ("segment", "сегмент"),
     "segments_changes": (
-        "Differences from the baseline; bold where they are more than chance. Blue is better, orange worse, on one "
-        "scale for metrics with the same bounds; metrics without a direction have no colour. A cell opens its rows.",
-        "Разности с базовой системой; жирным — больше случайного. Синее лучше, оранжевое хуже, в одном масштабе для "
-        "метрик с общими границами; метрики без направления без цвета. Ячейка открывает свои строки.",
+        "Differences from the baseline; bold and in full colour where they are more than chance, pale where they may "
+        "be chance: a larger one may be, where fewer rows or rows that vary more are behind it. Blue is better, orange "
+        "worse, on one scale for metrics with the same bounds; metrics without a direction have no colour. Metrics "
+        "with a verdict come first. A cell opens its rows.",
+        "Разности с базовой системой; жирным и в полном цвете — больше случайного, бледным — возможно, случайные: и "
+        "большая бывает такой, если за ней меньше строк или строки разнятся сильнее. Синее лучше, оранжевое хуже, в "
+        "одном масштабе для метрик с общими границами; метрики без направления без цвета. Метрики с выводом стоят "
+        "первыми. Ячейка открывает свои строки.",
     ),
     "segments_means": (
-        "Means; bold where the interval leaves out the mean of all rows. Blue is better than it, orange worse, on one "
-        "scale for metrics with the same bounds; metrics without a direction have no colour. A cell opens its rows.",
-        "Средние; жирным — интервал не содержит среднее всех строк. Синее лучше его, оранжевое хуже, в одном масштабе "
-        "для метрик с общими границами; метрики без направления без цвета. Ячейка открывает свои строки.",
+        "Means; bold and in full colour where the interval leaves out the mean of all rows, else pale. Blue is better "
+        "than it, orange worse, on one scale for metrics with the same bounds; metrics without a direction have no "
+        "colour. A cell opens its rows.",
+        "Средние; жирным и в полном цвете — интервал не содержит среднее всех строк, иначе бледным. Синее лучше его, "
+        "оранжевое хуже, в одном масштабе для метрик с общими границами; метрики без направления без цвета. Ячейка "
+        "открывает свои строки.",
     ),
     "shows": ("shows", "показано"),
     "of": ("of", "из"),
@@ -280,11 +277,16 @@ _WORDS = {
     ),
     "checked": ("Checked against the contexts", "Проверено по контекстам"),
     "rows_keys": (
-        "The worst come first, equal ones in the order of the file; arrow keys move, a heading sorts; the address "
-        "links to what you see.",
-        "Сначала худшие, равные — в порядке файла; стрелки двигают, заголовок сортирует; адрес ведёт к тому, что "
-        "видно.",
+        "Equal ones stand in the order of the file; arrow keys move, a heading sorts; the address links to what you "
+        "see.",
+        "Равные стоят в порядке файла; стрелки двигают, заголовок сортирует; адрес ведёт к тому, что видно.",
     ),
+    "order_score_worst": ("The worst come first.", "Сначала худшие."),
+    "order_score_best": ("The best come first.", "Сначала лучшие."),
+    "order_change_worst": ("Those that got worse most come first.", "Сначала те, что ухудшились сильнее всего."),
+    "order_change_best": ("Those that improved most come first.", "Сначала те, что улучшились сильнее всего."),
+    "order_lowest": ("The lowest come first.", "Сначала наименьшие."),
+    "order_highest": ("The highest come first.", "Сначала наибольшие."),
     "signature": ("What the scores were made from", "Из чего получены оценки"),
     "whole_metadata": ("All metadata, as JSON", "Все метаданные в JSON"),
     "no_signature": (
@@ -349,7 +351,7 @@ def labels(language: str, sections: Sequence[Section] = ()) -> Mapping[str, str]
     Raises ``ValueError`` for a section with a key that has other words already.
     """
     place = LANGUAGES.index(language)
-    words = dict(_WORDS)
+    words = _WORDS | COMPARISON_WORDS
     for section in sections:
         if twice := sorted(words.keys() & section.labels.keys()):
             raise ValueError(f"section {section.name}: labels exist already: {', '.join(twice)}")

@@ -103,6 +103,7 @@ def report_content(scores: Any, options: ReportOptions) -> ReportContent:
         if names
         else [],
         "links": links,
+        "first_metric": visible(names[first]) if names else None,
         "by": [visible(name) for name in _segment_columns(everyone)] if not options.by else [],
         "beside": _side_by_side(runs.summaries) if len(runs.summaries) > 1 else None,
         "notes": [visible(note) for note in [*summary.remarks(), *runs.notes, *ScoredClaims.of(runs.main).remarks()]],

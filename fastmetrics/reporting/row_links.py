@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from fastmetrics.core.visible_text import visible
+from fastmetrics.declaration.metric import Better
 
 LABEL = 300
 """Maximum characters of a displayed segment."""
@@ -50,6 +51,15 @@ class RowLinks:
         within = "" if segment is None else f"&segment={self.segments[segment]}"
         of = "" if pair is None else self.of_pair(*pair)
         return f"#page=rows&metric={self.metrics[metric]}{within}{of}"
+
+    def improved(self, metric: str, pair: tuple[str, str], better: Better) -> str | None:
+        """The address of the rows of a metric with a direction and a pair of systems, the most improved first.
+
+        >>> RowLinks.of(["jaccard"], [], ["old", "new"], (0, 1)).improved("jaccard", ("old", "new"), "higher")
+        '#page=rows&metric=0&sort=change&down=1'
+        """
+        address = self.to(metric, None, pair)
+        return None if address is None else f"{address}&sort=change{'' if better == 'lower' else '&down=1'}"
 
     def of_pair(self, baseline: str, other: str) -> str:
         """The part of an address that names two systems; empty for those that a page shows at first."""

@@ -75,9 +75,15 @@ RUSSIAN: Mapping[str, str] = {
     "without a column answer, it is unknown which questions were answered": (
         "без столбца answer неизвестно, на какие вопросы есть ответ"
     ),
-    "† at least the level: few rows differ ({})": "† не меньше уровня: отличаются лишь немногие строки ({~})",
-    "† at least the level: few rows of 0 or few of 1 ({})": "† не меньше уровня: мало строк с 0 или с 1 ({~})",
-    "† at least the level: all values agree ({})": "† не меньше уровня: все значения равны ({~})",
+    "† rather too wide than too narrow: few rows differ ({})": (
+        "† скорее слишком широк, чем слишком узок: отличаются лишь немногие строки ({~})"
+    ),
+    "† rather too wide than too narrow: few rows of 0 or few of 1 ({})": (
+        "† скорее слишком широк, чем слишком узок: мало строк с 0 или с 1 ({~})"
+    ),
+    "† rather too wide than too narrow: all values agree ({})": (
+        "† скорее слишком широк, чем слишком узок: все значения равны ({~})"
+    ),
     "† no interval: all values agree, and the bounds of the metric are not declared ({})": (
         "† без интервала: все значения равны, а границы метрики не объявлены ({~})"
     ),

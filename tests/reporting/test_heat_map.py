@@ -47,7 +47,9 @@ def test_cells_of_changes_are_those_of_the_first_two_systems(names):
     runs = {name: run(seed) for name, seed in zip("abc", (1, 2, 3), strict=True) if name in names}
     comparison = fm.compare({name: runs[name] for name in names}, by="language", metrics=list(METRICS), tests="t")
     heat = heat_of_changes(comparison)
-    assert (heat.metrics, heat.n_metrics) == (list(METRICS), 2)
+    noted = {pair.metric for pair in comparison if comparison.verdict(pair) != "–"
+             and [pair.baseline, pair.other] == names[:2]}  # fmt: skip
+    assert (heat.metrics, heat.n_metrics) == (sorted(METRICS, key=lambda metric: metric not in noted), 2)
     before, after = (runs[name] for name in names[:2])
     differences = {
         (language, metric): segment_mean(after, metric, language) - segment_mean(before, metric, language)
@@ -104,6 +106,18 @@ def test_metrics_of_other_units_have_scales_of_their_own_and_none_without_a_dire
     heat = heat_of_means(fm.summarize_by({"id": list(range(60)), "language": languages, **scores}, by="language"))
     levels = {name: [line[at].level for _, line in heat.lines] for at, name in enumerate(heat.metrics)}
     assert levels == {"token_f1": [-3, 0, 3], "latency_ms": [3, 0, -3], "answer_length": [None] * 3}
+
+
+def test_metrics_with_a_verdict_come_before_the_first_others():
+    """The last of 20 metrics is the only one that differs; the map has 16."""
+    chance = random.Random(0)
+    names = [f"m{at}" for at in range(20)]
+    old = {name: [chance.random() for _ in range(60)] for name in names}
+    new = {name: [score + 0.01 * chance.random() - 0.005 for score in old[name]] for name in names}
+    new["m19"] = [score + 0.5 + chance.random() / 10 for score in old["m19"]]
+    shared = {"id": list(range(60)), "language": LANGUAGES * 20}
+    heat = heat_of_changes(fm.compare({"a": {**shared, **old}, "b": {**shared, **new}}, by="language", tests="t"))
+    assert (heat.metrics, heat.n_metrics) == (["m19", *names[:15]], 20)
 
 
 def test_segments_of_most_rows_are_shown_and_the_others_are_one():

@@ -299,6 +299,9 @@ def test_print_view_shows_every_page(driver, page):
     assert driver.execute_script(f"return [...document.querySelectorAll('table')].filter({wider})") == []
     assert driver.find_elements(By.CSS_SELECTOR, ".repeated") != []
     assert not any(part.is_displayed() for part in driver.find_elements(By.CSS_SELECTOR, ".repeated"))
+    assert not driver.find_element(By.ID, "row-count").is_displayed()
+    inks = "return [...document.querySelectorAll('td')].map((one) => getComputedStyle(one).printColorAdjust)"
+    assert set(driver.execute_script(inks)) == {"exact"}
     width(driver, 1280)
     assert driver.find_elements(By.CSS_SELECTOR, "details:not([open])") == []
     driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})

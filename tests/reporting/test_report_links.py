@@ -230,6 +230,33 @@ def test_the_comparison_fits_a_screen_of_1280_pixels(driver, page):
     assert all(driver.execute_script(fits))
 
 
+def test_the_order_of_the_list_is_named(driver, page):
+    """By change, of metrics with a direction as better and worse, turned round for errors; of lengths as figures."""
+    names = {"worst": "Those that got worse most come first.", "best": "Those that improved most come first."}
+    for metric, down, text in [
+        (0, "", names["best"]), (0, "1", names["worst"]), (2, "", names["worst"]), (2, "1", names["best"]),
+        (1, "", "The lowest come first."), (1, "1", "The highest come first."),
+    ]:  # fmt: skip
+        open_page(driver, page, f"#page=rows&metric={metric}&sort=change&down={down}")
+        wait(driver, lambda: lines(driver) and lines(driver)[0][0] != "…")
+        wait(driver, lambda text=text: visible_texts(driver, "#row-order") == [text])
+    open_page(driver, page, "#page=rows&metric=2&sort=id")
+    wait(driver, lambda: lines(driver) and lines(driver)[0][0] != "…")
+    assert driver.find_element(By.ID, "row-order").text == ""
+
+
+def test_a_linked_row_leaves_the_selectors_in_sight_on_a_phone(driver, page):
+    """The tabs scroll away, the selectors of metric and systems and the head of the row are on the first screen."""
+    width(driver, 390)
+    open_page(driver, page)
+    driver.execute_script("document.querySelector('.worst a').click()")
+    wait(driver, lambda: visible_texts(driver, "#row-detail h2"))
+    place = "return document.querySelector(arguments[0]).getBoundingClientRect().top"
+    assert 0 < driver.execute_script(place, "#row-metric") < driver.execute_script(place, "#row-detail h2") < 844
+    assert driver.execute_script("return getComputedStyle(document.querySelector('nav')).position") == "static"
+    width(driver, 1280)
+
+
 def test_a_tapped_row_is_seen_on_a_phone(driver, page):
     width(driver, 390)
     open_page(driver, page, "#page=rows&metric=2")

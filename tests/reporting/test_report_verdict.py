@@ -144,14 +144,48 @@ def test_letters_and_the_matrix_agree_with_the_verdicts():
                 for pair in directed(comparison, pairs)
             ]
             assert (cell.better, cell.worse, cell.total) == (signs.count(1), signs.count(-1), len(signs))
-            decided = {pair.metric for pair, sign in zip(directed(comparison, pairs), signs, strict=True) if sign}
+            decided = {pair.metric: sign for pair, sign in zip(directed(comparison, pairs), signs, strict=True) if sign}
             lines = [line.metric for line in [*found.differences, *found.further]
                      if {line.baseline, line.other} == {name, other} and line.metric in decided]  # fmt: skip
-            assert cell.metric == (lines[0] if lines else None)
+            words = {1: "better", -1: "worse"}
+            assert [(metric, word) for metric, word, _ in cell.decided] == [
+                (line, words[decided[line]]) for line in lines
+            ]
     nets = [sum(cell.better - cell.worse for cell in cells if cell) for _, cells in found.matrix]
     assert nets == sorted(nets, reverse=True)
     first = [name for name, cells in found.matrix if all(cell.better >= cell.worse for cell in cells if cell)]
     assert first == found.leaders == order[: len(first)]
+
+
+def test_a_cell_opens_the_metric_that_leads_where_it_has_the_word_of_the_cell():
+    decided = [("m1", "worse", "higher"), ("m2", "worse", "lower"), ("m3", "better", "higher"), ("m4", "better", None)]
+    for better, worse, first, metric in [
+        (2, 1, "m4", "m4"),
+        (2, 1, "m1", "m3"),
+        (1, 2, "m2", "m2"),
+        (2, 2, "m3", "m1"),
+    ]:
+        assert PairVerdict("a", "b", better, worse, 9, decided).opened(first)[0] == metric
+    assert PairVerdict("a", "b", 0, 0, 9).opened("m1") is None
+
+
+def test_a_verdict_that_missing_scores_could_reverse_says_so(tmp_path):
+    """A third of the rows has a score of the baseline only; zeros or ones outweigh a difference of 0.02, not 0.3."""
+    kept = np.arange(ROWS) % 3 > 0
+    few = pa.array(NEW["keyword_recall"].to_pylist(), mask=~kept)
+    less = pa.array((np.asarray(OLD["rougeL_f1"]) + 0.02).tolist(), mask=~kept)
+    new = NEW.set_column(NEW.column_names.index("keyword_recall"), "keyword_recall", few)
+    new = new.set_column(new.column_names.index("rougeL_f1"), "rougeL_f1", less)
+    found = compared([open_run(OLD), open_run(new)], OPTIONS)
+    comparison = fm.compare([OLD, new])
+    noted = {note.partition(",")[0] for note in comparison.notes if "could reverse" in note}
+    expected = {pair.metric for pair in comparison if comparison.verdict(pair) != "–"} & noted
+    assert {line.metric for line in found.differences if line.reversible} == expected == {"rougeL_f1"}
+    page = page_of({"new": new}, tmp_path, baseline=OLD)
+    overview = " ".join(page[page.index('id="overview"') : page.index('id="distributions"')].split())
+    assert labels("en")["reversible"].split("|")[0].format(n=1) in overview
+    assert overview.count("<small>‡</small>") == 1
+    assert labels("en")["reversible_key"] in overview
 
 
 @pytest.mark.parametrize(
@@ -268,6 +302,44 @@ def test_the_places_of_changes_are_the_first_of_all(tmp_path):
     )
     assert len(found.places) > 12
     assert labels("en")["where_note"].format(n=12, of=len(found.places), baseline="a") in page
+    assert 'data-at="segments"' in page
+    assert '<h2 id="segments">' in page
+
+
+def test_the_places_of_changes_are_of_all_systems_and_sorted_without_units():
+    """Latencies in milliseconds do not precede shares for the size of their unit."""
+    runs = {"a": OLD, "b": NEW, "c": OTHER, "d": run(4, hallucination=-0.1, rougeL_f1=0.1)}
+    opened = []
+    for at, (name, table) in enumerate(runs.items()):
+        chance = np.random.default_rng(at)
+        slow = table.append_column("latency_ms", pa.array(300 + 400 * bool(at) + 400 * chance.random(ROWS)))
+        opened.append(open_run(slow, name=name))
+    found = compared(opened, SimpleNamespace(**{**vars(OPTIONS), "by": ["language"]}))
+    own = [line for line in found.places if line.baseline == "a"]
+    for verdict in ("worse", "better"):
+        ratios = []
+        for line in [line for line in own if line.verdict == verdict]:
+            low, high = map(float, line.cells[3].strip("[]†").split(", "))
+            ratios.append(abs(float(line.cells[2])) / ((high - low) / 2))
+        assert ratios == pytest.approx(sorted(ratios, reverse=True), rel=0.02)
+        assert len(ratios) > 2
+    assert own[0].metric != "latency_ms"
+    shown = found.shown_places
+    assert len(shown) == 12 < len(found.places)
+    pairs = {(line.baseline, line.other) for line in found.places}
+    assert {(line.baseline, line.other) for line in shown} == pairs
+    assert [line for line in found.places if line in shown] == shown
+
+
+def test_segments_that_differ_without_being_better_or_worse_are_counted(tmp_path):
+    """Lengths have no direction: the overview does not say that no segment differs."""
+    longer = run(5, answer_words=0.4)
+    page = page_of({"new": longer}, tmp_path, baseline=OLD, by="language")
+    overview = page[page.index('id="overview"') : page.index('id="distributions"')]
+    assert "3 differences of metrics without a direction are beyond chance" in " ".join(overview.split())
+    assert labels("en")["nearest_note"] not in overview
+    page = page_of({"new": run(5)}, tmp_path, baseline=OLD, by="language", overwrite=True)
+    assert labels("en")["nearest_note"] in page
 
 
 def test_a_cell_of_the_matrix_opens_a_metric_with_a_verdict_for_its_pair(tmp_path):
@@ -276,6 +348,10 @@ def test_a_cell_of_the_matrix_opens_a_metric_with_a_verdict_for_its_pair(tmp_pat
     table = page[page.index('<table class="matrix') :].partition("</table>")[0]
     places = [link.partition("metric=")[2].partition("&")[0] for link in re.findall('<a href="([^"]*)', table)]
     metrics = [line["name"] for line in read(tmp_path / "r.html")[2]["metrics"]]
-    expected = [cell.metric for _, cells in found.matrix for cell in cells if cell]
+    opened = [cell.opened("token_f1") for _, cells in found.matrix for cell in cells if cell]
+    expected = [some and some[0] for some in opened]
+    for some, link in zip(opened, re.findall('<a href="([^"]*)', table), strict=True):
+        largest_first = {("better", "higher"): True, ("better", "lower"): False}.get(some and some[1:])
+        assert ("&sort=change" in link, "&down=1" in link) == (largest_first is not None, bool(largest_first))
     assert None in expected
     assert [metrics[int(place)] if place else None for place in places] == expected

@@ -53,7 +53,9 @@ def test_repeats_of_a_row_are_one_row():
     repeated = fm.pairwise(first, second, rows=rows)
     assert (repeated.n, repeated.n_one_order, repeated.n_none) == (30, 0, 0)
     assert (repeated.win_rate.value, repeated.flips.value) == pytest.approx((2 / 3, 1 / 3))
-    assert repeated.flips.note == "at least the level: all values agree"  # every row has the same share of flips
+    assert (
+        repeated.flips.note == "rather too wide than too narrow: all values agree"
+    )  # every row has the same share of flips
     assert fm.pairwise(first, second, rows=list(range(90))) == fm.pairwise(first, second)
     partial = fm.pairwise(["A", None, "A", None], ["A", None, None, None], rows=[1, 1, 2, 3])
     assert (partial.n, partial.n_one_order, partial.n_none) == (1, 1, 1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -96,7 +96,12 @@ def heat_of_changes(comparison: Comparison, pair: tuple[str, str] | None = None)
         if difference.metric in scored
     }
     every = [(difference.metric, difference.delta) for difference in segments]
-    return _map(cells, comparison.better, comparison.bounds, every)
+    decided = {
+        difference.metric
+        for difference in comparison
+        if (difference.baseline, difference.other) == pair and comparison.verdict(difference) != "–"
+    }
+    return _map(cells, comparison.better, comparison.bounds, every, decided)
 
 
 def heat_of_means(means: IntervalSummary, stored: Stored | None = None) -> HeatMap | None:
@@ -121,16 +126,18 @@ def _map(
     better: Mapping[str, Better],
     bounds: Mapping[str, tuple[float, float] | None],
     differences: Sequence[tuple[str, float]],
+    decided: Collection[str] = (),
 ) -> HeatMap | None:
     """Metrics with the same bounds have one scale of colours, which the largest of the differences of metrics ends.
 
-    A metric without a direction has no colour.
+    A metric without a direction has no colour. The metrics of ``decided`` and those with a marked cell come first.
     """
-    every = list(dict.fromkeys(metric for _, metric in cells))
+    notable = {metric for (_, metric), (*_, marked) in cells.items() if marked} | set(decided)
+    every = sorted(dict.fromkeys(metric for _, metric in cells), key=lambda metric: metric not in notable)
     metrics = every[:METRICS]
     widest: dict[Any, float] = {}
     for metric, delta in differences:
-        if metric in metrics and not math.isnan(delta) and better.get(metric) is not None:
+        if not math.isnan(delta) and better.get(metric) is not None:
             scale = scale_of(metric, bounds)
             widest[scale] = max(widest.get(scale, 0.0), abs(delta))
     lines = [

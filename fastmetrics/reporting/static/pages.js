@@ -34,8 +34,9 @@ function followLink(event) {
   const before = address.read();
   address.go(link.dataset.page ? { ...before, ...own } : { ...own, theme: before.theme });
   openPage();
-  if (!link.dataset.page) scrollTo(0, 0);
-  if (own.row !== undefined) rowsPage.seen();
+  const part = byId(link.dataset.at);
+  if (part) part.scrollIntoView();
+  else if (!link.dataset.page) scrollTo(0, 0);
 }
 
 // What is folded is printed too, and the rows, which are listed when their page is first opened.
@@ -44,9 +45,12 @@ addEventListener("beforeprint", () => {
   if (!rowsPage.order) rowsPage.follow();
   unfolded.push(...document.querySelectorAll("details:not([open])"));
   for (const part of unfolded) part.open = true;
+  // the list itself says how many of its rows are printed
+  byId("row-count").hidden = rowsPage.table.rows.length > MOST_PRINTED;
 });
 addEventListener("afterprint", () => {
   for (const part of unfolded.splice(0)) part.open = false;
+  byId("row-count").hidden = false;
 });
 
 document.documentElement.classList.add("scripted");

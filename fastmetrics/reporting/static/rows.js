@@ -99,7 +99,7 @@ const rowsPage = {
     this.detail(place);
   },
 
-  // On a narrow screen the row that was tapped, or that a link names, stands below the list.
+  // On a narrow screen the row that was tapped stands below the list.
   seen() {
     if (matchMedia("(max-width: 900px)").matches) byId("row-detail").scrollIntoView();
   },
@@ -165,6 +165,14 @@ const rowsPage = {
     return { sort: compared ? "change" : "score", down: data.metrics[this.metric].better === "lower" };
   },
 
+  // What the order means: by score or change, of a metric with a direction from bad or good; else of the figures.
+  orderText({ sort, down }) {
+    if (!["score", "baseline", "change"].includes(sort)) return "";
+    const { better } = data.metrics[this.metric];
+    if (!better) return words[down ? "order_highest" : "order_lowest"];
+    return words[`order_${sort === "change" ? "change" : "score"}_${down === (better === "lower") ? "worst" : "best"}`];
+  },
+
   show(places, state) {
     const stratum = data.strata[state.stratum];
     this.order = this.orderOf(state);
@@ -181,6 +189,7 @@ const rowsPage = {
     this.table.chosen = -1;
     this.table.show(places, titles, sort, down);
     byId("row-count").textContent = places.length ? this.countText(places.length, stratum) : words.nothing;
+    byId("row-order").textContent = this.orderText(this.order);
     const row = state.row === undefined ? NaN : Number(state.row);
     const first = state.row === undefined && places.length ? 0 : -1;
     const chosen = Number.isNaN(row) ? first : places.findIndex((place) => source.number(place) === row);

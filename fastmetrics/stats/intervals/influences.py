@@ -48,7 +48,7 @@ def worst_case(value: float, bound: float) -> Interval:
     """The interval of a perfect figure, from it to a bound."""
     bound = max(bound, -1.0) if value > 0 else min(-bound, 1.0)
     low, high = sorted((value, bound))
-    return Interval(low, high, "worst_case", "at least the level: the figure is perfect in these rows")
+    return Interval(low, high, "worst_case", "rather too wide than too narrow: the figure is perfect in these rows")
 
 
 def pearson_influence(x: Floats, y: Floats, r: float) -> Floats:

@@ -128,7 +128,7 @@ def exact_interval(hits: int, n: int, confidence: float) -> Interval:
     low = float(betaincinv(hits, n - hits + 1, tail)) if hits else 0.0
     high = float(betaincinv(hits + 1, n - hits, 1 - tail)) if hits < n else 1.0
     few = min(hits, n - hits) < _FEW_OF_A_KIND
-    return Interval(low, high, "exact", "at least the level: few rows of 0 or few of 1" if few else None)
+    return Interval(low, high, "exact", "rather too wide than too narrow: few rows of 0 or few of 1" if few else None)
 
 
 def _adjusted(sample: Sample, confidence: float) -> Interval:
@@ -141,7 +141,7 @@ def _adjusted(sample: Sample, confidence: float) -> Interval:
     middle, share = (rises - falls) / (n + 2), (rises + falls + 2) / (n + 2)
     reach = float(stdtrit(n - 1, (1 + confidence) / 2)) * math.sqrt((share - middle**2) / (n + 2))
     few = n < LEAST_ROWS or rises + falls < _FEW_DIFFERING
-    note = "at least the level: few rows differ" if few else None
+    note = "rather too wide than too narrow: few rows differ" if few else None
     return Interval(max(middle - reach, -1.0), min(middle + reach, 1.0), "adjusted", note)
 
 
@@ -155,7 +155,7 @@ def _from_bounds(sample: Sample, confidence: float) -> Interval:
         return Interval(math.nan, math.nan, "none", why)
     hidden = unseen(confidence, len(sample.units))
     low, high = (sample.mean + hidden * (bound - sample.mean) for bound in sample.bounds)
-    return Interval(low, high, "worst_case", "at least the level: all values agree")
+    return Interval(low, high, "worst_case", "rather too wide than too narrow: all values agree")
 
 
 def unseen(confidence: float, count: int) -> float:
