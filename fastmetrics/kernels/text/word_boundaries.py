@@ -132,11 +132,10 @@ def classify(
 
 @leaf
 def fold_high(rules: Rules, blocks: Blocks, source: Bytes, start: np.uint64, j: np.uint64, n: np.uint64) -> bool:
-    """Fold and mark the characters that are not ASCII; False for a text that only ``fold_text`` can fold."""
+    """Fold and mark the characters of ``source[start : start + n]`` beyond ASCII; False if only ``fold_text`` can."""
     p, fits = _U0, True
-    begun = crossing = (
-        _U0  # whether the block before ends with a first byte, and whether only ``fold_letters`` knows it
-    )
+    # whether the block before ends with the first byte of a letter, and whether only ``fold_letters`` knows the letter
+    begun = crossing = _U0
     while p < n and fits:
         others = in_range(source, start + p, _LEAD, _U64)
         if rules.letters != UNKNOWN and (others | begun) != _U0:
@@ -189,7 +188,10 @@ def fold_character(codemap: Ids, blocks: Blocks, source: Bytes, at: np.uint64, j
 
 @leaf
 def fold_exactly(rules: Rules, blocks: Blocks, source: Bytes, start: np.uint64, j: np.uint64, n: np.uint64) -> int:
-    """Fold a text by tables and mark its bytes; return its folded length, -1 if only Python can fold it."""
+    """Fold the text ``source[start : start + n]`` by tables and mark its bytes.
+
+    Returns its folded length, -1 if only Python can fold it.
+    """
     begin, first = np.int64(j), np.int64(start)
     _, folded, spaces, marks, _ = blocks
     end, met = fold_text(source, first, first + np.int64(n), rules.bytemap, rules.codemap, folded, begin)
