@@ -68,7 +68,7 @@ def flat(command: Callable[..., Any]) -> Callable[..., Any]:
 
     >>> @dataclass(frozen=True, kw_only=True)
     ... class Colours:
-    ...     ink: Annotated[str, typer.Option(help="The colour of the text.")] = "black"
+    ...     ink: str = "black"
     >>> def show(text: str, *, colours: Colours, arguments: Arguments) -> None:
     ...     print(text, colours, sorted(arguments))
     >>> list(inspect.signature(flat(show)).parameters)
