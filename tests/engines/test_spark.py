@@ -13,6 +13,7 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics.errors import ColumnError, InputError, OptionError, UnknownNameError
+from fastmetrics.plan.score_request import ScoreRequest
 from tests.declaration.test_plugins import OWN
 from tests.support.many_rows import METRICS, bits, rows
 from tests.support.program import ENVIRONMENT
@@ -68,7 +69,7 @@ def frame(spark, table, tmp_path_factory):
 def test_scores_and_summary_have_the_same_bits(spark, frame, table, partitions, batch):
     spark.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", batch)
     expected = fm.score(table, METRICS)
-    made = engine.score(frame.repartition(partitions), METRICS).cache()
+    made = fm.score(frame.repartition(partitions), METRICS).cache()
     try:
         assert bits(made.toArrow()) == bits(expected)
         assert fm.summarize(made).to_json() == replace(fm.summarize(expected), notes=[]).to_json()
@@ -77,7 +78,7 @@ def test_scores_and_summary_have_the_same_bits(spark, frame, table, partitions, 
 
 
 def test_default_metrics_and_requested_columns(frame, table):
-    made = engine.score(frame, suites=["lexical"], columns={"answer": "question"}, keep=["latency_ms"])
+    made = fm.score(frame, suites=["lexical"], columns={"answer": "question"}, keep=["latency_ms"])
     expected = fm.score(table, suites=["lexical"], columns={"answer": "question"})
     assert made.columns == ["id", "latency_ms", *expected.schema.names[1:]]
     assert bits(made.drop("latency_ms").toArrow()) == bits(expected)
@@ -85,48 +86,48 @@ def test_default_metrics_and_requested_columns(frame, table):
 
 
 def test_scores_can_be_written_to_files_and_summarized(frame, table, tmp_path):
-    engine.score(frame, ["latency_ms", "token_f1"]).write.parquet(str(tmp_path / "scores"))
+    fm.score(frame, ["latency_ms", "token_f1"]).write.parquet(str(tmp_path / "scores"))
     expected = fm.summarize(fm.score(table, ["latency_ms", "token_f1"]))
     assert fm.summarize(pq.read_table(tmp_path / "scores")).to_json() == expected.to_json()
 
 
 def test_names_with_special_meaning_in_spark(spark):
     frame = spark.createDataFrame([("a", "b c"), ("b", "d")], ["my.id", "an`swer"])
-    made = engine.score(frame, ["answer_words"], columns={"id": "my.id", "answer": "an`swer"}).toArrow()
+    made = fm.score(frame, ["answer_words"], columns={"id": "my.id", "answer": "an`swer"}).toArrow()
     assert made.sort_by("answer_words").to_pydict() == {"my.id": ["b", "a"], "answer_words": [1.0, 2.0]}
 
 
 def test_empty_dataframe_gives_no_rows(frame, table):
     none = frame.where("id is null")
-    assert engine.score(none, METRICS).toArrow().num_rows == 0
-    summary = fm.summarize(engine.score(none, METRICS))
+    assert fm.score(none, METRICS).toArrow().num_rows == 0
+    summary = fm.summarize(fm.score(none, METRICS))
     assert summary.to_json() == fm.summarize(fm.score(table.slice(0, 0), METRICS)).to_json()
 
 
 def test_large_types_and_all_null_columns(spark, frame, table):
     spark.conf.set("spark.sql.execution.arrow.useLargeVarTypes", "true")
     try:
-        made = engine.score(frame, ["token_f1", "recall@3"]).toArrow()
+        made = fm.score(frame, ["token_f1", "recall@3"]).toArrow()
     finally:
         spark.conf.set("spark.sql.execution.arrow.useLargeVarTypes", "false")
     assert bits(made) == bits(fm.score(table, ["token_f1", "recall@3"]))
     nulls = frame.selectExpr("id", "cast(null as string) as answer", "cast(null as array<string>) as reference")
-    assert set(engine.score(nulls, ["token_f1"]).toArrow()["token_f1"].to_pylist()) == {None}
+    assert set(fm.score(nulls, ["token_f1"]).toArrow()["token_f1"].to_pylist()) == {None}
 
 
 def test_invalid_calls_raise_immediately(frame):
     with pytest.raises(ColumnError, match="column 'answer': expected text, got int64"):
-        engine.score(frame.selectExpr("id", "1L as answer", "reference"), ["token_f1"])
+        fm.score(frame.selectExpr("id", "1L as answer", "reference"), ["token_f1"])
     with pytest.raises(OptionError, match="embedder='wordllama': a Spark DataFrame needs its embeddings as columns"):
         fm.score(frame, ["token_f1"], embedder="wordllama")
     with pytest.raises(ColumnError, match="needs the column 'contexts'"):
-        engine.score(frame, ["grounding_overlap"])
+        fm.score(frame, ["grounding_overlap"])
     with pytest.raises(OptionError, match="corpus_bleu is one value per table"):
-        engine.score(frame, ["token_f1", "corpus_bleu"])
+        fm.score(frame, ["token_f1", "corpus_bleu"])
     with pytest.raises(InputError, match="expected a Spark DataFrame, got dict"):
-        engine.score({"answer": ["a"]})
+        engine.score({"answer": ["a"]}, ScoreRequest())
     with pytest.raises(UnknownNameError, match="unknown statistic"):
-        fm.summarize(engine.score(frame, ["token_f1"]), statistics={"token_f1": ["q9"]})
+        fm.summarize(fm.score(frame, ["token_f1"]), statistics={"token_f1": ["q9"]})
 
 
 def test_score_accepts_spark_dataframes(frame, table):
@@ -158,7 +159,7 @@ def test_workers_use_one_thread(frame):
 
 def test_missing_spark_error_names_the_extra(tmp_path):
     (tmp_path / "pyspark.py").write_text("raise ImportError('no spark')\n")
-    code = "from fastmetrics.engines import spark; spark.score(None)"
+    code = "from fastmetrics.engines import spark; spark.collect(None, list)"
     environment = {**ENVIRONMENT, "PYTHONPATH": f"{tmp_path}{os.pathsep}{ENVIRONMENT['PYTHONPATH']}"}
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
     assert done.stderr.splitlines()[-1] == (
