@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from fastmetrics import RayCluster, score
+from fastmetrics import RayCluster, score, summarize
 
 
 def files(kind: str, size: int, rows: str, out: str) -> dict[str, Any]:
@@ -24,8 +24,6 @@ def spark(size: int, rows: str, out: str) -> dict[str, Any]:
     """A DataFrame of the files to a folder of Parquet; the workers are up, and have their kernels, before the clock."""
     from pyspark.sql import SparkSession
 
-    from fastmetrics.engines import spark as engine
-
     began = time.perf_counter()
     shutil.rmtree(out, ignore_errors=True)
     builder = SparkSession.builder.master(f"local[{size}]").config("spark.ui.enabled", "false")
@@ -34,12 +32,12 @@ def spark(size: int, rows: str, out: str) -> dict[str, Any]:
     session = builder.config("spark.ui.showConsoleProgress", "false").getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
     frame = session.read.parquet(rows)
-    engine.score(frame.limit(size).repartition(size)).collect()
+    score(frame.limit(size).repartition(size)).collect()
     ready = time.perf_counter()
-    engine.score(frame).write.parquet(out)
+    score(frame).write.parquet(out)
     written = time.perf_counter()
     scores = session.read.parquet(out)
-    summary = engine.summarize(scores)
+    summary = summarize(scores)
     seconds = {"start": ready - began, "write": written - ready, "total": written - began}
     seconds["summarize"] = time.perf_counter() - written
     session.stop()
