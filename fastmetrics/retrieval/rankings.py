@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from fastmetrics.core.arrays import Flags, Floats, Ints, floats_of_arrow
+from fastmetrics.core.arrow_numbers import numpy_values
 from fastmetrics.core.arrow_types import decoded, is_list
 from fastmetrics.core.column_to_arrow import as_array
 from fastmetrics.errors import ColumnError
@@ -250,7 +251,7 @@ def _lists(column: Any, name: str) -> pa.Array:
 
 
 def _sizes(array: pa.Array) -> Ints:
-    return pc.fill_null(pc.list_value_length(array), 0).to_numpy(zero_copy_only=False).astype(np.int64)
+    return numpy_values(pc.list_value_length(array), null=0).astype(np.int64)
 
 
 def _valid_ids(array: pa.Array) -> Flags:
@@ -258,8 +259,8 @@ def _valid_ids(array: pa.Array) -> Flags:
     kind = array.type
     if not (pa.types.is_fixed_size_list(kind) and pa.types.is_signed_integer(kind.value_type)):
         return np.ones(int(_sizes(array).sum()), np.bool_)
-    return array.flatten().to_numpy(zero_copy_only=False) != -1
+    return numpy_values(array.flatten()) != -1
 
 
 def _nulls(array: pa.Array) -> Flags:
-    return array.is_null().to_numpy(zero_copy_only=False)
+    return numpy_values(array.is_null())

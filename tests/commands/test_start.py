@@ -46,7 +46,9 @@ finally:
 def test_scoring_a_file_imports_no_costly_module(tmp_path: Path) -> None:
     rows, output = tmp_path / "rows.parquet", tmp_path / "scores.parquet"
     columns = {"id": [1, 2], "question": ["Where?", None], "answer": ["in Paris", None], "reference": ["Paris", "Rome"]}
-    pq.write_table(pa.table({**columns, "latency_ms": [1.5, None], "total_tokens": [3, 4]}), rows)
+    columns |= {"latency_ms": [1.5, None], "total_tokens": [3, 4]}
+    columns |= {"retrieved_ids": [["a", "b"], None], "relevant_ids": [["b"], ["a"]], "relevance": [[2.0], None]}
+    pq.write_table(pa.table(columns), rows)
     assert imported("score", rows, "-o", output, "-q", "--overwrite") == "[]"
     assert pq.read_table(output)["token_f1"].to_pylist() == [2 / 3, None]
 
