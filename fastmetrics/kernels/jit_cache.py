@@ -19,6 +19,7 @@ from numba.core.runtime import nrt
 from fastmetrics.core.compile_watch import tell_watchers
 from fastmetrics.core.deferred_signals import deferred_signals
 from fastmetrics.kernels.jit_compiler import COMPILES_PART, stored_part
+from fastmetrics.kernels.jit_turns import Turn
 
 
 class KernelCache(FunctionCache):
@@ -30,6 +31,7 @@ class KernelCache(FunctionCache):
 
     def __init__(self, function: Callable[..., Any], stamp: str) -> None:
         self._cache_path = ""
+        self._turn: Turn | None = None
         self._open = cache(partial(self._opened, function, stamp))  # when called: most kernels of a process are not
 
     def _opened(self, function: Callable[..., Any], stamp: str) -> bool:
@@ -45,20 +47,42 @@ class KernelCache(FunctionCache):
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Load the machine code from disk, if a readable entry exists.
 
+        Of several processes that need a missing one, the first compiles it, and the others load what it stored.
+        """
+        loaded = self._load(sig, target_context)
+        if loaded is None:
+            tell_watchers()
+            if self._open() and self._took_turn_after_another():
+                loaded = self._load(sig, target_context)
+        return loaded
+
+    def _load(self, sig: Any, target_context: Any) -> Any:
+        """An entry on disk, or None.
+
         An exception of a signal handler within LLVM's loading, or in a finalizer of its objects, would leave half of
         them freed, and the process ended in a crash.
         """
-        loaded = None
         try:
             with deferred_signals(), self._guard_against_spurious_io_errors():
                 codegen = target_context.codegen()
                 entry = self._cache_file.load(self._index_key(sig, codegen)) if self._open() else None
-                loaded = None if entry is None else _rebuilt(target_context, *entry)
+                return None if entry is None else _rebuilt(target_context, *entry)
         except (OSError, EOFError, pickle.UnpicklingError):
-            loaded = None
-        if loaded is None:
-            tell_watchers()
-        return loaded
+            return None
+
+    def _took_turn_after_another(self) -> bool:
+        """Take the turn to compile; whether another process had it, which may have compiled the kernel.
+
+        The turn is for all types of arguments, which share an index file.
+        """
+        self._turn = Turn(self._cache_path, self._impl.filename_base)
+        return self._turn.take()
+
+    def end_turn(self) -> None:
+        """Let another process compile or load the kernel, after it was compiled or could not be."""
+        if self._turn is not None:
+            self._turn.give_back()
+            self._turn = None
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Save the machine code, if the disk has room."""

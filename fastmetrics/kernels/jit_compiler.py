@@ -152,13 +152,18 @@ class KernelDispatcher(CPUDispatcher):
 
     def compile(self, signature: Any) -> Any:
         """Compile the kernel for the types ``signature``, or load it from the cache."""
-        if COMPILES_PART.get():
-            return super().compile(signature)
-        with global_compiler_lock, _plain_messages():
-            compiled = self.overloads.get(signature)
-            if compiled is not None and _is_part(compiled):
-                del self.overloads[signature]
-            return with_room(super().compile, signature)
+        cached: Any = self
+        with global_compiler_lock:
+            try:
+                if COMPILES_PART.get():
+                    return super().compile(signature)
+                compiled = self.overloads.get(signature)
+                if compiled is not None and _is_part(compiled):
+                    del self.overloads[signature]
+                with _plain_messages():
+                    return with_room(super().compile, signature)
+            finally:
+                cached._cache.end_turn()
 
     def add_overload(self, compiled: Any) -> None:
         """Register a compiled kernel, for calls from Python unless it is a part."""
