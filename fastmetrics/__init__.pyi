@@ -330,7 +330,7 @@ def answer_length(answer: Column, *, threads: int | None = None) -> NDArray[np.f
     """Number of characters (Unicode code points) of the answer."""
 
 def answer_words(answer: Column, *, threads: int | None = None) -> NDArray[np.float64]:
-    """Number of ``words`` (maximal runs of ``\w``) of the answer."""
+    r"""Number of ``words`` (maximal runs of ``\w``) of the answer."""
 
 def politeness(answer: Column, *, markers: Sequence[str] = ..., threads: int | None = None) -> NDArray[np.float64]:
     """Number of politeness markers in the answer; two give the full score."""
@@ -474,7 +474,7 @@ def writing_completeness(question: Column, answer: Column, *, length_ratio: floa
     """Coverage of the prompt: mean of ``keyword_coverage``, ``question_score`` and ``task_score``."""
 
 def length_score(question: Column, answer: Column, *, length_ratio: float = 2.5, tokenizer: Literal['words', 'ascii_words'] = 'words', language: Literal['any', 'en', 'ru'] = 'any', lexicons: str | None = None, threads: int | None = None) -> NDArray[np.float64]:
-    """Closeness to 2.5 words per word of the question: max(0, 1 - \|ln(words / (2.5 · words of it))\|)."""
+    r"""Closeness to 2.5 words per word of the question: max(0, 1 - \|ln(words / (2.5 · words of it))\|)."""
 
 def structure_score(answer: Column, question: Column = None, *, paragraph_words: int = 100, tokenizer: Literal['words', 'ascii_words'] = 'words', language: Literal['any', 'en', 'ru'] = 'any', lexicons: str | None = None, threads: int | None = None) -> NDArray[np.float64]:
     """Structure of the answer: mean of ``paragraph_score``, ``introduction_score`` and ``conclusion_score``."""

@@ -57,7 +57,8 @@ def _function(metric: Metric) -> str:
     ]
     parameters = ", ".join([*columns, "*", *options, "threads: int | None = None"])
     result = "NDArray[np.float64]" if metric.corpus is None else _returned(_number(metric.corpus.finish))
-    return f'def {metric.name}({parameters}) -> {result}:\n    """{metric.summary}"""\n'
+    raw = "r" if "\\" in metric.summary else ""
+    return f'def {metric.name}({parameters}) -> {result}:\n    {raw}"""{metric.summary}"""\n'
 
 
 def _annotation(allowed: Any, hint: Any) -> str:
