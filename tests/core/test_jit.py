@@ -31,6 +31,12 @@ def test_a_numba_that_was_not_tried_caches_by_itself(tmp_path, numba):
     assert hits >= 2
 
 
+def test_kernels_of_words_count_references_with_a_numba_that_was_not_tried(tmp_path):
+    names = ("token_f1",)
+    code = f"import json; from tests.support.every_metric import bits; print(json.dumps(bits({ROWS}, {names})))"
+    assert said(start(UNKNOWN["newer"] + code + OWN, NUMBA_CACHE_DIR=tmp_path)) == bits(ROWS, names)
+
+
 def test_a_change_in_any_kernel_makes_its_cache_stale_too(tmp_path):
     install = copied(tmp_path)
     caches = {"NUMBA_CACHE_DIR": tmp_path / "cache"}

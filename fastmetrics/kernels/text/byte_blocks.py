@@ -12,6 +12,7 @@ import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
+from numba.core.imputils import impl_ret_borrowed
 
 from fastmetrics.core.arrays import Bytes, Uint64s
 from fastmetrics.kernels.jit import instruction
@@ -43,7 +44,11 @@ def copy_block(source: Bytes, p: np.uint64, target: Bytes, q: np.uint64) -> None
 
 
 def _read_only(typing: Any, array: Any) -> Any:
-    return array.copy(readonly=True)(array), lambda context, builder, signature, args: args[0]
+    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        # where references are counted, the result is one more
+        return impl_ret_borrowed(context, builder, signature.return_type, args[0])
+
+    return array.copy(readonly=True)(array), code
 
 
 @instruction(_read_only)
