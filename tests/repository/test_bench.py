@@ -1,8 +1,8 @@
 """The benchmarks' own honesty: the same rows for a seed, and peers that give the definitions' numbers."""
 
+import math
 import re
 import shutil
-import math
 import subprocess
 import sys
 from pathlib import Path
