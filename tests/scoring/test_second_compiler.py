@@ -22,7 +22,7 @@ from fastmetrics.scoring.second_compiler import SecondCompiler, made_column, sec
 from tests.scoring.test_processes import said, start
 from tests.support.program import ENVIRONMENT
 
-several_cores = pytest.mark.skipif(cores() == 1, reason="not installed: a second core")
+several_cores = pytest.mark.skipif(cores() == 1, reason="a machine of one core starts no second process")
 
 TABLE = pa.table(
     {"answer": ["in Paris"], "reference": ["Paris"], "retrieved_ids": [["a", "b"]], "relevant_ids": [["b"]]}
@@ -160,7 +160,7 @@ sys.stdin.readline()
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not jit_turns.HAS_TURNS, reason="not installed: file locks of POSIX")
+@pytest.mark.skipif(not jit_turns.HAS_TURNS, reason="this system has no file locks of POSIX")
 def test_a_turn_is_waited_for_and_freed_by_death(tmp_path, monkeypatch):
     command = [sys.executable, "-c", HOLDER, str(tmp_path)]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True, "env": ENVIRONMENT}
