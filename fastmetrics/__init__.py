@@ -10,7 +10,7 @@ import importlib
 import os
 from typing import Any
 
-from fastmetrics.core.public_names import HOMES as HOMES
+from fastmetrics.core.names.public_names import HOMES as HOMES
 from fastmetrics.core.version import __version__ as __version__
 
 MODULES = ("pandas", "polars", "duckdb", "datasets")

@@ -45,10 +45,10 @@ from fastmetrics.metrics.corpus_chrf import ChrfScore
 from fastmetrics.metrics.grounding import grounding_evidence as grounding_evidence
 from fastmetrics.metrics.latency_and_cost import tokens_by_id as tokens_by_id
 from fastmetrics.metrics.risk import Aurc
-from fastmetrics.metrics.shared.repeated_questions import Repeats
-from fastmetrics.metrics.shared.repeated_questions import Repeats
-from fastmetrics.metrics.shared.repeated_questions import Repeats
-from fastmetrics.metrics.shared.repeated_questions import Repeats
+from fastmetrics.metrics.shared.repeats.repeated_questions import Repeats
+from fastmetrics.metrics.shared.repeats.repeated_questions import Repeats
+from fastmetrics.metrics.shared.repeats.repeated_questions import Repeats
+from fastmetrics.metrics.shared.repeats.repeated_questions import Repeats
 from fastmetrics.reporting.charts.plot import plot as plot
 from fastmetrics.reporting.rag.chunk_settings import ChunkSettings as ChunkSettings
 from fastmetrics.reporting.rag.evaluate_rag import evaluate_rag as evaluate_rag

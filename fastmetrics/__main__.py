@@ -1,7 +1,7 @@
 """``python -m fastmetrics``: the same as the ``fastmetrics`` program."""
 
 from fastmetrics.commands.program.unexpected_errors import UnexpectedErrors
-from fastmetrics.core.call_room import with_room
+from fastmetrics.core.process.call_room import with_room
 
 
 def main() -> None:

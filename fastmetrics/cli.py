@@ -41,7 +41,7 @@ from fastmetrics.commands.program.terminal import (
     watched_streams,
 )
 from fastmetrics.commands.program.unexpected_errors import UnexpectedErrors, check_memory
-from fastmetrics.core.threads import cores
+from fastmetrics.core.process.threads import cores
 from fastmetrics.core.version import __version__
 from fastmetrics.errors import (
     FastmetricsError,

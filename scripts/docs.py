@@ -23,7 +23,7 @@ import typer.models
 import fastmetrics as fm
 from fastmetrics import cli, errors
 from fastmetrics.commands import all_commands
-from fastmetrics.core.input_columns import COLUMNS, SCHEMAS
+from fastmetrics.core.names.input_columns import COLUMNS, SCHEMAS
 from fastmetrics.declaration.metric import Metric
 from fastmetrics.declaration.metric_labels import described
 from fastmetrics.declaration.sources import SOURCES, in_words

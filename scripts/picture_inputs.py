@@ -16,6 +16,11 @@ DIGEST = ROOT / "docs" / "report_pictures.sha256"
 def digest() -> str:
     """The digest of all inputs, whatever the ends of their lines."""
     page = ROOT / "fastmetrics" / "reporting"
-    files = [*page.glob("templates/*.html"), *page.glob("static/*"), page / "labels.py", *EXAMPLES.values()]
+    files = [
+        *page.glob("templates/*.html"),
+        *page.glob("static/*"),
+        page / "language" / "labels.py",
+        *EXAMPLES.values(),
+    ]
     texts = [f"{file.name}\n{file.read_text(encoding='utf-8')}" for file in sorted(files)]
     return hashlib.sha256("\0".join(texts).encode()).hexdigest()

@@ -8,7 +8,7 @@ import typing
 from typing import Any
 
 import fastmetrics as fm
-from fastmetrics.core.allowed_values import Choice
+from fastmetrics.core.settings.allowed_values import Choice
 from fastmetrics.declaration.corpus_formula import Formula
 from fastmetrics.declaration.metric import Metric
 from fastmetrics.metrics import REGISTRY, functions

@@ -25,8 +25,8 @@ import pyarrow.parquet as pq
 from scipy.stats import rankdata
 
 import fastmetrics as fm
-from fastmetrics.core.input_drift import drift_notes
-from fastmetrics.core.score_metadata import ScoreMetadata
+from fastmetrics.core.metadata.input_drift import drift_notes
+from fastmetrics.core.metadata.score_metadata import ScoreMetadata
 from fastmetrics.fitting.fit_result import FitResult
 from fastmetrics.stats.intervals.estimates import Estimate
 

@@ -68,7 +68,7 @@ def plot(
 
     Histograms, intervals, segments, a trend, a cache's curve or a projection.
     """
-    from fastmetrics.core.threads import cores
+    from fastmetrics.core.process.threads import cores
     from fastmetrics.reporting.charts.plot import draw_into, picture_place
     from fastmetrics.vectors.embedding.embedding_models import check_name
 

@@ -15,8 +15,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.core.arrow_numbers import numpy_values
-from fastmetrics.core.arrow_types import decoded, is_number
+from fastmetrics.core.arrow.numbers import numpy_values
+from fastmetrics.core.arrow.types import decoded, is_number
 from fastmetrics.core.memo import Memo
 from fastmetrics.errors import ColumnError, InputError
 

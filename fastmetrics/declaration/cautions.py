@@ -13,7 +13,7 @@ from typing import TypeAlias
 import numpy as np
 
 from fastmetrics.core.arrays import Bytes, Flags
-from fastmetrics.core.input_columns import COLUMNS
+from fastmetrics.core.names.input_columns import COLUMNS
 from fastmetrics.declaration.batch import Batch, Options
 from fastmetrics.kernels.text.scripts import FOREIGN, ONE_WORD, UNLISTED
 from fastmetrics.text.scripts import scripts

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from fastmetrics.core.arrays import Floats
-from fastmetrics.declaration.alternative_columns import Either
 from fastmetrics.declaration.batch import Batch, Options
+from fastmetrics.declaration.signature.alternative_columns import Either
 
 
 @dataclass(frozen=True)

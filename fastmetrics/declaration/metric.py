@@ -15,17 +15,17 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from fastmetrics.core.allowed_values import Allowed, option
 from fastmetrics.core.arrays import Flags, Floats
+from fastmetrics.core.settings.allowed_values import Allowed, option
 from fastmetrics.declaration.batch import Batch, Need, Options
 from fastmetrics.declaration.cautions import Caution
 from fastmetrics.declaration.hooks import Corpus, RowHooks
 from fastmetrics.declaration.metric_checks import check_meaning
 from fastmetrics.declaration.metric_labels import typed
-from fastmetrics.declaration.own_columns import declare_columns
-from fastmetrics.declaration.parameters import parameters
 from fastmetrics.declaration.plugin_files import LOADED, execute
-from fastmetrics.declaration.references import aligned, best_of, column_of_items
+from fastmetrics.declaration.signature.own_columns import declare_columns
+from fastmetrics.declaration.signature.parameters import parameters
+from fastmetrics.declaration.signature.references import aligned, best_of, column_of_items
 from fastmetrics.errors import PluginError, UnknownNameError
 
 Side: TypeAlias = Literal["higher", "lower"]

@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from fastmetrics.core.input_columns import BUILT_IN, COLUMNS
+from fastmetrics.core.names.input_columns import BUILT_IN, COLUMNS
 from fastmetrics.declaration.metric import REGISTRY, SPELLINGS, Metric
 from fastmetrics.declaration.plugin_files import LOADED, REGISTRIES, execute
 from fastmetrics.errors import PluginError

@@ -7,8 +7,8 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fastmetrics.core.allowed_values import NotAllowedError
 from fastmetrics.core.arrays import Text, Tokens, text_of_strings
+from fastmetrics.core.settings.allowed_values import NotAllowedError
 from fastmetrics.declaration.batch import Batch, OfTokens, Options
 from fastmetrics.declaration.plugin_files import REGISTRIES
 from fastmetrics.errors import OptionError, PluginError

@@ -9,8 +9,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.core.prices import REPLY_TOKENS
+from fastmetrics.core.settings.batch_sizes import SIZES
 from fastmetrics.derive.bots.answer_batch import BatchAnswerer, plan_answering
 from fastmetrics.derive.bots.bot import Bot
 from fastmetrics.derive.calls.budget import tokens_of
@@ -24,9 +24,9 @@ from fastmetrics.derive.sampled_table import described, sampled
 from fastmetrics.derive.store.call_store import CallStore
 from fastmetrics.engines.run_settings import FileSettings
 from fastmetrics.errors import OptionError
+from fastmetrics.tables.sources.table_source import TableSource
 from fastmetrics.tables.table_chunks import Limits
 from fastmetrics.tables.table_rows import good_batches
-from fastmetrics.tables.table_source import TableSource
 
 
 @dataclass(frozen=True)

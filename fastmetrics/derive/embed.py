@@ -10,10 +10,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from fastmetrics.core.frames import with_index
-from fastmetrics.core.input_columns import resolve
-from fastmetrics.core.name_lists import kept_columns, listed
-from fastmetrics.core.score_metadata import ScoreMetadata
+from fastmetrics.core.conversion.frames import with_index
+from fastmetrics.core.metadata.score_metadata import ScoreMetadata
+from fastmetrics.core.names.input_columns import resolve
+from fastmetrics.core.names.name_lists import kept_columns, listed
 from fastmetrics.core.version import __version__
 from fastmetrics.engines.job import Job, Progress, RunOptions, RunResult, check_without_output
 from fastmetrics.engines.local import Threads, results_of

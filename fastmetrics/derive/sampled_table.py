@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from fastmetrics.core.allowed_values import Seed, Whole, argument
+from fastmetrics.core.settings.allowed_values import Seed, Whole, argument
 from fastmetrics.tables.file_columns import Selection
+from fastmetrics.tables.sources.table_source import NarrowedSource, TableSource
 from fastmetrics.tables.table_chunks import BEGINNING, Chunk, Place
-from fastmetrics.tables.table_source import NarrowedSource, TableSource
 
 _MOST = 100_000_000
 

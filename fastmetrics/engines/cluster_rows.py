@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
-from fastmetrics.core.arrow_checks import check, check_table
-from fastmetrics.core.column_to_arrow import as_arrow
-from fastmetrics.core.name_lists import listed
+from fastmetrics.core.arrow.checks import check, check_table
+from fastmetrics.core.conversion.column_to_arrow import as_arrow
+from fastmetrics.core.names.name_lists import listed
 from fastmetrics.errors import OptionError
 from fastmetrics.plan.plan import Plan, parse, plan
 from fastmetrics.plan.score_batch import Scorer, score_batch, slices

@@ -9,14 +9,14 @@ from typing import Any
 
 import pyarrow as pa
 
-from fastmetrics.core.threads import cores, ordered
-from fastmetrics.core.work_watch import WorkDone, report
+from fastmetrics.core.process.threads import cores, ordered
+from fastmetrics.core.process.work_watch import WorkDone, report
 from fastmetrics.engines.job import Job, Progress, RunOptions, RunResult, Watcher
 from fastmetrics.engines.run_job import open_output, run_on
 from fastmetrics.engines.scored_parts import Finished, Score, Scored, Task, by_part, finish, pieces
 from fastmetrics.tables.file_columns import Widened
+from fastmetrics.tables.sources.table_source import TableSource
 from fastmetrics.tables.table_chunks import Limits, Span, batch_of
-from fastmetrics.tables.table_source import TableSource
 
 
 def results_of(

@@ -9,10 +9,10 @@ from typing import Any
 import pyarrow as pa
 
 from fastmetrics.engines.scored_parts import Finished
-from fastmetrics.tables.output.encoders import Encoder, dump, writing
-from fastmetrics.tables.output.output_formats import encoder
+from fastmetrics.tables.output.encoding.encoders import Encoder, dump, writing
+from fastmetrics.tables.output.encoding.output_formats import encoder
+from fastmetrics.tables.output.encoding.recorded_types import described
 from fastmetrics.tables.output.parts_journal import FinishedPart
-from fastmetrics.tables.output.recorded_types import described
 from fastmetrics.tables.output.run_output import Output
 
 

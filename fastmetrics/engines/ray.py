@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from fastmetrics.core.retry_limits import RETRY_LIMITS
-from fastmetrics.core.threads import keep_to_one
+from fastmetrics.core.process.threads import keep_to_one
+from fastmetrics.core.settings.retry_limits import RETRY_LIMITS
 from fastmetrics.engines.job import Watcher
 from fastmetrics.engines.ray_cluster import Cluster, quietly, ray_data
 from fastmetrics.engines.scored_parts import Finished, Task, by_part, finish, pieces

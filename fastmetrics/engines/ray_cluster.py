@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from fastmetrics.core.allowed_values import Optional, Whole, argument
-from fastmetrics.core.threads import cores
+from fastmetrics.core.process.threads import cores
+from fastmetrics.core.settings.allowed_values import Optional, Whole, argument
 from fastmetrics.errors import MissingExtraError, OptionError, WorkerError
 from fastmetrics.errors.messages import Argument
 

@@ -11,8 +11,8 @@ import numpy as np
 import pyarrow as pa
 
 from fastmetrics.core.arrays import Floats
-from fastmetrics.core.arrow_checks import check_table
-from fastmetrics.core.threads import cores, keep_to_one
+from fastmetrics.core.arrow.checks import check_table
+from fastmetrics.core.process.threads import cores, keep_to_one
 from fastmetrics.engines.cluster_rows import RowScoring, pack, plan_rows, unpack
 from fastmetrics.engines.ray_cluster import ray_data
 from fastmetrics.errors import InputError

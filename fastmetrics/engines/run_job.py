@@ -11,23 +11,23 @@ from typing import Any
 
 import pyarrow as pa
 
-from fastmetrics.core.batch_sizes import SIZES
-from fastmetrics.core.score_metadata import ScoreMetadata
-from fastmetrics.core.threads import Background
-from fastmetrics.core.work_watch import WorkDone, report
+from fastmetrics.core.metadata.score_metadata import ScoreMetadata
+from fastmetrics.core.process.threads import Background
+from fastmetrics.core.process.work_watch import WorkDone, report
+from fastmetrics.core.settings.batch_sizes import SIZES
 from fastmetrics.engines.job import Engine, Job, Progress, RunOptions, RunResult
 from fastmetrics.engines.part_writer import PartWriter
 from fastmetrics.engines.scored_parts import Scored, Task, finish
 from fastmetrics.errors import OutputError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.tables.file_columns import Selection, Widened
-from fastmetrics.tables.output.encoders import KEY, dump
-from fastmetrics.tables.output.recorded_types import recorded_schema
+from fastmetrics.tables.output.encoding.encoders import KEY, dump
+from fastmetrics.tables.output.encoding.recorded_types import recorded_schema
 from fastmetrics.tables.output.run_differences import describe_inputs
 from fastmetrics.tables.output.run_output import Output
 from fastmetrics.tables.output.work_folder import compare
+from fastmetrics.tables.sources.table_source import TableSource
 from fastmetrics.tables.table_chunks import BEGINNING, Limits, Place, batch_of
-from fastmetrics.tables.table_source import TableSource
 from fastmetrics.tables.text_values import encode_schema
 
 

@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fastmetrics.core.allowed_values import Choice, Optional, Rows, argument
-from fastmetrics.core.setting_descriptions import about, with_parameters
+from fastmetrics.core.settings.allowed_values import Choice, Optional, Rows, argument
+from fastmetrics.core.settings.setting_descriptions import about, with_parameters
 
 if TYPE_CHECKING:
-    from fastmetrics.tables.table_source import TableSource
+    from fastmetrics.tables.sources.table_source import TableSource
 
 
 @with_parameters
@@ -63,7 +63,7 @@ class FileSettings:
 
     def open(self, table: Any) -> TableSource:
         """A table in memory or in files; raises the errors of opening it."""
-        from fastmetrics.tables.table_source import open_table
+        from fastmetrics.tables.sources.table_source import open_table
 
         return open_table(table, self.format, self.max_row_bytes, self.query)
 

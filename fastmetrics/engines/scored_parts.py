@@ -9,14 +9,14 @@ from typing import Any
 
 import pyarrow as pa
 
-from fastmetrics.core.corpus_counts import BatchSums
+from fastmetrics.core.metadata.corpus_counts import BatchSums
 from fastmetrics.errors import FastmetricsError, InputError
 from fastmetrics.tables.file_columns import Selection
 from fastmetrics.tables.invalid_utf8 import raw_text
-from fastmetrics.tables.output.encoders import ParquetEncoder, undefined_as_null, writing
+from fastmetrics.tables.output.encoding.encoders import ParquetEncoder, undefined_as_null, writing
+from fastmetrics.tables.sources.table_source import TableSource
 from fastmetrics.tables.table_chunks import Chunk, Limits, Place, Reject, Rows, Span, batch_of, cut
 from fastmetrics.tables.table_rows import good_rows
-from fastmetrics.tables.table_source import TableSource
 
 Score = Callable[[pa.RecordBatch], pa.RecordBatch]
 

@@ -14,9 +14,9 @@ import numpy as np
 import pyarrow as pa
 
 from fastmetrics.core.arrays import Floats
-from fastmetrics.core.arrow_checks import check_table
-from fastmetrics.core.input_columns import is_id
-from fastmetrics.core.threads import keep_to_one
+from fastmetrics.core.arrow.checks import check_table
+from fastmetrics.core.names.input_columns import is_id
+from fastmetrics.core.process.threads import keep_to_one
 from fastmetrics.engines.cluster_rows import RowScoring, pack, plan_rows, unpack
 from fastmetrics.errors import InputError, MissingExtraError, OptionError
 from fastmetrics.errors.messages import Argument

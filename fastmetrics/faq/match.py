@@ -9,14 +9,14 @@ from typing import Any
 
 import pyarrow as pa
 
-from fastmetrics.core.input_columns import resolve
-from fastmetrics.core.threads import cores
+from fastmetrics.core.names.input_columns import resolve
+from fastmetrics.core.process.threads import cores
 from fastmetrics.errors import ColumnError
 from fastmetrics.errors.messages import quoted
 from fastmetrics.faq.strict_match_bot import StrictMatchBot
 from fastmetrics.tables.output.whole_outputs import check_without_place, table_place, write_whole
+from fastmetrics.tables.sources.table_source import TableSource, is_paths, open_table
 from fastmetrics.tables.table_rows import whole_table
-from fastmetrics.tables.table_source import TableSource, is_paths, open_table
 
 
 @dataclass(frozen=True)

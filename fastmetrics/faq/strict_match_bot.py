@@ -10,9 +10,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from fastmetrics.core.arrow_types import check
-from fastmetrics.core.column_to_arrow import as_array
-from fastmetrics.core.input_columns import resolve
+from fastmetrics.core.arrow.types import check
+from fastmetrics.core.conversion.column_to_arrow import as_array
+from fastmetrics.core.names.input_columns import resolve
 from fastmetrics.errors import ColumnError, InputError
 from fastmetrics.faq.matcher import Matcher
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
 
-from fastmetrics.core.allowed_values import Optional, Real, argument
-from fastmetrics.core.setting_descriptions import about, with_parameters
+from fastmetrics.core.settings.allowed_values import Optional, Real, argument
+from fastmetrics.core.settings.setting_descriptions import about, with_parameters
 
 _Share = Optional(Real(0.0, 1.0, above=True, below=True))
 

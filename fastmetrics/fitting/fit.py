@@ -15,11 +15,11 @@ import pyarrow as pa
 from threadpoolctl import threadpool_limits
 
 from fastmetrics import metrics as families
-from fastmetrics.core.allowed_values import Choice, Optional, Real, Seed, argument
-from fastmetrics.core.column_to_arrow import as_numbers
-from fastmetrics.core.input_columns import is_id
-from fastmetrics.core.judge_column_names import PREFIX
-from fastmetrics.core.threads import cores
+from fastmetrics.core.conversion.column_to_arrow import as_numbers
+from fastmetrics.core.names.input_columns import is_id
+from fastmetrics.core.names.judge_column_names import PREFIX
+from fastmetrics.core.process.threads import cores
+from fastmetrics.core.settings.allowed_values import Choice, Optional, Real, Seed, argument
 from fastmetrics.core.version import __version__
 from fastmetrics.errors import InputError, MissingExtraError, OptionError
 from fastmetrics.errors.messages import Argument
@@ -39,8 +39,8 @@ from fastmetrics.fitting.labelled_rows import (
 from fastmetrics.fitting.learners import LEARNERS
 from fastmetrics.fitting.promises import promises as promises_of
 from fastmetrics.fitting.read_labelled import LabelledTable, naive_overlap, read_labelled
-from fastmetrics.metrics.shared.fitted_file import SUFFIX, text_of
-from fastmetrics.metrics.shared.fitted_model import Curve, Feature, FittedModel, RowScores, ScoreShares
+from fastmetrics.metrics.shared.fitted.fitted_file import SUFFIX, text_of
+from fastmetrics.metrics.shared.fitted.fitted_model import Curve, Feature, FittedModel, RowScores, ScoreShares
 from fastmetrics.stats.sums.fingerprint import fingerprint, fingerprint_text
 from fastmetrics.tables.output.whole_outputs import page_place, write_page
 

@@ -10,12 +10,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fastmetrics.core.arrays import Flags, Floats, Ints
-from fastmetrics.core.arrow_types import is_text
-from fastmetrics.core.column_to_arrow import as_array, as_numbers
+from fastmetrics.core.arrow.types import is_text
+from fastmetrics.core.conversion.column_to_arrow import as_array, as_numbers
 from fastmetrics.errors import ColumnError, InputError, UnknownNameError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.fitting.design import within_reach
-from fastmetrics.metrics.shared.fitted_model import RowScores
+from fastmetrics.metrics.shared.fitted.fitted_model import RowScores
 
 LEAST_ROWS, LEAST_OF_A_CLASS, LEAST_GROUPS = 30, 10, 10
 FOLDS = 5

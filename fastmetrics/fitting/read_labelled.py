@@ -9,19 +9,19 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.core.arrow_types import is_number
-from fastmetrics.core.column_to_arrow import as_numbers
-from fastmetrics.core.input_columns import COLUMNS, resolve
-from fastmetrics.core.name_lists import listed
+from fastmetrics.core.arrow.types import is_number
+from fastmetrics.core.conversion.column_to_arrow import as_numbers
+from fastmetrics.core.names.input_columns import COLUMNS, resolve
+from fastmetrics.core.names.name_lists import listed
 from fastmetrics.errors import ColumnError, UnknownNameError
-from fastmetrics.metrics.shared.fitted_model import RowScores
+from fastmetrics.metrics.shared.fitted.fitted_model import RowScores
 from fastmetrics.plan.plan import parse, part_of, plan
 from fastmetrics.plan.score_names import canonical_name
 from fastmetrics.plan.score_request import ScoreRequest
 from fastmetrics.results.runs.score_file import read_table
 from fastmetrics.scoring.score import score
-from fastmetrics.tables.frame_source import FrameSource
-from fastmetrics.tables.table_source import open_table
+from fastmetrics.tables.sources.frame_source import FrameSource
+from fastmetrics.tables.sources.table_source import open_table
 
 
 @dataclass(frozen=True)

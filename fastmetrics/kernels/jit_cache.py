@@ -16,8 +16,8 @@ from numba.core.compiler import CompileResult
 from numba.core.environment import Environment, lookup_environment
 from numba.core.runtime import nrt
 
-from fastmetrics.core.compile_watch import tell_watchers
-from fastmetrics.core.deferred_signals import deferred_signals
+from fastmetrics.core.process.deferred_signals import deferred_signals
+from fastmetrics.core.process.work_watch import COMPILING, report
 from fastmetrics.kernels.jit_compiler import COMPILES_PART, stored_part
 from fastmetrics.kernels.jit_turns import Turn
 
@@ -51,7 +51,7 @@ class KernelCache(FunctionCache):
         """
         loaded = self._load(sig, target_context)
         if loaded is None:
-            tell_watchers()
+            report(COMPILING)
             if self._open() and self._took_turn_after_another():
                 loaded = self._load(sig, target_context)
         return loaded

@@ -24,7 +24,7 @@ from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import CPUDispatcher
 from numba.np import numpy_support
 
-from fastmetrics.core.call_room import with_room
+from fastmetrics.core.process.call_room import with_room
 
 COMPILES_PART: ContextVar[bool] = ContextVar("compiles a kernel that another one calls", default=False)
 

@@ -14,8 +14,8 @@ from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
-from fastmetrics.core.allowed_values import LimitedTexts, Pattern
 from fastmetrics.core.arrays import Flags, Floats, Ids, Ints, Text, Tokens
+from fastmetrics.core.settings.allowed_values import LimitedTexts, Pattern
 from fastmetrics.declaration.batch import Batch, Options
 from fastmetrics.declaration.cautions import Caution, english_and_russian_words
 from fastmetrics.declaration.metric import metric

@@ -8,8 +8,8 @@ from typing import Annotated
 import numpy as np
 
 from fastmetrics.core.all_pair_tokens import Side, crossed
-from fastmetrics.core.allowed_values import Real, Whole
 from fastmetrics.core.arrays import Floats, Ints, Tokens
+from fastmetrics.core.settings.allowed_values import Real, Whole
 from fastmetrics.declaration.batch import Batch, Options
 from fastmetrics.declaration.metric import metric
 from fastmetrics.errors import OptionError

@@ -17,7 +17,7 @@ from fastmetrics.declaration.metric import metric
 from fastmetrics.kernels.text.scripts import FOREIGN
 from fastmetrics.metrics.abstention import check_phrases, other_scripts
 from fastmetrics.metrics.grounding import GroundingIn, contexts_of, pattern_of, prepare, sentences_of
-from fastmetrics.metrics.shared.cited_support import citations, cosines, embedder_of
+from fastmetrics.metrics.shared.claims.cited_support import citations, cosines, embedder_of
 from fastmetrics.metrics.shared.pair_counts import divide
 
 SOURCE = "S1, overlap; Gao, Yen, Yu and Chen 2023 (ALCE)"

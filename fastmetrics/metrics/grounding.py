@@ -10,10 +10,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.core.allowed_values import Real
 from fastmetrics.core.arrays import Flags, Floats, Ints, Text
-from fastmetrics.core.arrow_types import decoded
-from fastmetrics.core.column_to_arrow import as_array
+from fastmetrics.core.arrow.types import decoded
+from fastmetrics.core.conversion.column_to_arrow import as_array
+from fastmetrics.core.settings.allowed_values import Real
 from fastmetrics.declaration.batch import Batch, Number, Options, Raw
 from fastmetrics.declaration.cautions import Caution
 from fastmetrics.declaration.hooks import RowHooks
@@ -21,7 +21,7 @@ from fastmetrics.declaration.metric import REGISTRY, metric
 from fastmetrics.errors import ColumnError
 from fastmetrics.metrics.abstention import PHRASES, Citation, Patterns, Refusals, RefusalsIn, check_phrases
 from fastmetrics.metrics.shared.answerability_flags import answerable
-from fastmetrics.metrics.shared.cited_support import (
+from fastmetrics.metrics.shared.claims.cited_support import (
     PATTERN,
     REASONS,
     SUPPORTED,
@@ -34,7 +34,7 @@ from fastmetrics.metrics.shared.cited_support import (
     strings_of,
     support,
 )
-from fastmetrics.metrics.shared.document_ids import Ids, with_numbers
+from fastmetrics.metrics.shared.claims.document_ids import Ids, with_numbers
 from fastmetrics.metrics.shared.pair_counts import divide
 
 Cosine = Annotated[float, Real(-1.0, 1.0), "the cosine from which on a sentence counts as supported"]

@@ -8,11 +8,11 @@ import numpy as np
 import pyarrow as pa
 
 from fastmetrics.core.arrays import Flags, Floats
-from fastmetrics.core.column_to_arrow import as_array, codes_of
-from fastmetrics.declaration.alternative_columns import Either
+from fastmetrics.core.conversion.column_to_arrow import as_array, codes_of
 from fastmetrics.declaration.batch import Batch, Number, Options
 from fastmetrics.declaration.hooks import RowHooks
 from fastmetrics.declaration.metric import REGISTRY, metric
+from fastmetrics.declaration.signature.alternative_columns import Either
 from fastmetrics.errors import ColumnError
 
 

@@ -11,7 +11,7 @@ from fastmetrics.declaration.metric import metric
 from fastmetrics.kernels.facts import novelty
 from fastmetrics.kernels.facts.values import WEAK
 from fastmetrics.kernels.text.scripts import UNLISTED
-from fastmetrics.metrics.shared.claim_support import Passage, Passages, shared_pairs, supported_values
+from fastmetrics.metrics.shared.claims.claim_support import Passage, Passages, shared_pairs, supported_values
 from fastmetrics.metrics.shared.pair_counts import divide
 
 _NEGATIONS = english_and_russian_words("negations", "novel_word_rate needs none")

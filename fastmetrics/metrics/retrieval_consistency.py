@@ -7,14 +7,22 @@ from typing import Annotated
 import numpy as np
 import pyarrow as pa
 
-from fastmetrics.core.allowed_values import Choice, Real, Rows
 from fastmetrics.core.arrays import Text, Uint64s
+from fastmetrics.core.settings.allowed_values import Choice, Real, Rows
 from fastmetrics.declaration.hooks import Corpus
 from fastmetrics.declaration.metric import metric
 from fastmetrics.declaration.stored_row_lists import KeptRows, numbered, row_lists
 from fastmetrics.metrics.shared.ranking_inputs import Ranked
-from fastmetrics.metrics.shared.repeated_questions import SHARED_CALLS, Calls, Keys, Repeated, Repeats, heads, repeated
-from fastmetrics.metrics.shared.repeated_rankings import consistency, rank_biased_overlap
+from fastmetrics.metrics.shared.repeats.repeated_questions import (
+    SHARED_CALLS,
+    Calls,
+    Keys,
+    Repeated,
+    Repeats,
+    heads,
+    repeated,
+)
+from fastmetrics.metrics.shared.repeats.repeated_rankings import consistency, rank_biased_overlap
 from fastmetrics.retrieval.rankings import Rankings, offsets
 from fastmetrics.text.text_keys import keys_of
 

@@ -8,8 +8,8 @@ from typing import Annotated
 
 import numpy as np
 
-from fastmetrics.core.allowed_values import LimitedText
 from fastmetrics.core.arrays import Floats, Ints
+from fastmetrics.core.settings.allowed_values import LimitedText
 from fastmetrics.declaration import spec
 from fastmetrics.declaration.batch import Number, Options, Raw
 from fastmetrics.declaration.hooks import Corpus, RowHooks

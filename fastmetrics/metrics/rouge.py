@@ -10,9 +10,9 @@ import numpy as np
 import pyarrow as pa
 
 from fastmetrics.core.all_pair_tokens import Side, crossed
-from fastmetrics.core.allowed_values import Choice
 from fastmetrics.core.arrays import Floats, Ids, Ints, Tokens
 from fastmetrics.core.memo import Memo
+from fastmetrics.core.settings.allowed_values import Choice
 from fastmetrics.declaration.batch import Batch, OfTokens, Options
 from fastmetrics.declaration.cautions import Caution, no_word
 from fastmetrics.declaration.hooks import RowHooks

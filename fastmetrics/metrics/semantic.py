@@ -9,15 +9,15 @@ from typing import Annotated, Any
 import numpy as np
 import pyarrow as pa
 
-from fastmetrics.core.allowed_values import of_hint
 from fastmetrics.core.arrays import Floats
-from fastmetrics.core.arrow_types import decoded, is_list
+from fastmetrics.core.arrow.types import decoded, is_list
+from fastmetrics.core.settings.allowed_values import of_hint
 from fastmetrics.declaration.batch import Batch, Options
 from fastmetrics.declaration.metric import Metric, metric
 from fastmetrics.errors import ColumnError
 from fastmetrics.kernels.vectors.distances import pair_halves
-from fastmetrics.metrics.shared.cited_support import Cache, Embeds, embedder_of, strings_of
-from fastmetrics.metrics.shared.repeated_answers import doubles, products
+from fastmetrics.metrics.shared.claims.cited_support import Cache, Embeds, embedder_of, strings_of
+from fastmetrics.metrics.shared.repeats.repeated_answers import doubles, products
 from fastmetrics.vectors.vector_arrays import Block, Vectors
 
 

@@ -11,8 +11,8 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from fastmetrics.core.allowed_values import Choice
 from fastmetrics.core.arrays import Flags, Floats, Tokens
+from fastmetrics.core.settings.allowed_values import Choice
 from fastmetrics.declaration.batch import Batch, Options
 from fastmetrics.declaration.cautions import UNSPACED
 from fastmetrics.declaration.hooks import RowHooks

@@ -8,8 +8,8 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from fastmetrics.core.allowed_values import LimitedText
 from fastmetrics.core.arrays import Floats, Tokens
+from fastmetrics.core.settings.allowed_values import LimitedText
 from fastmetrics.declaration.batch import Batch
 from fastmetrics.declaration.cautions import UNSPACED
 from fastmetrics.declaration.hooks import RowHooks
@@ -24,7 +24,7 @@ from fastmetrics.metrics.hallucination import (
     other_verbs,
     unsupported,
 )
-from fastmetrics.metrics.shared.claim_support import TRIPLES, ClaimSource, Passage, PassageIn, Passages
+from fastmetrics.metrics.shared.claims.claim_support import TRIPLES, ClaimSource, Passage, PassageIn, Passages
 from fastmetrics.metrics.shared.pair_counts import divide, sets
 from fastmetrics.metrics.tfidf import Idf, Tfidf, Weighed, WeighedIn, cosine, fit_idf
 from fastmetrics.text.word_roles import STOP_WORDS

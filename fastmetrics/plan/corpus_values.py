@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from fastmetrics.core.arrays import Floats, Ints
-from fastmetrics.core.input_drift import InputDrift
+from fastmetrics.core.metadata.input_drift import InputDrift
 from fastmetrics.declaration.cautions import LISTS, SCRIPT, Caution, list_notes, notes, script_notes
 from fastmetrics.declaration.corpus_formula import values_of
 from fastmetrics.errors import FastmetricsError, UnknownNameError

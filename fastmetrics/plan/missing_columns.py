@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from fastmetrics.core.input_columns import COLUMNS
+from fastmetrics.core.names.input_columns import COLUMNS
 from fastmetrics.declaration.metric import Metric
 from fastmetrics.errors import ColumnError
 from fastmetrics.errors.messages import Argument, quoted

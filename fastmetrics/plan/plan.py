@@ -11,18 +11,18 @@ from functools import cached_property
 from typing import Any
 
 from fastmetrics import metrics as families
-from fastmetrics.core.allowed_values import Optional, argument, of_hint
-from fastmetrics.core.corpus_counts import counts_column
-from fastmetrics.core.input_columns import COLUMNS, SCHEMAS, passed_over, resolve
-from fastmetrics.core.name_lists import listed
+from fastmetrics.core.metadata.corpus_counts import counts_column
+from fastmetrics.core.names.input_columns import COLUMNS, SCHEMAS, passed_over, resolve
+from fastmetrics.core.names.name_lists import listed
+from fastmetrics.core.settings.allowed_values import Optional, argument, of_hint
 from fastmetrics.declaration import spec as specs
 from fastmetrics.declaration.metric import Metric
 from fastmetrics.declaration.metric_checks import OWN_NAME
 from fastmetrics.errors import FastmetricsError, FileFormatError, OptionError, UnknownNameError
 from fastmetrics.errors.messages import Argument, shown
 from fastmetrics.metrics.semantic import from_text
-from fastmetrics.metrics.shared import fitted_file
-from fastmetrics.metrics.shared.cited_support import Embeds
+from fastmetrics.metrics.shared.claims.cited_support import Embeds
+from fastmetrics.metrics.shared.fitted import fitted_file
 from fastmetrics.metrics.shared.ranking_inputs import NoRelevant
 from fastmetrics.plan.fitted_metric import FittedMetric, Part, fitted_metric, fitted_verdict, with_parts
 from fastmetrics.plan.missing_columns import check_columns, lacking, without_columns

@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from fastmetrics.core.arrow_numbers import arrow_numbers
-from fastmetrics.core.arrow_types import is_text
-from fastmetrics.core.batch_sizes import SIZES
-from fastmetrics.core.corpus_counts import BatchSums, counts_array
-from fastmetrics.core.input_columns import COLUMNS
-from fastmetrics.core.text_lists import as_text_lists, look_like_lists
+from fastmetrics.core.arrow.numbers import arrow_numbers
+from fastmetrics.core.arrow.types import is_text
+from fastmetrics.core.conversion.text_lists import as_text_lists, look_like_lists
+from fastmetrics.core.metadata.corpus_counts import BatchSums, counts_array
+from fastmetrics.core.names.input_columns import COLUMNS
+from fastmetrics.core.settings.batch_sizes import SIZES
 from fastmetrics.declaration.batch import Batch
 from fastmetrics.declaration.cautions import LISTS
 from fastmetrics.declaration.stored_row_lists import where_present

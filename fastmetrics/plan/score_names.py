@@ -6,9 +6,9 @@ import re
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from fastmetrics.core.allowed_values import LimitedText, option
-from fastmetrics.core.input_columns import is_id
-from fastmetrics.core.judge_column_names import PREFIX
+from fastmetrics.core.names.input_columns import is_id
+from fastmetrics.core.names.judge_column_names import PREFIX
+from fastmetrics.core.settings.allowed_values import LimitedText, option
 from fastmetrics.declaration.metric import Metric
 from fastmetrics.errors import OptionError
 from fastmetrics.errors.messages import shown

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from fastmetrics.core.input_columns import resolve
-from fastmetrics.core.name_lists import kept_columns
+from fastmetrics.core.names.input_columns import resolve
+from fastmetrics.core.names.name_lists import kept_columns
 
 
 @dataclass(frozen=True)

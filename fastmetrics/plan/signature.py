@@ -9,11 +9,11 @@ import unicodedata
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from fastmetrics.core.score_metadata import ScoreMetadata
+from fastmetrics.core.metadata.score_metadata import ScoreMetadata
 from fastmetrics.core.version import __version__
 from fastmetrics.declaration.metric import Metric
 from fastmetrics.declaration.tokenizers import TOKENIZERS
-from fastmetrics.metrics.shared.cited_support import embedder_of
+from fastmetrics.metrics.shared.claims.cited_support import embedder_of
 from fastmetrics.plan.fitted_metric import FittedMetric
 from fastmetrics.plan.plan import Plan, Score
 from fastmetrics.plan.stored_declarations import to_store

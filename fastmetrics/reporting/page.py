@@ -9,13 +9,13 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from fastmetrics.core.display import number
-from fastmetrics.core.html_parts import environment
+from fastmetrics.core.display.html_parts import environment
+from fastmetrics.core.display.printed_tables import number
 from fastmetrics.errors import MissingExtraError
-from fastmetrics.reporting.plural_forms import plural_form
+from fastmetrics.reporting.language.plural_forms import plural_form
+from fastmetrics.reporting.language.translated_notes import headed, in_language
 from fastmetrics.reporting.row_links import label
 from fastmetrics.reporting.script_json import embedded
-from fastmetrics.reporting.translated_notes import headed, in_language
 
 if TYPE_CHECKING:
     from jinja2 import Environment

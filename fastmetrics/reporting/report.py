@@ -7,16 +7,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from fastmetrics.core.allowed_values import Choice, Flag, Optional, Seed, Whole, argument
-from fastmetrics.core.figure_tables import FigureTable
-from fastmetrics.core.name_lists import distinct
-from fastmetrics.core.threads import cores
-from fastmetrics.core.visible_text import visible
+from fastmetrics.core.display.figure_tables import FigureTable
+from fastmetrics.core.display.visible_text import visible
+from fastmetrics.core.names.name_lists import distinct
+from fastmetrics.core.process.threads import cores
+from fastmetrics.core.settings.allowed_values import Choice, Flag, Optional, Seed, Whole, argument
 from fastmetrics.errors import OptionError
 from fastmetrics.errors.messages import Argument
-from fastmetrics.reporting.labels import LANGUAGES, labels
+from fastmetrics.reporting.content.report_content import ReportContent, report_content
+from fastmetrics.reporting.language.labels import LANGUAGES, labels
 from fastmetrics.reporting.page import rendered
-from fastmetrics.reporting.report_content import ReportContent, report_content
 from fastmetrics.reporting.report_options import ReportOptions
 from fastmetrics.reporting.rows.row_files import MARK
 from fastmetrics.reporting.sections.section_list import SECTIONS

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from fastmetrics.core.visible_text import visible
+from fastmetrics.core.display.visible_text import visible
 from fastmetrics.declaration.metric import Better
 
 LABEL = 300

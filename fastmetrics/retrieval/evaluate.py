@@ -16,9 +16,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fastmetrics.core.arrays import Flags, Floats, Ints
-from fastmetrics.core.arrow_numbers import arrow_numbers, numpy_values
-from fastmetrics.core.missing_queries import MissingQueries
-from fastmetrics.core.threads import ordered
+from fastmetrics.core.arrow.numbers import arrow_numbers, numpy_values
+from fastmetrics.core.metadata.missing_queries import MissingQueries
+from fastmetrics.core.process.threads import ordered
 from fastmetrics.errors import InputError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.kernels.ranking import ids as id_kernels

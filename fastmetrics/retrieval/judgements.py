@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from fastmetrics.core.arrays import Floats, Ints
-from fastmetrics.core.arrow_numbers import numpy_values
+from fastmetrics.core.arrow.numbers import numpy_values
 from fastmetrics.errors import InputError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.kernels.ranking import ids as kernels

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from fastmetrics.core.allowed_values import Allowed, description_of, of_hint
 from fastmetrics.core.arrays import Floats
+from fastmetrics.core.settings.allowed_values import Allowed, description_of, of_hint
 from fastmetrics.declaration.metric import Better
 from fastmetrics.retrieval import formulas
 

@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from fastmetrics.core.allowed_values import Flag, option
 from fastmetrics.core.arrays import Flags, Floats
+from fastmetrics.core.settings.allowed_values import Flag, option
 from fastmetrics.declaration import spec as specs
 from fastmetrics.errors import OptionError, UnknownNameError
 from fastmetrics.errors.messages import shown

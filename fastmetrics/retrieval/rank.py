@@ -7,16 +7,16 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from fastmetrics.core.allowed_values import Choice, Cutoff, Level, Optional, argument, of_hint
-from fastmetrics.core.column_to_arrow import is_column
-from fastmetrics.core.threads import cores
+from fastmetrics.core.conversion.column_to_arrow import is_column
+from fastmetrics.core.process.threads import cores
+from fastmetrics.core.settings.allowed_values import Choice, Cutoff, Level, Optional, argument, of_hint
 from fastmetrics.errors import OptionError
 from fastmetrics.retrieval.evaluate import evaluated_ranking
 from fastmetrics.retrieval.judgements import judgements
 from fastmetrics.retrieval.rank_result import RankReport, Settings, metadata_of
 from fastmetrics.tables.output.whole_outputs import check_without_place, table_place, write_whole
 from fastmetrics.tables.remote.addresses import shown
-from fastmetrics.tables.table_source import is_paths
+from fastmetrics.tables.sources.table_source import is_paths
 
 MEASURES = ("ndcg@10", "mrr", "recall@100")
 """The default measures."""

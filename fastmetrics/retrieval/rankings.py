@@ -17,9 +17,9 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from fastmetrics.core.arrays import Flags, Floats, Ints, floats_of_arrow
-from fastmetrics.core.arrow_numbers import numpy_values
-from fastmetrics.core.arrow_types import decoded, is_list
-from fastmetrics.core.column_to_arrow import as_array
+from fastmetrics.core.arrow.numbers import numpy_values
+from fastmetrics.core.arrow.types import decoded, is_list
+from fastmetrics.core.conversion.column_to_arrow import as_array
 from fastmetrics.errors import ColumnError
 from fastmetrics.kernels.ranking import ids as id_kernels
 from fastmetrics.kernels.ranking import ids as kernels

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from fastmetrics.core.frames import open_frame
+from fastmetrics.core.conversion.frames import open_frame
 from fastmetrics.results.gate.gate import gate
 from fastmetrics.results.gate.rules import parse_rules
 from fastmetrics.results.runs.declared_metrics import column_named
 from fastmetrics.scoring.score import score
-from fastmetrics.tables.table_source import is_paths
+from fastmetrics.tables.sources.table_source import is_paths
 
 
 def assert_scores(table: Any, *rules: str, baseline: Any = None, **options: Any) -> None:

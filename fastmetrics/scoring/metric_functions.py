@@ -12,12 +12,12 @@ import numpy as np
 import pyarrow as pa
 
 from fastmetrics.core.arrays import Floats
-from fastmetrics.core.arrow_types import check
-from fastmetrics.core.column_to_arrow import as_arrow
-from fastmetrics.core.frames import aligned_table
-from fastmetrics.core.input_columns import COLUMNS
-from fastmetrics.core.name_lists import listed
-from fastmetrics.core.threads import cores, ordered
+from fastmetrics.core.arrow.types import check
+from fastmetrics.core.conversion.column_to_arrow import as_arrow
+from fastmetrics.core.conversion.frames import aligned_table
+from fastmetrics.core.names.input_columns import COLUMNS
+from fastmetrics.core.names.name_lists import listed
+from fastmetrics.core.process.threads import cores, ordered
 from fastmetrics.declaration.batch import Batch
 from fastmetrics.declaration.metric import Metric
 from fastmetrics.declaration.stored_row_lists import where_present

@@ -13,11 +13,11 @@ import pyarrow.compute as pc
 
 from fastmetrics.core.all_pair_tokens import sides
 from fastmetrics.core.arrays import Floats
-from fastmetrics.core.arrow_types import check
-from fastmetrics.core.batch_sizes import SIZES
-from fastmetrics.core.column_to_arrow import as_array
-from fastmetrics.core.input_columns import resolve
-from fastmetrics.core.threads import cores, ordered
+from fastmetrics.core.arrow.types import check
+from fastmetrics.core.conversion.column_to_arrow import as_array
+from fastmetrics.core.names.input_columns import resolve
+from fastmetrics.core.process.threads import cores, ordered
+from fastmetrics.core.settings.batch_sizes import SIZES
 from fastmetrics.declaration.batch import Batch
 from fastmetrics.declaration.metric import Metric
 from fastmetrics.errors import ColumnError, OptionError
@@ -25,8 +25,8 @@ from fastmetrics.errors.messages import Argument, quoted
 from fastmetrics.metrics import REGISTRY, function_of
 from fastmetrics.plan.plan import Score, parse
 from fastmetrics.tables.output.whole_outputs import check_without_place, table_place, write_whole
+from fastmetrics.tables.sources.table_source import is_paths, open_table
 from fastmetrics.tables.table_rows import whole_table
-from fastmetrics.tables.table_source import is_paths, open_table
 from fastmetrics.text.tokenize import Wordbook
 
 T = TypeVar("T")

@@ -15,7 +15,7 @@ from typing import Any, Literal, TypeVar
 
 import pyarrow as pa
 
-from fastmetrics.core.display import Grid, Shown
+from fastmetrics.core.display.printed_tables import Grid, Shown
 from fastmetrics.declaration.batch import Batch
 from fastmetrics.engines.local import run
 from fastmetrics.plan.fitted_metric import SCORES
@@ -23,7 +23,7 @@ from fastmetrics.plan.plan import Plan
 from fastmetrics.plan.score_batch import Shelf, score_batch
 from fastmetrics.plan.score_request import ScoreRequest
 from fastmetrics.scoring.score_output import fitted, job, plan_table
-from fastmetrics.tables.table_source import open_table
+from fastmetrics.tables.sources.table_source import open_table
 from fastmetrics.text.tokenize import Wordbook
 
 T = TypeVar("T")

@@ -11,11 +11,11 @@ from typing import Any, Literal
 
 import pyarrow as pa
 
-from fastmetrics.core.allowed_values import LimitedText, Optional, argument
-from fastmetrics.core.corpus_counts import BatchSums
-from fastmetrics.core.frames import with_index
-from fastmetrics.core.score_metadata import RowCounts, ScoreMetadata
-from fastmetrics.core.threads import cores, ordered
+from fastmetrics.core.conversion.frames import with_index
+from fastmetrics.core.metadata.corpus_counts import BatchSums
+from fastmetrics.core.metadata.score_metadata import RowCounts, ScoreMetadata
+from fastmetrics.core.process.threads import cores, ordered
+from fastmetrics.core.settings.allowed_values import LimitedText, Optional, argument
 from fastmetrics.engines.job import Progress, RunOptions, check_without_output
 from fastmetrics.engines.local import results_of
 from fastmetrics.engines.run_job import open_output
@@ -38,9 +38,9 @@ from fastmetrics.scoring.score_output import (
     write_scores,
 )
 from fastmetrics.scoring.second_compiler import Begin, second_compiler
-from fastmetrics.tables.frame_source import FrameSource
 from fastmetrics.tables.remote.addresses import is_url
-from fastmetrics.tables.table_source import TableSource
+from fastmetrics.tables.sources.frame_source import FrameSource
+from fastmetrics.tables.sources.table_source import TableSource
 
 
 def score(

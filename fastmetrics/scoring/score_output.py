@@ -12,10 +12,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from fastmetrics.core.corpus_counts import BatchSums
-from fastmetrics.core.input_drift import drift_notes
-from fastmetrics.core.score_metadata import RowCounts, ScoreMetadata
-from fastmetrics.core.threads import cores
+from fastmetrics.core.metadata.corpus_counts import BatchSums
+from fastmetrics.core.metadata.input_drift import drift_notes
+from fastmetrics.core.metadata.score_metadata import RowCounts, ScoreMetadata
+from fastmetrics.core.process.threads import cores
 from fastmetrics.engines.job import Engine, Job, RunOptions, RunResult
 from fastmetrics.engines.local import Threads
 from fastmetrics.engines.run_job import run_on
@@ -36,8 +36,8 @@ from fastmetrics.stats.sums.fingerprint import fingerprint_text
 from fastmetrics.stats.sums.named_statistics import named_statistics
 from fastmetrics.tables import Output
 from fastmetrics.tables.file_columns import Widened
+from fastmetrics.tables.sources.table_source import TableSource
 from fastmetrics.tables.table_rows import good_batches
-from fastmetrics.tables.table_source import TableSource
 
 
 @dataclass(frozen=True)

@@ -23,9 +23,9 @@ from typing import Any, TypeAlias
 
 import pyarrow as pa
 
-from fastmetrics.core.arrow_types import is_list, is_text
-from fastmetrics.core.threads import cores
-from fastmetrics.core.work_watch import COMPILING, WATCHERS, WorkDone
+from fastmetrics.core.arrow.types import is_list, is_text
+from fastmetrics.core.process.threads import cores
+from fastmetrics.core.process.work_watch import COMPILING, WATCHERS, WorkDone
 from fastmetrics.declaration.metric import REGISTRY
 from fastmetrics.engines.job import RunOptions
 from fastmetrics.engines.local import Threads

@@ -9,13 +9,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.core.column_to_arrow import as_arrow
-from fastmetrics.core.frames import aligned_table
+from fastmetrics.core.conversion.column_to_arrow import as_arrow
+from fastmetrics.core.conversion.frames import aligned_table
 from fastmetrics.declaration.batch import Batch
 from fastmetrics.declaration.metric import REGISTRY
 from fastmetrics.kernels.text.substrings import count_characters
-from fastmetrics.metrics.shared.claim_support import KINDS, TRIPLES, PassageIn
-from fastmetrics.metrics.shared.claim_support import anchors as find_anchors
+from fastmetrics.metrics.shared.claims.claim_support import KINDS, TRIPLES, PassageIn
+from fastmetrics.metrics.shared.claims.claim_support import anchors as find_anchors
 from fastmetrics.plan.score_batch import slices
 
 ANCHOR = pa.struct(

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from fastmetrics.core.arrays import Flags, Floats, Ints, floats_of_arrow
-from fastmetrics.core.column_to_arrow import as_array
+from fastmetrics.core.conversion.column_to_arrow import as_array
 from fastmetrics.errors import ColumnError, InputError
 from fastmetrics.stats.sums.quantiles import order_statistics
 

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 import pyarrow.types as pt
 
 from fastmetrics.core.arrays import well_formed
-from fastmetrics.core.arrow_types import as_lists, is_list, is_list_view, is_number, is_text, plain
+from fastmetrics.core.arrow.types import as_lists, is_list, is_list_view, is_number, is_text, plain
 from fastmetrics.errors.messages import shown
 
 

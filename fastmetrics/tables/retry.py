@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import TypeVar
 
-from fastmetrics.core.retry_limits import RETRY_LIMITS
+from fastmetrics.core.settings.retry_limits import RETRY_LIMITS
 from fastmetrics.errors import FileFormatError
 from fastmetrics.tables.remote.stores import passing
 from fastmetrics.tables.table_chunks import Chunk

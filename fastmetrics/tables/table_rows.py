@@ -10,14 +10,14 @@ from typing import TypeVar
 import numpy as np
 import pyarrow as pa
 
-from fastmetrics.core.batch_sizes import SIZES
-from fastmetrics.core.work_watch import WorkDone, report
+from fastmetrics.core.process.work_watch import WorkDone, report
+from fastmetrics.core.settings.batch_sizes import SIZES
 from fastmetrics.errors import FileFormatError
 from fastmetrics.tables.file_columns import Selection, Widened
-from fastmetrics.tables.frame_source import FrameSource, plain_selection
 from fastmetrics.tables.invalid_utf8 import bad_text, raw_text
+from fastmetrics.tables.sources.frame_source import FrameSource, plain_selection
+from fastmetrics.tables.sources.table_source import TableSource
 from fastmetrics.tables.table_chunks import Chunk, Limits, Place, Reject, Rows, batch_of, cut, long_rows, too_long
-from fastmetrics.tables.table_source import TableSource
 
 
 @dataclass(frozen=True)

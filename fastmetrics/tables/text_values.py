@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 import pyarrow.json as pj
 import pyarrow.types as pt
 
-from fastmetrics.core.arrow_types import as_lists, is_list, is_text, plain
+from fastmetrics.core.arrow.types import as_lists, is_list, is_text, plain
 from fastmetrics.errors.messages import shown
 from fastmetrics.tables.file_columns import cast, entries_type
 from fastmetrics.tables.formats.json_depth import is_deep

@@ -8,8 +8,8 @@ import numpy as np
 
 from fastmetrics.core.arrays import Bytes, Flags
 from fastmetrics.kernels.text import folding, word_boundaries
-from fastmetrics.kernels.text.byte_blocks import KINDS_SIZE
-from fastmetrics.kernels.text.letter_blocks import LETTERS
+from fastmetrics.kernels.text.blocks.byte_blocks import KINDS_SIZE
+from fastmetrics.kernels.text.blocks.letter_blocks import LETTERS
 from fastmetrics.text import unicode
 from fastmetrics.text.conventions import Convention
 

@@ -40,7 +40,7 @@ def scripts(text: Text) -> Bytes | None:
     spaces between words) and ``UNLISTED`` (mostly neither Latin nor Cyrillic), by the characters of its first 32 bytes;
     None if no string has any.
 
-    >>> from fastmetrics.core.column_to_arrow import as_text
+    >>> from fastmetrics.core.conversion.column_to_arrow import as_text
     >>> scripts(as_text(["Paris", "Париж", "Παρίσι", "巴黎 2024"]))
     array([0, 1, 5, 7], dtype=uint8)
     """

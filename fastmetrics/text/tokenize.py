@@ -9,14 +9,14 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 import numpy as np
 
 from fastmetrics.core.arrays import Bytes, Ids, Ints, Text, Tokens, text_of_strings
-from fastmetrics.core.batch_sizes import SIZES
+from fastmetrics.core.settings.batch_sizes import SIZES
 from fastmetrics.kernels.text import folding as words
 from fastmetrics.kernels.text import retokenize as rewrite
 from fastmetrics.kernels.text import sacrebleu_tokenizers as bleu
 from fastmetrics.kernels.text import tokenize as kernel
 from fastmetrics.kernels.text import vocabulary, word_boundaries
-from fastmetrics.kernels.text.block_code import BLOCK
-from fastmetrics.kernels.text.byte_blocks import KINDS_SIZE
+from fastmetrics.kernels.text.blocks.block_code import BLOCK
+from fastmetrics.kernels.text.blocks.byte_blocks import KINDS_SIZE
 from fastmetrics.kernels.text.word_boundaries import Blocks, Rules
 from fastmetrics.text import unicode
 from fastmetrics.text.byte_ranges import folded_rules, rules_of

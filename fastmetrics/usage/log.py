@@ -13,17 +13,17 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from fastmetrics.core.arrays import Flags, Ints, Uint64s, text_of_arrow
-from fastmetrics.core.arrow_types import check, plain
-from fastmetrics.core.batch_sizes import SIZES, ReadSizes
-from fastmetrics.core.input_columns import COLUMNS, resolve
-from fastmetrics.core.threads import ordered
+from fastmetrics.core.arrow.types import check, plain
+from fastmetrics.core.names.input_columns import COLUMNS, resolve
+from fastmetrics.core.process.threads import ordered
+from fastmetrics.core.settings.batch_sizes import SIZES, ReadSizes
 from fastmetrics.declaration.batch import Batch
 from fastmetrics.errors import ColumnError, UnknownNameError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.metrics.abstention import PHRASES, RefusalsIn, abstained
-from fastmetrics.tables.frame_source import FrameSource
+from fastmetrics.tables.sources.frame_source import FrameSource
+from fastmetrics.tables.sources.table_source import open_table
 from fastmetrics.tables.table_rows import Piece, gathered
-from fastmetrics.tables.table_source import open_table
 from fastmetrics.vectors.embedding.embedder import Embedder, embedder_of
 from fastmetrics.vectors.search.neighbors import nearest
 from fastmetrics.vectors.vector_arrays import Vectors

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fastmetrics.core.arrays import Floats, Ints, floats_of_arrow
-from fastmetrics.core.arrow_types import decoded, is_number, is_text
+from fastmetrics.core.arrow.types import decoded, is_number, is_text
 from fastmetrics.errors import ColumnError, InputError
 
 MISSING = np.iinfo(np.int64).min

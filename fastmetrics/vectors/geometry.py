@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastmetrics.core.allowed_values import ExactWork, Neighbours, Seed, Whole, argument
-from fastmetrics.core.display import Grid, Shown
-from fastmetrics.core.screen import Screen
-from fastmetrics.core.threads import cores
+from fastmetrics.core.display.printed_tables import Grid, Shown
+from fastmetrics.core.display.screen import Screen
+from fastmetrics.core.process.threads import cores
+from fastmetrics.core.settings.allowed_values import ExactWork, Neighbours, Seed, Whole, argument
 from fastmetrics.errors import InputError, UnknownNameError
 from fastmetrics.vectors.centred_vectors import BLOCK, Cloud, Floats, Metric, Survey, digests, survey
 from fastmetrics.vectors.pair_scan import Join, farthest, join, scan

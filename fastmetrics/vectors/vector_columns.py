@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from fastmetrics.core.arrow_types import fits, is_list
+from fastmetrics.core.arrow.types import fits, is_list
 from fastmetrics.errors import ColumnError, UnknownNameError
 from fastmetrics.errors.messages import Argument
 

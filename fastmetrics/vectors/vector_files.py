@@ -19,15 +19,15 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from fastmetrics.core.arrays import Ints
-from fastmetrics.core.batch_sizes import SIZES, WHOLE
-from fastmetrics.core.input_columns import resolve
+from fastmetrics.core.names.input_columns import resolve
+from fastmetrics.core.settings.batch_sizes import SIZES, WHOLE
 from fastmetrics.errors import ColumnError, FileFormatError, UnknownNameError
 from fastmetrics.tables.file_formats import NPY, table_formats
-from fastmetrics.tables.file_source import FileSource, open_files
 from fastmetrics.tables.inputs.input_files import DataFile, reading
 from fastmetrics.tables.inputs.input_paths import expand
 from fastmetrics.tables.inputs.input_streams import spool
 from fastmetrics.tables.remote.addresses import as_local, shown
+from fastmetrics.tables.sources.file_source import FileSource, open_files
 from fastmetrics.tables.table_rows import whole_table
 from fastmetrics.vectors.vector_columns import vector_column
 

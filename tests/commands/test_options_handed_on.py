@@ -20,7 +20,7 @@ import typer
 import fastmetrics.commands
 from fastmetrics.commands import all_commands, load
 from fastmetrics.commands.options.option_groups import Arguments
-from fastmetrics.core.public_names import HOMES
+from fastmetrics.core.names.public_names import HOMES
 
 pytestmark = pytest.mark.slow
 

@@ -15,7 +15,7 @@ from fastmetrics.commands import load
 from fastmetrics.commands.program import printing
 from fastmetrics.commands.program.printing import print_folded
 from fastmetrics.commands.program.terminal import message_with_options
-from fastmetrics.core.screen import Screen
+from fastmetrics.core.display.screen import Screen
 from fastmetrics.errors import FastmetricsError, InputError, MissingExtraError, OptionError, OutputError
 from fastmetrics.errors.messages import Argument, ErrorMessage, quoted, shown
 from tests.support.program import ENVIRONMENT, command, jsonl, program, unfolded

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from fastmetrics.core.call_room import with_room
+from fastmetrics.core.process.call_room import with_room
 
 
 def faults(function, *arguments):

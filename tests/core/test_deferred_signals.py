@@ -10,7 +10,7 @@ from contextlib import ExitStack
 import numpy as np
 import pytest
 
-from fastmetrics.core.deferred_signals import deferred_signals
+from fastmetrics.core.process.deferred_signals import deferred_signals
 from fastmetrics.kernels.jit import kernel
 from fastmetrics.kernels.jit_cache import CheckedFiles
 

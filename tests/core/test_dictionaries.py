@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.core.input_columns import COLUMNS
+from fastmetrics.core.names.input_columns import COLUMNS
 from fastmetrics.errors import ColumnError
 from fastmetrics.metrics.grounding import grounding_evidence
 from fastmetrics.scoring.metric_functions import callable_of

@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.core import arrow_checks as intact
+from fastmetrics.core.arrow import checks as intact
 from fastmetrics.errors import FileFormatError, InputError
 from fastmetrics.tables import open_source
 from fastmetrics.tables.table_chunks import cell_bytes

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from fastmetrics.commands.program.interrupts import _interrupt
-from fastmetrics.core.threads import cores
+from fastmetrics.core.process.threads import cores
 from fastmetrics.tables.inputs import input_streams
 from fastmetrics.tables.output.targets import sync
 from tests.support.program import ENVIRONMENT, program

@@ -12,9 +12,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.core.input_drift import InputDrift, InputShares
-from fastmetrics.core.missing_queries import MissingQueries
-from fastmetrics.core.score_metadata import METADATA, RowCounts, ScoreMetadata
+from fastmetrics.core.metadata.input_drift import InputDrift, InputShares
+from fastmetrics.core.metadata.missing_queries import MissingQueries
+from fastmetrics.core.metadata.score_metadata import METADATA, RowCounts, ScoreMetadata
 from fastmetrics.errors import FileFormatError
 
 ROWS = [

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from fastmetrics.core.threads import Crew
+from fastmetrics.core.process.threads import Crew
 
 
 @pytest.mark.slow

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.core.input_columns import BUILT_IN, COLUMNS
+from fastmetrics.core.names.input_columns import BUILT_IN, COLUMNS
 from fastmetrics.errors import ColumnError, PluginError
 from tests.support.program import jsonl, program
 

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.core.score_metadata import ScoreMetadata
+from fastmetrics.core.metadata.score_metadata import ScoreMetadata
 from fastmetrics.errors import FileFormatError, OptionError
 from fastmetrics.metrics import lookup
 from fastmetrics.reporting.readings import reading

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.core.batch_sizes import SIZES
+from fastmetrics.core.settings.batch_sizes import SIZES
 from fastmetrics.derive.judge.judge_until import Until, judge_until
 from fastmetrics.derive.judge.stop_condition import parse_until
 from fastmetrics.derive.prompts.rubric import find_rubrics

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.core.batch_sizes import SIZES
+from fastmetrics.core.settings.batch_sizes import SIZES
 from fastmetrics.declaration.plugins import load_plugin
 from fastmetrics.derive.calls.call import CallMaker, Message
 from fastmetrics.derive.clients.completion import completion, usage

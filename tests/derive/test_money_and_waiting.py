@@ -10,8 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.core.batch_sizes import SIZES
 from fastmetrics.core.prices import REPLY_TOKENS, Price
+from fastmetrics.core.settings.batch_sizes import SIZES
 from fastmetrics.derive.calls.budget import Budget, Spending
 from fastmetrics.derive.calls.call import Answer, CallMaker, Message, Model
 from fastmetrics.derive.calls.rate_limits import RateLimits

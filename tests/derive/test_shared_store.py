@@ -16,7 +16,7 @@ import time
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.core.batch_sizes import SIZES
+from fastmetrics.core.settings.batch_sizes import SIZES
 from fastmetrics.derive.calls.call import Answer, CallMaker, Message, Model
 from fastmetrics.derive.store import call_claims, shared_store
 from fastmetrics.derive.store.call_claims import CallClaims

@@ -18,8 +18,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fastmetrics.core.batch_sizes import ReadSizes
-from fastmetrics.core.threads import ordered
+from fastmetrics.core.process.threads import ordered
+from fastmetrics.core.settings.batch_sizes import ReadSizes
 from fastmetrics.engines.local import Job, run
 from fastmetrics.errors import FileFormatError, InputError, OptionError
 from fastmetrics.tables import Limits, open_source

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from fastmetrics.core.batch_sizes import ReadSizes
+from fastmetrics.core.settings.batch_sizes import ReadSizes
 from fastmetrics.engines import ray as engine
 from fastmetrics.engines.scored_parts import Finished, Scored, Task, by_part, finish, pieces
 from fastmetrics.errors import FileFormatError, InputError, OptionError, WorkerError

@@ -147,7 +147,7 @@ def test_workers_use_one_thread(frame):
         import pyarrow as pa_
         import threadpoolctl
 
-        from fastmetrics.core.threads import keep_to_one
+        from fastmetrics.core.process.threads import keep_to_one
 
         keep_to_one()
         for batch in batches:

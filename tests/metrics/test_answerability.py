@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import precision_recall_fscore_support
 
 import fastmetrics as fm
-from fastmetrics.core.batch_sizes import SIZES
+from fastmetrics.core.settings.batch_sizes import SIZES
 from fastmetrics.errors import ColumnError, InputError
 from fastmetrics.metrics import REGISTRY
 from tests.reference import answerability as oracle

@@ -18,7 +18,7 @@ from sacrebleu.metrics.bleu import _get_tokenizer
 
 import fastmetrics as fm
 from fastmetrics import text
-from fastmetrics.core.batch_sizes import SIZES
+from fastmetrics.core.settings.batch_sizes import SIZES
 from fastmetrics.errors import ColumnError, OptionError
 from tests.support import strategies
 from tests.support.program import jsonl, program

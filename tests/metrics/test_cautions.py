@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import fastmetrics as fm
 from fastmetrics.core.arrays import text_of_arrow, text_of_strings
-from fastmetrics.core.batch_sizes import SIZES
+from fastmetrics.core.settings.batch_sizes import SIZES
 from fastmetrics.engines.run_settings import FileSettings
 from fastmetrics.kernels.text.scripts import CYRILLIC, FOREIGN, LATIN, ONE_WORD, OTHER, UNLISTED, UNSPACED
 from fastmetrics.plan.plan import parse

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from sacrebleu.metrics import CHRF
 
 import fastmetrics as fm
-from fastmetrics.core.batch_sizes import SIZES
+from fastmetrics.core.settings.batch_sizes import SIZES
 from fastmetrics.errors import ColumnError, OptionError
 from tests.support import strategies
 

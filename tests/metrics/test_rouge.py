@@ -15,7 +15,7 @@ from rouge_score.tokenizers import DefaultTokenizer
 
 import fastmetrics as fm
 from fastmetrics import text
-from fastmetrics.core.batch_sizes import SIZES
+from fastmetrics.core.settings.batch_sizes import SIZES
 from fastmetrics.errors import ColumnError, OptionError, UnknownNameError
 from fastmetrics.scoring.metric_functions import callable_of
 from tests.support import strategies

@@ -16,7 +16,7 @@ from sklearn.metrics.pairwise import paired_cosine_distances, paired_euclidean_d
 import fastmetrics as fm
 from fastmetrics.derive.embed import embed
 from fastmetrics.errors import ColumnError, OptionError
-from fastmetrics.metrics.shared.repeated_answers import exact_match_rate, semantic_consistency
+from fastmetrics.metrics.shared.repeats.repeated_answers import exact_match_rate, semantic_consistency
 from fastmetrics.plan.plan import plan
 from fastmetrics.plan.score_batch import Scorer
 from fastmetrics.plan.score_request import ScoreRequest

@@ -9,9 +9,9 @@ import pyarrow as pa
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.core.batch_sizes import SIZES
+from fastmetrics.core.settings.batch_sizes import SIZES
 from fastmetrics.errors import ColumnError, OptionError
-from fastmetrics.metrics.shared import repeated_answers, repeated_rankings
+from fastmetrics.metrics.shared.repeats import repeated_answers, repeated_rankings
 from tests.reference import repeats as reference
 
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import fastmetrics as fm
 from fastmetrics.core.arrays import text_of_arrow
-from fastmetrics.core.text_lists import as_text_lists, look_like_lists, text_list
+from fastmetrics.core.conversion.text_lists import as_text_lists, look_like_lists, text_list
 from fastmetrics.errors import InputError, OptionError, UnknownNameError
 from fastmetrics.tables import read_metadata
 from tests.support.judge_server import judge_server

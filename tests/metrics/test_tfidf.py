@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 import fastmetrics as fm
-from fastmetrics.core.batch_sizes import SIZES, ReadSizes
+from fastmetrics.core.settings.batch_sizes import SIZES, ReadSizes
 from fastmetrics.errors import OptionError
 from fastmetrics.tables import open_source
 from tests.reference import packages

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fastmetrics as fm
-from fastmetrics.core.input_columns import COLUMNS
+from fastmetrics.core.names.input_columns import COLUMNS
 from fastmetrics.errors import ColumnError, InputError
 from tests.reference import latency_and_cost as oracle
 

@@ -9,7 +9,7 @@ from unittest import mock
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.core.batch_sizes import SIZES
+from fastmetrics.core.settings.batch_sizes import SIZES
 from fastmetrics.errors import OptionError
 from tests.reference import claims
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.metrics.shared.fitted_file import load, text_of
+from fastmetrics.metrics.shared.fitted.fitted_file import load, text_of
 from fastmetrics.plan.plan import parse, plan
 from fastmetrics.plan.score_request import ScoreRequest
 from tests.reference import fitted as reference

@@ -14,9 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fastmetrics as fm
-from fastmetrics.core import allowed_values as allowed
-from fastmetrics.core.allowed_sources import NameOrObject
-from fastmetrics.core.allowed_values import (
+from fastmetrics.core.settings import allowed_values as allowed
+from fastmetrics.core.settings.allowed_sources import NameOrObject
+from fastmetrics.core.settings.allowed_values import (
     Choice,
     Folder,
     LimitedText,

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from fastmetrics.errors import ColumnError
 from fastmetrics.reporting.rag.contexts import with_contexts
-from fastmetrics.tables.file_source import open_source
-from fastmetrics.tables.frame_source import FrameSource
+from fastmetrics.tables.sources.file_source import open_source
+from fastmetrics.tables.sources.frame_source import FrameSource
 from tests.support.postgres import Database
 
 NASTY = [

@@ -17,7 +17,7 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import Select, WebDriverWait
 
 import fastmetrics as fm
-from fastmetrics.core.batch_sizes import SIZES
+from fastmetrics.core.settings.batch_sizes import SIZES
 from fastmetrics.errors import InputError, OptionError, OutputError
 from fastmetrics.reporting.rows.row_files import kind_of
 from tests.reporting.test_report import HOSTILE, read

@@ -10,11 +10,11 @@ import pyarrow as pa
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.metrics.shared.spacy_claims import load
-from fastmetrics.reporting.rows.citation_marks import citation_marks
+from fastmetrics.metrics.shared.claims.spacy_claims import load
 from fastmetrics.reporting.rows.judged_rows import JudgedRows
 from fastmetrics.reporting.rows.page_rows import POOL, _unsupported
-from fastmetrics.reporting.rows.scored_claims import ScoredClaims
+from fastmetrics.reporting.rows.texts.citation_marks import citation_marks
+from fastmetrics.reporting.rows.texts.scored_claims import ScoredClaims
 from tests.reporting.test_report import HOSTILE, made, read
 
 CONTEXTS = ["The tower opened in 1889.", "It is 330 metres tall."]

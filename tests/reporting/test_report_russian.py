@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.reporting.labels import _WORDS, labels
+from fastmetrics.reporting.language.labels import _WORDS, labels
 from fastmetrics.reporting.sections.section_list import SECTIONS
 from tests.reporting.test_report_verdict import NEW, OLD, ROWS, run
 

@@ -11,8 +11,8 @@ import pyarrow as pa
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.reporting.comparison_content import Against, PairVerdict, compared
-from fastmetrics.reporting.labels import labels
+from fastmetrics.reporting.content.comparison_content import Against, PairVerdict, compared
+from fastmetrics.reporting.language.labels import labels
 from fastmetrics.results.runs.open_runs import open_run
 from tests.reporting.test_report import read
 

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.core.visible_text import visible
-from fastmetrics.reporting.labels import labels
+from fastmetrics.core.display.visible_text import visible
+from fastmetrics.reporting.language.labels import labels
 from tests.reporting.test_report import HOSTILE, read
 
 ROWS = 50

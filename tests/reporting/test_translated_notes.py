@@ -9,9 +9,9 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics.declaration.cautions import UNSPACED, english_and_russian_words, english_words, no_word, one_word
-from fastmetrics.reporting.russian_notes import HEADS, PHRASES, RUSSIAN
+from fastmetrics.reporting.language.russian_notes import HEADS, PHRASES, RUSSIAN
+from fastmetrics.reporting.language.translated_notes import in_language
 from fastmetrics.reporting.sections.runs_section import _places
-from fastmetrics.reporting.translated_notes import in_language
 from fastmetrics.results.summary.trend import TrendPoint
 from fastmetrics.stats.intervals.mean_interval import NAMES
 from tests.reporting.test_report import HOSTILE

@@ -17,7 +17,7 @@ import pytest
 import fastmetrics as fm
 from fastmetrics import errors
 from fastmetrics.commands import GROUPS, all_commands
-from fastmetrics.core.input_columns import COLUMNS, SCHEMAS
+from fastmetrics.core.names.input_columns import COLUMNS, SCHEMAS
 from fastmetrics.declaration.sources import SOURCES
 from fastmetrics.derive.prompts.rubric import FIELDS, read_rubric
 from fastmetrics.metrics import REGISTRY, lexical

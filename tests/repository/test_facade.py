@@ -12,7 +12,7 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics import errors
-from fastmetrics.core.input_columns import COLUMNS
+from fastmetrics.core.names.input_columns import COLUMNS
 from fastmetrics.metrics import REGISTRY
 
 

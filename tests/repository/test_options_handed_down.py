@@ -28,8 +28,8 @@ MEMOS = {"memo", "memory"}
 
 EXCEPTIONS: dict[str, set[str]] = {
     "the value of another name": {
-        "core.allowed_values.Folder.take: LimitedText(what)",
-        "core.records.Records.with_numbers: Records(places)",
+        "core.settings.allowed_values.Folder.take: LimitedText(what)",
+        "core.conversion.records.Records.with_numbers: Records(places)",
         "declaration.metric.Metric.options: UnknownNameError.of(aliases)",
         "results.compare.compare._side_table: open_run(table)",
         "results.people.sample_rows._sheet: with_texts(texts)",
@@ -60,7 +60,7 @@ EXCEPTIONS: dict[str, set[str]] = {
     "the other branch of an if, or the second of two calls": {
         "derive.bots.answer_batch.plan_answering: resolve(columns)",
         "derive.judge.judge_batch._RubricCalls.__init__: _RubricCalls(swapped)",
-        "metrics.shared.cited_support._shared: Embedder(cache)",
+        "metrics.shared.claims.cited_support._shared: Embedder(cache)",
         "results.gate.gate.gate: open_run(latest)",
         "results.rows.worst_rows.worst_rows: open_runs(system)",
     },

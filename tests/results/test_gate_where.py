@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.core.records import Records
+from fastmetrics.core.conversion.records import Records
 from fastmetrics.errors import ColumnError
 from fastmetrics.results.gate.gate_result import CheckedRule, Gate
 from fastmetrics.results.gate.rule_rows import matching_rows

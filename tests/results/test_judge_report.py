@@ -15,7 +15,7 @@ from scipy import stats
 from sklearn.metrics import cohen_kappa_score
 
 import fastmetrics as fm
-from fastmetrics.core.display import number
+from fastmetrics.core.display.printed_tables import number
 from fastmetrics.derive.clients.chat_client import Reply
 from fastmetrics.errors import ColumnError, InputError
 from tests.support.judge_server import judge_server, user_message

@@ -13,8 +13,8 @@ import pyarrow as pa
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.core.display import json_pieces, strict
-from fastmetrics.core.records import Mapped, Records
+from fastmetrics.core.conversion.records import Mapped, Records
+from fastmetrics.core.display.printed_tables import json_pieces, strict
 from fastmetrics.reporting.charts.heat_map import SEGMENTS, fewer_segments
 from fastmetrics.results.runs.open_runs import open_run
 from tests.support.program import ENVIRONMENT

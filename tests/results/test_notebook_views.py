@@ -14,8 +14,8 @@ import pyarrow as pa
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.core import html_parts
-from fastmetrics.core.display import Grid, Shown
+from fastmetrics.core.display import html_parts
+from fastmetrics.core.display.printed_tables import Grid, Shown
 from fastmetrics.errors import FastmetricsError
 from fastmetrics.reporting.rag.evaluate_rag import RagEvaluation
 from fastmetrics.reporting.report import Report

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.core.batch_sizes import RANKINGS, SIZES, STANDARD
+from fastmetrics.core.settings.batch_sizes import RANKINGS, SIZES, STANDARD
 from fastmetrics.errors import InputError
 from fastmetrics.usage import log
 from tests.support.judge_server import judge_server

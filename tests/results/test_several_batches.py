@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.core.batch_sizes import SIZES
+from fastmetrics.core.settings.batch_sizes import SIZES
 from fastmetrics.derive.dry_run import estimate_judging
 from fastmetrics.errors import InputError
 from fastmetrics.tables.output.targets import target

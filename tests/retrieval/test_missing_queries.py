@@ -13,7 +13,7 @@ import pytrec_eval
 from pyarrow import csv
 
 import fastmetrics as fm
-from fastmetrics.core.score_metadata import METADATA
+from fastmetrics.core.metadata.score_metadata import METADATA
 from fastmetrics.errors import OptionError
 from tests.support.program import program, unfolded
 

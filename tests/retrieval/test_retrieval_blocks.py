@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.core.batch_sizes import RANKINGS, RankingSizes
+from fastmetrics.core.settings.batch_sizes import RANKINGS, RankingSizes
 from fastmetrics.errors import ColumnError, FileFormatError
 from fastmetrics.retrieval import evaluate as ranking
 from fastmetrics.retrieval.judgements import judgements

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.core.batch_sizes import RANKINGS, RankingSizes
+from fastmetrics.core.settings.batch_sizes import RANKINGS, RankingSizes
 from fastmetrics.errors import ColumnError, FileFormatError, InputError
 from fastmetrics.tables.rankings.ranking_rows import Triples
 
@@ -207,7 +207,7 @@ def test_malformed_judgements_error_names_cause_and_place(tmp_path):
 MEASURE_MEMORY = """
 import re, resource, sys
 from pathlib import Path
-from fastmetrics.core.batch_sizes import RankingSizes
+from fastmetrics.core.settings.batch_sizes import RankingSizes
 from fastmetrics.retrieval import rank as ranking
 from fastmetrics.tables.rankings.ranking_rows import Triples
 

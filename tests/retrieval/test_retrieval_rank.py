@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fastmetrics as fm
-from fastmetrics.core.batch_sizes import RankingSizes
+from fastmetrics.core.settings.batch_sizes import RankingSizes
 from fastmetrics.errors import InputError
 from fastmetrics.retrieval.measure_families import FAMILIES
 from fastmetrics.retrieval.measure_names import measure

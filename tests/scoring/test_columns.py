@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fastmetrics as fm
-from fastmetrics.core.input_columns import COLUMNS, SCHEMAS, passed_over, resolve
+from fastmetrics.core.names.input_columns import COLUMNS, SCHEMAS, passed_over, resolve
 from fastmetrics.errors import ColumnError
 from fastmetrics.scoring.score import score
 from fastmetrics.tables import read_metadata

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.core.batch_sizes import SIZES
+from fastmetrics.core.settings.batch_sizes import SIZES
 from fastmetrics.results.runs.score_file import ScoreFile
 from tests.support.fitted_models import CUTS, features, written
 

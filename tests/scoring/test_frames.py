@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fastmetrics as fm
-from fastmetrics.core import name_lists
+from fastmetrics.core.names import name_lists
 from fastmetrics.errors import ColumnError
 
 ROWS = {

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from fastmetrics import score
-from fastmetrics.core.arrow_types import as_lists
+from fastmetrics.core.arrow.types import as_lists
 from fastmetrics.errors import ColumnError, OutputError
 from fastmetrics.tables import open_source
 from fastmetrics.tables.table_chunks import cell_bytes

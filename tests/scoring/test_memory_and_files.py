@@ -18,13 +18,13 @@ import pyarrow.parquet as pq
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.core.batch_sizes import SIZES
+from fastmetrics.core.settings.batch_sizes import SIZES
 from fastmetrics.engines.job import RunOptions
 from fastmetrics.errors import ColumnError, FileFormatError, InputError, OptionError, OutputError
 from fastmetrics.tables import Limits, read_metadata
-from fastmetrics.tables.frame_source import FrameSource
+from fastmetrics.tables.sources.frame_source import FrameSource
+from fastmetrics.tables.sources.table_source import open_table
 from fastmetrics.tables.table_rows import good_batches
-from fastmetrics.tables.table_source import open_table
 from tests.support.judge_server import judge_server
 
 ROWS = {

@@ -15,7 +15,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import fastmetrics as fm
-from fastmetrics.core.batch_sizes import SIZES
+from fastmetrics.core.settings.batch_sizes import SIZES
 from fastmetrics.plan.plan import parse
 from fastmetrics.scoring.metric_functions import score_together
 from tests.support import strategies
@@ -195,8 +195,8 @@ def test_files(tmp_path: Path, suffix: str, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def read(path: Path) -> pa.Table:
+    from fastmetrics.tables.sources.table_source import open_table
     from fastmetrics.tables.table_rows import whole_table
-    from fastmetrics.tables.table_source import open_table
 
     return whole_table(open_table(path), dict.fromkeys(("candidate", "reference", "score"), "number"))
 

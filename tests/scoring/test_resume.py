@@ -16,11 +16,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from fastmetrics.core.batch_sizes import ReadSizes
+from fastmetrics.core.settings.batch_sizes import ReadSizes
 from fastmetrics.engines.local import Job, run
 from fastmetrics.errors import InputError, OutputError
 from fastmetrics.tables import Limits, open_source
-from fastmetrics.tables.table_source import open_table
+from fastmetrics.tables.sources.table_source import open_table
 from tests.support.optional_parts import NO_MOUNT
 
 pytestmark = pytest.mark.slow
@@ -215,7 +215,7 @@ import itertools, sys, time, resource
 import pyarrow as pa
 from fastmetrics.engines.local import Job, run
 from fastmetrics.errors import OutputError
-from fastmetrics.tables.table_source import open_table
+from fastmetrics.tables.sources.table_source import open_table
 from fastmetrics.tables import Limits, open_source
 begun = itertools.count()
 def score(batch):

@@ -9,9 +9,9 @@ import sys
 import pyarrow as pa
 import pytest
 
-from fastmetrics.core.input_columns import COLUMNS
-from fastmetrics.core.threads import cores
-from fastmetrics.core.work_watch import COMPILING, WATCHERS, report
+from fastmetrics.core.names.input_columns import COLUMNS
+from fastmetrics.core.process.threads import cores
+from fastmetrics.core.process.work_watch import COMPILING, WATCHERS, report
 from fastmetrics.kernels import jit_turns
 from fastmetrics.kernels.jit_turns import Turn
 from fastmetrics.plan.plan import plan

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from fastmetrics.metrics.shared.fitted_file import text_of
-from fastmetrics.metrics.shared.fitted_model import (
+from fastmetrics.metrics.shared.fitted.fitted_file import text_of
+from fastmetrics.metrics.shared.fitted.fitted_model import (
     Calibration,
     Curve,
     Feature,

@@ -18,7 +18,7 @@ import pyarrow as pa
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.core.batch_sizes import SIZES
+from fastmetrics.core.settings.batch_sizes import SIZES
 from fastmetrics.derive.bots.full_context_bot import read_knowledge
 from fastmetrics.derive.prompts.rubric import read_rubric
 from fastmetrics.errors import FileFormatError

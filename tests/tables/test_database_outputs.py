@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.core.retry_limits import RETRY_LIMITS
+from fastmetrics.core.settings.retry_limits import RETRY_LIMITS
 from fastmetrics.errors import OptionError, OutputError
 from fastmetrics.tables.databases import written_tables
 from fastmetrics.tables.databases.sessions import Session

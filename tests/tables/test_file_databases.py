@@ -9,11 +9,11 @@ import pyarrow.parquet as pq
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.core.batch_sizes import SIZES
+from fastmetrics.core.settings.batch_sizes import SIZES
 from fastmetrics.errors import ColumnError, FileFormatError, OptionError, OutputError
 from fastmetrics.results.runs.score_file import ScoreFile
 from fastmetrics.tables.databases.database_types import readable
-from fastmetrics.tables.file_source import open_source
+from fastmetrics.tables.sources.file_source import open_source
 from fastmetrics.tables.table_rows import whole_table
 from tests.support.table_files import column_bytes
 

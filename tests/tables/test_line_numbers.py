@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.core.batch_sizes import ReadSizes
+from fastmetrics.core.settings.batch_sizes import ReadSizes
 from fastmetrics.engines.local import Job, run
 from fastmetrics.errors import FileFormatError, InputError
 from fastmetrics.tables import Limits, open_source

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fastmetrics.core.batch_sizes import ReadSizes
+from fastmetrics.core.settings.batch_sizes import ReadSizes
 from fastmetrics.errors import FileFormatError
 from fastmetrics.tables import open_source
 from fastmetrics.tables.formats import parquet

@@ -8,7 +8,7 @@ import os
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.core.batch_sizes import SIZES
+from fastmetrics.core.settings.batch_sizes import SIZES
 from fastmetrics.errors import InputError
 from tests.support.judge_server import judge_server
 from tests.support.program import jsonl, program

@@ -13,8 +13,8 @@ import pyarrow.parquet as pq
 import pytest
 from fsspec.implementations.memory import MemoryFileSystem
 
-from fastmetrics.core.batch_sizes import ReadSizes
-from fastmetrics.core.retry_limits import RETRY_LIMITS
+from fastmetrics.core.settings.batch_sizes import ReadSizes
+from fastmetrics.core.settings.retry_limits import RETRY_LIMITS
 from fastmetrics.errors import FileFormatError
 from fastmetrics.tables import open_source
 from fastmetrics.tables.remote import stores

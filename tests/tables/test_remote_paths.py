@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyarrow import fs
 
-from fastmetrics.core.batch_sizes import ReadSizes
+from fastmetrics.core.settings.batch_sizes import ReadSizes
 from fastmetrics.errors import FileFormatError, MissingExtraError, OptionError
 from fastmetrics.tables import open_source
 from fastmetrics.tables.inputs.input_paths import expand

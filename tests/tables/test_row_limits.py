@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fastmetrics as fm
-from fastmetrics.core.batch_sizes import ReadSizes
+from fastmetrics.core.settings.batch_sizes import ReadSizes
 from fastmetrics.engines.local import Job, run
 from fastmetrics.errors import FileFormatError, OptionError, OutputError
 from fastmetrics.tables import open_source

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fastmetrics.core.retry_limits import RETRY_LIMITS
+from fastmetrics.core.settings.retry_limits import RETRY_LIMITS
 from fastmetrics.errors import FastmetricsError, OptionError
 from fastmetrics.tables import Output, open_source
 from fastmetrics.tables.remote import stores

@@ -8,10 +8,10 @@ from numba import njit
 from numba.extending import intrinsic
 
 from fastmetrics import text
-from fastmetrics.kernels.text import byte_blocks
-from fastmetrics.kernels.text.byte_blocks import KINDS_SIZE, kinds_of
-from fastmetrics.kernels.text.letter_blocks import fold_cyrillic, fold_letters
-from fastmetrics.kernels.text.word_heads import PLACES, differ, list_bits, take_head
+from fastmetrics.kernels.text.blocks import byte_blocks
+from fastmetrics.kernels.text.blocks.byte_blocks import KINDS_SIZE, kinds_of
+from fastmetrics.kernels.text.blocks.letter_blocks import fold_cyrillic, fold_letters
+from fastmetrics.kernels.text.blocks.word_heads import PLACES, differ, list_bits, take_head
 from fastmetrics.text import tokenize
 from fastmetrics.text.byte_ranges import rules_of
 from fastmetrics.text.conventions import CONVENTIONS, convention

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fastmetrics as fm
-from fastmetrics.core.batch_sizes import SIZES, ReadSizes
+from fastmetrics.core.settings.batch_sizes import SIZES, ReadSizes
 from fastmetrics.errors import ColumnError, MissingExtraError, OptionError
 from fastmetrics.tables import open_source
 from fastmetrics.usage.dataset.row_faults import plain

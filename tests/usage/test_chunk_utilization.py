@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fastmetrics as fm
-from fastmetrics.core.batch_sizes import SIZES, ReadSizes
+from fastmetrics.core.settings.batch_sizes import SIZES, ReadSizes
 from fastmetrics.errors import ColumnError, InputError, OptionError
 from fastmetrics.tables import open_source
 from tests.reference import usage as reference

@@ -37,7 +37,7 @@ def answer(
 
     Store all replies of its model, and write a table for score.
     """
-    from fastmetrics.core.display import folded
+    from fastmetrics.core.display.printed_tables import folded
 
     columns_by_name = arguments.get("columns", {})
     bot = chosen_bot(choice, columns_by_name, settings)

@@ -43,7 +43,7 @@ class BotChoice:
 
 def chosen_bot(choice: BotChoice, columns: dict[str, str], settings: dict[str, Any]) -> Any:
     """The bot; raises ``OptionError`` for an unknown one, and for options that do not fit it."""
-    from fastmetrics.core.allowed_values import Choice, argument
+    from fastmetrics.core.settings.allowed_values import Choice, argument
     from fastmetrics.derive.bots.full_context_bot import FullContextBot, read_knowledge
     from fastmetrics.derive.bots.prompt_bot import GivenContextsBot
     from fastmetrics.faq.match import read_faq

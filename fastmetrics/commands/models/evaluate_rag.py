@@ -54,7 +54,7 @@ def evaluate_rag(
 
     Embed questions, search chunks, let a bot answer from them, judge, score and report.
     """
-    from fastmetrics.core.display import folded
+    from fastmetrics.core.display.printed_tables import folded
 
     bot = chosen_bot(choice, arguments.get("columns", {}), settings)
     judge = _chosen_judge(judges, choice, settings)

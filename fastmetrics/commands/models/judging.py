@@ -85,7 +85,7 @@ def rubric(
 
     Send it to a file, change that, and give its path to judge.
     """
-    from fastmetrics.core.allowed_values import Choice, argument
+    from fastmetrics.core.settings.allowed_values import Choice, argument
     from fastmetrics.derive.prompts.rubric import LANGUAGES, read_rubric, rubric_path
     from fastmetrics.tables.remote.small_files import read_text
 

@@ -29,8 +29,8 @@ from fastmetrics.commands.options.option_syntax import (
     ranges,
     split,
 )
-from fastmetrics.core.public_names import HOMES
-from fastmetrics.core.setting_descriptions import descriptions
+from fastmetrics.core.names.public_names import HOMES
+from fastmetrics.core.settings.setting_descriptions import descriptions
 
 
 @dataclass(frozen=True)

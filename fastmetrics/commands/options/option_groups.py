@@ -18,7 +18,7 @@ from fastmetrics.commands.options.function_parameters import Before, default_of,
 from fastmetrics.commands.options.option_syntax import FromText
 from fastmetrics.commands.options.placeholders import with_placeholder
 from fastmetrics.commands.program.printing import FORMS, check_one_form, print_result
-from fastmetrics.core.public_names import HOMES
+from fastmetrics.core.names.public_names import HOMES
 
 _Mark = TypeVar("_Mark")
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from fastmetrics.core import name_lists as lists
+from fastmetrics.core.names import name_lists as lists
 from fastmetrics.errors import OptionError
 
 

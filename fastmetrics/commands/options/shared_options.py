@@ -10,7 +10,7 @@ import typer
 from fastmetrics.commands.options.function_parameters import Before
 from fastmetrics.commands.options.option_groups import OptionsOf
 from fastmetrics.commands.options.option_syntax import FromText, names, split
-from fastmetrics.core.setting_descriptions import descriptions
+from fastmetrics.core.settings.setting_descriptions import descriptions
 from fastmetrics.engines.run_settings import FileSettings
 from fastmetrics.errors import OptionError
 

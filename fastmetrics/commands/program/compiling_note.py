@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from fastmetrics.commands.program.terminal import print_error
-from fastmetrics.core.work_watch import COMPILING, WATCHERS, WorkDone
+from fastmetrics.core.process.work_watch import COMPILING, WATCHERS, WorkDone
 
 NOTE = "compiling kernels for this machine: up to 20 seconds, at the first use only"
 

@@ -14,7 +14,7 @@ from typing import Any
 import typer
 
 from fastmetrics.commands.program.terminal import print_lines, print_pieces
-from fastmetrics.core.screen import Screen
+from fastmetrics.core.display.screen import Screen
 from fastmetrics.errors import OptionError
 
 FORMS = ("as_json", "as_markdown", "as_latex")

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
 from fastmetrics.commands.program.terminal import BEFORE_PRINTING, ERASE
-from fastmetrics.core.work_watch import COMPILING, WATCHERS, WorkDone
+from fastmetrics.core.process.work_watch import COMPILING, WATCHERS, WorkDone
 
 AFTER = 1.0
 """Seconds until the line is drawn first; a short run needs none."""

@@ -10,9 +10,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from fastmetrics.core.batch_sizes import SIZES
-from fastmetrics.core.frames import with_index
-from fastmetrics.core.score_metadata import ScoreMetadata
+from fastmetrics.core.conversion.frames import with_index
+from fastmetrics.core.metadata.score_metadata import ScoreMetadata
+from fastmetrics.core.settings.batch_sizes import SIZES
 from fastmetrics.derive.bots.answer_batch import AnswerPlan, BatchAnswerer, added, lasts, observe, plan_answering
 from fastmetrics.derive.bots.bot import Bot, CallBot, DirectBot
 from fastmetrics.derive.bots.function_bot import FunctionBot
@@ -29,9 +29,9 @@ from fastmetrics.engines.run_job import run_on
 from fastmetrics.engines.run_settings import FileSettings
 from fastmetrics.errors import OptionError
 from fastmetrics.errors.messages import Argument
+from fastmetrics.tables.sources.table_source import TableSource
 from fastmetrics.tables.table_chunks import Limits
 from fastmetrics.tables.table_rows import good_batches
-from fastmetrics.tables.table_source import TableSource
 
 
 @dataclass(frozen=True)

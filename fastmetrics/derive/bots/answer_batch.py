@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from fastmetrics.core.allowed_values import Choice, LimitedText, Optional, Whole, argument
-from fastmetrics.core.input_columns import COLUMNS, resolve
-from fastmetrics.core.name_lists import kept_columns
-from fastmetrics.core.score_metadata import ScoreMetadata
+from fastmetrics.core.metadata.score_metadata import ScoreMetadata
+from fastmetrics.core.names.input_columns import COLUMNS, resolve
+from fastmetrics.core.names.name_lists import kept_columns
+from fastmetrics.core.settings.allowed_values import Choice, LimitedText, Optional, Whole, argument
 from fastmetrics.core.version import __version__
 from fastmetrics.derive.bots.bot import Bot, CallBot, DirectBot
 from fastmetrics.derive.bots.function_bot import RETURNED

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from fastmetrics.core.setting_descriptions import about, with_parameters
+from fastmetrics.core.settings.setting_descriptions import about, with_parameters
 from fastmetrics.derive.bots.prompt_bot import FENCED, NAME, PROMPT, PromptBot
 from fastmetrics.derive.calls.call_options import KNOWLEDGE, MODEL
 from fastmetrics.errors import OptionError

@@ -14,8 +14,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from fastmetrics.core.allowed_values import Choice, LimitedText, Real, Whole, argument
 from fastmetrics.core.arrays import well_formed
+from fastmetrics.core.settings.allowed_values import Choice, LimitedText, Real, Whole, argument
 from fastmetrics.derive.bots.function_calls import FunctionCalls, words_of
 from fastmetrics.derive.calls.budget import Budget
 from fastmetrics.derive.calls.call import ERROR, TIMEOUT, Call, CallMaker, Message, Model

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from fastmetrics.core.allowed_values import LimitedText, Optional, Whole, argument
 from fastmetrics.core.prices import estimated_tokens
-from fastmetrics.core.setting_descriptions import about, with_parameters
+from fastmetrics.core.settings.allowed_values import LimitedText, Optional, Whole, argument
+from fastmetrics.core.settings.setting_descriptions import about, with_parameters
 from fastmetrics.derive.calls import call_options
 from fastmetrics.derive.calls.call import Call, CallMaker, Message
 from fastmetrics.derive.calls.call_options import MODEL, BotOptions

@@ -8,8 +8,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from fastmetrics.core.allowed_values import LimitedText, NotAllowedError, Optional, Real, Whole, argument
 from fastmetrics.core.prices import Price
+from fastmetrics.core.settings.allowed_values import LimitedText, NotAllowedError, Optional, Real, Whole, argument
 from fastmetrics.derive.calls.budget import LONGEST_REPLY, Budget
 from fastmetrics.derive.calls.call import CallMaker, Message, Model
 from fastmetrics.derive.calls.call_options import CallOptions

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from fastmetrics.core.score_metadata import ScoreMetadata
+from fastmetrics.core.metadata.score_metadata import ScoreMetadata
 from fastmetrics.derive.judge.judged_columns import failed_calls, summed
 from fastmetrics.engines.job import RunOptions
 from fastmetrics.engines.run_job import open_output
 from fastmetrics.errors import FastmetricsError, OutputError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.tables.output.run_output import Output, read_metadata
-from fastmetrics.tables.table_source import TableSource
+from fastmetrics.tables.sources.table_source import TableSource
 
 
 def open_calls_output(output: str | Path, source: TableSource, options: RunOptions) -> Output:

@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import quote
 
 from fastmetrics.core.arrays import well_formed
-from fastmetrics.core.visible_text import without_escapes
+from fastmetrics.core.display.visible_text import without_escapes
 from fastmetrics.derive.calls.call import HTTP, TIMEOUT, Call
 from fastmetrics.derive.clients.client import Connection, Failure, Reply
 from fastmetrics.derive.clients.key_mask import KeyMask

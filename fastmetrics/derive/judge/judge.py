@@ -10,12 +10,12 @@ from typing import Any
 
 import pyarrow as pa
 
-from fastmetrics.core.allowed_values import LimitedText, Optional, argument
-from fastmetrics.core.batch_sizes import SIZES
-from fastmetrics.core.corpus_counts import BatchSums
-from fastmetrics.core.frames import with_index
-from fastmetrics.core.name_lists import kept_columns
-from fastmetrics.core.score_metadata import ScoreMetadata
+from fastmetrics.core.conversion.frames import with_index
+from fastmetrics.core.metadata.corpus_counts import BatchSums
+from fastmetrics.core.metadata.score_metadata import ScoreMetadata
+from fastmetrics.core.names.name_lists import kept_columns
+from fastmetrics.core.settings.allowed_values import LimitedText, Optional, argument
+from fastmetrics.core.settings.batch_sizes import SIZES
 from fastmetrics.derive.calls.budget import Spending
 from fastmetrics.derive.calls.finished_output import open_calls_output
 from fastmetrics.derive.judge.judge_batch import BEHIND, BatchJudge
@@ -39,10 +39,10 @@ from fastmetrics.errors.messages import Argument
 from fastmetrics.results.summary.summary import Summary
 from fastmetrics.scoring.score_output import about_run, now
 from fastmetrics.tables import Output
-from fastmetrics.tables.output.encoders import undefined_as_null
+from fastmetrics.tables.output.encoding.encoders import undefined_as_null
 from fastmetrics.tables.output.protected_inputs import check_not_read
+from fastmetrics.tables.sources.table_source import TableSource
 from fastmetrics.tables.table_chunks import Limits
-from fastmetrics.tables.table_source import TableSource
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from fastmetrics.core.input_columns import COLUMNS, passed_over, resolve
-from fastmetrics.core.score_metadata import ScoreMetadata
+from fastmetrics.core.metadata.score_metadata import ScoreMetadata
+from fastmetrics.core.names.input_columns import COLUMNS, passed_over, resolve
 from fastmetrics.core.version import __version__
 from fastmetrics.derive.judge.judge_settings import JudgeSettings
 from fastmetrics.derive.prompts.rubric import Rubric

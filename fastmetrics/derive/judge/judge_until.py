@@ -10,11 +10,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.core.allowed_values import Seed, argument
 from fastmetrics.core.arrays import Flags, Floats, Ints, narrowest, rounded
-from fastmetrics.core.batch_sizes import SIZES
-from fastmetrics.core.column_to_arrow import as_numbers
-from fastmetrics.core.threads import ordered
+from fastmetrics.core.conversion.column_to_arrow import as_numbers
+from fastmetrics.core.process.threads import ordered
+from fastmetrics.core.settings.allowed_values import Seed, argument
+from fastmetrics.core.settings.batch_sizes import SIZES
 from fastmetrics.derive.judge.judge_batch import BEHIND
 from fastmetrics.derive.judge.judge_plan import JudgePlan
 from fastmetrics.derive.judge.stop_condition import MeanEstimate, StopCondition, parse_until

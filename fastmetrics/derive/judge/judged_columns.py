@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from fastmetrics.core.arrays import well_formed
-from fastmetrics.core.judge_column_names import CALL, COMPLETION_TOKENS, LATENCIES, LATENCY, PROMPT_TOKENS
+from fastmetrics.core.names.judge_column_names import CALL, COMPLETION_TOKENS, LATENCIES, LATENCY, PROMPT_TOKENS
 from fastmetrics.derive.calls.call import BUDGET, ERROR, HTTP, TIMEOUT
 from fastmetrics.derive.replies.reply_parsing import OK
 

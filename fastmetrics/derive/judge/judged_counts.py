@@ -7,8 +7,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from fastmetrics.core.corpus_counts import BatchSums
-from fastmetrics.core.score_metadata import RowCounts, ScoreMetadata
+from fastmetrics.core.metadata.corpus_counts import BatchSums
+from fastmetrics.core.metadata.score_metadata import RowCounts, ScoreMetadata
 from fastmetrics.declaration.cautions import list_notes, script_notes
 from fastmetrics.derive.judge.judged_columns import IDENTICAL, MISSING, SCORED, UNASKED, UNSETTLED, added, counted
 from fastmetrics.results.summary.summary import MetricSummary, Summary

@@ -10,9 +10,9 @@ import pyarrow as pa
 from fastmetrics.core.arrays import Flags, Ints
 from fastmetrics.derive.judge.judge_batch import IS_JUDGED
 from fastmetrics.tables.file_columns import Selection, Widened
+from fastmetrics.tables.sources.table_source import NarrowedSource, TableSource
 from fastmetrics.tables.table_chunks import Chunk
 from fastmetrics.tables.table_rows import GoodRows, good_rows
-from fastmetrics.tables.table_source import NarrowedSource, TableSource
 
 
 class RowsByNumber:

@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.core.arrow_types import is_text
-from fastmetrics.core.input_columns import resolve
+from fastmetrics.core.arrow.types import is_text
+from fastmetrics.core.names.input_columns import resolve
 from fastmetrics.derive.prompts.rubric import Rubric
 from fastmetrics.derive.prompts.template import kind_of
 from fastmetrics.engines.run_settings import FileSettings
@@ -19,9 +19,9 @@ from fastmetrics.errors import ColumnError, InputError, OptionError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.tables.file_columns import Selection
 from fastmetrics.tables.remote.addresses import last_name
+from fastmetrics.tables.sources.table_source import NarrowedSource, TableSource
 from fastmetrics.tables.table_chunks import Chunk
 from fastmetrics.tables.table_rows import whole_table
-from fastmetrics.tables.table_source import NarrowedSource, TableSource
 
 
 class SecondAnswers(NarrowedSource):

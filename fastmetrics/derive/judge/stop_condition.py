@@ -16,10 +16,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fastmetrics.core.allowed_values import LimitedText, argument
 from fastmetrics.core.arrays import Floats
-from fastmetrics.core.display import number
-from fastmetrics.core.judge_column_names import PREFIX
+from fastmetrics.core.display.printed_tables import number
+from fastmetrics.core.names.judge_column_names import PREFIX
+from fastmetrics.core.settings.allowed_values import LimitedText, argument
 from fastmetrics.derive.prompts.rubric import Rubric
 from fastmetrics.errors import OptionError
 from fastmetrics.errors.messages import Argument

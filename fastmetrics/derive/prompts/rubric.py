@@ -14,7 +14,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from fastmetrics.core.judge_column_names import PREFIX
+from fastmetrics.core.names.judge_column_names import PREFIX
 from fastmetrics.derive.prompts.template import split_template
 from fastmetrics.derive.replies.reply_forms import FORMS
 from fastmetrics.errors import FileFormatError, OptionError, UnknownNameError

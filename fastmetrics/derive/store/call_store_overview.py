@@ -11,8 +11,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from fastmetrics.core.batch_sizes import SIZES
-from fastmetrics.core.display import Grid, Shown
+from fastmetrics.core.display.printed_tables import Grid, Shown
+from fastmetrics.core.settings.batch_sizes import SIZES
 from fastmetrics.derive.store.call_store import CallStore
 from fastmetrics.errors import OptionError
 from fastmetrics.errors.messages import Argument

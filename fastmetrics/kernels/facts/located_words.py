@@ -11,8 +11,8 @@ import numpy as np
 
 from fastmetrics.core.arrays import Bytes, Flags, Ids, Ints
 from fastmetrics.kernels.jit import inline, kernel, leaf
-from fastmetrics.kernels.text.block_code import BLOCK
-from fastmetrics.kernels.text.byte_blocks import count_ones, in_range, trailing_zeros
+from fastmetrics.kernels.text.blocks.block_code import BLOCK
+from fastmetrics.kernels.text.blocks.byte_blocks import count_ones, in_range, trailing_zeros
 from fastmetrics.kernels.text.folding import decode
 
 # Classes of code points; the first eight are also the kinds of gaps of one character.

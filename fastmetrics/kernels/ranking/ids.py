@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastmetrics.kernels.jit import inline, kernel, leaf
-from fastmetrics.kernels.text.byte_blocks import eight
+from fastmetrics.kernels.text.blocks.byte_blocks import eight
 
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 _MIX = np.uint64(0xD6E8FEB86659FD93)

@@ -7,8 +7,8 @@ import numpy as np
 from fastmetrics.core.arrays import Bytes, Flags, Ids, Ints
 from fastmetrics.kernels.id_blocks import WIDENED, widen
 from fastmetrics.kernels.jit import kernel, leaf
-from fastmetrics.kernels.text.block_code import BLOCK
-from fastmetrics.kernels.text.byte_blocks import in_range, trailing_zeros
+from fastmetrics.kernels.text.blocks.block_code import BLOCK
+from fastmetrics.kernels.text.blocks.byte_blocks import in_range, trailing_zeros
 from fastmetrics.kernels.text.folding import decode
 
 _U0, _U1, _BLOCK, _WIDENED, _SPACE, _HIGH = (np.uint64(n) for n in (0, 1, BLOCK, WIDENED, 0x20, 0x80))

@@ -6,8 +6,8 @@ import numpy as np
 
 from fastmetrics.core.arrays import Bytes, Ids, Ints
 from fastmetrics.kernels.jit import kernel
-from fastmetrics.kernels.text.block_code import BLOCK
-from fastmetrics.kernels.text.byte_blocks import copy_block
+from fastmetrics.kernels.text.blocks.block_code import BLOCK
+from fastmetrics.kernels.text.blocks.byte_blocks import copy_block
 from fastmetrics.kernels.text.vocabulary import Words
 
 

@@ -6,8 +6,8 @@ import numpy as np
 
 from fastmetrics.core.arrays import Bytes, Flags, Ids, Ints, Uint64s
 from fastmetrics.kernels.jit import kernel, leaf
-from fastmetrics.kernels.text.block_code import BLOCK
-from fastmetrics.kernels.text.byte_blocks import in_range, trailing_zeros
+from fastmetrics.kernels.text.blocks.block_code import BLOCK
+from fastmetrics.kernels.text.blocks.byte_blocks import in_range, trailing_zeros
 
 _U0, _U1, _BLOCK = (np.uint64(n) for n in (0, 1, BLOCK))
 

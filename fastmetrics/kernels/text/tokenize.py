@@ -8,8 +8,8 @@ import numpy as np
 
 from fastmetrics.core.arrays import Bytes, Flags, Ids, Ints, Uint64s
 from fastmetrics.kernels.jit import inline, leaf
-from fastmetrics.kernels.text.block_code import BLOCK
-from fastmetrics.kernels.text.byte_blocks import read_only
+from fastmetrics.kernels.text.blocks.block_code import BLOCK
+from fastmetrics.kernels.text.blocks.byte_blocks import read_only
 from fastmetrics.kernels.text.vocabulary import WordKeys, Words, bound_texts, hash_words, look_up, match_words
 from fastmetrics.kernels.text.word_boundaries import (
     Blocks,

@@ -8,8 +8,8 @@ import numpy as np
 
 from fastmetrics.core.arrays import Bytes
 from fastmetrics.kernels.jit import leaf
-from fastmetrics.kernels.text.block_code import BLOCK
-from fastmetrics.kernels.text.byte_blocks import in_range, utf8_errors
+from fastmetrics.kernels.text.blocks.block_code import BLOCK
+from fastmetrics.kernels.text.blocks.byte_blocks import in_range, utf8_errors
 
 ROOM = 2 * BLOCK
 """Bytes of an array to work in."""

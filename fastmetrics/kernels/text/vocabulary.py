@@ -12,8 +12,8 @@ import numpy as np
 
 from fastmetrics.core.arrays import Bytes, Ids, Ints, Uint64s
 from fastmetrics.kernels.jit import inline, kernel, leaf
-from fastmetrics.kernels.text.byte_blocks import eight, prefetch
-from fastmetrics.kernels.text.word_heads import PLACES, differ, list_bits, take_head
+from fastmetrics.kernels.text.blocks.byte_blocks import eight, prefetch
+from fastmetrics.kernels.text.blocks.word_heads import PLACES, differ, list_bits, take_head
 
 _ALL = (1 << 64) - 1
 _MASKS = np.array([_ALL >> (64 - 8 * n) for n in range(9)], np.uint64)

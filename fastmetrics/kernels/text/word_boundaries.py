@@ -12,7 +12,7 @@ import numpy as np
 
 from fastmetrics.core.arrays import Bytes, Flags, Ids, Ints, Uint64s
 from fastmetrics.kernels.jit import inline, leaf
-from fastmetrics.kernels.text.byte_blocks import (
+from fastmetrics.kernels.text.blocks.byte_blocks import (
     KINDS_SIZE,
     copy_block,
     count_ones,
@@ -23,6 +23,8 @@ from fastmetrics.kernels.text.byte_blocks import (
     read_only,
     trailing_zeros,
 )
+from fastmetrics.kernels.text.blocks.letter_blocks import fold_cyrillic, fold_letters
+from fastmetrics.kernels.text.blocks.word_heads import PLACES, list_bits
 from fastmetrics.kernels.text.folding import (
     ALONE,
     CODE,
@@ -35,8 +37,6 @@ from fastmetrics.kernels.text.folding import (
     encode,
     fold_text,
 )
-from fastmetrics.kernels.text.letter_blocks import fold_cyrillic, fold_letters
-from fastmetrics.kernels.text.word_heads import PLACES, list_bits
 
 # What becomes of letters that ``letter_blocks.fold_letters`` folds.
 UNKNOWN, FOLDED, SEPARATORS = np.uint64(0), np.uint64(1), np.uint64(2)

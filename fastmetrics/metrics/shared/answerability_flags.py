@@ -10,9 +10,9 @@ import numpy as np
 import pyarrow as pa
 
 from fastmetrics.core.arrays import Flags, Floats
-from fastmetrics.declaration.alternative_columns import Either
 from fastmetrics.declaration.batch import Batch, Number, Options, Raw
 from fastmetrics.declaration.metric import REGISTRY
+from fastmetrics.declaration.signature.alternative_columns import Either
 from fastmetrics.errors import InputError
 from fastmetrics.metrics.abstention import PhrasesOption, RefusalsIn
 

@@ -10,8 +10,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.core.display import number
-from fastmetrics.core.visible_text import visible
+from fastmetrics.core.display.printed_tables import number
+from fastmetrics.core.display.visible_text import visible
 from fastmetrics.declaration.metric import Better
 from fastmetrics.plan.stored_declarations import Stored
 from fastmetrics.results.compare.comparison import Comparison

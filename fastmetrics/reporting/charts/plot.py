@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from fastmetrics.core.column_to_arrow import as_array
-from fastmetrics.core.visible_text import visible
+from fastmetrics.core.conversion.column_to_arrow import as_array
+from fastmetrics.core.display.visible_text import visible
 from fastmetrics.errors import InputError, MissingExtraError, OptionError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.reporting.charts.forest import ForestRow, draw_forest

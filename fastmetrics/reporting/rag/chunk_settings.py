@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from fastmetrics.core.allowed_values import Choice, argument
-from fastmetrics.core.setting_descriptions import about, with_parameters
+from fastmetrics.core.settings.allowed_values import Choice, argument
+from fastmetrics.core.settings.setting_descriptions import about, with_parameters
 
 
 @with_parameters

@@ -10,10 +10,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 
-from fastmetrics.core.arrow_types import is_text
+from fastmetrics.core.arrow.types import is_text
 from fastmetrics.errors import ColumnError
+from fastmetrics.tables.sources.table_source import TableSource
 from fastmetrics.tables.table_rows import Piece, gathered
-from fastmetrics.tables.table_source import TableSource
 
 CONTEXTS = ("retrieved_ids", "retrieved_scores", "context_ids", "contexts")
 """The columns of what was retrieved."""

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from fastmetrics.core.allowed_values import Flag, Neighbours, argument
-from fastmetrics.core.display import Grid, NotebookTables, number
-from fastmetrics.core.score_metadata import ScoreMetadata
-from fastmetrics.core.threads import cores
+from fastmetrics.core.display.printed_tables import Grid, NotebookTables, number
+from fastmetrics.core.metadata.score_metadata import ScoreMetadata
+from fastmetrics.core.process.threads import cores
+from fastmetrics.core.settings.allowed_values import Flag, Neighbours, argument
 from fastmetrics.derive.bots.answer import bot_of
 from fastmetrics.derive.bots.bot import CallBot
 from fastmetrics.derive.bots.function_bot import FunctionBot

@@ -9,9 +9,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from fastmetrics.core.arrow_types import check
-from fastmetrics.core.input_columns import resolve
-from fastmetrics.core.judge_column_names import PREFIX
+from fastmetrics.core.arrow.types import check
+from fastmetrics.core.names.input_columns import resolve
+from fastmetrics.core.names.judge_column_names import PREFIX
 from fastmetrics.derive.bots.answer import answer
 from fastmetrics.derive.bots.answer_batch import OUTPUT_TYPES, REPEAT
 from fastmetrics.derive.bots.bot import Bot
@@ -31,8 +31,8 @@ from fastmetrics.scoring.score import score
 from fastmetrics.tables.databases.database_address import DatabaseTable
 from fastmetrics.tables.output.whole_outputs import table_place, write_whole
 from fastmetrics.tables.remote.addresses import as_local, is_database, shown
+from fastmetrics.tables.sources.table_source import TableSource
 from fastmetrics.tables.table_rows import whole_table
-from fastmetrics.tables.table_source import TableSource
 from fastmetrics.vectors.embedding.embedded_columns import SUFFIX
 from fastmetrics.vectors.embedding.embedder import Embedder
 from fastmetrics.vectors.search.neighbors import Index

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from fastmetrics.core.arrays import Floats, Ints
-from fastmetrics.core.column_to_arrow import as_numbers
+from fastmetrics.core.conversion.column_to_arrow import as_numbers
 from fastmetrics.reporting.rows.row_partners import partners
 from fastmetrics.results.runs.score_run import ScoreRun
 

@@ -9,11 +9,11 @@ import numpy as np
 import pyarrow as pa
 
 from fastmetrics.core.arrays import Ints
-from fastmetrics.core.input_columns import resolve
-from fastmetrics.core.visible_text import visible
+from fastmetrics.core.display.visible_text import visible
+from fastmetrics.core.names.input_columns import resolve
 from fastmetrics.reporting.rows.matched_scores import MatchedScores
-from fastmetrics.reporting.rows.row_texts import cut
-from fastmetrics.reporting.rows.text_sources import TextSource
+from fastmetrics.reporting.rows.texts.row_texts import cut
+from fastmetrics.reporting.rows.texts.text_sources import TextSource
 
 
 @dataclass(frozen=True)

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 
 from fastmetrics.core.arrays import Floats
-from fastmetrics.core.visible_text import visible
+from fastmetrics.core.display.visible_text import visible
 from fastmetrics.declaration.metric import Better
 from fastmetrics.reporting.report_options import ReportOptions
 from fastmetrics.reporting.rows.judged_rows import JudgedRows
 from fastmetrics.reporting.rows.paired_rows import PairedRows
 from fastmetrics.reporting.rows.row_selection import EACH, Stratum, candidates, changes, least, strata
-from fastmetrics.reporting.rows.row_texts import Seen, row_texts
-from fastmetrics.reporting.rows.scored_claims import scores_of
+from fastmetrics.reporting.rows.texts.row_texts import Seen, row_texts
+from fastmetrics.reporting.rows.texts.scored_claims import scores_of
 from fastmetrics.reporting.script_json import embedded
 from fastmetrics.results.runs.declared_metrics import declared_better
 from fastmetrics.results.summary.correlations import Correlations

@@ -11,18 +11,18 @@ import numpy as np
 import pyarrow as pa
 
 from fastmetrics.core.arrays import Floats, Ints
-from fastmetrics.core.column_to_arrow import as_numbers
-from fastmetrics.core.input_columns import resolve
-from fastmetrics.core.visible_text import visible
+from fastmetrics.core.conversion.column_to_arrow import as_numbers
+from fastmetrics.core.display.visible_text import visible
+from fastmetrics.core.names.input_columns import resolve
 from fastmetrics.errors import ColumnError
 from fastmetrics.reporting.report_options import ReportOptions
-from fastmetrics.reporting.rows.kept_columns import KeptColumns
 from fastmetrics.reporting.rows.matched_scores import MatchedScores
 from fastmetrics.reporting.rows.other_answers import OtherAnswers
 from fastmetrics.reporting.rows.row_partners import partners
 from fastmetrics.reporting.rows.row_segments import RowSegments
-from fastmetrics.reporting.rows.row_texts import cut, row_texts
-from fastmetrics.reporting.rows.text_sources import TextSource
+from fastmetrics.reporting.rows.texts.kept_columns import KeptColumns
+from fastmetrics.reporting.rows.texts.row_texts import cut, row_texts
+from fastmetrics.reporting.rows.texts.text_sources import TextSource
 from fastmetrics.results.runs.score_run import ScoreRun
 
 _LABEL = 300

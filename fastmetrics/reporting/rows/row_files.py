@@ -14,13 +14,13 @@ import numpy as np
 import numpy.typing as npt
 
 from fastmetrics.core.arrays import Floats
-from fastmetrics.core.batch_sizes import SIZES
+from fastmetrics.core.settings.batch_sizes import SIZES
 from fastmetrics.reporting.report_options import ReportOptions
 from fastmetrics.reporting.rows.judged_rows import JudgedRows
 from fastmetrics.reporting.rows.paired_rows import PairedRows
-from fastmetrics.reporting.rows.row_texts import JUDGED, Seen, cut, shown_texts
-from fastmetrics.reporting.rows.scored_claims import ScoredClaims
-from fastmetrics.reporting.rows.texts_on_disk import KeptTexts, SpilledTexts
+from fastmetrics.reporting.rows.texts.row_texts import JUDGED, Seen, cut, shown_texts
+from fastmetrics.reporting.rows.texts.scored_claims import ScoredClaims
+from fastmetrics.reporting.rows.texts.texts_on_disk import KeptTexts, SpilledTexts
 
 MARK = "rows/folder.json"
 """The file that marks a folder as a report."""

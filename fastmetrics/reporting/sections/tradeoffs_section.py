@@ -10,11 +10,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from fastmetrics.core.arrays import Floats
-from fastmetrics.core.arrow_types import is_number
-from fastmetrics.core.column_to_arrow import as_numbers
-from fastmetrics.core.display import number
-from fastmetrics.core.judge_column_names import is_cost
-from fastmetrics.core.visible_text import visible
+from fastmetrics.core.arrow.types import is_number
+from fastmetrics.core.conversion.column_to_arrow import as_numbers
+from fastmetrics.core.display.printed_tables import number
+from fastmetrics.core.display.visible_text import visible
+from fastmetrics.core.names.judge_column_names import is_cost
 from fastmetrics.reporting.charts.scatter_chart import ScatterChart
 from fastmetrics.reporting.sections.section import Section, SectionInput
 from fastmetrics.results.runs.declared_metrics import declared_better

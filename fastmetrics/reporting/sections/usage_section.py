@@ -12,12 +12,12 @@ from typing import Any, TypeVar
 
 import pyarrow as pa
 
-from fastmetrics.core.display import Grid, Shown
-from fastmetrics.core.visible_text import visible
+from fastmetrics.core.display.printed_tables import Grid, Shown
+from fastmetrics.core.display.visible_text import visible
 from fastmetrics.errors import FileFormatError
 from fastmetrics.reporting.charts.bar_list import BarList
 from fastmetrics.reporting.charts.line_chart import Charts, LineChart
-from fastmetrics.reporting.rows.row_texts import cut
+from fastmetrics.reporting.rows.texts.row_texts import cut
 from fastmetrics.reporting.sections.section import Section, shown_notes
 from fastmetrics.tables.inputs.input_files import reading
 from fastmetrics.tables.remote.addresses import as_local, last_name, shown

@@ -14,19 +14,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fastmetrics.core.arrays import Ints
-from fastmetrics.core.column_to_arrow import as_numbers
-from fastmetrics.core.input_columns import resolve
-from fastmetrics.core.visible_text import visible
+from fastmetrics.core.conversion.column_to_arrow import as_numbers
+from fastmetrics.core.display.visible_text import visible
+from fastmetrics.core.names.input_columns import resolve
 from fastmetrics.errors import InputError, OptionError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.reporting.report_options import ReportOptions
 from fastmetrics.reporting.rows.page_rows import short
 from fastmetrics.reporting.rows.paired_rows import PairedRows
-from fastmetrics.reporting.rows.row_texts import cut, row_texts
+from fastmetrics.reporting.rows.texts.row_texts import cut, row_texts
 from fastmetrics.reporting.sections.section import Section
 from fastmetrics.results.runs.sorted_ids import SortedIds
+from fastmetrics.tables.sources.table_source import open_table
 from fastmetrics.tables.table_rows import whole_table
-from fastmetrics.tables.table_source import open_table
 from fastmetrics.vectors.projection.principal_components import pca
 from fastmetrics.vectors.projection.project import AXES, Points
 from fastmetrics.vectors.vector_arrays import Vectors

@@ -12,13 +12,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.core.allowed_values import Choice, argument
 from fastmetrics.core.arrays import Ints, rounding_error
-from fastmetrics.core.corpus_counts import counts_column
-from fastmetrics.core.missing_queries import MissingQueries
-from fastmetrics.core.name_lists import distinct, listed
-from fastmetrics.core.records import Records, RecordsMaker
-from fastmetrics.core.work_watch import reported
+from fastmetrics.core.conversion.records import Records, RecordsMaker
+from fastmetrics.core.metadata.corpus_counts import counts_column
+from fastmetrics.core.metadata.missing_queries import MissingQueries
+from fastmetrics.core.names.name_lists import distinct, listed
+from fastmetrics.core.process.work_watch import reported
+from fastmetrics.core.settings.allowed_values import Choice, argument
 from fastmetrics.declaration.metric import Better
 from fastmetrics.errors import ColumnError, OptionError, UnknownNameError
 from fastmetrics.errors.messages import Argument
@@ -35,7 +35,7 @@ from fastmetrics.results.runs.open_runs import open_run, open_runs
 from fastmetrics.results.runs.score_file import read_table
 from fastmetrics.results.runs.score_run import ScoreRun, first_declared, shared_metrics
 from fastmetrics.stats.significance.multiple_tests import CORRECTIONS, corrected
-from fastmetrics.tables.table_source import is_paths
+from fastmetrics.tables.sources.table_source import is_paths
 
 
 def compare(

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from fastmetrics.core.threads import cores
+from fastmetrics.core.process.threads import cores
 from fastmetrics.errors import InputError
 from fastmetrics.results.compare.compare import compare
 from fastmetrics.results.compare.comparison import Comparison
@@ -15,7 +15,7 @@ from fastmetrics.retrieval.judgements import judgements
 from fastmetrics.retrieval.measure_names import measures as measures_of
 from fastmetrics.retrieval.rank import MEASURES, by_path, rank
 from fastmetrics.tables.remote.addresses import last_name
-from fastmetrics.tables.table_source import is_paths
+from fastmetrics.tables.sources.table_source import is_paths
 
 
 def compare_rankings(

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fastmetrics.core.allowed_values import Choice, Real, Seed, Whole, argument
-from fastmetrics.core.name_lists import distinct
-from fastmetrics.core.threads import cores
+from fastmetrics.core.names.name_lists import distinct
+from fastmetrics.core.process.threads import cores
+from fastmetrics.core.settings.allowed_values import Choice, Real, Seed, Whole, argument
 from fastmetrics.errors import OptionError, UnknownNameError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.stats.intervals.mean_interval import INTERVALS, SEQUENTIAL

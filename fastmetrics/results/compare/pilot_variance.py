@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from fastmetrics.core.allowed_values import Real, argument
+from fastmetrics.core.settings.allowed_values import Real, argument
 from fastmetrics.errors import InputError, OptionError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.results.rows.pairing import PairedRuns, pair_runs

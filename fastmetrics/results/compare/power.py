@@ -9,9 +9,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from fastmetrics.core.allowed_values import Real, Whole, argument
-from fastmetrics.core.display import Grid, ShownSequence, number
-from fastmetrics.core.name_lists import listed
+from fastmetrics.core.display.printed_tables import Grid, ShownSequence, number
+from fastmetrics.core.names.name_lists import listed
+from fastmetrics.core.settings.allowed_values import Real, Whole, argument
 from fastmetrics.errors import OptionError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.results.compare.pilot_variance import MOST, Pilot, pilots_of, with_given

@@ -11,12 +11,12 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from fastmetrics.core.allowed_values import Choice, Optional, Whole, argument
 from fastmetrics.core.arrays import Floats, Ints
-from fastmetrics.core.corpus_counts import counts_column
-from fastmetrics.core.display import Grid, Shown
-from fastmetrics.core.name_lists import listed
-from fastmetrics.core.threads import cores
+from fastmetrics.core.display.printed_tables import Grid, Shown
+from fastmetrics.core.metadata.corpus_counts import counts_column
+from fastmetrics.core.names.name_lists import listed
+from fastmetrics.core.process.threads import cores
+from fastmetrics.core.settings.allowed_values import Choice, Optional, Whole, argument
 from fastmetrics.errors import InputError, OptionError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.metrics.bleu import HEADS, SMOOTHING, bleu_of_sums, bleu_scorer

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from fastmetrics.core.arrays import Ints
-from fastmetrics.core.records import Records, RecordsMaker
+from fastmetrics.core.conversion.records import Records, RecordsMaker
 from fastmetrics.errors import OptionError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.results.gate.gate_result import CheckedRule

@@ -11,9 +11,9 @@ from typing import Any, Literal
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.core.allowed_values import Choice, Optional, Real, Seed, Whole, argument
-from fastmetrics.core.corpus_counts import counts_column
-from fastmetrics.core.threads import cores
+from fastmetrics.core.metadata.corpus_counts import counts_column
+from fastmetrics.core.process.threads import cores
+from fastmetrics.core.settings.allowed_values import Choice, Optional, Real, Seed, Whole, argument
 from fastmetrics.errors import OptionError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.results.compare.comparison_options import check_sequential

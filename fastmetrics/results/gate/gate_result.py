@@ -13,8 +13,8 @@ from xml.etree import ElementTree
 import numpy as np
 
 from fastmetrics.core.arrays import Flags
-from fastmetrics.core.display import Grid, ShownSequence, number
-from fastmetrics.core.records import Mapped, Records
+from fastmetrics.core.conversion.records import Mapped, Records
+from fastmetrics.core.display.printed_tables import Grid, ShownSequence, number
 from fastmetrics.declaration.metric import Better
 from fastmetrics.results.gate.rules import Rule
 from fastmetrics.stats.intervals.interval_notes import interval_notes, interval_text

@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 
 from fastmetrics.core.arrays import Ints
-from fastmetrics.core.judge_column_names import is_axis, is_cost
+from fastmetrics.core.names.judge_column_names import is_axis, is_cost
 from fastmetrics.declaration.metric import Better
 from fastmetrics.errors import OptionError, UnknownNameError
 from fastmetrics.errors.messages import Argument

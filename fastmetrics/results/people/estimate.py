@@ -10,16 +10,16 @@ import numpy as np
 import pyarrow as pa
 
 from fastmetrics.core.arrays import Floats, Ints, narrowest, rounded
-from fastmetrics.core.arrow_types import is_list
-from fastmetrics.core.column_to_arrow import as_numbers
-from fastmetrics.core.frames import index_columns
+from fastmetrics.core.arrow.types import is_list
+from fastmetrics.core.conversion.column_to_arrow import as_numbers
+from fastmetrics.core.conversion.frames import index_columns
 from fastmetrics.errors import ColumnError, UnknownNameError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.results.runs.score_file import read_table
 from fastmetrics.stats.agreement.joined_labels import as_table, join, ratings_of, truth_of
 from fastmetrics.stats.intervals.prediction_powered import PoweredMean, powered_mean
 from fastmetrics.stats.sums.summed_scores import score_columns
-from fastmetrics.tables.table_source import is_paths
+from fastmetrics.tables.sources.table_source import is_paths
 
 
 def estimate(

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from fastmetrics.core.name_lists import distinct
+from fastmetrics.core.names.name_lists import distinct
 from fastmetrics.errors import ColumnError
 from fastmetrics.results.people.estimate import axes_of, labels_of_rows, table_of
 from fastmetrics.results.people.judge_report_result import JudgePair, JudgeReport

@@ -13,10 +13,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fastmetrics.core.arrays import Floats
-from fastmetrics.core.arrow_types import is_list
-from fastmetrics.core.column_to_arrow import as_array, as_numbers
-from fastmetrics.core.input_columns import COLUMNS
-from fastmetrics.core.judge_column_names import CALL, COMPLETION_TOKENS, LATENCIES, LATENCY, PROMPT_TOKENS
+from fastmetrics.core.arrow.types import is_list
+from fastmetrics.core.conversion.column_to_arrow import as_array, as_numbers
+from fastmetrics.core.names.input_columns import COLUMNS
+from fastmetrics.core.names.judge_column_names import CALL, COMPLETION_TOKENS, LATENCIES, LATENCY, PROMPT_TOKENS
 from fastmetrics.core.prices import Price
 from fastmetrics.errors import ColumnError, UnknownNameError
 from fastmetrics.results.people.estimate import RowLabels

@@ -9,9 +9,9 @@ from typing import Any, Literal, get_args
 import numpy as np
 import pyarrow as pa
 
-from fastmetrics.core.allowed_values import Seed, Whole, argument
 from fastmetrics.core.arrays import Floats
-from fastmetrics.core.input_columns import COLUMNS
+from fastmetrics.core.names.input_columns import COLUMNS
+from fastmetrics.core.settings.allowed_values import Seed, Whole, argument
 from fastmetrics.errors import ColumnError, InputError, OptionError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.results.people.estimate import score_of

@@ -11,10 +11,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from fastmetrics.core.column_to_arrow import as_numbers
-from fastmetrics.core.display import Grid, ShownMapping, number
-from fastmetrics.core.name_lists import listed
-from fastmetrics.core.threads import cores
+from fastmetrics.core.conversion.column_to_arrow import as_numbers
+from fastmetrics.core.display.printed_tables import Grid, ShownMapping, number
+from fastmetrics.core.names.name_lists import listed
+from fastmetrics.core.process.threads import cores
 from fastmetrics.declaration.metric import Better
 from fastmetrics.errors import ColumnError, UnknownNameError
 from fastmetrics.results.runs.declared_metrics import column_named, declarations_of, directions
@@ -33,7 +33,7 @@ from fastmetrics.stats.agreement.joined_labels import (
 from fastmetrics.stats.intervals.estimates import Estimate, Interval
 from fastmetrics.stats.intervals.interval_notes import MARK, interval_notes
 from fastmetrics.stats.sums.summed_scores import score_columns
-from fastmetrics.tables.table_source import is_paths
+from fastmetrics.tables.sources.table_source import is_paths
 
 _SCALE = 20  # a metric with at most this many values, all of them labels too, uses the labels' scale
 

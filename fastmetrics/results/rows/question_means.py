@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fastmetrics.core.arrays import Floats, Ints, rounded
-from fastmetrics.core.column_to_arrow import as_array
-from fastmetrics.core.corpus_counts import counts_column
+from fastmetrics.core.conversion.column_to_arrow import as_array
+from fastmetrics.core.metadata.corpus_counts import counts_column
 from fastmetrics.errors import InputError
 from fastmetrics.results.runs.score_run import ScoreRun
 from fastmetrics.results.runs.sorted_ids import SortedIds

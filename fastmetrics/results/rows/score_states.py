@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from fastmetrics.core.arrays import Flags, Floats, Ints, rounded
-from fastmetrics.core.column_to_arrow import as_numbers
-from fastmetrics.core.score_metadata import ScoreMetadata
+from fastmetrics.core.conversion.column_to_arrow import as_numbers
+from fastmetrics.core.metadata.score_metadata import ScoreMetadata
 from fastmetrics.results.runs.score_run import ScoreRun
 from fastmetrics.stats.pass_at_k import question_scores
 

@@ -12,9 +12,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fastmetrics.core.arrays import Ints
-from fastmetrics.core.column_to_arrow import as_numbers
-from fastmetrics.core.display import number
-from fastmetrics.core.records import Records
+from fastmetrics.core.conversion.column_to_arrow import as_numbers
+from fastmetrics.core.conversion.records import Records
+from fastmetrics.core.display.printed_tables import number
 from fastmetrics.declaration.metric import Better
 from fastmetrics.errors import ColumnError
 

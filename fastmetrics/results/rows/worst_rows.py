@@ -10,10 +10,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.core.allowed_values import Flag, Whole, argument
 from fastmetrics.core.arrays import Flags, Floats, Ints
-from fastmetrics.core.input_columns import COLUMNS, resolve
-from fastmetrics.core.name_lists import distinct
+from fastmetrics.core.names.input_columns import COLUMNS, resolve
+from fastmetrics.core.names.name_lists import distinct
+from fastmetrics.core.settings.allowed_values import Flag, Whole, argument
 from fastmetrics.errors import ColumnError, InputError, OptionError, UnknownNameError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.results.rows.pairing import check_settings, pair_runs
@@ -21,9 +21,9 @@ from fastmetrics.results.rows.segments import segments_of
 from fastmetrics.results.runs.declared_metrics import direction_of
 from fastmetrics.results.runs.open_runs import open_run, open_runs, two_runs
 from fastmetrics.results.runs.score_run import ScoreRun, first_declared, shared_metrics
-from fastmetrics.tables.frame_source import FrameSource
+from fastmetrics.tables.sources.frame_source import FrameSource
+from fastmetrics.tables.sources.table_source import open_table
 from fastmetrics.tables.table_rows import good_batches
-from fastmetrics.tables.table_source import open_table
 
 TEXTS = ("question", "reference", "answer", "contexts")
 

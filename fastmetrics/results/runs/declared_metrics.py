@@ -8,8 +8,8 @@ from typing import cast, get_args
 
 import pyarrow as pa
 
-from fastmetrics.core.judge_column_names import is_axis, is_cost
-from fastmetrics.core.score_metadata import ScoreMetadata
+from fastmetrics.core.metadata.score_metadata import ScoreMetadata
+from fastmetrics.core.names.judge_column_names import is_axis, is_cost
 from fastmetrics.declaration.metric import Better, Reading, Side
 from fastmetrics.errors import FastmetricsError, OptionError, UnknownNameError
 from fastmetrics.errors.messages import Argument

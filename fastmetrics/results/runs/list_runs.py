@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from fastmetrics.core.score_metadata import ScoreMetadata
+from fastmetrics.core.metadata.score_metadata import ScoreMetadata
 from fastmetrics.errors import FileFormatError, OptionError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.results.runs.score_file import metadata_of

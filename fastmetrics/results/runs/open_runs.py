@@ -12,10 +12,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.core.column_to_arrow import is_column
-from fastmetrics.core.frames import open_frame
-from fastmetrics.core.input_columns import is_id
-from fastmetrics.core.score_metadata import ScoreMetadata
+from fastmetrics.core.conversion.column_to_arrow import is_column
+from fastmetrics.core.conversion.frames import open_frame
+from fastmetrics.core.metadata.score_metadata import ScoreMetadata
+from fastmetrics.core.names.input_columns import is_id
 from fastmetrics.errors import FileFormatError, InputError, OptionError, UnknownNameError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.results.runs.score_file import ScoreFile, check_one, stored_scores
@@ -23,8 +23,8 @@ from fastmetrics.results.runs.score_run import ScoreRun
 from fastmetrics.stats.sums.summed_scores import score_columns
 from fastmetrics.tables.formats.csv_cells import as_it_looks
 from fastmetrics.tables.remote.addresses import last_name
+from fastmetrics.tables.sources.table_source import is_paths
 from fastmetrics.tables.table_rows import read_in_turn
-from fastmetrics.tables.table_source import is_paths
 
 _BOTH = (Argument("baseline"), " and ", Argument("other"))
 _FEW = 6

@@ -11,22 +11,22 @@ from typing import Any
 import pyarrow as pa
 
 from fastmetrics.core.arrays import floats_of_arrow
-from fastmetrics.core.arrow_types import is_list
-from fastmetrics.core.corpus_counts import counts_column
-from fastmetrics.core.input_columns import is_id
-from fastmetrics.core.score_metadata import METADATA, ScoreMetadata
+from fastmetrics.core.arrow.types import is_list
+from fastmetrics.core.metadata.corpus_counts import counts_column
+from fastmetrics.core.metadata.score_metadata import METADATA, ScoreMetadata
+from fastmetrics.core.names.input_columns import is_id
 from fastmetrics.errors import FileFormatError, OptionError
 from fastmetrics.errors.messages import Argument, some
 from fastmetrics.plan.corpus_values import lists_read
 from fastmetrics.results.runs.declared_metrics import declared_specs, stored_declarations
 from fastmetrics.stats.sums.summed_scores import score_columns
 from fastmetrics.tables import FileSource, open_source
-from fastmetrics.tables.file_source import open_each
 from fastmetrics.tables.formats.csv_cells import as_it_looks
 from fastmetrics.tables.inputs.input_files import DataFile
-from fastmetrics.tables.output.recorded_types import recorded_schema
+from fastmetrics.tables.output.encoding.recorded_types import recorded_schema
 from fastmetrics.tables.output.run_output import find_metadata
 from fastmetrics.tables.remote.addresses import as_local, shown
+from fastmetrics.tables.sources.file_source import open_each
 from fastmetrics.tables.table_chunks import batch_of
 from fastmetrics.tables.table_rows import good_batches, whole_table
 

@@ -12,14 +12,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fastmetrics.core.arrays import Flags, Floats, Ints
-from fastmetrics.core.arrow_types import is_text
-from fastmetrics.core.column_to_arrow import as_array, as_numbers
-from fastmetrics.core.corpus_counts import counts_column
-from fastmetrics.core.input_columns import COLUMNS, is_id, is_repeat
-from fastmetrics.core.input_drift import drift_notes
-from fastmetrics.core.judge_column_names import is_cost
-from fastmetrics.core.missing_queries import MissingQueries
-from fastmetrics.core.score_metadata import ScoreMetadata
+from fastmetrics.core.arrow.types import is_text
+from fastmetrics.core.conversion.column_to_arrow import as_array, as_numbers
+from fastmetrics.core.metadata.corpus_counts import counts_column
+from fastmetrics.core.metadata.input_drift import drift_notes
+from fastmetrics.core.metadata.missing_queries import MissingQueries
+from fastmetrics.core.metadata.score_metadata import ScoreMetadata
+from fastmetrics.core.names.input_columns import COLUMNS, is_id, is_repeat
+from fastmetrics.core.names.judge_column_names import is_cost
 from fastmetrics.errors import ColumnError, InputError, UnknownNameError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.plan.corpus_values import is_corpus, is_counted

@@ -11,8 +11,8 @@ import numpy as np
 import pyarrow as pa
 
 from fastmetrics.core.arrays import Floats
-from fastmetrics.core.display import Grid, ShownSequence, number
-from fastmetrics.core.name_lists import listed
+from fastmetrics.core.display.printed_tables import Grid, ShownSequence, number
+from fastmetrics.core.names.name_lists import listed
 from fastmetrics.declaration.metric import Better
 from fastmetrics.errors import ColumnError
 from fastmetrics.results.runs.declared_metrics import declared_better

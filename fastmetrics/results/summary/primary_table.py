@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from fastmetrics.core.arrays import Floats
-from fastmetrics.core.display import Grid, ShownSequence, number
+from fastmetrics.core.display.printed_tables import Grid, ShownSequence, number
 from fastmetrics.errors import ColumnError, InputError
 from fastmetrics.results.rows.pairing import PairedRuns, pair_runs
 from fastmetrics.results.runs.open_runs import are_several, open_runs

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from fastmetrics.core.allowed_values import Real, Whole, argument
 from fastmetrics.core.arrays import Floats, Ints
-from fastmetrics.core.display import Grid, ShownSequence, number
-from fastmetrics.core.name_lists import listed
+from fastmetrics.core.display.printed_tables import Grid, ShownSequence, number
+from fastmetrics.core.names.name_lists import listed
+from fastmetrics.core.settings.allowed_values import Real, Whole, argument
 from fastmetrics.errors import ColumnError, InputError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.results.rows.question_means import RepeatedRun, repeated_run

@@ -10,12 +10,12 @@ from typing import Any, Literal
 import numpy as np
 import pyarrow as pa
 
-from fastmetrics.core.allowed_values import Choice, Real, Seed, Whole, argument
-from fastmetrics.core.display import Grid, ShownSequence, number
-from fastmetrics.core.name_lists import distinct, listed
-from fastmetrics.core.records import Mapped, Records, RecordsMaker
-from fastmetrics.core.threads import cores
-from fastmetrics.core.work_watch import reported
+from fastmetrics.core.conversion.records import Mapped, Records, RecordsMaker
+from fastmetrics.core.display.printed_tables import Grid, ShownSequence, number
+from fastmetrics.core.names.name_lists import distinct, listed
+from fastmetrics.core.process.threads import cores
+from fastmetrics.core.process.work_watch import reported
+from fastmetrics.core.settings.allowed_values import Choice, Real, Seed, Whole, argument
 from fastmetrics.declaration.metric import Better
 from fastmetrics.results.rows.segments import Segment, cluster_numbers, segments_of, worst_first
 from fastmetrics.results.runs.declared_metrics import declared_bounds, directions

@@ -11,8 +11,8 @@ from typing import Any
 import pyarrow as pa
 
 from fastmetrics.core.arrays import floats_of_arrow
-from fastmetrics.core.display import Grid, ShownMapping, number
-from fastmetrics.core.score_metadata import ScoreMetadata
+from fastmetrics.core.display.printed_tables import Grid, ShownMapping, number
+from fastmetrics.core.metadata.score_metadata import ScoreMetadata
 from fastmetrics.errors import OptionError
 from fastmetrics.plan.corpus_values import caution_notes, columns_read, finish_all
 from fastmetrics.results.runs.declared_metrics import (
@@ -26,7 +26,7 @@ from fastmetrics.results.runs.score_run import ScoreRun
 from fastmetrics.stats.sums.exact_sums import State
 from fastmetrics.stats.sums.named_statistics import named_statistics, percentiles
 from fastmetrics.stats.sums.summed_scores import CollectedScores, Piece, Scores, Sums, list_columns, score_columns
-from fastmetrics.tables.table_source import is_paths
+from fastmetrics.tables.sources.table_source import is_paths
 
 _FIGURES = ("mean", "std", "min", "max")
 _COUNTS = ("n", "n_missing", "n_undefined", "n_error")

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from fastmetrics.core.input_columns import resolve
+from fastmetrics.core.names.input_columns import resolve
 from fastmetrics.errors import ColumnError
 from fastmetrics.metrics import functions
 from fastmetrics.plan.score_request import ScoreRequest
@@ -15,7 +15,7 @@ from fastmetrics.scoring.frames.with_scores import lazy_scores, own_kind, own_se
 from fastmetrics.scoring.metric_functions import columns_and_options
 from fastmetrics.scoring.score import score
 from fastmetrics.scoring.score_output import plan_table
-from fastmetrics.tables.frame_source import FrameSource
+from fastmetrics.tables.sources.frame_source import FrameSource
 
 
 class LazyFrameAccessor:

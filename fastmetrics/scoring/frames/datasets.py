@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from fastmetrics.core.threads import cores
+from fastmetrics.core.process.threads import cores
 from fastmetrics.plan.score_request import ScoreRequest
 from fastmetrics.scoring.frames.row_function import TableFunction
 from fastmetrics.scoring.frames.with_scores import adder_of, plan_beside
-from fastmetrics.tables.frame_source import FrameSource
+from fastmetrics.tables.sources.frame_source import FrameSource
 
 
 def scorer(metrics: Sequence[str] | str | None = None, **options: Any) -> DatasetScorer:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from fastmetrics.core.name_lists import listed
+from fastmetrics.core.names.name_lists import listed
 from fastmetrics.errors import OptionError
 from fastmetrics.metrics import REGISTRY
 from fastmetrics.scoring.frames.row_function import RowFunction, score_of

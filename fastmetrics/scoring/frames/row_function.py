@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from fastmetrics.core.threads import cores, ordered
+from fastmetrics.core.process.threads import cores, ordered
 from fastmetrics.declaration.batch import Batch
 from fastmetrics.declaration.metric import SPELLINGS, Metric
 from fastmetrics.errors import OptionError
@@ -20,7 +20,7 @@ from fastmetrics.plan.score_batch import Scorer, Shelf, slices
 from fastmetrics.plan.score_names import canonical_name
 from fastmetrics.scoring.metric_functions import table_of_columns
 from fastmetrics.scoring.score import scores_of_source
-from fastmetrics.tables.frame_source import FrameSource
+from fastmetrics.tables.sources.frame_source import FrameSource
 
 
 class RowFunction:

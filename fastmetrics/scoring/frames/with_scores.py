@@ -9,8 +9,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from fastmetrics.core.frames import is_dataset, is_relation
-from fastmetrics.core.threads import cores
+from fastmetrics.core.conversion.frames import is_dataset, is_relation
+from fastmetrics.core.process.threads import cores
 from fastmetrics.engines.job import Progress
 from fastmetrics.errors import ColumnError, OptionError
 from fastmetrics.plan.plan import Plan
@@ -18,8 +18,8 @@ from fastmetrics.plan.score_request import ScoreRequest
 from fastmetrics.scoring.frames.row_function import TableFunction, check_has_rows
 from fastmetrics.scoring.score import scores_of_source
 from fastmetrics.scoring.score_output import plan_table
-from fastmetrics.tables.frame_source import FrameSource
-from fastmetrics.tables.table_source import is_paths
+from fastmetrics.tables.sources.frame_source import FrameSource
+from fastmetrics.tables.sources.table_source import is_paths
 
 
 def with_scores(

@@ -11,9 +11,9 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from fastmetrics.core.allowed_values import Real, argument
-from fastmetrics.core.display import Grid, number
-from fastmetrics.core.figure_tables import FigureTable
+from fastmetrics.core.display.figure_tables import FigureTable
+from fastmetrics.core.display.printed_tables import Grid, number
+from fastmetrics.core.settings.allowed_values import Real, argument
 from fastmetrics.errors import OptionError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.stats.agreement.agreement_intervals import kappa_interval

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fastmetrics.core.allowed_values import Choice, Real, Seed, Whole, argument
-from fastmetrics.core.threads import cores, ordered
+from fastmetrics.core.process.threads import cores, ordered
+from fastmetrics.core.settings.allowed_values import Choice, Real, Seed, Whole, argument
 from fastmetrics.errors import InputError
 from fastmetrics.kernels.stats.association_bootstrap import AUC, F1, PEARSON, SPEARMAN, LabelledScores, resample
 from fastmetrics.kernels.stats.concordance import concordance

@@ -11,10 +11,10 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from fastmetrics.core.arrays import narrowest, rounded
-from fastmetrics.core.arrow_types import is_text
-from fastmetrics.core.column_to_arrow import as_array, as_arrow, as_numbers, is_column
-from fastmetrics.core.frames import index_columns, with_index
-from fastmetrics.core.input_columns import is_id
+from fastmetrics.core.arrow.types import is_text
+from fastmetrics.core.conversion.column_to_arrow import as_array, as_arrow, as_numbers, is_column
+from fastmetrics.core.conversion.frames import index_columns, with_index
+from fastmetrics.core.names.input_columns import is_id
 from fastmetrics.errors import ColumnError, InputError, UnknownNameError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.stats.sums.summed_scores import Scores

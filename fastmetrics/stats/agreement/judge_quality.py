@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from fastmetrics.core.allowed_values import Real, argument
 from fastmetrics.core.arrays import Floats, floats_of_arrow
-from fastmetrics.core.arrow_types import is_list
-from fastmetrics.core.column_to_arrow import as_array, as_matrix, as_numbers, as_strings
-from fastmetrics.core.display import Grid
-from fastmetrics.core.figure_tables import FigureTable
+from fastmetrics.core.arrow.types import is_list
+from fastmetrics.core.conversion.column_to_arrow import as_array, as_matrix, as_numbers, as_strings
+from fastmetrics.core.display.figure_tables import FigureTable
+from fastmetrics.core.display.printed_tables import Grid
+from fastmetrics.core.settings.allowed_values import Real, argument
 from fastmetrics.errors import InputError, OptionError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.stats.agreement.agreement import krippendorff_alpha

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from fastmetrics.core.allowed_values import Real, argument
 from fastmetrics.core.arrays import Floats
-from fastmetrics.core.column_to_arrow import as_array, as_strings
-from fastmetrics.core.figure_tables import FigureTable
+from fastmetrics.core.conversion.column_to_arrow import as_array, as_strings
+from fastmetrics.core.display.figure_tables import FigureTable
+from fastmetrics.core.settings.allowed_values import Real, argument
 from fastmetrics.errors import InputError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.stats.intervals.estimates import UNDEFINED, Estimate, Sample

@@ -12,11 +12,11 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from fastmetrics.core.arrays import doubles, narrowest
-from fastmetrics.core.arrow_types import is_number, is_text
-from fastmetrics.core.column_to_arrow import as_array, as_arrow
-from fastmetrics.core.frames import index_columns, open_frame
-from fastmetrics.core.input_columns import is_id
-from fastmetrics.core.name_lists import listed
+from fastmetrics.core.arrow.types import is_number, is_text
+from fastmetrics.core.conversion.column_to_arrow import as_array, as_arrow
+from fastmetrics.core.conversion.frames import index_columns, open_frame
+from fastmetrics.core.names.input_columns import is_id
+from fastmetrics.core.names.name_lists import listed
 from fastmetrics.errors import ColumnError, InputError, OptionError, UnknownNameError
 from fastmetrics.errors.messages import Argument
 

@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
-from fastmetrics.core.allowed_values import Real, argument
 from fastmetrics.core.arrays import Floats
+from fastmetrics.core.settings.allowed_values import Real, argument
 from fastmetrics.errors import InputError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.kernels.stats.betting import bets, greatest_capital

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from fastmetrics.core.allowed_values import Choice, Real, argument
 from fastmetrics.core.arrays import Floats
-from fastmetrics.core.display import Grid, Shown, number
+from fastmetrics.core.display.printed_tables import Grid, Shown, number
+from fastmetrics.core.settings.allowed_values import Choice, Real, argument
 from fastmetrics.errors import InputError
 from fastmetrics.stats.intervals.estimates import Estimate, Sample, Spread
 from fastmetrics.stats.intervals.interval_notes import MARK, interval_notes

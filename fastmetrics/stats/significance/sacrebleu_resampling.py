@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastmetrics.core.arrays import Ints, Uint64s
-from fastmetrics.core.threads import Crew, ordered
+from fastmetrics.core.process.threads import Crew, ordered
 from fastmetrics.kernels.stats.numpy_draws import bounded, float_sums, selected_sums, word_sums
 from fastmetrics.stats.significance.packed_counts import Packed
 

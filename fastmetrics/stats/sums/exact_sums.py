@@ -11,7 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from fastmetrics.core.arrays import doubles
-from fastmetrics.core.arrow_numbers import numpy_values
+from fastmetrics.core.arrow.numbers import numpy_values
 from fastmetrics.errors import InputError
 from fastmetrics.kernels.stats import exact_sums as sums
 

@@ -10,13 +10,13 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from fastmetrics.core.arrow_types import is_list, plain_table
-from fastmetrics.core.corpus_counts import add_up
-from fastmetrics.core.frames import Frame, aligned_table, index_columns, open_frame
-from fastmetrics.core.input_columns import is_id, is_repeat
-from fastmetrics.core.input_drift import InputDrift, drift_notes, summed_drifts
-from fastmetrics.core.missing_queries import MissingQueries
-from fastmetrics.core.score_metadata import METADATA, ScoreMetadata
+from fastmetrics.core.arrow.types import is_list, plain_table
+from fastmetrics.core.conversion.frames import Frame, aligned_table, index_columns, open_frame
+from fastmetrics.core.metadata.corpus_counts import add_up
+from fastmetrics.core.metadata.input_drift import InputDrift, drift_notes, summed_drifts
+from fastmetrics.core.metadata.missing_queries import MissingQueries
+from fastmetrics.core.metadata.score_metadata import METADATA, ScoreMetadata
+from fastmetrics.core.names.input_columns import is_id, is_repeat
 from fastmetrics.errors import ColumnError, InputError
 from fastmetrics.stats.sums.exact_sums import State
 

@@ -12,8 +12,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.types as pt
 
-from fastmetrics.core.arrow_checks import check_names, check_table
-from fastmetrics.core.batch_sizes import SIZES
+from fastmetrics.core.arrow.checks import check_names, check_table
+from fastmetrics.core.settings.batch_sizes import SIZES
 from fastmetrics.errors import ColumnError, FileFormatError
 from fastmetrics.tables.databases.database_address import DatabaseTable, quoted
 from fastmetrics.tables.databases.database_types import (

@@ -15,13 +15,13 @@ import pyarrow.json as pj
 import pyarrow.parquet as pq
 import pyarrow.types as pt
 
-from fastmetrics.core.arrow_types import is_list
+from fastmetrics.core.arrow.types import is_list
 from fastmetrics.errors import FileFormatError, OptionError, OutputError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.tables.databases.database_address import DatabaseTable, quoted, table_parts
 from fastmetrics.tables.databases.sessions import Session
-from fastmetrics.tables.output.encoders import dump
-from fastmetrics.tables.output.parquet_metadata import json_object, metadata_in
+from fastmetrics.tables.output.encoding.encoders import dump
+from fastmetrics.tables.output.encoding.parquet_metadata import json_object, metadata_in
 from fastmetrics.tables.remote.addresses import is_database, parameters
 
 METADATA = "_fastmetrics"

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from fastmetrics.core.arrow_checks import check_names, check_table
+from fastmetrics.core.arrow.checks import check_names, check_table
 from fastmetrics.errors import FileFormatError
 from fastmetrics.tables.file_columns import Selection
 from fastmetrics.tables.formats.reader import Format, Reader
 from fastmetrics.tables.inputs.input_files import DataFile, reading
-from fastmetrics.tables.output.encoders import ArrowEncoder
+from fastmetrics.tables.output.encoding.encoders import ArrowEncoder
 from fastmetrics.tables.table_chunks import Chunk
 
 

@@ -25,9 +25,9 @@ from fastmetrics.tables.file_columns import Selection, recorded_types, states
 from fastmetrics.tables.formats.csv_cells import parse
 from fastmetrics.tables.formats.reader import Format, Reader
 from fastmetrics.tables.inputs.input_files import DataFile, reading
-from fastmetrics.tables.output.encoders import TextEncoder
-from fastmetrics.tables.output.formula_guard import unguarded
-from fastmetrics.tables.output.recorded_types import NO_RECORD, Recorded, recorded
+from fastmetrics.tables.output.encoding.encoders import TextEncoder
+from fastmetrics.tables.output.encoding.formula_guard import unguarded
+from fastmetrics.tables.output.encoding.recorded_types import NO_RECORD, Recorded, recorded
 from fastmetrics.tables.table_chunks import Chunk, Place, Reject, Rows, batch_of, too_long
 from fastmetrics.tables.text_values import of_cells
 

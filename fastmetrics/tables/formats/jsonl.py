@@ -12,8 +12,8 @@ import pyarrow.json as pj
 import pyarrow.types as pt
 
 from fastmetrics.core.arrays import well_formed
-from fastmetrics.core.arrow_checks import check_names
-from fastmetrics.core.batch_sizes import SIZES
+from fastmetrics.core.arrow.checks import check_names
+from fastmetrics.core.settings.batch_sizes import SIZES
 from fastmetrics.errors import FileFormatError, InputError
 from fastmetrics.tables.file_columns import (
     Selection,
@@ -30,8 +30,8 @@ from fastmetrics.tables.formats.json_depth import DEPTH, is_deep
 from fastmetrics.tables.formats.lines import LineBlock, blocks
 from fastmetrics.tables.formats.reader import Format, Reader
 from fastmetrics.tables.inputs.input_files import DataFile
-from fastmetrics.tables.output.encoders import TextEncoder
-from fastmetrics.tables.output.recorded_types import NO_RECORD, Recorded, recorded
+from fastmetrics.tables.output.encoding.encoders import TextEncoder
+from fastmetrics.tables.output.encoding.recorded_types import NO_RECORD, Recorded, recorded
 from fastmetrics.tables.table_chunks import Chunk, Place, Reject, batch_of, too_long
 from fastmetrics.tables.text_values import json_type, of_json, of_records
 

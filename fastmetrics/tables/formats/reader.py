@@ -13,7 +13,7 @@ import pyarrow as pa
 from fastmetrics.errors import FileFormatError
 from fastmetrics.tables.file_columns import Selection
 from fastmetrics.tables.inputs.input_files import DataFile
-from fastmetrics.tables.output.encoders import Encoder
+from fastmetrics.tables.output.encoding.encoders import Encoder
 from fastmetrics.tables.table_chunks import Chunk
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from fastmetrics.core.batch_sizes import STANDARD, ReadSizes
+from fastmetrics.core.settings.batch_sizes import STANDARD, ReadSizes
 from fastmetrics.errors import FileFormatError
 from fastmetrics.tables.inputs.input_streams import unpacked
 from fastmetrics.tables.remote import remote_files as remote

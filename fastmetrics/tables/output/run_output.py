@@ -17,9 +17,9 @@ from fastmetrics.tables.databases.written_tables import stored_metadata
 from fastmetrics.tables.inputs.input_files import DataFile, reading
 from fastmetrics.tables.inputs.input_paths import expand
 from fastmetrics.tables.output.completion_mark import mark_path, write_mark
-from fastmetrics.tables.output.encoders import writing
-from fastmetrics.tables.output.output_formats import output_format
-from fastmetrics.tables.output.parquet_metadata import json_object, metadata_in
+from fastmetrics.tables.output.encoding.encoders import writing
+from fastmetrics.tables.output.encoding.output_formats import output_format
+from fastmetrics.tables.output.encoding.parquet_metadata import json_object, metadata_in
 from fastmetrics.tables.output.targets import DatabaseTarget, sync, target
 from fastmetrics.tables.output.work_folder import WorkFolder
 from fastmetrics.tables.remote.addresses import as_local, is_database, is_url, last_name, parse, shown

@@ -11,14 +11,14 @@ from typing import Any
 
 import pyarrow as pa
 
-from fastmetrics.core.batch_sizes import SIZES
-from fastmetrics.core.threads import ordered
+from fastmetrics.core.process.threads import ordered
+from fastmetrics.core.settings.batch_sizes import SIZES
 from fastmetrics.errors import OptionError, OutputError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.tables.databases.written_tables import REJECTS, WrittenTable
 from fastmetrics.tables.inputs.input_files import WORK_SUFFIX
 from fastmetrics.tables.output.completion_mark import MARK
-from fastmetrics.tables.output.encoders import writing
+from fastmetrics.tables.output.encoding.encoders import writing
 from fastmetrics.tables.output.protected_inputs import (
     Content,
     check_kind,

@@ -12,13 +12,14 @@ from typing import Any, NoReturn
 
 import pyarrow as pa
 
-from fastmetrics.core.batch_sizes import SIZES
-from fastmetrics.core.threads import ordered
+from fastmetrics.core.process.threads import ordered
+from fastmetrics.core.settings.batch_sizes import SIZES
 from fastmetrics.errors import OptionError, OutputError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.tables.databases.written_tables import WrittenTable
-from fastmetrics.tables.output.encoders import KEY, dump, undefined_as_null, writing
-from fastmetrics.tables.output.output_formats import encoder, output_format
+from fastmetrics.tables.output.encoding.encoders import KEY, dump, undefined_as_null, writing
+from fastmetrics.tables.output.encoding.output_formats import encoder, output_format
+from fastmetrics.tables.output.encoding.recorded_types import described
 from fastmetrics.tables.output.protected_inputs import (
     Content,
     check_kind,
@@ -26,7 +27,6 @@ from fastmetrics.tables.output.protected_inputs import (
     content_of,
     refuse_existing,
 )
-from fastmetrics.tables.output.recorded_types import described
 from fastmetrics.tables.output.renames import exchange, to_new_name
 from fastmetrics.tables.output.targets import upload
 from fastmetrics.tables.output.unfinished_folder import unfinished

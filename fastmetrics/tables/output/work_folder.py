@@ -24,7 +24,7 @@ import pyarrow as pa
 
 from fastmetrics.errors import OutputError
 from fastmetrics.errors.messages import Argument
-from fastmetrics.tables.output.encoders import writing
+from fastmetrics.tables.output.encoding.encoders import writing
 from fastmetrics.tables.output.parts_journal import (
     JOURNAL,
     FinishedPart,

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from fastmetrics.core.arrow_checks import check
-from fastmetrics.core.arrow_numbers import numpy_values
+from fastmetrics.core.arrow.checks import check
+from fastmetrics.core.arrow.numbers import numpy_values
 from fastmetrics.errors import ColumnError, FileFormatError
 from fastmetrics.errors.messages import quoted
 

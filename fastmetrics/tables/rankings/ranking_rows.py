@@ -16,18 +16,18 @@ from typing import Any
 
 import pyarrow as pa
 
-from fastmetrics.core.batch_sizes import RANKINGS, RankingSizes, ReadSizes
-from fastmetrics.core.frames import open_frame
-from fastmetrics.core.threads import cores
+from fastmetrics.core.conversion.frames import open_frame
+from fastmetrics.core.process.threads import cores
+from fastmetrics.core.settings.batch_sizes import RANKINGS, RankingSizes, ReadSizes
 from fastmetrics.errors import ColumnError, FileFormatError
 from fastmetrics.tables.file_columns import Selection, Widened
-from fastmetrics.tables.file_source import FileSource, open_files
 from fastmetrics.tables.inputs.input_files import DataFile, reading
 from fastmetrics.tables.rankings.json_rankings import load, table_of
 from fastmetrics.tables.rankings.ranking_columns import Batches, RankingColumns, is_text
 from fastmetrics.tables.rankings.ranking_files import opened, ranking_files
 from fastmetrics.tables.rankings.trec_text import read_trec
 from fastmetrics.tables.remote.addresses import as_local, shown
+from fastmetrics.tables.sources.file_source import FileSource, open_files
 from fastmetrics.tables.table_chunks import Place
 
 _LONGEST_JSON = 1 << 29

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from glob import has_magic
 from typing import Any, TypeVar
 
-from fastmetrics.core.batch_sizes import SIZES, STANDARD
-from fastmetrics.core.threads import ordered
+from fastmetrics.core.process.threads import ordered
+from fastmetrics.core.settings.batch_sizes import SIZES, STANDARD
 from fastmetrics.errors import FileFormatError
 from fastmetrics.tables.remote import globs
 from fastmetrics.tables.remote.addresses import Url, parse

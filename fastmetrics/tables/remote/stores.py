@@ -15,7 +15,7 @@ from urllib.parse import unquote
 
 import pyarrow as pa
 
-from fastmetrics.core.retry_limits import RETRY_LIMITS
+from fastmetrics.core.settings.retry_limits import RETRY_LIMITS
 from fastmetrics.errors import FastmetricsError, MissingExtraError, OptionError
 from fastmetrics.tables.remote.addresses import NATIVE, Url, parameters, parse
 

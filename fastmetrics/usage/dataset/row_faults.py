@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fastmetrics.core.arrays import Ints, text_of_arrow
-from fastmetrics.core.arrow_types import is_list
-from fastmetrics.core.text_lists import look_like_lists
+from fastmetrics.core.arrow.types import is_list
+from fastmetrics.core.conversion.text_lists import look_like_lists
 from fastmetrics.usage.languages import scripts_of
 from fastmetrics.usage.log import blank
 

@@ -11,10 +11,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.core.allowed_values import LimitedTexts, Real, Whole, argument
 from fastmetrics.core.arrays import Ints, Uint64s, floats_of_arrow
-from fastmetrics.core.display import Grid, Shown, sparkline
-from fastmetrics.core.threads import cores
+from fastmetrics.core.display.printed_tables import Grid, Shown, sparkline
+from fastmetrics.core.process.threads import cores
+from fastmetrics.core.settings.allowed_values import LimitedTexts, Real, Whole, argument
 from fastmetrics.errors import ColumnError
 from fastmetrics.text.text_keys import group_sizes, plainly, text_keys
 from fastmetrics.usage.counts_by_key import Tally

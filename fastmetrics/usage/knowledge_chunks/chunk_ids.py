@@ -10,12 +10,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fastmetrics.core.arrays import Ints
-from fastmetrics.core.column_to_arrow import as_array, is_column
-from fastmetrics.core.input_columns import COLUMNS
+from fastmetrics.core.conversion.column_to_arrow import as_array, is_column
+from fastmetrics.core.names.input_columns import COLUMNS
 from fastmetrics.errors import ColumnError, InputError, UnknownNameError
 from fastmetrics.errors.messages import Argument
+from fastmetrics.tables.sources.table_source import is_paths, open_table
 from fastmetrics.tables.table_rows import whole_table
-from fastmetrics.tables.table_source import is_paths, open_table
 from fastmetrics.usage.knowledge_chunks.listed_ids import as_ids, as_text
 
 NAMES = ("chunk_id", "id", "document_id", "doc_id", *COLUMNS["id"].aliases)

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fastmetrics.core.arrays import Flags, Ints
-from fastmetrics.core.arrow_types import decoded, is_list
+from fastmetrics.core.arrow.types import decoded, is_list
 from fastmetrics.errors import ColumnError
 from fastmetrics.kernels.ranking.ids import repeats
 from fastmetrics.retrieval.rankings import fixed_ids, frozen, offsets

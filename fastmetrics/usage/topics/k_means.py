@@ -8,7 +8,7 @@ import faiss
 import numpy as np
 
 from fastmetrics.core.arrays import Ints
-from fastmetrics.core.threads import ordered
+from fastmetrics.core.process.threads import ordered
 from fastmetrics.usage.log import Units
 from fastmetrics.vectors.search.faiss_index import faiss_threads
 from fastmetrics.vectors.vector_arrays import one_blas_thread

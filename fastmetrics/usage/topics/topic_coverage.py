@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from fastmetrics.core.allowed_values import Rows, Seed, Whole, argument
 from fastmetrics.core.arrays import Floats, Ints, floats_of_arrow
-from fastmetrics.core.display import Grid, Shown
-from fastmetrics.core.name_lists import listed
-from fastmetrics.core.threads import cores
+from fastmetrics.core.display.printed_tables import Grid, Shown
+from fastmetrics.core.names.name_lists import listed
+from fastmetrics.core.process.threads import cores
+from fastmetrics.core.settings.allowed_values import Rows, Seed, Whole, argument
 from fastmetrics.errors import ColumnError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.usage.knowledge_chunks.chunk_ids import sources_of, sources_of_words

@@ -14,8 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fastmetrics.core.arrays import Ints, text_of_arrow
-from fastmetrics.core.column_to_arrow import as_array
-from fastmetrics.core.work_watch import WorkDone, report
+from fastmetrics.core.conversion.column_to_arrow import as_array
+from fastmetrics.core.process.work_watch import WorkDone, report
 from fastmetrics.errors import ColumnError, InputError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.tables.remote.small_files import local_path

@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from fastmetrics.core.arrays import Ints, Uint64s
-from fastmetrics.core.arrow_checks import check_table
+from fastmetrics.core.arrow.checks import check_table
 from fastmetrics.errors import FileFormatError, OutputError
 from fastmetrics.kernels.vectors.cache_keys import add_keys, find_keys
 from fastmetrics.tables.output.unfinished_folder import unfinished

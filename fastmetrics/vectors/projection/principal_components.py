@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from fastmetrics.core.allowed_values import Whole, argument
-from fastmetrics.core.threads import cores, ordered
+from fastmetrics.core.process.threads import cores, ordered
+from fastmetrics.core.settings.allowed_values import Whole, argument
 from fastmetrics.errors import InputError
 from fastmetrics.vectors.centred_vectors import BLOCK, Cloud, Floats, survey
 from fastmetrics.vectors.second_moments import Moments

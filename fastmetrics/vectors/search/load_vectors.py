@@ -8,15 +8,15 @@ from urllib.parse import quote
 import numpy as np
 import pyarrow as pa
 
-from fastmetrics.core.allowed_values import Choice, argument
-from fastmetrics.core.figure_tables import FigureTable
+from fastmetrics.core.display.figure_tables import FigureTable
+from fastmetrics.core.settings.allowed_values import Choice, argument
 from fastmetrics.errors import ColumnError, FileFormatError, OptionError, OutputError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.tables.databases.database_address import DatabaseTable, quoted, table_parts
 from fastmetrics.tables.databases.sessions import Session
 from fastmetrics.tables.remote.addresses import is_database, parse
 from fastmetrics.tables.remote.addresses import shown as shown_path
-from fastmetrics.tables.table_source import is_paths
+from fastmetrics.tables.sources.table_source import is_paths
 from fastmetrics.vectors.search.neighbors import Distance
 from fastmetrics.vectors.search.queries import Queries
 from fastmetrics.vectors.vector_arrays import Vectors, VectorsLike

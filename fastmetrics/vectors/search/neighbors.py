@@ -14,14 +14,14 @@ import numpy.typing as npt
 import pyarrow as pa
 from pyarrow import feather
 
-from fastmetrics.core.allowed_values import ExactWork, Neighbours, Real, Rows, Seed, argument
-from fastmetrics.core.column_to_arrow import as_array
-from fastmetrics.core.display import Grid, number
-from fastmetrics.core.figure_tables import first_rows, rows_note
-from fastmetrics.core.html_parts import html_of
-from fastmetrics.core.threads import cores
+from fastmetrics.core.conversion.column_to_arrow import as_array
+from fastmetrics.core.display.figure_tables import first_rows, rows_note
+from fastmetrics.core.display.html_parts import html_of
+from fastmetrics.core.display.printed_tables import Grid, number
+from fastmetrics.core.process.threads import cores
+from fastmetrics.core.settings.allowed_values import ExactWork, Neighbours, Real, Rows, Seed, argument
 from fastmetrics.errors import FileFormatError, InputError, OutputError, UnknownNameError
-from fastmetrics.tables.output.encoders import writing
+from fastmetrics.tables.output.encoding.encoders import writing
 from fastmetrics.tables.output.renames import to_new_name
 from fastmetrics.tables.output.unfinished_folder import unfinished
 from fastmetrics.tables.remote.small_files import local_path

@@ -14,9 +14,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.core.allowed_values import Choice, argument
-from fastmetrics.core.display import Grid
-from fastmetrics.core.threads import ordered
+from fastmetrics.core.display.printed_tables import Grid
+from fastmetrics.core.process.threads import ordered
+from fastmetrics.core.settings.allowed_values import Choice, argument
 from fastmetrics.errors import FileFormatError
 from fastmetrics.tables.databases.connections import Connections
 from fastmetrics.tables.databases.database_types import converted

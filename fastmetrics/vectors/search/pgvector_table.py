@@ -16,7 +16,7 @@ from fastmetrics.errors import ColumnError, InputError, OptionError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.tables.databases.database_address import DatabaseTable, quoted, with_query
 from fastmetrics.tables.databases.sessions import Session
-from fastmetrics.tables.file_source import FileSource, open_source
+from fastmetrics.tables.sources.file_source import FileSource, open_source
 from fastmetrics.tables.table_rows import whole_table
 from fastmetrics.vectors.search.neighbors import Distance
 from fastmetrics.vectors.vector_arrays import Vectors

@@ -10,11 +10,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from fastmetrics.core.input_columns import resolve
+from fastmetrics.core.names.input_columns import resolve
 from fastmetrics.errors import ColumnError
 from fastmetrics.tables.remote.addresses import as_local, shown
+from fastmetrics.tables.sources.table_source import is_paths, open_table
 from fastmetrics.tables.table_rows import whole_table
-from fastmetrics.tables.table_source import is_paths, open_table
 from fastmetrics.vectors.embedding.embedder import Embedder
 from fastmetrics.vectors.vector_arrays import Vectors, VectorsLike
 from fastmetrics.vectors.vectors_and_ids import vectors_and_ids

@@ -8,8 +8,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from fastmetrics.core.allowed_values import Neighbours, Whole, argument
-from fastmetrics.core.threads import cores
+from fastmetrics.core.process.threads import cores
+from fastmetrics.core.settings.allowed_values import Neighbours, Whole, argument
 from fastmetrics.errors import OptionError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.tables.remote.addresses import is_database, parameters, parse

@@ -12,15 +12,15 @@ import pyarrow as pa
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.core import threads as thread_pools
-from fastmetrics.core.frames import open_frame
+from fastmetrics.core.conversion.frames import open_frame
+from fastmetrics.core.process import threads as thread_pools
 from fastmetrics.plan import score_batch
 from fastmetrics.plan.score_batch import Wordbook
 from fastmetrics.plan.score_request import ScoreRequest
 from fastmetrics.scoring import score as scoring
 from fastmetrics.scoring.frames.row_function import RowFunction, TableFunction, score_of
 from fastmetrics.scoring.score_output import plan_table
-from fastmetrics.tables.frame_source import FrameSource
+from fastmetrics.tables.sources.frame_source import FrameSource
 from tests.scoring.frames.tables import METRICS, ROWS, bits, scores
 
 TABLE = pa.table(ROWS)

@@ -1,0 +1,1 @@
+"""Arrow data: checks of its buffers, its types, and its numbers as NumPy arrays."""

@@ -1,0 +1,181 @@
+"""One column of any kind of container, as Arrow arrays, numbers, strings or codes: the only converter of user input.
+
+A column is a list, a tuple, a NumPy array, a pandas or Polars series, or an Arrow array or chunked array of any layout.
+None is null everywhere; pandas does not tell NaN from null, so its NaN is null too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from fastmetrics.core.arrays import Floats, Ints, Text, floats_of_arrow, text_of_arrow, well_formed
+from fastmetrics.core.arrow.checks import check
+from fastmetrics.core.arrow.types import is_list, is_text, plain_array, plain_column, plain_type
+from fastmetrics.errors import ColumnError
+
+
+def as_arrow(values: Any, name: str = "column") -> pa.Array | pa.ChunkedArray:
+    """An Arrow array from user input: a list, NumPy, pandas, Polars or Arrow column.
+
+    Its layout is plain, except that text may be in a dictionary, which kernels read without decoding.
+
+    Raises ``ColumnError`` if the values cannot be one column.
+    """
+    if isinstance(values, pa.Array | pa.ChunkedArray):
+        check(values, f"column {name!r}")
+        return plain_column(values)
+    if isinstance(values, str | bytes | Mapping) or not hasattr(values, "__iter__"):
+        hint = "; wrap it in a list" if isinstance(values, str | bytes | bool | int | float) else ""
+        raise ColumnError(f"column {name!r}: expected one value per row, got a single {type(values).__name__}{hint}")
+    if type(values).__module__.startswith("polars"):
+        if str(values.dtype) != "Object":
+            return plain_column(values.to_arrow())
+        values = values.to_list()
+    if isinstance(values, np.ndarray):
+        values = _from_numpy(values, name)
+    pandas = hasattr(values, "iloc")
+    try:
+        return plain_column(pa.array(values, from_pandas=pandas or None))
+    except UnicodeEncodeError as error:
+        if _kinds(values) - {str, list, tuple, np.ndarray}:
+            raise ColumnError(_mixed(values, name, error)) from error
+        return _with_surrogates(list(values))
+    except (
+        pa.ArrowInvalid,
+        pa.ArrowTypeError,
+        pa.ArrowNotImplementedError,
+        TypeError,
+        ValueError,
+        OverflowError,
+    ) as error:
+        if {type(value) for value in values if value is not None} == {str, list}:  # strings and lists of strings
+            return as_arrow([[value] if isinstance(value, str) else value for value in values], name)
+        raise ColumnError(_mixed(values, name, error)) from error
+
+
+def as_array(values: Any, name: str = "column") -> pa.Array:
+    """:func:`as_arrow` as one chunk, without dictionaries."""
+    column = as_arrow(values, name)
+    if not isinstance(column, pa.ChunkedArray):
+        return plain_array(column)
+    chunks = [plain_array(chunk) for chunk in column.chunks]
+    return pa.concat_arrays(chunks) if chunks else plain_array(pa.array([], plain_type(column.type)))
+
+
+def as_numbers(values: Any, name: str = "column") -> Floats:
+    """A column of numbers or booleans as float64, NaN for null; raises ``ColumnError`` for another type.
+
+    >>> as_numbers(pa.chunked_array([[True], [False, None]]))
+    array([ 1.,  0., nan])
+    """
+    return floats_of_arrow(as_array(values, name), name)
+
+
+def as_strings(values: Any, name: str = "column") -> list[str | None]:
+    """A column of text as Python strings, None for null; raises ``ColumnError`` for another type.
+
+    >>> as_strings(np.array(["a", None], dtype=object))
+    ['a', None]
+    """
+    array = as_array(values, name)
+    if not (is_text(array.type) or pa.types.is_null(array.type)):
+        raise ColumnError(f"column {name!r}: expected text, got {array.type}")
+    strings: list[str | None] = array.to_pylist()
+    return strings
+
+
+def as_matrix(values: Any, name: str = "column") -> Floats:
+    """A column of equally long lists of numbers, or a two-dimensional array, as float64, NaN for null.
+
+    >>> as_matrix([[1, None], [2, 3]])
+    array([[ 1., nan],
+           [ 2.,  3.]])
+
+    Raises ``ColumnError`` for another type and for lists that differ in length.
+    """
+    array = as_array(values, name)
+    if pa.types.is_null(array.type):
+        return np.full((len(array), 0), np.nan)
+    if not is_list(array.type):
+        raise ColumnError(f"column {name!r}: expected a list of numbers in each row, got {array.type}")
+    present = array.drop_null()
+    sizes = pc.unique(pc.list_value_length(present)).to_pylist()
+    if len(sizes) > 1:
+        raise ColumnError(f"column {name!r}: the lists differ in length: {min(sizes)} and {max(sizes)} numbers")
+    width = sizes[0] if sizes else 0
+    matrix = np.full((len(array), width), np.nan)
+    matrix[np.asarray(array.is_valid())] = floats_of_arrow(present.flatten(), name).reshape(len(present), width)
+    return matrix
+
+
+def as_text(values: Any, name: str = "column") -> Text:
+    """The text of a column of any kind, as one chunk; for small columns, not for the hot path."""
+    return text_of_arrow(as_array(values, name), name)
+
+
+def is_column(values: Any) -> bool:
+    """Whether this is one column rather than a table: a series, a NumPy or Arrow array, or a list of values.
+
+    >>> is_column([1, 2]), is_column(np.zeros(3)), is_column([{"id": 1}]), is_column({"id": [1]})
+    (True, True, False, False)
+    """
+    if isinstance(values, list | tuple):
+        return not any(isinstance(item, Mapping | pa.Table | pa.RecordBatch) for item in values[:1])
+    return isinstance(values, pa.Array | pa.ChunkedArray | np.ndarray) or type(values).__name__ == "Series"
+
+
+def codes_of(values: Any, name: str = "column") -> Ints:
+    """An integer code for each distinct value of a column, in order of first occurrence; -1 for null."""
+    encoded = as_array(values, name).dictionary_encode()
+    codes: Ints = np.asarray(encoded.indices.fill_null(-1)).astype(np.int64)
+    return codes
+
+
+def _from_numpy(values: npt.NDArray[Any], name: str) -> Any:
+    if values.ndim in (2, 3):
+        items = _from_numpy(np.ascontiguousarray(values).reshape(-1, *values.shape[2:]), name)
+        if values.shape[1] == 0:  # Arrow has no lists of the fixed size 0
+            return pa.array([[]] * len(values), pa.list_(pa.array(items).type))
+        return pa.FixedSizeListArray.from_arrays(pa.array(items), values.shape[1])
+    if values.ndim != 1:
+        raise ColumnError(f"column {name!r}: expected one dimension, got {values.ndim}")
+    if values.dtype.kind == "T":
+        return values.astype(object)
+    return values
+
+
+def _with_surrogates(values: list[Any]) -> pa.Array:
+    """A column of Python strings with lone surrogates, which UTF-8 cannot encode, made well formed."""
+    nested = any(isinstance(value, list | tuple | np.ndarray) for value in values)
+    if nested:
+        flat = [item for value in values if value is not None for item in value]
+        sizes = [0 if value is None else len(value) for value in values]
+        mask = pa.array([value is None for value in values])
+        offsets = pa.array(np.concatenate([[0], np.cumsum(sizes)]), pa.int32())
+        return pa.ListArray.from_arrays(offsets, _with_surrogates(flat), mask=mask)
+    return pa.array([None if value is None else well_formed(str(value)) for value in values], pa.large_string())
+
+
+def _kinds(values: Iterable[Any]) -> set[type]:
+    """The types of the values, and of the items of lists; None has no type."""
+    kinds = {type(value) for value in values if value is not None}
+    return kinds | {
+        type(item) for value in values if isinstance(value, list | tuple) for item in value if item is not None
+    }
+
+
+def _mixed(values: Any, name: str, error: Exception) -> str:
+    kinds: dict[str, int] = {}
+    for row, value in enumerate(values):
+        if value is not None:
+            kinds.setdefault(type(value).__name__, row)
+    if len(kinds) > 1:
+        (first, row0), (second, row1) = list(kinds.items())[:2]
+        return f"column {name!r}: row {row0} is {first}, row {row1} is {second}; expected one type"
+    return f"column {name!r}: {error}"

@@ -1,0 +1,1 @@
+"""Printed tables for terminals, notebooks and plain text."""

@@ -1,0 +1,1 @@
+"""Reading the signature of a metric: columns, representations, options, references."""

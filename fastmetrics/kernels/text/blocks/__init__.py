@@ -1,0 +1,1 @@
+"""Instructions on blocks of bytes: comparisons, letters and heads of words in registers."""

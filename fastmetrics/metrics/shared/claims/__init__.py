@@ -1,0 +1,1 @@
+"""Claims of answers: their extraction, and their support by contexts and cited documents."""

@@ -1,0 +1,1 @@
+"""Fitted scores: their model and their file."""

@@ -1,0 +1,227 @@
+"""The file of a fitted score: TOML, written and read; every number is in it, and no code."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from fastmetrics.core.arrays import Floats
+from fastmetrics.core.version import __version__
+from fastmetrics.errors import FileFormatError
+from fastmetrics.errors.messages import shown
+from fastmetrics.metrics.shared.fitted.fitted_model import (
+    Calibration,
+    Curve,
+    Feature,
+    FittedModel,
+    ScoreShares,
+    Threshold,
+    Trees,
+)
+from fastmetrics.metrics.shared.fitted.toml_text import to_toml
+from fastmetrics.tables.remote.small_files import read_text
+
+FORMAT = 1
+"""The version of the structure of the file."""
+SUFFIX = ".toml"
+KINDS = ("splines", "boosting", "weights")
+LARGEST = 1e150
+"""The largest number in a file, except for the splits of trees: differences and products of such numbers are finite."""
+CALIBRATIONS = ("platt", "isotonic", "line")
+
+
+def text_of(model: FittedModel) -> str:
+    """The text of the file of a fitted score."""
+    calibration: dict[str, Any] = {"kind": model.calibration.kind}
+    if model.calibration.kind == "isotonic":
+        calibration |= {"knots": model.calibration.knots.tolist(), "heights": model.calibration.heights.tolist()}
+    else:
+        calibration |= {"slope": model.calibration.slope, "offset": model.calibration.offset}
+    trees = None
+    if model.trees is not None:
+        feature, left, right, nan_left = model.trees.nodes.T.tolist()
+        trees = {"feature": feature, "left": left, "right": right, "nan_left": nan_left}
+        trees |= {"split": model.trees.splits.tolist(), "roots": model.trees.roots.tolist()}
+    values = {
+        "format": FORMAT,
+        "fastmetrics": model.version,
+        "name": model.name,
+        "kind": model.kind,
+        "better": model.better,
+        "bounds": list(model.bounds),
+        "intercept": model.intercept,
+        "features": [_feature(feature) for feature in model.features],
+        "trees": trees,
+        "calibration": calibration,
+        "thresholds": {name: asdict(threshold) for name, threshold in model.thresholds.items()} or None,
+        "labels": model.labels,
+        "evaluation": model.evaluation,
+    }
+    return to_toml({name: value for name, value in values.items() if value is not None})
+
+
+def _feature(feature: Feature) -> dict[str, Any]:
+    values: dict[str, Any] = {"column" if feature.is_column else "metric": feature.name, "weight": feature.weight}
+    if feature.curve is not None:
+        curve = feature.curve
+        values |= {"knots": curve.knots.tolist(), "heights": curve.heights.tolist()}
+        values |= {"missing": curve.missing, "undefined": curve.undefined}
+    return {**values, "edges": feature.spread.edges.tolist(), "shares": feature.spread.shares.tolist()}
+
+
+def load(path: str | os.PathLike[str]) -> FittedModel:
+    """The fitted score in a file; raises ``FileFormatError`` for a file that is missing or has another structure."""
+    return model_of(read_text(os.fspath(path)), os.fspath(path))
+
+
+def model_of(text: str, path: str) -> FittedModel:
+    """The fitted score in the text of the file ``path``."""
+    try:
+        values = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise FileFormatError(f"{path}: expected a fitted score, as fit writes it, in TOML: {error}") from error
+    if "format" not in values:
+        raise FileFormatError(f"{path}: expected a fitted score, as fit writes it; the file does not state its format")
+    if values["format"] != FORMAT:
+        written = f", by fastmetrics {values['fastmetrics']}" if "fastmetrics" in values else ""
+        raise FileFormatError(
+            f"{path}: expected a fitted score of format {FORMAT}, got {shown(values['format'])}{written}; this is "
+            f"fastmetrics {__version__}: fit the score again with it, or use the version that wrote it"
+        )
+    try:
+        return _checked(_model(values))
+    except (AttributeError, IndexError, KeyError, OverflowError, TypeError, ValueError) as error:
+        reason = f"{error} is missing" if isinstance(error, KeyError) else str(error)
+        raise FileFormatError(f"{path}: the fitted score cannot be read: {reason}; fit it again") from error
+
+
+def digest_of(text: str) -> str:
+    """A digest of the text of a file, for the signature of a run."""
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _model(values: Mapping[str, Any]) -> FittedModel:
+    bounds = values["bounds"]
+    if not isinstance(bounds, list) or len(bounds) != 2:
+        raise ValueError(f"bounds: expected two numbers, got {shown(bounds)}")
+    return FittedModel(
+        name=_one_of_type(values["name"], "name", str),
+        kind=_choice(values["kind"], "kind", KINDS),
+        better=_choice(values["better"], "better", ("higher", "lower")),
+        bounds=(_number(bounds[0], "bounds"), _number(bounds[1], "bounds")),
+        intercept=_number(values["intercept"], "intercept"),
+        features=[_feature_of(feature) for feature in values["features"]],
+        trees=_trees_of(values["trees"]) if "trees" in values else None,
+        calibration=_calibration_of(values["calibration"]),
+        thresholds={name: _threshold(entry) for name, entry in values.get("thresholds", {}).items()},
+        labels=_about(values["labels"]),
+        evaluation=_one_of_type(values["evaluation"], "evaluation", dict),
+        version=_one_of_type(values["fastmetrics"], "fastmetrics", str),
+    )
+
+
+def _feature_of(values: Mapping[str, Any]) -> Feature:
+    is_column = "column" in values
+    curve = None
+    if "knots" in values:
+        knots, heights = _numbers(values["knots"], "knots"), _numbers(values["heights"], "heights")
+        curve = Curve(knots, heights, _number(values["missing"], "missing"), _number(values["undefined"], "undefined"))
+    spread = ScoreShares(_numbers(values["edges"], "edges"), _numbers(values["shares"], "shares"))
+    kind = "column" if is_column else "metric"
+    name = _one_of_type(values[kind], kind, str)
+    return Feature(name, is_column, spread, curve, _number(values["weight"], "weight") if "weight" in values else None)
+
+
+def _trees_of(values: Mapping[str, Any]) -> Trees:
+    nodes = [np.asarray(values[name], np.int64) for name in ("feature", "left", "right", "nan_left")]
+    splits = _numbers(values["split"], "split", math.inf)
+    return Trees(np.stack(nodes, axis=1), splits, np.asarray(values["roots"], np.int64))
+
+
+def _calibration_of(values: Mapping[str, Any]) -> Calibration:
+    kind = _choice(values["kind"], "kind", CALIBRATIONS)
+    if kind == "isotonic":
+        return Calibration(
+            kind, knots=_numbers(values["knots"], "knots"), heights=_numbers(values["heights"], "heights")
+        )
+    return Calibration(kind, _number(values["slope"], "slope"), _number(values["offset"], "offset"))
+
+
+def _threshold(values: Mapping[str, Any]) -> Threshold:
+    """A threshold; TOML has no null."""
+    return Threshold(**{"cut": None, "needed": None, **{name: _number(value, name) for name, value in values.items()}})
+
+
+def _about(labels: Any) -> Mapping[str, Any]:
+    """What the file says about the labels, of which descriptions show the number of rows."""
+    for name in ("rows", "groups"):
+        _number(_one_of_type(labels, "labels", dict).get(name, 0), name)
+    _one_of_type(labels.get("embedder", ""), "embedder", str)
+    return dict(labels)
+
+
+def _checked(model: FittedModel) -> FittedModel:
+    """The model if its parts fit together; raises ``ValueError`` otherwise."""
+    curves = [(feature.name, feature.curve) for feature in model.features if feature.curve is not None]
+    lines = [(name, curve.knots, curve.heights) for name, curve in curves]
+    if model.calibration.kind == "isotonic":
+        lines.append(("calibration", model.calibration.knots, model.calibration.heights))
+    for name, knots, heights in lines:
+        if not len(knots) or len(knots) != len(heights) or (np.diff(knots) <= 0).any():
+            raise ValueError(f"{name}: knots must rise, and each has a height")
+    if not model.features or model.bounds[0] >= model.bounds[1]:
+        raise ValueError("expected features, and bounds that rise")
+    spreads = [feature.spread for feature in model.features]
+    if any(len(spread.shares) != len(spread.edges) + 3 for spread in spreads):
+        raise ValueError("expected a share for each part between edges, of missing and of undefined scores")
+    if any((np.diff(spread.edges) <= 0).any() or (spread.shares < 0).any() for spread in spreads):
+        raise ValueError("edges must rise, and no share is below 0")
+    if model.trees is None and len(curves) != len(model.features):
+        raise ValueError("a feature has no curve")
+    if model.trees is not None:
+        _check_trees(model.trees, 2 * len(model.features))
+    return model
+
+
+def _check_trees(trees: Trees, n_columns: int) -> None:
+    """Raise ``ValueError`` for trees that lead nowhere: children come after their parent, so that all walks end."""
+    feature, left, right = trees.nodes[:, 0], trees.nodes[:, 1], trees.nodes[:, 2]
+    inner = np.flatnonzero(feature >= 0)
+    children = np.stack([left[inner], right[inner]])
+    ends = (children <= inner).any() or (children >= len(feature)).any() or (feature >= n_columns).any()
+    roots = (trees.roots < 0).any() or (trees.roots >= len(feature)).any()
+    leaves = (np.abs(trees.splits[feature < 0]) > LARGEST).any() if len(trees.splits) == len(feature) else True
+    if ends or roots or leaves:
+        raise ValueError("the nodes of the trees do not fit together")
+
+
+def _numbers(values: Any, name: str, largest: float = LARGEST) -> Floats:
+    numbers = np.asarray(values, np.float64)
+    if numbers.ndim != 1 or not np.isfinite(numbers).all() or (np.abs(numbers) > largest).any():
+        raise ValueError(f"{name}: expected a list of finite numbers up to {largest:g}, got {shown(values)}")
+    return numbers
+
+
+def _number(value: Any, name: str) -> Any:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= LARGEST:
+        raise ValueError(f"{name}: expected a finite number up to {LARGEST:g}, got {shown(value)}")
+    return value
+
+
+def _choice(value: Any, name: str, allowed: tuple[str, ...]) -> Any:
+    if value not in allowed:
+        raise ValueError(f"{name}: expected {' or '.join(allowed)}, got {shown(value)}")
+    return value
+
+
+def _one_of_type(value: Any, name: str, kind: type) -> Any:
+    if not isinstance(value, kind):
+        raise TypeError(f"{name}: expected {kind.__name__}, got {shown(value)}")
+    return value

@@ -1,0 +1,1 @@
+"""Repeated questions: their answers and their rankings."""

@@ -1,0 +1,1 @@
+"""Encoding tables as files: formats, metadata and types of columns."""

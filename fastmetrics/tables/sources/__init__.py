@@ -1,0 +1,1 @@
+"""Sources of tables: files, frames in memory, and databases."""
