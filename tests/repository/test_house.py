@@ -76,6 +76,18 @@ def test_no_file_is_long(path):
     assert len(path.read_text(encoding="utf-8").splitlines()) <= 400
 
 
+CATALOGUES = ("fastmetrics", "metrics", "lexicons", "rubrics", "static")
+"""Folders whose files are all of one kind: a reader looks for a name, not for a subject."""
+
+
+@pytest.mark.parametrize(
+    "folder", sorted({path.parent for path in FILES if path.parent.name not in CATALOGUES}), ids=shown
+)
+def test_no_room_has_many_doors(folder):
+    doors = [path for path in folder.iterdir() if not path.name.startswith("__")]
+    assert len(doors) <= 16, "files of one subject go into a folder of their own"
+
+
 def test_every_family_and_every_public_name_is_there():
     declared = {name for family in FAMILIES for name in _declared(family)}
     assert declared == set(REGISTRY)
