@@ -29,7 +29,7 @@ def rules_of(convention: Convention) -> word_boundaries.Rules:
     letter = entry == folding.KEEP | (byte + 0x20 * capital)
     return word_boundaries.Rules(
         kinds=_kinds(separator, deleted | convention.strip, ascii_byte & ~(separator | deleted | letter), capital),
-        marks=_ranges(deleted | convention.strip, capital),
+        marks=ranges(deleted | convention.strip, capital),
         capitals=np.uint64(capitals),
         letters=_letters(convention),
         folded=False,
@@ -56,11 +56,11 @@ def folded_rules() -> word_boundaries.Rules:
     )
 
 
-def _ranges(flags: Flags, absent: Flags) -> Bytes:
+def ranges(flags: Flags, absent: Flags | bool = False) -> Bytes:
     """The ranges of flagged bytes as (first, size); they may include bytes that are ``absent``."""
     edges = np.flatnonzero(np.diff(flags | absent, prepend=False, append=False)).reshape(-1, 2)
-    ranges = [(first, end - first) for first, end in edges.tolist() if flags[first:end].any()]
-    return np.array(ranges, np.uint8).reshape(-1, 2)
+    flagged = [(first, end - first) for first, end in edges.tolist() if flags[first:end].any()]
+    return np.array(flagged, np.uint8).reshape(-1, 2)
 
 
 def _kinds(separators: Flags, marks: Flags, rare: Flags, absent: Flags) -> Bytes:

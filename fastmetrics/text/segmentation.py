@@ -8,7 +8,9 @@ import numpy as np
 
 from fastmetrics.core.arrays import Bytes, Ints, Text, Uint64s
 from fastmetrics.kernels.text import sentences as segments
+from fastmetrics.kernels.text.block_code import BLOCK
 from fastmetrics.text import unicode
+from fastmetrics.text.byte_ranges import ranges
 from fastmetrics.text.lexicons import lexicon
 
 SENTENCE_ENDS = ".!?。！？…"
@@ -17,17 +19,17 @@ _CLOSERS = "\"'”’»›)]}」』）"
 
 def sentences(text: Text) -> Text:
     """The writing guide's sentences: split at every run of ``.!?。！？…``, stripped, without empty ones."""
-    return _split(text, _classes("sentences"))
+    return _split(text, "sentences")
 
 
 def lines(text: Text) -> Text:
     r"""Split at every "\n" and nowhere else, without empty lines."""
-    return _split(text, _classes("lines"))
+    return _split(text, "lines")
 
 
 def paragraphs(text: Text) -> Text:
     """The writing guide's paragraphs: split at blank lines, stripped, without empty ones."""
-    return _split(text, _classes("paragraphs"))
+    return _split(text, "paragraphs")
 
 
 def statements(text: Text) -> Text:
@@ -45,9 +47,13 @@ def statements(text: Text) -> Text:
     return _pieces(text, pieces[: 2 * n], groups)
 
 
-def _split(text: Text, classes: Bytes) -> Text:
+def _split(text: Text, kind: str) -> Text:
     pieces, groups = _room(text)
-    n = segments.split(text.data, text.starts, text.stops, classes, pieces, groups)
+    data = text.data
+    if len(data) < BLOCK:
+        data = np.concatenate([data, np.zeros(BLOCK, np.uint8)])
+        data.setflags(write=False)
+    n = segments.split(data, text.starts, text.stops, _marks(kind), _classes(kind), pieces, groups)
     return _pieces(text, pieces[: 2 * n], groups)
 
 
@@ -84,6 +90,15 @@ def _classes(kind: str) -> Bytes:
     if kind == "statements":
         classes[[ord(c) for c in ".!?…"]] = segments.STOP
     return classes
+
+
+@functools.cache
+def _marks(kind: str) -> Bytes:
+    """The ranges of the first bytes of characters that end a piece or may do so."""
+    ends = np.isin(_classes(kind), [segments.BREAK, segments.HALF])
+    first_bytes = np.zeros(256, np.bool_)
+    first_bytes[[chr(code).encode()[0] for code in np.flatnonzero(ends).tolist()]] = True
+    return ranges(first_bytes)
 
 
 @functools.cache

@@ -5,8 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from fastmetrics.core.arrays import Bytes, Ints, Uint64s
-from fastmetrics.kernels.jit import leaf
+from fastmetrics.kernels.jit import inline, leaf
 from fastmetrics.kernels.text import folding as words
+from fastmetrics.kernels.text.block_code import BLOCK
+from fastmetrics.kernels.text.byte_blocks import trailing_zeros
+from fastmetrics.kernels.text.word_boundaries import any_of, inside
+
+_BLOCK = np.uint64(BLOCK)
 
 # Classes of code points.
 OTHER, SPACE, BREAK, HALF, STOP, CLOSER, LOWER, UPPER, DIGIT, OPEN, LETTER = range(11)
@@ -21,30 +26,71 @@ def character(data: Bytes, i: int) -> tuple[int, int]:
 
 
 @leaf
-def split(data: Bytes, starts: Ints, stops: Ints, classes: Bytes, pieces: Ints, groups: Ints) -> int:
+def split(data: Bytes, starts: Ints, stops: Ints, marks: Bytes, classes: Bytes, pieces: Ints, groups: Ints) -> int:
     """Split at every BREAK, and at white space with two HALFs; return the number of stripped, non-empty pieces.
 
-    ``pieces`` gets a start and a stop for each, ``groups`` the number of pieces before each text.
+    ``marks`` are the first bytes of the BREAKs and HALFs, as ranges for ``any_of``; ``data`` has a block or more.
+    ``pieces`` gets a start and a stop for each piece, ``groups`` the number of pieces before each text.
     """
     n = 0
     for row in range(len(starts)):
-        i, first, last, halves = starts[row], -1, -1, 0
-        while i < stops[row]:
-            code, after = np.int64(data[i]), i + 1
-            if code > 127:
-                code, after = character(data, i)
-            kind = classes[code]
-            if kind == BREAK or (halves > 1 and kind not in (SPACE, HALF)):
-                n = put(pieces, n, first, last)
-                first = -1
-            halves = halves + 1 if kind == HALF else (halves if kind == SPACE else 0)
-            if kind not in (BREAK, SPACE, HALF):
-                first = i if first < 0 else first
-                last = after
-            i = after
-        n = put(pieces, n, first, last)
+        first, stop = starts[row], stops[row]
+        p, end = np.uint64(first), np.uint64(stop)
+        while p < end:
+            at = min(p, np.uint64(len(data)) - _BLOCK)  # the last block of the data begins before the bytes to look at
+            bits = (any_of(marks, data, at) >> (p - at)) & inside(end, p)
+            while bits != np.uint64(0):
+                i = np.int64(p + trailing_zeros(bits))
+                bits &= bits - np.uint64(1)
+                after = past_end(data, i, stop, classes)
+                if after > 0:
+                    n = put_stripped(data, classes, pieces, n, first, i)
+                    first = after
+            p += _BLOCK
+        n = put_stripped(data, classes, pieces, n, first, stop)
         groups[row + 1] = n
     return n
+
+
+@inline
+def past_end(data: Bytes, i: int, stop: int, classes: Bytes) -> int:
+    """The byte after a BREAK at ``i``, or after a HALF with another one in the white space after it; 0 for others."""
+    kind, after = kind_at(data, i, classes)
+    if kind == HALF:
+        k = after
+        kind = SPACE
+        while k < stop and kind == SPACE:
+            kind, k = kind_at(data, k, classes)
+        return after if kind == HALF else 0
+    return after if kind == BREAK else 0
+
+
+@inline
+def kind_at(data: Bytes, i: int, classes: Bytes) -> tuple[int, int]:
+    """The class of the character at byte ``i``, and the byte after it."""
+    code, after = np.int64(data[i]), i + 1
+    if code > 127:
+        code, after = character(data, i)
+    return np.int64(classes[code]), after
+
+
+@inline
+def put_stripped(data: Bytes, classes: Bytes, pieces: Ints, n: int, first: int, last: int) -> int:
+    """Add ``first:last`` without the white space at both ends to ``pieces``, as ``put`` does."""
+    while first < last:
+        kind, after = kind_at(data, first, classes)
+        if kind not in (SPACE, HALF):
+            break
+        first = after
+    while first < last:
+        begin = last - 1
+        while data[begin] & 0xC0 == 0x80:
+            begin -= 1
+        kind, _ = kind_at(data, begin, classes)
+        if kind not in (SPACE, HALF):
+            break
+        last = begin
+    return put(pieces, n, first if first < last else -1, last)
 
 
 @leaf
