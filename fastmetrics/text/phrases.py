@@ -37,6 +37,11 @@ class Phrases:
     table: Ids
     final: Flags
 
+    @property
+    def first_words(self) -> tuple[str, ...]:
+        """The words with which a phrase can begin."""
+        return tuple(word for word, state in zip(self.words, self.table[START], strict=True) if state >= 0)
+
     def letters(self, vocabulary: Vocabulary) -> Ids:
         """The number in ``words`` of every word of ``vocabulary``, -1 for words of no phrase."""
         return vocabulary.places_in(self.words)

@@ -11,12 +11,12 @@ from fastmetrics.kernels.jit import inline, kernel, leaf
 from fastmetrics.kernels.text.phrases import phrase_end
 
 # Flags of words.
-STOP, PRONOUN, COMMON, TASK, QUESTION, BRIEF, LENGTHY = (1 << k for k in range(7))
-"""A BRIEF word has up to two characters, a LENGTHY word more than six."""
+STOP, PRONOUN, COMMON, TASK, QUESTION, BRIEF, LENGTHY, OPENS = (1 << k for k in range(8))
+"""A BRIEF word has up to two characters, a LENGTHY word more than six; a phrase can begin with a word that OPENS."""
 
 
 class Prose(NamedTuple):
-    """Words by sentence: sentence s has ``ids[starts[s]:stops[s]]``, row r has the sentences
+    """Words by sentence, without gaps: sentence s has ``ids[starts[s]:stops[s]]``, row r has the sentences
     ``groups[r]:groups[r + 1]``; ``roles`` holds the possible roles of each word of the vocabulary."""
 
     ids: Ids
@@ -32,6 +32,15 @@ def is_content(role: int) -> bool:
     return role & (STOP | PRONOUN | BRIEF) == 0
 
 
+@inline
+def bounds_of(prose: Prose, row: int) -> tuple[np.uint64, np.uint64]:
+    """The first word of a row and the word after its last."""
+    first, last = prose.groups[row], prose.groups[row + 1]
+    if first == last:
+        return np.uint64(0), np.uint64(0)
+    return np.uint64(prose.starts[first]), np.uint64(prose.stops[last - 1])
+
+
 @kernel
 def count_ties(prose: Prose, letters: Ids, table: Ids, final: Flags) -> Ints:
     """Per row, in four rows: connectors, pronouns, unclear pronouns, and sentences that shift the topic."""
@@ -40,30 +49,34 @@ def count_ties(prose: Prose, letters: Ids, table: Ids, final: Flags) -> Ints:
     seen = np.zeros(len(roles), np.int32)
     for row in range(len(groups) - 1):
         content_before = False
+        connectors = pronouns = unclear = shifts = 0
         for s in range(groups[row], groups[row + 1]):
-            k, has_content, linked = starts[s], False, False
+            start, stop = np.uint64(starts[s]), np.uint64(stops[s])
+            k, has_content, linked = start, False, False
             before = s if s > groups[row] else -1
-            while k < stops[s]:
-                word = ids[k]
-                end = phrase_end(ids, k, stops[s], letters, table, final) if letters[word] >= 0 else -1
-                if end > 0:
-                    counts[0, row] += 1
-                    linked |= k == starts[s]
-                    k = end
-                    continue
+            while k < stop:
+                word = np.uint32(ids[k])
                 role = roles[word]
-                if role & PRONOUN:
-                    clear = has_content or content_before
-                    counts[1, row] += 1
-                    counts[2, row] += not clear
-                    linked |= clear and k == starts[s]
-                elif is_content(role):
-                    has_content = True
-                    linked |= seen[word] == before
-                    seen[word] = s + 1
-                k += 1
-            counts[3, row] += not linked
+                if role & (PRONOUN | OPENS):
+                    end = phrase_end(ids, np.int64(k), stops[s], letters, table, final) if role & OPENS else -1
+                    if end > 0:
+                        connectors += 1
+                        linked |= k == start
+                        k = np.uint64(end)
+                        continue
+                    if role & PRONOUN:
+                        clear = has_content or content_before
+                        pronouns += 1
+                        unclear += not clear
+                        linked |= clear and k == start
+                content = is_content(role)  # without a branch, which the processor would have to guess
+                has_content |= content
+                linked |= content & (seen[word] == before)
+                seen[word] = s + 1
+                k += np.uint64(1)
+            shifts += not linked
             content_before = has_content
+        counts[0, row], counts[1, row], counts[2, row], counts[3, row] = connectors, pronouns, unclear, shifts
     return counts
 
 
@@ -73,13 +86,12 @@ def count_fulfilled(question: Prose, asks: Flags, answer: Prose) -> Ints:
     fulfilled tasks.  ``asks`` has one entry per sentence of the question: whether it is one for its form.
     """
     ids, starts, stops, groups, roles = question
-    a_ids, a_starts, a_stops, a_groups, _ = answer
     counts = np.zeros((6, len(groups) - 1), np.int64)
     in_answer, counted = np.full(len(roles), -1, np.int32), np.full(len(roles), -1, np.int32)
     for row in range(len(groups) - 1):
-        for s in range(a_groups[row], a_groups[row + 1]):
-            for k in range(a_starts[s], a_stops[s]):
-                in_answer[a_ids[k]] = row
+        first, last = bounds_of(answer, row)
+        for k in range(first, last):
+            in_answer[np.uint32(answer.ids[k])] = row
         for s in range(groups[row], groups[row + 1]):
             total = shared = task_total = task_shared = 0
             tasks = False
@@ -121,8 +133,8 @@ def mark_topics(question: Prose, answer: Prose, row: int, topics: Ids, times: Id
                 any_topic = True
     if any_topic:
         return
-    first, last = answer.groups[row], answer.groups[row + 1]
-    words = answer.ids[answer.starts[first] : answer.stops[last - 1]]
+    begin, end = bounds_of(answer, row)
+    words = answer.ids[begin:end]
     for word in words:
         times[word] += is_content(roles[word])
     for _ in range(min(most, len(words))):
@@ -149,7 +161,7 @@ def opens_and_closes(question: Prose, answer: Prose, letters: Ids, table: Ids, f
         for k in range(starts[first], stops[first]):
             flags[0, row] |= topics[ids[k]] == row
         for k in range(starts[last], stops[last]):
-            if letters[ids[k]] >= 0 and phrase_end(ids, k, stops[last], letters, table, final) > 0:
+            if roles[ids[k]] & OPENS and phrase_end(ids, k, stops[last], letters, table, final) > 0:
                 flags[1, row] = True
     return flags
 
@@ -157,21 +169,22 @@ def opens_and_closes(question: Prose, answer: Prose, letters: Ids, table: Ids, f
 @kernel
 def count_kinds(prose: Prose) -> Ints:
     """Per row, in four rows: words, distinct words, sophisticated words, distinct words that occur over 3 times."""
-    ids, starts, stops, groups, roles = prose
+    ids, _, _, groups, roles = prose
     counts = np.zeros((4, len(groups) - 1), np.int64)
     times = np.zeros(len(roles), np.int32)
     for row in range(len(groups) - 1):
-        for s in range(groups[row], groups[row + 1]):
-            counts[0, row] += stops[s] - starts[s]
-            for k in range(starts[s], stops[s]):
-                word = ids[k]
-                times[word] += 1
-                counts[1, row] += times[word] == 1
-                counts[2, row] += roles[word] & (LENGTHY | COMMON) == LENGTHY
-                counts[3, row] += times[word] == 4
-        for s in range(groups[row], groups[row + 1]):
-            for k in range(starts[s], stops[s]):
-                times[ids[k]] = 0
+        first, last = bounds_of(prose, row)
+        distinct = sophisticated = repeated = 0
+        for k in range(first, last):
+            word = np.uint32(ids[k])
+            n = times[word] + 1
+            times[word] = n
+            distinct += n == 1
+            repeated += n == 4
+            sophisticated += roles[word] & (LENGTHY | COMMON) == LENGTHY
+        for k in range(first, last):
+            times[np.uint32(ids[k])] = 0
+        counts[0, row], counts[1, row], counts[2, row], counts[3, row] = last - first, distinct, sophisticated, repeated
     return counts
 
 

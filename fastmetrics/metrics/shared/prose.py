@@ -99,15 +99,16 @@ class Style:
 
     def __init__(self, language: str, folder: str | None, letters: int) -> None:
         self._letters = letters
+        self.connectors = compile_phrases(lexicons("connectors", language, folder))
+        self.summaries = compile_phrases(lexicons("summary", language, folder))
         self._lists = {
             kernels.STOP: _words("stop", language, folder),
             kernels.PRONOUN: _words("pronouns", language, folder),
             kernels.COMMON: _words("common", language, folder),
             kernels.TASK: _words("tasks", language, folder),
             kernels.QUESTION: _words("questions", language, folder),
+            kernels.OPENS: tuple(dict.fromkeys([*self.connectors.first_words, *self.summaries.first_words])),
         }
-        self.connectors = compile_phrases(lexicons("connectors", language, folder))
-        self.summaries = compile_phrases(lexicons("summary", language, folder))
         self._roles = np.zeros(0, np.uint8)
 
     def roles(self, vocabulary: Vocabulary) -> Bytes:
