@@ -8,7 +8,7 @@ import numpy as np
 
 from fastmetrics.core.arrays import Bytes, Ints, Text, Uint64s
 from fastmetrics.kernels.text import sentences as segments
-from fastmetrics.kernels.text.block_code import BLOCK
+from fastmetrics.kernels.text.blocks.block_code import BLOCK
 from fastmetrics.text import unicode
 from fastmetrics.text.byte_ranges import ranges
 from fastmetrics.text.lexicons import lexicon

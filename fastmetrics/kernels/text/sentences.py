@@ -7,8 +7,8 @@ import numpy as np
 from fastmetrics.core.arrays import Bytes, Ints, Uint64s
 from fastmetrics.kernels.jit import inline, leaf
 from fastmetrics.kernels.text import folding as words
-from fastmetrics.kernels.text.block_code import BLOCK
-from fastmetrics.kernels.text.byte_blocks import trailing_zeros
+from fastmetrics.kernels.text.blocks.block_code import BLOCK
+from fastmetrics.kernels.text.blocks.byte_blocks import trailing_zeros
 from fastmetrics.kernels.text.word_boundaries import any_of, inside
 
 _BLOCK = np.uint64(BLOCK)
