@@ -9,7 +9,7 @@ import numpy as np
 from fastmetrics.core.arrays import Bytes
 from fastmetrics.kernels.jit import leaf
 from fastmetrics.kernels.text.blocks.block_code import BLOCK
-from fastmetrics.kernels.text.blocks.byte_blocks import in_range, utf8_errors
+from fastmetrics.kernels.text.blocks.byte_blocks import AHEAD, in_range, prefetch, utf8_errors
 
 ROOM = 2 * BLOCK
 """Bytes of an array to work in."""
@@ -26,6 +26,7 @@ def is_utf8(data: Bytes, bounds: Any, room: Bytes) -> bool:
     first, last = np.uint64(bounds[0]), np.uint64(bounds[len(bounds) - 1])
     p = first
     while p < last + _U3:  # what is incomplete shows up to three bytes later
+        prefetch(data, p + AHEAD)
         if p >= first + _U3 and p + _BLOCK <= last:
             if has_errors(data, p):
                 return False

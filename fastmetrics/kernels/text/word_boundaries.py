@@ -13,6 +13,7 @@ import numpy as np
 from fastmetrics.core.arrays import Bytes, Flags, Ids, Ints, Uint64s
 from fastmetrics.kernels.jit import inline, leaf
 from fastmetrics.kernels.text.blocks.byte_blocks import (
+    AHEAD,
     KINDS_SIZE,
     copy_block,
     count_ones,
@@ -20,6 +21,7 @@ from fastmetrics.kernels.text.blocks.byte_blocks import (
     in_range,
     kinds_of,
     leading_zeros,
+    prefetch,
     read_only,
     trailing_zeros,
 )
@@ -77,6 +79,7 @@ def copy_text(data: Bytes, start: np.uint64, n: np.uint64, raw: Bytes, j: np.uin
     """Copy a text's ``n`` bytes to ``raw[j]``, where up to 63 more bytes may be overwritten."""
     p, size = _U0, np.uint64(len(data))
     while p < n and start + p + _U64 <= size:
+        prefetch(data, start + p + AHEAD)
         copy_block(data, start + p, raw, j + p)
         p += _U64
     while p < n:
@@ -118,6 +121,7 @@ def classify(
     high = rare = p = _U0
     while p < n:
         bits, block = inside(n, p), p >> _U6
+        prefetch(source, start + p + AHEAD)
         high |= fold_block(source, start + p, folded, j + p, rules.capitals) & bits
         of_separators = of_marks = of_rare = at = _U0
         while at < np.uint64(len(rules.kinds)):

@@ -33,6 +33,9 @@ from fastmetrics.kernels.text.blocks.block_code import (
 KINDS_SIZE = 35
 """The size of what ``kinds_of`` reads."""
 
+AHEAD = np.uint64(2048)
+"""How many bytes before its turn text is loaded: memory takes longer to answer than a block to process."""
+
 _NEVER = (0xC0, 0xC1), (0xF5, 0xFF)
 """Bytes that do not occur in UTF-8."""
 
@@ -230,7 +233,7 @@ def _prefetch(typing: Any, array: Any, index: Any) -> Any:
 
 @instruction(_prefetch)
 def prefetch(array: Uint64s, index: np.uint64) -> None:
-    """Load the cache line of ``array[index]`` early; any index will do."""
+    """Load the cache line of ``array[index]`` early; any index will do, even one past the end."""
 
 
 def _trailing_zeros(typing: Any, bits: Any) -> Any:
