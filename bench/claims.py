@@ -96,8 +96,8 @@ def race(suite: str, table: pa.Table, few: int) -> dict[str, Any]:
     metrics = list(SUITES[suite])
     sample = table.slice(0, few).to_pylist()
     fm.score(table.slice(0, 2000), metrics, threads=1)
-    ours = Side(f"the {suite} suite, one thread", table.num_rows, [])
-    plain = Side("plain Python (tests/reference)", few, [])
+    ours = Side(f"the {suite} suite, one thread", table.num_rows)
+    plain = Side("plain Python (tests/reference)", few)
     for _ in range(TURNS):
         start = time.process_time()
         fm.score(table, metrics, threads=1)

@@ -17,10 +17,10 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from bench import data, plain_loops
 from bench.machine import machine
@@ -32,22 +32,25 @@ ROOT = Path(__file__).parent.parent
 
 @dataclass
 class Side:
-    """One contestant: what it is, how many rows it is given, and how long each turn took."""
+    """One contestant: what it is, how many rows it is given, and the wall and processor seconds of each turn."""
 
     label: str
     rows: int
-    seconds: list[float]
+    seconds: list[float] = field(default_factory=list)
+    processor_seconds: list[float] = field(default_factory=list)
     peak_mb: float | None = None
 
     def result(self) -> dict[str, Any]:
         """Ready for JSON."""
         median = statistics.median(self.seconds)
+        busy = [round(second, 4) for second in self.processor_seconds]
         return {
             "label": self.label,
             "rows": self.rows,
             "seconds": [round(second, 4) for second in self.seconds],
             "median_seconds": round(median, 4),
             "rows_per_second": round(self.rows / median),
+            **({"processor_seconds": busy} if busy else {}),
             "peak_mb": self.peak_mb,
         }
 
@@ -63,25 +66,27 @@ def calls(
     name: str, ours: Callable[[], object], peer: Callable[[], object], rows: tuple[int, int], repeats: int
 ) -> dict[str, Any]:
     """Two functions of this process in turns, after one call of each that is not counted."""
-    sides = Side("fastmetrics", rows[0], []), Side("peer", rows[1], [])
+    sides = Side("fastmetrics", rows[0]), Side("peer", rows[1])
     for turn in range(repeats + 1):
         for side, function in zip(sides, (ours, peer), strict=True):
-            start = time.perf_counter()
+            start, busy = time.perf_counter(), time.process_time()
             function()
             if turn:
                 side.seconds.append(time.perf_counter() - start)
+                side.processor_seconds.append(time.process_time() - busy)
     return contest(name, *sides)
 
 
 def processes(name: str, ours: list[str], peer: list[str], rows: tuple[int, int], repeats: int) -> dict[str, Any]:
     """Two whole processes in turns, start-up and all, after one run of ours that fills the kernels' cache."""
-    sides = Side(_label(ours), rows[0], []), Side(_label(peer), rows[1], [])
+    sides = Side(_label(ours), rows[0]), Side(_label(peer), rows[1])
     run(ours)
     for _ in range(repeats):
         for side, command in zip(sides, (ours, peer), strict=True):
-            seconds, peak = run(command)
-            side.seconds.append(seconds)
-            side.peak_mb = max(side.peak_mb or 0.0, peak)
+            ran = run(command)
+            side.seconds.append(ran.seconds)
+            side.processor_seconds.append(ran.processor_seconds)
+            side.peak_mb = max(side.peak_mb or 0.0, ran.peak_mb)
     return contest(name, *sides)
 
 
@@ -95,21 +100,30 @@ _MEASURED = """
 import resource, subprocess, sys, time
 start = time.perf_counter()
 code = subprocess.call([sys.executable, *sys.argv[1:]], stdout=subprocess.DEVNULL)
-print(time.perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+seconds, used = time.perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
+print(seconds, used.ru_utime + used.ru_stime, used.ru_maxrss)
 sys.exit(code)
 """
 
 
-def run(command: list[str]) -> tuple[float, float]:
-    """Wall seconds and peak MB of a Python process: ``command`` is what follows the interpreter."""
+class Ran(NamedTuple):
+    """What a process took: wall seconds, processor seconds of all its threads and children, and peak memory."""
+
+    seconds: float
+    processor_seconds: float
+    peak_mb: float
+
+
+def run(command: list[str]) -> Ran:
+    """What a Python process takes: ``command`` is what follows the interpreter."""
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))}
     ran = subprocess.run(
         [sys.executable, "-c", _MEASURED, *command], env=environment, stdout=subprocess.PIPE, check=False
     )
     if ran.returncode != 0:
         raise RuntimeError(f"exit code {ran.returncode}: {' '.join(command)}")
-    seconds, peak = map(float, ran.stdout.split())
-    return seconds, round(peak / (2**20 if sys.platform == "darwin" else 2**10), 1)
+    seconds, busy, peak = map(float, ran.stdout.split())
+    return Ran(seconds, busy, round(peak / (2**20 if sys.platform == "darwin" else 2**10), 1))
 
 
 def text(rows: int, repeats: int) -> list[dict[str, Any]]:
@@ -153,12 +167,14 @@ def score(rows: int, repeats: int) -> list[dict[str, Any]]:
         data.write(few, fewer)
         ours = ["-m", "fastmetrics", "score", many, "-o", out, "--overwrite", "--quiet", "-m", ",".join(METRICS)]
         peer = ["-m", "bench.peers"]
+        floor = [*peer, many, out, "--floor"]
+        single, double = ["--threads", "1"], ["--threads", "2"]
+        same = (rows, rows)
         return [
             processes("score against per-row Python", ours, [*peer, few, out], (rows, fewer), repeats),
-            processes("score against pyarrow alone", ours, [*peer, many, out, "--floor"], (rows, rows), repeats),
-            processes(
-                "2 threads against 1", [*ours, "--threads", "2"], [*ours, "--threads", "1"], (rows, rows), repeats
-            ),
+            processes("score against pyarrow alone", ours, floor, same, repeats),
+            processes("one thread against pyarrow alone on one", [*ours, *single], [*floor, *single], same, repeats),
+            processes("2 threads against 1", [*ours, *double], [*ours, *single], same, repeats),
         ]
 
 

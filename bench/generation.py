@@ -138,8 +138,8 @@ def in_turns(
     """Ours against each peer, after one call of ours that is not counted."""
     ours()
     rows = len(texts[0])
-    our_side = Side("fastmetrics", rows, [])
-    theirs = {peer: Side(peer, max(rows // share, 1), []) for peer, (share, _) in peers.items()}
+    our_side = Side("fastmetrics", rows)
+    theirs = {peer: Side(peer, max(rows // share, 1)) for peer, (share, _) in peers.items()}
     for _ in range(repeats):
         our_side.seconds.append(seconds(ours))
         for peer, (_, function) in peers.items():

@@ -68,17 +68,16 @@ def whole(queries: int, repeats: int, folder: str) -> Iterator[dict[str, Any]]:
         if peer == "ranx":
             timed([*program, *part("write", folder, 1000), out])  # compiles
         theirs = [*program, run, qrels, out]
-        sides = Side("fastmetrics rank", rows, []), Side(peer, rows, [])
-        processor: tuple[list[float], list[float]] = [], []
+        sides = Side("fastmetrics rank", rows), Side(peer, rows)
         for _ in range(repeats):
-            for side, spent, command in zip(sides, processor, (ours, theirs), strict=True):
+            for side, command in zip(sides, (ours, theirs), strict=True):
                 seconds, busy, peak = timed(command)
                 side.seconds.append(seconds)
-                spent.append(round(busy, 4))
+                side.processor_seconds.append(busy)
                 side.peak_mb = max(side.peak_mb or 0.0, peak)
         result = contest(f"{queries:,} queries × {DEPTH}, whole process, against {peer}", *sides)
-        result["ours"]["processor_seconds"], result["peer"]["processor_seconds"] = processor
-        result["processor_ratio"] = round(min(processor[1]) / min(processor[0]), 2)
+        ours_busy, peer_busy = (min(side.processor_seconds) for side in sides)
+        result["processor_ratio"] = round(peer_busy / ours_busy, 2)
         result["memory_ratio"] = round((sides[1].peak_mb or 0.0) / (sides[0].peak_mb or 1.0), 2)
         yield result
 

@@ -225,8 +225,9 @@ def million(rows: int, repeats: int) -> list[dict[str, Any]]:
         np.save(path, clustered(rows))
         for metric in ("cosine", "euclidean"):
             command = ["-m", "fastmetrics", "geometry", str(path), "--metric", metric]
-            seconds, peak = run(command)
-            results.append({"name": f"geometry, {metric}", "rows": rows, "seconds": round(seconds, 1), "peak_mb": peak})
+            ran = run(command)
+            seconds = round(ran.seconds, 1)
+            results.append({"name": f"geometry, {metric}", "rows": rows, "seconds": seconds, "peak_mb": ran.peak_mb})
     return results
 
 
@@ -242,8 +243,9 @@ def grounding(rows: int, repeats: int) -> list[dict[str, Any]]:
         command = ["-m", "fastmetrics", "score", path, "-o", out, "--overwrite", "--quiet", "-m", metrics]
         results = []
         for name in ("grounding suite, empty cache", "grounding suite, cached embeddings"):
-            seconds, peak = run(command)
-            results.append({"name": name, "rows": rows, "rows_per_second": round(rows / seconds), "peak_mb": peak})
+            ran = run(command)
+            per_second = round(rows / ran.seconds)
+            results.append({"name": name, "rows": rows, "rows_per_second": per_second, "peak_mb": ran.peak_mb})
         return results
 
 

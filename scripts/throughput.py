@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import statistics
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -81,7 +82,11 @@ def page(reports: list[Report]) -> str:
     parts = [
         "Each benchmark runs fastmetrics and a peer alternately on the same machine. The peer is the official package, "
         "or the per-row Python that a user would write (`bench/peers.py` and its neighbours). Figures are rows per "
-        "second in the median run; the ratio is fastmetrics divided by the peer."
+        "second in the median run; the ratio is fastmetrics divided by the peer. Processor seconds are the median of "
+        "those that a call, or a process and its threads, took on all cores together.",
+        "The peer pyarrow alone is the floor of a run from file to file: it reads the columns that the metrics read "
+        "and writes as many columns of numbers, without scoring. On one thread it decodes one column after another "
+        "(`use_threads=False`); otherwise pyarrow decodes each column on a thread of its own.",
     ]
     for report in reports:
         parts += [f"## {report.name.capitalize()}", f"M{_where(report)[1:]}."]
@@ -91,14 +96,22 @@ def page(reports: list[Report]) -> str:
 
 
 def _contests(contests: list[dict[str, Any]]) -> list[str]:
+    """The contests, with a pair of columns for what any of them measured besides rows per second."""
     if not contests:
         return []
+    sides = [contest[side] for contest in contests for side in ("ours", "peer")]
+    more = [
+        (title, cell)
+        for title, cell in (("processor s", _busy), ("peak MB", _peak))
+        if any(cell(side) for side in sides)
+    ]
+    titles = [f" {name} |" for title, _ in more for name in (title, f"{title}, peer")]
     return [
-        "| benchmark | fastmetrics | peer | ratio | rows | peak MB | peak MB, peer |",
-        "| --- | ---: | ---: | ---: | ---: | ---: | ---: |",
+        f"| benchmark | fastmetrics | peer | ratio | rows |{''.join(titles)}",
+        f"| --- | ---: | ---: | ---: | ---: |{' ---: |' * len(titles)}",
         *(
-            f"{_line(contest)} {contest['ours'].get('rows', 0):,} | {_peak(contest['ours'])} | "
-            f"{_peak(contest['peer'])} |"
+            f"{_line(contest)} {contest['ours'].get('rows', 0):,} |"
+            + "".join(f" {cell(contest[side])} |" for _, cell in more for side in ("ours", "peer"))
             for contest in contests
         ),
     ]
@@ -132,6 +145,11 @@ def between_markers(text: str, content: str) -> str:
 def _line(contest: dict[str, Any]) -> str:
     ours, peer = (contest[side]["rows_per_second"] for side in ("ours", "peer"))
     return f"| {contest['name']} | {ours:,} | {peer:,} | {contest['ratio']:,.2f}× |"
+
+
+def _busy(side: dict[str, Any]) -> str:
+    seconds = side.get("processor_seconds")
+    return f"{statistics.median(seconds):,.3g}" if seconds else ""
 
 
 def _peak(side: dict[str, Any]) -> str:

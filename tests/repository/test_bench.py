@@ -31,9 +31,10 @@ def test_committed_results_contain_no_local_paths(path: Path) -> None:
 
 
 def test_process_labels_do_not_depend_on_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(compare, "run", lambda command: (1.0, 2.0))
+    monkeypatch.setattr(compare, "run", lambda command: compare.Ran(1.0, 0.5, 2.0))
     made = compare.processes("name", ["-m", "ours", "score"], ["-m", "theirs", str(tmp_path / "rows")], (1, 1), 1)
     assert (made["ours"]["label"], made["peer"]["label"]) == ("-m ours score", "-m theirs rows")
+    assert made["ours"]["processor_seconds"] == [0.5]
 
 
 def test_shape_of_the_rows() -> None:
@@ -71,7 +72,7 @@ def test_peers_score_a_file_and_copy_it(tmp_path: Path) -> None:
     source, scores, copied = (str(tmp_path / name) for name in ("rows.parquet", "scores.parquet", "copied.parquet"))
     data.write(source, 500)
     peers.score_file(source, scores)
-    peers.copy_file(source, copied)
+    peers.copy_file(source, copied, threads=1)
     for path in (scores, copied):
         assert pq.read_metadata(path).num_rows == 500
         assert pq.read_schema(path).names == list(peers.METRICS)

@@ -267,6 +267,14 @@ def test_throughput_of_several_files(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert all(f"| {one['name']} |" in throughput.page(reports) for one in many)
 
 
+def test_throughput_has_columns_for_what_was_measured() -> None:
+    ours, peer = ({"rows": 10, "rows_per_second": speed, "peak_mb": None} for speed in (20, 10))
+    contest = {"name": "quick", "ours": ours | {"processor_seconds": [0.5, 0.7, 0.6]}, "peer": peer, "ratio": 2.0}
+    table = throughput.page([throughput.Report("text", {}, [contest], [])]).splitlines()[-3:]
+    assert table[0] == "| benchmark | fastmetrics | peer | ratio | rows | processor s | processor s, peer |"
+    assert table[2] == "| quick | 20 | 10 | 2.00× | 10 | 0.6 |  |"
+
+
 def test_throughput_without_peers(tmp_path: Path) -> None:
     results = [
         contest("squad_f1", 10, 2),
