@@ -11,17 +11,20 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache, partial
+from types import CodeType
 from typing import Any
 
 import numba
 import numpy as np
 from llvmlite import binding as llvm
-from llvmlite.binding import newpassmanagers
+from llvmlite.binding import ffi, newpassmanagers
 from numba.core import errors, types
 from numba.core.codegen import JITCodeLibrary, JITCPUCodegen
 from numba.core.compiler import Compiler, compile_result
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import CPUDispatcher
+from numba.core.target_extension import cpu_target, dispatcher_registry
+from numba.core.untyped_passes import InlineClosureLikes
 from numba.np import numpy_support
 
 from fastmetrics.core.process.call_room import with_room
@@ -122,18 +125,44 @@ class KernelCompiler(Compiler):
         self.state.library = KernelLibrary(
             self.state.targetctx.codegen(), self.state.func_id.func_qualname, is_part=is_part
         )
-        return super().define_pipelines()
+        pipelines = super().define_pipelines()
+        if not any(isinstance(constant, CodeType) for constant in self.state.func_id.code.co_consts):
+            for pipeline in pipelines:
+                pipeline.passes[:] = [step for step in pipeline.passes if step[0] is not InlineClosureLikes]
+        return pipelines
 
 
-class KernelDispatcher(CPUDispatcher):
+class LinkedDispatcher(CPUDispatcher):
+    """A function by the types of its arguments, which is a part of the kernels that call it."""
+
+    def __init__(self, py_func: Callable[..., Any], **options: Any) -> None:
+        super().__init__(py_func, **options | {"pipeline_class": KernelCompiler})
+
+    def _compilation_chain_init_hook(self) -> None:
+        """Load no extensions of Numba: to find any, it reads the metadata of all packages."""
+
+    def get_call_template(self, args: Any, kws: Any) -> Any:
+        """The type of a call in a kernel."""
+        token = COMPILES_PART.set(True)
+        try:
+            return super().get_call_template(args, kws)
+        finally:
+            COMPILES_PART.reset(token)
+
+    def add_overload(self, compiled: Any) -> None:
+        """Register a compiled function, for calls from Python unless it is a part."""
+        if _is_part(compiled):
+            self.overloads[tuple(compiled.signature.args)] = compiled
+        else:
+            super().add_overload(compiled)
+
+
+class KernelDispatcher(LinkedDispatcher):
     """A kernel by the types of its arguments."""
 
     def __init__(self, function: Callable[..., Any], **options: Any) -> None:
         options |= {"nopython": True, "boundscheck": None, "no_cfunc_wrapper": True}
-        super().__init__(function, targetoptions=options, pipeline_class=KernelCompiler)
-
-    def _compilation_chain_init_hook(self) -> None:
-        """Load no extensions of Numba: to find any, it reads the metadata of all packages."""
+        super().__init__(function, targetoptions=options)
 
     def typeof_pyval(self, val: Any) -> Any:
         """The type of an argument of a call from Python."""
@@ -144,11 +173,7 @@ class KernelDispatcher(CPUDispatcher):
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
         """The type of a call in another kernel, whose literal numbers count as any number of their type."""
-        token = COMPILES_PART.set(True)
-        try:
-            return super().get_call_template([types.unliteral(argument) for argument in args], kws)
-        finally:
-            COMPILES_PART.reset(token)
+        return super().get_call_template([types.unliteral(argument) for argument in args], kws)
 
     def compile(self, signature: Any) -> Any:
         """Compile the kernel for the types ``signature``, or load it from the cache."""
@@ -160,17 +185,10 @@ class KernelDispatcher(CPUDispatcher):
                 compiled = self.overloads.get(signature)
                 if compiled is not None and _is_part(compiled):
                     del self.overloads[signature]
-                with _plain_messages():
+                with _plain_messages(), _without_lock_events(), _numba_in_parts():
                     return with_room(super().compile, signature)
             finally:
                 cached._cache.end_turn()
-
-    def add_overload(self, compiled: Any) -> None:
-        """Register a compiled kernel, for calls from Python unless it is a part."""
-        if _is_part(compiled):
-            self.overloads[tuple(compiled.signature.args)] = compiled
-        else:
-            super().add_overload(compiled)
 
 
 def _type_of(value: Any) -> Any:
@@ -184,21 +202,41 @@ def _type_of(value: Any) -> Any:
 
 
 @contextmanager
-def _plain_messages() -> Iterator[None]:
-    """Numba's messages without colours: it makes thousands while it compiles, of types that it tries and rejects."""
-    messages: Any = errors
-    before = messages._termcolor_inst
-    messages._termcolor_inst = _NoColours
+def _numba_in_parts() -> Iterator[None]:
+    """Within this block, Numba's own functions, such as ``np.zeros``, become parts of the kernels that call them."""
+    before = dispatcher_registry[cpu_target]
+    dispatcher_registry.update({cpu_target: LinkedDispatcher})  # it refuses to set an item again
     try:
         yield
     finally:
-        messages._termcolor_inst = before
+        dispatcher_registry.update({cpu_target: before})
 
 
-class _NoColours:
-    """The names of Numba's colours; the text stays as it is."""
+@contextmanager
+def _plain_messages() -> Iterator[None]:
+    """Numba's messages without colours: it makes thousands while it compiles, of types that it tries and rejects."""
+    colours: Any = type(errors.termcolor())
+    before = getattr(colours, "_markup", None)
+    colours._markup = lambda self, msg, *_: msg
+    try:
+        yield
+    finally:
+        if before is None:
+            del colours._markup
+        else:
+            colours._markup = before
 
-    code = errmsg = filename = indicate = highlight = reset = staticmethod(str)
+
+@contextmanager
+def _without_lock_events() -> Iterator[None]:
+    """Within this block, Numba measures no times of the lock of LLVM, which is taken for each of its calls."""
+    callbacks: Any = ffi.lib._lock._cblist
+    before = callbacks[:]
+    callbacks.clear()
+    try:
+        yield
+    finally:
+        callbacks[:] = before
 
 
 def _is_part(compiled: Any) -> bool:

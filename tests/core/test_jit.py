@@ -2,11 +2,17 @@
 
 import sys
 from types import ModuleType
+from unittest.mock import patch
 
+import numba
+import numpy as np
 import pytest
+from numba.core.registry import CPUDispatcher
+from numba.core.target_extension import cpu_target, dispatcher_registry
 
 from fastmetrics.kernels.jit import kernel, tried
 from fastmetrics.kernels.jit_cache import CheckedFiles
+from fastmetrics.kernels.jit_compiler import LinkedDispatcher
 from tests.scoring.test_processes import FEW, ROWS, SCORES, USED, copied, said, start
 from tests.support.every_metric import bits
 
@@ -152,3 +158,31 @@ def test_a_literal_number_counts_as_any_number_of_its_type():
     assert moved(5) == 8 + 2**40
     assert moved(5.5) == 8.5 + 2**40
     assert len(shifted.overloads) == 2
+
+
+def test_functions_of_numba_that_kernels_call_are_parts_of_them():
+    @kernel
+    def ones_and_zeros(n: int) -> tuple[object, object]:
+        return np.full(n, 1.5), np.zeros((n, 2), np.int16)
+
+    made: list[object] = []
+    init = LinkedDispatcher.__init__
+    with patch.object(
+        LinkedDispatcher, "__init__", lambda self, *args, **options: made.append(self) or init(self, *args, **options)
+    ):
+        ones, zeros = ones_and_zeros(3)
+    assert (ones.tolist(), zeros.tolist()) == ([1.5] * 3, [[0, 0]] * 3)
+    assert made
+    assert all(compiled.library.is_part for function in made for compiled in function.overloads.values())
+    assert dispatcher_registry[cpu_target] is CPUDispatcher
+    with pytest.raises(ValueError, match="negative dimensions not allowed"):
+        ones_and_zeros(-1)
+
+
+def test_other_functions_use_parts_of_kernels_too():
+    def zeros(n: int) -> object:
+        return np.zeros((n, 3), np.uint16)
+
+    made = kernel(zeros)(2)
+    same_options = numba.njit(nogil=True, error_model="numpy", no_cfunc_wrapper=True)(zeros)(2)
+    assert made.tolist() == same_options.tolist() == numba.njit(zeros)(2).tolist() == [[0] * 3] * 2
