@@ -1,9 +1,10 @@
 """A second process that compiles kernels of a run, the last ones first, while the run compiles those that it needs.
 
-Numba compiles on one core at a time.  A run that has to compile starts this process, which scores a made row by the
-metrics of the run in the opposite order; ``kernels.jit_turns`` keeps the two from compiling the same kernel, and
-the run loads from the cache on disk what the other has compiled.  If the second process cannot start, or fails, the run
-compiles everything itself.
+Numba compiles on one core at a time.  A run that has to compile starts this process if a core is idle, and it scores a
+made row by the metrics of the run in the opposite order; ``kernels.jit_turns`` keeps the two from compiling the same
+kernel, and the run loads from the cache on disk what the other has compiled.  The second process does not wait for the
+kernel that finds words, the largest one and the first that most runs compile: all its texts are one word meanwhile.  If
+the process does not start, or fails, the run compiles everything itself.
 """
 
 from __future__ import annotations
@@ -21,9 +22,12 @@ from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any, TypeAlias
 
+import numpy as np
 import pyarrow as pa
 
+from fastmetrics.core.arrays import Bytes, Ints
 from fastmetrics.core.arrow.types import is_list, is_text
+from fastmetrics.core.process.idle_cores import idle_cores
 from fastmetrics.core.process.threads import cores
 from fastmetrics.core.process.work_watch import COMPILING, WATCHERS, WorkDone
 from fastmetrics.declaration.metric import REGISTRY
@@ -31,6 +35,10 @@ from fastmetrics.engines.job import RunOptions
 from fastmetrics.engines.local import Threads
 from fastmetrics.engines.run_job import open_output
 from fastmetrics.kernels.jit_turns import HAS_TURNS
+from fastmetrics.kernels.text import tokenize
+from fastmetrics.kernels.text.tokenize import WordIds
+from fastmetrics.kernels.text.vocabulary import Words
+from fastmetrics.kernels.text.word_boundaries import Rules
 from fastmetrics.plan.plan import Plan, Score, plan
 from fastmetrics.plan.score_batch import Scorer
 from fastmetrics.plan.score_request import ScoreRequest
@@ -43,20 +51,33 @@ _LOADS_MODELS = {"embedder", "claims", "fitted", "language"}
 """Options of metrics that may load models; the second process leaves these metrics out."""
 
 
+_SECONDS = 0.15
+"""How long the cores are watched while the run compiles."""
+
+_IDLE = 0.5
+"""The least number of idle cores for the process to start: with none, two processes compile no faster than one."""
+
+
 class SecondCompiler:
-    """The second process of a run; it starts when the first kernel of the run is compiled."""
+    """The second process of a run; it starts when the first kernel of the run is compiled, if a core is idle then."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
-        self._may_start = True
+        self._watches = self._has_ended = False
         self._request: tuple[Plan, pa.Schema] | None = None
 
     def watch(self, work: WorkDone) -> None:
-        """Start the process if a kernel is compiled; its imports go on while the run plans."""
+        """Start the process soon after a kernel is compiled; its imports go on while the run plans."""
         with self._lock:
-            if work is COMPILING and self._may_start:
-                self._may_start = False
+            if work is COMPILING and not self._watches and not self._has_ended:
+                self._watches = True
+                threading.Thread(target=self._start_if_idle, daemon=True).start()
+
+    def _start_if_idle(self) -> None:
+        idle = idle_cores(_SECONDS)
+        with self._lock:
+            if not self._has_ended and (idle is None or idle >= _IDLE):
                 self._process = _start()
                 self._send()
 
@@ -76,7 +97,7 @@ class SecondCompiler:
     def end(self) -> None:
         """End the process."""
         with self._lock:
-            self._may_start = False
+            self._has_ended = True
             if self._process is not None:
                 self._process.kill()
                 self._process.communicate()
@@ -143,9 +164,33 @@ def compile_requested() -> None:
     schema = pa.ipc.read_schema(pa.py_buffer(base64.b64decode(request["schema"])))
     table = pa.table([made_column(type_) for type_ in schema.types], schema=schema)
     columns, lists, metrics = request["columns"], request["lists"], request["metrics"]
-    _write(table, ScoreRequest(metrics[:1], columns, lists=lists))  # the run needs the writer's kernels last
     planned = plan(schema.names, ScoreRequest(metrics, columns, lists=lists))
+    with texts_of_one_word():
+        _write(table, ScoreRequest(metrics[:1], columns, lists=lists))  # the run needs the writer's kernels last
+        Scorer(planned)(table.to_batches()[0])
     Scorer(planned)(table.to_batches()[0])
+
+
+@contextmanager
+def texts_of_one_word() -> Iterator[None]:
+    """Within this block, all texts are the same word, so that the kernel that finds words is not needed."""
+    kernels: Any = tokenize
+    compiled = kernels.tokenize
+    kernels.tokenize = _one_word_each
+    try:
+        yield
+    finally:
+        kernels.tokenize = compiled
+
+
+def _one_word_each(
+    data: Bytes, starts: Ints, stops: Ints, rules: Rules, skip: Any, words: Words, work: Any, output: WordIds
+) -> bool:
+    """What the kernel ``tokenize`` does, if each text is the word 0."""
+    words.heads[0], words.begins[0], words.lengths[0], words.sizes[0] = ord("a"), 0, 1, 1
+    output.ids[: len(starts)] = 0
+    output.bounds[:] = np.arange(len(starts) + 1)
+    return True
 
 
 def _write(table: pa.Table, request: ScoreRequest) -> None:

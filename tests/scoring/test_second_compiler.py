@@ -5,6 +5,9 @@ import os
 import signal
 import subprocess
 import sys
+import threading
+import time
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -35,6 +38,8 @@ import json, sys
 processes = []
 sys.addaudithook(lambda event, details: processes.append(details[1]) if event == "subprocess.Popen" else None)
 import fastmetrics as fm
+from fastmetrics.scoring import second_compiler
+second_compiler.idle_cores = lambda seconds: IDLE
 table = {TABLE.to_pydict()}
 scores = fm.score(table, {METRICS}, threads=THREADS).to_pydict()
 kernels = [k for n, m in sys.modules.items() if n.startswith("fastmetrics.kernels.")
@@ -45,8 +50,9 @@ print(json.dumps([scores, sum("compile_requested" in code for *_, code in proces
 """Called from a script without a guard ``__name__ == "__main__"``."""
 
 
-def scored(cache, threads=2, before=""):
-    return said(start(before + SCORED.replace("THREADS", str(threads)), NUMBA_CACHE_DIR=cache))
+def scored(cache, threads=2, before="", idle=1.0):
+    code = before + SCORED.replace("THREADS", str(threads)).replace("IDLE", str(idle))
+    return said(start(code, NUMBA_CACHE_DIR=cache))
 
 
 @pytest.mark.slow
@@ -63,6 +69,13 @@ def test_a_run_of_one_thread_has_none(tmp_path):
     scores, processes, misses = scored(tmp_path, threads=1)
     assert (scores, processes) == (score(TABLE, METRICS).to_pydict(), 0)
     assert misses > 0
+
+
+@pytest.mark.slow
+@several_cores
+@pytest.mark.parametrize(("idle", "processes"), [(0.1, 0), (None, 1)])
+def test_it_starts_only_if_no_core_is_known_to_be_missing(tmp_path, idle, processes):
+    assert scored(tmp_path, idle=idle)[1] == processes
 
 
 @pytest.mark.slow
@@ -107,18 +120,35 @@ def test_it_ends_with_the_run(monkeypatch):
     processes = []
     start_process = module._start
     monkeypatch.setattr(module, "_start", lambda: processes.append(start_process()) or processes[-1])
+    monkeypatch.setattr(module, "idle_cores", lambda seconds: 1.0)
     with second_compiler(None):
         report(COMPILING)
         report(COMPILING)
+        wait_for(lambda: processes)
     assert [process.returncode for process in processes] == [-signal.SIGKILL]
     report(COMPILING)
     assert len(processes) == 1
 
 
-def test_nothing_starts_after_the_end():
-    second = SecondCompiler()
-    second.end()
+def wait_for(condition):
+    end = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+def test_nothing_starts_after_the_end(monkeypatch):
+    watches, ends = threading.Event(), threading.Event()
+    monkeypatch.setattr(module, "idle_cores", lambda seconds: watches.set() or ends.wait(60) or 1.0)
+    monkeypatch.setattr(module, "_start", pytest.fail)
+    second, before = SecondCompiler(), threading.active_count()
     second.watch(COMPILING)
+    assert watches.wait(60)
+    second.end()
+    ends.set()
+    wait_for(lambda: threading.active_count() == before)
+    second.watch(COMPILING)
+    assert threading.active_count() == before
     assert second._process is None
     with second_compiler(1):
         assert not any(getattr(watch, "__self__", None).__class__ is SecondCompiler for watch in WATCHERS)
@@ -131,6 +161,49 @@ def test_request_leaves_out_what_another_process_cannot_compute():
     planned = plan(names, ScoreRequest(metrics))
     request = json.loads(module._message(planned, pa.schema([(name, pa.string()) for name in names])))
     assert request["metrics"] == ["ndcg@10", "token_f1"]
+
+
+HELD = """
+import sys
+from fastmetrics.kernels.text import tokenize
+cache = tokenize.tokenize._cache
+assert cache._open() and not cache._took_turn_after_another()
+print(cache._cache_path, flush=True)
+sys.stdin.readline()
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not jit_turns.HAS_TURNS, reason="this system has no file locks of POSIX")
+def test_it_does_not_wait_for_the_kernel_that_finds_words(tmp_path):
+    environment = {**ENVIRONMENT, "NUMBA_CACHE_DIR": str(tmp_path)}
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True, "env": environment}
+    with subprocess.Popen([sys.executable, "-c", HELD], **pipes) as holder:
+        folder = Path(holder.stdout.readline().strip())
+        process = started(NUMBA_CACHE_DIR=str(tmp_path))
+        process.stdin.write(module._message(plan(TABLE.column_names, ScoreRequest(["token_f1"])), TABLE.schema))
+        process.stdin.flush()
+        wait_for(lambda: list(tmp_path.rglob("token_overlap.*.nbi")))
+        assert not list(folder.glob("tokenize.tokenize-*"))
+        assert process.poll() is None
+        holder.stdin.write("\n")
+        holder.stdin.flush()
+        assert process.wait(120) == 0
+        process.communicate()
+        assert list(folder.glob("tokenize.tokenize-*"))
+
+
+@pytest.mark.slow
+def test_every_metric_can_be_scored_without_the_kernel_that_finds_words():
+    lists = dict.fromkeys(("contexts", "context_ids", "retrieved_ids", "relevant_ids"), pa.list_(pa.string()))
+    texts = dict.fromkeys(("question", "answer", "reference"), pa.string())
+    schema = pa.schema({**texts, **lists, "latency_ms": pa.float64()})
+    message = module._message(plan(schema.names, ScoreRequest(suites=["all"])), schema)
+    process = started(NUMBA_DISABLE_JIT="1")
+    process.stdin.write(message)
+    process.stdin.flush()
+    assert process.wait(120) == 0
+    process.communicate()
 
 
 @pytest.mark.parametrize(
