@@ -12,7 +12,7 @@ from fastmetrics.core.arrow.checks import check_names, check_table
 from fastmetrics.core.settings.batch_sizes import SIZES, ReadSizes
 from fastmetrics.errors import FileFormatError, InputError
 from fastmetrics.tables.file_columns import Selection
-from fastmetrics.tables.formats.parquet_pages import long_columns
+from fastmetrics.tables.formats.parquet_pages import long_columns, stored_columns
 from fastmetrics.tables.formats.reader import Format, Reader
 from fastmetrics.tables.inputs.input_files import MAX_ROW_BYTES, DataFile, reading
 from fastmetrics.tables.output.encoding.encoders import ParquetEncoder
@@ -45,7 +45,7 @@ class ParquetReader(Reader):
 
     def _fetching(self, parquet: pq.ParquetFile, names: list[str], coded: Sequence[str]) -> pq.ParquetFile:
         """The file with all columns of a run fetched in few requests, if they fit into memory."""
-        if not self.file.is_remote or _largest_run(parquet.metadata, names) > self.file.sizes.remote_fetch_bytes:
+        if not self.file.is_remote or _largest_run(parquet, names) > self.file.sizes.remote_fetch_bytes:
             return parquet
         options = {"metadata": parquet.metadata, "pre_buffer": True, "read_dictionary": coded}
         return patiently(lambda: pq.ParquetFile(self.file.at_random(), **options))
@@ -147,14 +147,13 @@ def _runs(
         yield first, groups
 
 
-def _largest_run(metadata: pq.FileMetaData, names: list[str]) -> int:
+def _largest_run(parquet: pq.ParquetFile, names: list[str]) -> int:
     """The bytes of the columns in the largest run of row groups that are read together."""
-    largest = 0
-    for _, groups in _runs(metadata, 0, None):
-        row_groups = (metadata.row_group(group) for group in groups)
-        columns = (group.column(index) for group in row_groups for index in range(group.num_columns))
-        size = sum(column.total_compressed_size for column in columns if column.path_in_schema.split(".")[0] in names)
-        largest = max(largest, size)
+    largest, indices = 0, stored_columns(parquet, names)
+    for _, groups in _runs(parquet.metadata, 0, None):
+        row_groups = (parquet.metadata.row_group(group) for group in groups)
+        columns = (group.column(index) for group in row_groups for index in indices)
+        largest = max(largest, sum(column.total_compressed_size for column in columns))
     return largest
 
 
@@ -167,16 +166,14 @@ def _batches(
     once.  So for a large dictionary, the first rows are decoded to measure them.
     """
     rows = size = 0
-    doubtful = False
+    doubtful, indices = False, stored_columns(parquet, names)
     for group in groups:
         metadata = parquet.metadata.row_group(group)
         rows += metadata.num_rows
-        for index in range(metadata.num_columns):
-            column = metadata.column(index)
-            if column.path_in_schema.split(".")[0] in names:
-                size += column.total_uncompressed_size
-                start = column.dictionary_page_offset
-                doubtful |= start is not None and column.data_page_offset - start > _SMALL_DICTIONARY
+        for column in map(metadata.column, indices):
+            size += column.total_uncompressed_size
+            start = column.dictionary_page_offset
+            doubtful |= start is not None and column.data_page_offset - start > _SMALL_DICTIONARY
     width = max(1, size // max(1, rows))
     if doubtful:
         probe = parquet.iter_batches(_PROBE_ROWS, row_groups=groups[:1], columns=names, use_threads=False)

@@ -30,6 +30,15 @@ class Page(NamedTuple):
         return max(0, self.nbytes - _LENGTH_BYTES * (self.values + _LEVELS))
 
 
+def stored_columns(parquet: pq.ParquetFile, names: Collection[str]) -> list[int]:
+    """The columns of values that store the columns ``names``, by their numbers in a row group.
+
+    PyArrow ends the process at some damage in what the file says of a column: only columns that are read are looked at.
+    """
+    paths = (parquet.schema.column(index).path for index in range(len(parquet.schema)))
+    return [index for index, path in enumerate(paths) if path.split(".")[0] in names]
+
+
 def long_columns(
     parquet: pq.ParquetFile,
     names: Collection[str],
@@ -42,15 +51,14 @@ def long_columns(
     Each comes with the column.  The sizes give the mean of the values of a column or a page, and the longest value has
     at least the mean.  ``headers`` opens the file to read page headers within so many bytes, or returns None.
     """
+    indices = stored_columns(parquet, names)
     for number in range(parquet.metadata.num_row_groups):
         group = parquet.metadata.row_group(number)
         if group.total_byte_size <= page_bytes:
             continue
-        columns = map(group.column, range(group.num_columns))
-        for column in columns:
-            name = column.path_in_schema.split(".")[0]
-            if name in names and _has_long(column, group.num_rows, most, page_bytes, headers):
-                yield number, name
+        for column in map(group.column, indices):
+            if _has_long(column, group.num_rows, most, page_bytes, headers):
+                yield number, column.path_in_schema.split(".")[0]
                 break
 
 
