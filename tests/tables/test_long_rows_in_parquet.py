@@ -15,6 +15,7 @@ from fastmetrics.core.settings.batch_sizes import ReadSizes
 from fastmetrics.errors import FileFormatError
 from fastmetrics.tables import open_source
 from fastmetrics.tables.formats import parquet
+from fastmetrics.tables.formats.parquet_pages import stored_columns
 from fastmetrics.tables.table_rows import whole_table
 from tests.support.table_files import read
 from tests.tables.test_row_limits import TOO_LONG, peak
@@ -154,3 +155,12 @@ def test_rows_that_the_reader_loses_are_an_error(tmp_path: Path) -> None:
     pq.write_table(table, tmp_path / "t.parquet", data_page_size=1, write_batch_size=1)
     with pytest.raises(FileFormatError, match=r"t.parquet: row groups 0 to 0 have 0 rows, expected 1; the file is dam"):
         read(open_source(tmp_path / "t.parquet"), {"answer": "texts"})
+
+
+def test_columns_that_are_not_read_are_not_looked_at(tmp_path: Path) -> None:
+    path = tmp_path / "rows.parquet"
+    spans = pa.array([[{"start": 1, "text": "a"}]])
+    pq.write_table(pa.table({"id": [1], "spans": spans, "span": ["b"], "contexts": [["c"]]}), path)
+    file = pq.ParquetFile(path)
+    assert stored_columns(file, ["spans", "contexts"]) == [1, 2, 4]
+    assert stored_columns(file, ["span", "absent"]) == [3]
