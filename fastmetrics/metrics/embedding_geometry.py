@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 import pyarrow as pa
@@ -14,8 +14,10 @@ from fastmetrics.declaration.metric import metric
 from fastmetrics.declaration.stored_row_lists import KeptRows, heads_of, row_lists
 from fastmetrics.metrics.semantic import Vector
 from fastmetrics.metrics.shared.vector_words import joined, vectors_of, words_of
-from fastmetrics.vectors.geometry import METRICS, Geometry, geometry
-from fastmetrics.vectors.vector_arrays import Block, Vectors
+from fastmetrics.vectors.vector_arrays import METRICS, Block, Vectors
+
+if TYPE_CHECKING:
+    from fastmetrics.vectors.geometry import Geometry
 
 Distance = Annotated[str, Choice(*METRICS), "the distance of two vectors"]
 Near = Annotated[int, Neighbours, "the number of neighbours"]
@@ -23,6 +25,8 @@ Drawn = Annotated[int, Seed, "the seed of the sample"]
 
 
 def _finish(rows: KeptRows, *, metric: str, k: int, seed: int) -> Geometry:
+    from fastmetrics.vectors.geometry import geometry  # every run imports this module
+
     parts: list[Block] = []
     missing = 0
     for (lists,) in rows():
@@ -37,6 +41,8 @@ def _finish(rows: KeptRows, *, metric: str, k: int, seed: int) -> Geometry:
 
 def _of_nothing(metric: str, left_out: int) -> Geometry:
     """The figures of a table without a finite vector."""
+    from fastmetrics.vectors.geometry import Geometry
+
     values = {"metric": metric, "n_nonfinite": left_out, **dict.fromkeys(("k", "n_duplicates", "n_zero_norm"), 0)}
     values |= {"total_samples": 0, "estimates": {}}
     return Geometry(**{field.name: values.get(field.name, np.nan) for field in fields(Geometry)})  # type: ignore[arg-type]

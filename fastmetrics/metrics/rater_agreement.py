@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 import pyarrow as pa
@@ -15,7 +15,9 @@ from fastmetrics.declaration.batch import Batch, Options
 from fastmetrics.declaration.hooks import Corpus
 from fastmetrics.declaration.metric import metric
 from fastmetrics.declaration.stored_row_lists import KeptRows, heads_of, row_lists
-from fastmetrics.stats.agreement.agreement import Agreement, agreement
+
+if TYPE_CHECKING:
+    from fastmetrics.stats.agreement.agreement import Agreement
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,8 @@ Ratings = Annotated[Rated, RatedIn()]
 
 
 def _finish(rows: KeptRows) -> Agreement:
+    from fastmetrics.stats.agreement.agreement import Agreement, agreement  # every run imports this module
+
     values, sizes = [np.zeros(0)], [np.zeros(0, np.int64)]
     for (lists,) in rows():
         _, words, each = heads_of(lists, 0)

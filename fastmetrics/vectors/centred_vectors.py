@@ -10,17 +10,16 @@ import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from fastmetrics.core.process.threads import ordered
 from fastmetrics.kernels.vectors.distances import TilePoints, centre, norms_and_sums, pair_halves
-from fastmetrics.vectors.vector_arrays import Block, Ids, Vectors
+from fastmetrics.vectors.vector_arrays import Block, Ids, Metric, Vectors
 
 Floats: TypeAlias = npt.NDArray[np.float64]
-Metric: TypeAlias = Literal["cosine", "euclidean"]
 
 BLOCK = 4096
 

@@ -14,10 +14,10 @@ from fastmetrics.core.display.screen import Screen
 from fastmetrics.core.process.threads import cores
 from fastmetrics.core.settings.allowed_values import ExactWork, Neighbours, Seed, Whole, argument
 from fastmetrics.errors import InputError, UnknownNameError
-from fastmetrics.vectors.centred_vectors import BLOCK, Cloud, Floats, Metric, Survey, digests, survey
+from fastmetrics.vectors.centred_vectors import BLOCK, Cloud, Floats, Survey, digests, survey
 from fastmetrics.vectors.pair_scan import Join, farthest, join, scan
 from fastmetrics.vectors.second_moments import Moments
-from fastmetrics.vectors.vector_arrays import Vectors, VectorsLike, one_blas_thread
+from fastmetrics.vectors.vector_arrays import METRICS, Metric, Vectors, VectorsLike, one_blas_thread
 
 
 @dataclass(frozen=True)
@@ -103,9 +103,6 @@ def _shown(estimate: GeometryEstimate | None) -> str:
     if estimate.low is not None and estimate.high is not None:
         parts.append(f"between {estimate.low:.9g} and {estimate.high:.9g}")
     return "; ".join(parts)
-
-
-METRICS = ("cosine", "euclidean")
 
 
 @dataclass(frozen=True)

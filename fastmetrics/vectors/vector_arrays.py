@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 
 Block: TypeAlias = npt.NDArray[np.float32] | npt.NDArray[np.float64]
 Ids: TypeAlias = npt.NDArray[np.int64]
+Metric: TypeAlias = Literal["cosine", "euclidean"]
+METRICS = get_args(Metric)
+"""The distances of two vectors."""
 VectorsLike: TypeAlias = Any
 """Inputs of :meth:`Vectors.of`: a 2-D array, rows of numbers, a table of any kind, a column, or a path."""
 

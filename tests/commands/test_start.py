@@ -14,8 +14,11 @@ from tests.support.program import ENVIRONMENT
 
 pytestmark = pytest.mark.slow
 
-COSTLY = ("pandas", "polars", "scipy.linalg", "sklearn", "matplotlib", "faiss", "pyarrow.dataset")
-"""Packages that scoring a file of texts and numbers needs nothing of."""
+COSTLY = (
+    *("pandas", "polars", "scipy.linalg", "sklearn", "matplotlib", "faiss", "pyarrow.dataset", "pydantic", "numpy.ma"),
+    *("fastmetrics.stats.agreement.agreement", "fastmetrics.vectors.geometry"),
+)
+"""Packages and modules that scoring a file of texts and numbers needs nothing of."""
 
 COMPILER = "numba.cpython.mathimpl"
 """One of the modules that Numba needs to compile a kernel, not to load one from disk."""

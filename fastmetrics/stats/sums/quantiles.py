@@ -42,15 +42,27 @@ def quantiles(batches: Batches, qs: Sequence[float], budget: int = 1 << 22) -> N
             chunks.clear()
     if n == 0:
         return np.full(len(levels), np.nan)
-    with np.errstate(invalid="ignore"):  # NumPy gives NaN between −inf and inf
-        if n <= budget:
-            return np.asarray(np.quantile(np.concatenate(chunks), levels))
-        places = (n - 1) * levels
-        below = np.floor(places).astype(np.int64)
-        above = np.minimum(below + 1, n - 1)
-        ranked = order_statistics(batches, sorted({*below.tolist(), *above.tolist()}), budget)
-        pairs = [(ranked[a], ranked[b], place - a) for a, b, place in zip(below, above, places, strict=True)]
-        return np.array([np.quantile([a, b], part) for a, b, part in pairs])  # uses NumPy's interpolation
+    places = (n - 1) * levels
+    below = np.floor(places).astype(np.int64)
+    above = np.minimum(below + 1, n - 1)
+    ranks = sorted({*below.tolist(), *above.tolist()})
+    if n <= budget:
+        values = np.concatenate(chunks)
+        values.partition(ranks)
+        return _between(values[below], values[above], places - below)
+    ranked = order_statistics(batches, ranks, budget)
+    low, high = (np.array([ranked[rank] for rank in side.tolist()]) for side in (below, above))
+    return _between(low, high, places - below)
+
+
+def _between(low: NDArray[np.float64], high: NDArray[np.float64], part: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The values at a ``part`` of the way from ``low`` to ``high``, as NumPy rounds them.
+
+    ``numpy.quantile`` would import ``numpy.ma``.
+    """
+    with np.errstate(invalid="ignore"):  # NaN between −inf and inf, as in NumPy
+        way = high - low
+        return np.where(part >= 0.5, high - way * (1 - part), low + way * part)
 
 
 def order_statistics(batches: Batches, ranks: Sequence[int], budget: int) -> dict[int, float]:
