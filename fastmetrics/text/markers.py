@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fastmetrics.core.arrays import Bytes, Ints, Text, Tokens, Uint64s, well_formed
+from fastmetrics.core.arrays import Bytes, Flags, Ints, Text, Tokens, Uint64s, well_formed
+from fastmetrics.core.growing_array import GrowingArray
 from fastmetrics.kernels.text import substrings
 from fastmetrics.text.conventions import convention
 from fastmetrics.text.tokenize import Vocabulary, fold
@@ -37,9 +38,9 @@ def count_markers(text: Text, words: Tokens, vocabulary: Vocabulary, markers: tu
 
 def _masks(text: Text, words: Tokens, vocabulary: Vocabulary, markers: tuple[str, ...]) -> Uint64s:
     """Which of up to 64 markers each text contains, one bit each."""
-    of_words = _masks_of_words(vocabulary, markers)
+    of_words, marked = _masks_of_words(vocabulary, markers)
     masks = np.empty(len(text), np.uint64)
-    substrings.masks_of_texts(words.ids, words.starts, words.stops, of_words, of_words != 0, masks)
+    substrings.masks_of_texts(words.ids, words.starts, words.stops, of_words, marked, masks)
     spaced = [re.search(r"\s", marker) is not None for marker in markers]
     across = np.uint64(sum(1 << bit for bit in np.flatnonzero(spaced).tolist()))
     rows = np.flatnonzero(masks & across)
@@ -50,9 +51,15 @@ def _masks(text: Text, words: Tokens, vocabulary: Vocabulary, markers: tuple[str
     return masks
 
 
-def _masks_of_words(vocabulary: Vocabulary, markers: tuple[str, ...]) -> Uint64s:
-    """Per word, the markers that it contains, or if they contain white space, whose first part it ends with."""
-    of_words: Uint64s = vocabulary.memo.get(("markers", markers), np.zeros(0, np.uint64))
+def _masks_of_words(vocabulary: Vocabulary, markers: tuple[str, ...]) -> tuple[Uint64s, Flags]:
+    """Per word, the markers that it contains, or if they contain white space, whose first part it ends with.
+
+    Also whether it has any.
+    """
+    if ("markers", markers) not in vocabulary.memo:
+        empty = np.zeros(0, np.uint64), np.zeros(0, np.bool_)
+        vocabulary.memo["markers", markers] = tuple(map(GrowingArray, empty))
+    of_words, marked = vocabulary.memo["markers", markers]
     if len(of_words) < len(vocabulary):
         new = vocabulary.spelled(len(of_words))
         parts = tuple(re.split(r"\s", marker, maxsplit=1) for marker in markers)
@@ -62,8 +69,9 @@ def _masks_of_words(vocabulary: Vocabulary, markers: tuple[str, ...]) -> Uint64s
             for bit, (part, *after) in enumerate(parts):
                 if after and not spelled.endswith(_encoded(part)):
                     masks[word] &= ~np.uint64(1 << bit)
-        of_words = vocabulary.memo["markers", markers] = np.concatenate([of_words, masks])
-    return of_words
+        of_words.append(masks)
+        marked.append(masks != 0)
+    return of_words.values, marked.values
 
 
 def _find(data: Bytes, starts: Ints, stops: Ints, phrases: tuple[str, ...]) -> Uint64s:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 import numpy as np
 
 from fastmetrics.core.arrays import Bytes, Ids, Ints, Text, Tokens, text_of_strings
+from fastmetrics.core.growing_array import GrowingArray
 from fastmetrics.core.settings.batch_sizes import SIZES
 from fastmetrics.kernels.text import folding as words
 from fastmetrics.kernels.text import retokenize as rewrite
@@ -160,7 +161,7 @@ class Stems(Vocabulary):
     def __init__(self, convention: Convention) -> None:
         super().__init__(convention)
         self._stems: dict[str, int] = {}
-        self._stem_of = np.zeros(0, np.int32)
+        self._stem_of = GrowingArray(np.zeros(0, np.int32))
 
     def words(self, first: int = 0) -> list[str]:
         """Every distinct stem from number ``first`` on."""
@@ -173,8 +174,8 @@ class Stems(Vocabulary):
         fresh = [form for form in dict.fromkeys(forms) if form not in stems]
         stems.update(zip(fresh, range(len(stems), len(stems) + len(fresh)), strict=True))
         numbers = np.fromiter(map(stems.__getitem__, forms), np.int32, len(forms))
-        self._stem_of = np.concatenate([self._stem_of, numbers])
-        return replace(tokens, ids=self._stem_of[tokens.ids])
+        self._stem_of.append(numbers)
+        return replace(tokens, ids=self._stem_of.values[tokens.ids])
 
     def _bytes_from(self, first: int) -> list[bytes]:
         """The words from number ``first`` on, none of which holds a zero byte."""
@@ -203,9 +204,9 @@ class Rewriter:
 
     def __init__(self, base: Vocabulary, target: Target) -> None:
         self._base, self._target = base, target
-        self._become = np.zeros(0, np.int32)
-        self._pieces = np.zeros(0, np.int32)
-        self._places = np.zeros(1, np.int64)
+        self._become = GrowingArray(np.zeros(0, np.int32))
+        self._pieces = GrowingArray(np.zeros(0, np.int32))
+        self._places = GrowingArray(np.zeros(1, np.int64))
         self._most = 1
 
     def tokens(self, base: Tokens) -> Tokens:
@@ -213,17 +214,17 @@ class Rewriter:
         if len(self._become) < len(self._base):
             self._catch_up()
         out = np.empty(self._room(base.ids), np.int32)
-        pieces, places = self._pieces, self._places
-        bounds = rewrite.rewrite(base.ids, base.starts, base.stops, self._become, pieces, places, out)
+        become, pieces, places = self._become.values, self._pieces.values, self._places.values
+        bounds = rewrite.rewrite(base.ids, base.starts, base.stops, become, pieces, places, out)
         return Tokens(out[: bounds[-1]], bounds[:-1], bounds[1:], len(self._target))
 
     def _room(self, ids: Ids) -> int:
         """Enough space for the pieces of ``ids``, counted exactly only if a bound would be wasteful."""
         if self._most <= _FEW_PIECES:
             return len(ids) * self._most + 1
-        become = self._become[ids]
+        become, places = self._become.values[ids], self._places.values
         several = -2 - become[become < -1]
-        return len(ids) + int((self._places[several + 1] - self._places[several]).sum()) + 1
+        return len(ids) + int((places[several + 1] - places[several]).sum()) + 1
 
     def _catch_up(self) -> None:
         """Process the words added since the last call."""
@@ -235,9 +236,9 @@ class Rewriter:
         become[several] = -2 - (len(self._places) - 1 + np.arange(len(several)))
         ends = np.cumsum(counts[several])
         places = np.repeat(new.stops[several] - ends, counts[several]) + np.arange(ends[-1] if len(ends) else 0)
-        self._become = np.concatenate([self._become, become])
-        self._pieces = np.concatenate([self._pieces, new.ids[places]])
-        self._places = np.concatenate([self._places, self._places[-1] + ends])
+        self._become.append(become)
+        self._pieces.append(new.ids[places])
+        self._places.append(self._places.values[-1] + ends)
         self._most = max(self._most, int(counts.max(initial=1)))
 
 

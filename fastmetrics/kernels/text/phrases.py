@@ -16,7 +16,7 @@ def phrase_end(ids: Ids, k: int, stop: int, letters: Ids, table: Ids, final: Fla
     """The token after the longest phrase that begins at token ``k``, or -1."""
     state, end = START, -1
     while k < stop and state >= 0:
-        letter = letters[ids[k]]
+        letter = letters[np.uint32(ids[np.uint64(k)])]
         state = table[state, letter] if letter >= 0 else -1
         k += 1
         if state >= 0 and final[state]:
@@ -29,8 +29,9 @@ def holds_phrase(ids: Ids, starts: Ints, stops: Ints, openings: Flags, letters: 
     """Whether each text holds a phrase; ``openings`` marks the words of the vocabulary that can begin one."""
     flags = np.zeros(len(starts), np.bool_)
     for row in range(len(starts)):
-        for k in range(starts[row], stops[row]):
-            if openings[np.uint32(ids[k])] and phrase_end(ids, k, stops[row], letters, table, final) >= 0:
+        for k in range(np.uint64(starts[row]), np.uint64(stops[row])):
+            opens = openings[np.uint32(ids[k])]
+            if opens and phrase_end(ids, np.int64(k), stops[row], letters, table, final) >= 0:
                 flags[row] = True
                 break
     return flags

@@ -7,8 +7,11 @@ import numpy as np
 from fastmetrics.core.arrays import Bytes, Ids, Ints
 from fastmetrics.kernels.jit import kernel
 from fastmetrics.kernels.text.blocks.block_code import BLOCK
-from fastmetrics.kernels.text.blocks.byte_blocks import copy_block
+from fastmetrics.kernels.text.blocks.byte_blocks import copy_block, prefetch
 from fastmetrics.kernels.text.vocabulary import Words
+
+_LINE = np.uint64(16)
+"""The ids of a cache line."""
 
 
 @kernel
@@ -35,8 +38,11 @@ def spell(vocabulary: Words, first: int, out: Bytes, bounds: Ints) -> None:
 def rewrite(split: Ids, starts: Ints, stops: Ints, become: Ids, pieces: Ids, places: Ints, out: Ids) -> Ints:
     """Replace every id i in ``split`` by ``become[i]``; return the start of each text in ``out``.
 
-    -1 removes the id, and -2 - p replaces it by several ids: ``pieces[places[p]:places[p + 1]]``.
+    -1 removes the id, and -2 - p replaces it by several ids: ``pieces[places[p]:places[p + 1]]``.  A batch of texts
+    uses most lines of ``become``, and memory answers faster if it is read in order before.
     """
+    for i in range(np.uint64(0), np.uint64(len(become)), _LINE):
+        prefetch(become, i)
     bounds = np.zeros(len(starts) + 1, np.int64)
     j = np.uint64(0)
     for row in range(len(starts)):
