@@ -25,6 +25,7 @@ Ints: TypeAlias = npt.NDArray[np.int64]
 Ids: TypeAlias = npt.NDArray[np.int32]
 Floats: TypeAlias = npt.NDArray[np.float64]
 Flags: TypeAlias = npt.NDArray[np.bool_]
+Uint32s: TypeAlias = npt.NDArray[np.uint32]
 Uint64s: TypeAlias = npt.NDArray[np.uint64]
 
 _EMPTY = np.zeros(0, np.uint8)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fastmetrics.core.arrays import Flags, Ids, Ints
+from fastmetrics.core.arrays import Flags, Ids, Ints, Uint32s
 from fastmetrics.kernels.facts.claims import Claims
 from fastmetrics.kernels.facts.equal_claims import equal_before, make_checked
 from fastmetrics.kernels.facts.stem_places import (
@@ -33,10 +33,13 @@ N, NEEDED, N_RAREST, TOTAL, STAMP = range(5)
 first, and how often these occur; the stamp of its stems."""
 
 
+_U1 = np.uint64(1)
+
+
 class End(NamedTuple):
     """A subject or an object: its distinct ``stems``; ``stamps[s]`` is the current stamp if stem s is one of them."""
 
-    stems: Ids
+    stems: Uint32s
     stamps: Ids
     sizes: Ints
 
@@ -56,7 +59,7 @@ def is_other(claims: Claims, c: int) -> bool:
 
 
 @leaf
-def look_up_all(claims: Claims, stems: Ids, row: int, lookups: Lookups) -> int:
+def look_up_all(claims: Claims, stems: Uint32s, row: int, lookups: Lookups) -> int:
     """Add the stems of all claims of a row to the lookups; return their number.  ``stems[k]`` is that of word k."""
     n, begin = 0, claims.bounds[row]
     for c in range(begin, claims.bounds[row + 1]):
@@ -67,19 +70,20 @@ def look_up_all(claims: Claims, stems: Ids, row: int, lookups: Lookups) -> int:
 
 
 @leaf
-def read_end(stems: Ids, low: int, high: int, three_quarters: bool, lookups: Lookups, end: End) -> int:
+def read_end(stems: Uint32s, low: int, high: int, three_quarters: bool, lookups: Lookups, end: End) -> int:
     """Make the stems ``low:high`` the words of the end; return how many of them occur.
 
     Three quarters of them must occur in one stretch, or with ``three_quarters`` false only one.
     """
     n, occurring = 0, 0
-    end.sizes[STAMP] += 1
-    for k in range(low, high):
+    stamp = end.sizes[STAMP] + 1
+    for k in range(np.uint64(low), np.uint64(high)):
         stem = stems[k]
-        if end.stamps[stem] != end.sizes[STAMP]:
-            end.stamps[stem], end.stems[n] = end.sizes[STAMP], stem
+        if end.stamps[stem] != stamp:
+            end.stamps[stem], end.stems[np.uint64(n)] = stamp, stem
             occurring += occurrences(lookups, stem) > 0
             n += 1
+    end.sizes[STAMP] = stamp
     needed = n - n // 4 if three_quarters else min(n, 1)
     end.sizes[N], end.sizes[NEEDED] = n, needed
     if occurring >= needed:
@@ -90,22 +94,22 @@ def read_end(stems: Ids, low: int, high: int, three_quarters: bool, lookups: Loo
 @leaf
 def select_rarest(lookups: Lookups, end: End) -> None:
     """Move the rarest stems to the front: as many as a stretch cannot do without."""
-    n, needed, stems = end.sizes[N], end.sizes[NEEDED], end.stems
-    n_rarest = 0 if needed == 0 else n if n > MANY else n - needed + 1
+    n, needed, stems = np.uint64(end.sizes[N]), np.uint64(end.sizes[NEEDED]), end.stems
+    n_rarest = np.uint64(0) if needed == 0 else n if n > MANY else n - needed + np.uint64(1)
     total = 0
     for i in range(n_rarest):
         if n_rarest < n:
             rarest = i
-            for j in range(i + 1, n):
+            for j in range(i + np.uint64(1), n):
                 if occurrences(lookups, stems[j]) < occurrences(lookups, stems[rarest]):
                     rarest = j
             stems[i], stems[rarest] = stems[rarest], stems[i]
         total += occurrences(lookups, stems[i])
-    end.sizes[N_RAREST], end.sizes[TOTAL] = n_rarest, total
+    end.sizes[N_RAREST], end.sizes[TOTAL] = np.int64(n_rarest), total
 
 
 @inline
-def count(hit: int, step: int, lookups: Lookups, subject: End, target: End, stretch: Stretch) -> None:
+def count(hit: np.uint64, step: int, lookups: Lookups, subject: End, target: End, stretch: Stretch) -> None:
     """Add a hit to the stretch, or remove it if ``step`` is -1."""
     stem = lookups.hits[hit]
     in_subject = subject.stamps[stem] == subject.sizes[STAMP]
@@ -118,7 +122,7 @@ def count(hit: int, step: int, lookups: Lookups, subject: End, target: End, stre
 
 
 @leaf
-def empty(lookups: Lookups, low: int, high: int, stretch: Stretch) -> None:
+def empty(lookups: Lookups, low: np.uint64, high: np.uint64, stretch: Stretch) -> None:
     """Remove the hits ``low:high``, which are all, from the stretch."""
     for hit in range(low, high):
         stretch.counts[lookups.hits[hit]] = 0
@@ -145,32 +149,33 @@ def occur_together(
     ``sizes`` are the number of hits, the window, and how many words of the subject are enough.  ``heavy``: the row has
     so many hits that each of the rarest words is first looked at by itself.
     """
-    n, window, needed = sizes
+    n, window, needed = np.uint64(sizes[0]), sizes[1], sizes[2]
     subject, target, seeds = ends
     places = lookups.places
     enough = needed == 0 and target.sizes[NEEDED] == 1  # its only word occurs
-    for s in range(0 if enough else seeds.sizes[N_RAREST]):
-        low = high = 0
-        for at in range(lookups.begins[seeds.stems[s]], lookups.ends[seeds.stems[s]]):
-            seed = lookups.order[at]
+    for s in range(np.uint64(0 if enough else seeds.sizes[N_RAREST])):
+        low = high = np.uint64(0)
+        stem = seeds.stems[s]
+        for at in range(np.uint64(lookups.begins[stem]), np.uint64(lookups.ends[stem])):
+            seed = np.uint64(lookups.order[at])
             place = places[seed]
             if heavy and not (
                 enough_around(lookups, place, window, target, target.sizes[NEEDED])
                 and enough_around(lookups, place, window, subject, needed)
             ):
                 continue
-            if high <= seed and (low == high or places[high - 1] < place - window):
+            if high <= seed and (low == high or places[high - _U1] < place - window):
                 empty(lookups, low, high, stretch)
                 low = seed
-                while low > 0 and places[low - 1] >= place - window:
-                    low -= 1
+                while low > 0 and places[low - _U1] >= place - window:
+                    low -= _U1
                 high = low
             while high < n and places[high] <= place + window and not enough:
                 count(high, 1, lookups, subject, target, stretch)
-                high += 1
-                while places[low] < places[high - 1] - window:
+                high += _U1
+                while places[low] < places[high - _U1] - window:
                     count(low, -1, lookups, subject, target, stretch)
-                    low += 1
+                    low += _U1
                 enough = stretch.n[0] >= needed and stretch.n[1] >= target.sizes[NEEDED]
             if enough:
                 break
@@ -185,7 +190,7 @@ def make_ends(n_stems: int) -> tuple[End, End, Stretch]:
     """Allocate arrays large enough for any claim."""
     stamps, stems, counts = (
         np.full((2, n_stems), -1, np.int32),
-        np.empty((2, n_stems), np.int32),
+        np.empty((2, n_stems), np.uint32),
         np.zeros(n_stems, np.int32),
     )
     return (
@@ -199,9 +204,9 @@ def make_ends(n_stems: int) -> tuple[End, End, Stretch]:
 def claims_hold(
     claims: Claims,
     three_quarters: bool,
-    stems: Ids,
+    stems: Uint32s,
     contexts: Passages,
-    stem_of: Ids,
+    stem_of: Uint32s,
     n_stems: int,
     window: int,
     many: int,

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fastmetrics.core.arrays import Ids, Ints
+from fastmetrics.core.arrays import Ids, Ints, Uint32s
 from fastmetrics.kernels.facts.claims import Claims
 from fastmetrics.kernels.jit import kernel, leaf
 
@@ -39,7 +39,7 @@ def make_checked(claims: Claims) -> Checked:
 
 
 @leaf
-def mixed(key: int, stems: Ids, low: int, high: int) -> int:
+def mixed(key: int, stems: Uint32s, low: int, high: int) -> int:
     """A hash of ``key`` and the stems ``low:high``."""
     value = np.uint64(key)
     for k in range(low, high):
@@ -49,7 +49,7 @@ def mixed(key: int, stems: Ids, low: int, high: int) -> int:
 
 
 @leaf
-def are_equal(claims: Claims, stems: Ids, a: int, b: int) -> bool:
+def are_equal(claims: Claims, stems: Uint32s, a: int, b: int) -> bool:
     """Whether two claims have the same stems in the same order, and are equally vague."""
     subject, target = claims.subjects[b] - claims.subjects[a], claims.objects[b] - claims.objects[a]
     same = claims.subject_ends[b] - claims.subject_ends[a] == subject
@@ -63,7 +63,7 @@ def are_equal(claims: Claims, stems: Ids, a: int, b: int) -> bool:
 
 
 @leaf
-def equal_before(claims: Claims, stems: Ids, row: int, c: int, checked: Checked) -> int:
+def equal_before(claims: Claims, stems: Uint32s, row: int, c: int, checked: Checked) -> int:
     """A claim of the row that equals claim ``c`` and was compared before it, or ``c``, which is then recorded."""
     n_subject, n_target = claims.subject_ends[c] - claims.subjects[c], claims.object_ends[c] - claims.objects[c]
     if n_subject + n_target > LONG:

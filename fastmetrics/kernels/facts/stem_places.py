@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fastmetrics.core.arrays import Ids, Ints
+from fastmetrics.core.arrays import Ids, Ints, Uint32s
 from fastmetrics.kernels.facts.support import Passages
 from fastmetrics.kernels.jit import inline, kernel, leaf
 
@@ -20,11 +20,11 @@ class Lookups(NamedTuple):
     """
 
     rows: Ids
-    listed: Ids
+    listed: Uint32s
     begins: Ids
     ends: Ids
-    order: Ids
-    hits: Ids
+    order: Uint32s
+    hits: Uint32s
     places: Ints
 
 
@@ -37,14 +37,14 @@ def make_lookups(contexts: Passages, n_stems: int) -> Lookups:
         for text in range(contexts.groups[row], contexts.groups[row + 1]):
             words += contexts.stops[text] - contexts.starts[text]
         most = max(most, words)
-    own, hits = np.full((4, n_stems), -1, np.int32), np.empty((2, most), np.int32)
-    return Lookups(own[0], own[1], own[2], own[3], hits[0], hits[1], np.empty(most, np.int64))
+    own, hits = np.full((3, n_stems), -1, np.int32), np.empty((2, most), np.uint32)
+    return Lookups(own[0], np.empty(n_stems, np.uint32), own[1], own[2], hits[0], hits[1], np.empty(most, np.int64))
 
 
 @leaf
-def look_up(stems: Ids, low: int, high: int, row: int, lookups: Lookups, n: int) -> int:
+def look_up(stems: Uint32s, low: int, high: int, row: int, lookups: Lookups, n: int) -> int:
     """Add the stems ``low:high`` to those that the row looks up; return their number."""
-    for k in range(low, high):
+    for k in range(np.uint64(low), np.uint64(high)):
         stem = stems[k]
         if lookups.rows[stem] != row:
             lookups.rows[stem], lookups.listed[n], lookups.ends[stem] = row, stem, 0
@@ -53,37 +53,38 @@ def look_up(stems: Ids, low: int, high: int, row: int, lookups: Lookups, n: int)
 
 
 @leaf
-def gather(contexts: Passages, row: int, stem_of: Ids, window: int, lookups: Lookups) -> int:
+def gather(contexts: Passages, row: int, stem_of: Uint32s, window: int, lookups: Lookups) -> int:
     """Collect the occurrences of the stems of ``row`` in its contexts; return how many.
 
     ``stem_of[w]`` is the number of the stem of word w.
     """
-    n, place = 0, 0
+    n, place = np.uint64(0), np.int64(0)
     for text in range(contexts.groups[row], contexts.groups[row + 1]):
-        start, stop = contexts.starts[text], contexts.stops[text]
-        for k in range(start, stop):
-            stem = stem_of[contexts.ids[k]]
-            if lookups.rows[stem] == row:
-                lookups.hits[n], lookups.places[n] = stem, place + k - start
-                lookups.ends[stem] += 1
-                n += 1
-        place += stop - start + window
-    return n
+        start, stop = np.uint64(contexts.starts[text]), np.uint64(contexts.stops[text])
+        for k in range(start, stop):  # without a branch that the processor would have to guess
+            stem = stem_of[np.uint32(contexts.ids[k])]
+            lookups.hits[n], lookups.places[n] = stem, place + np.int64(k - start)
+            n += np.uint64(lookups.rows[stem] == row)
+        place += np.int64(stop - start) + window
+    for hit in range(n):
+        lookups.ends[lookups.hits[hit]] += 1
+    return np.int64(n)
 
 
 @leaf
 def by_stem(lookups: Lookups, n_listed: int, n: int) -> None:
     """Sort the collected occurrences by stem."""
-    at = 0
-    for i in range(n_listed):
+    begin = 0
+    for i in range(np.uint64(n_listed)):
         stem = lookups.listed[i]
         size = lookups.ends[stem]
-        lookups.begins[stem] = lookups.ends[stem] = at
-        at += size
-    for h in range(n):
-        at = lookups.ends[lookups.hits[h]]
-        lookups.order[at] = h
-        lookups.ends[lookups.hits[h]] = at + 1
+        lookups.begins[stem] = lookups.ends[stem] = begin
+        begin += size
+    for hit in range(np.uint64(n)):
+        stem = lookups.hits[hit]
+        at = np.uint32(lookups.ends[stem])
+        lookups.order[at] = hit
+        lookups.ends[stem] = at + np.uint32(1)
 
 
 @inline

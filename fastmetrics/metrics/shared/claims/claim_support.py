@@ -145,10 +145,9 @@ def _anchors(answer: Passage, contexts: Passage, window: int, source: ClaimSourc
     claims = _claims(answer, _inside(own, strong, len(answer.ids)), source)
     senses, words = answer.senses, contexts.words
     reach = min(window, len(words.ids))  # a size that fits a NumPy integer
-    stems = senses.stems[answer.ids[claims.words]]
-    meets = claims_hold(
-        claims, source != WORDS, stems, words, senses.stems, senses.n_stems, reach, SIZES.compared_claims
-    )
+    stem_of = senses.stems.view(np.uint32)
+    stems = stem_of[answer.ids[claims.words]]
+    meets = claims_hold(claims, source != WORDS, stems, words, stem_of, senses.n_stems, reach, SIZES.compared_claims)
     rows, n = np.arange(len(answer.text)), len(meets)
     marks = answer.marks
     return Anchors(
