@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import fastmetrics as fm
+from fastmetrics.kernels.facts.support import Passages, count_pairs
 from fastmetrics.text.tokenize import Wordbook
 from fastmetrics.text.word_roles import Senses
 from tests.reference import claims
@@ -82,6 +83,29 @@ def test_pairs_of_words_are_looked_up_row_by_row() -> None:
     expected = [claims.drift(*row) for row in zip(answers, contexts, strict=True)]
     assert set(expected) == {0.0, 0.2}
     assert fm.drift(answers, contexts).tolist() == expected
+
+
+@pytest.mark.parametrize("distinct", [3, 253, 254, 255, 256, 257, 700])
+def test_pairs_of_answers_of_few_and_many_words_are_counted(distinct: int) -> None:
+    """Up to 255 distinct words of an answer have a table of their pairs, which is emptied every 255 rows."""
+    rng = np.random.default_rng(distinct)
+    every, n_words = np.arange(distinct, dtype=np.int32), distinct + 20
+    answers = [
+        rng.permutation(every) if row % 3 else rng.integers(0, n_words, rng.integers(0, 9), dtype=np.int32)
+        for row in range(520)
+    ]
+    contexts = [
+        [rng.integers(0, n_words, 50, dtype=np.int32), np.concatenate([answer[-9:], answer[5:40]]), answer[:1]]
+        for answer in answers
+    ]
+    ends = np.cumsum([len(answer) for answer in answers])
+    texts = [text for row in contexts for text in row]
+    stops = np.cumsum([len(text) for text in texts])
+    passages = Passages(np.concatenate(texts), np.append(0, stops[:-1]), stops, np.arange(521) * 3)
+    counts = count_pairs(np.concatenate(answers), np.append(0, ends[:-1]), ends, passages, n_words)
+    for answer, row, count in zip(answers, contexts, counts.tolist(), strict=True):
+        there = {pair for text in row for pair in itertools.pairwise(text.tolist())}
+        assert count == sum(pair in there for pair in itertools.pairwise(answer.tolist()))
 
 
 def test_a_fifth_of_the_pairs_is_enough_not_to_drift() -> None:

@@ -6,12 +6,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fastmetrics.core.arrays import Flags, Ids, Ints
+from fastmetrics.core.arrays import Bytes, Flags, Ids, Ints
 from fastmetrics.kernels.facts.values import DATE, NUMBER, TIME, WEAK, WEEKDAY, Values
 from fastmetrics.kernels.jit import inline, kernel, leaf
 
 _MIX = np.uint64(0x9E3779B97F4A7C15)
-_U1, _U32 = np.uint64(1), np.uint64(32)
+_U1, _U8, _U32 = np.uint64(1), np.uint64(8), np.uint64(32)
+
+ABSENT = 255
+"""What numbers a word that the answer of a row does not have; of up to so many, each has a number of its own."""
+
+_ABSENT_BEFORE = np.uint64(ABSENT << 8)
 
 
 class Passages(NamedTuple):
@@ -87,37 +92,106 @@ def values_hold(answer: Values, context: Values, groups: Ints, most: int) -> tup
 @kernel
 def count_pairs(ids: Ids, starts: Ints, stops: Ints, contexts: Passages, n_words: int) -> Ints:
     """Number of pairs of adjacent words of each answer that are adjacent in one of the row's contexts."""
-    c_ids, c_starts, c_stops, groups = contexts
     counts = np.zeros(len(starts), np.int64)
-    longest_answer, longest_context, size = 0, 0, 4
+    longest, longest_context, size = 0, 0, 4
     for row in range(len(starts)):
-        longest_answer = max(longest_answer, stops[row] - starts[row])
-    for text in range(len(c_starts)):
-        longest_context = max(longest_context, c_stops[text] - c_starts[text])
-    while size < 4 * longest_answer:
+        longest = max(longest, stops[row] - starts[row])
+    for text in range(len(contexts.starts)):
+        longest_context = max(longest_context, contexts.stops[text] - contexts.starts[text])
+    while size < 4 * longest and longest > ABSENT:
         size *= 2
-    keys, seen = np.zeros(size, np.int64), np.zeros(size, np.int64)
-    own, places = np.full(n_words, -1, np.int32), np.empty(longest_context + 1, np.int64)
+    keys, seen, places = np.zeros(size, np.int64), np.zeros(size, np.int64), np.empty(longest_context + 1, np.int64)
+    numbers, table = np.full(n_words, ABSENT, np.uint8), np.zeros(1 << 16, np.uint8)
     for row in range(len(starts)):
-        none, some = 2 * row + 1, 2 * row + 2
-        for k in range(starts[row], stops[row] - 1):
-            own[np.uint32(ids[k])] = own[np.uint32(ids[k + 1])] = row
-            h = slot(keys, seen, none, np.int64(ids[k]) << 32 | ids[k + 1])
-            seen[h] = none
-        for text in range(groups[row], groups[row + 1]):
-            n, before = 0, False
-            for k in range(c_starts[text], c_stops[text]):  # without a branch that the processor would have to guess
-                here = own[np.uint32(c_ids[k])] == row
-                places[n] = k
-                n += here & before
-                before = here
-            for k in places[:n]:
-                h = slot(keys, seen, none, np.int64(c_ids[k - 1]) << 32 | c_ids[k])
-                if seen[h] >= none:
-                    seen[h] = some
-        for k in range(starts[row], stops[row] - 1):
-            counts[row] += seen[slot(keys, seen, none, np.int64(ids[k]) << 32 | ids[k + 1])] == some
+        first, last, mark = np.uint64(starts[row]), np.uint64(stops[row]), np.uint8(row % 255 + 1)
+        if mark == 1:
+            table[:] = 0
+        if number_words(ids, first, last, numbers) <= ABSENT:
+            mark_pairs(contexts, row, numbers, table, mark)
+            counts[row] = count_marked(ids, first, last, numbers, table, mark)
+        else:
+            counts[row] = count_by_hash(ids, first, last, contexts, row, numbers, keys, seen, places)
+        for k in range(first, last):
+            numbers[np.uint32(ids[k])] = ABSENT
     return counts
+
+
+@leaf
+def number_words(ids: Ids, first: np.uint64, last: np.uint64, numbers: Bytes) -> int:
+    """Number the distinct words ``ids[first:last]`` in ``numbers``, from 0 on; return how many there are.
+
+    The number of all other words is ``ABSENT``; all words from the 255th on have the number before it.
+    """
+    n = 0
+    for k in range(first, last):
+        word = np.uint32(ids[k])
+        if numbers[word] == ABSENT:
+            numbers[word] = min(n, ABSENT - 1)
+            n += 1
+    return n
+
+
+@leaf
+def mark_pairs(contexts: Passages, row: int, numbers: Bytes, table: Bytes, mark: int) -> None:
+    """Write ``mark`` to the entry of ``table`` of each pair of adjacent words of the row's contexts.
+
+    The entry is that of the two numbers of the words, in ``numbers``, so that words that the answer does not have need
+    no branch, which the processor would have to guess.
+    """
+    for text in range(contexts.groups[row], contexts.groups[row + 1]):
+        before = _ABSENT_BEFORE
+        for k in range(np.uint64(contexts.starts[text]), np.uint64(contexts.stops[text])):
+            number = np.uint64(numbers[np.uint32(contexts.ids[k])])
+            table[before + number] = mark
+            before = number << _U8
+
+
+@leaf
+def count_marked(ids: Ids, first: np.uint64, last: np.uint64, numbers: Bytes, table: Bytes, mark: int) -> int:
+    """How many pairs of adjacent words of ``ids[first:last]`` have ``mark`` in ``table``; see ``mark_pairs``."""
+    n, before = 0, _ABSENT_BEFORE
+    for k in range(first, last):
+        number = np.uint64(numbers[np.uint32(ids[k])])
+        n += (k > first) & (table[before + number] == mark)
+        before = number << _U8
+    return n
+
+
+@leaf
+def count_by_hash(
+    ids: Ids,
+    first: np.uint64,
+    last: np.uint64,
+    contexts: Passages,
+    row: int,
+    numbers: Bytes,
+    keys: Ints,
+    seen: Ints,
+    places: Ints,
+) -> int:
+    """How many pairs of adjacent words of ``ids[first:last]`` are in the row's contexts, for any number of words.
+
+    ``numbers`` is ``ABSENT`` for words that are not among them; ``keys`` and ``seen`` are a hash table, ``places`` room
+    for the words of a context.
+    """
+    none, some = 2 * row + 1, 2 * row + 2
+    for k in range(first + _U1, last):
+        seen[slot(keys, seen, none, np.int64(ids[k - _U1]) << 32 | ids[k])] = none
+    for text in range(contexts.groups[row], contexts.groups[row + 1]):
+        n, before = 0, False
+        for k in range(contexts.starts[text], contexts.stops[text]):  # without a branch
+            here = numbers[np.uint32(contexts.ids[k])] != ABSENT
+            places[n] = k
+            n += here & before
+            before = here
+        for k in places[:n]:
+            h = slot(keys, seen, none, np.int64(contexts.ids[k - 1]) << 32 | contexts.ids[k])
+            if seen[h] >= none:
+                seen[h] = some
+    count = 0
+    for k in range(first + _U1, last):
+        count += seen[slot(keys, seen, none, np.int64(ids[k - _U1]) << 32 | ids[k])] == some
+    return count
 
 
 @inline
