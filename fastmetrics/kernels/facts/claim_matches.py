@@ -12,7 +12,7 @@ import numpy as np
 
 from fastmetrics.core.arrays import Flags, Ids, Ints, Uint32s
 from fastmetrics.kernels.facts.claims import Claims
-from fastmetrics.kernels.facts.equal_claims import equal_before, make_checked
+from fastmetrics.kernels.facts.equal_claims import Checked, equal_before, make_checked
 from fastmetrics.kernels.facts.stem_places import (
     Lookups,
     by_stem,
@@ -222,30 +222,64 @@ def claims_hold(
     subject, target, stretch = make_ends(n_stems)
     checked = make_checked(claims)
     for row in range(len(claims.bounds) - 1):
-        begin, end = claims.bounds[row], claims.bounds[row + 1]
-        if begin == end:
-            continue
-        n_listed = look_up_all(claims, stems, row, lookups)
-        n = gather(contexts, row, stem_of, window, lookups)
-        by_stem(lookups, n_listed, n)
-        heavy = (end - begin) * n > many
-        occurring = 0
-        for c in range(begin, end):
-            if c == begin or is_other(claims, c):
-                occurring = read_end(
-                    stems, claims.subjects[c], claims.subject_ends[c], three_quarters, lookups, subject
-                )
-            alone = claims.vague[c] and occurring == 0
-            needed = 0 if alone else subject.sizes[NEEDED]
-            if occurring < needed:
-                continue
-            if heavy:
-                equal = equal_before(claims, stems, row, c, checked)
-                if equal < c:
-                    supported[c] = supported[equal]
-                    continue
-            if read_end(stems, claims.objects[c], claims.object_ends[c], True, lookups, target) < target.sizes[NEEDED]:
-                continue
-            seeds = subject if needed > 0 and subject.sizes[TOTAL] < target.sizes[TOTAL] else target
-            supported[c] = occur_together(lookups, (n, window, needed), heavy, (subject, target, seeds), stretch)
+        if claims.bounds[row] < claims.bounds[row + 1]:
+            n_listed = look_up_all(claims, stems, row, lookups)
+            n = gather(contexts, row, stem_of, window, lookups)
+            by_stem(lookups, n_listed, n)
+            compare_row(
+                claims,
+                three_quarters,
+                stems,
+                row,
+                n,
+                window,
+                many,
+                lookups,
+                subject,
+                target,
+                stretch,
+                checked,
+                supported,
+            )
     return supported
+
+
+@leaf
+def compare_row(
+    claims: Claims,
+    three_quarters: bool,
+    stems: Uint32s,
+    row: int,
+    n: int,
+    window: int,
+    many: int,
+    lookups: Lookups,
+    subject: End,
+    target: End,
+    stretch: Stretch,
+    checked: Checked,
+    supported: Flags,
+) -> None:
+    """Write whether each claim of the row is ``supported`` by its contexts, which have ``n`` of its stems.
+
+    ``stems`` and the other parameters are those of ``claims_hold``.  Here, in a leaf, tuples of arrays cost nothing.
+    """
+    begin, end = claims.bounds[row], claims.bounds[row + 1]
+    heavy = (end - begin) * n > many
+    occurring = 0
+    for c in range(begin, end):
+        if c == begin or is_other(claims, c):
+            occurring = read_end(stems, claims.subjects[c], claims.subject_ends[c], three_quarters, lookups, subject)
+        alone = claims.vague[c] and occurring == 0
+        needed = 0 if alone else subject.sizes[NEEDED]
+        if occurring < needed:
+            continue
+        if heavy:
+            equal = equal_before(claims, stems, row, c, checked)
+            if equal < c:
+                supported[c] = supported[equal]
+                continue
+        if read_end(stems, claims.objects[c], claims.object_ends[c], True, lookups, target) < target.sizes[NEEDED]:
+            continue
+        seeds = subject if needed > 0 and subject.sizes[TOTAL] < target.sizes[TOTAL] else target
+        supported[c] = occur_together(lookups, (n, window, needed), heavy, (subject, target, seeds), stretch)
