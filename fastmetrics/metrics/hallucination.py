@@ -165,10 +165,7 @@ def hallucination(
 def unsupported(answer: Passage, contexts: Passage, window: int, claims: Any) -> Floats:
     """The hallucination score from the data of the batch."""
     facts = anchors(answer, contexts, window, claims)
-    n = len(answer.text)
-    missing = np.bincount(facts.rows[~facts.supported], minlength=n)
-    share = divide(missing, np.bincount(facts.rows, minlength=n), empty=0.0)
-    return np.maximum(share, _drift(answer.tokens, contexts))
+    return np.maximum(facts.unsupported_shares, _drift(answer.tokens, contexts))
 
 
 @metric(bounds=(0, 1), better="lower", source="S3, high hallucination risk", caution=other_verbs)

@@ -9,6 +9,7 @@ import numpy as np
 from fastmetrics.core.arrays import Bytes, Ids, Ints, Text, Tokens
 from fastmetrics.kernels.facts import candidate_words as figures
 from fastmetrics.kernels.facts import located_words as marks
+from fastmetrics.kernels.facts.numbers import WordValues
 from fastmetrics.text import unicode
 from fastmetrics.text.tokenize import Vocabulary
 
@@ -67,16 +68,19 @@ def scan(text: Text) -> marks.Marks:
     return _first(words, marks.scan(text.data, text.starts, text.stops, _classes(), words))
 
 
-def pick(text: Text, ids: Ids, first: Ints, counts: Ints, worth: Bytes) -> figures.Picked | None:
-    """The words that can be part of values, with ids and positions; None if words and ids do not match.
+def pick(text: Text, ids: Ids, first: Ints, counts: Ints, senses: figures.WordSenses) -> figures.Picked | None:
+    """The words that can be part of values, with meanings and positions; None if words and ids do not match.
 
-    The ids of string i are the ``counts[i]`` ids from ``ids[first[i]]`` on; ``worth`` is the role of each id.
+    The ids of string i are the ``counts[i]`` ids from ``ids[first[i]]`` on.
     """
     n = int(counts.sum())
-    picked = figures.Picked(_room(len(text), n), np.empty(n, np.int32), np.empty(n, np.int64))
+    values = WordValues(np.empty(n, np.uint8), np.empty(n))
+    picked = figures.Picked(_room(len(text), n), values, np.empty(n, np.int64))
     strings = figures.Strings(text.data, text.starts, text.stops, ids, first)
-    n = figures.pick(strings, counts, _classes(), worth, picked)
-    return None if n < 0 else figures.Picked(_first(picked.marks, n), picked.ids[:n], picked.places[:n])
+    n = figures.pick(strings, counts, _classes(), senses, picked)
+    if n < 0:
+        return None
+    return figures.Picked(_first(picked.marks, n), WordValues(values.kinds[:n], values.amounts[:n]), picked.places[:n])
 
 
 def ids_of_marks(text: Text, words: marks.Marks, tokens: Tokens, vocabulary: Vocabulary) -> Ids:

@@ -81,6 +81,11 @@ class Senses:
         """The number of stems."""
         return len(self._stems)
 
+    @property
+    def of_values(self) -> figures.WordSenses:
+        """What the words mean as parts of values."""
+        return figures.WordSenses(self.worth, self.kinds, self.amounts)
+
     def catch_up(self) -> Senses:
         """Process the words added since the last call."""
         first = len(self.roles)

@@ -6,13 +6,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fastmetrics.core.arrays import Bytes, Ids, Ints
+from fastmetrics.core.arrays import Bytes, Floats, Ids, Ints
 from fastmetrics.kernels.facts import located_words as m
 from fastmetrics.kernels.facts.located_words import Marks
-from fastmetrics.kernels.jit import kernel
+from fastmetrics.kernels.facts.numbers import WordValues
+from fastmetrics.kernels.jit import kernel, leaf
 
 OTHER, FOLLOWS, BEGINS = 0, 1, 2
 """Role of a word: it can begin a value, only continue a value, or neither."""
+
+
+_U1 = np.uint64(1)
 
 
 class Strings(NamedTuple):
@@ -25,44 +29,75 @@ class Strings(NamedTuple):
     first: Ints
 
 
+class WordSenses(NamedTuple):
+    """The role of each word of the vocabulary, and its meaning as part of a value; see ``numbers.WordValues``."""
+
+    worth: Bytes
+    kinds: Bytes
+    amounts: Floats
+
+
 class Picked(NamedTuple):
-    """The selected words: their marks, ids, and positions among all words of all texts."""
+    """The selected words: their marks, meanings, and positions among all words of all texts."""
 
     marks: Marks
-    ids: Ids
+    values: WordValues
     places: Ints
 
 
 @kernel
-def pick(strings: Strings, counts: Ints, classes: Bytes, worth: Bytes, picked: Picked) -> int:
+def pick(strings: Strings, counts: Ints, classes: Bytes, senses: WordSenses, picked: Picked) -> int:
     """Select the words that begin a value, its continuations, and the next word; return how many.
 
-    ``worth`` holds the role of each id.  Returns -1 if a text has fewer or more words than ``counts`` says.
+    Returns -1 if a text has fewer or more words than ``counts`` says.
     """
-    data, starts, stops, ids, first = strings
-    w_starts, w_stops, before, after, digit, bounds = picked.marks
+    starts, stops, bounds = strings.starts, strings.stops, picked.marks.bounds
     size = m.longest(starts, stops)
     edges = np.empty(size + m.ROOM, np.int64)
     n, total = 0, 0
     for row in range(len(starts)):
-        begin, stop, n_words = starts[row], stops[row], counts[row]
-        if m.find_words(data, begin, stop, classes, edges) != n_words:
+        if m.find_words(strings.data, starts[row], stops[row], classes, edges) != counts[row]:
             return -1
-        live = False
-        for w in range(n_words):
-            word = ids[np.uint64(first[row] + w)]
-            if not live and worth[np.uint32(word)] != BEGINS:
-                continue
-            live = worth[word] != OTHER
-            w_starts[n], w_stops[n] = begin + edges[2 * w], begin + edges[2 * w + 1]
-            digit[n] = 48 <= data[w_starts[n]] <= 57
-            before[n] = m.gap_before(data, classes, edges, w, begin)
-            if w + 1 < n_words:
-                after[n] = m.gap_before(data, classes, edges, w + 1, begin)
-            else:
-                after[n] = m.gap_at_end(data, classes, w_stops[n], stop)
-            picked.ids[n], picked.places[n] = word, total + w
-            n += 1
-        total += n_words
+        n = pick_of_text(strings, row, counts[row], total, edges, classes, senses, picked, n)
+        total += counts[row]
         bounds[row + 1] = n
     return n
+
+
+@leaf
+def pick_of_text(
+    strings: Strings,
+    row: int,
+    n_words: int,
+    total: int,
+    edges: Ints,
+    classes: Bytes,
+    senses: WordSenses,
+    picked: Picked,
+    n: int,
+) -> int:
+    """Add the selected words of one text to the ``n`` in ``picked``; return their number.
+
+    The text has ``n_words`` words, whose ``edges`` are in bytes, and ``total`` come before it; ``classes`` are those of
+    all characters.
+    """
+    data, begin, stop = strings.data, strings.starts[row], strings.stops[row]
+    w_starts, w_stops, before, after, digit, _ = picked.marks
+    first, at, live = np.uint64(strings.first[row]), np.uint64(n), False
+    for w in range(np.uint64(n_words)):
+        word = np.uint32(strings.ids[first + w])
+        if not live and senses.worth[word] != BEGINS:
+            continue
+        edge = w << _U1
+        w_starts[at], w_stops[at] = begin + edges[edge], begin + edges[edge + _U1]
+        digit[at] = 48 <= data[np.uint64(w_starts[at])] <= 57
+        before[at] = after[at - _U1] if live else m.gap_before(data, classes, edges, np.int64(w), begin)
+        if w + _U1 < np.uint64(n_words):
+            after[at] = m.gap_before(data, classes, edges, np.int64(w + _U1), begin)
+        else:
+            after[at] = m.gap_at_end(data, classes, w_stops[at], stop)
+        picked.values.kinds[at], picked.values.amounts[at] = senses.kinds[word], senses.amounts[word]
+        picked.places[at] = total + np.int64(w)
+        live = senses.worth[word] != OTHER
+        at += _U1
+    return np.int64(at)

@@ -10,7 +10,8 @@ from fastmetrics.core.arrays import Bytes, Flags, Ints
 from fastmetrics.kernels.facts import located_words as m
 from fastmetrics.kernels.facts.located_words import Marks
 from fastmetrics.kernels.facts.numbers import is_mark
-from fastmetrics.kernels.jit import inline, kernel
+from fastmetrics.kernels.facts.values import WEAK, Values
+from fastmetrics.kernels.jit import inline, kernel, leaf
 from fastmetrics.kernels.text.folding import decode
 
 # Flags of the roles of a word in a sentence.
@@ -74,7 +75,7 @@ def has(roles: Bytes, first: int, last: int, role: int) -> bool:
     return hit
 
 
-@kernel
+@leaf
 def refine(data: Bytes, marks: Marks, is_upper: Flags, roles: Bytes) -> None:
     """Refine the roles by position: citations and the numbers of list items are stop words.
 
@@ -88,6 +89,17 @@ def refine(data: Bytes, marks: Marks, is_upper: Flags, roles: Bytes) -> None:
             roles[k] |= CAPITAL
         elif marks.digit[k] and is_mark(marks, k):
             roles[k] |= STOP
+
+
+@kernel
+def mark_values(roles: Bytes, values: Values) -> Bytes:
+    """A copy of the roles in which the words of the values that are anchors have the role VALUE."""
+    marked = roles.copy()
+    for v in range(len(values.kinds)):
+        if values.kinds[v] != WEAK:
+            for k in range(np.uint64(values.first[v]), np.uint64(values.last[v])):
+                marked[k] |= VALUE
+    return marked
 
 
 @inline

@@ -12,7 +12,8 @@ import numpy as np
 from fastmetrics.core.arrays import Bytes, Flags, Ids, Ints
 from fastmetrics.kernels.jit import inline, kernel, leaf
 from fastmetrics.kernels.text.blocks.block_code import BLOCK
-from fastmetrics.kernels.text.blocks.byte_blocks import count_ones, in_range, trailing_zeros
+from fastmetrics.kernels.text.blocks.byte_blocks import in_range
+from fastmetrics.kernels.text.blocks.word_heads import PLACES, list_bits
 from fastmetrics.kernels.text.folding import decode
 
 # Classes of code points; the first eight are also the kinds of gaps of one character.
@@ -37,7 +38,7 @@ _SAYS[[COMMA, COLON, CLAUSE, OPEN, CLOSE]] = PARTED
 ROOM = 2 + 8
 """Entries of ``edges`` besides one for each byte: those after the last word, and those that are written at a time."""
 
-_U0, _U1, _U8, _U63, _U64 = (np.uint64(n) for n in (0, 1, 8, 63, BLOCK))
+_U0, _U1, _U63, _U64 = (np.uint64(n) for n in (0, 1, 63, BLOCK))
 _ALL = np.uint64((1 << 64) - 1)
 _SMALL, _CAPITAL, _LETTERS, _ZERO, _DIGITS, _LINE, _HIGH = (np.uint64(n) for n in (97, 65, 26, 48, 10, 95, 128))
 
@@ -90,13 +91,7 @@ def find_words(data: Bytes, begin: int, stop: int, classes: Bytes, edges: Ints) 
         not_ascii |= in_range(data, at, _HIGH, _HIGH) & inside
         turns = words ^ ((words << _U1) | before)
         before = words >> _U63
-        last = n + count_ones(turns)
-        while n < last:
-            for k in range(_U8):  # as many as there are at most, without a branch for each
-                edges[n + k] = np.int64(p + trailing_zeros(turns))
-                turns &= turns - _U1
-            n += _U8
-        n = last
+        n = list_bits(turns, p, PLACES, edges, n)
         p += _U64
     if not_ascii != _U0:
         return find_any_words(data[begin:stop], classes, edges)
@@ -123,7 +118,10 @@ def widen(data: Bytes, classes: Bytes, begin: int, stop: int, gap: int) -> int:
     """Extend a gap by the characters from byte ``begin`` to ``stop``; the start of a text counts as a line end."""
     length = np.int64(gap != 0)
     while begin < stop:
-        code, begin = decode(data, begin)
+        code, after = np.int64(data[begin]), begin + 1
+        if code > 127:
+            code, after = decode(data, begin)
+        begin = after
         gap = widened(gap, code, np.int64(classes[code]), length)
         length += 1
     return gap

@@ -35,7 +35,7 @@ from fastmetrics.kernels.facts.numbers import (
     shifted,
     spelled,
 )
-from fastmetrics.kernels.jit import inline, kernel
+from fastmetrics.kernels.jit import inline, leaf
 
 NUMBER, DATE, TIME, WEEKDAY, WEAK = (np.int64(kind) for kind in range(1, 6))  # typed: one signature
 """A WEAK number can support other values and requires no support: "one", "first", the year and day of a date."""
@@ -142,7 +142,7 @@ def is_bare(kinds: Bytes, before: Ids, after: Ids, digit: Flags, starts: Ints, s
     return kinds[j] == NOTHING and stops[j] - starts[j] > 1 and (not digit[j] or after[k] & m.KIND == m.OTHER)
 
 
-@kernel
+@leaf
 def find_values(data: Bytes, marks: Marks, words: WordValues, values: Values) -> int:
     """Find the values of every text in order; return how many there are."""
     starts, stops, before, after, digit, bounds = marks

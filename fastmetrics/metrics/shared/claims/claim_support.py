@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from fastmetrics.core.arrays import Bytes, Flags, Ids, Ints, Text, Tokens
+from fastmetrics.core.arrays import Bytes, Flags, Floats, Ids, Ints, Text, Tokens
 from fastmetrics.core.memo import Memo
 from fastmetrics.core.settings.allowed_sources import NameOrObject
 from fastmetrics.core.settings.allowed_values import NotAllowedError
@@ -22,10 +22,10 @@ from fastmetrics.kernels.facts import values as value_kernels
 from fastmetrics.kernels.facts.claim_matches import claims_hold
 from fastmetrics.kernels.facts.claims import Claims
 from fastmetrics.kernels.facts.located_words import Marks
-from fastmetrics.kernels.facts.numbers import WordValues
 from fastmetrics.kernels.facts.values import Values
 from fastmetrics.metrics.shared.claims.spacy_claims import Pipeline, parsed_claims
 from fastmetrics.metrics.shared.claims.value_sets import among
+from fastmetrics.metrics.shared.pair_counts import divide
 from fastmetrics.text import unicode
 from fastmetrics.text.located_words import ids_of_marks, pick, scan
 from fastmetrics.text.tokenize import Vocabulary
@@ -127,6 +127,13 @@ class Anchors:
     starts: Ints
     stops: Ints
     supported: Flags
+    n_answers: int
+
+    @functools.cached_property
+    def unsupported_shares(self) -> Floats:
+        """The share of each answer's anchors that are not supported; 0 without anchors."""
+        missing = np.bincount(self.rows[~self.supported], minlength=self.n_answers)
+        return divide(missing, np.bincount(self.rows, minlength=self.n_answers), empty=0.0)
 
 
 def anchors(answer: Passage, contexts: Passage, window: int, source: ClaimSource = TRIPLES) -> Anchors:
@@ -142,7 +149,7 @@ def anchors(answer: Passage, contexts: Passage, window: int, source: ClaimSource
 def _anchors(answer: Passage, contexts: Passage, window: int, source: ClaimSource) -> Anchors:
     own, supported = supported_values(answer, contexts)
     strong = own.kinds != value_kernels.WEAK
-    claims = _claims(answer, _inside(own, strong, len(answer.ids)), source)
+    claims = _claims(answer, own, source)
     senses, words = answer.senses, contexts.words
     reach = min(window, len(words.ids))  # a size that fits a NumPy integer
     stem_of = senses.stems.view(np.uint32)
@@ -156,6 +163,7 @@ def _anchors(answer: Passage, contexts: Passage, window: int, source: ClaimSourc
         np.concatenate([marks.starts[own.first[strong]], marks.starts[claims.firsts[:n]]]),
         np.concatenate([marks.stops[own.last[strong] - 1], marks.stops[claims.lasts[:n]]]),
         np.concatenate([supported[strong], meets]),
+        len(answer.text),
     )
 
 
@@ -194,12 +202,12 @@ def _supported(answer: Values, context: Values, groups: Ints) -> Flags:
 def _values(passage: Passage) -> Values:
     """The values of a column; ``first`` and ``last`` count all of its words."""
     senses, tokens = passage.senses, passage.tokens
-    picked = pick(passage.text, tokens.ids, tokens.starts, tokens.counts, senses.worth)
+    picked = pick(passage.text, tokens.ids, tokens.starts, tokens.counts, senses.of_values)
     if picked is None:  # lower case changes the tokens of some text
         ids, bounds = passage.ids, passage.marks.bounds
-        picked = pick(passage.text, ids, bounds[:-1], np.diff(bounds), passage.senses.catch_up().worth)
+        picked = pick(passage.text, ids, bounds[:-1], np.diff(bounds), senses.catch_up().of_values)
         assert picked is not None
-    n = len(picked.ids)
+    n = len(picked.places)
     values = Values(
         np.empty(n, np.uint8),
         np.empty(n),
@@ -208,23 +216,14 @@ def _values(passage: Passage) -> Values:
         np.empty(n, np.int64),
         np.zeros(len(passage.text) + 1, np.int64),
     )
-    words = WordValues(senses.kinds[picked.ids], senses.amounts[picked.ids])
-    n = value_kernels.find_values(passage.text.data, picked.marks, words, values)
+    n = value_kernels.find_values(passage.text.data, picked.marks, picked.values, values)
     first, last = picked.places[values.first[:n]], picked.places[values.last[:n] - 1] + 1
     return Values(values.kinds[:n], values.a[:n], values.b[:n], first, last, values.bounds)
 
 
-def _inside(values: Values, strong: Flags, n_words: int) -> Flags:
-    """The words that are part of a value that is an anchor."""
-    steps = np.bincount(values.first[strong], minlength=n_words + 1)
-    steps -= np.bincount(values.last[strong], minlength=n_words + 1)
-    return np.cumsum(steps)[:n_words] > 0
-
-
-def _claims(answer: Passage, in_value: Flags, source: ClaimSource) -> Claims:
-    """The claims of the answers; ``in_value`` marks the words of values that are anchors."""
-    roles = answer.roles.copy()
-    roles[in_value] |= clause_kernels.VALUE
+def _claims(answer: Passage, values: Values, source: ClaimSource) -> Claims:
+    """The claims of the answers, whose ``values`` that are anchors need no claim."""
+    roles = clause_kernels.mark_values(answer.roles, values)
     if source not in (TRIPLES, WORDS):
         return parsed_claims(answer.text, answer.marks.bounds, roles, source)
     clauses = clause_kernels.find_clauses(answer.marks, roles)
