@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import reduce
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -106,7 +108,13 @@ class RankResult(Shown):
         }
 
 
-def described(table: pa.Table, measures: Sequence[Measure], missing: MissingQueries, settings: Settings) -> pa.Table:
+def described(
+    table: pa.Table,
+    measures: Sequence[Measure],
+    missing: MissingQueries,
+    settings: Settings,
+    by_ranking: Mapping[str, MissingQueries] | None = None,
+) -> pa.Table:
     """The values per query with the metadata of a score file: settings, counts of nulls, missing queries."""
     columns = {measure.name: table[measure.name] for measure in measures}
     metadata = ScoreMetadata(
@@ -114,6 +122,7 @@ def described(table: pa.Table, measures: Sequence[Measure], missing: MissingQuer
         scores={measure.name: _settings(measure, settings) for measure in measures},
         metrics={name: _counts(column) for name, column in columns.items()},
         missing_queries=missing,
+        missing_by_ranking=by_ranking,
     )
     return table.replace_schema_metadata(metadata.for_schema())
 
@@ -152,10 +161,10 @@ class RankReport(Shown):
             for name, result in self.results.items()
         ]
         first = next(iter(self.results.values()))
-        queries = [result.missing_queries for result in self.results.values()]
-        missing = MissingQueries(sum(q.count for q in queries), sum(q.judged for q in queries), first.settings.missing)
+        by_ranking = {name: result.missing_queries for name, result in self.results.items()}
+        missing = reduce(add, by_ranking.values())
         whole = pa.concat_tables(table.replace_schema_metadata() for table in tables)
-        return described(whole, first.measures, missing, first.settings)
+        return described(whole, first.measures, missing, first.settings, by_ranking)
 
     def to_arrow(self) -> pa.Table:
         """One row per ranking: its name, the counts of queries, the rule for missing ones, the mean of each measure."""

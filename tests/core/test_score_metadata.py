@@ -93,6 +93,7 @@ def test_each_field_is_read_back() -> None:
         **{"columns": {"a": "b"}, "passed_over": {"a": ["b"]}, "keep_counts": True},
         **{"counts": {"a": [1, 2, 3]}, "cautions": {"a": [1, 2]}, "metrics": {"a": RowCounts(4, 3, 2, 1)}},
         "missing_queries": MissingQueries(1, 2, "zero"),
+        "missing_by_ranking": {"a": MissingQueries(1, 2, "zero")},
         "drift": {"a": InputDrift(5, [InputShares("token_f1", [0.5, 0.5], [1, 2])])},
     }
     assert {entry.name for entry in dataclasses.fields(ScoreMetadata)} == {*values, "stored"}
@@ -123,6 +124,8 @@ def test_a_description_of_another_type_is_unknown(entry: str) -> None:
         {"options": 7},
         {"n_rows": []},
         {"missing_queries": {"count": 1, "judged": 2, "rule": "x"}},
+        {"missing_by_ranking": {"a": {"count": 1, "judged": 2, "rule": "x"}}},
+        {"missing_by_ranking": 7},
         {"declared": 7},
         {"declared": []},
     ],

@@ -159,6 +159,26 @@ def test_every_form_of_a_comparison_counts_missing_queries(files, rule):
     assert json.loads(program(*arguments, "--json").out) == told
 
 
+@pytest.mark.parametrize("rule", NOTES)
+@pytest.mark.parametrize("suffix", [None, "parquet", "csv", "jsonl"])
+def test_rankings_of_one_table_keep_their_own_missing_queries(tmp_path, rule, suffix):
+    output = None if suffix is None else tmp_path / f"both.{suffix}"
+    report = fm.rank(RUNS, QRELS, MEASURES, output=output, missing=rule)
+    table = report.per_query if output is None else output
+    compared = fm.compare(table, system="ranking")
+    separate = fm.compare_rankings(RUNS, QRELS, MEASURES, missing=rule)
+    assert compared.to_dict()["missing_queries"] == separate.to_dict()["missing_queries"]
+    assert [(one.n_missing_baseline, one.n_missing_other) for one in compared] == [(0, 60)] * len(compared)
+    assert [note for note in compared.notes if "queries" in note] == [f"partial: {NOTES[rule]}"]
+    assert list(fm.summarize(table).notes) == [NOTES[rule].replace("150", "300")]
+
+
+def test_parts_of_a_ranking_by_another_column_have_no_count_of_missing_queries():
+    table = fm.rank(RUNS, QRELS, MEASURES).per_query
+    teams = table.append_column("team", [["a"] * 150 + ["b"] * 150])
+    assert fm.compare(teams, system="team").missing_queries == {}
+
+
 def test_comparison_of_other_scores_has_no_column_of_missing_queries():
     scores = {"id": [1, 2, 3], "token_f1": [0.1, 0.5, 0.7]}
     found = fm.compare({"a": scores, "b": scores})

@@ -84,6 +84,10 @@ def _drift(value: Any) -> Mapping[str, InputDrift]:
     return {name: InputDrift.of(entry) for name, entry in value.items()}
 
 
+def _by_ranking(value: Any) -> Mapping[str, MissingQueries]:
+    return {name: queries for name, entry in value.items() if (queries := MissingQueries.of(entry)) is not None}
+
+
 def _count(value: Any) -> int | None:
     return None if value is None else int(value)
 
@@ -128,6 +132,9 @@ class ScoreMetadata:
     metrics: Mapping[str, RowCounts] | None = _entry(_rows)
     """Per score column, its rows; scored and judged outputs have this entry, if only an empty one."""
     missing_queries: MissingQueries | None = _entry(MissingQueries.of)  # noqa: RUF009 - a field
+    """The judged queries that the ranking lacks, or the sum over several rankings."""
+    missing_by_ranking: Mapping[str, MissingQueries] | None = _entry(_by_ranking)
+    """Of several rankings in one table, the judged queries that each lacks."""
     answered: Mapping[str, Any] | None = _entry(_mapping)
     embedded: Mapping[str, int] | None = _entry(_mapping)
     n_rejected: int | None = _entry(int)

@@ -173,10 +173,14 @@ def _by_system(table: Any, system: str) -> list[ScoreRun]:
     def reader(rows: pa.Array) -> Callable[[Sequence[str]], pa.Table]:
         return lambda columns: whole.read(columns).filter(rows)
 
+    def metadata(name: str) -> ScoreMetadata:
+        """The metadata with the missing queries of one ranking, since those of the whole table are the sum of all."""
+        return replace(whole.metadata, missing_queries=(whole.metadata.missing_by_ranking or {}).get(name))
+
     scores = [name for name in whole.scores if name != system]
     return [
-        ScoreRun(system, whole.columns, scores, whole.metadata, reader(pc.equal(names, system)))
-        for system in pc.unique(names).to_pylist()
+        ScoreRun(name, whole.columns, scores, metadata(name), reader(pc.equal(names, name)))
+        for name in pc.unique(names).to_pylist()
     ]
 
 
