@@ -11,34 +11,32 @@ import numpy as np
 from fastmetrics.core.arrays import Ids, Ints, Uint64s
 from fastmetrics.kernels.jit import inline, kernel, leaf
 from fastmetrics.kernels.pairs.ngram_places import Lists
+from fastmetrics.kernels.text.blocks.byte_blocks import count_ones
 
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
-_U0, _U1, _U2, _U4, _U56 = (np.uint64(n) for n in (0, 1, 2, 4, 56))
-_M1, _M2, _M4 = np.uint64(0x5555555555555555), np.uint64(0x3333333333333333), np.uint64(0x0F0F0F0F0F0F0F0F)
-_ONES = np.uint64(0x0101010101010101)
+_U0, _U1 = np.uint64(0), np.uint64(1)
 
 
 @inline
 def zeros_of(v: np.uint64) -> int:
     """Number of bits that are 0."""
-    x = ~v
-    x = x - ((x >> _U1) & _M1)
-    x = (x & _M2) + ((x >> _U2) & _M2)
-    return np.int64((((x + (x >> _U4)) & _M4) * _ONES) >> _U56)
+    return np.int64(count_ones(~v))
 
 
 @leaf
 def mark(ids: Ids, first: int, last: int, masks: Uint64s) -> None:
     """Set bit k in the mask of the k-th id, for up to 64 ids."""
-    for i in range(first, last):
-        masks[ids[i]] |= _U1 << np.uint64(i - first)
+    bit = _U1
+    for i in range(np.uint64(first), np.uint64(last)):
+        masks[np.uint32(ids[i])] |= bit
+        bit <<= _U1
 
 
 @leaf
 def clear(ids: Ids, first: int, last: int, masks: Uint64s) -> None:
     """Undo ``mark``."""
-    for i in range(first, last):
-        masks[ids[i]] = _U0
+    for i in range(np.uint64(first), np.uint64(last)):
+        masks[np.uint32(ids[i])] = _U0
 
 
 @leaf
@@ -47,12 +45,12 @@ def block_length(b: Ids, start: int, stop: int, masks: Uint64s, carry: Uint64s) 
 
     The other list is ``b[start:stop]``, with a carry for each of its ids.
     """
-    v = _ALL
-    for j in range(start, stop):
-        u = v & masks[b[j]]
+    v, first = _ALL, np.uint64(start)
+    for j in range(first, np.uint64(stop)):
+        u = v & masks[np.uint32(b[j])]
         low = v + u
-        total = low + carry[j - start]
-        carry[j - start] = np.uint64(low < v) | np.uint64(total < low)
+        total = low + carry[j - first]
+        carry[j - first] = np.uint64(low < v) | np.uint64(total < low)
         v = total | (v & ~u)
     return zeros_of(v)
 
@@ -68,14 +66,14 @@ def lcs_lengths(a: Lists, b: Lists, n_words: int) -> Ints:
     for row in range(len(a_starts)):
         longest = max(longest, b_stops[row] - b_starts[row])
     carry = np.zeros(longest, np.uint64)
-    for row in range(len(a_starts)):
+    for row in range(np.uint64(len(a_starts))):
         start, stop, b_start, b_stop = a_starts[row], a_stops[row], b_starts[row], b_stops[row]
         if stop - start <= 64:
             mark(a_ids, start, stop, masks)
             v = _ALL
-            for j in range(b_start, b_stop):
-                u = v & masks[b_ids[j]]
-                v = (v + u) | (v & ~u)
+            for j in range(np.uint64(b_start), np.uint64(b_stop)):
+                mask = masks[np.uint32(b_ids[j])]
+                v = (v + (v & mask)) | (v & ~mask)
             lengths[row] = zeros_of(v)
             clear(a_ids, start, stop, masks)
         else:

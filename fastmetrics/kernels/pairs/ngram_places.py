@@ -97,14 +97,14 @@ def number(ids: Ids, start: int, stop: int, place: Ids, base: int, a: Places, li
 
     ``place[id]`` is the number of an id + ``base``.
     """
-    used = 0
-    for i in range(start, stop):
+    used, first = 0, np.uint64(start)
+    for i in range(first, np.uint64(stop)):
         code = place[np.uint32(ids[i])]
         new = code <= base
         used += new
         code = base + used if new else code
         place[np.uint32(ids[i])] = code
-        k = np.uint64(i - start)
+        k = i - first
         a.words[k] = a.grams[k] = code - base
         a.at[k] = k
         limit[np.uint32(code - base)] += 1
