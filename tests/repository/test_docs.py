@@ -275,6 +275,15 @@ def test_throughput_has_columns_for_what_was_measured() -> None:
     assert table[2] == "| quick | 20 | 10 | 2.00× | 10 | 0.6 |  |"
 
 
+def test_the_limits_are_those_of_the_results() -> None:
+    reports = [report for report in throughput.read_reports(ROOT / "bench" / "results") if report.name == "limits"]
+    steps = {step["name"]: step for step in reports[0].alone}
+    text = throughput.page(reports)
+    for name in ("words folded, cut and numbered", "C: words cut at spaces", "snappy: pages decompressed"):
+        step = steps[name]
+        assert f"{step['instructions_per_word']:.0f} instructions and {step['nanoseconds_per_word']:.1f} ns" in text
+
+
 def test_throughput_without_peers(tmp_path: Path) -> None:
     results = [
         contest("squad_f1", 10, 2),
