@@ -143,7 +143,9 @@ def cosine(question: Weighed, answer: Weighed) -> Floats:
         product, a_squares, b_squares = weighted_products(a, b, max(question.squares, answer.squares, key=len))
     else:
         own = (math.log(3 / 2) + 1) ** 2
-        product, a_both, a_alone, b_both, b_alone = count_products(a, b, keep)
+        product, a_both, a_alone, b_both, b_alone = question.tokens.memo.of(
+            count_products, (answer.tokens,), lambda: count_products(a, b, keep)
+        )
         a_squares, b_squares = a_both + own * a_alone, b_both + own * b_alone
     cosines = np.zeros(len(product))
     np.divide(product, np.sqrt(a_squares * b_squares), out=cosines, where=(a_squares > 0) & (b_squares > 0))

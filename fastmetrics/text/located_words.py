@@ -33,6 +33,10 @@ _GAPS = {
 }
 
 
+_SHARE = 8
+"""Of so many words, at most one is part of a value in most texts: more room is only made where it is needed."""
+
+
 @functools.cache
 def _classes() -> Bytes:
     classes = np.zeros(unicode.SIZE, np.uint8)
@@ -73,14 +77,18 @@ def pick(text: Text, ids: Ids, first: Ints, counts: Ints, senses: figures.WordSe
 
     The ids of string i are the ``counts[i]`` ids from ``ids[first[i]]`` on.
     """
-    n = int(counts.sum())
-    values = WordValues(np.empty(n, np.uint8), np.empty(n))
-    picked = figures.Picked(_room(len(text), n), values, np.empty(n, np.int64))
+    most = int(counts.sum())
     strings = figures.Strings(text.data, text.starts, text.stops, ids, first)
-    n = figures.pick(strings, counts, _classes(), senses, picked)
-    if n < 0:
-        return None
-    return figures.Picked(_first(picked.marks, n), WordValues(values.kinds[:n], values.amounts[:n]), picked.places[:n])
+    for room in (most // _SHARE + int(counts.max(initial=0)), most):
+        values = WordValues(np.empty(room, np.uint8), np.empty(room))
+        picked = figures.Picked(_room(len(text), room), values, np.empty(room, np.int64))
+        n = figures.pick(strings, counts, _classes(), senses, picked)
+        if n >= 0:
+            values = WordValues(values.kinds[:n], values.amounts[:n])
+            return figures.Picked(_first(picked.marks, n), values, picked.places[:n])
+        if n == figures.UNEQUAL:
+            break
+    return None
 
 
 def ids_of_marks(text: Text, words: marks.Marks, tokens: Tokens, vocabulary: Vocabulary) -> Ids:

@@ -34,6 +34,14 @@ def test_parsed_values_equal_the_definition(frame: str) -> None:
     check([(frame.replace("{}", value), ["q"]) for value in made_values.VALUES])
 
 
+@pytest.mark.parametrize("n_numbers", [1, 3, 40])
+def test_texts_may_have_nothing_but_values(n_numbers: int) -> None:
+    """Room is made at first for one value in eight words."""
+    texts = [" ".join(str(row + 2 * k) for k in range(n_numbers)) for row in range(30)]
+    assert check([(text, [text, "and no more"]) for text in texts]) > 25 * n_numbers
+    check([(text, [other]) for text, other in zip(texts, texts[::-1], strict=True)])
+
+
 @pytest.mark.parametrize("family", range(len(FAMILIES)))
 def test_equal_values_are_found_in_contexts(family: int) -> None:
     chance = random.Random(family)

@@ -16,6 +16,8 @@ OTHER, FOLLOWS, BEGINS = 0, 1, 2
 """Role of a word: it can begin a value, only continue a value, or neither."""
 
 
+UNEQUAL, FULL = -1, -2
+
 _U1 = np.uint64(1)
 
 
@@ -49,7 +51,8 @@ class Picked(NamedTuple):
 def pick(strings: Strings, counts: Ints, classes: Bytes, senses: WordSenses, picked: Picked) -> int:
     """Select the words that begin a value, its continuations, and the next word; return how many.
 
-    Returns -1 if a text has fewer or more words than ``counts`` says.
+    Returns ``UNEQUAL`` if a text has fewer or more words than ``counts`` says, ``FULL`` if ``picked`` has too little
+    room.
     """
     starts, stops, bounds = strings.starts, strings.stops, picked.marks.bounds
     size = m.longest(starts, stops)
@@ -57,7 +60,9 @@ def pick(strings: Strings, counts: Ints, classes: Bytes, senses: WordSenses, pic
     n, total = 0, 0
     for row in range(len(starts)):
         if m.find_words(strings.data, starts[row], stops[row], classes, edges) != counts[row]:
-            return -1
+            return UNEQUAL
+        if n + counts[row] > len(picked.places):
+            return FULL
         n = pick_of_text(strings, row, counts[row], total, edges, classes, senses, picked, n)
         total += counts[row]
         bounds[row + 1] = n

@@ -204,7 +204,7 @@ def make_ends(n_stems: int) -> tuple[End, End, Stretch]:
 def claims_hold(
     claims: Claims,
     three_quarters: bool,
-    stems: Uint32s,
+    ids: Ids,
     contexts: Passages,
     stem_of: Uint32s,
     n_stems: int,
@@ -213,11 +213,14 @@ def claims_hold(
 ) -> Flags:
     """Whether subject and object of each claim occur in one context, their words no more than ``window`` words apart.
 
-    ``stems`` are those of ``claims.words``, ``stem_of`` holds the stem of every word of the vocabulary.  Three quarters
+    ``ids`` are the words of the answers, ``stem_of`` holds the stem of every word of the vocabulary.  Three quarters
     of the words of both ends have to occur, or with ``three_quarters`` false one word of the subject.  From ``many``
     claims × hits on, equal claims of a row are compared once.
     """
     supported = np.zeros(claims.bounds[-1], np.bool_)
+    stems = np.empty(len(claims.words), np.uint32)
+    for k in range(len(stems)):
+        stems[k] = stem_of[np.uint32(ids[np.uint64(claims.words[k])])]
     lookups = make_lookups(contexts, n_stems)
     subject, target, stretch = make_ends(n_stems)
     checked = make_checked(claims)
@@ -262,7 +265,8 @@ def compare_row(
 ) -> None:
     """Write whether each claim of the row is ``supported`` by its contexts, which have ``n`` of its stems.
 
-    ``stems`` and the other parameters are those of ``claims_hold``.  Here, in a leaf, tuples of arrays cost nothing.
+    ``stems`` are those of ``claims.words``, and the other parameters are as for ``claims_hold``.  Here, in a leaf,
+    tuples of arrays cost nothing.
     """
     begin, end = claims.bounds[row], claims.bounds[row + 1]
     heavy = (end - begin) * n > many

@@ -6,12 +6,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fastmetrics.core.arrays import Bytes, Flags, Ints
+from fastmetrics.core.arrays import Bytes, Flags, Ids, Ints
 from fastmetrics.kernels.facts import located_words as m
 from fastmetrics.kernels.facts.located_words import Marks
 from fastmetrics.kernels.facts.numbers import is_mark
 from fastmetrics.kernels.facts.values import WEAK, Values
-from fastmetrics.kernels.jit import inline, kernel, leaf
+from fastmetrics.kernels.jit import inline, kernel
 from fastmetrics.kernels.text.folding import decode
 
 # Flags of the roles of a word in a sentence.
@@ -75,20 +75,23 @@ def has(roles: Bytes, first: int, last: int, role: int) -> bool:
     return hit
 
 
-@leaf
-def refine(data: Bytes, marks: Marks, is_upper: Flags, roles: Bytes) -> None:
-    """Refine the roles by position: citations and the numbers of list items are stop words.
+@kernel
+def roles_in_place(data: Bytes, marks: Marks, is_upper: Flags, ids: Ids, roles: Bytes) -> Bytes:
+    """The role of each of ``marks``: that of its word, refined by position.
 
-    ``roles[k]`` is that of word k; ``is_upper`` has one entry per code point.
+    Citations and the numbers of list items are stop words.  ``ids`` are the words, ``roles`` those of the vocabulary;
+    ``is_upper`` has one entry per code point.
     """
-    starts = marks.starts
-    for k in range(len(starts)):
-        byte = np.int64(data[starts[k]])
+    starts, refined = marks.starts, np.empty(len(marks.starts), np.uint8)
+    for k in range(np.uint64(len(starts))):
+        byte, role = np.int64(data[np.uint64(starts[k])]), roles[np.uint32(ids[k])]
         upper = 65 <= byte <= 90 if byte < 128 else is_upper[decode(data, starts[k])[0]]
         if upper:
-            roles[k] |= CAPITAL
-        elif marks.digit[k] and is_mark(marks, k):
-            roles[k] |= STOP
+            role |= CAPITAL
+        elif marks.digit[k] and is_mark(marks, np.int64(k)):
+            role |= STOP
+        refined[k] = role
+    return refined
 
 
 @kernel

@@ -170,3 +170,11 @@ def find_values(data: Bytes, marks: Marks, words: WordValues, values: Values) ->
             n, k = value_at(data, marks, words, k, stop, values, n)
         v_bounds[row + 1] = n
     return n
+
+
+@leaf
+def place(values: Values, n: int, places: Ints) -> None:
+    """Turn the words of the first ``n`` values, which are numbers in ``places``, into what ``places`` has for them."""
+    for v in range(np.uint64(n)):
+        values.first[v] = places[np.uint64(values.first[v])]
+        values.last[v] = places[np.uint64(values.last[v] - 1)] + 1

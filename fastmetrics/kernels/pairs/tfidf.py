@@ -15,8 +15,9 @@ from fastmetrics.kernels.pairs.ngram_places import Lists
 @leaf
 def tally(ids: Ids, start: int, stop: int, keep: Flags, counts: Ids) -> None:
     """Count the kept words of a text."""
-    for i in range(start, stop):
-        counts[ids[i]] += keep[ids[i]]
+    for i in range(np.uint64(start), np.uint64(stop)):
+        word = np.uint32(ids[i])
+        counts[word] += keep[word]
 
 
 @kernel
@@ -31,8 +32,8 @@ def count_products(a: Lists, b: Lists, keep: Flags) -> Ints:
         tally(a_ids, a_starts[row], a_stops[row], keep, in_a)
         tally(b_ids, b_starts[row], b_stops[row], keep, in_b)
         product = a_both = a_alone = b_both = b_alone = 0
-        for i in range(a_starts[row], a_stops[row]):
-            word = a_ids[i]
+        for i in range(np.uint64(a_starts[row]), np.uint64(a_stops[row])):
+            word = np.uint32(a_ids[i])
             x, y = np.int64(in_a[word]), np.int64(in_b[word])
             product += x * y
             a_both += x * x * (y > 0)
@@ -40,10 +41,11 @@ def count_products(a: Lists, b: Lists, keep: Flags) -> Ints:
             b_both += y * y * (x > 0)
             if x > 0:
                 in_a[word] = in_b[word] = 0
-        for i in range(b_starts[row], b_stops[row]):
-            y = np.int64(in_b[b_ids[i]])
+        for i in range(np.uint64(b_starts[row]), np.uint64(b_stops[row])):
+            word = np.uint32(b_ids[i])
+            y = np.int64(in_b[word])
             b_alone += y * y
-            in_b[b_ids[i]] = 0
+            in_b[word] = 0
         sums[0, row], sums[1, row], sums[2, row] = product, a_both, a_alone
         sums[3, row], sums[4, row] = b_both, b_alone
     return sums

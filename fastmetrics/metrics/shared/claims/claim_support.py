@@ -78,10 +78,9 @@ class Passage:
     @functools.cached_property
     def roles(self) -> Bytes:
         """The role of each of ``marks``."""
-        ids = self.ids
-        roles = self.senses.catch_up().roles[ids]
-        clause_kernels.refine(self.text.data, self.marks, unicode.is_upper(), roles)
-        return roles
+        marks, ids = self.marks, self.ids  # which can add words to the vocabulary
+        roles = self.senses.catch_up().roles
+        return clause_kernels.roles_in_place(self.text.data, marks, unicode.is_upper(), ids, roles)
 
     @property
     def groups(self) -> Ints:
@@ -152,9 +151,8 @@ def _anchors(answer: Passage, contexts: Passage, window: int, source: ClaimSourc
     claims = _claims(answer, own, source)
     senses, words = answer.senses, contexts.words
     reach = min(window, len(words.ids))  # a size that fits a NumPy integer
-    stem_of = senses.stems.view(np.uint32)
-    stems = stem_of[answer.ids[claims.words]]
-    meets = claims_hold(claims, source != WORDS, stems, words, stem_of, senses.n_stems, reach, SIZES.compared_claims)
+    stems = senses.stems.view(np.uint32)
+    meets = claims_hold(claims, source != WORDS, answer.ids, words, stems, senses.n_stems, reach, SIZES.compared_claims)
     rows, n = np.arange(len(answer.text)), len(meets)
     marks = answer.marks
     return Anchors(
@@ -217,8 +215,8 @@ def _values(passage: Passage) -> Values:
         np.zeros(len(passage.text) + 1, np.int64),
     )
     n = value_kernels.find_values(passage.text.data, picked.marks, picked.values, values)
-    first, last = picked.places[values.first[:n]], picked.places[values.last[:n] - 1] + 1
-    return Values(values.kinds[:n], values.a[:n], values.b[:n], first, last, values.bounds)
+    value_kernels.place(values, n, picked.places)
+    return Values(values.kinds[:n], values.a[:n], values.b[:n], values.first[:n], values.last[:n], values.bounds)
 
 
 def _claims(answer: Passage, values: Values, source: ClaimSource) -> Claims:
