@@ -268,7 +268,7 @@ def test_the_program_states_directions(tmp_path):
         pq.write_table(pa.table({"id": table["id"], "my_score": table["token_f1"]}), tmp_path / f"{name}.parquet")
     command = ("gate", tmp_path / "new.parquet", "--baseline", tmp_path / "old.parquet", "-r", "drop <= 0.1")
     refused = program(*command)
-    assert (refused.code, "state it with --better my_score=lower" in refused.err) == (2, True)
+    assert (refused.code, "state it with --better my_score=higher or lower" in refused.err) == (2, True)
     assert program(*command, "--better", "my_score=higher").code == 0
     assert program(*command, "--better", "my_score=lowr").code == 2
 
@@ -321,3 +321,12 @@ def test_the_note_on_a_long_tail_states_how_often_one_bound_misses(confidence, m
     values = np.random.default_rng(1).exponential(size=40) ** 3
     [check] = fm.gate({"id": range(40), "own": values}, "own.high <= 1000", confidence=confidence)
     assert f"may miss it in more than {missed} of the cases" in check.interval_note
+
+
+def test_measures_of_rankings_have_a_direction():
+    values = [number % 7 / 100 for number in range(30)]
+    before, after = (np.array(values) + share for share in (0.2, 0.5))
+    baseline = {"id": list(range(30)), "recall@100": before, "unj": before}
+    scores = {"id": list(range(30)), "recall@100": after + before[::-1] / 9, "unj": after + before[::-1] / 9}
+    result = fm.gate(scores, ["drop <= 0.1"], baseline=baseline)
+    assert [(check.metric, check.met) for check in result.checks] == [("recall@100", True), ("unj", False)]

@@ -223,7 +223,7 @@ def test_worst_and_best_refuse_a_metric_without_a_direction(tmp_path, monkeypatc
             fm.worst_rows(scores, metric)
         for option in ((), ("--best",)):
             done = program("worst-rows", "scores.parquet", metric, *option)
-            assert (done.code, f"state it with --better {metric}=lower" in done.err) == (2, True)
+            assert (done.code, f"state it with --better {metric}=higher or lower" in done.err) == (2, True)
     assert fm.worst_rows(scores, "my_score", better={"my_score": "lower"}, n=1)["id"].to_pylist() == ["b"]
     assert fm.worst_rows(scores, "my_score", better={"my_score": "higher"}, n=1)["id"].to_pylist() == ["a"]
     done = program("worst-rows", "scores.parquet", "my_score", "--better", "my_score=lower", "-n", "1")

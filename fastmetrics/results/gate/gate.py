@@ -229,7 +229,9 @@ def _repeated(run: ScoreRun) -> str | None:
     if name is None:
         return None
     ids = run.column(name, "")
-    return name if not pa.types.is_nested(ids.type) and pc.count_distinct(ids).as_py() < pc.count(ids).as_py() else None
+    if pa.types.is_nested(ids.type) or pa.types.is_null(ids.type):
+        return None
+    return name if pc.count_distinct(ids).as_py() < pc.count(ids).as_py() else None
 
 
 def _missing_queries(run: ScoreRun) -> list[str]:

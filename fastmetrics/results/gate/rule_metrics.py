@@ -176,8 +176,8 @@ def _no_direction(rule: Rule, names: Sequence[str]) -> OptionError:
     what, other = ("worse", "equivalent") if rule.is_margin else ("a drop", "delta")
     return OptionError(
         f"rule {rule.text!r}: {some} declare{plural} no direction, so no change is {what}; state it with ",
-        Argument("better", {names[0]: "lower"}),
-        f", or use {other}",
+        Argument("better", {names[0]: "higher"}),
+        f" or lower, or use {other}",
     )
 
 

@@ -17,7 +17,7 @@ from fastmetrics.core.names.name_lists import listed
 from fastmetrics.core.process.threads import cores
 from fastmetrics.declaration.metric import Better
 from fastmetrics.errors import ColumnError, UnknownNameError
-from fastmetrics.results.runs.declared_metrics import column_named, declarations_of, directions
+from fastmetrics.results.runs.declared_metrics import column_named, declarations_of, directions, with_score_types
 from fastmetrics.results.runs.score_file import read_table
 from fastmetrics.stats.agreement.agreement import Agreement, Level, PairAgreement, agreement
 from fastmetrics.stats.agreement.association import Association, Decision, associate
@@ -114,6 +114,7 @@ def validate(
     labels = read_table(labels, texts) if is_paths(labels, or_column=True) else labels
     left, left_out = as_table(scores, on, [*metrics, *fixed, *keys], "scores")
     right, _ = as_table(labels, on, [*raters, *keys, *([label] if label is not None else [])], "labels")
+    left = with_score_types(left)
     names = score_columns(left.schema)
     metrics = [column_named(name, names) for name in metrics]
     fixed = {column_named(name, names): threshold for name, threshold in fixed.items()}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import cast, get_args
+from typing import TypeVar, cast, get_args
 
 import pyarrow as pa
 
@@ -16,6 +16,9 @@ from fastmetrics.errors.messages import Argument
 from fastmetrics.metrics import lookup
 from fastmetrics.plan.plan import parse
 from fastmetrics.plan.stored_declarations import Declared, Stored
+from fastmetrics.retrieval.measure_names import measure
+
+T = TypeVar("T", pa.Table, pa.RecordBatch)
 
 
 def column_named(name: str, columns: Sequence[str]) -> str:
@@ -41,6 +44,23 @@ def _canonical(name: str) -> str | None:
         return parse(name).name
     except FastmetricsError:
         return None
+
+
+def untyped_scores(schema: pa.Schema) -> list[str]:
+    """The columns of metrics without any value, whose type is unknown: JSON, records and objects have no other type.
+
+    >>> untyped_scores(pa.schema({"token_f1": pa.null(), "comment": pa.null(), "chrf": pa.float64()}))
+    ['token_f1']
+    """
+    return [field.name for field in schema if pa.types.is_null(field.type) and _canonical(field.name) is not None]
+
+
+def with_score_types(table: T) -> T:
+    """A table whose columns of metrics without any value are columns of missing scores, so that they are counted."""
+    for name in untyped_scores(table.schema):
+        place = table.schema.get_field_index(name)
+        table = table.set_column(place, name, pa.nulls(table.num_rows, pa.float64()))
+    return table
 
 
 def unknown_metric(name: str, columns: Sequence[str], stored: Stored) -> UnknownNameError:
@@ -99,12 +119,22 @@ def declared_labels(names: Iterable[str], stored: Stored) -> dict[str, str]:
 def declared_better(names: Iterable[str], stored: Stored) -> dict[str, Better]:
     """The declared direction of these columns: ``{"hallucination": "lower"}``.
 
-    Higher is better for a judge's scores, lower for columns of the cost of its calls.
+    Higher is better for a judge's scores, lower for columns of the cost of its calls; a measure of rankings has that of
+    its family.
     """
     names = list(names)
-    costs: dict[str, Better] = {name: "lower" for name in names if is_cost(name)}
-    axes: dict[str, Better] = {name: "higher" for name in names if is_axis(name)}
-    return {**axes, **costs, **{name: declaration.better for name, declaration in declared(names, stored).items()}}
+    better: dict[str, Better] = {name: "higher" for name in names if is_axis(name)}
+    better |= {name: "lower" for name in names if is_cost(name)}
+    better |= {name: declaration.better for name, declaration in declared(names, stored).items()}
+    return better | {name: _of_measure(name) for name in names if name not in better}
+
+
+def _of_measure(name: str) -> Better:
+    """The direction of a measure of rankings, such as ``recall@100``; None for any other name."""
+    try:
+        return measure(name).family.better
+    except FastmetricsError:
+        return None
 
 
 def declared_readings(names: Iterable[str], stored: Stored) -> dict[str, Reading]:
@@ -148,5 +178,6 @@ def direction_of(name: str, stored: Stored, stated: Mapping[str, str]) -> Side:
     """The direction of one column; raises ``OptionError`` if neither the user nor a declaration states it."""
     better = directions([name], stored, stated)[name]
     if better is None:
-        raise OptionError(f"{name!r} declares no direction; state it with ", Argument("better", {name: "lower"}))
+        statement = Argument("better", {name: "higher"})
+        raise OptionError(f"{name!r} declares no direction; state it with ", statement, " or lower")
     return better

@@ -18,6 +18,7 @@ from fastmetrics.core.metadata.score_metadata import ScoreMetadata
 from fastmetrics.core.names.input_columns import is_id
 from fastmetrics.errors import FileFormatError, InputError, OptionError, UnknownNameError
 from fastmetrics.errors.messages import Argument
+from fastmetrics.results.runs.declared_metrics import with_score_types
 from fastmetrics.results.runs.score_file import ScoreFile, check_one, stored_scores
 from fastmetrics.results.runs.score_run import ScoreRun
 from fastmetrics.stats.sums.summed_scores import score_columns
@@ -156,7 +157,7 @@ def _of_table(table: Any, name: str) -> ScoreRun:
     def read(names: Sequence[str]) -> pa.Table:
         return pa.concat_tables(frame.read(names)[1])
 
-    whole = read(list(dict.fromkeys(frame.names)))
+    whole = with_score_types(read(list(dict.fromkeys(frame.names))))
     scores = stored_scores(metadata) or score_columns(whole.schema)
     scores = [score for score in scores if score in whole.column_names]
     return ScoreRun(name, whole.column_names, scores, metadata, whole.select, table)

@@ -18,7 +18,7 @@ from fastmetrics.core.names.input_columns import is_id
 from fastmetrics.errors import FileFormatError, OptionError
 from fastmetrics.errors.messages import Argument, some
 from fastmetrics.plan.corpus_values import lists_read
-from fastmetrics.results.runs.declared_metrics import declared_specs, stored_declarations
+from fastmetrics.results.runs.declared_metrics import declared_specs, stored_declarations, untyped_scores
 from fastmetrics.stats.sums.summed_scores import score_columns
 from fastmetrics.tables import FileSource, open_source
 from fastmetrics.tables.formats.csv_cells import as_it_looks
@@ -72,7 +72,8 @@ class ScoreFile:
     def _of(cls, name: str, source: FileSource, metadata: ScoreMetadata | None) -> ScoreFile:
         stored = stored_scores(metadata)
         names = source.schema.names
-        scores = score_columns(source.schema) if stored is None else [name for name in names if name in stored]
+        scores = {*score_columns(source.schema), *untyped_scores(source.schema)} if stored is None else stored
+        scores = [name for name in names if name in scores]
         if not (scores or (metadata is not None and metadata.metrics is not None)):
             raise FileFormatError(
                 f"{name}: no column of scores (numbers or booleans); "

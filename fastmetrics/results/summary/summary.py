@@ -20,6 +20,7 @@ from fastmetrics.results.runs.declared_metrics import (
     declared_specs,
     declared_statistics,
     stored_declarations,
+    with_score_types,
 )
 from fastmetrics.results.runs.pooled_files import PooledFiles
 from fastmetrics.results.runs.score_run import ScoreRun
@@ -285,7 +286,7 @@ def _added(scores: Any, requested: Callable[[Sequence[str], Mapping[str, Any]], 
     source = Scores.of(scores)
     values: dict[str, list[Any]] = {}
     sums = Sums(source.notes)
-    for piece in source.read():
+    for piece in map(with_score_types, source.read()):
         sums.add(piece)
         if not source.again:
             specs = {name: str(declaration.get("spec", name)) for name, declaration in sums.declared.items()}
@@ -297,7 +298,7 @@ def _added(scores: Any, requested: Callable[[Sequence[str], Mapping[str, Any]], 
 
 
 def _reread(source: Scores, name: str) -> Iterator[Any]:
-    for piece in source.read():
+    for piece in map(with_score_types, source.read()):
         yield from _values(piece, name)
 
 
