@@ -14,7 +14,7 @@ import pyarrow as pa
 from fastmetrics.core.arrays import Floats
 from fastmetrics.core.arrow.types import check
 from fastmetrics.core.conversion.column_to_arrow import as_arrow
-from fastmetrics.core.conversion.frames import aligned_table
+from fastmetrics.core.conversion.frames import aligned_table, with_null_types
 from fastmetrics.core.names.input_columns import COLUMNS
 from fastmetrics.core.names.name_lists import listed
 from fastmetrics.core.process.threads import cores, ordered
@@ -144,8 +144,10 @@ def score_together(scores: Sequence[Score], columns: Mapping[str, Any], threads:
 def table_of_columns(columns: Mapping[str, Any], kinds: Mapping[str, str] = MappingProxyType({})) -> pa.Table:
     """Raw columns by canonical name, without absent ones; ``kinds`` overrides the kinds of columns."""
     table = aligned_table({name: as_arrow(values, name) for name, values in columns.items() if values is not None})
+    kinds = {name: kinds.get(name, COLUMNS[name].kind) for name in table.column_names}
+    table = with_null_types(table, kinds)
     for field in table.schema:
-        check("", field.name, kinds.get(field.name, COLUMNS[field.name].kind), field.type)
+        check("", field.name, kinds[field.name], field.type)
     return table
 
 

@@ -142,3 +142,25 @@ def test_no_character_is_lost_where_a_block_ends(tmp_path) -> None:
     for block in range(3, 60):
         source = open_source(path, sizes=ReadSizes(line_block_bytes=block))
         assert read(source, {"x": "text"})[0]["x"].to_pylist() == texts
+
+
+def test_integers_beyond_64_bits_keep_their_digits(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    large = 2**64 - 1
+    rows = [
+        {"id": large, "pages": [large, 1], "share": 1.5, "answer": "a"},
+        {"id": 2**53 + 1, "pages": [2**53 + 1], "share": 2**70, "answer": f"of {large}, of"},
+        {"id": 2**53, "pages": None, "share": 1, "answer": "b"},
+    ]
+    path.write_text("\n".join(map(json.dumps, rows)))
+    source = open_source(path)
+    assert {field.name: str(field.type) for field in source.schema} == {
+        "id": "string",
+        "pages": "list<item: string>",
+        "share": "double",
+        "answer": "string",
+    }
+    kept = read(source, {"id": "id", "pages": "any", "share": "any"})[0].to_pydict()
+    assert kept["id"] == [str(large), str(2**53 + 1), str(2**53)]
+    assert kept["pages"] == [[str(large), "1"], [str(2**53 + 1)], None]
+    assert kept["share"] == [1.5, 2.0**70, 1.0]

@@ -73,3 +73,10 @@ def test_what_holds_no_vectors_is_an_error():
         fm.search(index, ROWS[0])
     with pytest.raises(OptionError, match="index: expected an Index"):
         fm.search(ROWS, ROWS)
+
+
+@pytest.mark.parametrize("option", [{"metric": "euclidean"}, {"vector": "other"}, {"id": "other"}, {"table": "other"}])
+def test_options_of_databases_are_refused_for_an_index(option):
+    index = fm.Index.build(ROWS)
+    with pytest.raises(OptionError, match="is of the address of a database"):
+        fm.search(index, ROWS[:2], **option)

@@ -1,11 +1,12 @@
 """One column of any kind of container, as Arrow arrays, numbers, strings or codes: the only converter of user input.
 
 A column is a list, a tuple, a NumPy array, a pandas or Polars series, or an Arrow array or chunked array of any layout.
-None is null everywhere; pandas does not tell NaN from null, so its NaN is null too.
+None is null everywhere; pandas does not tell NaN from null, so its NaN is null too, also among the texts of a list.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -54,8 +55,15 @@ def as_arrow(values: Any, name: str = "column") -> pa.Array | pa.ChunkedArray:
         ValueError,
         OverflowError,
     ) as error:
-        if {type(value) for value in values if value is not None} == {str, list}:  # strings and lists of strings
+        kinds = {type(value) for value in values if value is not None}
+        if kinds == {str, list}:  # strings and lists of strings
             return as_arrow([[value] if isinstance(value, str) else value for value in values], name)
+        if kinds & _NOT_NUMBERS and any(map(_is_nan, values)):  # as pandas has them in lists and records
+            return as_arrow([None if _is_nan(value) else value for value in values], name)
+        if isinstance(error, OverflowError):
+            raise ColumnError(
+                f"column {name!r}: a whole number beyond 64 bits; give such numbers as strings"
+            ) from error
         raise ColumnError(_mixed(values, name, error)) from error
 
 
@@ -168,6 +176,13 @@ def _kinds(values: Iterable[Any]) -> set[type]:
     return kinds | {
         type(item) for value in values if isinstance(value, list | tuple) for item in value if item is not None
     }
+
+
+_NOT_NUMBERS = {str, list, tuple, dict}
+
+
+def _is_nan(value: Any) -> bool:
+    return isinstance(value, float) and math.isnan(value)
 
 
 def _mixed(values: Any, name: str, error: Exception) -> str:

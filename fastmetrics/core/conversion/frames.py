@@ -16,7 +16,7 @@ from typing import Any
 import pyarrow as pa
 
 from fastmetrics.core.arrow.checks import check_table
-from fastmetrics.core.arrow.types import plain_table
+from fastmetrics.core.arrow.types import fits, plain_table
 from fastmetrics.core.conversion.column_to_arrow import as_arrow
 from fastmetrics.core.settings.batch_sizes import SIZES
 from fastmetrics.errors import ColumnError
@@ -79,6 +79,19 @@ def open_frame(table: Any, name: str = "") -> Frame:
         except pa.ArrowInvalid as error:  # the stream contains a single column
             raise ColumnError(kind) from error
     raise ColumnError(kind)
+
+
+def with_null_types(table: pa.Table, kinds: Mapping[str, str]) -> pa.Table:
+    """The table; a column without any value that is not of its kind is null: pandas types a column of NaN as numbers.
+
+    >>> with_null_types(pa.table({"answer": pa.array([None], pa.float64())}), {"answer": "text"}).schema
+    answer: null
+    """
+    for name, kind in kinds.items():
+        column = table.column(name)
+        if column.null_count == len(column) and not fits(kind, column.type):
+            table = table.set_column(table.schema.get_field_index(name), name, pa.nulls(len(column)))
+    return table
 
 
 def aligned_table(columns: Mapping[str, Any]) -> pa.Table:

@@ -106,7 +106,7 @@ def sacrebleu_paired(
     baseline: str | None = None,
     system: str | None = None,
     on: str | None = None,
-    pairing: Literal["id", "position", "none"] = "id",
+    pairing: Literal["id", "position"] = "id",
     allow_differences: bool = False,
     threads: int | None = None,
 ) -> SacrebleuPaired:

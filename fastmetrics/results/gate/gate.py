@@ -49,7 +49,7 @@ def gate(
     correction: Literal["none", "bonferroni"] = "none",
     interval: Literal["auto", "sequential"] = "auto",
     on: str | None = None,
-    pairing: Literal["id", "position", "none"] = "id",
+    pairing: Literal["id", "position"] = "id",
     allow_differences: bool = False,
     seed: int = 0,
     threads: int | None = None,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -249,7 +250,14 @@ def _infer(block: LineBlock, file: DataFile) -> pa.Schema:
         check_names(schema, shown)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, InputError):
         return _infer_by_line(data, shown)
-    return schema
+    has_floats = any("double" in str(field.type) for field in schema)  # also within lists and objects
+    return _infer_by_line(data, shown) if has_floats and _LONG_INTEGER.search(data) else schema
+
+
+_LONG_INTEGER = re.compile(rb"[:\[,]\s*-?[0-9]{19,}\s*[,\]}]")
+"""An integer that may be beyond 64 bits, which Arrow takes for a float: ids would lose their last digits."""
+_BEYOND_64_BITS = pa.decimal128(38)
+"""The type of such an integer among the types of values: floats where a column has some, and else text."""
 
 
 def _infer_by_line(block: bytes, shown: str) -> pa.Schema:
@@ -270,10 +278,21 @@ def _infer_by_line(block: bytes, shown: str) -> pa.Schema:
             types[name] = _join(types[name], type_of_value) if name in types else type_of_value
     if not types and failure:
         raise NoGoodLineError(failure)
-    return pa.schema(list(types.items()))
+    return pa.schema([(name, _with_text(type_)) for name, type_ in types.items()])
+
+
+def _with_text(type_: pa.DataType) -> pa.DataType:
+    """The type of a column with the digits of integers beyond 64 bits as text."""
+    if pt.is_list(type_):
+        return pa.list_(_with_text(type_.value_type))
+    return pa.string() if pt.is_decimal(type_) else type_
 
 
 def _join(first: pa.DataType, second: pa.DataType) -> pa.DataType:
+    if pt.is_list(first) and pt.is_list(second):
+        return pa.list_(_join(first.value_type, second.value_type))
+    if _BEYOND_64_BITS in (first, second) and all(map(_is_number, (first, second))):
+        return pa.float64() if pa.float64() in (first, second) else _BEYOND_64_BITS
     if pt.is_list(first) != pt.is_list(second) and not (pt.is_null(first) or pt.is_null(second)):
         return first if pt.is_list(first) else second
     joined = unify(first, second)
@@ -288,10 +307,14 @@ def _type_of(value: Any) -> pa.DataType:
     if isinstance(value, bool):
         return pa.bool_()
     if isinstance(value, int):
-        return pa.int64()
+        return pa.int64() if -(2**63) <= value < 2**63 else _BEYOND_64_BITS
     if isinstance(value, float):
         return pa.float64()
     return pa.list_(_join_all(map(_type_of, value))) if isinstance(value, list) else pa.string()
+
+
+def _is_number(type_: pa.DataType) -> bool:
+    return bool(pt.is_null(type_) or pt.is_integer(type_) or pt.is_floating(type_) or pt.is_decimal(type_))
 
 
 def _join_all(types: Iterable[pa.DataType]) -> pa.DataType:

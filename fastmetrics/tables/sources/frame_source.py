@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from fastmetrics.core.arrow.types import check, plain
-from fastmetrics.core.conversion.frames import open_frame
+from fastmetrics.core.arrow.types import check, fits, plain
+from fastmetrics.core.conversion.frames import open_frame, with_null_types
 from fastmetrics.core.settings.batch_sizes import SIZES
 from fastmetrics.errors import ColumnError
 from fastmetrics.tables.file_columns import Selection, cast
@@ -50,13 +50,17 @@ class FrameSource:
         Raises ``ColumnError`` for a column that cannot be converted, or whose types differ between batches.
         """
         names = list(dict.fromkeys(names))
+        return self._with(names).select(names)
+
+    def _with(self, names: list[str]) -> pa.Table:
+        """All columns that are converted, among them the named ones."""
         if self._columns is None or not set(names) <= set(self._columns.column_names):
             pieces = self._frame.read(names)[1]
             try:
                 self._columns = pa.concat_tables(pieces, promote_options="permissive")
             except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
                 raise ColumnError(f"the batches of the table hold columns of different types: {error}") from error
-        return self._columns.select(names)
+        return self._columns
 
     def pieces(self, kinds: Mapping[str, str], names: Iterable[str]) -> tuple[pa.Schema, Iterator[pa.Table]]:
         """The named columns in their own types: their schema, and their rows as they are read, without a copy.
@@ -69,6 +73,9 @@ class FrameSource:
             schema, pieces = chosen.schema, iter([chosen])
         else:
             schema, pieces = self._frame.read(names)
+        if not all(fits(kind, schema.field(name).type) for name, kind in kinds.items()):
+            whole = with_null_types(pa.concat_tables(pieces), kinds)
+            schema, pieces = whole.schema, iter([whole])
         for name, kind in kinds.items():
             check("", name, kind, schema.field(name).type)
         return schema, pieces
@@ -105,7 +112,9 @@ class FrameSource:
 
         Raises ``ColumnError`` for a column that is missing or not of its kind.
         """
-        table = self.hold(columns)
+        self.hold(columns)
+        self._columns = with_null_types(self._with(list(columns)), columns)
+        table = self._columns.select(list(columns))
         for name, kind in columns.items():
             check("", name, kind, table.schema.field(name).type)
         return plain_selection(table.schema, columns)

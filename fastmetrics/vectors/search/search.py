@@ -34,11 +34,11 @@ def search(
     recall: float = RECALL,
     threads: int | None = None,
     table: str | None = None,
-    vector: str = "embedding",
-    id: str = "id",
+    vector: str | None = None,
+    id: str | None = None,
     where: str | None = None,
     exact: bool = False,
-    metric: Distance = "cosine",
+    metric: Distance | None = None,
     pgvector: str | None = None,
     sweep: Sequence[str] | None = None,
     connections: int | None = None,
@@ -68,11 +68,11 @@ def search(
     - ``threads``: Number of threads, from 1 to 1,024; by default one for each core available to this process, of
       profile one.
     - ``table``: The table of the vectors in the database.
-    - ``vector``: The column of vectors in the table.
-    - ``id``: The column of ids in the table.
+    - ``vector``: The column of vectors in the table; by default embedding.
+    - ``id``: The column of ids in the table; by default id.
     - ``where``: A condition in SQL on the rows of the table.
     - ``exact``: Exact rankings, without the index of the table.
-    - ``metric``: Distance in the table: cosine, euclidean or dot.
+    - ``metric``: Distance in the table: cosine (the default), euclidean or dot; an index has its own.
     - ``pgvector``: Settings of pgvector: ef_search=100,iterative_scan=relaxed_order.
     - ``sweep``: Further settings of pgvector to measure; repeat the option.
     - ``connections``: Connections to PostgreSQL that search side by side, from 1 to 64; by default one for each thread,
@@ -108,7 +108,7 @@ def search(
     address = index if isinstance(index, str | Path) and is_database(index) else None
     if address is None:
         own: dict[str, Any] = {"table": table, "where": where, "exact": exact, "pgvector": pgvector, "sweep": sweep}
-        own |= {"connections": connections}
+        own |= {"connections": connections, "vector": vector, "id": id, "metric": metric}
         for name, value in own.items():
             if value not in (None, False):
                 raise OptionError(Argument(name, value), ": is of the address of a database")
@@ -125,7 +125,7 @@ def search(
     if exact and (pgvector or sweep):
         raise OptionError(Argument("exact", True), ": uses no index, so it has no settings of one")
     settings = [settings_of(pgvector or "", "pgvector"), *(settings_of(text, "sweep") for text in sweep or ())]
-    chunks = Chunks(str(address), table, vector, id, where, metric)
+    chunks = Chunks(str(address), table, vector or "embedding", id or "id", where, metric or "cosine")
     return search_table(chunks, reader(), k=k, exact=exact, settings=settings, threads=threads, connections=most)
 
 
