@@ -47,12 +47,14 @@ class KernelCache(FunctionCache):
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Load the machine code from disk, if a readable entry exists.
 
-        Of several processes that need a missing one, the first compiles it, and the others load what it stored.
+        Of several processes that need a missing one, the first compiles it, and the others load what it stored.  Their
+        turns are for all types of arguments, which share an index file.
         """
         loaded = self._load(sig, target_context)
         if loaded is None:
+            self._turn = Turn(self._cache_path, self._impl.filename_base) if self._open() else None
             report(COMPILING)
-            if self._open() and self._took_turn_after_another():
+            if self._turn is not None and self._turn.take():
                 loaded = self._load(sig, target_context)
         return loaded
 
@@ -69,14 +71,6 @@ class KernelCache(FunctionCache):
                 return None if entry is None else _rebuilt(target_context, *entry)
         except (OSError, EOFError, pickle.UnpicklingError):
             return None
-
-    def _took_turn_after_another(self) -> bool:
-        """Take the turn to compile; whether another process had it, which may have compiled the kernel.
-
-        The turn is for all types of arguments, which share an index file.
-        """
-        self._turn = Turn(self._cache_path, self._impl.filename_base)
-        return self._turn.take()
 
     def end_turn(self) -> None:
         """Let another process compile or load the kernel, after it was compiled or could not be."""

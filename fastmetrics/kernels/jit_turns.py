@@ -31,7 +31,7 @@ class Turn:
     """
 
     def __init__(self, folder: str, name: str) -> None:
-        self._folder = folder
+        self._file = _handle(folder)
         self._byte = int.from_bytes(hashlib.sha256(name.encode()).digest()[:7], "big")
         self._handle: int | None = None
 
@@ -40,7 +40,7 @@ class Turn:
 
         Without file locks, or after a minute, there is no turn, and the kernel is compiled by each process.
         """
-        handle = _handle(self._folder)
+        handle = self._file
         if handle is None:
             return False
         end, waited = time.monotonic() + PATIENCE, False
@@ -62,6 +62,11 @@ class Turn:
         if self._handle is not None:
             fcntl.lockf(self._handle, fcntl.LOCK_UN, 1, self._byte)
             self._handle = None
+
+
+def takes_turns() -> bool:
+    """Whether this process can take turns in some folder, from which others can load its kernels."""
+    return any(process == os.getpid() for _, process in _files)
 
 
 def _handle(folder: str) -> int | None:

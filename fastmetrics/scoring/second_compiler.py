@@ -34,7 +34,7 @@ from fastmetrics.declaration.metric import REGISTRY
 from fastmetrics.engines.job import RunOptions
 from fastmetrics.engines.local import Threads
 from fastmetrics.engines.run_job import open_output
-from fastmetrics.kernels.jit_turns import HAS_TURNS
+from fastmetrics.kernels.jit_turns import HAS_TURNS, takes_turns
 from fastmetrics.kernels.text import tokenize
 from fastmetrics.kernels.text.tokenize import WordIds
 from fastmetrics.kernels.text.vocabulary import Words
@@ -77,7 +77,7 @@ class SecondCompiler:
     def _start_if_idle(self) -> None:
         idle = idle_cores(_SECONDS)
         with self._lock:
-            if not self._has_ended and (idle is None or idle >= _IDLE):
+            if not self._has_ended and takes_turns() and (idle is None or idle >= _IDLE):
                 self._process = _start()
                 self._send()
 

@@ -22,7 +22,7 @@ from fastmetrics.plan.score_request import ScoreRequest
 from fastmetrics.scoring import second_compiler as module
 from fastmetrics.scoring.score import score
 from fastmetrics.scoring.second_compiler import SecondCompiler, made_column, second_compiler
-from tests.scoring.test_processes import said, start
+from tests.scoring.test_processes import copied, said, start
 from tests.support.program import ENVIRONMENT
 
 several_cores = pytest.mark.skipif(cores() == 1, reason="a machine of one core starts no second process")
@@ -50,9 +50,9 @@ print(json.dumps([scores, sum("compile_requested" in code for *_, code in proces
 """Called from a script without a guard ``__name__ == "__main__"``."""
 
 
-def scored(cache, threads=2, before="", idle=1.0):
+def scored(cache, threads=2, before="", idle=1.0, **environment):
     code = before + SCORED.replace("THREADS", str(threads)).replace("IDLE", str(idle))
-    return said(start(code, NUMBA_CACHE_DIR=cache))
+    return said(start(code, **{"NUMBA_CACHE_DIR": cache, **environment}))
 
 
 @pytest.mark.slow
@@ -76,6 +76,16 @@ def test_a_run_of_one_thread_has_none(tmp_path):
 @pytest.mark.parametrize(("idle", "processes"), [(0.1, 0), (None, 1)])
 def test_it_starts_only_if_no_core_is_known_to_be_missing(tmp_path, idle, processes):
     assert scored(tmp_path, idle=idle)[1] == processes
+
+
+@pytest.mark.slow
+@several_cores
+def test_it_does_not_start_if_no_folder_can_be_written_to(tmp_path):
+    install = copied(tmp_path)
+    nowhere = tmp_path / "fastmetrics" / "cli.py" / "cache"
+    scores, processes, misses = scored(nowhere, HOME=nowhere, XDG_CACHE_HOME=nowhere, **install)
+    assert (scores, processes) == (score(TABLE, METRICS).to_pydict(), 0)
+    assert misses > 0
 
 
 @pytest.mark.slow
@@ -121,6 +131,7 @@ def test_it_ends_with_the_run(monkeypatch):
     start_process = module._start
     monkeypatch.setattr(module, "_start", lambda: processes.append(start_process()) or processes[-1])
     monkeypatch.setattr(module, "idle_cores", lambda seconds: 1.0)
+    monkeypatch.setattr(module, "takes_turns", lambda: True)
     with second_compiler(None):
         report(COMPILING)
         report(COMPILING)
@@ -140,6 +151,7 @@ def wait_for(condition):
 def test_nothing_starts_after_the_end(monkeypatch):
     watches, ends = threading.Event(), threading.Event()
     monkeypatch.setattr(module, "idle_cores", lambda seconds: watches.set() or ends.wait(60) or 1.0)
+    monkeypatch.setattr(module, "takes_turns", lambda: True)
     monkeypatch.setattr(module, "_start", pytest.fail)
     second, before = SecondCompiler(), threading.active_count()
     second.watch(COMPILING)
@@ -165,9 +177,10 @@ def test_request_leaves_out_what_another_process_cannot_compute():
 
 HELD = """
 import sys
+from fastmetrics.kernels.jit_turns import Turn
 from fastmetrics.kernels.text import tokenize
 cache = tokenize.tokenize._cache
-assert cache._open() and not cache._took_turn_after_another()
+assert cache._open() and not Turn(cache._cache_path, cache._impl.filename_base).take()
 print(cache._cache_path, flush=True)
 sys.stdin.readline()
 """
