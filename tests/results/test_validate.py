@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from sklearn import metrics as sk
 
+import fastmetrics as fm
 from fastmetrics.errors import FileFormatError, InputError, OptionError
 from fastmetrics.kernels.stats.association_bootstrap import draw
 from fastmetrics.results.people.validate import validate
@@ -218,3 +219,16 @@ def test_all_intervals_are_at_the_confidence():
         widths.append([interval.high - interval.low for interval in intervals])
     assert len(widths[0]) > 6
     assert all(narrow < wide for narrow, wide in zip(*widths, strict=True))
+
+
+@pytest.mark.parametrize("option", [{"positive": "x"}, {"positive": math.nan}, {"thresholds": {"token_f1": "x"}}])
+def test_thresholds_are_numbers(option):
+    with pytest.raises(OptionError, match=r"expected a number from"):
+        fm.validate({"token_f1": [0.1, 0.9]}, [0, 1], resamples=10, **option)
+
+
+def test_names_of_metrics_are_texts():
+    with pytest.raises(OptionError, match="expected a name or a list of names, got 5"):
+        fm.validate({"token_f1": [0.1, 0.9]}, [0, 1], metrics=5)
+    with pytest.raises(OptionError, match="expected a name or a list of names, got 5"):
+        fm.score({"answer": ["a"], "reference": ["a"]}, 5)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from fastmetrics.errors import OptionError
+
 
 def split(text: str) -> list[str]:
     """The items of a comma-separated list; commas within brackets and quotes do not separate.
@@ -35,6 +37,8 @@ def listed(names: str | Iterable[str] | None) -> list[str]:
     >>> listed("token_f1,jaccard"), listed(["a,b"]), listed(None)
     (['token_f1', 'jaccard'], ['a,b'], [])
     """
+    if names is not None and not isinstance(names, Iterable):
+        raise OptionError(f"expected a name or a list of names, got {names!r}")
     return split(names) if isinstance(names, str) else list(names or ())
 
 

@@ -15,6 +15,7 @@ from fastmetrics.core.conversion.column_to_arrow import as_numbers
 from fastmetrics.core.display.printed_tables import Grid, ShownMapping, number
 from fastmetrics.core.names.name_lists import listed
 from fastmetrics.core.process.threads import cores
+from fastmetrics.core.settings.allowed_values import Real, argument
 from fastmetrics.declaration.metric import Better
 from fastmetrics.errors import ColumnError, UnknownNameError
 from fastmetrics.results.runs.declared_metrics import column_named, declarations_of, directions, with_score_types
@@ -108,6 +109,8 @@ def validate(
     """
     workers = cores(threads)
     raters, metrics, fixed = listed(raters), listed(metrics), dict(thresholds or {})
+    positive = None if positive is None else argument("positive", positive, _ANY_NUMBER)
+    fixed = {name: argument(f"thresholds[{name!r}]", value, _ANY_NUMBER) for name, value in fixed.items()}
     keys = [name for name in (on, cluster) if name is not None]
     texts = {"id", on or "id", cluster or "id"}  # read these as text, so that 007 differs from 7
     scores = read_table(scores, texts) if is_paths(scores) else scores
@@ -203,6 +206,7 @@ def _on_scale(values: NDArray[np.float64], truth: NDArray[np.float64]) -> bool:
     return 2 <= len(distinct) <= _SCALE and bool(np.isin(distinct, truth).all())
 
 
+_ANY_NUMBER = Real(-1e18, 1e18)
 _ESTIMATES = tuple(f.name for f in fields(Association) if f.type == "Estimate")
 _DECISION = tuple(f.name for f in fields(Decision))
 
