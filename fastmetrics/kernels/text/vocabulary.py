@@ -141,6 +141,17 @@ def hash_words(data: Bytes, edges: Any, m: np.uint64, slots: Uint64s, work: Word
         prefetch(slots, key >> shift)
 
 
+@inline
+def likely_number(slots: Uint64s, key: np.uint64, shift: np.uint64) -> np.uint64:
+    """The number in the slot of a key, or in the next slot if another word has it: nearly all words are in these two.
+
+    Which of both is not guessed: the processor takes one by the hash.
+    """
+    h, last = key >> shift, np.uint64(len(slots) - 1)
+    entry, following = slots[h], slots[(h + _U1) & last]
+    return (following if ((entry ^ (key | _USED)) & _TAG) != _U0 else entry) & _NUMBER
+
+
 @leaf
 def match_words(m: np.uint64, vocabulary: Words, work: WordKeys, ids: Ids, k: np.uint64) -> np.uint64:
     """Write the number of each of ``m`` words to ``ids[k:]`` if it is that of its slot; return how many remain.
@@ -152,7 +163,7 @@ def match_words(m: np.uint64, vocabulary: Words, work: WordKeys, ids: Ids, k: np
     slots, heads = vocabulary.slots, vocabulary.heads
     shift = np.uint64(64 - bits(len(slots)))
     for w in range(m):
-        number = slots[keys[w] >> shift] & _NUMBER  # word 0 for an empty slot, which is not the one of word 0
+        number = likely_number(slots, keys[w], shift)  # any, word 0 perhaps, if the word is in neither slot
         ids[k + w] = np.int32(number)
         prefetch(heads, number << _U1)
     n_pending = w = _U0
