@@ -5,12 +5,15 @@ import re
 import shutil
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from bench import compare, data, peers
+from bench import compare, data, limits, peers
+from bench.instructions import instructions
 from tests.reference import lexical
 from tests.support.program import ROOT
 
@@ -76,6 +79,27 @@ def test_peers_score_a_file_and_copy_it(tmp_path: Path) -> None:
     for path in (scores, copied):
         assert pq.read_metadata(path).num_rows == 500
         assert pq.read_schema(path).names == list(peers.METRICS)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="counts with ptrace")
+def test_instructions_are_those_of_the_call() -> None:
+    numbers = np.arange(4096)
+    few, many = (partial(np.bitwise_xor.reduce, numbers[:size]) for size in (1024, 4096))
+    try:
+        counts = [instructions(call) for call in (few, few, many, many)]
+    except OSError as reason:
+        pytest.skip(str(reason))
+    assert counts[0] == pytest.approx(counts[1], abs=500)
+    assert counts[2] - counts[0] == pytest.approx(counts[3] - counts[1], abs=1000)
+    assert 3072 / 32 < counts[2] - counts[0] < 3072 * 10
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux" or shutil.which("gcc") is None, reason="compiles loops, counts with ptrace")
+def test_the_limits_are_measured() -> None:
+    steps = limits.measure(50, 1, "multisets")
+    assert [step["name"] for step in steps] == ["multisets compared"]
+    assert 2 < steps[0]["instructions_per_word"] < 100
 
 
 def test_the_example_files_are_what_their_script_writes(tmp_path: Path) -> None:
