@@ -38,6 +38,7 @@ from fastmetrics.scoring.score_output import (
     write_scores,
 )
 from fastmetrics.scoring.second_compiler import Begin, second_compiler
+from fastmetrics.stats.sums.fingerprint import fingerprint, fingerprint_text, is_hashable
 from fastmetrics.tables.remote.addresses import is_url
 from fastmetrics.tables.sources.frame_source import FrameSource
 from fastmetrics.tables.sources.table_source import TableSource
@@ -248,10 +249,20 @@ def scores_of_source(
             cautions=sums.cautions,
             drift=input_drifts(planned, sums.drift) or None,
             n_rows=None if planned.names else scores.num_rows,
+            fingerprint=_fingerprint(scores, planned) if sums.counts else None,
         )
     if metadata == ScoreMetadata():
         return scores
     return scores.replace_schema_metadata({**(scores.schema.metadata or {}), **metadata.for_schema()})
+
+
+def _fingerprint(scores: pa.Table, planned: Plan) -> dict[str, str] | None:
+    """The fingerprint of the ids, by which a summary tells whether the counts in the metadata are those of its rows."""
+    column = planned.columns.get("id")
+    if column not in planned.keep or not is_hashable(scores[column].type):
+        return None
+    sums = [fingerprint([chunk]) for chunk in scores[column].chunks]
+    return {"ids": fingerprint_text([sum(part) for part in zip(*sums, strict=True)])} if sums else None
 
 
 def _of_frame(

@@ -7,18 +7,23 @@ import json
 import math
 import random
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from rich.console import Console
 
+import fastmetrics as fm
 from fastmetrics.errors import ColumnError, FileFormatError, InputError, UnknownNameError
 from fastmetrics.kernels.stats import exact_sums as sums
+from fastmetrics.plan.corpus_values import many_values
 from fastmetrics.results.summary.summary import Summary, summarize
 from fastmetrics.stats.sums.exact_sums import State
 
@@ -268,6 +273,52 @@ def test_incomplete_corpus_counts_are_excluded() -> None:
         summary = summarize(pieces, finish=lambda *_: 0.0)
         assert summary.corpus == {}
         assert "corpus_bleu" in summary.notes[-1]
+
+
+SENTENCE = "the cat sat on the mat"
+HALF_RIGHT = {"id": list(range(8)), "answer": [SENTENCE] * 4 + ["a b c d e f"] * 4, "reference": [SENTENCE] * 8}
+CHANGES = {
+    "slice": lambda scores: scores.slice(4),
+    "take": lambda scores: scores.take([4, 5, 6, 7] * 2),
+    "filter": lambda scores: scores.filter(pc.greater(scores["id"], 3)),
+    "batches": lambda scores: scores.slice(3, 5).to_batches(max_chunksize=2),
+    "nothing": lambda scores: scores.slice(0, 0),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_corpus_metrics_are_those_of_the_rows_of_a_changed_table(change: str, tmp_path: Path) -> None:
+    changed = CHANGES[change](fm.score(HALF_RIGHT, "corpus_bleu,bleu", keep_counts=True))
+    table = changed if isinstance(changed, pa.Table) else pa.Table.from_batches(changed)
+    counts = np.array([*filter(None, table["corpus_bleu.counts"].to_pylist()), [0] * 13]).sum(axis=0)
+    value = many_values("corpus_bleu", counts[None])[0]
+    pq.write_table(table, tmp_path / "changed.parquet")
+    for scores in (changed, tmp_path / "changed.parquet"):
+        summary = fm.summarize(scores)
+        assert (summary.corpus["corpus_bleu"], summary.n_rows) == (value, len(table))
+        assert not any("left out" in note for note in summary.notes)
+    if len(table):
+        (checked,) = fm.gate(table, "corpus_bleu >= 0 with n >= 1")
+        assert checked.value == value
+
+
+def test_corpus_metrics_without_counts_of_rows_are_left_out_for_other_ids() -> None:
+    scores = fm.score(HALF_RIGHT, "corpus_bleu,bleu")
+    assert fm.summarize(scores.take([7, 6, 5, 4, 3, 2, 1, 0])).corpus == fm.summarize(scores).corpus != {}
+    changed = fm.summarize(scores.take([4, 5, 6, 7] * 2))
+    assert (changed.corpus, changed["bleu"].n) == ({}, 8)
+    assert "the rows are not those that were scored, by the fingerprint of their ids" in changed.notes
+    assert "left out, because some parts lack the counts of their rows: corpus_bleu" in changed.notes
+    with pytest.raises(UnknownNameError, match="corpus_bleu"):
+        fm.gate(scores.take([4, 5, 6, 7] * 2), "corpus_bleu >= 0")
+
+
+def test_a_column_of_counts_of_another_length_leaves_the_metric_out() -> None:
+    scores = fm.score(HALF_RIGHT, "corpus_bleu,bleu", keep_counts=True)
+    at = scores.schema.get_field_index("corpus_bleu.counts")
+    for counts in ([[1, 2]] * 8, [[1]] * 7 + [[1, 2]], [[None] * 13] * 8, [[0.5] * 13] * 8):
+        broken = scores.set_column(at, "corpus_bleu.counts", [counts])
+        assert fm.summarize(broken).corpus == {}
 
 
 def test_counts_of_rows_without_a_score_are_printed_where_there_are_any() -> None:

@@ -173,7 +173,7 @@ def _prefetched(run: ScoreRun, rules: Sequence[Rule], cluster: str | None, on: s
     if all(name in run.scores for name in metrics):
         scores = [name for name in metrics if name is not None]
     else:  # a metric of the whole table, or all of them
-        scores = [*run.scores, *map(counts_column, run.counted), *(run.file.summed_columns if run.file else ())]
+        scores = [*run.scores, *map(counts_column, run.counted), *run.summed_columns]
     return run.by_column([*scores, *columns_read(rules, cluster), *run.keys(on)])
 
 

@@ -103,8 +103,8 @@ class ScoreFile:
 
     @property
     def summed_columns(self) -> list[str]:
-        """The columns that a summary reads: scores, lists, or else one that has the number of rows."""
-        return [*self.scores, *self._lists] or self._counts[:1]
+        """The columns that a summary reads: scores, lists, and counts, which another program may have filtered."""
+        return [*self.scores, *self._lists, *self._counts]
 
     @property
     def _counted(self) -> Sequence[str]:
@@ -113,7 +113,7 @@ class ScoreFile:
 
     @property
     def _counts(self) -> list[str]:
-        """The columns with the counts of rows; with corpus metrics only, they give the number of rows."""
+        """The columns with the counts of rows."""
         return [name for name in map(counts_column, self._counted) if name in self.source.schema.names]
 
     @property

@@ -119,6 +119,11 @@ class ScoreRun:
         large = {*self.scores, *map(counts_column, self.counted), self.id_column, self.question_column}
         return self.in_memory([name for name in names if name not in large])
 
+    @property
+    def summed_columns(self) -> list[str]:
+        """The columns that a summary reads."""
+        return list(self.scores) if self.file is None else self.file.summed_columns
+
     def score_batches(self) -> Iterable[pa.Table | pa.RecordBatch]:
         """What a summary adds up, with the metadata: the columns in memory, or else the file's batches."""
         file = self.file
@@ -126,10 +131,10 @@ class ScoreRun:
             declared = ScoreMetadata(declared=self.metadata.declared)
             return [self.read(self.scores).replace_schema_metadata(declared.for_schema())]
         if file is None:
-            return [self.read(self.scores)]
-        if not (file.source.has_types and self.loaded.issuperset(file.summed_columns)):
+            return [self.read(self.columns)]
+        if not (file.source.has_types and self.loaded.issuperset(self.summed_columns)):
             return file.batches()
-        return [self.read(file.summed_columns).replace_schema_metadata(file.schema_metadata)]
+        return [self.read(self.summed_columns).replace_schema_metadata(file.schema_metadata)]
 
     @property
     def schema(self) -> pa.Schema:

@@ -134,7 +134,7 @@ def primary_table(runs: Any) -> PrimaryTable:
     Raises ``InputError`` for no run, ``ColumnError`` if no run has any of these scores.  Source: the RAG project.
     """
     opened = open_runs(runs if are_several(runs) else [runs], least=1)
-    loaded = [run.by_column([*run.scores, *run.keys()]) for run in opened]
+    loaded = [run.by_column([*run.summed_columns, *run.keys()]) for run in opened]
     return primary_of(summaries_of(loaded), loaded)
 
 

@@ -190,6 +190,9 @@ def summarize(
     null and count them in the schema's metadata; if a table no longer has the same number of rows, every null counts as
     missing, and a note says so.  pandas does not distinguish the two: all are missing.
 
+    Corpus metrics are computed from the counts of rows (``keep_counts`` of ``score``); without them, from their sums in
+    the metadata, and left out with a note if the number of rows or the fingerprint of the ids is another.
+
     >>> summary = summarize({"token_f1": [0.5, 1.0, None], "latency_ms": [10.0, 20.0, 40.0]})
     >>> summary["token_f1"].mean, summary["token_f1"].n_missing, summary.figures["latency_ms.p50"]
     (0.75, 1, 20.0)

@@ -8,17 +8,19 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from fastmetrics.core.arrow.types import is_list, plain_table
 from fastmetrics.core.conversion.frames import Frame, aligned_table, index_columns, open_frame
-from fastmetrics.core.metadata.corpus_counts import add_up
+from fastmetrics.core.metadata.corpus_counts import add_up, counts_column
 from fastmetrics.core.metadata.input_drift import InputDrift, drift_notes, summed_drifts
 from fastmetrics.core.metadata.missing_queries import MissingQueries
 from fastmetrics.core.metadata.score_metadata import METADATA, ScoreMetadata
 from fastmetrics.core.names.input_columns import is_id, is_repeat
 from fastmetrics.errors import ColumnError, InputError
 from fastmetrics.stats.sums.exact_sums import State
+from fastmetrics.stats.sums.fingerprint import fingerprint, fingerprint_text
 
 Piece: TypeAlias = "pa.Table | pa.RecordBatch"
 
@@ -153,7 +155,7 @@ class Sums:
         if self._part is not None and (self._part.text != metadata or (self._part.whole and piece.num_rows)):
             self.close()
         if self._part is None:
-            self._part = _Part(metadata, names)
+            self._part = _Part(metadata, names, piece.schema)
             self._declare(self._part.metadata.declared or {})
         self._part.add(piece)
 
@@ -172,8 +174,10 @@ class Sums:
             if part.whole:
                 state.add_errors(part.metadata.n_rejected or 0)
             self.states[name] = self.states[name].merge(state)
-        for name, vector in (part.metadata.counts or {}).items():
-            self._counts.setdefault(name, []).extend([vector] if part.whole else [])
+        for name, vector in part.counts.items():
+            self._counts.setdefault(name, []).extend([] if vector is None else [vector])
+        if part.has_other_ids and None in part.counts.values():
+            self._notes["the rows are not those that were scored, by the fingerprint of their ids"] = None
         lacking = part.metadata.missing_queries
         if part.whole and lacking is not None:
             before = self._missing_queries.get(lacking.rule, MissingQueries(0, 0, lacking.rule))
@@ -229,21 +233,55 @@ class CollectedScores:
 class _Part:
     """The rows of one file: their sums, and its metadata."""
 
-    def __init__(self, text: bytes | None, names: Iterable[str]) -> None:
+    def __init__(self, text: bytes | None, names: Iterable[str], schema: pa.Schema) -> None:
         self.text = text
         self.metadata = ScoreMetadata.of_text(text)
         self.n_rows = 0
         self.states = {name: State() for name in names}
+        stored = self.metadata.counts or {}
+        lists = set(list_columns(schema))
+        self._stored_by_row = {
+            name: [0] * len(vector) for name, vector in stored.items() if counts_column(name) in lists
+        }
+        """The sums over the columns of counts; empty for a column without one list of integers per row."""
+        alone = [name for name in stored if name not in self._stored_by_row]
+        has_ids = alone and "ids" in (self.metadata.fingerprint or {})
+        self._id = next((name for name in schema.names if is_id(name)), None) if has_ids else None
+        self._ids = [0, 0, 0]
+        """The sums of the fingerprint of the ids, if it tells whether the rows are those that the metadata count."""
 
     def add(self, piece: Piece) -> None:
         self.n_rows += piece.num_rows
         for name, state in self.states.items():
             state.add(piece.column(name))
+        for name, sums in self._stored_by_row.items():
+            self._stored_by_row[name] = _added_counts(sums, piece.column(counts_column(name)))
+        if self._id is not None:
+            column = piece.column(self._id)
+            for chunk in column.chunks if isinstance(column, pa.ChunkedArray) else [column]:
+                self._ids = [a + b for a, b in zip(self._ids, fingerprint([chunk]), strict=True)]
 
     @property
     def whole(self) -> bool:
         """Whether these are exactly the rows described by the metadata."""
         return self.n_rows == self.metadata.rows
+
+    @property
+    def has_other_ids(self) -> bool:
+        """Whether the ids of the rows are known to differ from those that the metadata count."""
+        return self._id is not None and fingerprint_text(self._ids) != (self.metadata.fingerprint or {})["ids"]
+
+    @property
+    def counts(self) -> dict[str, list[int] | None]:
+        """The counts of each corpus metric over these rows, None if unknown.
+
+        They are the sums of the column of counts, which keeps to its rows when a table is filtered or sorted.  Without
+        one, they are those of the metadata, if these describe the rows.
+        """
+        described = self.whole and not self.has_other_ids
+        stored = self.metadata.counts or {}
+        known = {name: vector if described else None for name, vector in stored.items()}
+        return {**known, **{name: sums or None for name, sums in self._stored_by_row.items()}}
 
     @property
     def cautions(self) -> dict[str, list[int]]:
@@ -263,3 +301,16 @@ class _Part:
             return f"every null of {name} is counted as missing: the metadata do not count {state.n_missing:,} nulls"
         state.tell_apart(counts.n_undefined, counts.n_error)
         return None
+
+
+def _added_counts(sums: Sequence[int], column: pa.Array | pa.ChunkedArray) -> list[int]:
+    """The sums with those of a column of lists of integers added; empty if its lists are not as long as the sums."""
+    present = column.drop_null()
+    if not len(present) or not sums:
+        return list(sums)
+    flat = pc.list_flatten(present)
+    lengths = pc.unique(pc.list_value_length(present)).to_pylist()
+    if lengths != [len(sums)] or not pa.types.is_integer(flat.type) or flat.null_count:
+        return []
+    added = flat.to_numpy().reshape(-1, len(sums)).sum(axis=0)
+    return [a + b for a, b in zip(sums, added.tolist(), strict=True)]
