@@ -124,6 +124,20 @@ def test_a_metric_without_a_worst_score_names_the_options():
     assert "has no worst score" in fm.gate(undeclared, "my_score >= 0.4", better={"my_score": "higher"})[0].reason
 
 
+@pytest.mark.parametrize("keep_counts", [False, True])
+def test_a_corpus_metric_with_rows_without_a_score_names_the_only_option(keep_counts):
+    rows = {"id": [1, 2], "answer": ["the cat sat on the mat", None], "reference": ["the cat sat on the mat", "x"]}
+    scores = fm.score(rows, "corpus_bleu", keep_counts=keep_counts)
+    for rule in ("corpus_bleu >= 5 with n >= 1", "corpus_bleu >= 5 with n >= 1, unpaired=0"):
+        (one,) = fm.gate(scores, rule)
+        assert (one.met, one.reason) == (
+            False,
+            "1 rows have no score, and corpus_bleu has no scores of rows, of which one could count for them; add 'with "
+            "unpaired=ignore' to the rule",
+        )
+    assert fm.gate(scores, "corpus_bleu >= 5 with n >= 1, unpaired=ignore").passed
+
+
 def test_rows_that_only_the_scores_have_are_in_no_change():
     """Counting them for the baseline as the worst score would let new easy rows hide a drop."""
     old = {"id": range(40), "token_f1": [0.8, 0.7] * 20}

@@ -159,10 +159,11 @@ class GateChecks:
         least = self.settings.least(rule)
         clusters = value.n_clusters if rule.reads_interval else None
         if value.lacks_worst:
-            return (
-                f"{value.n_worst:,} rows have no score, and {name} has no worst score to count for them; add 'with "
-                "unpaired=ignore' to the rule, or the score to count, 'with unpaired=NUMBER'"
-            )
+            rows = f"{value.n_worst:,} rows have no score, and {name} has no "
+            ignore = "add 'with unpaired=ignore' to the rule"
+            if not value.has_row_scores:
+                return f"{rows}scores of rows, of which one could count for them; {ignore}"
+            return f"{rows}worst score to count for them; {ignore}, or the score to count, 'with unpaired=NUMBER'"
         if value.n < least:
             way = (
                 "" if rule.least is not None else f"; a rule over fewer states it, as in 'with n >= {max(value.n, 1)}'"

@@ -54,7 +54,7 @@ class CountedMetric:
         used = after & before if rule.is_change else after
         n_new = int((after & ~before).sum()) if rule.is_change else 0
         if lost and unpaired != "ignore":
-            return Value.uncounted(int(used.sum()), lost, n_new)
+            return Value.uncounted(int(used.sum()), lost, n_new, has_row_scores=False)
         clusters = None if self.rows.clusters is None else self.rows.clusters[rows][used]
         pair = PairedCounts.of(counts[0][used], counts[-1][used], partial(many_values, self._spec), clusters)
         value, interval = (self._change if rule.is_change else self._figure)(rule, pair, level)
@@ -128,5 +128,5 @@ class SummaryFigure:
             )
         lost = self.n_missing + int(self.rows.absent[self.rows.every].sum()) + self.rows.n_rejected
         if lost and unpaired != "ignore":
-            return Value.uncounted(self.n, lost)
+            return Value.uncounted(self.n, lost, has_row_scores=False)
         return Value(self.value, NO_INTERVAL, self.n, n_ignored=lost)

@@ -55,6 +55,8 @@ class Value:
     note: str | None = None
     lacks_worst: bool = False
     """Whether rows without a score could not be counted, so that there is no value."""
+    has_row_scores: bool = True
+    """Whether the metric has scores of rows, so that a rule can state the score that counts for rows without one."""
 
     @classmethod
     def nothing(cls) -> Value:
@@ -62,9 +64,9 @@ class Value:
         return cls(math.nan, NO_INTERVAL, 0)
 
     @classmethod
-    def uncounted(cls, n: int, n_failed: int, n_new: int = 0) -> Value:
+    def uncounted(cls, n: int, n_failed: int, n_new: int = 0, *, has_row_scores: bool = True) -> Value:
         """No value, since ``n_failed`` rows without a score cannot be counted."""
-        return cls(math.nan, NO_INTERVAL, n, n_failed, n_new=n_new, lacks_worst=True)
+        return cls(math.nan, NO_INTERVAL, n, n_failed, n_new=n_new, lacks_worst=True, has_row_scores=has_row_scores)
 
 
 @dataclass(frozen=True)
