@@ -373,3 +373,17 @@ def test_invalid_tables_raise() -> None:
         summarize({"a": [1.0]}, statistics={"a": ["median"]})
     with pytest.raises(UnknownNameError, match="unknown statistic 'p101'"):
         summarize({"a": [1.0]}, statistics={"a": ["p101"]})
+
+
+@pytest.mark.parametrize("keep_counts", [False, True])
+def test_corpus_metrics_say_how_many_rows_they_are_of(keep_counts):
+    rows = {"id": [1, 2, 3], "answer": ["in Paris", None, None], "reference": ["in Paris", "a", "b"]}
+    scores = fm.score(rows, "corpus_bleu,corpus_chrf,token_f1", keep_counts=keep_counts)
+    note = "corpus_bleu, corpus_chrf: computed from {} rows; the others have no score"
+    assert fm.summarize(scores).notes == [note.format("1 of 3")]
+    assert fm.summarize([scores, scores]).notes == [note.format("2 of 6")]
+    whole = fm.score({**rows, "answer": rows["reference"]}, "corpus_bleu,token_f1", keep_counts=keep_counts)
+    assert fm.summarize(whole).notes == []
+    if keep_counts:
+        assert note.format("0 of 2") in fm.summarize(scores.slice(1)).notes
+        assert not any("computed" in text for text in fm.summarize(scores.take([0, 0])).notes)

@@ -14,7 +14,7 @@ from fastmetrics.core.arrays import floats_of_arrow
 from fastmetrics.core.display.printed_tables import Grid, ShownMapping, number
 from fastmetrics.core.metadata.score_metadata import ScoreMetadata
 from fastmetrics.errors import OptionError
-from fastmetrics.plan.corpus_values import caution_notes, columns_read, finish_all
+from fastmetrics.plan.corpus_values import caution_notes, columns_read, finish_all, is_counted
 from fastmetrics.results.runs.declared_metrics import (
     declared_labels,
     declared_specs,
@@ -238,7 +238,20 @@ def summarize(
     metrics = {name: MetricSummary.of(state, extra.get(name, {})) for name, state in sums.states.items()}
     by_label = declared_labels(metrics, stored) if labels is None else dict(labels)
     cautions = [note for options, counts in sums.cautions for note in caution_notes(counts, options, specs)]
-    return Summary(sums.n_rows, metrics, corpus, by_label, [*sums.notes, *left_out, *cautions])
+    rows_behind = _rows_behind(sums, specs)
+    return Summary(sums.n_rows, metrics, corpus, by_label, [*sums.notes, *left_out, *rows_behind, *cautions])
+
+
+def _rows_behind(sums: Sums, specs: Mapping[str, str]) -> list[str]:
+    """The notes on corpus metrics that some rows have no part in."""
+    names: dict[int, list[str]] = {}
+    for name, n in sums.rows_behind.items():
+        if n < sums.n_rows and is_counted(specs.get(name, name)):
+            names.setdefault(n, []).append(name)
+    return [
+        f"{', '.join(alike)}: computed from {n:,} of {sums.n_rows:,} rows; the others have no score"
+        for n, alike in names.items()
+    ]
 
 
 def summary_of(run: ScoreRun) -> Summary:

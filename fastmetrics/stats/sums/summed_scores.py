@@ -133,6 +133,7 @@ class Sums:
         self.declared: dict[str, Any] = {}
         """The stored declarations of scores."""
         self._counts: dict[str, list[list[int]]] = {}
+        self._rows_behind: dict[str, list[int]] = {}
         self._n_parts = 0
         self._names: list[str] | None = None
         self._notes: dict[str, None] = dict.fromkeys(notes)
@@ -176,6 +177,8 @@ class Sums:
             self.states[name] = self.states[name].merge(state)
         for name, vector in part.counts.items():
             self._counts.setdefault(name, []).extend([] if vector is None else [vector])
+        for name, n in part.rows_behind.items():
+            self._rows_behind.setdefault(name, []).append(n)
         if part.has_other_ids and None in part.counts.values():
             self._notes["the rows are not those that were scored, by the fingerprint of their ids"] = None
         lacking = part.metadata.missing_queries
@@ -199,6 +202,11 @@ class Sums:
         """The summed counts of each corpus metric that every part has."""
         complete = {name: vectors for name, vectors in self._counts.items() if not self._is_torn(vectors)}
         return {name: [sum(column) for column in zip(*vectors, strict=True)] for name, vectors in complete.items()}
+
+    @property
+    def rows_behind(self) -> dict[str, int]:
+        """The rows with counts of each corpus metric in :attr:`counts`, if they are known of every part."""
+        return {name: sum(rows) for name, rows in self._rows_behind.items() if len(rows) == self._n_parts}
 
     @property
     def corpus(self) -> list[str]:
@@ -244,6 +252,7 @@ class _Part:
             name: [0] * len(vector) for name, vector in stored.items() if counts_column(name) in lists
         }
         """The sums over the columns of counts; empty for a column without one list of integers per row."""
+        self._rows_counted = dict.fromkeys(self._stored_by_row, 0)
         alone = [name for name in stored if name not in self._stored_by_row]
         has_ids = alone and "ids" in (self.metadata.fingerprint or {})
         self._id = next((name for name in schema.names if is_id(name)), None) if has_ids else None
@@ -255,7 +264,9 @@ class _Part:
         for name, state in self.states.items():
             state.add(piece.column(name))
         for name, sums in self._stored_by_row.items():
-            self._stored_by_row[name] = _added_counts(sums, piece.column(counts_column(name)))
+            column = piece.column(counts_column(name))
+            self._stored_by_row[name] = _added_counts(sums, column)
+            self._rows_counted[name] += len(column) - column.null_count
         if self._id is not None:
             column = piece.column(self._id)
             for chunk in column.chunks if isinstance(column, pa.ChunkedArray) else [column]:
@@ -282,6 +293,13 @@ class _Part:
         stored = self.metadata.counts or {}
         known = {name: vector if described else None for name, vector in stored.items()}
         return {**known, **{name: sums or None for name, sums in self._stored_by_row.items()}}
+
+    @property
+    def rows_behind(self) -> dict[str, int]:
+        """The rows with counts of each corpus metric, of those for which they are known."""
+        described = {name: rows for name, (_, rows) in (self.metadata.cautions or {}).items() if self.whole}
+        known = {name: rows for name, rows in described.items() if self.counts.get(name) is not None}
+        return {**known, **self._rows_counted}
 
     @property
     def cautions(self) -> dict[str, list[int]]:
