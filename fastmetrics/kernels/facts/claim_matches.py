@@ -234,9 +234,7 @@ def claims_hold(
                 three_quarters,
                 stems,
                 row,
-                n,
-                window,
-                many,
+                (n, window, many),
                 lookups,
                 subject,
                 target,
@@ -253,9 +251,7 @@ def compare_row(
     three_quarters: bool,
     stems: Uint32s,
     row: int,
-    n: int,
-    window: int,
-    many: int,
+    sizes: tuple[int, int, int],
     lookups: Lookups,
     subject: End,
     target: End,
@@ -263,11 +259,12 @@ def compare_row(
     checked: Checked,
     supported: Flags,
 ) -> None:
-    """Write whether each claim of the row is ``supported`` by its contexts, which have ``n`` of its stems.
+    """Write whether each claim of the row is ``supported`` by its contexts.
 
-    ``stems`` are those of ``claims.words``, and the other parameters are as for ``claims_hold``.  Here, in a leaf,
-    tuples of arrays cost nothing.
+    ``stems`` are those of ``claims.words``, and ``sizes`` are n, the number of stems that the contexts have, ``window``
+    and ``many``; the other parameters are as for ``claims_hold``.  Here, in a leaf, tuples of arrays cost nothing.
     """
+    n, window, many = sizes
     begin, end = claims.bounds[row], claims.bounds[row + 1]
     heavy = (end - begin) * n > many
     occurring = 0
