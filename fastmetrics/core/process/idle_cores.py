@@ -27,9 +27,9 @@ def _idle_seconds() -> float | None:
     """The time that the cores of this process were idle since the system started."""
     try:
         lines = Path("/proc/stat").read_text().splitlines()
-        mine = {f"cpu{core}" for core in os.sched_getaffinity(0)}
+        own_cores = {f"cpu{core}" for core in os.sched_getaffinity(0)}
     except (OSError, AttributeError):
         return None
-    times = {name: fields for name, *fields in map(str.split, lines) if name in mine}
+    times = {name: fields for name, *fields in map(str.split, lines) if name in own_cores}
     idle_and_waiting = sum(int(number) for fields in times.values() for number in fields[3:5])
-    return idle_and_waiting / os.sysconf("SC_CLK_TCK") if len(times) == len(mine) else None
+    return idle_and_waiting / os.sysconf("SC_CLK_TCK") if len(times) == len(own_cores) else None

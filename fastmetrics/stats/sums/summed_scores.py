@@ -291,15 +291,15 @@ class _Part:
         """
         described = self.whole and not self.has_other_ids
         stored = self.metadata.counts or {}
-        known = {name: vector if described else None for name, vector in stored.items()}
-        return {**known, **{name: sums or None for name, sums in self._stored_by_row.items()}}
+        in_metadata = {name: vector if described else None for name, vector in stored.items()}
+        return {**in_metadata, **{name: sums or None for name, sums in self._stored_by_row.items()}}
 
     @property
     def rows_behind(self) -> dict[str, int]:
         """The rows with counts of each corpus metric, of those for which they are known."""
         described = {name: rows for name, (_, rows) in (self.metadata.cautions or {}).items() if self.whole}
-        known = {name: rows for name, rows in described.items() if self.counts.get(name) is not None}
-        return {**known, **self._rows_counted}
+        in_metadata = {name: rows for name, rows in described.items() if self.counts.get(name) is not None}
+        return {**in_metadata, **self._rows_counted}
 
     @property
     def cautions(self) -> dict[str, list[int]]:
