@@ -170,7 +170,7 @@ def test_abstentions_in_other_scripts_are_noted_until_phrases_are_chosen():
     assert notes(rows, "abstained(phrases=['Δεν γνωρίζω'])") == []
     assert fm.abstained(rows["answer"], phrases=["Δεν γνωρίζω"]).tolist()[:5] == [0, 0, 0, 1, 1]
     judged = {**rows, "answerable": [True, False, None, False, True, True]}
-    (note,) = notes(judged, "correct_abstention,answered_unanswerable,abstention_f1")
+    _, note = notes(judged, "correct_abstention,answered_unanswerable,abstention_f1")  # the first counts the rows
     assert "of 5 scored rows" in note or "of 4 scored rows" in note
 
 
