@@ -1,6 +1,6 @@
 """Arguments that have their type when they are parsed: Typer is not asked to convert them.
 
-Typer converts with Pydantic, whose import takes a tenth of a short run.
+Typer converts with Pydantic, which takes long to import.
 """
 
 from __future__ import annotations
