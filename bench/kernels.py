@@ -237,7 +237,6 @@ BENCHES: dict[str, dict[str, Bench]] = {
         "sequential": _compare("a", "b", interval="sequential"),
         "three_systems": _compare("a", "b", "c"),
         "corpus_metrics": lambda rows: fm.compare(rows.corpora, **RESAMPLES),
-        "sacrebleu_paired": lambda rows: fm.sacrebleu_paired(rows.corpora, samples=100, threads=1),
         "validate": _validate,
         "krippendorff_alpha": _alpha,
         "fitted score": _fitted,

@@ -1,4 +1,4 @@
-"""Two systems compared on many rows, beside SciPy, ranx and sacreBLEU: ``python -m bench.significance``."""
+"""Two systems compared on many rows, beside SciPy and ranx: ``python -m bench.significance``."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ import pyarrow.parquet as pq
 
 from bench.compare import RESULTS
 from bench.machine import machine
-from bench.paired_sacrebleu import paired
 from fastmetrics.stats.intervals.estimates import Sample
 from fastmetrics.stats.significance.paired_tests import randomisation_p
 
@@ -117,17 +116,11 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--peer-rows", type=int, default=10_000)
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--sentences", type=int, default=5_000)
-    parser.add_argument("--only", choices=["files", "peers", "sacrebleu"], help="measure this part, keep the others")
+    parser.add_argument("--only", choices=["files", "peers"], help="measure this part, keep the others")
     options = parser.parse_args()
     parts: dict[str, Callable[[], list[dict[str, Any]]]] = {
         "files": lambda: [whole(options.rows, threads, options.repeats) for threads in (1, 2)],
         "peers": lambda: [contest(peer, options.peer_rows, 2, options.repeats) for peer in ("scipy", "ranx")],
-        "sacrebleu": lambda: [
-            paired(metric, test, options.sentences, 2, options.repeats)
-            for metric in ("BLEU", "chrF2")
-            for test in ("bs", "ar")
-        ],
     }
     results = [result for name, measure in parts.items() if options.only in (None, name) for result in measure()]
     if options.only is not None:

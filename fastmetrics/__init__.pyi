@@ -56,7 +56,6 @@ from fastmetrics.reporting.report import report as report
 from fastmetrics.results.compare.compare import compare as compare
 from fastmetrics.results.compare.compare_rankings import compare_rankings as compare_rankings
 from fastmetrics.results.compare.power import power as power
-from fastmetrics.results.compare.sacrebleu_paired import sacrebleu_paired as sacrebleu_paired
 from fastmetrics.results.gate.gate import gate as gate
 from fastmetrics.results.people.estimate import estimate as estimate
 from fastmetrics.results.people.judge_report import judge_report as judge_report
@@ -260,7 +259,6 @@ __all__ = [
     "retrieval_recall",
     "risk_coverage",
     "rouge",
-    "sacrebleu_paired",
     "sample_rows",
     "score",
     "search",

@@ -31,7 +31,6 @@ GROUPS = {
     "Compare and check": {
         "compare": "comparison",
         "gate": "comparison",
-        "sacrebleu-paired": "comparison",
         "power": "comparison",
         "repeats": "comparison",
         "validate": "comparison",

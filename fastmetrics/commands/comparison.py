@@ -82,26 +82,6 @@ def gate(
     return ResultOfCheck(verdict, verdict.passed)
 
 
-def sacrebleu_paired(
-    runs: Annotated[
-        list[str],
-        typer.Argument(
-            help="Score files written with --keep-counts: the baseline first, then the others.", metavar="BASE OTHER..."
-        ),
-    ],
-    *,
-    arguments: Arguments,
-    names: Names = None,
-    as_json: AsJson = False,
-    as_markdown: AsMarkdown = False,
-) -> Any:
-    """Print the numbers of sacreBLEU's paired tests.
-
-    The numbers of --paired-bs and --paired-ar are the same, bit by bit.
-    """
-    return arguments.call(runs=named_runs(runs, names, arguments["system"]))
-
-
 def power(
     pilot: Annotated[
         list[str] | None,

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fastmetrics.core.all_pair_tokens import Side, crossed
 from fastmetrics.core.arrays import Floats, Ints, Tokens
@@ -156,7 +155,7 @@ def bleu(
     lengths = answer.counts
     correct = clipped(answer, reference.tokens, reference.groups, max_ngram_order)
     sums = np.column_stack([lengths, _closest(lengths, reference), *correct, *_totals(lengths, max_ngram_order)])
-    return bleu_of_sums(sums, smooth_value, smooth_method=smooth_method, effective_order=effective_order)
+    return _bleu_of_sums(sums, smooth_value, smooth_method, effective_order)
 
 
 @dataclass(frozen=True)
@@ -184,20 +183,14 @@ class BleuScore:
         return f"BLEU|{self.signature} = {self.score:.2f} {precisions} (BP = {self.bp:.3f} {lengths})"
 
 
-def bleu_scorer(sums: Sequence[int], **options: Any) -> Any:
-    """sacreBLEU's BLEU object for these options; the summed counts give its number of references per row."""
-    rows, references, squares = sums[:HEADS]
-    scorer = _sacrebleu(**options)
-    # if and only if all rows have equally many references, the mean square equals the squared mean
-    scorer.num_refs = references // max(rows, 1) if rows * squares == references**2 else -1
-    return scorer
-
-
 def _finish(sums: Sequence[int], **options: Any) -> BleuScore:
     """The score of summed counts, by sacreBLEU's own formula."""
     orders = options["max_ngram_order"]
     sums = sums or [0] * (HEADS + 2 + 2 * orders)
-    scorer = bleu_scorer(sums, **options)
+    rows, references, squares = sums[:HEADS]
+    scorer = _sacrebleu(**options)
+    # if and only if all rows have equally many references, the mean square equals the squared mean
+    scorer.num_refs = references // max(rows, 1) if rows * squares == references**2 else -1
     sys_len, ref_len, *ngrams = sums[HEADS:]
     result = scorer.compute_bleu(
         list(ngrams[:orders]),
@@ -214,30 +207,25 @@ def _finish(sums: Sequence[int], **options: Any) -> BleuScore:
     return BleuScore(float(result.score), counts, totals, precisions, bp, sys_len, ref_len, signature)
 
 
-def bleu_of_sums(sums: Ints | NDArray[np.float32], value: float | None = None, **options: Any) -> Floats:
-    """BLEU of each row of counts, of one row or summed, bit by bit as in sacreBLEU, also for float32 sums.
+def _bleu_of_sums(sums: Ints, smooth_value: float | None, smooth_method: str, effective_order: bool) -> Floats:
+    """BLEU of each row of counts, of one row or summed, bit by bit as in sacreBLEU.
 
-    The sums are the lengths of answers and references, and the matches and n-grams of each order; ``value`` is the
-    parameter of smoothing.
+    The sums are the lengths of answers and references, and the matches and n-grams of each order.
     """
-    method = options["smooth_method"]
-    value = (SMOOTHING[method] or 0.0) if value is None else value
-    kind = np.float32 if sums.dtype == np.float32 else np.float64
     scores = np.empty(len(sums))
-    compensated = sys.version_info >= (3, 12)
     bleu_scores(
-        sums.astype(kind, copy=False),
-        list(SMOOTHING).index(method),
-        float(value),
-        options["effective_order"],
-        compensated,
+        sums.astype(np.float64),
+        list(SMOOTHING).index(smooth_method),
+        float((SMOOTHING[smooth_method] or 0.0) if smooth_value is None else smooth_value),
+        effective_order,
+        sys.version_info >= (3, 12),  # from there on, Python's sum of floats is compensated
         scores,
     )
     return scores
 
 
 def _finish_many(sums: Ints, **options: Any) -> Floats:
-    return bleu_of_sums(sums[:, HEADS:], options["smooth_value"], **options)
+    return _bleu_of_sums(sums[:, HEADS:], options["smooth_value"], options["smooth_method"], options["effective_order"])
 
 
 @metric(

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fastmetrics.core.arrays import Floats, Ints
 from fastmetrics.declaration.batch import Batch, Options
@@ -74,40 +73,23 @@ class ChrfScore:
         return f"{self.name}|{self.signature} = {self.score:.2f}"
 
 
-def chrf_of_sums(
-    sums: Ints | NDArray[np.float32], *, beta: float, eps_smoothing: bool, **_: Any
-) -> tuple[Floats, NDArray[np.bool_]]:
-    """chrF of each row of summed counts, bit by bit as in sacreBLEU, also for float32 sums.
-
-    The sums are, for each order, the n-grams of the answers, the references and both.  The second result says whether
-    sacreBLEU's score has the type of the sums rather than Python's float.
-    """
-    scores, narrow = np.empty(len(sums)), np.empty(len(sums), np.bool_)
-    kind = np.float32 if sums.dtype == np.float32 else np.float64
-    chrf_scores(sums.astype(kind, copy=False), float(beta**2), eps_smoothing, scores, narrow)
-    return scores, narrow
+def _finish_many(sums: Ints, *, beta: float, eps_smoothing: bool, **_: Any) -> Floats:
+    """chrF of each row of summed counts: after the heads, for each order, n-grams of answers, references and both."""
+    scores = np.empty(len(sums))
+    chrf_scores(sums[:, HEADS:].astype(np.float64), float(beta**2), eps_smoothing, scores)
+    return scores
 
 
-def _finish_many(sums: Ints, **options: Any) -> Floats:
-    return chrf_of_sums(sums[:, HEADS:], **options)[0]
-
-
-def chrf_scorer(sums: Sequence[int], **options: Any) -> Any:
-    """sacreBLEU's chrF object for these options; the summed counts give its number of references per row."""
+def _finish(sums: Sequence[int], **options: Any) -> ChrfScore:
+    """The score of summed counts."""
+    sums = sums or [0] * (HEADS + 3 * (options["char_order"] + options["word_order"]))
     from sacrebleu.metrics.chrf import CHRF
 
     rows, references, squares = sums[:HEADS]
     scorer: Any = CHRF(**options)
     # if and only if all rows have equally many references, the mean square equals the squared mean
     scorer.num_refs = references // max(rows, 1) if rows * squares == references**2 else -1
-    return scorer
-
-
-def _finish(sums: Sequence[int], **options: Any) -> ChrfScore:
-    """The score of summed counts."""
-    sums = sums or [0] * (HEADS + 3 * (options["char_order"] + options["word_order"]))
-    scorer, ngrams = chrf_scorer(sums, **options), list(sums[HEADS:])
-    score = float(_finish_many(np.array([sums]), **options)[0])
+    ngrams, score = list(sums[HEADS:]), float(_finish_many(np.array([sums]), **options)[0])
     name = f"chrF{options['beta']}{'+' * options['word_order']}"
     return ChrfScore(score, ngrams[0::3], ngrams[1::3], ngrams[2::3], name, str(scorer.get_signature()))
 

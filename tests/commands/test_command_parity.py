@@ -51,7 +51,6 @@ def _all(names: str, reason: str) -> dict[str, str]:
 
 ONLY_COMMAND = {
     "compare": {"names": "the names that the function takes as keys of a dict"},
-    "sacrebleu-paired": {"names": "the names that the function takes as keys of a dict"},
     "gate": {"junit": "writes what to_junit returns"},
     "check-dataset": {"strict": "an exit code"},
     "chunk-utilization": {"table": "writes what to_arrow returns"},
@@ -182,7 +181,6 @@ OTHER_MEANINGS = {
     **_all("baseline", "a name, a file of scores, or judgements"),
     **_all("suites", "what is scored by default: the suite core, or the tiers"),
     **_all("metrics metric", "what to compute, or which of the computed ones; a distance"),
-    **_all("seed", "of sacreBLEU, whose default is that program's"),
     **_all("confidence correction resamples repeats", "of tests, of intervals, of the design of a study, or of calls"),
     **_all("system on", "of compared runs, or of a bot, a question and a rule"),
     **_all("table", "the table of an output, or of vectors"),

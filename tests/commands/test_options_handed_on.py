@@ -49,7 +49,6 @@ PAIRS = {
 }
 REQUIRED: dict[str, dict[str, Any]] = {
     "compare": {"runs": ["a", "b"]},
-    "sacrebleu-paired": {"runs": ["a", "b"]},
     "compare-rankings": {"rankings": ["a", "b", "qrels"]},
     "gate": {"require": ["token_f1 >= 0"]},
     "plot": {"kind": "comparison"},
@@ -65,7 +64,6 @@ BOTS = ("answer", "evaluate-rag")
 FULL = {"bot": "full-context", "knowledge": ["k.txt"]}
 NEEDS: dict[tuple[str, str], dict[str, Any]] = {
     ("compare", "system"): {"runs": ["a"]},
-    ("sacrebleu-paired", "system"): {"runs": ["a"]},
     **{("score", name): {"output": "o.csv"} for name in ("resume", "quiet", "on_error")},
     ("score", "workers"): {"engine": "ray"},
     ("score", "address"): {"engine": "ray"},
@@ -84,7 +82,6 @@ VALUES: dict[tuple[str, str], Any] = {
     ("metrics", "name"): "token_f1",
     ("rubric", "language"): "ru",
     ("compare", "names"): ["v_names,other"],
-    ("sacrebleu-paired", "names"): ["v_names,other"],
     ("rank", "rankings"): ["v_rankings", "v_qrels"],
     ("compare-rankings", "rankings"): ["v_rankings", "other", "v_qrels"],
     **{(command, "bot"): "faq" for command in BOTS},
@@ -93,7 +90,6 @@ VALUES: dict[tuple[str, str], Any] = {
 
 EXPECTED: dict[tuple[str, str], str] = {
     ("compare", "names"): "{'v_names': 'a', 'other': 'b'}",
-    ("sacrebleu-paired", "names"): "{'v_names': 'a', 'other': 'b'}",
     ("plot", "color"): "{'v_color': 'any'}",
     ("embed", "embedder"): "'model': 'v_embedder'",
     **{(command, "bot"): "read_faq" for command in BOTS},

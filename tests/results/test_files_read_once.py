@@ -33,7 +33,6 @@ CALLS: dict[str, Callable[[str, str], Any]] = {
         new, [f"{name} >= 0.1 where kind=*" for name in METRICS], baseline=old
     ),
     "compare": lambda new, old: fm.compare([old, new], resamples=50),
-    "sacrebleu_paired": lambda new, old: fm.sacrebleu_paired([old, new], samples=50),
     "summarize": lambda new, old: fm.summarize(new),
     "summarize_by": lambda new, old: fm.summarize_by(new, by="kind"),
     "side_by_side": lambda new, old: fm.side_by_side([old, new]),

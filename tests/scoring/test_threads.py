@@ -60,7 +60,6 @@ IN = {
     "evaluate-rag": 2,
     "validate": 2,
     "compare": 2,
-    "sacrebleu-paired": 2,
     "compare-rankings": 3,
     "pairwise-scores": 2,
 }

@@ -266,7 +266,6 @@ EXCEPTIONS = {
     "evaluate_rag": "writes a folder; tests/reporting/test_evaluate_rag.py compares each stage with its function",
     "plot": "takes the result of another function; tests/reporting/test_plot.py has the column of colours",
     "report": "writes the results of other functions, and needs an extra",
-    "sacrebleu_paired": "takes runs as compare does, with stored counts of rows",
 }
 """Public names without a call, and why."""
 

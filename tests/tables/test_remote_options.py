@@ -36,7 +36,6 @@ NEVER = (
 IN_SOME = [
     *(
         ("compare", "baseline"),
-        ("sacrebleu-paired", "baseline"),
         ("power", "baseline"),
         ("compare-rankings", "baseline"),
     ),
@@ -88,7 +87,6 @@ CASES: dict[str, dict[str, Any]] = {
     "correlations": {"scores": OLD, **MADE},
     "histograms": {"scores": OLD, **MADE},
     "compare-rankings": {"rankings": [In("run.txt"), In("other.txt"), In("qrels.txt")], "measures": "mrr"},
-    "sacrebleu-paired": {"runs": [OLD, NEW], "metrics": "corpus_bleu", "test": "bs"},
     "power": {"pilot": [OLD, NEW], "metrics": "token_f1", "n": 100, **MADE},
     "repeats": {"scores": In("repeated.parquet"), "metrics": "token_f1", **MADE},
     "gate": {"scores": NEW, "baseline": OLD, "rules": In("rules.toml"), "junit": Out("junit.xml"), **MADE},

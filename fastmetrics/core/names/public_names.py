@@ -39,7 +39,6 @@ HOMES = {
     "repeats": "results.summary.repeats",
     "pass_at_k": "stats.pass_at_k",
     "pass_hat_k": "stats.pass_at_k",
-    "sacrebleu_paired": "results.compare.sacrebleu_paired",
     "gate": "results.gate.gate",
     "worst_rows": "results.rows.worst_rows",
     "assert_scores": "scoring.assert_scores",
