@@ -11,7 +11,7 @@ import importlib
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -26,11 +26,8 @@ from fastmetrics.declaration.plugin_files import LOADED, execute
 from fastmetrics.declaration.signature.own_columns import declare_columns
 from fastmetrics.declaration.signature.parameters import parameters
 from fastmetrics.declaration.signature.references import aligned, best_of, column_of_items
+from fastmetrics.declaration.spec import Better
 from fastmetrics.errors import PluginError, UnknownNameError
-
-Side: TypeAlias = Literal["higher", "lower"]
-Better: TypeAlias = Side | None
-"""The direction of better scores; None if the value alone does not indicate quality."""
 
 Reading: TypeAlias = tuple[float, float | None]
 """The means beyond which a metric reads as good and as poor; None if no mean reads as poor."""

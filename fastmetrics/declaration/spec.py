@@ -7,10 +7,14 @@ import re
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from fastmetrics.errors import OptionError
 from fastmetrics.errors.messages import shown
+
+Side: TypeAlias = Literal["higher", "lower"]
+Better: TypeAlias = Side | None
+"""The direction of better scores; None if the value alone does not indicate quality."""
 
 LONGEST = 100_000
 """Maximum characters of a spec; lists of phrases can be long."""

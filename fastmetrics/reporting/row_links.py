@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from fastmetrics.core.display.visible_text import visible
-from fastmetrics.declaration.metric import Better
+from fastmetrics.declaration.spec import Better
 
 LABEL = 300
 """Maximum characters of a displayed segment."""

@@ -14,7 +14,7 @@ from typing import Any
 
 from fastmetrics.core.arrays import Floats
 from fastmetrics.core.settings.allowed_values import Allowed, description_of, of_hint
-from fastmetrics.declaration.metric import Better
+from fastmetrics.declaration.spec import Better
 from fastmetrics.retrieval import formulas
 
 

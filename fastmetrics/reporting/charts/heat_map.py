@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from fastmetrics.core.display.printed_tables import number
 from fastmetrics.core.display.visible_text import visible
-from fastmetrics.declaration.metric import Better
+from fastmetrics.declaration.spec import Better
 from fastmetrics.plan.stored_declarations import Stored
 from fastmetrics.results.compare.comparison import Comparison
 from fastmetrics.results.runs.declared_metrics import declared_bounds

@@ -10,7 +10,7 @@ from typing import Any
 
 from fastmetrics.core.display.printed_tables import number
 from fastmetrics.core.display.visible_text import visible
-from fastmetrics.declaration.metric import Better
+from fastmetrics.declaration.spec import Better
 from fastmetrics.reporting.charts.heat_map import HeatMap, heat_of_changes, scale_of
 from fastmetrics.reporting.content.difference_line import (
     VERDICTS,

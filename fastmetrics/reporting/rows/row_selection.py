@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fastmetrics.core.arrays import Flags, Floats, Ints
-from fastmetrics.declaration.metric import Better
+from fastmetrics.declaration.spec import Better
 
 EACH = 25
 """Maximum number of rows per stratum."""

@@ -19,7 +19,7 @@ from fastmetrics.core.metadata.missing_queries import MissingQueries
 from fastmetrics.core.names.name_lists import distinct, listed
 from fastmetrics.core.process.work_watch import reported
 from fastmetrics.core.settings.allowed_values import Choice, argument
-from fastmetrics.declaration.metric import Better
+from fastmetrics.declaration.spec import Better
 from fastmetrics.errors import ColumnError, OptionError, UnknownNameError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.plan.corpus_values import many_values

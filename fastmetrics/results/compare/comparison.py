@@ -15,7 +15,7 @@ import pyarrow as pa
 from fastmetrics.core.conversion.records import Mapped, Records
 from fastmetrics.core.display.printed_tables import Grid, ShownSequence, number
 from fastmetrics.core.metadata.missing_queries import MissingQueries
-from fastmetrics.declaration.metric import Better
+from fastmetrics.declaration.spec import Better
 from fastmetrics.results.compare import comparison_tables as cells
 from fastmetrics.results.compare.compared_pair import Compared, Ranking, could_turn, least_rows
 from fastmetrics.results.compare.comparison_tables import latex_table

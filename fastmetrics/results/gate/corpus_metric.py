@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from fastmetrics.core.arrays import Flags, Ints
-from fastmetrics.declaration.metric import Better
+from fastmetrics.declaration.spec import Better
 from fastmetrics.errors import ColumnError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.plan.corpus_values import many_values

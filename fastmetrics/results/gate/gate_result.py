@@ -15,7 +15,7 @@ import numpy as np
 from fastmetrics.core.arrays import Flags
 from fastmetrics.core.conversion.records import Mapped, Records
 from fastmetrics.core.display.printed_tables import Grid, ShownSequence, number
-from fastmetrics.declaration.metric import Better
+from fastmetrics.declaration.spec import Better
 from fastmetrics.results.gate.rules import Rule
 from fastmetrics.stats.intervals.interval_notes import interval_notes, interval_text
 from fastmetrics.stats.intervals.mean_interval import NAMES

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from fastmetrics.core.arrays import Flags, Floats, Ints
-from fastmetrics.declaration.metric import Better
+from fastmetrics.declaration.spec import Better
 from fastmetrics.results.gate.rule_rows import GateRows
 from fastmetrics.results.gate.rules import COUNTS, SHARES, Rule
 from fastmetrics.stats.intervals.estimates import Bounds, Interval, Sample

@@ -11,7 +11,7 @@ import numpy as np
 
 from fastmetrics.core.arrays import Ints
 from fastmetrics.core.names.judge_column_names import is_axis, is_cost
-from fastmetrics.declaration.metric import Better
+from fastmetrics.declaration.spec import Better
 from fastmetrics.errors import OptionError, UnknownNameError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.plan.corpus_values import columns_read, is_corpus

@@ -16,7 +16,7 @@ from fastmetrics.core.display.printed_tables import Grid, ShownMapping, number
 from fastmetrics.core.names.name_lists import listed
 from fastmetrics.core.process.threads import cores
 from fastmetrics.core.settings.allowed_values import Real, argument
-from fastmetrics.declaration.metric import Better
+from fastmetrics.declaration.spec import Better
 from fastmetrics.errors import ColumnError, UnknownNameError
 from fastmetrics.results.runs.declared_metrics import column_named, declarations_of, directions, with_score_types
 from fastmetrics.results.runs.score_file import read_table

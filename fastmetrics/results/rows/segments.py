@@ -15,7 +15,7 @@ from fastmetrics.core.arrays import Ints
 from fastmetrics.core.conversion.column_to_arrow import as_numbers
 from fastmetrics.core.conversion.records import Records
 from fastmetrics.core.display.printed_tables import number
-from fastmetrics.declaration.metric import Better
+from fastmetrics.declaration.spec import Better
 from fastmetrics.errors import ColumnError
 
 _DISTINCT = 12

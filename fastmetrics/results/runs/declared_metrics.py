@@ -10,7 +10,8 @@ import pyarrow as pa
 
 from fastmetrics.core.metadata.score_metadata import ScoreMetadata
 from fastmetrics.core.names.judge_column_names import is_axis, is_cost
-from fastmetrics.declaration.metric import Better, Reading, Side
+from fastmetrics.declaration.metric import Reading
+from fastmetrics.declaration.spec import Better, Side
 from fastmetrics.errors import FastmetricsError, OptionError, UnknownNameError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.metrics import lookup

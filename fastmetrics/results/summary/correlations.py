@@ -13,7 +13,7 @@ import pyarrow as pa
 from fastmetrics.core.arrays import Floats
 from fastmetrics.core.display.printed_tables import Grid, ShownSequence, number
 from fastmetrics.core.names.name_lists import listed
-from fastmetrics.declaration.metric import Better
+from fastmetrics.declaration.spec import Better
 from fastmetrics.errors import ColumnError
 from fastmetrics.results.runs.declared_metrics import declared_better
 from fastmetrics.results.runs.open_runs import open_run

@@ -16,7 +16,7 @@ from fastmetrics.core.names.name_lists import distinct, listed
 from fastmetrics.core.process.threads import cores
 from fastmetrics.core.process.work_watch import reported
 from fastmetrics.core.settings.allowed_values import Choice, Real, Seed, Whole, argument
-from fastmetrics.declaration.metric import Better
+from fastmetrics.declaration.spec import Better
 from fastmetrics.results.rows.segments import Segment, cluster_numbers, segments_of, worst_first
 from fastmetrics.results.runs.declared_metrics import declared_bounds, directions
 from fastmetrics.results.runs.open_runs import open_run
