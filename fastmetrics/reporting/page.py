@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 from fastmetrics.core.display.html_parts import environment
 from fastmetrics.core.display.printed_tables import number
 from fastmetrics.errors import MissingExtraError
-from fastmetrics.reporting.language.plural_forms import plural_form
-from fastmetrics.reporting.language.translated_notes import headed, in_language
+from fastmetrics.reporting.labels import headed, plural_form
 from fastmetrics.reporting.row_links import label
 from fastmetrics.reporting.script_json import embedded
 
@@ -78,7 +77,7 @@ def _environment() -> Environment:
     except ImportError as error:
         raise MissingExtraError.of("jinja2", "report") from error
     templates.filters |= {"number": number, "spark": spark, "label": label, "template": templates.from_string}
-    templates.filters |= {"in_language": in_language, "headed": headed, "form": plural_form}
+    templates.filters |= {"headed": headed, "form": plural_form}
     return templates
 
 

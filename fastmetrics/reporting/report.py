@@ -15,7 +15,7 @@ from fastmetrics.core.settings.allowed_values import Choice, Flag, Optional, See
 from fastmetrics.errors import OptionError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.reporting.content.report_content import ReportContent, report_content
-from fastmetrics.reporting.language.labels import LANGUAGES, labels
+from fastmetrics.reporting.labels import LANGUAGES, labels
 from fastmetrics.reporting.page import rendered
 from fastmetrics.reporting.report_options import ReportOptions
 from fastmetrics.reporting.rows.row_files import MARK

@@ -20,7 +20,7 @@ from fastmetrics.core.display.printed_tables import number
 from fastmetrics.errors import ColumnError, FileFormatError, InputError, MissingExtraError, OptionError, OutputError
 from fastmetrics.reporting import page as page_module
 from fastmetrics.reporting.content.comparison_content import compared
-from fastmetrics.reporting.language.labels import _WORDS
+from fastmetrics.reporting.labels import _WORDS
 from fastmetrics.reporting.rows.row_selection import EACH, _ranks, candidates, strata
 from fastmetrics.results.runs.open_runs import open_run
 from fastmetrics.tables import open_source

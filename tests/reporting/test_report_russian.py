@@ -1,4 +1,4 @@
-"""A Russian page: every text of the package is Russian, and words beside numbers have their forms."""
+"""A Russian page: every text but notes marked as English is Russian, and words beside numbers have their forms."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.reporting.language.labels import _WORDS, labels
+from fastmetrics.reporting.labels import _WORDS, HEADINGS, labels
 from fastmetrics.reporting.sections.section_list import SECTIONS
 from tests.reporting.test_report_verdict import NEW, OLD, ROWS, run
 
@@ -40,7 +40,7 @@ NAMES = (
 
 
 class Texts(HTMLParser):
-    """The texts that a reader sees or hears, without those of the user, which stand in ``bdi``."""
+    """The texts that a reader sees or hears, but for those of the user, which stand in ``bdi``, and English notes."""
 
     def __init__(self, page: str) -> None:
         super().__init__()
@@ -49,7 +49,7 @@ class Texts(HTMLParser):
         self.feed(page)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if tag in ("script", "style", "bdi", "pre", "dd"):
+        if tag in ("script", "style", "bdi", "pre", "dd") or ("lang", "en") in attrs:
             self.inside.append(tag)
         if not self.inside:
             self.texts += [value for name, value in attrs if name in ("aria-label", "placeholder") and value]
@@ -115,6 +115,22 @@ def test_no_english_sentence_is_left(pages):
         for name in NAMES:
             texts = [text.replace(name, "") for text in texts]
         assert [text for text in texts if ENGLISH.search(re.sub(r"\([^()]*\)", "", text))] == []
+
+
+def test_notes_of_results_stay_in_english_and_say_so(pages):
+    note = "<li{}>p of fisher, corrected by Holm over "
+    assert note.format(' lang="en"') in pages[0]
+    assert note.format("") not in pages[0]
+
+
+def test_what_no_difference_can_reach_is_said_in_russian(pages):
+    assert labels("ru")["limit_rows"].partition("{n}")[0] in pages[0]
+
+
+def test_headings_of_tables_are_russian(pages):
+    assert all(re.search("[а-я]", text) for text in HEADINGS.values() if text != "p50, мс")
+    assert "<bdi>фрагмент</bdi>" in pages[0]
+    assert "<bdi>chunk</bdi>" not in pages[0]
 
 
 def test_every_label_has_a_russian_text_with_the_same_places_and_three_forms():

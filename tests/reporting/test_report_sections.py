@@ -7,8 +7,10 @@ import pyarrow as pa
 import pytest
 
 import fastmetrics as fm
+from fastmetrics.reporting.sections.runs_section import _places
 from fastmetrics.reporting.sections.section import Section
 from fastmetrics.reporting.sections.section_list import SECTIONS
+from fastmetrics.results.summary.trend import TrendPoint
 
 SCORES = {"id": ["a", "b", "c"], "token_f1": [0.5, 1.0, 0.25]}
 
@@ -84,3 +86,13 @@ def test_labels_of_two_sections_are_different(added, tmp_path):
 
 def test_words_exist_in_both_languages():
     assert all(len(words) == 2 and all(words) for section in SECTIONS for words in section.labels.values())
+
+
+def test_runs_stand_where_they_began_on_the_axis():
+    def points(*moments):
+        figures = dict.fromkeys(TrendPoint.__dataclass_fields__)
+        return [TrendPoint(**{**figures, "began": moment}) for moment in moments]
+
+    assert _places(points("2026-01-01T00:00:00+00:00", "2026-01-03T12:00:00+00:00")) == [0.0, 2.5]
+    assert _places(points("2026-01-01T00:00:00+00:00", None, "x")) == [1.0, 2.0, 3.0]
+    assert _places(points()) == []

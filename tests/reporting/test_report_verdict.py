@@ -12,7 +12,7 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics.reporting.content.comparison_content import Against, PairVerdict, compared
-from fastmetrics.reporting.language.labels import labels
+from fastmetrics.reporting.labels import labels
 from fastmetrics.results.runs.open_runs import open_run
 from tests.reporting.test_report import read
 
@@ -225,10 +225,7 @@ def test_resamples_suffice_for_the_correction_and_what_few_rows_cannot_show_is_s
     options = SimpleNamespace(**{**vars(OPTIONS), "by": ["kind"]})
     found = compared(runs, options)
     assert {line.verdict for line in found.differences if line.other == "s4"} == {"higher"}
-    assert found.limits == [
-        "differences over fewer than 15 rows cannot have a verdict: their p, corrected for 650 comparisons, is above "
-        "0.05 even if all rows change alike"
-    ]
+    assert found.limits == [("limit_rows", {"n": "15", "family": "650", "p": "0.05"})]
 
 
 def test_the_nearest_segments_are_shown_where_none_has_a_verdict(tmp_path):

@@ -11,7 +11,7 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics.core.display.visible_text import visible
-from fastmetrics.reporting.language.labels import labels
+from fastmetrics.reporting.labels import labels
 from tests.reporting.test_report import HOSTILE, read
 
 ROWS = 50

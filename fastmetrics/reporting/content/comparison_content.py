@@ -99,8 +99,8 @@ class Against:
     n_pairs: int
     unscored: Sequence[str]
     """The metrics without a row of two systems."""
-    limits: Sequence[str]
-    """What no difference can reach after the correction of p."""
+    limits: Sequence[tuple[str, Mapping[str, str]]]
+    """What no difference can reach after the correction of p: labels and the values in them."""
     notes: Sequence[str]
     family: int = 0
     """The number of comparisons whose p values are corrected together."""
@@ -154,7 +154,7 @@ def compared(systems: Sequence[ScoreRun], options: Any) -> Against:
     """The first system against the others, and these among each other."""
     names = [visible(run.name) for run in systems]
     if any(run.read([]).num_rows == 0 for run in systems):
-        return Against(names, [], [], [], [], [], [], [], [], 0, [], [], ["a run has no rows: nothing to compare"])
+        return Against(names, [], [], [], [], [], [], [], [], 0, [], [("limit_no_rows", {})], [])
     large = max(run.read([]).num_rows for run in systems) >= _MANY_ROWS
     family = _family(systems, options.by)
     resamples = options.resamples or min(_MOST_RESAMPLES, max(_RESAMPLES, math.ceil(2 * family / 0.05)))
@@ -210,22 +210,17 @@ def _family(systems: Sequence[ScoreRun], by: Sequence[str]) -> int:
     return len(metrics) * (1 + segments) * (len(systems) * (len(systems) - 1) // 2)
 
 
-def _impossible(comparison: Comparison, resamples: int) -> list[str]:
+def _impossible(comparison: Comparison, resamples: int) -> list[tuple[str, Mapping[str, str]]]:
     """What no difference can reach after the correction: p has a least value for so many resamples and rows."""
-    family = len(comparison)
-    notes = []
+    family, count = len(comparison), f"{len(comparison):,}"
+    limits: list[tuple[str, Mapping[str, str]]] = []
     if family > comparison.alpha * (resamples + 1):
-        notes.append(
-            f"no difference can have a verdict: with {resamples:,} resamples and {family:,} comparisons the least "
-            f"corrected p is {family / (resamples + 1):.2g}; compare fewer metrics, segments or systems"
-        )
+        p = f"{family / (resamples + 1):.2g}"
+        limits.append(("limit_correction", {"n": f"{resamples:,}", "family": count, "p": p}))
     least = next(rows for rows in range(1, 1_000) if 2.0 ** (1 - rows) * family <= comparison.alpha)
     if any(0 < difference.n_paired < least for difference in comparison):
-        notes.append(
-            f"differences over fewer than {least} rows cannot have a verdict: their p, corrected for {family:,} "
-            f"comparisons, is above {comparison.alpha:.2g} even if all rows change alike"
-        )
-    return notes
+        limits.append(("limit_rows", {"n": str(least), "family": count, "p": f"{comparison.alpha:.2g}"}))
+    return limits
 
 
 def _lines(comparison: Comparison, some: Sequence[Compared], resamples: int) -> list[tuple[DifferenceLine, Compared]]:

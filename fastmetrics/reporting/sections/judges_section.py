@@ -40,6 +40,6 @@ SECTION = Section(
 {{ parts.grid(one | headed(language), L.judges ~ " " ~ loop.index) }}
 <p></p>
 {% endfor %}
-{{ parts.notes(judges.notes | in_language(language)) }}
+{{ draw.notes(judges.notes) }}
 """,
 )

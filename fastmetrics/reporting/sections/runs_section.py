@@ -102,7 +102,7 @@ SECTION = Section(
 </tbody>
 </table>
 </div>
-{{ parts.notes(one.notes | in_language(language)) }}
+{{ draw.notes(one.notes) }}
 {% endfor %}
 """,
 )

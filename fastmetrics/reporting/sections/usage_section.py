@@ -277,7 +277,7 @@ SECTION = Section(
     template="""\
 {% for one in usage %}
 <h2>{{ L[one.kind] }} <small><bdi>{{ one.source }}</bdi></small></h2>
-{{ parts.notes(one.notes | in_language(language)) }}
+{{ draw.notes(one.notes) }}
 {% if one.used %}{{ draw.share(one.used[0], one.used[1], (L.used, L.unused)) }}{% endif %}
 {% if one.chart is not none %}
 <p class="note">{{ L.cache_note }}</p>

@@ -1,10 +1,11 @@
-"""The words of a report in each language."""
+"""The words of a report in each language: labels, headings of tables, and the forms of words beside numbers."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
-from fastmetrics.reporting.language.comparison_labels import COMPARISON_WORDS
+from fastmetrics.core.display.printed_tables import Grid
 from fastmetrics.reporting.sections.section import Section
 
 _WORDS = {
@@ -339,8 +340,128 @@ _WORDS = {
         "against it.",
         "Между системами с общей буквой нет вывода; жирным — лучшая и те, о которых нет вывода против неё.",
     ),
+    "where": ("Where it changed", "Где изменилось"),
+    "where_note": (
+        "Shows {n} of {of}, of each pair of systems alike: differences from {baseline} first, losses before gains, "
+        "then by Δ divided by half the width of its interval, the largest first.",
+        "Показано {n} из {of}, поровну от каждой пары систем: сначала отличия от {baseline}, потери прежде улучшений, "
+        "затем по Δ, делённой на половину ширины её интервала, сначала самые большие.",
+    ),
+    "nearest": ("Where it may have changed", "Где могло измениться"),
+    "nearest_note": (
+        "No segment has a verdict; these are the nearest to one.",
+        "Ни у одного сегмента нет вывода; эти к нему ближе всего.",
+    ),
+    "nearest_shifted": (
+        "No segment is better or worse; {n} difference of metrics without a direction is beyond chance. These are the "
+        "nearest to a verdict.|"
+        "No segment is better or worse; {n} differences of metrics without a direction are beyond chance. These are "
+        "the nearest to a verdict.",
+        "Ни один сегмент не лучше и не хуже; сверх случайного {n} различие метрик без направления. Эти ближе всего к "
+        "выводу.|"
+        "Ни один сегмент не лучше и не хуже; сверх случайного {n} различия метрик без направления. Эти ближе всего к "
+        "выводу.|"
+        "Ни один сегмент не лучше и не хуже; сверх случайного {n} различий метрик без направления. Эти ближе всего к "
+        "выводу.",
+    ),
+    "nearest_rows": ("A metric's name opens its rows.", "Имя метрики открывает её строки."),
+    "reversible": (
+        "{n} of the verdicts better or worse has the sign ‡: rows that only one of its systems has a score of could "
+        "reverse its Δ.|"
+        "{n} of the verdicts better or worse have the sign ‡: rows that only one of their systems has a score of could "
+        "reverse their Δ.",
+        "Знак ‡ имеет {n} вывод «лучше» или «хуже»: строки с оценкой лишь одной из двух систем могли бы обратить Δ.|"
+        "Знак ‡ имеют {n} вывода «лучше» или «хуже»: строки с оценкой лишь одной из двух систем могли бы обратить Δ.|"
+        "Знак ‡ имеют {n} выводов «лучше» или «хуже»: строки с оценкой лишь одной из двух систем могли бы обратить Δ.",
+    ),
+    "reversible_key": (
+        "‡: some rows have a score of one of the two systems only and count neither for Δ nor for the verdict; "
+        "depending on their missing scores, Δ could have the other sign",
+        "‡: у части строк есть оценка лишь одной из двух систем, и они не входят ни в Δ, ни в вывод; при некоторых "
+        "недостающих оценках знак Δ был бы обратным",
+    ),
+    "tests_note": (
+        "fisher: the signs of the rows' differences are drawn at random, p is the share of draws with as large a Δ; "
+        "t: the paired t-test; detectable: the difference that so many rows would show in 80 % of cases",
+        "fisher: знаки различий строк выбираются случайно, и p — доля случаев со столь же большой Δ; t: парный t-тест; "
+        "обнаружимое различие: то, которое столько строк показали бы в 80 % случаев",
+    ),
+    "p_title": (
+        "how often a difference as large would come by chance, corrected for all comparisons of the report",
+        "как часто столь большое различие возникало бы случайно, с поправкой на все сравнения отчёта",
+    ),
+    "paired_title": ("rows with a score of both systems", "строки с оценкой обеих систем"),
+    "d_z_title": (
+        "the mean difference divided by the standard deviation of the differences",
+        "среднее различие, делённое на стандартное отклонение различий",
+    ),
+    "badge_title": (
+        "by published thresholds of this metric: good, middling (between good and poor) or poor; a rough guide",
+        "по опубликованным порогам метрики: хорошо, средне (между хорошо и плохо) или плохо; лишь приблизительно",
+    ),
+    "limit_correction": (
+        "no difference can have a verdict: with {n} resamples and {family} comparisons the least corrected p is {p}; "
+        "compare fewer metrics, segments or systems",
+        "ни одно различие не может получить вывод: перестановок {n}, сравнений {family}, и наименьшее исправленное p "
+        "равно {p}; сравнивайте меньше метрик, сегментов или систем",
+    ),
+    "limit_rows": (
+        "differences over fewer than {n} rows cannot have a verdict: their p, corrected for {family} comparisons, is "
+        "above {p} even if all rows change alike",
+        "различия, у которых строк меньше {n}, не могут получить вывод: сравнений {family}, и p с поправкой на них "
+        "выше {p}, даже если все строки изменились одинаково",
+    ),
+    "limit_no_rows": ("a run has no rows: nothing to compare", "в запуске нет строк: сравнивать нечего"),
     "made_by": ("Made by fastmetrics", "Сделано fastmetrics"),
 }
+
+HEADINGS: Mapping[str, str] = {
+    "figure": "показатель",
+    "value": "значение",
+    "of": "из",
+    "rows": "строк",
+    "scored": "с оценкой",
+    "mean": "среднее",
+    "errors": "сбоев",
+    "steady": "устойчиво",
+    "p50 ms": "p50, мс",
+    "chunk": "фрагмент",
+    "chunks": "фрагментов",
+    "retrieved": "найдено",
+    "cited": "процитировано",
+    "relevant": "релевантно",
+    "mean_rank": "среднее место",
+    "topic": "тема",
+    "questions": "вопросов",
+    "sources": "источников",
+    "abstain": "отказов",
+    "unanswered": "без ответа",
+    "words": "слова",
+    "times": "раз",
+    "scripts": "письменности",
+    "languages": "языки",
+    "ratings": "оценки",
+    "indicators": "слова-признаки",
+    "run": "запуск",
+    "judge": "судья",
+    "segment": "сегмент",
+    "sessions": "сеансов",
+    "missing": "без данных",
+    "short": "короче",
+    "places": "мест",
+    "share": "доля",
+    "hubs": "частых",
+    "stored": "сохранено",
+    "tau": "порог τ",
+    "single": "из одного вопроса",
+    "pairs": "пар",
+    "answered": "с ответом",
+    "distinct": "разных",
+    "repeated": "повторённых",
+    "first": "первый",
+    "last": "последний",
+}
+"""The Russian headings of tables that the terminal shows too, and the names of figures that are words."""
 
 LANGUAGES = ("en", "ru")
 
@@ -351,9 +472,38 @@ def labels(language: str, sections: Sequence[Section] = ()) -> Mapping[str, str]
     Raises ``ValueError`` for a section with a key that has other words already.
     """
     place = LANGUAGES.index(language)
-    words = _WORDS | COMPARISON_WORDS
+    words = dict(_WORDS)
     for section in sections:
         if twice := sorted(words.keys() & section.labels.keys()):
             raise ValueError(f"section {section.name}: labels exist already: {', '.join(twice)}")
         words |= section.labels
     return {key: translated[place] for key, translated in words.items()}
+
+
+def headed(grid: Grid, language: str) -> Grid:
+    """The table with its headings in this language, and with the names of figures that are words.
+
+    >>> headed(Grid(("figure", "bm25"), [("rows", "9")]), "ru")
+    Grid(header=['показатель', 'bm25'], rows=[('строк', '9')], label_columns=1)
+    """
+    if language == "en":
+        return grid
+    rows = grid.rows
+    if grid.header[:1] == ("figure",):
+        rows = [(HEADINGS.get(name, name), *cells) for name, *cells in rows]
+    return replace(grid, header=[HEADINGS.get(head, head) for head in grid.header], rows=rows)
+
+
+def plural_form(forms: str, number: int, language: str) -> str:
+    """The form for a number among those that ``|`` divides: two in English, three in Russian.
+
+    >>> [plural_form("row|rows", n, "en") for n in (0, 1, 2)]
+    ['rows', 'row', 'rows']
+    >>> [plural_form("строка|строки|строк", n, "ru") for n in (1, 3, 11, 14, 25, 121)]
+    ['строка', 'строки', 'строк', 'строк', 'строк', 'строка']
+    """
+    of_one, *others = forms.split("|")
+    if language == "en":
+        return of_one if number == 1 else others[-1]
+    units = number % 10 if number % 100 // 10 != 1 else 0
+    return of_one if units == 1 else others[0] if 2 <= units <= 4 else others[-1]

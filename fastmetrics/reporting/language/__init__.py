@@ -1,1 +1,0 @@
-"""The languages of a report: labels, plural forms and notes."""
