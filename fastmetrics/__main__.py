@@ -1,15 +1,10 @@
 """``python -m fastmetrics``: the same as the ``fastmetrics`` program."""
 
 from fastmetrics.commands.program.unexpected_errors import UnexpectedErrors
-from fastmetrics.core.process.call_room import with_room
 
 
 def main() -> None:
     """Run the program; an installation whose packages cannot be imported does not exit with a gate's code either."""
-    with_room(_run)
-
-
-def _run() -> None:
     with UnexpectedErrors(SystemExit):
         from fastmetrics.cli import main as run
 

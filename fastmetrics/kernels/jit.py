@@ -1,11 +1,12 @@
-"""Decorators that compile kernels."""
+"""Decorators that compile kernels, by Numba's public decorator, and a guard for the machine code on disk."""
 
 from __future__ import annotations
 
 import functools
 import hashlib
-import re
+import pickle
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -13,10 +14,9 @@ import numba
 import numpy as np
 from numba.extending import intrinsic
 
-F = TypeVar("F", bound=Callable[..., Any])
+from fastmetrics.core.process.work_watch import COMPILING, report
 
-TRIED = (0, 61), (0, 69)
-"""Range of Numba versions with known private classes: first version (inclusive), second version (exclusive)."""
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 def kernel(function: F) -> F:
@@ -51,7 +51,7 @@ def instruction(code: Callable[..., Any]) -> Callable[[F], F]:
     return choose
 
 
-def _compiled(function: F, **private: Any) -> F:
+def _compiled(function: F, **options: Any) -> F:
     if _interpreted():
 
         @functools.wraps(function)
@@ -60,54 +60,52 @@ def _compiled(function: F, **private: Any) -> F:
                 return function(*args)
 
         return cast(F, interpreted)
-    private_classes = _private_classes()
-    if private_classes is None:
-        return _publicly(function)
-    dispatcher, cache = private_classes
-    compiled = dispatcher(function, nogil=True, error_model="numpy", **private)
-    compiled._cache = cache(function, sources())
+    # Numba compares the source of the kernel's own file; by this name, a change in any kernel makes the cache stale.
+    function.__qualname__ += f".{sources()[:16]}"
+    jit: Any = functools.partial(numba.njit, nogil=True, error_model="numpy", no_cfunc_wrapper=True, **options)
+    try:
+        compiled = jit(cache=True)(function)
+    except RuntimeError:  # Numba finds no folder that it can write to
+        return cast(F, jit()(function))
+    if hasattr(compiled, "_cache"):
+        compiled._cache = _GuardedCache(compiled._cache)
     return cast(F, compiled)
 
 
-def _publicly(function: F) -> F:
-    """A kernel compiled with public options only; its name in the cache contains the digest of all kernels' source."""
-    function.__qualname__ += f".{sources()[:16]}"
-    try:
-        return _jit(function, cache=True)
-    except RuntimeError:  # "no locator available"
-        return _jit(function)
+class _GuardedCache:
+    """Numba's cache of a kernel, for which a damaged file counts as missing, and a full disk is no error."""
+
+    def __init__(self, cache: Any) -> None:
+        self._cache = cache
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._cache, name)
+
+    def load_overload(self, types: Any, context: Any) -> Any:
+        """The machine code for arguments of these types, or None.
+
+        Two processes that compile a kernel for different types at the same time can write to the same file.
+        """
+        loaded = None
+        try:
+            loaded = self._cache.load_overload(types, context)
+        except Exception:  # noqa: BLE001 (what unpickling raises for damaged data can be any error)
+            with suppress(OSError):
+                self._cache.flush()
+        if loaded is not None and tuple(loaded.signature.args) == tuple(types):
+            return loaded
+        report(COMPILING)
+        return None
+
+    def save_overload(self, types: Any, compiled: Any) -> None:
+        """Save the machine code, if the disk has room."""
+        with suppress(OSError, EOFError, pickle.UnpicklingError):
+            self._cache.save_overload(types, compiled)
 
 
 def _interpreted() -> bool:
     config: Any = numba.config
     return bool(config.DISABLE_JIT)
-
-
-def _jit(function: F, **options: Any) -> F:
-    return cast(F, numba.njit(error_model="numpy", nogil=True, **options)(function))
-
-
-@functools.cache
-def _private_classes() -> tuple[Callable[..., Any], Callable[[Callable[..., Any], str], Any]] | None:
-    """The extended classes of dispatchers and caches, or None for an untested version of Numba."""
-    if not tried(numba.__version__):
-        return None
-    try:
-        from fastmetrics.kernels.jit_cache import KernelCache
-        from fastmetrics.kernels.jit_compiler import KernelDispatcher
-    except ImportError:
-        return None
-    return KernelDispatcher, KernelCache
-
-
-def tried(version: str) -> bool:
-    """Whether a version of Numba is one whose private classes are known.
-
-    >>> tried("0.68.1"), tried("0.99.0")
-    (True, False)
-    """
-    match = re.match(r"(\d+)\.(\d+)\.", version)
-    return match is not None and TRIED[0] <= (int(match[1]), int(match[2])) < TRIED[1]
 
 
 @functools.cache

@@ -139,24 +139,18 @@ class Shelf:
 
 
 class Scorer:
-    """``score_batch`` under one plan, thread-safe, with a cache of known words.
+    """``score_batch`` under one plan, thread-safe, with a cache of known words."""
 
-    ``begin`` is called before each batch with the plan and the columns; copies in other processes do not have it.
-    """
-
-    def __init__(self, plan: Plan, begin: Callable[[Plan, pa.Schema], None] | None = None) -> None:
+    def __init__(self, plan: Plan) -> None:
         self.plan = plan
-        self._begin = begin
         self._shelf = Shelf()
 
     def __reduce__(self) -> tuple[type[Scorer], tuple[Plan]]:
-        """Pickling drops the cache of words, and ``begin``."""
+        """Pickling drops the cache of words."""
         return Scorer, (self.plan,)
 
     def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """The scores of a batch."""
-        if self._begin is not None:
-            self._begin(self.plan, batch.schema)
         with self._shelf.book() as words:
             return score_batch(batch, self.plan, words=words)
 

@@ -37,7 +37,6 @@ from fastmetrics.scoring.score_output import (
     plan_table,
     write_scores,
 )
-from fastmetrics.scoring.second_compiler import Begin, second_compiler
 from fastmetrics.stats.sums.fingerprint import fingerprint, fingerprint_text, is_hashable
 from fastmetrics.tables.remote.addresses import is_url
 from fastmetrics.tables.sources.frame_source import FrameSource
@@ -179,22 +178,21 @@ def score(
         check_without_output(options, engine=None if engine == "local" else engine, name=name, times=times or None)
     if _is_distributed(table):
         return _distributed(table, request, threads, output, keep_counts)
-    with second_compiler(threads) as begin:
-        if output is None:
-            number = cores(threads)
-            source = files.open(table)
-            planned = plan_table(source, request, keep_counts=keep_counts)
-            return scores_of_source(source, planned, number, progress, begin=begin)
-        runner = engine_of(engine, threads)
+    if output is None:
+        number = cores(threads)
         source = files.open(table)
-        # Open the output first: planning may read all rows, and an unwritable output should fail at once.
-        target = open_output(output, source, options)
         planned = plan_table(source, request, keep_counts=keep_counts)
-        planned = fitted(replace(planned, identity=identity(planned, has_name=run_name is not None)), source)
-        about = partial(about_run, run_name, now() if times else None)
-        # The path of a result has no credentials, and reading the output again may need them.
-        address = output if is_url(output) else None
-        return write_scores(runner, source, planned, target, options, about, address, begin)
+        return scores_of_source(source, planned, number, progress)
+    runner = engine_of(engine, threads)
+    source = files.open(table)
+    # Open the output first: planning may read all rows, and an unwritable output should fail at once.
+    target = open_output(output, source, options)
+    planned = plan_table(source, request, keep_counts=keep_counts)
+    planned = fitted(replace(planned, identity=identity(planned, has_name=run_name is not None)), source)
+    about = partial(about_run, run_name, now() if times else None)
+    # The path of a result has no credentials, and reading the output again may need them.
+    address = output if is_url(output) else None
+    return write_scores(runner, source, planned, target, options, about, address)
 
 
 def _is_distributed(table: Any) -> bool:
@@ -223,19 +221,17 @@ def scores_of_source(
     threads: int,
     progress: Callable[[Progress], None] | None,
     scorer: Scorer | None = None,
-    begin: Begin | None = None,
 ) -> pa.Table:
     """The scores of an opened table, with the data for ``summarize`` in the metadata.
 
-    ``scorer`` is that of the plan, where earlier tables have been scored by it; ``begin`` is called with the plan and
-    the columns before kernels are needed.
+    ``scorer`` is that of the plan, where earlier tables have been scored by it.
     """
     index = None
     if isinstance(source, FrameSource):
-        planned, scored, index = _of_frame(source, planned, threads, progress, scorer, begin)
+        planned, scored, index = _of_frame(source, planned, threads, progress, scorer)
     else:
         planned = fitted(planned, source)
-        scored = results_of(source, Scorer(planned, begin), columns_read(planned), threads, progress=progress)
+        scored = results_of(source, Scorer(planned), columns_read(planned), threads, progress=progress)
     scores = _joined(scored, planned)
     if index is not None:
         scores = with_index(scores, index)
@@ -271,7 +267,6 @@ def _of_frame(
     threads: int,
     progress: Callable[[Progress], None] | None,
     scorer: Scorer | None,
-    begin: Begin | None,
 ) -> tuple[Plan, list[pa.RecordBatch], Any]:
     """The fitted plan, the scores of a table in memory, and its index; batches of a reader are scored as they come."""
     if any(score.metric.rows.fit is not None for score in planned.scores):
@@ -280,7 +275,7 @@ def _of_frame(
     schema, pieces = source.pieces(planned.kinds, planned.inputs)
     scored: list[pa.RecordBatch] = []
     rows = 0
-    for batch in ordered(scorer or Scorer(planned, begin), _batches(pieces, threads), threads):
+    for batch in ordered(scorer or Scorer(planned), _batches(pieces, threads), threads):
         scored.append(batch)
         rows += batch.num_rows
         if progress is not None:

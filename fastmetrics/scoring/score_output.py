@@ -56,14 +56,10 @@ def write_scores(
     options: RunOptions,
     about: Callable[[], ScoreMetadata] = ScoreMetadata,
     address: str | Path | None = None,
-    begin: Callable[[Plan, pa.Schema], None] | None = None,
 ) -> ScoredFiles:
-    """Score an opened table into an open output; ``address`` is that of the output, if it may have credentials.
-
-    ``begin`` is called with the plan and the columns before kernels are needed.
-    """
+    """Score an opened table into an open output; ``address`` is that of the output, if it may have credentials."""
     with engine as scoring:
-        result = run_on(scoring, source, job(planned, Scorer(planned, begin), about), output, options)
+        result = run_on(scoring, source, job(planned, Scorer(planned), about), output, options)
     return ScoredFiles(result, _summary(result, planned, result.output if address is None else address))
 
 

@@ -7,12 +7,9 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 
-import numpy as np
 import pytest
 
 from fastmetrics.core.process.deferred_signals import deferred_signals
-from fastmetrics.kernels.jit import kernel
-from fastmetrics.kernels.jit_cache import CheckedFiles
 
 NUMBERS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -64,26 +61,3 @@ def test_other_threads_change_no_handler() -> None:
 
     with ThreadPoolExecutor(1) as pool:
         assert pool.submit(handler).result() is signal.getsignal(signal.SIGINT)
-
-
-def test_kernels_are_loaded_to_their_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    steps = []
-    load = CheckedFiles.load
-
-    def interrupted(*arguments: object) -> object:
-        signal.raise_signal(signal.SIGTERM)
-        steps.append("loading")
-        loaded = load(*arguments)
-        steps.append("loaded")
-        return loaded
-
-    @kernel
-    def double(numbers):
-        return 2 * numbers
-
-    monkeypatch.setattr(CheckedFiles, "load", interrupted)
-    with pytest.raises(SignalError):
-        double(np.ones(2))
-    assert steps == ["loading", "loaded"]
-    monkeypatch.undo()
-    assert double(np.ones(2)).tolist() == [2.0, 2.0]

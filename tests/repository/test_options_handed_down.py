@@ -69,7 +69,6 @@ EXCEPTIONS: dict[str, set[str]] = {
         "results.gate.row_metric.RowMetric._of_baseline: Sample.of(bounds)",  # only the mean is read
         "results.gate.row_metric.RowMetric._of_baseline: Sample.of(clusters)",
         "scoring.metric_functions.score_together: slices(threads)",  # read in turn
-        "scoring.second_compiler.second_compiler: cores(threads)",  # the cores of the machine, beside those of the run
         "vectors.projection.pacmap_and_umap._pacmap: nearest(seed)",  # exact neighbours
     },
 }
