@@ -9,6 +9,7 @@ from unittest import mock
 
 import pytest
 
+from fastmetrics import cli
 from tests.support.program import ENVIRONMENT, program
 
 
@@ -40,7 +41,9 @@ def test_too_little_memory_is_reported_in_one_line(tmp_path):
 
 def test_an_error_outside_a_command_exits_with_8(monkeypatch):
     monkeypatch.setattr("fastmetrics.cli.app", mock.Mock(side_effect=RuntimeError("odd")))
-    assert program("gate").code == 8
+    with pytest.raises(SystemExit) as left:
+        cli.main()
+    assert left.value.code == 8
 
 
 def test_a_broken_installation_exits_with_8(tmp_path):

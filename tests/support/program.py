@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import json
 import os
 import subprocess
@@ -11,7 +9,8 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from unittest import mock
+
+from typer.testing import CliRunner
 
 from fastmetrics import cli
 
@@ -35,20 +34,8 @@ class Done:
 
 def program(*arguments: object, stdin: bytes = b"") -> Done:
     """Run the program within this process."""
-    out, err = io.StringIO(), io.StringIO()
-    source = io.TextIOWrapper(io.BytesIO(stdin))
-    with (
-        mock.patch.object(sys, "argv", ["fastmetrics", *map(str, arguments)]),
-        mock.patch.object(sys, "stdin", source),
-        contextlib.redirect_stdout(out),
-        contextlib.redirect_stderr(err),
-    ):
-        try:
-            cli.main()
-            code = 0
-        except SystemExit as left:
-            code = int(left.code or 0)
-    return Done(code, out.getvalue(), err.getvalue())
+    done = CliRunner().invoke(cli.app, [*map(str, arguments)], input=stdin, prog_name="fastmetrics")
+    return Done(done.exit_code, done.stdout, done.stderr)
 
 
 def command(*arguments: object) -> list[str]:
