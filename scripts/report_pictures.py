@@ -3,8 +3,6 @@
 ::
 
     python -m scripts.report_pictures
-
-The digest of what they show is stored beside them; ``tests/repository/test_report_pictures.py`` compares it.
 """
 
 from __future__ import annotations
@@ -13,10 +11,13 @@ import tempfile
 from pathlib import Path
 
 import fastmetrics as fm
-from scripts.picture_inputs import DIGEST, EXAMPLES, digest
 from tests.support.browser import browser, width
 
 ROOT = Path(__file__).parent.parent
+EXAMPLES = {
+    "old": ROOT / "examples" / "answers.jsonl",
+    "new": ROOT / "examples" / "brief_answers.jsonl",
+}
 PICTURES = {
     "overview": "page=overview",
     "comparison": "page=comparison",
@@ -43,7 +44,6 @@ def main() -> None:
             driver.get("about:blank")
             driver.get(f"{page.as_uri()}#{state}")
             driver.save_screenshot(str(ROOT / "docs" / f"report_{name}.png"))
-    DIGEST.write_text(f"{digest()}\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -2,7 +2,6 @@
 
 import os
 import signal
-from collections import Counter
 from collections.abc import Generator, Iterator
 from pathlib import Path
 
@@ -33,13 +32,12 @@ settings.register_profile("thorough", settings.get_profile("random"), max_exampl
 
 SERVERS = {"postgres_process", "s3_process"}
 """The fixtures that start a server; the tests that use them are slow."""
-LONG = 2.0
-"""Seconds from which a full run names the tests that are not marked ``slow``."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """The option of a machine on which everything that tests can need is installed."""
+    """The options of continuous integration."""
     parser.addoption("--complete", action="store_true", help="fail where a test is skipped for want of a package")
+    parser.addoption("--full", action="store_true", help="run the tests of full size too")
 
 
 class OwnDeclarations:
@@ -72,10 +70,11 @@ def pytest_configure(config: pytest.Config) -> None:
     settings.load_profile(os.environ.get("FASTMETRICS_HYPOTHESIS", profile))
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Tests that use a fixture which needs an optional part are marked with it, and those of a server as ``slow``.
 
-    Files with slow tests come first, so that of several processes none is left alone with one at the end.
+    Those of full size are left out, unless they are asked for.  Files with slow tests come first, so that of several
+    processes none is left alone with one at the end.
     """
     for item in items:
         fixtures = set(getattr(item, "fixturenames", ()))
@@ -83,23 +82,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(NEEDS[fixture])
         if SERVERS & fixtures:
             item.add_marker(pytest.mark.slow)
+    if not config.option.full:
+        large = [item for item in items if item.get_closest_marker("full") is not None]
+        items[:] = [item for item in items if item not in large]
+        config.hook.pytest_deselected(items=large)
     slow = {item.path for item in items if item.get_closest_marker("slow") is not None}
     items.sort(key=lambda item: item.path not in slow)
-
-
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """Name the long tests that are not marked ``slow``, all cases of each together; a hint, since machines differ."""
-    if config.args_source is not pytest.Config.ArgsSource.TESTPATHS:
-        return
-    seconds: Counter[str] = Counter()
-    for reports in terminalreporter.stats.values():
-        for report in reports:
-            if getattr(report, "when", "") == "call" and "slow" not in report.keywords:
-                seconds[report.nodeid.split("[")[0]] += report.duration
-    unmarked = [f"{count:6.1f} s  {test}" for test, count in seconds.most_common() if count >= LONG]
-    if unmarked:
-        terminalreporter.section(f"tests of {LONG:g} s or more without the mark slow")
-        terminalreporter.write_line("\n".join(unmarked))
 
 
 @pytest.hookimpl(wrapper=True)

@@ -14,6 +14,7 @@ import pytest
 
 from bench import compare, data, limits, peers
 from bench.instructions import instructions
+from bench.kernels import BENCHES, Rows
 from tests.reference import lexical
 from tests.support.program import ROOT
 
@@ -28,9 +29,9 @@ def test_rows_depend_on_the_seed_alone(tmp_path: Path) -> None:
     assert not data.table(2000, seed=4)["answer"].equals(data.table(2000, seed=3)["answer"])
 
 
-@pytest.mark.parametrize("path", sorted(compare.RESULTS.iterdir()), ids=lambda path: path.name)
-def test_committed_results_contain_no_local_paths(path: Path) -> None:
-    assert re.findall(r'(?<![\w.])/\w+/[^"]*', path.read_text(encoding="utf-8")) == []
+def test_committed_results_contain_no_local_paths() -> None:
+    for path in compare.RESULTS.iterdir():
+        assert re.findall(r'(?<![\w.])/\w+/[^"]*', path.read_text(encoding="utf-8")) == [], path
 
 
 def test_process_labels_do_not_depend_on_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -52,23 +53,34 @@ def test_shape_of_the_rows() -> None:
     assert row["total_tokens"] == row["prompt_tokens"] + row["completion_tokens"]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", [name for name in peers.METRICS if hasattr(lexical, name)])
-def test_peers_equal_the_definitions(name: str) -> None:
-    table = data.table(300, seed=8)
+def test_peers_equal_the_definitions() -> None:
+    table = data.table(100, seed=8)
     odd = ["", "The the", "...", "Please, don't. I don't know [1]."]
     questions, answers, references = (
         [*table[column].to_pylist(), *extra]
         for column, extra in (("question", odd), ("answer", odd[::-1]), ("reference", odd[1:] + odd[:1]))
     )
-    if name == "jaccard":
-        columns = [questions, answers]
-    else:
-        columns = [answers] if name.startswith("answer_") or name == "politeness" else [answers, references]
-    slow = [getattr(lexical, name)(*row) for row in zip(*columns, strict=True)]
-    assert peers.every_metric(questions, answers, references)[name] == pytest.approx(slow, rel=1e-15, nan_ok=True)
-    if name in peers.PEERS:
-        assert peers.PEERS[name](*columns) == pytest.approx(slow, rel=1e-15, nan_ok=True)
+    every = peers.every_metric(questions, answers, references)
+    for name in [name for name in peers.METRICS if hasattr(lexical, name)]:
+        if name == "jaccard":
+            columns = [questions, answers]
+        else:
+            columns = [answers] if name.startswith("answer_") or name == "politeness" else [answers, references]
+        slow = [getattr(lexical, name)(*row) for row in zip(*columns, strict=True)]
+        assert every[name] == pytest.approx(slow, rel=1e-15, nan_ok=True), name
+        if name in peers.PEERS:
+            assert peers.PEERS[name](*columns) == pytest.approx(slow, rel=1e-15, nan_ok=True), name
+
+
+@pytest.mark.full
+def test_benchmarks_of_kernels_run() -> None:
+    """Those of ``bench/test_kernels.py``, on a few rows."""
+    names = [name for calls in BENCHES.values() for name in calls]
+    assert len(names) == len(set(names)) > 10
+    rows = Rows(24)
+    for calls in BENCHES.values():
+        for call in calls.values():
+            call(rows)
 
 
 def test_peers_score_a_file_and_copy_it(tmp_path: Path) -> None:

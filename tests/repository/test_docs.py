@@ -184,11 +184,11 @@ def test_the_metric_that_the_design_adds_works() -> None:
     np.testing.assert_array_equal(scores, [1.0, 0.0, np.nan])
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_links_have_targets(page: Path) -> None:
-    links = re.findall(r"\]\(([^)\s]+)\)", page.read_text(encoding="utf-8"))
-    for link in links:
+def test_links_have_targets() -> None:
+    links = [
+        (page, link) for page in PAGES for link in re.findall(r"\]\(([^)\s]+)\)", page.read_text(encoding="utf-8"))
+    ]
+    for page, link in links:
         target, _, anchor = link.partition("#")
         if target.startswith("https:"):
             continue
@@ -210,6 +210,23 @@ def test_users_read_the_names_of_sources_in_words() -> None:
     texts |= {name: inspect.getdoc(command) or "" for name, command in all_commands().items()}
     assert [name for name, text in texts.items() if re.search(r"\bS[0-4]\b(?! or Google Cloud)", text)] == []
     assert all(words in texts["metrics.md"] for words, _ in SOURCES.values())
+
+
+def test_imports_of_pages_name_what_exists() -> None:
+    text = "\n".join(page.read_text(encoding="utf-8") for page in PAGES)
+    lines = re.findall(r"^ *((?:from|import) fastmetrics\b.*)$", text, re.MULTILINE)
+    statements = [line for line in lines if re.fullmatch(r"from \S+ import [\w, ]+|import [\w., ]+", line)]
+    assert len(statements) > 10
+    for statement in set(statements):
+        exec(statement, {})
+
+
+def test_no_file_contains_local_paths() -> None:
+    private = re.compile(r"(?<![\w.])/(?:home|root|work|Users|mnt)/\w")
+    for folder in ("fastmetrics", "bench", "scripts", "examples", "tests", "docs"):
+        for path in (ROOT / folder).rglob("*"):
+            if path.suffix in (".py", ".txt", ".md", ".toml", ".json", "") and path.is_file():
+                assert private.search(path.read_text(encoding="utf-8")) is None, path
 
 
 def test_markdown_of_a_docstring() -> None:

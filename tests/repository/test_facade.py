@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import importlib
 import inspect
 import re
 import rlcompleter
@@ -12,8 +13,9 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics import errors
+from fastmetrics.commands import all_commands
 from fastmetrics.core.names.input_columns import COLUMNS
-from fastmetrics.metrics import REGISTRY
+from fastmetrics.metrics import FAMILIES, REGISTRY, functions
 
 
 def test_dir_is_all() -> None:
@@ -99,31 +101,70 @@ ASKED = "metric metrics measures rubrics bot embedder model require types of set
 """Names of parameters for what is asked of the data, which follow them."""
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
-def test_options_are_keyword_only(name: str) -> None:
+POSITIONAL = ("Index", "match", "model_client", "tokenizer", "ModelReply", "ModelRequest")
+"""What a client of a model is given, and names of registered functions."""
+
+
+def test_options_are_keyword_only() -> None:
     """Positional are the data, and what is asked of them: columns by their names, or names that stand for one thing."""
     data = {*DATA.split(), *COLUMNS}
-    positional = [
-        parameter
-        for parameter in inspect.signature(getattr(fm, name)).parameters.values()
-        if parameter.kind is parameter.POSITIONAL_OR_KEYWORD
-    ]
-    # what a client of a model is given, and names of registered functions
-    if name in ("Index", "match", "model_client", "tokenizer", "ModelReply", "ModelRequest"):
-        return
-    names = [parameter.name for parameter in positional]
-    assert set(names) <= {*data, *ASKED.split()}
-    assert names == [one for one in names if one in data] + [one for one in names if one not in data]
-    assert sum(one not in data for one in names) <= 1 + (name in ("JudgeSettings", "embed"))
+    for name in set(FUNCTIONS) - set(POSITIONAL):
+        parameters = inspect.signature(getattr(fm, name)).parameters.values()
+        names = [one.name for one in parameters if one.kind is one.POSITIONAL_OR_KEYWORD]
+        assert set(names) <= {*data, *ASKED.split()}, name
+        assert names == [one for one in names if one in data] + [one for one in names if one not in data], name
+        assert sum(one not in data for one in names) <= 1 + (name in ("JudgeSettings", "embed")), name
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
-def test_many_parameters_are_listed(name: str) -> None:
+def test_many_parameters_are_listed() -> None:
     """More than six parameters have a list in the docstring, in the order of the signature."""
-    function = getattr(fm, name)
-    parameters = list(inspect.signature(function).parameters)
-    listed = re.findall(r"^- ``(\w+)``: ", (inspect.getdoc(function) or "").partition("Parameters:\n")[2], re.MULTILINE)
-    if len(parameters) > 6 and name not in REGISTRY:
-        assert listed == parameters
-    else:
-        assert listed in ([], parameters)
+    for name in FUNCTIONS:
+        function = getattr(fm, name)
+        parameters = list(inspect.signature(function).parameters)
+        lines = (inspect.getdoc(function) or "").partition("Parameters:\n")[2]
+        listed = re.findall(r"^- ``(\w+)``: ", lines, re.MULTILINE)
+        needed = len(parameters) > 6 and name not in REGISTRY
+        assert listed == parameters or (not needed and listed == []), name
+
+
+def test_every_family_and_every_public_name_is_there() -> None:
+    declared = {name for family in FAMILIES for name in _declared(family)}
+    assert declared == set(REGISTRY)
+    assert {"__version__", *fm.HOMES, *fm.EXCEPTIONS, *functions()} == set(fm.__all__)
+    for name in fm.__all__:
+        assert callable(getattr(fm, name)) or name == "__version__"
+    with pytest.raises(AttributeError, match=r"^module 'fastmetrics' has no attribute 'nonsense'$"):
+        _ = fm.nonsense
+
+
+def _declared(family: str) -> list[str]:
+    home = f"fastmetrics.metrics.{family}"
+    importlib.import_module(home)
+    return [name for name, metric in REGISTRY.items() if metric.function.__module__ == home]
+
+
+def test_every_public_function_has_an_example() -> None:
+    """The examples run with the tests; a function can have two names."""
+    for name in [*fm.HOMES, *functions(), *(name for name in REGISTRY if not name.isidentifier())]:
+        function = getattr(fm, name)
+        described = inspect.getdoc(function) or ""
+        called = rf"\b{function.__name__}[.(]" if name.isidentifier() else re.escape(name)
+        assert ">>> " in described, name
+        assert re.search(called, described), name
+
+
+OF_SOURCES = {"project": 42, "topic_coverage": 42}
+"""Seeds that the source of a formula fixes."""
+
+
+def test_the_default_seed_is_zero() -> None:
+    """In functions and commands alike, except where a source has its own."""
+    calls = {name: getattr(fm, name) for name in fm.HOMES}
+    for functions_ in (calls, {name.replace("-", "_"): call for name, call in all_commands().items()}):
+        seeds = {
+            name: parameters["seed"].default
+            for name, call in functions_.items()
+            if "seed" in (parameters := inspect.signature(call).parameters)
+        }
+        assert {name: seed for name, seed in seeds.items() if seed != 0} == OF_SOURCES
+        assert len(seeds) > len(OF_SOURCES)

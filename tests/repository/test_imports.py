@@ -1,82 +1,106 @@
-"""Every import of this repository names a module and a name that exist, also where no test without extras runs it."""
+"""The contract of imports: a room reaches only for rooms below it, no module for itself in a circle."""
 
 import ast
-import re
-from functools import cache
+import graphlib
 from pathlib import Path
 
-import fastmetrics as fm
-
 ROOT = Path(__file__).parents[2]
-OURS = {"fastmetrics", "tests", "bench", "scripts"}
-FILES = sorted(path for folder in (*OURS, "examples") for path in (ROOT / folder).rglob("*.py"))
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PACKAGE = ROOT / "fastmetrics"
 
-Imports = set[tuple[str, str | None]]
+ORDER = [
+    "errors",
+    "core",
+    "kernels",
+    "text",
+    "stats",
+    "declaration",
+    "tables",
+    "vectors",
+    "retrieval",
+    "faq",
+    "metrics",
+    "plan",
+    "engines",
+    "results",
+    "scoring",
+    "fitting",
+    "derive",
+    "usage",
+    "reporting",
+    "commands",
+    "cli",
+    "__main__",
+    "__init__",
+]
+"""The rooms of the package, folders and files, from the lowest; each imports from those before it in this list."""
+
+KERNELS = ("numpy", "math", "typing", "__future__", "fastmetrics.kernels", "fastmetrics.core.arrays")
+"""What kernels import."""
+COMPILER = ("numba", "llvmlite", "fcntl")
+"""What the files import that talk to the compiler and its cache."""
 
 
-def imports_and_names(source: str) -> tuple[Imports, set[str]]:
-    """The modules of this repository that code imports, with what it takes from them, and the names that it defines."""
-    imports: Imports = set()
+def imported(source: str) -> set[str]:
+    """What a module imports, at its top or inside a function: modules, and names of modules with theirs."""
     names = set()
     for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.ImportFrom):
-            if node.module and node.module.partition(".")[0] in OURS:
-                imports |= {(node.module, alias.name) for alias in node.names}
-            names |= {alias.asname or alias.name for alias in node.names}
-        elif isinstance(node, ast.Import):
-            imports |= {(alias.name, None) for alias in node.names if alias.name.partition(".")[0] in OURS}
-            names |= {alias.asname or alias.name for alias in node.names}
-        elif isinstance(node, (ast.FunctionDef, ast.ClassDef)):
-            names.add(node.name)
-        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            names.add(node.id)
-    return imports, names
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "a relative import"
+            names |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return names
 
 
-@cache
-def read(path: Path) -> tuple[Imports, set[str]]:
-    return imports_and_names(path.read_text(encoding="utf-8"))
+def rooms(names: set[str]) -> set[str]:
+    """The rooms of imported names."""
+    parts = [name.split(".") for name in names]
+    return {two[1] for two in parts if two[0] == "fastmetrics" and len(two) > 1}
 
 
-@cache
-def names_of(module: str) -> set[str] | None:
-    """What can be imported from a module; None if there is no such module."""
-    path = ROOT.joinpath(*module.split("."))
-    if module == "fastmetrics":  # which finds its names when they are used
-        return {*fm.__all__, *(inner.stem for inner in path.iterdir())}
-    if path.is_dir():
-        inner_names = {inner.stem for inner in path.iterdir()}
-        return inner_names | read(path / "__init__.py")[1] if (path / "__init__.py").exists() else inner_names
-    return read(path.with_suffix(".py"))[1] if path.with_suffix(".py").exists() else None
+FILES = {path.relative_to(ROOT).as_posix(): path for path in sorted(PACKAGE.rglob("*.py"))}
+IMPORTS = {file: imported(path.read_text(encoding="utf-8")) for file, path in FILES.items()}
 
 
-def missing(imports: Imports) -> set[str]:
-    """The imports of a module that does not exist, or of a name that it does not define."""
-    wrong = set()
-    for module, name in imports:
-        names = names_of(module)
-        if names is None:
-            wrong.add(module)
-        elif name is not None and name not in names:
-            wrong.add(f"{module}: {name}")
-    return wrong
+def room(file: str) -> str:
+    return file.split("/")[1].removesuffix(".py")
 
 
-def test_imports_name_what_exists() -> None:
-    wrong = {str(path.relative_to(ROOT)): missing(read(path)[0]) for path in FILES}
-    assert {path: names for path, names in wrong.items() if names} == {}
+def test_order_holds_every_room_once() -> None:
+    assert sorted(ORDER) == sorted({room(file) for file in FILES})
 
 
-def test_imports_of_pages_name_what_exists() -> None:
-    text = "\n".join(path.read_text(encoding="utf-8") for path in PAGES)
-    lines = re.findall(r"^ *((?:from|import) fastmetrics\b.*)$", text, re.MULTILINE)
-    statements = [line for line in lines if re.fullmatch(r"from \S+ import [\w, ]+|import [\w., ]+", line)]
-    assert len(statements) > 10
-    assert missing(imports_and_names("\n".join(statements))[0]) == set()
+def test_rooms_import_from_rooms_below() -> None:
+    wrong = {
+        file: above
+        for file, names in IMPORTS.items()
+        if (above := rooms(names) - set(ORDER[: ORDER.index(room(file)) + 1]))
+    }
+    assert wrong == {}
 
 
-def test_missing_modules_and_names_are_detected() -> None:
-    source = "import fastmetrics.none\nfrom fastmetrics.core import none\nfrom fastmetrics.core.memo import none, Memo"
-    expected = {"fastmetrics.none", "fastmetrics.core: none", "fastmetrics.core.memo: none"}
-    assert missing(imports_and_names(source)[0]) == expected
+def test_no_imports_go_in_a_circle() -> None:
+    modules = {file.removesuffix(".py").removesuffix("/__init__").replace("/", "."): file for file in FILES}
+    graph = {
+        module: {inner if inner in modules else inner.rpartition(".")[0] for inner in IMPORTS[file]} - {module}
+        for module, file in modules.items()
+        if module != "fastmetrics"
+    }
+    graph = {module: {one for one in names if one in graph} for module, names in graph.items()}
+    list(graphlib.TopologicalSorter(graph).static_order())
+
+
+def test_kernels_import_nothing_but_numpy_and_each_other() -> None:
+    compiler = {file for file, names in IMPORTS.items() if any(name.split(".")[0] in COMPILER for name in names)}
+    wrong = {
+        file: other
+        for file, names in IMPORTS.items()
+        if room(file) == "kernels" and file not in compiler
+        if (other := {name for name in names if not f"{name}.".startswith(tuple(f"{one}." for one in KERNELS))})
+    }
+    assert wrong == {}
+
+
+def test_imports_in_modules_and_functions_are_read() -> None:
+    source = "import fastmetrics.cli\ndef f():\n    from fastmetrics import plan\n    from fastmetrics.text.a import b"
+    assert rooms(imported(source)) == {"cli", "plan", "text"}

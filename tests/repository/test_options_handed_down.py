@@ -28,48 +28,48 @@ MEMOS = {"memo", "memory"}
 
 EXCEPTIONS: dict[str, set[str]] = {
     "the value of another name": {
-        "core.settings.allowed_values.Folder.take: LimitedText(what)",
-        "core.conversion.records.Records.with_numbers: Records(places)",
-        "declaration.metric.Metric.options: UnknownNameError.of(aliases)",
-        "results.compare.compare._side_table: open_run(table)",
-        "results.people.sample_rows._sheet: with_texts(texts)",
-        "results.runs.open_runs._by_system: open_run(table)",
-        "stats.agreement.joined_labels.as_table: as_arrow(name)",
-        "stats.sums.summed_scores.Scores.of: open_frame(name)",
-        "retrieval.rankings.by_grade: fixed_ids(starts)",
-        "vectors.projection.project.project: pca(column)",
+        "Folder.take: LimitedText(what)",
+        "Records.with_numbers: Records(places)",
+        "Metric.options: UnknownNameError.of(aliases)",
+        "_side_table: open_run(table)",
+        "_sheet: with_texts(texts)",
+        "_by_system: open_run(table)",
+        "as_table: as_arrow(name)",
+        "Scores.of: open_frame(name)",
+        "by_grade: fixed_ids(starts)",
+        "project: pca(column)",
     },
     "the name of a column, for messages about input that is checked already": {
-        "metrics.semantic.EmbeddedIn.of: Vectors.of(column)",
-        "metrics.semantic._vectors_of: Vectors.of(column)",
-        "metrics.semantic._vectors_of: Vectors.of(name)",
-        "reporting.rows.paired_rows.PairedRows.part: as_numbers(name)",
-        "reporting.rows.matched_scores.MatchedScores.scores: as_numbers(name)",
-        "results.people.validate._validated: as_numbers(name)",
-        "results.runs.score_run.ScoreRun.values: as_numbers(name)",
-        "text.tokens: as_text(name)",
+        "EmbeddedIn.of: Vectors.of(column)",
+        "_vectors_of: Vectors.of(column)",
+        "_vectors_of: Vectors.of(name)",
+        "PairedRows.part: as_numbers(name)",
+        "MatchedScores.scores: as_numbers(name)",
+        "_validated: as_numbers(name)",
+        "ScoreRun.values: as_numbers(name)",
+        "tokens: as_text(name)",
     },
     "the texts have been read by these options": {
-        "faq.match._matched: StrictMatchBot(columns)",
-        "faq.match.read_faq: StrictMatchBot(columns)",
-        "metrics.verdict.AnsweredIn.of: PassageIn(convention)",
-        "metrics.verdict.AnsweredIn.of: WeighedIn(convention)",
-        "metrics.verdict.AskedIn.of: KeywordsIn(convention)",
-        "metrics.verdict.AskedIn.of: WeighedIn(convention)",
+        "_matched: StrictMatchBot(columns)",
+        "read_faq: StrictMatchBot(columns)",
+        "AnsweredIn.of: PassageIn(convention)",
+        "AnsweredIn.of: WeighedIn(convention)",
+        "AskedIn.of: KeywordsIn(convention)",
+        "AskedIn.of: WeighedIn(convention)",
     },
     "the other branch of an if, or the second of two calls": {
-        "derive.bots.answer_batch.plan_answering: resolve(columns)",
-        "derive.judge.judge_batch._RubricCalls.__init__: _RubricCalls(swapped)",
-        "metrics.shared.claims.cited_support._shared: Embedder(cache)",
-        "results.gate.gate.gate: open_run(latest)",
-        "results.rows.worst_rows.worst_rows: open_runs(system)",
+        "plan_answering: resolve(columns)",
+        "_RubricCalls.__init__: _RubricCalls(swapped)",
+        "_shared: Embedder(cache)",
+        "gate: open_run(latest)",
+        "worst_rows: open_runs(system)",
     },
     "no effect on what is computed": {
-        "derive.dry_run.estimate_answering: plan_answering(sample)",  # for the metadata only
-        "results.gate.row_metric.RowMetric._of_baseline: Sample.of(bounds)",  # only the mean is read
-        "results.gate.row_metric.RowMetric._of_baseline: Sample.of(clusters)",
-        "scoring.metric_functions.score_together: slices(threads)",  # read in turn
-        "vectors.projection.pacmap_and_umap._pacmap: nearest(seed)",  # exact neighbours
+        "estimate_answering: plan_answering(sample)",  # for the metadata only
+        "RowMetric._of_baseline: Sample.of(bounds)",  # only the mean is read
+        "RowMetric._of_baseline: Sample.of(clusters)",
+        "score_together: slices(threads)",  # read in turn
+        "_pacmap: nearest(seed)",  # exact neighbours
     },
 }
 
@@ -77,7 +77,6 @@ EXCEPTIONS: dict[str, set[str]] = {
 def handed_down(module: ModuleType) -> Iterator[tuple[str, bool]]:
     """Each option that a function of a module shares with a function that it calls, and whether it arrives there."""
     tree = ast.parse(inspect.getsource(module))
-    place = module.__name__.partition(".")[2]
     for names, functions, owner in _functions(tree, [], [], None, module):
         parameters = set().union(*map(_parameters, functions), getattr(owner, "__dataclass_fields__", {}))
         origins = _origins(functions)
@@ -88,7 +87,7 @@ def handed_down(module: ModuleType) -> Iterator[tuple[str, bool]]:
                 if option in parameters - MEMOS:
                     read = set() if value is None else _read(value)
                     arrives = option in read.union(*(origins[name] for name in read))
-                    yield f"{'.'.join([place, *names])}: {called.__qualname__}({option})", arrives
+                    yield f"{'.'.join(names)}: {called.__qualname__}({option})", arrives
 
 
 def _functions(
@@ -209,7 +208,6 @@ def modules() -> Iterator[ModuleType]:
             yield importlib.import_module(found.name)
 
 
-@pytest.mark.slow
 def test_options_arrive_at_the_functions_that_have_them_too() -> None:
     """All calls of the package; the exceptions are those that are listed, with their reasons."""
     options = [option for module in modules() for option in handed_down(module)]
@@ -243,5 +241,5 @@ def test_a_lost_option_is_detected(monkeypatch: pytest.MonkeyPatch, body: str, l
     source = SOURCE.format(body)
     exec(source, module.__dict__)  # defines the two functions in the module
     monkeypatch.setattr(inspect, "getsource", lambda _: source)
-    expected = [f"example.caller: callee({option})" for option in lost]
+    expected = [f"caller: callee({option})" for option in lost]
     assert [name for name, arrives in handed_down(module) if not arrives] == expected
