@@ -29,7 +29,6 @@ MEMOS = {"memo", "memory"}
 EXCEPTIONS: dict[str, set[str]] = {
     "the value of another name": {
         "Folder.take: LimitedText(what)",
-        "Records.with_numbers: Records(places)",
         "Metric.options: UnknownNameError.of(aliases)",
         "_side_table: open_run(table)",
         "_sheet: with_texts(texts)",

@@ -13,9 +13,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.core.conversion.records import Records
 from fastmetrics.errors import ColumnError
-from fastmetrics.results.gate.gate_result import CheckedRule, Gate
+from fastmetrics.results.gate.gate_result import Gate
 from fastmetrics.results.gate.rule_rows import matching_rows
 from tests.support.program import jsonl, program
 
@@ -125,8 +124,8 @@ def test_a_rule_without_large_segments_is_no_pass():
     nothing = pa.table({"token_f1": pa.array([], pa.float64()), "g": pa.array([], pa.string())})
     found = fm.gate(nothing, "token_f1 >= 0 where g=*")
     assert (found.passed, found[0].reason) == (False, "there are no rows")
-    assert not Gate("scores", Records.of(CheckedRule, []), None, 0.95).passed
-    assert Gate("scores", Records.of(CheckedRule, []), None, 0.95).verdict == "FAILED: no rule was checked"
+    assert not Gate("scores", [], None, 0.95).passed
+    assert Gate("scores", [], None, 0.95).verdict == "FAILED: no rule was checked"
 
 
 def test_the_program_fails_a_rule_that_met_no_rows(tmp_path):

@@ -192,7 +192,7 @@ RESULTS = {
 }
 """A result of n rows for each class, with text that a page must escape wherever the class holds any."""
 OWN_TESTS = {"DatasetChecks", "FitResult", "Points", "PoweredMean", "PowerReport", "PrimaryTable", "Profile",
-             "RepeatReport", "SacrebleuPaired", "StoredCalls", "Trend"}  # fmt: skip
+             "RepeatReport", "StoredCalls", "Trend"}  # fmt: skip
 """Classes of which a call on a few rows is no result, or reads files: they inherit what is shown from the same base."""
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import typer
 
-from fastmetrics.commands.program.terminal import print_lines, print_pieces
+from fastmetrics.commands.program.terminal import print_lines
 from fastmetrics.core.display.screen import Screen
 from fastmetrics.errors import OptionError
 
@@ -54,7 +54,7 @@ def print_result(result: Any, chosen: Mapping[str, bool] = MappingProxyType({}))
         if not result.passed:
             raise typer.Exit(1)
     elif chosen.get("as_json"):
-        print_pieces(result.json_pieces())
+        typer.echo(result.to_json())
     elif chosen.get("as_latex"):
         typer.echo(result.to_latex(), nl=False)
     elif chosen.get("as_markdown"):

@@ -7,7 +7,8 @@ None is null everywhere; pandas does not tell NaN from null, so its NaN is null 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -156,6 +157,21 @@ def _from_numpy(values: npt.NDArray[Any], name: str) -> Any:
     if values.dtype.kind == "T":
         return values.astype(object)
     return values
+
+
+_FIELD_TYPES = {"int": pa.int64(), "float": pa.float64(), "bool": pa.bool_(), "str": pa.string()}
+
+
+def table_of_records(kind: type, records: Sequence[Any], names: Sequence[str]) -> pa.Table:
+    """Fields of dataclass instances as columns, of the types that the dataclass ``kind`` declares.
+
+    >>> from dataclasses import make_dataclass
+    >>> Share = make_dataclass("Share", [("name", "str"), ("value", "float | None")])
+    >>> table_of_records(Share, [Share("a", None)], ["value"]).schema
+    value: double
+    """
+    types = {field.name: _FIELD_TYPES[str(field.type).removesuffix(" | None")] for field in fields(kind)}
+    return pa.table({name: pa.array([getattr(one, name) for one in records], types[name]) for name in names})
 
 
 def _with_surrogates(values: list[Any]) -> pa.Array:

@@ -82,10 +82,7 @@ class Grid:
         return "\n".join(self.lines())
 
     def lines(self, screen: Screen | None = None) -> Iterator[str]:
-        """The table line by line, to fit a terminal if there is one.
-
-        Rows that are made when they are read are made twice, once for the widths.
-        """
+        """The table line by line, to fit a terminal if there is one."""
         widths = list(map(len, self.header))
         for row in self.rows:
             widths = [max(width, len(cell)) for width, cell in zip(widths, row, strict=True)]
@@ -155,15 +152,7 @@ class Shown(NotebookTables):
 
     def to_json(self) -> str:
         """The dictionary as JSON: null for NaN, ``"Infinity"`` and ``"-Infinity"`` for the infinities."""
-        return "".join(self.json_pieces())
-
-    def json_pieces(self) -> Iterator[str]:
-        """The JSON in pieces, of which a long result has one for each of its items."""
-        return json_pieces(self._figures())
-
-    def _figures(self) -> Mapping[str, Any]:
-        """The dictionary; its sequences may make their items when they are read."""
-        return self.to_dict()
+        return json.dumps(strict(self.to_dict()), ensure_ascii=False, indent=2, allow_nan=False)
 
     def __str__(self) -> str:
         return "\n".join(self.lines())
@@ -241,38 +230,6 @@ class ShownMapping(_ShownItems, Mapping[str, T]):
 
         def __iter__(self) -> Iterator[str]: ...
         def __getitem__(self, key: str) -> T: ...
-
-
-def json_pieces(figures: Mapping[str, Any]) -> Iterator[str]:
-    """A dictionary as JSON in pieces, one for each item of the sequences in it.
-
-    >>> print("".join(json_pieces({"n": 1, "rows": [{"a": math.nan}, "x"]})))
-    {
-      "n": 1,
-      "rows": [
-        {
-          "a": null
-        },
-        "x"
-      ]
-    }
-    """
-    before = "{"
-    for key, value in figures.items():
-        if isinstance(value, Sequence) and not isinstance(value, str) and len(value):
-            yield f"{before}\n  {_encoded(key)}: ["
-            for place, item in enumerate(value):
-                yield "," * bool(place) + "\n    " + _encoded(item).replace("\n", "\n    ")
-            yield "\n  ]"
-        else:
-            plain = [] if isinstance(value, Sequence) and not isinstance(value, str) else value
-            yield before + _encoded({key: plain})[1:-2]
-        before = ","
-    yield "\n}" if figures else "{}"
-
-
-def _encoded(value: Any) -> str:
-    return json.dumps(strict(value), ensure_ascii=False, indent=2, allow_nan=False)
 
 
 def folded(notes: Iterable[str], width: int | None = None) -> list[str]:

@@ -10,7 +10,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.core.conversion.records import Records
 from fastmetrics.core.display.visible_text import visible
 from fastmetrics.core.metadata.corpus_counts import counts_column
 from fastmetrics.core.names.input_columns import resolve
@@ -41,7 +40,7 @@ from fastmetrics.results.summary.correlations import Correlations, correlations
 from fastmetrics.results.summary.histograms import histograms
 from fastmetrics.results.summary.primary_table import PRIMARY, primary_of
 from fastmetrics.results.summary.side_by_side import SideBySide, summaries_of
-from fastmetrics.results.summary.summarize_by import MeanInterval, summarize_by
+from fastmetrics.results.summary.summarize_by import summarize_by
 from fastmetrics.results.summary.summary import Summary
 
 _CORRELATED = 40
@@ -267,13 +266,13 @@ def _spread(run: ScoreRun, names: Sequence[str]) -> pa.Table:
 def _means(run: ScoreRun, names: Sequence[str], options: ReportOptions) -> Any:
     few: dict[str, Any] = {"bootstrap": 200, "seed": options.seed, "threads": options.threads}
     summaries = [summarize_by(run, by=name, metrics=names, **few) for name in options.by]
-    means = (
+    means = [
         interval
         for place, part in enumerate(summaries)
         for interval in part
         if place == 0 or interval.segment is not None
-    )
-    return replace(summaries[0], means=Records.of(MeanInterval, means))
+    ]
+    return replace(summaries[0], means=means)
 
 
 def _side_by_side(summaries: Mapping[str, Summary]) -> dict[str, Any]:

@@ -32,9 +32,9 @@ class RowSegments:
         for column in by:
             if column not in run.columns:
                 continue
-            segments = segments_of([(column, run.column(column, ""))])
-            of_rows = np.zeros(len(segments.order), np.int64)
-            for segment in segments:
+            values = run.column(column, "")
+            of_rows = np.zeros(len(values), np.int64)
+            for segment in segments_of([(column, values)]):
                 of_rows[segment.rows] = len(names)
                 names.append(visible(str(segment.name)))
                 counts.append(len(segment.rows))

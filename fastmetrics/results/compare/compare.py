@@ -13,7 +13,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fastmetrics.core.arrays import Ints, rounding_error
-from fastmetrics.core.conversion.records import Records, RecordsMaker
 from fastmetrics.core.metadata.corpus_counts import counts_column
 from fastmetrics.core.metadata.missing_queries import MissingQueries
 from fastmetrics.core.names.name_lists import distinct, listed
@@ -29,7 +28,7 @@ from fastmetrics.results.compare.comparison_options import check_sequential, che
 from fastmetrics.results.compare.repeat_variance import repeat_parts
 from fastmetrics.results.compare.segment_comparison import Cell, CountedCell, UnpairedCell
 from fastmetrics.results.rows.pairing import PAIRINGS, PairedRuns, check_settings, pair_runs
-from fastmetrics.results.rows.segments import Segments, cluster_numbers, segments_of
+from fastmetrics.results.rows.segments import Segment, cluster_numbers, segments_of
 from fastmetrics.results.runs.declared_metrics import declared_bounds, directions
 from fastmetrics.results.runs.open_runs import open_run, open_runs
 from fastmetrics.results.runs.score_file import read_table
@@ -187,7 +186,7 @@ def compare(
     if correction != "none":
         pairs = len(loaded) * (len(loaded) - 1) // 2
         how = replace(how, family=max(1, len(names) * len(parts) * pairs))
-    comparisons = RecordsMaker(Compared)
+    comparisons: list[Compared] = []
     rankings: list[Ranking] = []
     systems = [run.name for run in loaded]
     lacking = {run.name: queries for run in loaded if (queries := run.missing_queries) is not None}
@@ -197,7 +196,7 @@ def compare(
         for cell in _cells(paired, name, name in counted, ways[name], bounds.get(name), parts, clusters, unpaired)
     )
     for cell in reported(cells, "comparing", "comparisons", len(names) * len(parts)):
-        comparisons.add(_with_missing(pair, lacking) for pair in cell.compared(systems, how))
+        comparisons += [_with_missing(pair, lacking) for pair in cell.compared(systems, how)]
         if len(loaded) > 2 and isinstance(cell, Cell) and cell.segment is None:
             rankings.append(cell.ranking(systems, how))
     return Comparison(
@@ -205,7 +204,7 @@ def compare(
         joined_by=paired.joined_by,
         repeats=repeat_parts(paired, [name for name in names if name not in counted]),
         n_rows={run.name: int((rows >= 0).sum()) for run, rows in zip(loaded, paired.rows, strict=True)},
-        comparisons=_corrected(comparisons.records(), correction),
+        comparisons=_corrected(comparisons, correction),
         rankings=rankings,
         better=ways,
         bounds={name: None if name in counted else bounds.get(name) for name in names},
@@ -230,7 +229,7 @@ def compare(
 class _Parts:
     """The parts of the rows to compare: all rows (None), then the segments."""
 
-    cuts: Sequence[Segments]
+    cuts: Sequence[Sequence[Segment]]
     arrived: PairedRuns | None
     """The rows whose order of arrival counts, if it does."""
 
@@ -330,13 +329,15 @@ def _column(paired: PairedRuns, name: str, side: tuple[ScoreRun, Ints] | None) -
     return table.column(name, "").take(pa.array(rows, mask=rows < 0))
 
 
-def _corrected(compared: Records[Compared], correction: str) -> Records[Compared]:
+def _corrected(compared: Sequence[Compared], correction: str) -> list[Compared]:
     """The comparisons with the p values of each test corrected together, and so those of equivalence."""
-    tests, names = compared.kinds("test")
-    for test in range(len(names)):
-        places = np.flatnonzero(tests == test)
+    together = list(compared)
+    for test in dict.fromkeys(pair.test for pair in compared):
+        places = [place for place, pair in enumerate(compared) if pair.test == test]
         for name, target in (("p", "p_corrected"), ("p_equivalent", "p_equivalent"), ("p_not_worse", "p_not_worse")):
-            if compared.not_none(name)[places].all():
-                p_values = corrected(compared.numbers(name)[places], correction)
-                compared = compared.with_numbers(target, p_values, places)
-    return compared
+            p_values = [getattr(compared[place], name) for place in places]
+            if None not in p_values:
+                for place, p in zip(places, corrected(p_values, correction), strict=True):
+                    figure: dict[str, Any] = {target: p}
+                    together[place] = replace(together[place], **figure)
+    return together

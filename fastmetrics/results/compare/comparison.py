@@ -6,13 +6,11 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
-from itertools import islice
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
-from fastmetrics.core.conversion.records import Mapped, Records
+from fastmetrics.core.conversion.column_to_arrow import table_of_records
 from fastmetrics.core.display.printed_tables import Grid, ShownSequence, number
 from fastmetrics.core.metadata.missing_queries import MissingQueries
 from fastmetrics.declaration.spec import Better
@@ -46,7 +44,7 @@ class Comparison(ShownSequence[Compared], of="comparisons"):
     """What pairs the rows: a column, the position, or none for runs that share no rows."""
     n_rows: Mapping[str, int]
     """The number of rows of each system."""
-    comparisons: Records[Compared]
+    comparisons: Sequence[Compared]
     rankings: Sequence[Ranking]
     better: Mapping[str, Better]
     bounds: Mapping[str, tuple[float, float] | None]
@@ -81,9 +79,9 @@ class Comparison(ShownSequence[Compared], of="comparisons"):
         raise KeyError(key)
 
     @property
-    def _whole(self) -> Records[Compared]:
+    def _whole(self) -> list[Compared]:
         """The comparisons over all rows."""
-        return self.comparisons.at(~self.comparisons.not_none("segment"))
+        return [pair for pair in self.comparisons if pair.segment is None]
 
     @property
     def alpha(self) -> float:
@@ -109,8 +107,8 @@ class Comparison(ShownSequence[Compared], of="comparisons"):
         notes += [f"{name}: {note}" for name, queries in self.missing_queries.items() for note in queries.notes]
         of = "" if self.cluster is None else f", clustered by {self.cluster!r}"
         how = {"holm": "corrected by Holm", "bh": "corrected by Benjamini and Hochberg", "none": "not corrected"}
-        tests = ", ".join(name for (name,) in self.comparisons.distinct("test"))
-        family = len(self.comparisons) // max(1, len(tests.split(", ")))
+        names = list(dict.fromkeys(pair.test for pair in self.comparisons))
+        tests, family = ", ".join(names), len(self.comparisons) // max(1, len(names))
         notes += self._intervals(of)
         notes.append(f"p of {tests}, {how[self.correction]} over {family:,} comparison{'s' * (family != 1)}{of}")
         if family > 1 and self.correction != "none":
@@ -120,11 +118,10 @@ class Comparison(ShownSequence[Compared], of="comparisons"):
                 f"equivalent: Δ within ±{self.margin:g} by two one-sided tests; not worse: by less than {self.margin:g}"
             )
         notes += [] if self.unpaired else self._turned()
-        segments = self._once.at(self._once.not_none("segment"))
-        small = sum(least_rows(pair) < _FEW for pair in segments)
+        small = sum(least_rows(pair) < _FEW for pair in self._once if pair.segment is not None)
         notes += [f"* fewer than {_FEW} rows: {small:,} segment{'s' * (small != 1)}"] if small else []
-        undefined = self.comparisons.at(np.isnan(self.comparisons.numbers("p"))).distinct("test", "metric")
-        odd = [metric for test, metric in undefined if test == "mcnemar" and metric not in self.counted]
+        undefined = (pair.metric for pair in self.comparisons if pair.test == "mcnemar" and math.isnan(pair.p))
+        odd = [metric for metric in dict.fromkeys(undefined) if metric not in self.counted]
         notes += [f"mcnemar needs scores of 0 and 1; not computed for {', '.join(odd)}"] if odd else []
         unsaid = [name for name, better in self.better.items() if better is None]
         notes += [f"neither better nor worse, as no direction is declared: {', '.join(unsaid)}"] if unsaid else []
@@ -137,29 +134,24 @@ class Comparison(ShownSequence[Compared], of="comparisons"):
 
     def _intervals(self, of: str = "") -> list[str]:
         """The kinds of intervals, and the notes on them."""
-        return interval_notes(self._once.distinct("metric", "interval", "interval_note"), self.confidence, of)
+        kinds = dict.fromkeys((pair.metric, pair.interval, pair.interval_note) for pair in self._once)
+        return interval_notes(kinds, self.confidence, of)
 
     def _turned(self) -> list[str]:
         """The differences that unpaired rows could reverse: the first ones, and the number of the others."""
-        alone = self._once.numbers("n_only_baseline") + self._once.numbers("n_only_other")
-        texts = (could_turn(pair, self.bounds.get(pair.metric)) for pair in self._once.at(alone > 0))
-        turned = filter(None, texts)
-        notes = list(islice(turned, _NOTED))
-        more = sum(1 for _ in turned)
-        return [*notes, *([f"{more:,} more differences that unpaired rows could reverse"] if more else [])]
+        notes = [note for pair in self._once if (note := could_turn(pair, self.bounds.get(pair.metric))) is not None]
+        more = len(notes) - _NOTED
+        return [*notes[:_NOTED], *([f"{more:,} more differences that unpaired rows could reverse"] if more > 0 else [])]
 
     @cached_property
-    def _once(self) -> Records[Compared]:
+    def _once(self) -> list[Compared]:
         """The comparisons by the first test, whose verdicts tables of several tests show."""
-        return self.comparisons.at(self.comparisons.kinds("test")[0] == 0)
+        return [pair for pair in self.comparisons if pair.test == self.comparisons[0].test]
 
     def to_dict(self) -> dict[str, Any]:
         """``{"comparisons": [{"metric", "baseline", …}], "rankings": […], "notes": […]}`` and the settings."""
-        return {**self._figures(), "comparisons": list(map(self._row, self.comparisons))}
-
-    def _figures(self) -> dict[str, Any]:
         return {
-            "comparisons": Mapped(self._row, self.comparisons),
+            "comparisons": list(map(self._row, self.comparisons)),
             "rankings": [asdict(ranking) for ranking in self.rankings],
             **({"repeats": [asdict(parts) for parts in self.repeats]} if self.repeats else {}),
             "systems": list(self.systems),
@@ -180,12 +172,10 @@ class Comparison(ShownSequence[Compared], of="comparisons"):
     def to_arrow(self) -> pa.Table:
         """One row per comparison, with the columns of ``comparisons`` in the JSON."""
         names = [field.name for field in fields(Compared) if not field.name.startswith("all_")]
-        columns = {name: self.comparisons.column(name) for name in names}
-        columns["segment"] = columns["segment"].cast(pa.string())
-        better = self.comparisons.kinds("metric")
-        columns["verdict"] = pa.array(map(self.verdict, self.comparisons), pa.string())
-        columns["better"] = pa.array([self.better[name] for name in better[1]], pa.string()).take(pa.array(better[0]))
-        return pa.table(columns)
+        table = table_of_records(Compared, self.comparisons, names)
+        table = table.append_column("verdict", pa.array(map(self.verdict, self.comparisons), pa.string()))
+        better = [self.better[pair.metric] for pair in self.comparisons]
+        return table.append_column("better", pa.array(better, pa.string()))
 
     def to_latex(self) -> str:
         """A table of means by system and metric, with superscript letters of significantly worse systems.
@@ -196,7 +186,7 @@ class Comparison(ShownSequence[Compared], of="comparisons"):
         row, with a star if a system has other rows; of independent runs, each system's rows are its own.  Notes name
         the test of the letters and the kind of the differences' intervals.
         """
-        whole = list(self._once.at(~self._once.not_none("segment")))
+        whole = [pair for pair in self._once if pair.segment is None]
         means: dict[tuple[str, str], float] = {}
         rows: dict[str, str] = {}
         for pair in reversed(whole):
@@ -233,10 +223,14 @@ class Comparison(ShownSequence[Compared], of="comparisons"):
 
     def grids(self) -> list[Grid]:
         """Differences with their intervals, counts, segments (worst first), rankings, and variances of repeats."""
-        whole = list(self._whole)
-        several = len(self.systems) > 2
+        whole, several = self._whole, len(self.systems) > 2
         grids = [self._differences(whole, several), self._counts(whole, several)]
-        grids += [self._segments(metric) for metric in self.better if self.comparisons.not_none("segment").any()]
+        segments: dict[str, list[Compared]] = {metric: [] for metric in self.better}
+        for pair in self._once:
+            if pair.segment is not None:
+                segments[pair.metric].append(pair)
+        if any(segments.values()):
+            grids += [self._segments(metric, pairs) for metric, pairs in segments.items()]
         return [*grids, *map(_ranked, self.rankings), *([repeat_grid(self.repeats)] if self.repeats else [])]
 
     def _differences(self, whole: Sequence[Compared], several: bool) -> Grid:
@@ -269,12 +263,11 @@ class Comparison(ShownSequence[Compared], of="comparisons"):
             rows.append((pair.metric, *names, *counts, *absent, won, number(pair.d_z), number(pair.detectable)))
         return Grid((*header, "won/tied/lost", "d_z", "detectable"), rows, label_columns=3 if several else 1)
 
-    def _segments(self, metric: str) -> Grid:
+    def _segments(self, metric: str, segments: Sequence[Compared]) -> Grid:
         """The segments of a metric, worst for the other system first; small segments are marked."""
         several = len(self.systems) > 2
-
-        def row(pair: Compared) -> tuple[str, ...]:
-            return (
+        rows = [
+            (
                 str(pair.segment),
                 *((pair.baseline, pair.other) if several else map(number, (pair.mean_baseline, pair.mean_other))),
                 cells.signed(pair.delta),
@@ -282,13 +275,10 @@ class Comparison(ShownSequence[Compared], of="comparisons"):
                 cells.rows(pair) + ("*" if least_rows(pair) < _FEW else ""),
                 self.verdict(pair),
             )
-
-        metrics, names = self._once.kinds("metric")
-        some = self._once.at((metrics == names.index(metric)) & self._once.not_none("segment"))
-        order = worst_first(some, "delta", self.better[metric])
-        rows = Mapped(row, some.at(order))
-        pair = ("baseline", "other") if several else tuple(self.systems)
-        return Grid((metric, *pair, "Δ", "interval", "n", "verdict"), rows, label_columns=3 if several else 1)
+            for pair in worst_first(segments, "delta", self.better[metric])
+        ]
+        names = ("baseline", "other") if several else tuple(self.systems)
+        return Grid((metric, *names, "Δ", "interval", "n", "verdict"), rows, label_columns=3 if several else 1)
 
 
 def _ranked(ranking: Ranking) -> Grid:

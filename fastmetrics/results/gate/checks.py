@@ -6,10 +6,6 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-import numpy as np
-
-from fastmetrics.core.arrays import Ints
-from fastmetrics.core.conversion.records import Records, RecordsMaker
 from fastmetrics.errors import OptionError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.results.gate.gate_result import CheckedRule
@@ -57,13 +53,8 @@ class _Tasks:
     rule: Rule
     metric: AnyMetric
     segments: Sequence[Segment]
-    places: Ints
-    """The segments that are large enough."""
     why: str | None = None
     """Why there are no rows to check."""
-
-    def __iter__(self) -> Iterator[Segment]:
-        return (self.segments[place] for place in self.places.tolist())
 
 
 @dataclass
@@ -75,22 +66,22 @@ class GateChecks:
     settings: GateSettings
     notes: list[str] = field(default_factory=list)
 
-    def of(self, rules: Sequence[Rule]) -> Records[CheckedRule]:
+    def of(self, rules: Sequence[Rule]) -> list[CheckedRule]:
         """The checks of all rules.
 
         With a correction, each of the m intervals that rules read has the level 1 − (1 − confidence)/m (Bonferroni).
         """
         several = [tasks for rule in rules for tasks in self._tasks(rule)]
-        with_interval = sum(len(tasks.places) for tasks in several if tasks.rule.reads_interval and tasks.why is None)
+        with_interval = sum(len(tasks.segments) for tasks in several if tasks.rule.reads_interval and tasks.why is None)
         confidence = self.settings.confidence
         corrected = (
             1 - (1 - confidence) / max(with_interval, 1) if self.settings.correction == "bonferroni" else confidence
         )
-        checks = RecordsMaker(CheckedRule)
+        checks = []
         for tasks in several:
             level = self._level(tasks.rule, corrected)
-            checks.add(self._checked(tasks, segment, level) for segment in tasks)
-        return checks.records()
+            checks += [self._checked(tasks, segment, level) for segment in tasks.segments]
+        return checks
 
     def _level(self, rule: Rule, corrected: float) -> float:
         """The level of the interval of a rule: of one-sided tests at α, 1 − 2α.  Raises ``OptionError`` if α > 0.5."""
@@ -111,18 +102,17 @@ class GateChecks:
         for metric in metrics:
             counting = self.settings.counting(rule)
             least = max(self.settings.least(rule), 1) if rule.several else 0
-            considered = (metric.n_considered(rule, segment.rows, counting) for segment in segments)
-            large = np.flatnonzero(np.fromiter(considered, np.int64, len(segments)) >= least)
+            large = [some for some in segments if metric.n_considered(rule, some.rows, counting) >= least]
             small = len(segments) - len(large)
             least = self.settings.least(rule)
-            if small and len(large):
+            if small and large:
                 plural = "s" * (small != 1)
                 self.notes.append(f"{rule.text}: {small:,} segment{plural} of fewer than {least:,} rows skipped")
-            if len(large):
-                yield _Tasks(rule, metric, segments, large)
+            if large:
+                yield _Tasks(rule, metric, large)
             else:
                 why = f"no segment has at least {least:,} rows" if segments else "there are no rows"
-                yield _Tasks(rule, metric, [Segment(None, self.rows.none)], np.zeros(1, np.int64), why)
+                yield _Tasks(rule, metric, [Segment(None, self.rows.none)], why)
 
     def _checked(self, task: _Tasks, segment: Segment, confidence: float) -> CheckedRule:
         rule, unpaired = task.rule, self.settings.counting(task.rule)

@@ -10,10 +10,6 @@ from itertools import islice
 from typing import Any
 from xml.etree import ElementTree
 
-import numpy as np
-
-from fastmetrics.core.arrays import Flags
-from fastmetrics.core.conversion.records import Mapped, Records
 from fastmetrics.core.display.printed_tables import Grid, ShownSequence, number
 from fastmetrics.declaration.spec import Better
 from fastmetrics.results.gate.rules import Rule
@@ -164,7 +160,7 @@ class Gate(ShownSequence[CheckedRule], of="checks"):
     """All rules with their results; prints as a table."""
 
     scores: str
-    checks: Records[CheckedRule]
+    checks: Sequence[CheckedRule]
     baseline: str | None
     confidence: float
     correction: str = "none"
@@ -175,26 +171,17 @@ class Gate(ShownSequence[CheckedRule], of="checks"):
     @property
     def passed(self) -> bool:
         """Whether there are rules and all are met."""
-        return bool(self.checks) and bool(self._met.all())
+        return bool(self.checks) and not self.failures
 
     @property
     def failures(self) -> list[CheckedRule]:
         """The rules that are not met."""
-        return list(self._failures)
-
-    @property
-    def _met(self) -> Flags:
-        met: Flags = self.checks.column("met").to_numpy(zero_copy_only=False)
-        return met
-
-    @property
-    def _failures(self) -> Records[CheckedRule]:
-        return self.checks.at(~self._met)
+        return [check for check in self.checks if not check.met]
 
     @property
     def verdict(self) -> str:
         """The number of rules that are met."""
-        failed = len(self._failures)
+        failed = len(self.failures)
         total = f"{len(self.checks):,} check{'s' * (len(self.checks) != 1)}"
         if self.passed:
             return f"passed: {total} met"
@@ -202,37 +189,23 @@ class Gate(ShownSequence[CheckedRule], of="checks"):
 
     def grids(self) -> list[Grid]:
         """The rules, unmet rules first; the rows without a score are those that count or would count as the worst."""
-        rows = Mapped(_cells, self.checks.at(np.argsort(self._met, kind="stable")))
+        rows = [_cells(check) for check in sorted(self.checks, key=lambda check: check.met)]
         return [Grid(("rule", "value", "interval", "n", "no score", ""), rows)]
 
     def remarks(self) -> Sequence[str]:
         """The verdict, why rules are not met, how rows without a score count, the intervals, and the notes."""
         verdict = f"{self.scores} {self.verdict}"
-        reasons = (f"not met: {check.title}: {check.reason}" for check in self._failures)
+        reasons = (f"not met: {check.title}: {check.reason}" for check in self.failures)
         against = [] if self.baseline is None else [f"changes against {self.baseline}"]
         return [
             verdict,
             *_some(reasons),
             *against,
-            *_some(self._rows()),
+            *_some(dict.fromkeys(text for check in self.checks for text in _unscored(check))),
             *_some(self._crossed()),
             *self._intervals(),
             *self.notes,
         ]
-
-    def _rows(self) -> Iterator[str]:
-        """How rows without a score count; rules over the same rows say the same."""
-        counts = [self.checks.numbers(name) for name in ("n_worst", "n_ignored", "n_new")]
-        some = self.checks.at(np.any([count > 0 for count in counts], axis=0))
-        several = len({(id(check.rule)) for check in some}) > 1
-        seen: set[int] = set()
-        for check in some:
-            for text in _unscored(check):
-                if not several:
-                    yield text
-                elif (digest := hash(text)) not in seen:  # a million texts would take several hundred megabytes
-                    seen.add(digest)
-                    yield text
 
     def _crossed(self) -> Iterator[str]:
         """The rules on means that the rows do not decide."""
@@ -262,13 +235,10 @@ class Gate(ShownSequence[CheckedRule], of="checks"):
 
     def to_dict(self) -> dict[str, Any]:
         """``{"passed", "verdict", "scores", "baseline", "checks": [{"rule", "value", "met", …}], "notes"}``."""
-        return {**self._figures(), "checks": [check.to_dict() for check in self.checks]}
-
-    def _figures(self) -> dict[str, Any]:
         result = {"passed": self.passed, "verdict": self.verdict, "scores": self.scores, "baseline": self.baseline}
         settings = {"confidence": self.confidence, "correction": self.correction, "interval": self.interval}
         notes = list(self.remarks()[1:])
-        return {**result, **settings, "checks": Mapped(CheckedRule.to_dict, self.checks), "notes": notes}
+        return {**result, **settings, "checks": [check.to_dict() for check in self.checks], "notes": notes}
 
     def markdown_lines(self) -> Iterator[str]:
         """The verdict, the table and the notes in GitHub's Markdown, line by line."""

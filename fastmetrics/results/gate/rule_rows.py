@@ -149,7 +149,7 @@ class GateRows:
         each = [(name, column.take(pa.array(rows))) for name, column in columns.items() if rule.where[name] == "*"]
         if not each:
             return [Segment(", ".join(f"{name}={value}" for name, value in rule.where.items()), rows)]
-        return segments_of(each).of_rows(rows) if len(rows) else []
+        return [Segment(segment.name, rows[segment.rows]) for segment in segments_of(each)]
 
     def _matching(self, rule: Rule, columns: Mapping[str, pa.Array]) -> Flags:
         """The rows with all values that a rule names."""

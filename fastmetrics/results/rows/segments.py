@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any, overload
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -13,7 +14,6 @@ import pyarrow.compute as pc
 
 from fastmetrics.core.arrays import Ints
 from fastmetrics.core.conversion.column_to_arrow import as_numbers
-from fastmetrics.core.conversion.records import Records
 from fastmetrics.core.display.printed_tables import number
 from fastmetrics.declaration.spec import Better
 from fastmetrics.errors import ColumnError
@@ -31,62 +31,26 @@ class Segment:
     rows: Ints
 
 
-@dataclass(frozen=True)
-class Segments(Sequence[Segment]):
-    """Segments that are made when they are read: a million of them take a few numbers each."""
-
-    order: Ints
-    """The rows, segment by segment."""
-    edges: Ints
-    """The places in ``order`` where a segment begins, and the end."""
-    codes: Ints
-    """The values of each segment: the places of their names in ``labels``, as digits of one number."""
-    labels: Sequence[Sequence[str]]
-    """For each column, the names of its values."""
-
-    def __len__(self) -> int:
-        return len(self.codes)
-
-    @overload
-    def __getitem__(self, place: int) -> Segment: ...
-    @overload
-    def __getitem__(self, place: slice) -> list[Segment]: ...
-    def __getitem__(self, place: int | slice) -> Segment | list[Segment]:
-        if isinstance(place, slice):
-            return [self[at] for at in range(len(self))[place]]
-        at = range(len(self))[place]
-        return Segment(self._name(int(self.codes[at])), self.order[self.edges[at] : self.edges[at + 1]])
-
-    def of_rows(self, rows: Ints) -> Segments:
-        """The segments with ``rows[r]`` for each row r."""
-        return replace(self, order=rows[self.order])
-
-    def _name(self, code: int) -> str:
-        parts = []
-        for names in reversed(self.labels):
-            code, place = divmod(code, len(names))
-            parts.append(names[place])
-        return ", ".join(reversed(parts))
-
-
-def segments_of(columns: Sequence[tuple[str, pa.Array]]) -> Segments:
-    """The groups of rows with equal values in all columns, named ``language=en, length=[10, 20)``, sorted by name.
+def segments_of(columns: Sequence[tuple[str, pa.Array]]) -> list[Segment]:
+    """The groups of rows with equal values in all columns, named ``language=en, length=[10, 20)``, sorted by value.
 
     Null is a separate value.  Raises ``ColumnError`` for a column of lists or other unordered values.
     """
-    codes, labels = np.zeros(len(columns[0][1]), np.int64), []
-    for name, column in columns:
-        numbers, names = _cut(name, column)
+    codes, cuts = np.zeros(len(columns[0][1]), np.int64), [_cut(name, column) for name, column in columns]
+    for numbers, names in cuts:
         codes = codes * len(names) + numbers
-        labels.append(names)
     order = np.argsort(codes, kind="stable")
-    codes = codes[order]
-    starts = np.flatnonzero(np.diff(codes, prepend=-1))
-    return Segments(order, np.append(starts, len(order)), codes[starts], labels)
+    starts = np.flatnonzero(np.diff(codes[order], prepend=-1))
+    if not len(starts):
+        return []
+    firsts = order[starts]
+    parts = ([names[number] for number in numbers[firsts].tolist()] for numbers, names in cuts)
+    together = map(", ".join, zip(*parts, strict=True))
+    return [Segment(name, rows) for name, rows in zip(together, np.split(order, starts[1:]), strict=True)]
 
 
-def _cut(name: str, column: pa.Array) -> tuple[Ints, Sequence[str]]:
-    """The group number of each row, and the groups' names."""
+def _cut(name: str, column: pa.Array) -> tuple[Ints, list[str]]:
+    """The group number of each row, and the groups' names; the text "null" is in quotes beside null."""
     kind = column.type
     if pa.types.is_nested(kind):
         raise ColumnError(f"column {name!r} holds {kind}; segments need text, numbers, dates or booleans")
@@ -96,30 +60,8 @@ def _cut(name: str, column: pa.Array) -> tuple[Ints, Sequence[str]]:
     distinct = pc.unique(column)
     distinct = distinct.take(pc.sort_indices(distinct))
     numbers = pc.index_in(column, value_set=distinct).to_numpy(zero_copy_only=False).astype(np.int64)
-    return numbers, _Labels(name, distinct)
-
-
-@dataclass(frozen=True)
-class _Labels(Sequence[str]):
-    """The names of the values of a column; the text "null" is in quotes beside null."""
-
-    name: str
-    values: pa.Array
-
-    def __len__(self) -> int:
-        return len(self.values)
-
-    @overload
-    def __getitem__(self, place: int) -> str: ...
-    @overload
-    def __getitem__(self, place: slice) -> list[str]: ...
-    def __getitem__(self, place: int | slice) -> str | list[str]:
-        if isinstance(place, slice):
-            return [self[at] for at in range(len(self))[place]]
-        value = self.values[place].as_py()
-        if value == "null" and self.values.null_count:
-            return f'{self.name}="null"'
-        return f"{self.name}={'null' if value is None else value}"
+    spelled = {None: "null", "null": '"null"' if distinct.null_count else "null"}
+    return numbers, [f"{name}={spelled.get(value, value)}" for value in distinct.to_pylist()]
 
 
 def _quarters(name: str, column: pa.Array) -> tuple[Ints, list[str]]:
@@ -154,10 +96,13 @@ def cluster_numbers(name: str, column: pa.Array) -> Ints:
     return numbers
 
 
-def worst_first(segments: Records[Any], figure: str, better: Better) -> Ints:
-    """The places of the segments by a figure, the worst first, equal ones by name; those without the figure last."""
-    values = segments.numbers(figure)
-    has_value = ~np.isnan(values)
-    names = pc.rank(segments.column("segment"), tiebreaker="dense").to_numpy().astype(np.int64)
-    signed = -values if better == "lower" else values
-    return np.lexsort((np.where(has_value, names, 0), np.where(has_value, signed, 0.0), ~has_value))
+def worst_first(segments: Iterable[Any], figure: str, better: Better) -> list[Any]:
+    """The segments by a figure, the worst first, equal ones by name; those without the figure last."""
+
+    def place(one: Any) -> tuple[bool, float, str]:
+        value = getattr(one, figure)
+        if math.isnan(value):
+            return True, 0.0, ""
+        return False, -value if better == "lower" else value, one.segment
+
+    return sorted(segments, key=place)

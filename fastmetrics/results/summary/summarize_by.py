@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 import pyarrow as pa
 
-from fastmetrics.core.conversion.records import Mapped, Records, RecordsMaker
+from fastmetrics.core.conversion.column_to_arrow import table_of_records
 from fastmetrics.core.display.printed_tables import Grid, ShownSequence, number
 from fastmetrics.core.names.name_lists import distinct, listed
 from fastmetrics.core.process.threads import cores
@@ -53,7 +53,7 @@ class IntervalSummary(ShownSequence[MeanInterval], of="means"):
     """Means with intervals; prints as a table for each metric, the worst segment first."""
 
     scores: str
-    means: Records[MeanInterval]
+    means: Sequence[MeanInterval]
     better: Mapping[str, Better]
     confidence: float
     cluster: str | None
@@ -61,43 +61,34 @@ class IntervalSummary(ShownSequence[MeanInterval], of="means"):
     def grids(self) -> list[Grid]:
         """The means over all rows, then over the segments of each metric."""
         header = ("mean", "interval", "n", "no score")
-        segmented = self.means.not_none("segment")
-        whole = [(mean.metric, *_cells(mean)) for mean in self.means.at(~segmented)]
+        whole = [(mean.metric, *_cells(mean)) for mean in self.means if mean.segment is None]
         grids = [Grid(("metric", *header), whole)]
-        metrics, names = self.means.kinds("metric")
-        for place, metric in enumerate(names):
-            some = self.means.at((metrics == place) & segmented)
-            rows = Mapped(_segment_cells, some.at(worst_first(some, "mean", self.better[metric])))
-            grids += [Grid((metric, *header), rows)] if len(rows) else []
+        segments: dict[str, list[MeanInterval]] = {}
+        for mean in self.means:
+            if mean.segment is not None:
+                segments.setdefault(mean.metric, []).append(mean)
+        for metric, means in segments.items():
+            rows = [(mean.segment, *_cells(mean)) for mean in worst_first(means, "mean", self.better[metric])]
+            grids.append(Grid((metric, *header), rows))
         return grids
 
     def remarks(self) -> Sequence[str]:
         """The kind of intervals, and the number of small segments."""
         of = "" if self.cluster is None else f", clustered by {self.cluster!r}"
-        kinds = self.means.distinct("metric", "interval", "interval_note")
+        kinds = dict.fromkeys((mean.metric, mean.interval, mean.interval_note) for mean in self.means)
         notes = [f"means of {self.scores}", *interval_notes(kinds, self.confidence, of)]
-        small = int((self.means.not_none("segment") & (self.means.numbers("n") < _FEW)).sum())
+        small = sum(mean.segment is not None and mean.n < _FEW for mean in self.means)
         return [*notes, *([f"* fewer than {_FEW} rows: {small:,} segment{'s' * (small != 1)}"] if small else [])]
 
     def to_dict(self) -> dict[str, Any]:
         """``{"means": [{"metric", "segment", "n", "mean", "low", "high", "interval", …}, …], "notes": […]}``."""
-        return {"means": list(map(_figures, self.means)), "notes": list(self.remarks())}
-
-    def _figures(self) -> dict[str, Any]:
-        return {"means": Mapped(_figures, self.means), "notes": list(self.remarks())}
+        names = MeanInterval.__slots__
+        means = [{name: getattr(mean, name) for name in names} for mean in self.means]
+        return {"means": means, "notes": list(self.remarks())}
 
     def to_arrow(self) -> pa.Table:
         """One row per mean."""
-        columns = {name: self.means.column(name) for name in MeanInterval.__slots__}
-        return pa.table({**columns, "segment": columns["segment"].cast(pa.string())})
-
-
-def _figures(mean: MeanInterval) -> dict[str, Any]:
-    return {name: getattr(mean, name) for name in mean.__slots__}
-
-
-def _segment_cells(mean: MeanInterval) -> tuple[str, ...]:
-    return str(mean.segment), *_cells(mean)
+        return table_of_records(MeanInterval, self.means, MeanInterval.__slots__)
 
 
 def _cells(mean: MeanInterval) -> tuple[str, str, str, str]:
@@ -158,7 +149,8 @@ def summarize_by(
     loaded = run.by_column([*names, *beside])
     segments = _segments(loaded, columns)
     groups = None if cluster is None else cluster_numbers(cluster, loaded.column(cluster, "to cluster rows by"))
-    means, bounds = RecordsMaker(MeanInterval), declared_bounds(names, run.declared)
+    means: list[MeanInterval] = []
+    bounds = declared_bounds(names, run.declared)
     for name in reported(names, "computing intervals", "metrics", len(names)):
         values = loaded.values(name)
         for part in chain([Segment(None, np.arange(len(values)))], segments):
@@ -173,8 +165,8 @@ def summarize_by(
             counts = (rows.n, len(some) - rows.n)
             clusters = None if rows.sizes is None else len(rows.sizes)
             figures: tuple[Any, ...] = (mean.low, mean.high, mean.kind, mean.note, clusters)
-            means.add([MeanInterval(name, part.name, *counts, rows.mean, *figures)])
-    return IntervalSummary(run.name, means.records(), directions(names, run.declared, {}), confidence, cluster)
+            means.append(MeanInterval(name, part.name, *counts, rows.mean, *figures))
+    return IntervalSummary(run.name, means, directions(names, run.declared, {}), confidence, cluster)
 
 
 def _segments(run: ScoreRun, columns: Sequence[str]) -> Sequence[Segment]:
