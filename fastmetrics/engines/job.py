@@ -115,7 +115,7 @@ class RunResult:
 
 
 class Watcher(Protocol):
-    """Receives an engine's progress: seconds of a stage, and rows done up to a position, ``offset`` bytes into it."""
+    """Receives an engine's progress: seconds of a stage, and rows done up to a place in the input."""
 
     def spent(self, stage: str, seconds: float) -> None: ...
 

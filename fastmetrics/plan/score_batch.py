@@ -35,7 +35,7 @@ _FEW_ROUNDS = 4
 
 
 def fit(plan: Plan, batches: Callable[[], Iterable[pa.RecordBatch]]) -> Plan:
-    """The plan with the options that some metrics compute from all rows; ``read`` returns the rows at each call."""
+    """The plan with the options that some metrics compute from all rows; ``batches`` returns the rows at each call."""
     scores = []
     for score in plan.scores:
         if score.metric.rows.fit is not None:

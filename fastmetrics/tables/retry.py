@@ -47,7 +47,7 @@ def patiently(do: Callable[[], T]) -> T:
 
 
 def patient(chunks_from: Callable[[int], Iterator[Chunk]], start: int) -> Iterator[Chunk]:
-    """The chunks of ``read`` from row ``start`` on; after a system error, reading restarts after the last chunk.
+    """The chunks of ``chunks_from`` from row ``start`` on; after a system error, reading restarts after the last chunk.
 
     Raises ``FileFormatError`` at once if the fault is permanent, else after three failures without a row in between.
     """

@@ -224,7 +224,7 @@ Units = npt.NDArray[np.float32]
 
 
 class QuestionVectors(NamedTuple):
-    """One unit vector per row, in float32; rows that are not ``given`` have no question, or a zero or NaN vector."""
+    """One unit vector per row, in float32; rows that are not ``valid`` have no question, or a zero or NaN vector."""
 
     units: Units
     valid: Flags

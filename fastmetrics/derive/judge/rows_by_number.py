@@ -53,7 +53,7 @@ class RowsByNumber:
 
 
 class MarkedSource(NarrowedSource):
-    """A source with the column ``ASKED``, which is true for the rows to judge."""
+    """A source with the column ``IS_JUDGED``, which is true for the rows to judge."""
 
     def __init__(self, source: TableSource, rows: RowsByNumber, is_judged: Flags) -> None:
         super().__init__(source)

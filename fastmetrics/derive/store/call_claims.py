@@ -107,7 +107,7 @@ def _machine() -> str:
 def _has_ended(process: int) -> bool:
     """Whether no process of this machine has this number; False if unknown."""
     if os.name != "posix":
-        return False  # on CallSenders, signal 0 would end the process
+        return False  # on Windows, signal 0 would end the process
     try:
         os.kill(process, 0)
     except ProcessLookupError:

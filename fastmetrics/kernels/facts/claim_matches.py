@@ -261,8 +261,9 @@ def compare_row(
 ) -> None:
     """Write whether each claim of the row is ``supported`` by its contexts.
 
-    ``stems`` are those of ``claims.words``, and ``sizes`` are n, the number of stems that the contexts have, ``window``
-    and ``many``; the other parameters are as for ``claims_hold``.  Here, in a leaf, tuples of arrays cost nothing.
+    ``stems`` are those of ``claims.words``, and ``sizes`` are the number of stems that the contexts have, the window
+    and how many comparisons are many; the other parameters are as for ``claims_hold``.  Here, in a leaf, tuples of
+    arrays cost nothing.
     """
     n, window, many = sizes
     begin, end = claims.bounds[row], claims.bounds[row + 1]

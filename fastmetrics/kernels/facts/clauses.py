@@ -24,9 +24,9 @@ class Clauses(NamedTuple):
     """Clauses that assert something, as ranges of words; text i has the clauses ``bounds[i]:bounds[i + 1]``, and the
     arrays have room for more.
 
-    The subject is in ``subjects[i]:subject_ends[i]``, empty if there is none.  ``named``: the clause itself names it;
-    ``vague``: it is no name.  ``leads[i]:firsts[i]`` are all words before the first verb of a sentence, empty for its
-    later clauses.  ``firsts[i]:lasts[i]`` are the verbs, empty in a sentence without a verb.  The object is in
+    The subject is in ``subjects[i]:subject_ends[i]``, empty if there is none.  ``has_name``: the clause itself
+    names it; ``vague``: it is no name.  ``leads[i]:firsts[i]`` are all words before the first verb of a sentence, empty
+    for its later clauses.  ``firsts[i]:lasts[i]`` are the verbs, empty in a sentence without a verb.  The object is in
     ``lasts[i]:stops[i]``; ``cuts[i]`` is its end before the subject of the next clause.
     """
 

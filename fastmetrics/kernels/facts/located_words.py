@@ -36,7 +36,7 @@ _SAYS[[COMMA, COLON, CLAUSE, OPEN, CLOSE]] = PARTED
 
 
 ROOM = 2 + 8
-"""Entries of ``edges`` besides one for each byte: those after the last word, and those that are written at a time."""
+"""Entries of an array of edges besides one for each byte: those after the last word, and those written at a time."""
 
 _U0, _U1, _U63, _U64 = (np.uint64(n) for n in (0, 1, 63, BLOCK))
 _ALL = np.uint64((1 << 64) - 1)

@@ -36,7 +36,7 @@ def negates(negations: Bytes, ids: Ids, start: int, k: int) -> bool:
 
 @leaf
 def mark_words(ids: Ids, start: int, stop: int, words: WordKinds, row: int, seen: Ids) -> None:
-    """Set ``seen[polarity, stem]`` to the row for each content word of a text; polarity is 1 if it is negated."""
+    """Set ``seen[p, stem]`` to the row for each content word of a text; p is 1 if the word is negated, else 0."""
     negated_to = start
     for k in range(start, stop):
         if negates(words.negations, ids, start, k):

@@ -49,7 +49,8 @@ def in_rank_order(values: Floats, scores: Floats, docs: Ids, starts: Ints) -> Fl
 def sort_queries(rows: tuple[Floats, Floats, Ids, Ints], order: Ints, spare: Ints, ordered: Floats) -> None:
     """Write the values of unsorted queries into ``ordered``; sort stably, by insertion and then by merging.
 
-    ``rows`` are ``values, scores, docs, starts``; ``order`` and ``spare`` have room for the longest query.
+    ``rows`` are values, scores, ids and the start of each query; ``order`` and ``spare`` have room for
+    the longest query.
     """
     values, scores, docs, starts = rows
     for query in range(starts.size - 1):
@@ -81,7 +82,7 @@ def _insert(order: Ints, low: int, high: int, first: int, scores: Floats, docs: 
 
 @leaf
 def _merge(order: Ints, spare: Ints, bounds: tuple[int, int, int], scores: Floats, docs: Ids) -> None:
-    """Merge the sorted rows ``order[low:middle]`` and ``order[middle:high]`` into ``spare[low:high]``."""
+    """Merge the sorted rows of ``order`` before and after the middle of the bounds into the same place of ``spare``."""
     low, middle, high = bounds
     left, right = low, middle
     for place in range(low, high):

@@ -36,7 +36,7 @@ def look_up(
 ) -> int:
     """Write the grades of documents that were judged, and return how many ids a row judges again.
 
-    ``rankings`` are ``docs, starts`` and ``judgements`` ``judged, judged_starts, grades``.  ``scratch`` are the slots
+    ``rankings`` are ids and where each row starts, ``judgements`` the same and the grades.  ``scratch`` are the slots
     of a table for the longest row of judged ids, and places for the longest ranking.  ``seen`` marks the judged ids
     whose grade is in ``doc_grades``.
     """

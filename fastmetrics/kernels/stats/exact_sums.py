@@ -16,8 +16,9 @@ N_NAN, N_PLUS_INFINITY, N_MINUS_INFINITY, LOWEST, HIGHEST = range(5)
 def accumulate(bits: NDArray[np.int64], bins: NDArray[np.int64], seen: NDArray[np.int64]) -> None:
     """Add float64 values, given by their bits, to ``bins`` (2048 × 8) and ``seen`` (5: three counts, two extremes).
 
-    A significand is split into 18-bit digits c, b, a.  ``bins[exponent]`` sums the digits with their sign (0–2) and
-    the digits of the square (3–7).  The extremes are stored as integers in the same order as the floats.
+    A significand is split into 18-bit digits c, b, a.  ``bins[e]``, for the exponent e, sums the digits with
+    their sign (0–2) and the digits of the square (3–7).  The extremes are stored as integers in the order of
+    the floats.
     """
     for i in range(bits.shape[0]):
         value = bits[i]

@@ -160,7 +160,7 @@ def declared_bounds(names: Iterable[str], stored: Stored) -> dict[str, tuple[flo
 def directions(
     names: Sequence[str], stored: Stored, stated: Mapping[str, str], what: str = "metric"
 ) -> dict[str, Better]:
-    """The direction of each column: as ``given`` by the user, or as declared.
+    """The direction of each column: as ``stated`` by the user, or as declared.
 
     Raises ``UnknownNameError`` for an unknown column, ``OptionError`` for another direction than higher or lower.
     """

@@ -22,7 +22,7 @@ class Pairs(list[tuple[str, Any]]):
 
 
 def load(text: bytes, name: str, kind: str, columns: Callable[[Sequence[str]], list[str]]) -> pa.Table:
-    """The table of a JSON file; ``named`` finds the columns of query, document and ``kind`` in records.
+    """The table of a JSON file; ``columns`` finds the columns of query, document and ``kind`` in records.
 
     Raises a ``FileFormatError`` or ``ColumnError`` with the expected form for other JSON.
     """

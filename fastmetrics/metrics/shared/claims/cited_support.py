@@ -57,7 +57,7 @@ REASONS = (
 class Sentences:
     """The sentences of a column of answers, and their citations.
 
-    Row r has the sentences ``text.groups[r]:text.groups[r + 1]``; ``found`` has per sentence the number of citations,
+    Row r has the sentences ``text.groups[r]:text.groups[r + 1]``; ``marks`` has per sentence the number of citations,
     and number, start and end byte of the last citation.
     """
 

@@ -217,7 +217,7 @@ def dump(metadata: Mapping[str, Any]) -> str:
 
 
 def undefined_as_null(batch: pa.RecordBatch, user_columns: set[str]) -> pa.RecordBatch:
-    """The batch with NaN as null in every float column except the ``kept`` ones of the user.
+    """The batch with NaN as null in every float column except ``user_columns``.
 
     Values under nulls are zeroed or emptied, because Arrow files would expose the previous memory contents.
     """
