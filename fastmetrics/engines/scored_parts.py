@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -66,14 +67,17 @@ class Worker:
         places = [reject.place for reject in chunk.rejects]
         if len(chunk.rows):
             places.append(Place(chunk.file, int(chunk.rows[-1])))
-            batches = self._by_halves(chunk.file, good.rows, good.batch, rejects)
+            batches = self._by_parts(chunk.file, good.rows, good.batch, rejects)
         last = max(places)
         seconds = time.perf_counter() - began
         stop = Place(last.file, last.row + 1)
         return Scored(part, batches, rejects, stop, len(chunk.rows) + len(chunk.rejects), chunk.offset, seconds)
 
-    def _by_halves(self, file: int, rows: Rows, batch: pa.RecordBatch, rejects: list[Reject]) -> list[pa.RecordBatch]:
-        """The scores of all valid rows: a batch that fails is split in halves repeatedly, down to single rows."""
+    def _by_parts(self, file: int, rows: Rows, batch: pa.RecordBatch, rejects: list[Reject]) -> list[pa.RecordBatch]:
+        """The scores of all valid rows: a batch that fails is split repeatedly, down to single rows.
+
+        It is split in halves, or around the row that the error names.
+        """
         try:
             return [self._scores(batch)]
         except _BAD_DATA as error:
@@ -82,9 +86,14 @@ class Worker:
             if not (self._skip or isinstance(error, InputError)):
                 raise
             if len(rows) > 1:
-                middle = len(rows) // 2
-                first = self._by_halves(file, rows[:middle], batch.slice(0, middle), rejects)
-                return first + self._by_halves(file, rows[middle:], batch.slice(middle), rejects)
+                bad = error.row if isinstance(error, InputError) else None
+                ends = [0, len(rows) // 2, len(rows)] if bad is None else [0, bad, bad + 1, len(rows)]
+                parts = [(start, stop) for start, stop in itertools.pairwise(ends) if start < stop]
+                results = [
+                    self._by_parts(file, rows[start:stop], batch.slice(start, stop - start), rejects)
+                    for start, stop in parts
+                ]
+                return [scored for result in results for scored in result]
             reject = self._reject(
                 Place(file, int(rows[0])), None, str(error) or type(error).__name__, raw_text(batch, 0)
             )

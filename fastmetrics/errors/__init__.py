@@ -41,7 +41,11 @@ class FastmetricsError(Exception):
 
 
 class InputError(FastmetricsError, ValueError):
-    """Data that cannot be scored."""
+    """Data that cannot be scored; ``row`` is the place of the one bad row in its batch, if known."""
+
+    def __init__(self, *parts: object, row: int | None = None) -> None:
+        super().__init__(*parts)
+        self.row = row
 
 
 class ColumnError(InputError):

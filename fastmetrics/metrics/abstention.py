@@ -15,7 +15,8 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 
 from fastmetrics.core.arrays import Flags, Floats, Ids, Ints, Text, Tokens
-from fastmetrics.core.settings.allowed_values import LimitedTexts, Pattern
+from fastmetrics.core.settings.allowed_values import LimitedTexts
+from fastmetrics.core.settings.patterns import Pattern, UserPattern
 from fastmetrics.declaration.batch import Batch, Options
 from fastmetrics.declaration.cautions import Caution, english_and_russian_words
 from fastmetrics.declaration.metric import metric
@@ -213,9 +214,8 @@ def idk_citations(answer: Answers, *, phrases: Patterns = PHRASES, pattern: Cita
     """
     counts = np.zeros(answer.n_rows)
     rows = np.repeat(answer.rows, np.diff(answer.groups))[answer.idk]
-    cited = [
-        re.search(pattern, sentence) is not None
-        for sentence in answer.sentences.take(np.flatnonzero(answer.idk)).strings()
-    ]
+    marks = UserPattern("pattern", pattern)
+    sentences = answer.sentences.take(np.flatnonzero(answer.idk)).strings()
+    cited = [marks.is_in(sentence, row) for sentence, row in zip(sentences, rows.tolist(), strict=True)]
     np.add.at(counts, rows[np.array(cited, np.bool_)], 1.0)
     return counts

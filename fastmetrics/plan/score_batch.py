@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -21,14 +21,18 @@ from fastmetrics.core.arrow.types import is_text
 from fastmetrics.core.conversion.text_lists import as_text_lists, look_like_lists
 from fastmetrics.core.metadata.corpus_counts import BatchSums, counts_array
 from fastmetrics.core.names.input_columns import COLUMNS
+from fastmetrics.core.process.threads import ordered
 from fastmetrics.core.settings.batch_sizes import SIZES
 from fastmetrics.declaration.batch import Batch
 from fastmetrics.declaration.cautions import LISTS
 from fastmetrics.declaration.stored_row_lists import where_present
+from fastmetrics.errors import InputError
 from fastmetrics.plan.fitted_metric import FittedMetric, remembered_scores
 from fastmetrics.plan.plan import Plan
 from fastmetrics.stats.sums.fingerprint import fingerprint_of_hashes, is_hashable, text_hashes
 from fastmetrics.text.tokenize import Wordbook
+
+T = TypeVar("T")
 
 _FEW_ROUNDS = 4
 """A table of at most this many rounds of batches over all threads is divided evenly."""
@@ -153,6 +157,30 @@ class Scorer:
         """The scores of a batch."""
         with self._shelf.book() as words:
             return score_batch(batch, self.plan, words=words)
+
+
+def map_batches(work: Callable[[pa.RecordBatch], T], batches: Iterable[pa.RecordBatch], threads: int) -> Iterator[T]:
+    """``work`` applied to consecutive batches of a table on threads, in order.
+
+    An ``InputError`` about one row of a batch names the row of the table.
+    """
+
+    def located(item: tuple[int, pa.RecordBatch]) -> T:
+        first, batch = item
+        try:
+            return work(batch)
+        except InputError as error:
+            if error.row is None:
+                raise
+            raise InputError(f"row {first + error.row}: ", error.message) from error
+
+    def numbered() -> Iterator[tuple[int, pa.RecordBatch]]:
+        first = 0
+        for batch in batches:
+            yield first, batch
+            first += batch.num_rows
+
+    return ordered(located, numbered(), threads)
 
 
 def slices(table: pa.Table, threads: int = 1) -> Iterator[pa.RecordBatch]:

@@ -17,7 +17,7 @@ from fastmetrics.core.conversion.column_to_arrow import as_arrow
 from fastmetrics.core.conversion.frames import aligned_table, with_null_types
 from fastmetrics.core.names.input_columns import COLUMNS
 from fastmetrics.core.names.name_lists import listed
-from fastmetrics.core.process.threads import cores, ordered
+from fastmetrics.core.process.threads import cores
 from fastmetrics.declaration.batch import Batch
 from fastmetrics.declaration.metric import Metric
 from fastmetrics.declaration.stored_row_lists import where_present
@@ -25,7 +25,7 @@ from fastmetrics.errors import UnknownNameError
 from fastmetrics.metrics import REGISTRY
 from fastmetrics.metrics.rouge import KINDS, PARTS
 from fastmetrics.plan.plan import Score, parse
-from fastmetrics.plan.score_batch import Shelf, slices
+from fastmetrics.plan.score_batch import Shelf, map_batches, slices
 from fastmetrics.text.tokenize import Wordbook
 
 T = TypeVar("T")
@@ -163,7 +163,7 @@ def _map(function: Callable[[Batch], T], table: pa.Table, threads: int) -> Itera
         with shelf.book() as words:
             return function(_batch(batch, words))
 
-    return ordered(compute, slices(table, threads), threads)
+    return map_batches(compute, slices(table, threads), threads)
 
 
 def rouge(

@@ -14,7 +14,7 @@ import pyarrow as pa
 from fastmetrics.core.conversion.frames import with_index
 from fastmetrics.core.metadata.corpus_counts import BatchSums
 from fastmetrics.core.metadata.score_metadata import RowCounts, ScoreMetadata
-from fastmetrics.core.process.threads import cores, ordered
+from fastmetrics.core.process.threads import cores
 from fastmetrics.core.settings.allowed_values import LimitedText, Optional, argument
 from fastmetrics.engines.job import Progress, RunOptions, check_without_output
 from fastmetrics.engines.local import results_of
@@ -24,7 +24,7 @@ from fastmetrics.errors import ColumnError, OptionError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.plan.corpus_values import input_drifts
 from fastmetrics.plan.plan import Plan
-from fastmetrics.plan.score_batch import Scorer, score_batch, slices
+from fastmetrics.plan.score_batch import Scorer, map_batches, score_batch, slices
 from fastmetrics.plan.score_request import ScoreRequest
 from fastmetrics.plan.stored_declarations import to_store
 from fastmetrics.scoring.score_output import (
@@ -275,7 +275,7 @@ def _of_frame(
     schema, pieces = source.pieces(planned.kinds, planned.inputs)
     scored: list[pa.RecordBatch] = []
     rows = 0
-    for batch in ordered(scorer or Scorer(planned), _batches(pieces, threads), threads):
+    for batch in map_batches(scorer or Scorer(planned), _batches(pieces, threads), threads):
         scored.append(batch)
         rows += batch.num_rows
         if progress is not None:

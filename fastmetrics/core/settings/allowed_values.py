@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import numbers
 import os
-import re
 import types
 import typing
-import warnings
 from dataclasses import dataclass
 from typing import Annotated, Any, Protocol
 
@@ -176,28 +174,6 @@ class Several:
 
     def __str__(self) -> str:
         return f"a list of {self.count}, each {self.each}"
-
-
-@dataclass(frozen=True)
-class Pattern:
-    """A regular expression of at most ``longest`` characters."""
-
-    longest: int = 1_000
-
-    def take(self, value: Any) -> str:
-        """The expression as text."""
-        if not isinstance(value, str) or len(value) > self.longest:
-            raise NotAllowedError
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                re.compile(value)
-        except (re.error, OverflowError, RecursionError) as error:
-            raise NotAllowedError(str(error)) from error
-        return str(value)
-
-    def __str__(self) -> str:
-        return f"a regular expression of at most {self.longest:,} characters"
 
 
 @dataclass(frozen=True)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import re
 import tempfile
 import threading
 import weakref
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +19,7 @@ import pyarrow.compute as pc
 from fastmetrics.core.arrays import Bytes, Flags, Floats, Ints, Text
 from fastmetrics.core.settings.allowed_sources import NameOrObject
 from fastmetrics.core.settings.allowed_values import Folder
+from fastmetrics.core.settings.patterns import UserPattern
 from fastmetrics.errors import OptionError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.kernels.facts.citations import copy_without, find_citations
@@ -27,6 +27,9 @@ from fastmetrics.kernels.vectors.distances import pair_products
 from fastmetrics.text.segmentation import statements
 from fastmetrics.vectors.embedding.embedder import Embedder
 from fastmetrics.vectors.embedding.embedding_models import EmbeddingModel, check_name
+
+if TYPE_CHECKING:
+    import regex
 
 PATTERN = r"\[([0-9]+)\]"
 """A citation of context n; the first group is n."""
@@ -101,16 +104,17 @@ def cut(answers: Text, pattern: str = PATTERN) -> Sentences:
     if pattern == PATTERN:
         find_citations(text.data, text.starts, text.stops, table)
         return Sentences(text, table)
-    compiled = re.compile(pattern)
-    for row, (start, sentence) in enumerate(zip(text.starts.tolist(), text.strings(), strict=True)):
-        marks = list(compiled.finditer(sentence))
+    found, sentences = UserPattern("pattern", pattern), Sentences(text, table)
+    places = zip(text.starts.tolist(), text.strings(), sentences.rows.tolist(), strict=True)
+    for place, (start, sentence, row) in enumerate(places):
+        marks = list(found.matches(sentence, row))
         if marks:
             first, last = (start + _size(sentence[:at]) for at in marks[-1].span())
-            table[row] = len(marks), number_of(cited(marks[-1])), first, last
-    return Sentences(text, table)
+            table[place] = len(marks), number_of(cited(marks[-1])), first, last
+    return sentences
 
 
-def cited(mark: re.Match[str]) -> str:
+def cited(mark: regex.Match[str]) -> str:
     """The text of a citation: the first group that matched, or the whole match of a pattern without groups."""
     return next((group for group in mark.groups() if group is not None), "") if mark.re.groups else mark[0]
 
@@ -125,9 +129,9 @@ def citations(sentences: Sentences, pattern: str) -> tuple[Ints, Ints, pa.Array]
     """The sentence and the number of every citation, and all sentences without their citations."""
     counts = sentences.marks[:, 0]
     single, several = np.flatnonzero(counts == 1), np.flatnonzero(counts > 1)
-    compiled, numbers, bare = re.compile(pattern), sentences.marks[single, 1].tolist(), []
-    for sentence in sentences.text.take(several).strings():
-        marks = list(compiled.finditer(sentence))
+    found, numbers, bare = UserPattern("pattern", pattern), sentences.marks[single, 1].tolist(), []
+    for sentence, row in zip(sentences.text.take(several).strings(), sentences.rows[several].tolist(), strict=True):
+        marks = list(found.matches(sentence, row))
         numbers += [number_of(cited(mark)) for mark in marks]
         ends = [0, *(mark.end() for mark in marks)]
         begins = [*(mark.start() for mark in marks), len(sentence)]

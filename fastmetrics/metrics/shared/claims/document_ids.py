@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import pyarrow as pa
 
 from fastmetrics.core.arrays import Ints
 from fastmetrics.core.arrow.types import decoded
+from fastmetrics.core.settings.patterns import UserPattern
 from fastmetrics.declaration.batch import Batch, Options
 from fastmetrics.errors import ColumnError
 from fastmetrics.metrics.shared.claims.cited_support import PATTERN, cited, number_of
 
-_BRACKETS = re.compile(r"\[([^\[\]]+)\]")
+if TYPE_CHECKING:
+    import regex
+
+_BRACKETS = r"\[([^\[\]]+)\]"
 _UNKNOWN = 10**9
 """The number of the first unknown id in a row; further unknown ids count down from it."""
 
@@ -41,11 +45,11 @@ def with_numbers(answers: pa.Array, ids: pa.Array, contexts: pa.Array, counts: I
     """
     places = _places(ids, contexts, counts)
     default = pattern == PATTERN
-    marks = _BRACKETS if default else re.compile(pattern)
+    marks = UserPattern("pattern", _BRACKETS if default else pattern)
     answers = decoded(answers)
     texts = [
-        answer if answer is None else _numbered(answer, place, marks, default)
-        for answer, place in zip(answers.to_pylist(), places, strict=True)
+        answer if answer is None else _numbered(answer, place, marks.matches(answer, row), default)
+        for row, (answer, place) in enumerate(zip(answers.to_pylist(), places, strict=True))
     ]
     return pa.array(texts, pa.large_string())
 
@@ -69,10 +73,10 @@ def _places(ids: pa.Array, contexts: pa.Array, counts: Ints) -> list[dict[str, i
     return rows
 
 
-def _numbered(answer: str, places: Mapping[str, int], marks: re.Pattern[str], default: bool) -> str:
+def _numbered(answer: str, places: Mapping[str, int], marks: Iterable[regex.Match[str]], default: bool) -> str:
     pieces, end = [], 0
     unknown: dict[str, int] = {}
-    for mark in marks.finditer(answer):
+    for mark in marks:
         key = cited(mark).strip()
         if default and key not in places and not re.fullmatch(PATTERN, mark[0]):
             continue
