@@ -111,6 +111,11 @@ def test_columns_that_a_table_lacks_are_named(tmp_path):
         fm.score({"answer": ["a"], "reference": ["a"], "judge_x": ["good"]}, path)
 
 
+def on_one_line(text):
+    """The text of a file with each of its lists on one line."""
+    return re.sub(r"\[\s+([^\[\]]*?),\s+\]", lambda found: f"[{' '.join(found[1].split())}]", text)
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -160,15 +165,17 @@ def test_a_file_of_another_kind_is_an_error(text, message, tmp_path):
 def test_a_changed_file_is_checked(old, new, message, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     path = written(tmp_path, thresholds=CUTS)
-    assert old in path.read_text(encoding="utf-8")
-    path.write_text(path.read_text(encoding="utf-8").replace(old, new, 1), encoding="utf-8")
+    text = on_one_line(path.read_text(encoding="utf-8"))
+    assert old in text
+    path.write_text(text.replace(old, new, 1), encoding="utf-8")
     with pytest.raises(fm.FileFormatError, match=message):
         fm.score(rows(3), str(path))
 
 
 def test_trees_that_lead_nowhere_are_an_error(tmp_path):
     path = written(tmp_path, trees=trees())
-    text = path.read_text(encoding="utf-8")
+    text = on_one_line(path.read_text(encoding="utf-8"))
+    assert "left = [1," in text
     path.write_text(text.replace("left = [1,", "left = [0,"), encoding="utf-8")
     with pytest.raises(fm.FileFormatError, match="do not fit together"):
         fm.score(rows(3), str(path))

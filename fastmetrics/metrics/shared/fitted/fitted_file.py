@@ -11,6 +11,7 @@ from dataclasses import asdict
 from typing import Any
 
 import numpy as np
+import tomli_w
 
 from fastmetrics.core.arrays import Floats
 from fastmetrics.core.version import __version__
@@ -25,7 +26,6 @@ from fastmetrics.metrics.shared.fitted.fitted_model import (
     Threshold,
     Trees,
 )
-from fastmetrics.metrics.shared.fitted.toml_text import to_toml
 from fastmetrics.tables.remote.small_files import read_text
 
 FORMAT = 1
@@ -64,7 +64,14 @@ def text_of(model: FittedModel) -> str:
         "labels": model.labels,
         "evaluation": model.evaluation,
     }
-    return to_toml({name: value for name, value in values.items() if value is not None})
+    return tomli_w.dumps(_without_none(values))
+
+
+def _without_none(value: Any) -> Any:
+    """The value without the items of dictionaries that are None: TOML has no null."""
+    if isinstance(value, Mapping):
+        return {key: _without_none(item) for key, item in value.items() if item is not None}
+    return [_without_none(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def _feature(feature: Feature) -> dict[str, Any]:
