@@ -38,10 +38,10 @@ class Job:
 
     ``score`` is pure: a batch of the wanted ``columns`` (yours: kind) in, ``rows_each`` rows of scores and kept columns
     out for each of its rows, with the same schema for every batch.  ``signature`` (JSON) describes the settings of the
-    scores; it is stored in the output's metadata, and a run resumes only with the same signature.  ``observe`` receives
-    each part's scores while NaN and null differ, and returns JSON; ``conclude`` computes further metadata from all
-    observations, in order, and from the number of rejected rows.  ``lasts`` decides, from an observation, whether a
-    resumed run may reuse a finished part.
+    scores; it is stored in the output's metadata, and a run resumes only with the same signature and the same
+    ``sources``, digests of files of code.  ``observe`` receives each part's scores while NaN and null differ, and
+    returns JSON; ``conclude`` computes further metadata from all observations, in order, and from the number of
+    rejected rows.  ``lasts`` decides, from an observation, whether a resumed run may reuse a finished part.
     """
 
     score: Score
@@ -51,6 +51,7 @@ class Job:
     conclude: Callable[[list[Any], int], Mapping[str, Any]] = lambda observed, rejected: {}
     lasts: Callable[[Any], bool] = lambda observed: True
     rows_each: int = 1
+    sources: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

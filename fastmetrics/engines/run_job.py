@@ -15,6 +15,7 @@ from fastmetrics.core.metadata.score_metadata import ScoreMetadata
 from fastmetrics.core.process.threads import Background
 from fastmetrics.core.process.work_watch import WorkDone, report
 from fastmetrics.core.settings.batch_sizes import SIZES
+from fastmetrics.core.version import source_digest
 from fastmetrics.engines.job import Engine, Job, Progress, RunOptions, RunResult
 from fastmetrics.engines.part_writer import PartWriter
 from fastmetrics.engines.scored_parts import Scored, Task, finish
@@ -122,6 +123,7 @@ class _Run:
             "part": [limits.part_rows, limits.part_bytes],
             "max_row_bytes": self._source.max_row_bytes,
             "pyarrow": pa.__version__,
+            "sources": {"fastmetrics": source_digest(), **self._job.sources},
         }
         return dict(json.loads(json.dumps(record)))
 

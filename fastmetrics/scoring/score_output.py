@@ -27,6 +27,7 @@ from fastmetrics.plan.plan import Plan, keeping_counts, plan
 from fastmetrics.plan.score_batch import Scorer, fit
 from fastmetrics.plan.score_request import ScoreRequest
 from fastmetrics.plan.signature import signature
+from fastmetrics.plan.source_files import source_digests
 from fastmetrics.plan.stored_declarations import Declared
 from fastmetrics.results.runs.declared_metrics import declared_labels, declared_specs, declared_statistics
 from fastmetrics.results.runs.score_file import column_of
@@ -126,6 +127,7 @@ def job(
         score=score,
         columns=columns_read(planned),
         signature=signature(planned).to_json(),
+        sources=source_digests(planned),
         observe=partial(_observe, planned.names),
         conclude=lambda observed, rejected: (_conclude(observed, planned, rejected) | about()).to_json(),
     )

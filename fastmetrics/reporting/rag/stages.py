@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from fastmetrics.core.version import __version__
+from fastmetrics.core.version import __version__, source_digest
 from fastmetrics.errors import OutputError
 from fastmetrics.errors.messages import Argument
 from fastmetrics.tables.output.run_differences import differences
@@ -63,7 +63,7 @@ class Stages:
         """
         path, earlier = self.path(name), self._records.get(name)
         record = {
-            "settings": {"fastmetrics": __version__, **settings},
+            "settings": {"fastmetrics": __version__, "sources": {"fastmetrics": source_digest()}, **settings},
             "files": [self._content(file) for file in files],
         }
         record = json.loads(json.dumps(record, default=str))

@@ -15,6 +15,7 @@ _NAMES = {
     "fastmetrics": "the version of fastmetrics",
     "unicode": "the version of Unicode",
     "pyarrow": "the version of pyarrow",
+    "sources": "the source of",
     "columns": "the column of",
     "declared": "the declaration of",
     "kinds": "the kind of column",
