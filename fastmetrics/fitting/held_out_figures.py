@@ -174,8 +174,8 @@ def calibration_curve(
     edges = np.unique(np.quantile(scores, np.linspace(0, 1, n_bins + 1)[1:-1]))
     numbers = np.searchsorted(edges, scores, side="left")
     bins = []
-    for number in np.unique(numbers):
-        inside = numbers == number
+    for of_bin in np.unique(numbers):
+        inside = numbers == of_bin
         clusters = None if rows.clusters is None else rows.clusters[inside]
         labels = rows.labels[inside]
         interval = mean_interval(Sample.of(labels, clusters, bounds), confidence)

@@ -8,7 +8,15 @@ import numpy as np
 
 from fastmetrics.core.all_pair_tokens import Crossed
 from fastmetrics.core.arrays import Ints, Tokens
-from fastmetrics.kernels.pairs import feature_counts as kernels
+from fastmetrics.kernels.pairs.feature_counts import (
+    Grams,
+    Posted,
+    count_features,
+    draw_lines,
+    lcs_of_all,
+    number_ngrams,
+    post,
+)
 from fastmetrics.kernels.pairs.ngram_places import Lists
 
 _FREQUENT = 8
@@ -23,8 +31,8 @@ class CrossedTexts(NamedTuple):
 
 
 class _Index(NamedTuple):
-    grams: kernels.Grams
-    posted: kernels.Posted
+    grams: Grams
+    posted: Posted
 
 
 def crossed_texts(a: Tokens, b: Tokens) -> CrossedTexts | None:
@@ -39,7 +47,7 @@ def matches(pairs: CrossedTexts, orders: int, *, distinct: bool = False) -> Ints
     first, second = pairs
     index = second.memo.of(("all pairs", orders, distinct), (), lambda: _index(second, orders, distinct))
     shared = np.zeros((orders, len(first), len(second)), np.int64)
-    kernels.count_features(lists(first), index.grams, index.posted, shared)
+    count_features(lists(first), index.grams, index.posted, shared)
     return shared.reshape(orders, -1)
 
 
@@ -47,7 +55,7 @@ def common_order(pairs: CrossedTexts) -> Ints:
     """For each pair: the length of the longest common subsequence."""
     first, second = pairs
     n_words = max(first.n_words, second.n_words)
-    return kernels.lcs_of_all(lists(first), lists(second), n_words).reshape(-1)
+    return lcs_of_all(lists(first), lists(second), n_words).reshape(-1)
 
 
 def lists(tokens: Tokens) -> Lists:
@@ -57,8 +65,8 @@ def lists(tokens: Tokens) -> Lists:
 
 def _index(texts: Tokens, orders: int, distinct: bool) -> _Index:
     """The n-grams of the texts, and which texts have each."""
-    grams, features, begins = kernels.number_ngrams(lists(texts), orders, distinct)
-    starts, owners = kernels.post(features, texts.counts, int(begins[-1]) - 1)
+    grams, features, begins = number_ngrams(lists(texts), orders, distinct)
+    starts, owners = post(features, texts.counts, int(begins[-1]) - 1)
     frequent = _FREQUENT * np.diff(starts) >= max(len(texts), 1)
     bits = np.full(len(frequent), -1, np.int32)
     firsts = np.zeros(orders + 1, np.int64)
@@ -66,6 +74,6 @@ def _index(texts: Tokens, orders: int, distinct: bool) -> _Index:
         of_order = begins[order] + np.flatnonzero(frequent[begins[order] : begins[order + 1]])
         bits[of_order] = 64 * firsts[order] + np.arange(len(of_order))
         firsts[order + 1] = firsts[order] + -(-len(of_order) // 64)
-    posted = kernels.Posted(starts, owners, bits, np.zeros((firsts[-1], len(texts)), np.uint64), firsts)
-    kernels.draw_lines(posted)
+    posted = Posted(starts, owners, bits, np.zeros((firsts[-1], len(texts)), np.uint64), firsts)
+    draw_lines(posted)
     return _Index(grams, posted)

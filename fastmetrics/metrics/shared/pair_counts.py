@@ -9,9 +9,9 @@ import numpy as np
 
 from fastmetrics.core.all_pair_tokens import Crossed
 from fastmetrics.core.arrays import Flags, Floats, Ints, Tokens
-from fastmetrics.kernels.pairs import ngrams as kernels
 from fastmetrics.kernels.pairs import token_overlap as overlap
 from fastmetrics.kernels.pairs.lcs import lcs_lengths
+from fastmetrics.kernels.pairs.ngrams import count_ngrams
 from fastmetrics.metrics.shared.all_pair_counts import common_order, crossed_texts, lists, matches
 
 
@@ -54,7 +54,7 @@ def same(a: Tokens, b: Tokens) -> Flags:
 
 def ngrams(a: Tokens, b: Tokens, order: int) -> Ints:
     """For each order, up to at least ``order``, and each pair: the size of the multiset intersection of the n-grams."""
-    counted: dict[str, Ints] = a.memo.of(kernels.count_ngrams, (b,), dict)
+    counted: dict[str, Ints] = a.memo.of(count_ngrams, (b,), dict)
     longest = counted.get("longest")
     if longest is None and order == 1:
         return shared(a, b)[np.newaxis]
@@ -68,7 +68,7 @@ def _matches(a: Tokens, b: Tokens, order: int) -> Ints:
     if pairs is not None:
         return matches(pairs, order)
     grouped, groups = _grouped(a)
-    return kernels.count_ngrams(lists(grouped), lists(b), groups, max(a.n_words, b.n_words), order, False)
+    return count_ngrams(lists(grouped), lists(b), groups, max(a.n_words, b.n_words), order, False)
 
 
 def clipped(a: Tokens, b: Tokens, groups: Ints, orders: int) -> Ints:
@@ -79,7 +79,7 @@ def clipped(a: Tokens, b: Tokens, groups: Ints, orders: int) -> Ints:
     return a.memo.of(
         (clipped, orders),
         (b,),
-        lambda: kernels.count_ngrams(lists(a), lists(b), groups, n_words, orders, True),
+        lambda: count_ngrams(lists(a), lists(b), groups, n_words, orders, True),
     )
 
 

@@ -68,8 +68,8 @@ class TableFunction:
     """
 
     def __init__(self, planned: Plan) -> None:
-        for score in planned.scores:
-            check_rows_alone(score)
+        for requested in planned.scores:
+            check_rows_alone(requested)
         self.plan = replace(planned, keep=())
         self._scorer = Scorer(self.plan)
         self._turn = threading.Lock()

@@ -82,12 +82,12 @@ def plan_beside(source: FrameSource, request: ScoreRequest, *, levels: int = 1) 
     Raises ``OptionError`` for a metric with one value a table, or with the name of a column.
     """
     planned = plan_table(source, request)
-    for score in planned.scores:
-        check_has_rows(score)
-        if str(_label(score.name, levels)) in source.names:
+    for requested in planned.scores:
+        check_has_rows(requested)
+        if str(_label(requested.name, levels)) in source.names:
             raise OptionError(
-                f"the table has a column {score.name!r} already; drop it, or give the score a name of its own: "
-                f"{score.metric.name}(name='...')"
+                f"the table has a column {requested.name!r} already; drop it, or give the score a name of its own: "
+                f"{requested.metric.name}(name='...')"
             )
     return replace(planned, keep=())
 
