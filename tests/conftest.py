@@ -123,6 +123,12 @@ def hears_interrupts() -> Iterator[None]:
     signal.signal(signal.SIGINT, before)
 
 
+@pytest.fixture
+def full(request: pytest.FixtureRequest) -> bool:
+    """Whether tests run at full size."""
+    return bool(request.config.option.full)
+
+
 @pytest.fixture(scope="session")
 def data_folder() -> Path:
     """The folder of real rows and other tools' numbers; tests that use it are skipped where there is none."""

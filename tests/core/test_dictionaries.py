@@ -18,7 +18,7 @@ from fastmetrics.metrics.grounding import grounding_evidence
 from fastmetrics.scoring.metric_functions import callable_of
 from fastmetrics.stats.agreement.joined_labels import clusters_of
 from fastmetrics.vectors.embedding.embedder import Embedder
-from tests.support.every_metric import CASES, columns
+from tests.support.every_metric import READERS, columns
 from tests.support.strategies import coded, coded_lists
 
 ROWS = 60
@@ -47,7 +47,7 @@ def made(seed=0):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", sorted(CASES))
+@pytest.mark.parametrize("name", READERS)
 def test_dictionary_columns_score_as_their_values(name):
     given = {column: pa.array(values) for column, values in columns(name, ROWS).items()}
     expected = callable_of(name)(**given)

@@ -20,50 +20,51 @@ PAIRS = [(name, one, other) for name, one in ALIASES for of, other in ALIASES if
 OWN = [(column.name, f"{column.name}s".replace("ss", "s")) for column in COLUMNS.values()]
 
 
-@pytest.mark.parametrize(("name", "alias"), ALIASES)
-def test_canonical_name_precedes_alias_except_plural(name, alias):
-    for spelling in (alias, alias.upper(), alias.title()):
-        assert resolve(["other", spelling]) == {name: spelling}
-        both = [spelling, name]
-        if alias.removesuffix("s") == name.removesuffix("s"):
-            with pytest.raises(ColumnError, match=f"^columns '{name}' and '{spelling}' both match '{name}'; "):
-                resolve(both)
-        else:
-            assert resolve(both) == {name: name}
-            assert passed_over(both, resolve(both)) == {name: [spelling]}
+def test_canonical_name_precedes_alias_except_plural():
+    for name, alias in ALIASES:
+        for spelling in (alias, alias.upper(), alias.title()):
+            assert resolve(["other", spelling]) == {name: spelling}
+            both = [spelling, name]
+            if alias.removesuffix("s") == name.removesuffix("s"):
+                with pytest.raises(ColumnError, match=f"^columns '{name}' and '{spelling}' both match '{name}'; "):
+                    resolve(both)
+            else:
+                assert resolve(both) == {name: name}
+                assert passed_over(both, resolve(both)) == {name: [spelling]}
 
 
-@pytest.mark.parametrize(("name", "one", "other"), PAIRS)
-def test_two_aliases_of_a_needed_column_are_ambiguous(name, one, other):
-    message = f"^columns '{one}' and '{other}' both match '{name}'; choose one with columns={{'{name}': ...}}$"
-    with pytest.raises(ColumnError, match=message):
-        resolve([one, other])
-    with pytest.raises(ColumnError, match=message):
-        resolve([one, other], needed={name})
-    assert resolve([one, other], needed=set(COLUMNS) - {name}) == {name: one}
-    assert resolve([one, other], {name: other}) == {name: other}
+def test_two_aliases_of_a_needed_column_are_ambiguous():
+    for name, one, other in PAIRS:
+        message = f"^columns '{one}' and '{other}' both match '{name}'; choose one with columns={{'{name}': ...}}$"
+        with pytest.raises(ColumnError, match=message):
+            resolve([one, other])
+        with pytest.raises(ColumnError, match=message):
+            resolve([one, other], needed={name})
+        assert resolve([one, other], needed=set(COLUMNS) - {name}) == {name: one}
+        assert resolve([one, other], {name: other}) == {name: other}
 
 
-@pytest.mark.parametrize(("name", "alias"), ALIASES)
-def test_a_column_that_was_given_to_another_is_not_read_twice(name, alias):
-    other = "question" if name != "question" else "answer"
-    present = [name, alias]
-    assert resolve(present, {other: name}) == {other: name, name: alias}
-    assert resolve(present, {other: alias}) == {other: alias, name: name}
+def test_a_column_that_was_given_to_another_is_not_read_twice():
+    for name, alias in ALIASES:
+        other = "question" if name != "question" else "answer"
+        present = [name, alias]
+        assert resolve(present, {other: name}) == {other: name, name: alias}
+        assert resolve(present, {other: alias}) == {other: alias, name: name}
 
 
-@pytest.mark.parametrize("name", COLUMNS)
-def test_another_case_of_the_name_is_ambiguous(name):
-    for present in ([name, name.upper()], [name.upper(), name]):
-        with pytest.raises(ColumnError, match=f"^columns '{name}' and '{name.upper()}' both match '{name}'; "):
-            resolve(present)
+def test_another_case_of_the_name_is_ambiguous():
+    for name in COLUMNS:
+        for present in ([name, name.upper()], [name.upper(), name]):
+            with pytest.raises(ColumnError, match=f"^columns '{name}' and '{name.upper()}' both match '{name}'; "):
+                resolve(present)
 
 
-@pytest.mark.parametrize("schema", SCHEMAS)
-def test_preset_resolves_all_columns(schema):
-    preset = SCHEMAS[schema]
-    present = [*preset.values(), *(name for name in preset if name not in preset.values())]
-    assert {name: yours for name, yours in resolve(present, schema=schema).items() if name in preset} == dict(preset)
+def test_preset_resolves_all_columns():
+    for schema, preset in SCHEMAS.items():
+        present = [*preset.values(), *(name for name in preset if name not in preset.values())]
+        assert {name: yours for name, yours in resolve(present, schema=schema).items() if name in preset} == dict(
+            preset
+        )
 
 
 @given(present=st.lists(st.sampled_from([*COLUMNS, *(alias for _, alias in ALIASES), "x"]), unique=True, max_size=8))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import operator
 import random
@@ -283,6 +284,17 @@ CASES = {
 EXEMPT = frozenset({"grounding_overlap", "overlap_faithfulness", "citation_precision", "citation_recall"})
 """Metrics that take an embedder, which no spec can hold and no row decides: ``tests/metrics/test_grounding.py`` and
 ``tests/metrics/test_citation_scores.py`` cover them."""
+
+
+def _reading(name: str) -> tuple[str, ...]:
+    """What a metric reads: its family, and the representations of its columns."""
+    function = REGISTRY[name].function
+    columns = (one for one in inspect.signature(function).parameters.values() if one.kind is not one.KEYWORD_ONLY)
+    return function.__module__, *(str(column.annotation) for column in columns)
+
+
+READERS = sorted({_reading(name): name for name in CASES}.values())
+"""One metric for each way of reading columns: what holds for how cells are read holds for the others like it."""
 
 
 def columns(name: str, rows: int, seed: int = 0) -> dict[str, list[Any]]:

@@ -1,6 +1,5 @@
 """JSON that nests deeper than parsers can go is a bad row like others, in whichever column."""
 
-import itertools
 import json
 
 import numpy as np
@@ -14,7 +13,7 @@ from fastmetrics.core.settings.batch_sizes import ReadSizes
 from fastmetrics.kernels.text.json_depth import deepest
 from fastmetrics.tables import open_source
 from fastmetrics.tables.formats.jsonl import DEPTH
-from tests.support.program import alone, jsonl, program
+from tests.support.program import jsonl, program
 
 GOOD = {"id": 1, "answer": "in Paris", "reference": "Paris"}
 SHAPES = {
@@ -63,7 +62,7 @@ def test_the_first_bracket_too_deep_is_found(text, most):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("depth", [DEPTH + 2, 1000, 20_000, 300_000])
+@pytest.mark.parametrize("depth", [DEPTH + 2, 300_000])
 @pytest.mark.parametrize("column", ["answer", "nobody_asks"])
 def test_a_deep_line_is_a_bad_row(tmp_path, monkeypatch, shape, depth, column):
     monkeypatch.chdir(tmp_path)
@@ -102,10 +101,8 @@ COMMANDS = ("score", "summarize", "validate", "match", "rank", "answer", "judge-
 LOGS = ("chunk-utilization", "domain-analysis", "topic-coverage", "cache-hit-rate", "check-dataset")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
-    ("command", "suffix"),
-    [*itertools.product(COMMANDS, ("jsonl", "json")), *((command, "jsonl") for command in LOGS)],
+    ("command", "suffix"), [*((command, "jsonl") for command in (*COMMANDS, *LOGS)), ("score", "json")]
 )
 def test_every_command_that_reads_json_refuses_it(tmp_path, command, suffix):
     bad = jsonl(
@@ -116,7 +113,7 @@ def test_every_command_that_reads_json_refuses_it(tmp_path, command, suffix):
     out = ["-o", tmp_path / "o.parquet"]
     more = {"score": out, "match": [bad, *out], "answer": [*out, "--bot", "faq", "--faq", bad]}
     more |= {"judge-report": [], "sample-rows": ["-n", "1", *out]}
-    done = alone(command, bad, *more.get(command, [bad] if command in ("validate", "rank") else []))
+    done = program(command, bad, *more.get(command, [bad] if command in ("validate", "rank") else []))
     assert done.code == 3
     assert str(bad) in done.err
     assert "Traceback" not in done.err

@@ -20,13 +20,13 @@ from fastmetrics.tables.table_rows import whole_table
 from tests.support.table_files import read
 from tests.tables.test_row_limits import TOO_LONG, peak
 
-LONG = 270_000_000
+LONG = 70_000_000
 SMALL = ReadSizes(parquet_page_bytes=1000)
 MOST = 67_108_864
 
 
 def bomb(path: Path, *, dictionary: bool) -> Path:
-    """Two short rows, a group of four rows of 270 MB each, which a dictionary holds once, and one more row."""
+    """Two short rows, a group of four rows of 70 MB each, which a dictionary holds once, and one more row."""
     short = pa.table({"id": ["1", "2"], "answer": ["a", "b"], "reference": ["a", "a"]})
     long = pa.chunked_array([pa.array(["x" * LONG])] * 4)
     with pq.ParquetWriter(path, short.schema, compression="zstd", use_dictionary=dictionary) as writer:

@@ -78,12 +78,15 @@ def test_small_matrices_with_ties_and_zeros(corpus, queries, metric, k):
     assert all(len(set(row)) == kept for row in found.ids[:, :kept].tolist())
 
 
+ROWS = 1000
+
+
 @pytest.mark.parametrize("metric", DISTANCES)
 @pytest.mark.parametrize("method", METHODS)
 def test_methods_report_their_measured_recall(metric, method):
-    corpus = clusters(1600, 12, centres=50)
-    truth = np.argsort(all_distances(corpus, corpus, metric) + np.diag(np.full(1600, np.inf)), axis=1)[:, :10]
-    found = nearest(corpus, k=10, metric=metric, method=method, recall_sample=1600)
+    corpus = clusters(ROWS, 12, centres=50)
+    truth = np.argsort(all_distances(corpus, corpus, metric) + np.diag(np.full(ROWS, np.inf)), axis=1)[:, :10]
+    found = nearest(corpus, k=10, metric=metric, method=method, recall_sample=ROWS)
     assert found.recall == pytest.approx(recall(found.ids, truth), abs=0.002)
     assert found.recall >= 0.98
     sampled = nearest(corpus, k=10, metric=metric, method=method, recall_sample=500)
@@ -94,10 +97,11 @@ def test_methods_report_their_measured_recall(metric, method):
 
 @pytest.mark.parametrize("method", ["ivf", "hnsw", "pq"])
 def test_search_reaches_the_requested_recall(method):
-    corpus = np.random.default_rng(0).standard_normal((6000, 48)).astype(np.float32)
+    rows = 3000
+    corpus = np.random.default_rng(0).standard_normal((rows, 48)).astype(np.float32)
     index = Index.build(corpus, method=method)
     truth = nearest(corpus, method="exact").ids
-    rough, fine = (index.search(corpus, exclude=np.arange(6000), recall=share) for share in (0.5, 0.99))
+    rough, fine = (index.search(corpus, exclude=np.arange(rows), recall=share) for share in (0.5, 0.99))
     assert rough.recall <= fine.recall
     assert fine.recall >= 0.99
     for found in (rough, fine):
