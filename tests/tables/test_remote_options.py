@@ -258,6 +258,8 @@ def _paths(case: str) -> Iterator[tuple[str, Any]]:
 
 
 REMOTE = [(case, name, one) for case in CASES for name, one in _paths(case) if not isinstance(one, Here)]
+READERS = {(name, type(one), one.name.partition(".")[2]): (case, name, one) for case, name, one in REMOTE}.values()
+"""One command for each option and form of what is read or written there; ``--full`` runs them all."""
 LOCAL = [(case, name, one) for case in CASES for name, one in _paths(case) if isinstance(one, Here)]
 
 
@@ -397,7 +399,11 @@ def _run(case: str, judge: Judge, folder: Path, outputs: Path, name: str = "", a
     return program(*arguments)
 
 
-@pytest.mark.parametrize(("case", "name", "path"), REMOTE, ids=lambda one: getattr(one, "name", one))
+@pytest.mark.parametrize(
+    ("case", "name", "path"),
+    [one if one in READERS else pytest.param(*one, marks=pytest.mark.full) for one in REMOTE],
+    ids=lambda one: getattr(one, "name", one),
+)
 def test_paths_may_be_addresses(
     s3: Server, tmp_path: Path, folder: Path, judge: Judge, case: str, name: str, path: Any
 ) -> None:
