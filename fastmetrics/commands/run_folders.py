@@ -9,8 +9,7 @@ import typer
 
 from fastmetrics.commands.options.option_groups import Arguments
 from fastmetrics.commands.options.shared_options import AsJson, Folder, Plugins
-from fastmetrics.commands.program.printing import screen
-from fastmetrics.commands.program.terminal import print_lines
+from fastmetrics.commands.program.printing import print_table
 
 
 def list_runs(
@@ -31,7 +30,7 @@ def list_runs(
         return
     header = ("file", "name", "began", "ended", "rows", "metrics", "ids", "questions")
     cells = [{**run, "rows": f"{run['rows']:,}", "metrics": str(len(run["metrics"]))} for run in runs]
-    print_lines(Grid(header, [[_short(run[name], name) for name in header] for run in cells]).lines(screen()))
+    print_table(Grid(header, [[_short(run[name], name) for name in header] for run in cells]))
 
 
 def _short(value: str | None, column: str) -> str:

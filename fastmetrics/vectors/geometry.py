@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import textwrap
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from fastmetrics.core.display.printed_tables import Grid, Shown
-from fastmetrics.core.display.screen import Screen
 from fastmetrics.core.process.threads import cores
 from fastmetrics.core.settings.allowed_values import ExactWork, Neighbours, Seed, Whole, argument
 from fastmetrics.errors import InputError, UnknownNameError
@@ -74,27 +71,17 @@ class Geometry(Shown):
         return {name: float(getattr(self, name)) for name in selected}
 
     def grids(self) -> list[Grid]:
-        """The values, and the accuracy of the estimated ones."""
+        """The values."""
         values = {name: value for name, value in self.to_dict().items() if name != "estimates"}
         shown = {name: f"{value:.9g}" if isinstance(value, float) else str(value) for name, value in values.items()}
-        selected = [(name, text, _shown(self.estimates.get(name))) for name, text in shown.items()]
-        return [Grid(("figure", "value", "estimate"), selected)]
+        return [Grid(("figure", "value"), list(shown.items()))]
 
     def remarks(self) -> list[str]:
-        """No remarks."""
-        return []
-
-    def lines(self, screen: Screen | None = None) -> Iterator[str]:
-        """One line per value, with the accuracy of estimated values."""
-        for name, text, estimate in self.grids()[0].rows:
-            line = f"{name:<26}{text:<16}{estimate}".rstrip()
-            indent = " " * (42 if screen is None or screen.width > 60 else 2)
-            yield from [line] if screen is None else textwrap.wrap(line, screen.width, subsequent_indent=indent)
+        """The accuracy of the values that are estimated."""
+        return [f"{name}: {_shown(estimate)}" for name, estimate in self.estimates.items()]
 
 
-def _shown(estimate: GeometryEstimate | None) -> str:
-    if estimate is None:
-        return ""
+def _shown(estimate: GeometryEstimate) -> str:
     parts = [estimate.method]
     if estimate.sample is not None:
         parts.append(f"sample of {estimate.sample:,}")

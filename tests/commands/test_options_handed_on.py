@@ -146,8 +146,6 @@ class Result:
         self._events.append((self._name, dict(enumerate(arguments)) | more))
         if self._name.endswith("to_pylist"):
             return []
-        if self._name.endswith("lines"):
-            return ["text"]
         return "{}" if self._name.endswith(("to_json", "to_markdown", "to_latex")) else self
 
     def __iter__(self) -> Iterator[Any]:

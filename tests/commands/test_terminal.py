@@ -12,10 +12,8 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics.commands import load
-from fastmetrics.commands.program import printing
 from fastmetrics.commands.program.printing import print_folded
 from fastmetrics.commands.program.terminal import message_with_options
-from fastmetrics.core.display.screen import Screen
 from fastmetrics.errors import FastmetricsError, InputError, MissingExtraError, OptionError, OutputError
 from fastmetrics.errors.messages import Argument, ErrorMessage, quoted, shown
 from tests.support.program import ENVIRONMENT, command, jsonl, program, unfolded
@@ -85,7 +83,8 @@ def test_listed_lines_are_folded_below_the_text_beside_their_name(monkeypatch, c
     lines = ["short  fits", f"metric    {'word ' * 20}".rstrip(), f"a sentence of {'words ' * 20}".rstrip()]
     print_folded(lines)
     assert capsys.readouterr().out.splitlines() == lines  # a pipe
-    monkeypatch.setattr(printing, "screen", lambda: Screen(40))
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "40")
     print_folded(lines)
     printed = capsys.readouterr().out.splitlines()
     assert printed[:3] == ["short  fits", "metric    word word word word word word", " " * 10 + "word " * 5 + "word"]

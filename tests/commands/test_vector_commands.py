@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 from pyarrow import parquet
 
 import fastmetrics as fm
-from tests.support.program import program
+from tests.support.program import program, unfolded
 
 
 @pytest.fixture
@@ -34,7 +35,7 @@ def test_geometry_prints_every_value(vectors: Path):
     printed = json.loads(run("geometry", vectors, "-k", 3, "--json"))
     assert printed == fm.geometry(vectors, k=3).to_dict()
     lines = run("geometry", vectors, "--metric", "euclidean").splitlines()
-    assert [line.split()[0] for line in lines] == [name for name in printed if name != "estimates"]
+    assert [line.split()[0] for line in lines] == ["figure", *(name for name in printed if name != "estimates")]
 
 
 def test_json_is_strict_for_undefined_values(tmp_path: Path):
@@ -62,10 +63,9 @@ def test_unreadable_input_and_unwritable_output_raise(vectors: Path):
 
 
 def test_geometry_prints_the_precision_of_estimates(vectors: Path):
-    shown = str(fm.geometry(vectors, metric="euclidean", exact_work=1.0, sample=10))
-    line = next(line for line in shown.splitlines() if line.startswith("avg_pairwise_distance"))
-    assert "sample of 200,000; standard error" in line
-    assert "between 0 and" in next(line for line in shown.splitlines() if line.startswith("min_pairwise"))
+    shown = unfolded(str(fm.geometry(vectors, metric="euclidean", exact_work=1.0, sample=10)))
+    assert re.search(r"avg_pairwise_distance: [^:]*sample of 200,000; standard error", shown)
+    assert re.search(r"min_pairwise_distance: [^:]*between 0 and", shown)
 
 
 @pytest.mark.parametrize("method", ["exact", "hnsw"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import sys
 import textwrap
@@ -13,8 +12,6 @@ from typing import Any
 
 import typer
 
-from fastmetrics.commands.program.terminal import print_lines
-from fastmetrics.core.display.screen import Screen
 from fastmetrics.errors import OptionError
 
 FORMS = ("as_json", "as_markdown", "as_latex")
@@ -36,13 +33,14 @@ def check_one_form(forms: Sequence[str], values: Mapping[str, Any]) -> None:
         raise OptionError(f"choose one of {', '.join(others)} and {last}")
 
 
-def screen() -> Screen | None:
-    """The terminal that standard output is; None for a file or a pipe, which get whole lines."""
+def print_table(result: Any) -> None:
+    """Print a result as text; on a terminal, by Rich, to the width of its window and with verdicts in colour."""
     if not sys.stdout.isatty():
-        return None
-    # https://no-color.org
-    has_colours = not os.environ.get("NO_COLOR") and os.environ.get("TERM", "dumb") != "dumb"
-    return Screen(shutil.get_terminal_size().columns, has_colours)
+        typer.echo(str(result))
+        return
+    from rich.console import Console
+
+    Console(highlight=False).print(result)
 
 
 def print_result(result: Any, chosen: Mapping[str, bool] = MappingProxyType({})) -> None:
@@ -58,21 +56,21 @@ def print_result(result: Any, chosen: Mapping[str, bool] = MappingProxyType({}))
     elif chosen.get("as_latex"):
         typer.echo(result.to_latex(), nl=False)
     elif chosen.get("as_markdown"):
-        print_lines(result.markdown_lines())
+        typer.echo(result.to_markdown(), nl=False)
     else:
-        print_lines(result.lines(screen()))
+        print_table(result)
 
 
 def print_folded(lines: Iterable[str]) -> None:
     """Print lines; on a terminal, long ones folded, and indented below the text that two spaces part from a name."""
-    terminal = screen()
-    print_lines(folded for line in lines for folded in (_folded(line, terminal.width) if terminal else [line]))
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    typer.echo("\n".join(line if width is None else _folded(line, width) for line in lines))
 
 
-def _folded(line: str, width: int) -> list[str]:
+def _folded(line: str, width: int) -> str:
     if len(line) <= width:
-        return [line]
+        return line
     name, beside, _ = line.partition("  ")
     column = line.index(line[len(name) :].lstrip()) if beside and name else 2
     indent = " " * (column if column < width // 2 else 4)
-    return textwrap.wrap(line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+    return textwrap.fill(line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)

@@ -7,7 +7,7 @@ import os
 import shlex
 import sys
 import typing
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any, TextIO
 
@@ -16,9 +16,6 @@ import typer.models
 
 from fastmetrics.errors import FastmetricsError
 from fastmetrics.errors.messages import Argument, shown
-
-_AT_ONCE = 1 << 20
-"""Number of characters to print at once."""
 
 
 def open_streams() -> None:
@@ -113,24 +110,6 @@ def print_error(text: str) -> None:
         typer.echo(text, err=True)
     except PrintError as error:
         redirect_to_null(error.stream)
-
-
-def print_pieces(pieces: Iterable[str]) -> None:
-    """Print a text in pieces and a line break, about a megabyte at a time, so that no long text is whole in memory."""
-    several: list[str] = []
-    size = 0
-    for piece in pieces:
-        several.append(piece)
-        size += len(piece)
-        if size > _AT_ONCE:
-            typer.echo("".join(several), nl=False)
-            several, size = [], 0
-    typer.echo("".join(several))
-
-
-def print_lines(lines: Iterable[str]) -> None:
-    """Print lines, about a megabyte at a time."""
-    print_pieces(f"{chr(10) * bool(place)}{line}" for place, line in enumerate(lines))
 
 
 def redirect_to_null(stream: TextIO) -> None:

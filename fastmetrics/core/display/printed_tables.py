@@ -8,17 +8,15 @@ import operator
 import shutil
 import textwrap
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from fastmetrics.core.display.html_parts import html_of
-from fastmetrics.core.display.screen import Block, Screen, blocks, clipped
 
 if TYPE_CHECKING:
-    from rich.console import Group
+    from rich.console import Console, ConsoleOptions, Group
     from rich.table import Table
 
 T = TypeVar("T")
@@ -63,6 +61,16 @@ def number(value: float) -> str:
     return f"{value:.4f}" if size < 100 else f"{value:,.1f}"
 
 
+TONES = {
+    **dict.fromkeys(("better", "ok", "equivalent", "not worse"), "green"),
+    **dict.fromkeys(("worse", "FAILED"), "red"),
+}
+"""The colours of cells with these words on a terminal."""
+
+_GAP = 2
+"""The number of spaces between columns."""
+
+
 @dataclass(frozen=True)
 class Grid:
     """A header and rows of cells; the first column is left-aligned, the others are right-aligned.
@@ -79,51 +87,53 @@ class Grid:
     label_columns: int = 1
 
     def __str__(self) -> str:
-        return "\n".join(self.lines())
-
-    def lines(self, screen: Screen | None = None) -> Iterator[str]:
-        """The table line by line, to fit a terminal if there is one."""
-        widths = list(map(len, self.header))
-        for row in self.rows:
-            widths = [max(width, len(cell)) for width, cell in zip(widths, row, strict=True)]
-        for number, block in enumerate(blocks(widths, self.label_columns, screen)):
-            yield from [""] * bool(number)
-            yield from self._block_lines(block, screen)
-
-    def _block_lines(self, block: Block, screen: Screen | None) -> Iterator[str]:
-        for line in chain([self.header], self.rows):
-            cells = []
-            for place, width in zip(block.places, block.widths, strict=True):
-                text = clipped(line[place], width)
-                padded = text.rjust(width) if place else text.ljust(width)
-                cells.append(padded if screen is None or not place else screen.cell(text, padded))
-            yield (" " * block.gap).join(cells).rstrip()
+        columns = list(zip(self.header, *self.rows, strict=True))
+        widths = [max(map(len, column)) for column in columns]
+        padded = [
+            [cell.rjust(width) if place else cell.ljust(width) for cell in column]
+            for place, (column, width) in enumerate(zip(columns, widths, strict=True))
+        ]
+        return "\n".join((" " * _GAP).join(line).rstrip() for line in zip(*padded, strict=True))
 
     def markdown(self) -> str:
         """The table in GitHub's Markdown; bars in cells are escaped."""
-        return "\n".join(self.markdown_lines())
-
-    def markdown_lines(self) -> Iterator[str]:
-        """The table in GitHub's Markdown, line by line."""
 
         def line(cells: Sequence[str]) -> str:
             return f"| {' | '.join(' '.join(cell.split()).replace('|', chr(92) + '|') for cell in cells)} |"
 
-        yield line(self.header)
-        yield line(["---", *["---:"] * (len(self.header) - 1)])
-        yield from map(line, self.rows)
+        rule = ["---", *["---:"] * (len(self.header) - 1)]
+        return "\n".join(map(line, [self.header, rule, *self.rows]))
 
-    def rich(self) -> Table:
-        """The table for a rich console."""
-        from rich.box import SIMPLE_HEAD
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Table | str]:
+        """Tables one below the other, each of as many columns as the terminal has room for."""
+        from rich.cells import cell_len
+
+        widths = [max(map(cell_len, column)) for column in zip(self.header, *self.rows, strict=True)]
+        labels = list(range(self.label_columns))
+        room = options.max_width - sum(widths[place] + _GAP for place in labels)
+        most = max(room, options.max_width // 2)  # long names leave half of the line
+        others = list(range(self.label_columns, len(widths)))
+        foldable = {*labels, *(place for place in others if widths[place] > most)}
+        groups: list[list[int]] = [[]]
+        for place in others:
+            if groups[-1] and sum(widths[one] + _GAP for one in (*groups[-1], place)) - _GAP > most:
+                groups.append([])
+            groups[-1].append(place)
+        for number, group in enumerate(groups):
+            yield from [""] * bool(number)
+            yield self._table([*labels, *group], foldable)
+
+    def _table(self, places: Sequence[int], foldable: Collection[int]) -> Table:
+        """Some columns, of which names and cells wider than a line may be folded, and figures may not."""
         from rich.table import Table
         from rich.text import Text
 
-        table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, collapse_padding=True)
-        for place, name in enumerate(self.header):
-            table.add_column(name, justify="right" if place else "left", overflow="fold", no_wrap=place == 0)
+        table = Table(box=None, padding=(0, _GAP, 0, 0), pad_edge=False, header_style="")
+        for place in places:
+            how: dict[str, Any] = {"justify": "right" if place else "left", "no_wrap": place not in foldable}
+            table.add_column(Text(self.header[place]), overflow="fold", **how)
         for row in self.rows:
-            table.add_row(*map(Text, row))
+            table.add_row(*(Text(row[place], TONES.get(row[place], "") if place else "") for place in places))
         return table
 
 
@@ -155,34 +165,22 @@ class Shown(NotebookTables):
         return json.dumps(strict(self.to_dict()), ensure_ascii=False, indent=2, allow_nan=False)
 
     def __str__(self) -> str:
-        return "\n".join(self.lines())
-
-    def lines(self, screen: Screen | None = None) -> Iterator[str]:
-        """The tables and notes line by line, to fit a terminal if there is one."""
-        parts: list[Iterable[str]] = [grid.lines(screen) for grid in self.grids()]
-        notes = folded(self.remarks(), None if screen is None else screen.width)
-        parts += [notes] if any(notes) else []
-        for place, block in enumerate(parts):
-            yield from [""] * bool(place)
-            yield from block
+        notes = "\n".join(folded(self.remarks()))
+        return "\n\n".join([*map(str, self.grids()), *([notes] if notes else [])])
 
     def to_markdown(self) -> str:
-        """The tables and notes in GitHub's Markdown."""
-        return "".join(f"{line}\n" for line in self.markdown_lines())
-
-    def markdown_lines(self) -> Iterator[str]:
-        """The tables in GitHub's Markdown and the notes as a list, line by line."""
-        for grid in self.grids():
-            yield from grid.markdown_lines()
-            yield ""
-        yield from (f"- {note}" for note in self.remarks())
+        """The tables in GitHub's Markdown, and the notes as a list."""
+        tables = "".join(f"{grid.markdown()}\n\n" for grid in self.grids())
+        return tables + "".join(f"- {note}\n" for note in self.remarks())
 
     def __rich__(self) -> Group:
+        """The tables and notes for a terminal, to the width of its window."""
         from rich.console import Group
         from rich.text import Text
 
-        parts = [part for grid in self.grids() for part in (grid.rich(), Text())]
-        return Group(*parts, *map(Text, self.remarks()))
+        parts: list[Any] = [part for grid in self.grids() for part in (grid, "")]
+        notes = [Text(note) for note in self.remarks()]
+        return Group(*parts, *notes) if notes else Group(*parts[:-1])
 
 
 class _ShownItems(Shown):

@@ -240,13 +240,11 @@ class Gate(ShownSequence[CheckedRule], of="checks"):
         notes = list(self.remarks()[1:])
         return {**result, **settings, "checks": [check.to_dict() for check in self.checks], "notes": notes}
 
-    def markdown_lines(self) -> Iterator[str]:
-        """The verdict, the table and the notes in GitHub's Markdown, line by line."""
-        yield f"### {'✅' if self.passed else '❌'} {self.scores} {self.verdict}"
-        yield ""
-        yield from self.grids()[0].markdown_lines()
-        notes = self.remarks()[1:]
-        yield from ["", *(f"- {note}" for note in notes)] if notes else []
+    def to_markdown(self) -> str:
+        """The verdict, the table and the notes in GitHub's Markdown."""
+        verdict = f"### {'✅' if self.passed else '❌'} {self.scores} {self.verdict}"
+        notes = [f"- {note}" for note in self.remarks()[1:]]
+        return "\n".join([verdict, "", self.grids()[0].markdown(), *(["", *notes] if notes else []), ""])
 
     def to_junit(self) -> str:
         """JUnit XML: a test case for each rule, with a failure if it is not met."""
