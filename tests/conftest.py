@@ -2,6 +2,8 @@
 
 import os
 import signal
+import subprocess
+import sys
 from collections.abc import Generator, Iterator
 from pathlib import Path
 
@@ -14,6 +16,7 @@ from fastmetrics.declaration.plugins import forget
 from tests.support.loopback import Server, s3_server
 from tests.support.optional_parts import ALLOWED, DATA, NEEDS
 from tests.support.postgres import Database, Postgres, postgres_server
+from tests.support.program import ENVIRONMENT, ROOT
 
 # Hypothesis uses the same examples in every run; examples found by random runs are added with @example
 settings.register_profile(
@@ -68,6 +71,28 @@ def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(OwnDeclarations())
     profile = "brief" if config.option.markexpr == "not slow" else "fastmetrics"
     settings.load_profile(os.environ.get("FASTMETRICS_HYPOTHESIS", profile))
+
+
+WARM = """
+import sys
+import fastmetrics as fm
+from fastmetrics.metrics import REGISTRY
+from tests.sources.test_shipped_rows import FILE, MEASURED
+families = sorted({REGISTRY[name].function.__module__ for name in MEASURED})[int(sys.argv[1]) :: 2]
+fm.score(FILE, [name for name in MEASURED if REGISTRY[name].function.__module__ in families], threads=1)
+"""
+"""Compiles the kernels of every other family of metrics, and leaves them on disk."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Before several processes run all tests, compile most kernels once, and not in each of them."""
+    config = session.config
+    several = getattr(config.option, "numprocesses", None) and not hasattr(config, "workerinput")
+    if several and config.args_source is pytest.Config.ArgsSource.TESTPATHS:
+        commands = [[sys.executable, "-c", WARM, half] for half in "01"]
+        for running in [subprocess.Popen(command, env=ENVIRONMENT, cwd=ROOT) for command in commands]:
+            assert running.wait(600) == 0, "the kernels of the metrics cannot be compiled"
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
