@@ -29,7 +29,7 @@ from bench import data
 from bench.compare import RESULTS
 from bench.instructions import instructions
 from bench.machine import machine
-from fastmetrics.core.arrays import Text, Tokens, text_of_arrow
+from fastmetrics.base.arrays import Text, Tokens, text_of_arrow
 from fastmetrics.kernels.pairs import token_overlap
 from fastmetrics.kernels.pairs.lcs import lcs_lengths
 from fastmetrics.kernels.pairs.ngram_places import Lists

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 from numba import njit
 
-from fastmetrics.core.arrays import Bytes, Ids, Ints, Text, Uint64s, text_of_arrow
+from fastmetrics.base.arrays import Bytes, Ids, Ints, Text, Uint64s, text_of_arrow
 from fastmetrics.text.conventions import convention
 from fastmetrics.text.tokenize import Vocabulary
 

@@ -10,8 +10,8 @@ import importlib
 import os
 from typing import Any
 
-from fastmetrics.core.names.public_names import HOMES as HOMES
-from fastmetrics.core.version import __version__ as __version__
+from fastmetrics.base.public_names import HOMES as HOMES
+from fastmetrics.base.public_names import __version__ as __version__
 
 MODULES = ("pandas", "polars", "duckdb", "datasets")
 """The public modules for other tools, named after them; a star import leaves them out, as it would hide the tools."""
@@ -37,7 +37,7 @@ def __getattr__(name: str) -> Any:
     if name in HOMES:
         return getattr(importlib.import_module(f"fastmetrics.{HOMES[name]}"), name)
     if name in EXCEPTIONS:
-        return getattr(importlib.import_module("fastmetrics.errors"), name)
+        return getattr(importlib.import_module("fastmetrics.base"), name)
     if name in MODULES:
         return importlib.import_module(f"fastmetrics.scoring.frames.{name}")
     if name == "__all__":
@@ -62,7 +62,7 @@ def _is_package(name: str) -> bool:
 
 def _instead(name: str, metrics: Any) -> str:
     """The public names to suggest for the unknown ``name``."""
-    from fastmetrics.errors.spelling import either, nearest
+    from fastmetrics.base.errors import either, nearest
 
     meant = [metrics.function_of(metric) for metric in metrics.meant(name)]
     near = nearest(name, public_names(), dict.fromkeys(meant), metrics.SPELLINGS)

@@ -26,6 +26,17 @@ from typing import Annotated, Any
 import typer
 import typer.main
 
+from fastmetrics.base.errors import (
+    FastmetricsError,
+    InputError,
+    MissingExtraError,
+    OptionError,
+    OutputError,
+    ServiceError,
+    WorkerError,
+)
+from fastmetrics.base.public_names import __version__
+from fastmetrics.base.threads import cores
 from fastmetrics.commands import COMMANDS, load
 from fastmetrics.commands.program.compiling_note import compiling_note
 from fastmetrics.commands.program.garbage_collection import rare_garbage_collection
@@ -41,17 +52,6 @@ from fastmetrics.commands.program.terminal import (
     watched_streams,
 )
 from fastmetrics.commands.program.unexpected_errors import UnexpectedErrors, check_memory
-from fastmetrics.core.process.threads import cores
-from fastmetrics.core.version import __version__
-from fastmetrics.errors import (
-    FastmetricsError,
-    InputError,
-    MissingExtraError,
-    OptionError,
-    OutputError,
-    ServiceError,
-    WorkerError,
-)
 
 
 class _Commands(Mapping[str, Any]):

@@ -21,9 +21,10 @@ from typing import Any
 import typer.models
 
 import fastmetrics as fm
-from fastmetrics import cli, errors
+from fastmetrics import cli
+from fastmetrics.base import errors
+from fastmetrics.base.input_columns import COLUMNS, SCHEMAS
 from fastmetrics.commands import all_commands
-from fastmetrics.core.names.input_columns import COLUMNS, SCHEMAS
 from fastmetrics.declaration.metric import Metric
 from fastmetrics.declaration.metric_labels import described
 from fastmetrics.declaration.sources import SOURCES, in_words

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from fastmetrics.core.arrays import Floats
+from fastmetrics.base.arrays import Floats
 from fastmetrics.fitting.cut_promises import CutPromises
 from fastmetrics.fitting.evaluation import held_out, ranking_alone
 from fastmetrics.fitting.fit_rows import fit_rows

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from fastmetrics.core.arrays import Floats
+from fastmetrics.base.arrays import Floats
 from fastmetrics.stats.intervals.estimates import Sample
 from fastmetrics.stats.intervals.mean_interval import has_long_tail, mean_interval
 

@@ -10,7 +10,7 @@ import typing
 from typing import Any
 
 import fastmetrics as fm
-from fastmetrics.core.settings.allowed_values import Choice
+from fastmetrics.base.options import Choice
 from fastmetrics.declaration.corpus_formula import Formula
 from fastmetrics.declaration.metric import Metric
 from fastmetrics.metrics import REGISTRY, functions
@@ -42,7 +42,7 @@ def stub() -> str:
     metrics = [REGISTRY[name] for name in functions()]
     imports = [f"from fastmetrics.{home} import {name} as {name}" for name, home in fm.HOMES.items()]
     imports += [f"from fastmetrics.scoring.frames import {name} as {name}" for name in fm.MODULES]
-    imports += [f"from fastmetrics.errors import {name} as {name}" for name in fm.EXCEPTIONS]
+    imports += [f"from fastmetrics.base import {name} as {name}" for name in fm.EXCEPTIONS]
     finishes = [_number(metric.corpus.finish) for metric in metrics if metric.corpus is not None]
     imports += [f"from {_home(finish)} import {_returned(finish)}" for finish in finishes]
     listed = "__all__ = [\n" + "".join(f'    "{name}",\n' for name in fm.public_names()) + "]\n"

@@ -25,8 +25,7 @@ import pyarrow.parquet as pq
 from scipy.stats import rankdata
 
 import fastmetrics as fm
-from fastmetrics.core.metadata.input_drift import drift_notes
-from fastmetrics.core.metadata.score_metadata import ScoreMetadata
+from fastmetrics.base.score_metadata import ScoreMetadata, drift_notes
 from fastmetrics.fitting.fit_result import FitResult
 from fastmetrics.stats.intervals.estimates import Estimate
 

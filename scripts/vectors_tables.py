@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 import fastmetrics as fm
-from fastmetrics.errors import MissingExtraError
+from fastmetrics.base.errors import MissingExtraError
 from fastmetrics.metrics.grounding import grounding_evidence
 from fastmetrics.vectors.embedding.embedder import Embedder
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from fastmetrics.base.plugin_files import LOADED, REGISTRIES
 from fastmetrics.declaration.metric import REGISTRY
-from fastmetrics.declaration.plugin_files import LOADED, REGISTRIES
 from fastmetrics.declaration.plugins import forget
 from tests.support.loopback import Server, s3_server
 from tests.support.optional_parts import ALLOWED, DATA, NEEDS

@@ -69,7 +69,7 @@ def gate(
 
     The exit code is 0 if all rules are met, and 1 if one is broken.
     """
-    from fastmetrics.errors import OptionError
+    from fastmetrics.base.errors import OptionError
     from fastmetrics.tables.output.whole_outputs import page_place, write_page
 
     if not (require or arguments["rules"]):

@@ -68,7 +68,7 @@ def plot(
 
     Histograms, intervals, segments, a trend, a cache's curve or a projection.
     """
-    from fastmetrics.core.process.threads import cores
+    from fastmetrics.base.threads import cores
     from fastmetrics.reporting.charts.plot import draw_into, picture_place
     from fastmetrics.vectors.embedding.embedding_models import check_name
 
@@ -112,7 +112,7 @@ def plot(
 
 
 def _single(values: list[str], kind: Kind) -> list[str]:
-    from fastmetrics.errors import OptionError
+    from fastmetrics.base.errors import OptionError
 
     if len(values) != 1:
         what = "one metric, by --metrics" if kind == Kind.trend and not values else "one of them"

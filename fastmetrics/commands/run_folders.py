@@ -21,7 +21,7 @@ def list_runs(
 
     Print names, times (if stored), rows, fingerprints and inputs.
     """
-    from fastmetrics.core.display.printed_tables import Grid
+    from fastmetrics.base.display import Grid
     from fastmetrics.results.runs.list_runs import list_runs
 
     runs = list_runs(folder).to_pylist()

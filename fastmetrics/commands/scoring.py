@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from fastmetrics.base.errors import OptionError
 from fastmetrics.commands.options.function_parameters import Before
 from fastmetrics.commands.options.option_groups import Arguments, OptionsOf
 from fastmetrics.commands.options.shared_options import (
@@ -20,7 +21,6 @@ from fastmetrics.commands.options.shared_options import (
 )
 from fastmetrics.commands.program.printing import print_result
 from fastmetrics.engines.run_settings import RayCluster
-from fastmetrics.errors import OptionError
 
 
 def score(

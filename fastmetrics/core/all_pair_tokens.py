@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from fastmetrics.core.arrays import Ints, Tokens
-from fastmetrics.core.memo import Memo
+from fastmetrics.base.arrays import Ints, Memo, Tokens
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,13 +13,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from fastmetrics.base.arrays import Flags, Floats, Ints, Memo, Text, Tokens, floats_of_arrow, text_of_arrow
+from fastmetrics.base.arrow import is_list, numpy_values
+from fastmetrics.base.columns import totals
+from fastmetrics.base.input_columns import COLUMNS
 from fastmetrics.core.all_pair_tokens import Crossed, Side, crossed
-from fastmetrics.core.arrays import Flags, Floats, Ints, Text, Tokens, floats_of_arrow, text_of_arrow
-from fastmetrics.core.arrow.numbers import numpy_values
-from fastmetrics.core.arrow.types import is_list
-from fastmetrics.core.conversion.list_totals import totals
-from fastmetrics.core.memo import Memo
-from fastmetrics.core.names.input_columns import COLUMNS
 from fastmetrics.text.conventions import convention
 from fastmetrics.text.sacrebleu_rules import joined_lines
 from fastmetrics.text.tokenize import Folded, Vocabulary, Wordbook, fold

@@ -12,8 +12,8 @@ from typing import TypeAlias
 
 import numpy as np
 
-from fastmetrics.core.arrays import Bytes, Flags
-from fastmetrics.core.names.input_columns import COLUMNS
+from fastmetrics.base.arrays import Bytes, Flags
+from fastmetrics.base.input_columns import COLUMNS
 from fastmetrics.declaration.batch import Batch, Options
 from fastmetrics.kernels.text.scripts import FOREIGN, ONE_WORD, UNLISTED
 from fastmetrics.text.scripts import scripts

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from fastmetrics.core.arrays import Floats, Ints
+from fastmetrics.base.arrays import Floats, Ints
 from fastmetrics.declaration.batch import Options
 from fastmetrics.declaration.metric import Metric
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from fastmetrics.core.arrays import Floats
+from fastmetrics.base.arrays import Floats
 from fastmetrics.declaration.batch import Batch, Options
 from fastmetrics.declaration.signature.alternative_columns import Either
 

@@ -15,19 +15,19 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from fastmetrics.core.arrays import Flags, Floats
-from fastmetrics.core.settings.allowed_values import Allowed, option
+from fastmetrics.base.arrays import Flags, Floats
+from fastmetrics.base.errors import PluginError, UnknownNameError
+from fastmetrics.base.options import Allowed, option
+from fastmetrics.base.plugin_files import LOADED, execute
+from fastmetrics.base.specs import Better
 from fastmetrics.declaration.batch import Batch, Need, Options
 from fastmetrics.declaration.cautions import Caution
 from fastmetrics.declaration.hooks import Corpus, RowHooks
 from fastmetrics.declaration.metric_checks import check_meaning
 from fastmetrics.declaration.metric_labels import typed
-from fastmetrics.declaration.plugin_files import LOADED, execute
 from fastmetrics.declaration.signature.own_columns import declare_columns
 from fastmetrics.declaration.signature.parameters import parameters
 from fastmetrics.declaration.signature.references import aligned, best_of, column_of_items
-from fastmetrics.declaration.spec import Better
-from fastmetrics.errors import PluginError, UnknownNameError
 
 Reading: TypeAlias = tuple[float, float | None]
 """The means beyond which a metric reads as good and as poor; None if no mean reads as poor."""

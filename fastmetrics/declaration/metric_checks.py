@@ -6,9 +6,7 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
-from fastmetrics.errors import PluginError
-from fastmetrics.errors.messages import shown
-from fastmetrics.errors.spelling import either, nearest
+from fastmetrics.base.errors import PluginError, either, nearest, shown
 
 OWN_NAME = "name"
 """The option of every metric that names its column."""

@@ -8,10 +8,10 @@ import re
 from pathlib import Path
 from typing import Any
 
-from fastmetrics.core.names.input_columns import BUILT_IN, COLUMNS
+from fastmetrics.base.errors import PluginError
+from fastmetrics.base.input_columns import BUILT_IN, COLUMNS
+from fastmetrics.base.plugin_files import LOADED, REGISTRIES, execute
 from fastmetrics.declaration.metric import REGISTRY, SPELLINGS, Metric
-from fastmetrics.declaration.plugin_files import LOADED, REGISTRIES, execute
-from fastmetrics.errors import PluginError
 
 ENTRY_POINTS = "fastmetrics.metrics"
 """The group of entry points whose modules declare metrics."""

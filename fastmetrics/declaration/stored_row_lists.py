@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from fastmetrics.core.arrays import Flags, Ints, Uint64s
+from fastmetrics.base.arrays import Flags, Ints, Uint64s
 
 KeptRows: TypeAlias = Callable[[], Iterable[tuple[pa.Array, ...]]]
 """Returns the stored column batch by batch at each call; null for an incomplete row."""

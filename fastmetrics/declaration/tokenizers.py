@@ -7,12 +7,11 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fastmetrics.core.arrays import Text, Tokens, text_of_strings
-from fastmetrics.core.settings.allowed_values import NotAllowedError
+from fastmetrics.base.arrays import Text, Tokens, text_of_strings
+from fastmetrics.base.errors import Argument, OptionError, PluginError, shown
+from fastmetrics.base.options import NotAllowedError
+from fastmetrics.base.plugin_files import REGISTRIES
 from fastmetrics.declaration.batch import Batch, OfTokens, Options
-from fastmetrics.declaration.plugin_files import REGISTRIES
-from fastmetrics.errors import OptionError, PluginError
-from fastmetrics.errors.messages import Argument, shown
 from fastmetrics.text.conventions import LOWER
 
 Cut = Callable[[str], Sequence[str]]

@@ -10,17 +10,15 @@ from typing import Any
 
 import pyarrow as pa
 
-from fastmetrics.core.conversion.frames import with_index
-from fastmetrics.core.metadata.score_metadata import ScoreMetadata
-from fastmetrics.core.names.input_columns import resolve
-from fastmetrics.core.names.name_lists import kept_columns, listed
-from fastmetrics.core.version import __version__
+from fastmetrics.base.errors import Argument, ColumnError, UnknownNameError, quoted
+from fastmetrics.base.frames import with_index
+from fastmetrics.base.input_columns import kept_columns, listed, resolve
+from fastmetrics.base.public_names import __version__
+from fastmetrics.base.score_metadata import ScoreMetadata
 from fastmetrics.engines.job import Job, Progress, RunOptions, RunResult, check_without_output
 from fastmetrics.engines.local import Threads, results_of
 from fastmetrics.engines.run_job import open_output, run_on
 from fastmetrics.engines.run_settings import FileSettings
-from fastmetrics.errors import ColumnError, UnknownNameError
-from fastmetrics.errors.messages import Argument, quoted
 from fastmetrics.vectors.embedding.embedded_columns import SUFFIX, count, embedded, kind_of
 from fastmetrics.vectors.embedding.embedder import Embedder
 

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from fastmetrics.core.settings.allowed_values import Seed, Whole, argument
+from fastmetrics.base.options import Seed, Whole, argument
 from fastmetrics.tables.file_columns import Selection
 from fastmetrics.tables.sources.table_source import NarrowedSource, TableSource
 from fastmetrics.tables.table_chunks import BEGINNING, Chunk, Place

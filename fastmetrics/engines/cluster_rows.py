@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
-from fastmetrics.core.arrow.checks import check, check_table
-from fastmetrics.core.conversion.column_to_arrow import as_arrow
-from fastmetrics.core.names.name_lists import listed
-from fastmetrics.errors import OptionError
+from fastmetrics.base.arrow import check, check_table
+from fastmetrics.base.columns import as_arrow
+from fastmetrics.base.errors import OptionError
+from fastmetrics.base.input_columns import listed
 from fastmetrics.plan.plan import Plan, parse, plan
 from fastmetrics.plan.score_batch import Scorer, score_batch, slices
 from fastmetrics.plan.score_request import ScoreRequest

@@ -9,10 +9,9 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 
+from fastmetrics.base.errors import Argument, OptionError
 from fastmetrics.engines.run_settings import FileSettings
 from fastmetrics.engines.scored_parts import Finished, Score, Task
-from fastmetrics.errors import OptionError
-from fastmetrics.errors.messages import Argument
 from fastmetrics.tables.table_chunks import Limits, Place, Span
 
 

@@ -9,8 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from fastmetrics.core.process.threads import cores, ordered
-from fastmetrics.core.process.work_watch import WorkDone, report
+from fastmetrics.base.threads import WorkDone, cores, ordered, report
 from fastmetrics.engines.job import Job, Progress, RunOptions, RunResult, Watcher
 from fastmetrics.engines.run_job import open_output, run_on
 from fastmetrics.engines.scored_parts import Finished, Score, Scored, Task, by_part, finish, pieces

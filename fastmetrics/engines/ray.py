@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from fastmetrics.core.process.threads import keep_to_one
-from fastmetrics.core.settings.retry_limits import RETRY_LIMITS
+from fastmetrics.base.errors import FastmetricsError, OptionError, WorkerError
+from fastmetrics.base.limits import RETRY_LIMITS
+from fastmetrics.base.threads import keep_to_one
 from fastmetrics.engines.job import Watcher
 from fastmetrics.engines.ray_cluster import Cluster, quietly, ray_data
 from fastmetrics.engines.scored_parts import Finished, Task, by_part, finish, pieces
-from fastmetrics.errors import FastmetricsError, OptionError, WorkerError
 from fastmetrics.tables.file_columns import Widened
 from fastmetrics.tables.table_chunks import Place, Span, batch_of
 

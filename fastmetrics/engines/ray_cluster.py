@@ -10,10 +10,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from fastmetrics.core.process.threads import cores
-from fastmetrics.core.settings.allowed_values import Optional, Whole, argument
-from fastmetrics.errors import MissingExtraError, OptionError, WorkerError
-from fastmetrics.errors.messages import Argument
+from fastmetrics.base.errors import Argument, MissingExtraError, OptionError, WorkerError
+from fastmetrics.base.options import Optional, Whole, argument
+from fastmetrics.base.threads import cores
 
 _KNOCK_SECONDS = 10.0
 _SHARED_BYTES = 256 << 20

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from fastmetrics.core.arrays import Floats
-from fastmetrics.core.arrow.checks import check_table
-from fastmetrics.core.process.threads import cores, keep_to_one
+from fastmetrics.base.arrays import Floats
+from fastmetrics.base.arrow import check_table
+from fastmetrics.base.errors import InputError
+from fastmetrics.base.threads import cores, keep_to_one
 from fastmetrics.engines.cluster_rows import RowScoring, pack, plan_rows, unpack
 from fastmetrics.engines.ray_cluster import ray_data
-from fastmetrics.errors import InputError
 from fastmetrics.plan.score_batch import fit, slices
 from fastmetrics.plan.score_request import ScoreRequest
 from fastmetrics.stats.sums.summed_scores import CollectedScores, score_columns

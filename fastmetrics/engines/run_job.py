@@ -11,16 +11,14 @@ from typing import Any
 
 import pyarrow as pa
 
-from fastmetrics.core.metadata.score_metadata import ScoreMetadata
-from fastmetrics.core.process.threads import Background
-from fastmetrics.core.process.work_watch import WorkDone, report
-from fastmetrics.core.settings.batch_sizes import SIZES
-from fastmetrics.core.version import source_digest
+from fastmetrics.base.errors import Argument, OutputError
+from fastmetrics.base.limits import SIZES
+from fastmetrics.base.public_names import source_digest
+from fastmetrics.base.score_metadata import ScoreMetadata
+from fastmetrics.base.threads import Background, WorkDone, report
 from fastmetrics.engines.job import Engine, Job, Progress, RunOptions, RunResult
 from fastmetrics.engines.part_writer import PartWriter
 from fastmetrics.engines.scored_parts import Scored, Task, finish
-from fastmetrics.errors import OutputError
-from fastmetrics.errors.messages import Argument
 from fastmetrics.tables.file_columns import Selection, Widened
 from fastmetrics.tables.output.encoding.encoders import KEY, dump
 from fastmetrics.tables.output.encoding.recorded_types import recorded_schema

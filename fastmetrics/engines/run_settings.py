@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fastmetrics.core.settings.allowed_values import Choice, Optional, Rows, argument
-from fastmetrics.core.settings.setting_descriptions import about, with_parameters
+from fastmetrics.base.options import Choice, Optional, Rows, about, argument, with_parameters
 
 if TYPE_CHECKING:
     from fastmetrics.tables.sources.table_source import TableSource

@@ -10,8 +10,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from fastmetrics.core.metadata.corpus_counts import BatchSums
-from fastmetrics.errors import FastmetricsError, InputError
+from fastmetrics.base.errors import FastmetricsError, InputError
+from fastmetrics.base.score_metadata import BatchSums
 from fastmetrics.tables.file_columns import Selection
 from fastmetrics.tables.invalid_utf8 import raw_text
 from fastmetrics.tables.output.encoding.encoders import ParquetEncoder, undefined_as_null, writing

@@ -13,13 +13,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from fastmetrics.core.arrays import Floats
-from fastmetrics.core.arrow.checks import check_table
-from fastmetrics.core.names.input_columns import is_id
-from fastmetrics.core.process.threads import keep_to_one
+from fastmetrics.base.arrays import Floats
+from fastmetrics.base.arrow import check_table
+from fastmetrics.base.errors import Argument, InputError, MissingExtraError, OptionError
+from fastmetrics.base.input_columns import is_id
+from fastmetrics.base.threads import keep_to_one
 from fastmetrics.engines.cluster_rows import RowScoring, pack, plan_rows, unpack
-from fastmetrics.errors import InputError, MissingExtraError, OptionError
-from fastmetrics.errors.messages import Argument
 from fastmetrics.plan.plan import Plan
 from fastmetrics.plan.score_batch import fit
 from fastmetrics.plan.score_request import ScoreRequest

@@ -9,10 +9,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from fastmetrics.core.names.input_columns import resolve
-from fastmetrics.core.process.threads import cores
-from fastmetrics.errors import ColumnError
-from fastmetrics.errors.messages import quoted
+from fastmetrics.base.errors import ColumnError, quoted
+from fastmetrics.base.input_columns import resolve
+from fastmetrics.base.threads import cores
 from fastmetrics.faq.strict_match_bot import StrictMatchBot
 from fastmetrics.tables.output.whole_outputs import check_without_place, table_place, write_whole
 from fastmetrics.tables.sources.table_source import TableSource, is_paths, open_table

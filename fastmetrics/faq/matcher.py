@@ -12,13 +12,12 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from fastmetrics.core.arrays import Text, Tokens, text_of_arrow
-from fastmetrics.core.conversion.column_to_arrow import as_array, as_text
-from fastmetrics.core.display.figure_tables import first_rows, rows_note
-from fastmetrics.core.display.printed_tables import Grid, NotebookTables, number
-from fastmetrics.core.process.threads import cores, ordered
-from fastmetrics.core.settings.allowed_values import Neighbours, argument
-from fastmetrics.errors import InputError
+from fastmetrics.base.arrays import Text, Tokens, text_of_arrow
+from fastmetrics.base.columns import as_array, as_text
+from fastmetrics.base.display import Grid, NotebookTables, first_rows, number, rows_note
+from fastmetrics.base.errors import InputError
+from fastmetrics.base.options import Neighbours, argument
+from fastmetrics.base.threads import cores, ordered
 from fastmetrics.kernels.pairs import inverted_index as kernels
 from fastmetrics.text.conventions import convention
 from fastmetrics.text.tokenize import Vocabulary

@@ -10,10 +10,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from fastmetrics.core.arrow.types import check
-from fastmetrics.core.conversion.column_to_arrow import as_array
-from fastmetrics.core.names.input_columns import resolve
-from fastmetrics.errors import ColumnError, InputError
+from fastmetrics.base.arrow import check_type
+from fastmetrics.base.columns import as_array
+from fastmetrics.base.errors import ColumnError, InputError
+from fastmetrics.base.input_columns import resolve
 from fastmetrics.faq.matcher import Matcher
 
 
@@ -61,7 +61,7 @@ class StrictMatchBot:
         questions, answers = (as_array(faq[mapping[name]], name) for name in ("question", "answer"))
         if len(questions) != len(answers):
             raise InputError(f"faq: {len(questions)} questions and {len(answers)} answers")
-        check("", mapping["question"], "text", questions.type)
+        check_type("", mapping["question"], "text", questions.type)
         self._matcher = Matcher(questions)
         self._matcher.match([""], threads=1)  # compiles the kernels, whose time would count as the first latency
         self._answers = answers

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
 
-from fastmetrics.core.settings.allowed_values import Optional, Real, argument
-from fastmetrics.core.settings.setting_descriptions import about, with_parameters
+from fastmetrics.base.options import Optional, Real, about, argument, with_parameters
 
 _Share = Optional(Real(0.0, 1.0, above=True, below=True))
 

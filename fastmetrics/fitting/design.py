@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fastmetrics.core.arrays import Floats
+from fastmetrics.base.arrays import Floats
 from fastmetrics.metrics.shared.fitted.fitted_model import Curve, RowScores
 
 _ENDS = (0.02, 0.98)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from fastmetrics.core.arrays import Floats, Ints
+from fastmetrics.base.arrays import Floats, Ints
 from fastmetrics.fitting.design import within_reach
 from fastmetrics.fitting.folds import folds_of, part_of_groups
 from fastmetrics.fitting.held_out_figures import (

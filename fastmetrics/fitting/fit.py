@@ -15,14 +15,12 @@ import pyarrow as pa
 from threadpoolctl import threadpool_limits
 
 from fastmetrics import metrics as families
-from fastmetrics.core.conversion.column_to_arrow import as_numbers
-from fastmetrics.core.names.input_columns import is_id
-from fastmetrics.core.names.judge_column_names import PREFIX
-from fastmetrics.core.process.threads import cores
-from fastmetrics.core.settings.allowed_values import Choice, Optional, Real, Seed, argument
-from fastmetrics.core.version import __version__
-from fastmetrics.errors import InputError, MissingExtraError, OptionError
-from fastmetrics.errors.messages import Argument
+from fastmetrics.base.columns import as_numbers
+from fastmetrics.base.errors import Argument, InputError, MissingExtraError, OptionError
+from fastmetrics.base.input_columns import PREFIX, is_id
+from fastmetrics.base.options import Choice, Optional, Real, Seed, argument
+from fastmetrics.base.public_names import __version__
+from fastmetrics.base.threads import cores
 from fastmetrics.fitting.cut_promises import CutPromises
 from fastmetrics.fitting.design import within_reach
 from fastmetrics.fitting.fit_result import FitResult

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from fastmetrics.core.display.printed_tables import Grid, Shown, number
-from fastmetrics.core.names.name_lists import listed
+from fastmetrics.base.display import Grid, Shown, number
+from fastmetrics.base.input_columns import listed
 from fastmetrics.fitting.evaluation import Evaluation, SingleScore
 from fastmetrics.fitting.held_out_figures import printed
 from fastmetrics.metrics.shared.fitted.fitted_model import FittedModel, Threshold

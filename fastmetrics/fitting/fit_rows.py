@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fastmetrics.core.arrays import Ints
+from fastmetrics.base.arrays import Ints
 from fastmetrics.fitting.evaluation import Evaluation, evaluate
 from fastmetrics.fitting.folds import part_of_groups
 from fastmetrics.fitting.labelled_rows import LabelledRows

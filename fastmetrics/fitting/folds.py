@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fastmetrics.core.arrays import Floats, Ints
+from fastmetrics.base.arrays import Floats, Ints
 
 _CLASSES = 4
 """Labels that are no classes are balanced by quarters of their order."""

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fastmetrics.core.arrays import Floats, Ints
+from fastmetrics.base.arrays import Floats, Ints
 from fastmetrics.fitting.labelled_rows import LabelledRows
 from fastmetrics.stats.intervals.estimates import UNDEFINED, Estimate, Interval, Sample
 from fastmetrics.stats.intervals.influences import auc_influence, figure_interval, spearman_influence

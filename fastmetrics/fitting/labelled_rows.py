@@ -9,11 +9,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.core.arrays import Flags, Floats, Ints
-from fastmetrics.core.arrow.types import is_text
-from fastmetrics.core.conversion.column_to_arrow import as_array, as_numbers
-from fastmetrics.errors import ColumnError, InputError, UnknownNameError
-from fastmetrics.errors.messages import Argument
+from fastmetrics.base.arrays import Flags, Floats, Ints
+from fastmetrics.base.arrow import is_text
+from fastmetrics.base.columns import as_array, as_numbers
+from fastmetrics.base.errors import Argument, ColumnError, InputError, UnknownNameError
 from fastmetrics.fitting.design import within_reach
 from fastmetrics.metrics.shared.fitted.fitted_model import RowScores
 

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from fastmetrics.core.arrays import Floats, Ints
+from fastmetrics.base.arrays import Floats, Ints
 from fastmetrics.fitting.design import Basis, basis_of, within_reach
 from fastmetrics.fitting.labelled_rows import LabelledRows, filled
 from fastmetrics.metrics.shared.fitted.fitted_model import Curve, RowScores, Trees, columns_of_trees

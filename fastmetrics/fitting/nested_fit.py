@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from fastmetrics.core.arrays import Floats, Ints
+from fastmetrics.base.arrays import Floats, Ints
 from fastmetrics.fitting.folds import folds_of, part_of_groups
 from fastmetrics.fitting.labelled_rows import LabelledRows
 from fastmetrics.fitting.learners import SETTINGS, Learned, Setting, learn, log_odds, quiet

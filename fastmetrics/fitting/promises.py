@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fastmetrics.core.arrays import Flags, Floats, Ints
+from fastmetrics.base.arrays import Flags, Floats, Ints
 from fastmetrics.fitting.cut_promises import CutPromises
 from fastmetrics.metrics.shared.fitted.fitted_model import Threshold
 

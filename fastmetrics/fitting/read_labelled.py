@@ -9,11 +9,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.core.arrow.types import is_number
-from fastmetrics.core.conversion.column_to_arrow import as_numbers
-from fastmetrics.core.names.input_columns import COLUMNS, resolve
-from fastmetrics.core.names.name_lists import listed
-from fastmetrics.errors import ColumnError, UnknownNameError
+from fastmetrics.base.arrow import is_number
+from fastmetrics.base.columns import as_numbers
+from fastmetrics.base.errors import ColumnError, UnknownNameError
+from fastmetrics.base.input_columns import COLUMNS, listed, resolve
 from fastmetrics.metrics.shared.fitted.fitted_model import RowScores
 from fastmetrics.plan.plan import parse, part_of, plan
 from fastmetrics.plan.score_names import canonical_name

@@ -11,7 +11,7 @@ import numpy as np
 from llvmlite import ir
 from numba import types
 
-from fastmetrics.core.arrays import Bytes, Ids
+from fastmetrics.base.arrays import Bytes, Ids
 from fastmetrics.kernels.jit import instruction
 
 ROOM = 8

@@ -14,7 +14,7 @@ import numba
 import numpy as np
 from numba.extending import intrinsic
 
-from fastmetrics.core.process.work_watch import COMPILING, report
+from fastmetrics.base.threads import COMPILING, report
 
 F = TypeVar("F", bound=Callable[..., Any])
 

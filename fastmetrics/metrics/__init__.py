@@ -6,10 +6,9 @@ import functools
 import importlib
 from collections.abc import Mapping
 
+from fastmetrics.base.errors import UnknownNameError, fold
 from fastmetrics.declaration.metric import REGISTRY, SPELLINGS, Metric
 from fastmetrics.declaration.plugins import load_entry_points
-from fastmetrics.errors import UnknownNameError
-from fastmetrics.errors.spelling import fold
 
 __all__ = [
     "CORE",
@@ -109,7 +108,7 @@ def find(name: str, cut: bool = False) -> Metric:
 
     >>> find("jacard")
     Traceback (most recent call last):
-    fastmetrics.errors.UnknownNameError: unknown metric 'jacard'; did you mean 'jaccard'?
+    fastmetrics.base.errors.UnknownNameError: unknown metric 'jacard'; did you mean 'jaccard'?
     >>> find("MRR").name, find("precision", cut=True).name
     ('reciprocal_rank', 'retrieval_precision')
     """

@@ -14,8 +14,8 @@ from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
-from fastmetrics.core.arrays import Flags, Floats, Ids, Ints, Text, Tokens
-from fastmetrics.core.settings.allowed_values import LimitedTexts
+from fastmetrics.base.arrays import Flags, Floats, Ids, Ints, Text, Tokens
+from fastmetrics.base.options import LimitedTexts
 from fastmetrics.core.settings.patterns import Pattern, UserPattern
 from fastmetrics.declaration.batch import Batch, Options
 from fastmetrics.declaration.cautions import Caution, english_and_russian_words

@@ -9,16 +9,16 @@ from typing import Annotated, Any
 
 import numpy as np
 
+from fastmetrics.base.arrays import Floats, Ints, Tokens
+from fastmetrics.base.errors import OptionError
+from fastmetrics.base.options import Choice, Real, Whole
 from fastmetrics.core.all_pair_tokens import Side, crossed
-from fastmetrics.core.arrays import Floats, Ints, Tokens
-from fastmetrics.core.settings.allowed_values import Choice, Real, Whole
 from fastmetrics.declaration.batch import Batch, OfTokens, Options
 from fastmetrics.declaration.cautions import Caution, one_word
 from fastmetrics.declaration.corpus_formula import Formula
 from fastmetrics.declaration.hooks import Corpus, RowHooks
 from fastmetrics.declaration.metric import metric
 from fastmetrics.declaration.tokenizers import tokens_of_function
-from fastmetrics.errors import OptionError
 from fastmetrics.kernels.stats.corpus_formulas import bleu_scores
 from fastmetrics.metrics.shared.pair_counts import clipped
 from fastmetrics.text.conventions import LOWER

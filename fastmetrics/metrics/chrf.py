@@ -7,12 +7,12 @@ from typing import Annotated
 
 import numpy as np
 
+from fastmetrics.base.arrays import Floats, Ints, Tokens
+from fastmetrics.base.errors import OptionError
+from fastmetrics.base.options import Real, Whole
 from fastmetrics.core.all_pair_tokens import Side, crossed
-from fastmetrics.core.arrays import Floats, Ints, Tokens
-from fastmetrics.core.settings.allowed_values import Real, Whole
 from fastmetrics.declaration.batch import Batch, Options
 from fastmetrics.declaration.metric import metric
-from fastmetrics.errors import OptionError
 from fastmetrics.metrics.shared.pair_counts import ngrams
 from fastmetrics.text import chrf_tokens as text
 

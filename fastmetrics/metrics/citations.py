@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.core.arrays import Flags, Floats, Ints
+from fastmetrics.base.arrays import Flags, Floats, Ints
 from fastmetrics.declaration.batch import Batch, Options, Raw
 from fastmetrics.declaration.cautions import Caution, written
 from fastmetrics.declaration.hooks import RowHooks

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import numpy as np
 import pyarrow as pa
 
-from fastmetrics.core.settings.allowed_values import Choice, Neighbours, Seed
+from fastmetrics.base.options import Choice, Neighbours, Seed
 from fastmetrics.declaration.hooks import Corpus
 from fastmetrics.declaration.metric import metric
 from fastmetrics.declaration.stored_row_lists import KeptRows, heads_of, row_lists

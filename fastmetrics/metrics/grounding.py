@@ -10,15 +10,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.core.arrays import Flags, Floats, Ints, Text
-from fastmetrics.core.arrow.types import decoded
-from fastmetrics.core.conversion.column_to_arrow import as_array
-from fastmetrics.core.settings.allowed_values import Real
+from fastmetrics.base.arrays import Flags, Floats, Ints, Text
+from fastmetrics.base.arrow import decoded
+from fastmetrics.base.columns import as_array
+from fastmetrics.base.errors import ColumnError
+from fastmetrics.base.options import Real
 from fastmetrics.declaration.batch import Batch, Number, Options, Raw
 from fastmetrics.declaration.cautions import Caution
 from fastmetrics.declaration.hooks import RowHooks
 from fastmetrics.declaration.metric import REGISTRY, metric
-from fastmetrics.errors import ColumnError
 from fastmetrics.metrics.abstention import PHRASES, Citation, Patterns, Refusals, RefusalsIn, check_phrases
 from fastmetrics.metrics.shared.answerability_flags import answerable
 from fastmetrics.metrics.shared.claims.cited_support import (

@@ -8,8 +8,8 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from fastmetrics.core.arrays import Floats, Tokens
-from fastmetrics.core.settings.allowed_values import MOST, LimitedTexts, Real, Whole
+from fastmetrics.base.arrays import Floats, Tokens
+from fastmetrics.base.options import MOST, LimitedTexts, Real, Whole
 from fastmetrics.declaration.batch import Batch, Options, Words
 from fastmetrics.declaration.cautions import UNSPACED, Caution, english_and_russian_words
 from fastmetrics.declaration.metric import metric

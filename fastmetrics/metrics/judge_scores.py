@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from fastmetrics.core.arrays import Floats
+from fastmetrics.base.arrays import Floats
+from fastmetrics.base.errors import InputError
 from fastmetrics.declaration.batch import Number, Numbers
 from fastmetrics.declaration.metric import metric
-from fastmetrics.errors import InputError
 
 
 def _within(scores: Numbers, column: str, low: float, high: float) -> Floats:

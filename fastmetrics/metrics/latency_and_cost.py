@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from fastmetrics.core.arrays import Flags, Floats
-from fastmetrics.core.conversion.column_to_arrow import as_array, codes_of
+from fastmetrics.base.arrays import Flags, Floats
+from fastmetrics.base.columns import as_array, codes_of
+from fastmetrics.base.errors import ColumnError
 from fastmetrics.declaration.batch import Batch, Number, Options
 from fastmetrics.declaration.hooks import RowHooks
 from fastmetrics.declaration.metric import REGISTRY, metric
 from fastmetrics.declaration.signature.alternative_columns import Either
-from fastmetrics.errors import ColumnError
 
 
 @metric(

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import numpy as np
 
-from fastmetrics.core.arrays import Floats, Text, Tokens
-from fastmetrics.core.settings.allowed_values import Choice, LimitedTexts
+from fastmetrics.base.arrays import Floats, Text, Tokens
+from fastmetrics.base.options import Choice, LimitedTexts
 from fastmetrics.declaration.batch import Batch, Light, OfTokens, Options, Raw, Words
 from fastmetrics.declaration.cautions import UNSPACED, Caution, english_words
 from fastmetrics.declaration.metric import metric

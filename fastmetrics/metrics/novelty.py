@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fastmetrics.core.arrays import Floats, Ints
+from fastmetrics.base.arrays import Floats, Ints
 from fastmetrics.declaration.batch import Words
 from fastmetrics.declaration.cautions import UNSPACED, Caution, english_and_russian_words, written
 from fastmetrics.declaration.metric import metric

@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.core.arrays import Floats, Ints, floats_of_arrow
-from fastmetrics.core.arrow.types import decoded
+from fastmetrics.base.arrays import Floats, Ints, floats_of_arrow
+from fastmetrics.base.arrow import decoded
 from fastmetrics.declaration.batch import Batch, Options
 from fastmetrics.declaration.hooks import Corpus
 from fastmetrics.declaration.metric import metric

@@ -7,7 +7,7 @@ from typing import Annotated
 import numpy as np
 import pyarrow as pa
 
-from fastmetrics.core.settings.allowed_values import Choice
+from fastmetrics.base.options import Choice
 from fastmetrics.declaration.batch import Raw
 from fastmetrics.declaration.hooks import Corpus
 from fastmetrics.declaration.metric import metric

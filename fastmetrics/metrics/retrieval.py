@@ -20,8 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from fastmetrics.core.arrays import Floats
-from fastmetrics.core.settings.allowed_values import Cutoff, Gain
+from fastmetrics.base.arrays import Floats
+from fastmetrics.base.options import Cutoff, Gain
 from fastmetrics.declaration.metric import metric
 from fastmetrics.kernels.ranking import ids as kernels
 from fastmetrics.metrics.shared.ranking_inputs import (

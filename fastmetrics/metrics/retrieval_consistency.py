@@ -7,8 +7,8 @@ from typing import Annotated
 import numpy as np
 import pyarrow as pa
 
-from fastmetrics.core.arrays import Text, Uint64s
-from fastmetrics.core.settings.allowed_values import Choice, Real, Rows
+from fastmetrics.base.arrays import Text, Uint64s
+from fastmetrics.base.options import Choice, Real, Rows
 from fastmetrics.declaration.hooks import Corpus
 from fastmetrics.declaration.metric import metric
 from fastmetrics.declaration.stored_row_lists import KeptRows, numbered, row_lists

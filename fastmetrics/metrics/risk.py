@@ -8,13 +8,13 @@ from typing import Annotated
 
 import numpy as np
 
-from fastmetrics.core.arrays import Floats, Ints
-from fastmetrics.core.settings.allowed_values import LimitedText
-from fastmetrics.declaration import spec
+from fastmetrics.base import specs
+from fastmetrics.base.arrays import Floats, Ints
+from fastmetrics.base.errors import FastmetricsError, OptionError, UnknownNameError
+from fastmetrics.base.options import LimitedText
 from fastmetrics.declaration.batch import Number, Options, Raw
 from fastmetrics.declaration.hooks import Corpus, RowHooks
 from fastmetrics.declaration.metric import REGISTRY, SPELLINGS, metric
-from fastmetrics.errors import FastmetricsError, OptionError, UnknownNameError
 from fastmetrics.stats.risk_coverage import Pairs, risks
 from fastmetrics.stats.sums.exact_sums import State
 
@@ -38,7 +38,7 @@ def confidence(confidence: Number) -> Floats:
 def _check(quality: str) -> None:
     """Raise for a quality that is not a row metric from 0 to 1 with higher scores better."""
     try:
-        parsed = spec.parse_spec(quality, lambda name: name in SPELLINGS)
+        parsed = specs.parse_spec(quality, lambda name: name in SPELLINGS)
     except FastmetricsError as error:
         raise OptionError(f"aurc: option 'quality' expects a metric, got {quality!r}: {error}") from error
     names = (parsed.name, f"{parsed.name}@k", parsed.name.lower())

@@ -9,15 +9,14 @@ from typing import Annotated, Any
 import numpy as np
 import pyarrow as pa
 
+from fastmetrics.base.arrays import Floats, Ids, Ints, Memo, Tokens
+from fastmetrics.base.errors import OptionError
+from fastmetrics.base.options import Choice
 from fastmetrics.core.all_pair_tokens import Side, crossed
-from fastmetrics.core.arrays import Floats, Ids, Ints, Tokens
-from fastmetrics.core.memo import Memo
-from fastmetrics.core.settings.allowed_values import Choice
 from fastmetrics.declaration.batch import Batch, OfTokens, Options
 from fastmetrics.declaration.cautions import Caution, no_word
 from fastmetrics.declaration.hooks import RowHooks
 from fastmetrics.declaration.metric import metric
-from fastmetrics.errors import OptionError
 from fastmetrics.kernels.pairs.lcs_union import Texts, union_hits
 from fastmetrics.metrics.shared.pair_counts import divide, harmonic, lcs, ngrams
 from fastmetrics.text.segmentation import lines

@@ -9,12 +9,12 @@ from typing import Annotated, Any
 import numpy as np
 import pyarrow as pa
 
-from fastmetrics.core.arrays import Floats
-from fastmetrics.core.arrow.types import decoded, is_list
-from fastmetrics.core.settings.allowed_values import of_hint
+from fastmetrics.base.arrays import Floats
+from fastmetrics.base.arrow import decoded, is_list
+from fastmetrics.base.errors import ColumnError
+from fastmetrics.base.options import of_hint
 from fastmetrics.declaration.batch import Batch, Options
 from fastmetrics.declaration.metric import Metric, metric
-from fastmetrics.errors import ColumnError
 from fastmetrics.kernels.vectors.distances import pair_halves
 from fastmetrics.metrics.shared.claims.cited_support import Cache, Embeds, embedder_of, strings_of
 from fastmetrics.metrics.shared.repeats.repeated_answers import doubles, products

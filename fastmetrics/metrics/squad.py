@@ -8,8 +8,8 @@ from typing import Annotated, Any
 import numpy as np
 import pyarrow as pa
 
-from fastmetrics.core.arrays import Floats
-from fastmetrics.core.settings.allowed_values import Choice
+from fastmetrics.base.arrays import Floats
+from fastmetrics.base.options import Choice
 from fastmetrics.declaration.batch import Batch, Squad
 from fastmetrics.declaration.cautions import UNSPACED
 from fastmetrics.declaration.hooks import RowHooks

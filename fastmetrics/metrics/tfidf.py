@@ -11,13 +11,13 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from fastmetrics.core.arrays import Flags, Floats, Tokens
-from fastmetrics.core.settings.allowed_values import Choice
+from fastmetrics.base.arrays import Flags, Floats, Tokens
+from fastmetrics.base.errors import OptionError
+from fastmetrics.base.options import Choice
 from fastmetrics.declaration.batch import Batch, Options
 from fastmetrics.declaration.cautions import UNSPACED
 from fastmetrics.declaration.hooks import RowHooks
 from fastmetrics.declaration.metric import metric
-from fastmetrics.errors import OptionError
 from fastmetrics.kernels.pairs.tfidf import count_documents, count_products, weighted_products
 from fastmetrics.metrics.shared.all_pair_counts import lists
 from fastmetrics.text.tokenize import Vocabulary

@@ -8,13 +8,13 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from fastmetrics.core.arrays import Floats, Tokens
-from fastmetrics.core.settings.allowed_values import LimitedText
+from fastmetrics.base.arrays import Floats, Tokens
+from fastmetrics.base.errors import OptionError
+from fastmetrics.base.options import LimitedText
 from fastmetrics.declaration.batch import Batch
 from fastmetrics.declaration.cautions import UNSPACED
 from fastmetrics.declaration.hooks import RowHooks
 from fastmetrics.declaration.metric import metric
-from fastmetrics.errors import OptionError
 from fastmetrics.metrics.hallucination import (
     KeywordsIn,
     Share,

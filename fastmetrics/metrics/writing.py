@@ -13,11 +13,10 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from fastmetrics.core.arrays import Floats
-from fastmetrics.core.settings.allowed_values import NotAllowedError, Real, Several
+from fastmetrics.base.arrays import Floats
+from fastmetrics.base.errors import OptionError, shown
+from fastmetrics.base.options import NotAllowedError, Real, Several
 from fastmetrics.declaration.metric import metric
-from fastmetrics.errors import OptionError
-from fastmetrics.errors.messages import shown
 from fastmetrics.metrics.shared.fitted import fitted_file
 from fastmetrics.metrics.shared.pair_counts import divide
 from fastmetrics.metrics.shared.prose import (

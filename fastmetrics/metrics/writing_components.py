@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fastmetrics.core.arrays import Floats
+from fastmetrics.base.arrays import Floats
 from fastmetrics.declaration.metric import metric
 from fastmetrics.metrics.shared.prose import (
     LENGTHY,

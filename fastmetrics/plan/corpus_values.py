@@ -8,11 +8,11 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from fastmetrics.core.arrays import Floats, Ints
-from fastmetrics.core.metadata.input_drift import InputDrift
+from fastmetrics.base.arrays import Floats, Ints
+from fastmetrics.base.errors import FastmetricsError, UnknownNameError
+from fastmetrics.base.score_metadata import InputDrift
 from fastmetrics.declaration.cautions import LISTS, SCRIPT, Caution, list_notes, notes, script_notes
 from fastmetrics.declaration.corpus_formula import values_of
-from fastmetrics.errors import FastmetricsError, UnknownNameError
 from fastmetrics.plan.fitted_metric import FittedMetric
 from fastmetrics.plan.plan import Plan, Score, parse
 

@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 
 from fastmetrics import metrics as families
-from fastmetrics.core.arrays import Flags, Floats, floats_of_arrow
-from fastmetrics.core.metadata.input_drift import InputDrift, InputShares
+from fastmetrics.base.arrays import Flags, Floats, floats_of_arrow
+from fastmetrics.base.errors import Argument, OptionError
+from fastmetrics.base.score_metadata import InputDrift, InputShares
 from fastmetrics.declaration.batch import Batch, Need, Options
 from fastmetrics.declaration.hooks import RowHooks
 from fastmetrics.declaration.metric import Metric
-from fastmetrics.errors import OptionError
-from fastmetrics.errors.messages import Argument
 from fastmetrics.metrics.shared.fitted.fitted_file import digest_of, model_of
 from fastmetrics.metrics.shared.fitted.fitted_model import FittedModel, RowScores
 from fastmetrics.metrics.verdict import FAIL, PASS, WARN

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from fastmetrics.core.names.input_columns import COLUMNS
+from fastmetrics.base.errors import Argument, ColumnError, quoted
+from fastmetrics.base.input_columns import COLUMNS
 from fastmetrics.declaration.metric import Metric
-from fastmetrics.errors import ColumnError
-from fastmetrics.errors.messages import Argument, quoted
 from fastmetrics.metrics import TIERS
 from fastmetrics.metrics.semantic import from_text
 from fastmetrics.plan.fitted_metric import FittedMetric

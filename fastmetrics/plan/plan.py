@@ -11,15 +11,13 @@ from functools import cached_property
 from typing import Any
 
 from fastmetrics import metrics as families
-from fastmetrics.core.metadata.corpus_counts import counts_column
-from fastmetrics.core.names.input_columns import COLUMNS, SCHEMAS, passed_over, resolve
-from fastmetrics.core.names.name_lists import listed
-from fastmetrics.core.settings.allowed_values import Optional, argument, of_hint
-from fastmetrics.declaration import spec as specs
+from fastmetrics.base import specs
+from fastmetrics.base.errors import Argument, FastmetricsError, FileFormatError, OptionError, UnknownNameError, shown
+from fastmetrics.base.input_columns import COLUMNS, SCHEMAS, listed, passed_over, resolve
+from fastmetrics.base.options import Optional, argument, of_hint
+from fastmetrics.base.score_metadata import counts_column
 from fastmetrics.declaration.metric import Metric
 from fastmetrics.declaration.metric_checks import OWN_NAME
-from fastmetrics.errors import FastmetricsError, FileFormatError, OptionError, UnknownNameError
-from fastmetrics.errors.messages import Argument, shown
 from fastmetrics.metrics.semantic import from_text
 from fastmetrics.metrics.shared.claims.cited_support import Embeds
 from fastmetrics.metrics.shared.fitted import fitted_file

@@ -16,17 +16,16 @@ from typing import Any, TypeVar
 import numpy as np
 import pyarrow as pa
 
-from fastmetrics.core.arrow.numbers import arrow_numbers
-from fastmetrics.core.arrow.types import is_text
-from fastmetrics.core.conversion.text_lists import as_text_lists, look_like_lists
-from fastmetrics.core.metadata.corpus_counts import BatchSums, counts_array
-from fastmetrics.core.names.input_columns import COLUMNS
-from fastmetrics.core.process.threads import ordered
-from fastmetrics.core.settings.batch_sizes import SIZES
+from fastmetrics.base.arrow import arrow_numbers, is_text
+from fastmetrics.base.columns import as_text_lists, look_like_lists
+from fastmetrics.base.errors import InputError
+from fastmetrics.base.input_columns import COLUMNS
+from fastmetrics.base.limits import SIZES
+from fastmetrics.base.score_metadata import BatchSums, counts_array
+from fastmetrics.base.threads import ordered
 from fastmetrics.declaration.batch import Batch
 from fastmetrics.declaration.cautions import LISTS
 from fastmetrics.declaration.stored_row_lists import where_present
-from fastmetrics.errors import InputError
 from fastmetrics.plan.fitted_metric import FittedMetric, remembered_scores
 from fastmetrics.plan.plan import Plan
 from fastmetrics.stats.sums.fingerprint import fingerprint_of_hashes, is_hashable, text_hashes

@@ -6,12 +6,10 @@ import re
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from fastmetrics.core.names.input_columns import is_id
-from fastmetrics.core.names.judge_column_names import PREFIX
-from fastmetrics.core.settings.allowed_values import LimitedText, option
+from fastmetrics.base.errors import OptionError, shown
+from fastmetrics.base.input_columns import PREFIX, is_id
+from fastmetrics.base.options import LimitedText, option
 from fastmetrics.declaration.metric import Metric
-from fastmetrics.errors import OptionError
-from fastmetrics.errors.messages import shown
 
 OF_RUN = ("no_relevant", "embedder", "cache")
 """Options that a run may set for all metrics; a spec that sets one keeps it, even with the default value."""

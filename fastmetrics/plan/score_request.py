@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from fastmetrics.core.names.input_columns import resolve
-from fastmetrics.core.names.name_lists import kept_columns
+from fastmetrics.base.input_columns import kept_columns, resolve
 
 
 @dataclass(frozen=True)

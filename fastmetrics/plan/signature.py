@@ -9,8 +9,8 @@ import unicodedata
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from fastmetrics.core.metadata.score_metadata import ScoreMetadata
-from fastmetrics.core.version import __version__
+from fastmetrics.base.public_names import __version__
+from fastmetrics.base.score_metadata import ScoreMetadata
 from fastmetrics.declaration.metric import Metric
 from fastmetrics.declaration.tokenizers import TOKENIZERS
 from fastmetrics.metrics.shared.claims.cited_support import embedder_of

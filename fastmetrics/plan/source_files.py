@@ -15,8 +15,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from fastmetrics.core.version import PACKAGE
-from fastmetrics.declaration.plugin_files import LOADED
+from fastmetrics.base.plugin_files import LOADED
+from fastmetrics.base.public_names import PACKAGE
 from fastmetrics.declaration.tokenizers import TOKENIZERS
 from fastmetrics.plan.fitted_metric import FittedMetric
 from fastmetrics.plan.plan import Plan

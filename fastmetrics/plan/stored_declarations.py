@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, TypeAlias
 
+from fastmetrics.base.errors import FileFormatError
+from fastmetrics.base.specs import Better
 from fastmetrics.declaration.metric import Metric, Reading
 from fastmetrics.declaration.metric_labels import labels_of
-from fastmetrics.declaration.spec import Better
-from fastmetrics.errors import FileFormatError
 from fastmetrics.metrics import REGISTRY
 from fastmetrics.plan.fitted_metric import FittedMetric
 from fastmetrics.plan.plan import Plan, Score

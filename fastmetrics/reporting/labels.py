@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from fastmetrics.core.display.printed_tables import Grid
+from fastmetrics.base.display import Grid
 from fastmetrics.reporting.sections.section import Section
 
 _WORDS = {

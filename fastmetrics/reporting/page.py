@@ -9,9 +9,8 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from fastmetrics.core.display.html_parts import environment
-from fastmetrics.core.display.printed_tables import number
-from fastmetrics.errors import MissingExtraError
+from fastmetrics.base.display import environment, number
+from fastmetrics.base.errors import MissingExtraError
 from fastmetrics.reporting.labels import headed, plural_form
 from fastmetrics.reporting.row_links import label
 from fastmetrics.reporting.script_json import embedded

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from fastmetrics.declaration.spec import Better
+from fastmetrics.base.specs import Better
 from fastmetrics.plan.stored_declarations import Stored
 from fastmetrics.results.runs.declared_metrics import declared_better, declared_bounds, declared_readings
 

@@ -7,13 +7,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from fastmetrics.core.display.figure_tables import FigureTable
-from fastmetrics.core.display.visible_text import visible
-from fastmetrics.core.names.name_lists import distinct
-from fastmetrics.core.process.threads import cores
-from fastmetrics.core.settings.allowed_values import Choice, Flag, Optional, Seed, Whole, argument
-from fastmetrics.errors import OptionError
-from fastmetrics.errors.messages import Argument
+from fastmetrics.base.display import FigureTable
+from fastmetrics.base.errors import Argument, OptionError, visible
+from fastmetrics.base.input_columns import distinct
+from fastmetrics.base.options import Choice, Flag, Optional, Seed, Whole, argument
+from fastmetrics.base.threads import cores
 from fastmetrics.reporting.content.report_content import ReportContent, report_content
 from fastmetrics.reporting.labels import LANGUAGES, labels
 from fastmetrics.reporting.page import rendered

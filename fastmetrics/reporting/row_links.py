@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from fastmetrics.core.display.visible_text import visible
-from fastmetrics.declaration.spec import Better
+from fastmetrics.base.errors import visible
+from fastmetrics.base.specs import Better
 
 LABEL = 300
 """Maximum characters of a displayed segment."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from fastmetrics.core.display.printed_tables import strict
+from fastmetrics.base.display import strict
 
 
 def embedded(value: Any) -> str:

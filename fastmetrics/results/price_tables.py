@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from fastmetrics.base.errors import FileFormatError, UnknownNameError
 from fastmetrics.core.prices import Price
-from fastmetrics.errors import FileFormatError, UnknownNameError
 from fastmetrics.tables.file_formats import without_compression
 from fastmetrics.tables.remote.addresses import last_name, shown
 from fastmetrics.tables.remote.small_files import read_text

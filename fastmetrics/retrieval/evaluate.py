@@ -15,12 +15,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.core.arrays import Flags, Floats, Ints
-from fastmetrics.core.arrow.numbers import arrow_numbers, numpy_values
-from fastmetrics.core.metadata.missing_queries import MissingQueries
-from fastmetrics.core.process.threads import ordered
-from fastmetrics.errors import InputError
-from fastmetrics.errors.messages import Argument
+from fastmetrics.base.arrays import Flags, Floats, Ints
+from fastmetrics.base.arrow import arrow_numbers, numpy_values
+from fastmetrics.base.errors import Argument, InputError
+from fastmetrics.base.score_metadata import MissingQueries
+from fastmetrics.base.threads import ordered
 from fastmetrics.kernels.ranking import ids as id_kernels
 from fastmetrics.kernels.ranking.ids import Ids
 from fastmetrics.kernels.ranking.rank_order import all_ranked, in_rank_order

@@ -15,8 +15,8 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fastmetrics.core.arrays import Flags, Floats, Ints
-from fastmetrics.core.settings.allowed_values import MOST, Cutoff, Gain, Level, NotAllowedError, Real
+from fastmetrics.base.arrays import Flags, Floats, Ints
+from fastmetrics.base.options import MOST, Cutoff, Gain, Level, NotAllowedError, Real
 from fastmetrics.kernels.ranking import gains as kernels
 from fastmetrics.kernels.ranking import order_measures, trec_gains
 from fastmetrics.retrieval.rankings import GradedRankings, descending, frozen

@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from fastmetrics.core.arrays import Floats, Ints
-from fastmetrics.core.arrow.numbers import numpy_values
-from fastmetrics.errors import InputError
-from fastmetrics.errors.messages import Argument
+from fastmetrics.base.arrays import Floats, Ints
+from fastmetrics.base.arrow import numpy_values
+from fastmetrics.base.errors import Argument, InputError
 from fastmetrics.kernels.ranking import ids as kernels
 from fastmetrics.retrieval.rankings import (
     GradedRankings,

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from fastmetrics.core.arrays import Floats
-from fastmetrics.core.settings.allowed_values import Allowed, description_of, of_hint
-from fastmetrics.declaration.spec import Better
+from fastmetrics.base.arrays import Floats
+from fastmetrics.base.options import Allowed, description_of, of_hint
+from fastmetrics.base.specs import Better
 from fastmetrics.retrieval import formulas
 
 

@@ -16,12 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from fastmetrics.core.arrays import Flags, Floats
-from fastmetrics.core.settings.allowed_values import Flag, option
-from fastmetrics.declaration import spec as specs
-from fastmetrics.errors import OptionError, UnknownNameError
-from fastmetrics.errors.messages import shown
-from fastmetrics.errors.spelling import fold
+from fastmetrics.base import specs
+from fastmetrics.base.arrays import Flags, Floats
+from fastmetrics.base.errors import OptionError, UnknownNameError, fold, shown
+from fastmetrics.base.options import Flag, option
 from fastmetrics.retrieval import formulas as ranked
 from fastmetrics.retrieval.measure_families import FAMILIES, UNSUPPORTED, Family
 from fastmetrics.retrieval.rankings import GradedRankings, frozen, offsets
@@ -79,10 +77,10 @@ def measure(text: str) -> Measure:
     ({'p': 0.8}, {'p': 0.8}, 'Rprec')
     >>> measure("ncdg@10")
     Traceback (most recent call last):
-    fastmetrics.errors.UnknownNameError: unknown measure 'ncdg'; did you mean 'ndcg' or 'Rndcg'?
+    fastmetrics.base.errors.UnknownNameError: unknown measure 'ncdg'; did you mean 'ndcg' or 'Rndcg'?
     >>> measure("RBP(p=2)")
     Traceback (most recent call last):
-    fastmetrics.errors.OptionError: measure 'RBP(p=2)': option 'p' expects a number from 0 to 1, or None, got 2
+    fastmetrics.base.errors.OptionError: measure 'RBP(p=2)': option 'p' expects a number from 0 to 1, or None, got 2
 
     Raises ``UnknownNameError`` for an unknown measure or option, ``OptionError`` for an invalid value.
     """

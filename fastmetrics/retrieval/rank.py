@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from fastmetrics.core.conversion.column_to_arrow import is_column
-from fastmetrics.core.process.threads import cores
-from fastmetrics.core.settings.allowed_values import Choice, Cutoff, Level, Optional, argument, of_hint
-from fastmetrics.errors import OptionError
+from fastmetrics.base.columns import is_column
+from fastmetrics.base.errors import OptionError
+from fastmetrics.base.options import Choice, Cutoff, Level, Optional, argument, of_hint
+from fastmetrics.base.threads import cores
 from fastmetrics.retrieval.evaluate import evaluated_ranking
 from fastmetrics.retrieval.judgements import judgements
 from fastmetrics.retrieval.rank_result import RankReport, Settings, metadata_of

@@ -12,11 +12,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from fastmetrics.core.arrow.numbers import numpy_values
-from fastmetrics.core.display.printed_tables import Grid, Shown, number
-from fastmetrics.core.metadata.missing_queries import MissingQueries
-from fastmetrics.core.metadata.score_metadata import RowCounts, ScoreMetadata
-from fastmetrics.core.version import __version__
+from fastmetrics.base.arrow import numpy_values
+from fastmetrics.base.display import Grid, Shown, number
+from fastmetrics.base.public_names import __version__
+from fastmetrics.base.score_metadata import MissingQueries, RowCounts, ScoreMetadata
 from fastmetrics.retrieval.measure_names import Measure
 
 

@@ -16,11 +16,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from fastmetrics.core.arrays import Flags, Floats, Ints, floats_of_arrow
-from fastmetrics.core.arrow.numbers import numpy_values
-from fastmetrics.core.arrow.types import decoded, is_list
-from fastmetrics.core.conversion.column_to_arrow import as_array
-from fastmetrics.errors import ColumnError
+from fastmetrics.base.arrays import Flags, Floats, Ints, floats_of_arrow
+from fastmetrics.base.arrow import decoded, is_list, numpy_values
+from fastmetrics.base.columns import as_array
+from fastmetrics.base.errors import ColumnError
 from fastmetrics.kernels.ranking import ids as id_kernels
 from fastmetrics.kernels.ranking import ids as kernels
 from fastmetrics.kernels.ranking.ids import Ids
@@ -159,7 +158,7 @@ def rankings(column: Any, name: str = "ids") -> Rankings:
     array([2, 1])
     >>> rankings([["a"], ["b", None]], "retrieved_ids")
     Traceback (most recent call last):
-    fastmetrics.errors.ColumnError: column 'retrieved_ids', row 1: an id is null
+    fastmetrics.base.errors.ColumnError: column 'retrieved_ids', row 1: an id is null
     """
     array = _lists(column, name)
     sizes, values = _sizes(array), decoded(array.flatten())
@@ -181,7 +180,7 @@ def grades_of(column: Any, relevant: Any, name: str = "relevance") -> Floats:
     array([2. , 0.5, 1. ])
     >>> grades_of([[2]], [["a", "b"]])
     Traceback (most recent call last):
-    fastmetrics.errors.ColumnError: column 'relevance', row 0: expected a grade for each of 2 relevant ids, got 1
+    fastmetrics.base.errors.ColumnError: column 'relevance', row 0: expected a grade for each of 2 relevant ids, got 1
     """
     array, ids = _lists(column, name), _lists(relevant, "relevant_ids")
     sizes, n_relevant = _sizes(array), _sizes(ids)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fastmetrics.core.conversion.frames import open_frame
+from fastmetrics.base.frames import open_frame
 from fastmetrics.results.gate.gate import gate
 from fastmetrics.results.gate.rules import parse_rules
 from fastmetrics.results.runs.declared_metrics import column_named

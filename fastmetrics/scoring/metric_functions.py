@@ -11,17 +11,16 @@ from typing import Any, TypeVar
 import numpy as np
 import pyarrow as pa
 
-from fastmetrics.core.arrays import Floats
-from fastmetrics.core.arrow.types import check
-from fastmetrics.core.conversion.column_to_arrow import as_arrow
-from fastmetrics.core.conversion.frames import aligned_table, with_null_types
-from fastmetrics.core.names.input_columns import COLUMNS
-from fastmetrics.core.names.name_lists import listed
-from fastmetrics.core.process.threads import cores
+from fastmetrics.base.arrays import Floats
+from fastmetrics.base.arrow import check_type
+from fastmetrics.base.columns import as_arrow
+from fastmetrics.base.errors import UnknownNameError
+from fastmetrics.base.frames import aligned_table, with_null_types
+from fastmetrics.base.input_columns import COLUMNS, listed
+from fastmetrics.base.threads import cores
 from fastmetrics.declaration.batch import Batch
 from fastmetrics.declaration.metric import Metric
 from fastmetrics.declaration.stored_row_lists import where_present
-from fastmetrics.errors import UnknownNameError
 from fastmetrics.metrics import REGISTRY
 from fastmetrics.metrics.rouge import KINDS, PARTS
 from fastmetrics.plan.plan import Score, parse
@@ -147,7 +146,7 @@ def table_of_columns(columns: Mapping[str, Any], kinds: Mapping[str, str] = Mapp
     kinds = {name: kinds.get(name, COLUMNS[name].kind) for name in table.column_names}
     table = with_null_types(table, kinds)
     for field in table.schema:
-        check("", field.name, kinds[field.name], field.type)
+        check_type("", field.name, kinds[field.name], field.type)
     return table
 
 

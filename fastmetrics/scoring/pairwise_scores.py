@@ -11,17 +11,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from fastmetrics.base.arrays import Floats
+from fastmetrics.base.arrow import check_type
+from fastmetrics.base.columns import as_array
+from fastmetrics.base.errors import Argument, ColumnError, OptionError, quoted
+from fastmetrics.base.input_columns import resolve
+from fastmetrics.base.limits import SIZES
+from fastmetrics.base.threads import cores, ordered
 from fastmetrics.core.all_pair_tokens import sides
-from fastmetrics.core.arrays import Floats
-from fastmetrics.core.arrow.types import check
-from fastmetrics.core.conversion.column_to_arrow import as_array
-from fastmetrics.core.names.input_columns import resolve
-from fastmetrics.core.process.threads import cores, ordered
-from fastmetrics.core.settings.batch_sizes import SIZES
 from fastmetrics.declaration.batch import Batch
 from fastmetrics.declaration.metric import Metric
-from fastmetrics.errors import ColumnError, OptionError
-from fastmetrics.errors.messages import Argument, quoted
 from fastmetrics.metrics import REGISTRY, function_of
 from fastmetrics.plan.plan import Score, parse
 from fastmetrics.tables.output.whole_outputs import check_without_place, table_place, write_whole
@@ -239,5 +238,5 @@ def _texts(values: Any, name: str, column: str, columns: Mapping[str, str] | Non
             raise ColumnError(f"{name}: needs the column {column!r}; name it with ", at, f"; it has: {present}")
         values, name = whole_table(source, {own: "text"})[own], own
     array = as_array(values, name)
-    check("", name, "text", array.type)
+    check_type("", name, "text", array.type)
     return array.cast(pa.string()) if pa.types.is_null(array.type) else array

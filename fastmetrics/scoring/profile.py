@@ -15,7 +15,7 @@ from typing import Any, Literal, TypeVar
 
 import pyarrow as pa
 
-from fastmetrics.core.display.printed_tables import Grid, Shown
+from fastmetrics.base.display import Grid, Shown
 from fastmetrics.declaration.batch import Batch
 from fastmetrics.engines.local import run
 from fastmetrics.plan.fitted_metric import SCORES

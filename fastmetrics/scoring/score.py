@@ -11,17 +11,15 @@ from typing import Any, Literal
 
 import pyarrow as pa
 
-from fastmetrics.core.conversion.frames import with_index
-from fastmetrics.core.metadata.corpus_counts import BatchSums
-from fastmetrics.core.metadata.score_metadata import RowCounts, ScoreMetadata
-from fastmetrics.core.process.threads import cores
-from fastmetrics.core.settings.allowed_values import LimitedText, Optional, argument
+from fastmetrics.base.errors import Argument, ColumnError, OptionError
+from fastmetrics.base.frames import with_index
+from fastmetrics.base.options import LimitedText, Optional, argument
+from fastmetrics.base.score_metadata import BatchSums, RowCounts, ScoreMetadata
+from fastmetrics.base.threads import cores
 from fastmetrics.engines.job import Progress, RunOptions, check_without_output
 from fastmetrics.engines.local import results_of
 from fastmetrics.engines.run_job import open_output
 from fastmetrics.engines.run_settings import FileSettings, RayCluster
-from fastmetrics.errors import ColumnError, OptionError
-from fastmetrics.errors.messages import Argument
 from fastmetrics.plan.corpus_values import input_drifts
 from fastmetrics.plan.plan import Plan
 from fastmetrics.plan.score_batch import Scorer, map_batches, score_batch, slices

@@ -12,16 +12,13 @@ from typing import Any
 
 import pyarrow as pa
 
-from fastmetrics.core.metadata.corpus_counts import BatchSums
-from fastmetrics.core.metadata.input_drift import drift_notes
-from fastmetrics.core.metadata.score_metadata import RowCounts, ScoreMetadata
-from fastmetrics.core.process.threads import cores
+from fastmetrics.base.errors import Argument, OptionError
+from fastmetrics.base.score_metadata import BatchSums, RowCounts, ScoreMetadata, drift_notes
+from fastmetrics.base.threads import cores
 from fastmetrics.engines.job import Engine, Job, RunOptions, RunResult
 from fastmetrics.engines.local import Threads
 from fastmetrics.engines.run_job import run_on
 from fastmetrics.engines.run_settings import RayCluster
-from fastmetrics.errors import OptionError
-from fastmetrics.errors.messages import Argument
 from fastmetrics.plan.corpus_values import caution_notes, finish_all, input_drifts
 from fastmetrics.plan.plan import Plan, keeping_counts, plan
 from fastmetrics.plan.score_batch import Scorer, fit

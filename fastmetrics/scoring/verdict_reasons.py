@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.core.conversion.column_to_arrow import as_arrow
-from fastmetrics.core.conversion.frames import aligned_table
+from fastmetrics.base.columns import as_arrow
+from fastmetrics.base.frames import aligned_table
 from fastmetrics.declaration.batch import Batch
 from fastmetrics.declaration.metric import REGISTRY
 from fastmetrics.kernels.text.substrings import count_characters

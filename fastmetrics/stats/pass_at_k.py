@@ -8,9 +8,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from fastmetrics.core.arrays import Floats, Ints
-from fastmetrics.errors import InputError, OptionError
-from fastmetrics.errors.messages import Argument
+from fastmetrics.base.arrays import Floats, Ints
+from fastmetrics.base.errors import Argument, InputError, OptionError
 from fastmetrics.stats.sums.exact_sums import exact_sum
 
 

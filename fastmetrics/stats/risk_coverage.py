@@ -10,9 +10,9 @@ from typing import Any, TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from fastmetrics.core.arrays import Flags, Floats, Ints, floats_of_arrow
-from fastmetrics.core.conversion.column_to_arrow import as_array
-from fastmetrics.errors import ColumnError, InputError
+from fastmetrics.base.arrays import Flags, Floats, Ints, floats_of_arrow
+from fastmetrics.base.columns import as_array
+from fastmetrics.base.errors import ColumnError, InputError
 from fastmetrics.stats.sums.quantiles import order_statistics
 
 Pairs: TypeAlias = Callable[[], Iterable[tuple[Floats, Floats]]]

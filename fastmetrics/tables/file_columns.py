@@ -12,9 +12,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 
-from fastmetrics.core.arrays import well_formed
-from fastmetrics.core.arrow.types import as_lists, is_list, is_list_view, is_number, is_text, plain
-from fastmetrics.errors.messages import shown
+from fastmetrics.base.arrays import well_formed
+from fastmetrics.base.arrow import as_lists, is_list, is_list_view, is_number, is_text, plain
+from fastmetrics.base.errors import shown
 
 
 @dataclass(frozen=True)

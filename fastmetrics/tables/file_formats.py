@@ -6,8 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from fastmetrics.errors import FileFormatError
-from fastmetrics.errors.messages import Argument
+from fastmetrics.base.errors import Argument, FileFormatError
 from fastmetrics.tables.formats.arrow import ARROW
 from fastmetrics.tables.formats.csv_tsv import CSV, TSV
 from fastmetrics.tables.formats.jsonl import JSONL

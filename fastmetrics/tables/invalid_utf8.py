@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pyarrow as pa
 import pyarrow.types as pt
 
-from fastmetrics.core.arrow.types import is_list, is_text
+from fastmetrics.base.arrow import is_list, is_text
 from fastmetrics.text.utf8 import is_utf8
 
 

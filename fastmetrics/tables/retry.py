@@ -6,8 +6,8 @@ import time
 from collections.abc import Callable, Iterator
 from typing import TypeVar
 
-from fastmetrics.core.settings.retry_limits import RETRY_LIMITS
-from fastmetrics.errors import FileFormatError
+from fastmetrics.base.errors import FileFormatError
+from fastmetrics.base.limits import RETRY_LIMITS
 from fastmetrics.tables.remote.stores import passing
 from fastmetrics.tables.table_chunks import Chunk
 

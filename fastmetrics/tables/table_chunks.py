@@ -13,9 +13,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 
-from fastmetrics.core.arrow.numbers import numpy_values
-from fastmetrics.core.arrow.types import is_list, is_list_view
-from fastmetrics.core.settings.batch_sizes import SIZES
+from fastmetrics.base.arrow import is_list, is_list_view, numpy_values
+from fastmetrics.base.limits import SIZES
 
 Rows = npt.NDArray[np.int64]
 

@@ -10,9 +10,9 @@ from typing import TypeVar
 import numpy as np
 import pyarrow as pa
 
-from fastmetrics.core.process.work_watch import WorkDone, report
-from fastmetrics.core.settings.batch_sizes import SIZES
-from fastmetrics.errors import FileFormatError
+from fastmetrics.base.errors import FileFormatError
+from fastmetrics.base.limits import SIZES
+from fastmetrics.base.threads import WorkDone, report
 from fastmetrics.tables.file_columns import Selection, Widened
 from fastmetrics.tables.invalid_utf8 import bad_text, raw_text
 from fastmetrics.tables.sources.frame_source import FrameSource, plain_selection

@@ -14,8 +14,8 @@ import pyarrow.compute as pc
 import pyarrow.json as pj
 import pyarrow.types as pt
 
-from fastmetrics.core.arrow.types import as_lists, is_list, is_text, plain
-from fastmetrics.errors.messages import shown
+from fastmetrics.base.arrow import as_lists, is_list, is_text, plain
+from fastmetrics.base.errors import shown
 from fastmetrics.tables.file_columns import cast, entries_type
 from fastmetrics.tables.formats.json_depth import is_deep
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from fastmetrics.core.arrays import Text
-from fastmetrics.core.conversion.column_to_arrow import as_text
+from fastmetrics.base.arrays import Text
+from fastmetrics.base.columns import as_text
 from fastmetrics.text import segmentation as segments
 from fastmetrics.text.conventions import CONVENTIONS
 from fastmetrics.text.tokenize import Wordbook

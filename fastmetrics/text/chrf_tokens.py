@@ -7,7 +7,7 @@ import string
 
 import numpy as np
 
-from fastmetrics.core.arrays import Flags, Text, Tokens
+from fastmetrics.base.arrays import Flags, Text, Tokens
 from fastmetrics.kernels.id_blocks import WIDENED
 from fastmetrics.kernels.text import chrf_tokens as kernels
 from fastmetrics.text import unicode

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fastmetrics.core.arrays import Flags, Ids
-from fastmetrics.errors import UnknownNameError
+from fastmetrics.base.arrays import Flags, Ids
+from fastmetrics.base.errors import UnknownNameError
 from fastmetrics.kernels.text import folding as words
 from fastmetrics.text import sacrebleu_rules as translation
 from fastmetrics.text import unicode

@@ -6,7 +6,7 @@ import functools
 
 import numpy as np
 
-from fastmetrics.core.arrays import Bytes, Ids, Ints, Text, Tokens
+from fastmetrics.base.arrays import Bytes, Ids, Ints, Text, Tokens
 from fastmetrics.kernels.facts import candidate_words as figures
 from fastmetrics.kernels.facts import located_words as marks
 from fastmetrics.kernels.facts.numbers import WordValues

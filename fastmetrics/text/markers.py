@@ -11,8 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fastmetrics.core.arrays import Bytes, Flags, Ints, Text, Tokens, Uint64s, well_formed
-from fastmetrics.core.growing_array import GrowingArray
+from fastmetrics.base.arrays import Bytes, Flags, GrowingArray, Ints, Text, Tokens, Uint64s, well_formed
 from fastmetrics.kernels.text import substrings
 from fastmetrics.text.conventions import convention
 from fastmetrics.text.tokenize import Vocabulary, fold

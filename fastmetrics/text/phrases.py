@@ -12,9 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fastmetrics.core.arrays import Flags, Ids
-from fastmetrics.errors import OptionError
-from fastmetrics.errors.messages import shown
+from fastmetrics.base.arrays import Flags, Ids
+from fastmetrics.base.errors import OptionError, shown
 from fastmetrics.text.tokenize import Vocabulary
 
 START = 0

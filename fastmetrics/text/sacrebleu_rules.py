@@ -6,7 +6,7 @@ import functools
 
 import numpy as np
 
-from fastmetrics.core.arrays import Flags, Ids, Ints, Text
+from fastmetrics.base.arrays import Flags, Ids, Ints, Text
 from fastmetrics.kernels.text import folding as words
 from fastmetrics.kernels.text import sacrebleu_tokenizers as bleu
 from fastmetrics.text import unicode

@@ -6,7 +6,7 @@ import functools
 
 import numpy as np
 
-from fastmetrics.core.arrays import Bytes, Text
+from fastmetrics.base.arrays import Bytes, Text
 from fastmetrics.kernels.text import scripts as kernels
 from fastmetrics.text import unicode
 from fastmetrics.text.conventions import UNSPACED
@@ -40,7 +40,7 @@ def scripts(text: Text) -> Bytes | None:
     spaces between words) and ``UNLISTED`` (mostly neither Latin nor Cyrillic), by the characters of its first 32 bytes;
     None if no string has any.
 
-    >>> from fastmetrics.core.conversion.column_to_arrow import as_text
+    >>> from fastmetrics.base.columns import as_text
     >>> scripts(as_text(["Paris", "Париж", "Παρίσι", "巴黎 2024"]))
     array([0, 1, 5, 7], dtype=uint8)
     """

@@ -6,7 +6,7 @@ import functools
 
 import numpy as np
 
-from fastmetrics.core.arrays import Bytes, Ints, Text, Uint64s
+from fastmetrics.base.arrays import Bytes, Ints, Text, Uint64s
 from fastmetrics.kernels.text import sentences as segments
 from fastmetrics.kernels.text.blocks.block_code import BLOCK
 from fastmetrics.text import unicode

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from fastmetrics.core.arrays import Ints, Text, Uint64s, text_of_arrow
+from fastmetrics.base.arrays import Ints, Text, Uint64s, text_of_arrow
 from fastmetrics.kernels.ranking.ids import hash_texts
 
 

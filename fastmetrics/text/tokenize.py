@@ -8,9 +8,8 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
-from fastmetrics.core.arrays import Bytes, Ids, Ints, Text, Tokens, text_of_strings
-from fastmetrics.core.growing_array import GrowingArray
-from fastmetrics.core.settings.batch_sizes import SIZES
+from fastmetrics.base.arrays import Bytes, GrowingArray, Ids, Ints, Text, Tokens, text_of_strings
+from fastmetrics.base.limits import SIZES
 from fastmetrics.kernels.text import folding as words
 from fastmetrics.kernels.text import retokenize as rewrite
 from fastmetrics.kernels.text import sacrebleu_tokenizers as bleu

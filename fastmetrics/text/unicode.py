@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from fastmetrics.core.arrays import Flags, Ids, Ints
+from fastmetrics.base.arrays import Flags, Ids, Ints
 
 _Characters = np.ndarray[tuple[int], np.dtype[np.str_]]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from fastmetrics.core.arrays import is_valid
+from fastmetrics.base.arrays import is_valid
 from fastmetrics.kernels.text import utf8
 
 _WIDTHS = {pa.string(): (pa.binary(), np.int32), pa.large_string(): (pa.large_binary(), np.int64)}

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from fastmetrics.core.arrays import Bytes, Floats, Ints, Text, text_of_strings
+from fastmetrics.base.arrays import Bytes, Floats, Ints, Text, text_of_strings
 from fastmetrics.kernels.facts import candidate_words as figures
 from fastmetrics.kernels.facts import clauses, novelty, numbers
 from fastmetrics.kernels.facts.word_stems import endings

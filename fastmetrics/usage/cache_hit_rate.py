@@ -10,11 +10,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.core.arrays import Flags, Floats, Ints, floats_of_arrow
-from fastmetrics.core.display.printed_tables import Grid, Shown
-from fastmetrics.core.process.threads import cores, ordered
-from fastmetrics.core.settings.allowed_values import Real, argument
-from fastmetrics.core.settings.batch_sizes import SIZES
+from fastmetrics.base.arrays import Flags, Floats, Ints, floats_of_arrow
+from fastmetrics.base.display import Grid, Shown
+from fastmetrics.base.limits import SIZES
+from fastmetrics.base.options import Real, argument
+from fastmetrics.base.threads import cores, ordered
 from fastmetrics.usage.log import Columns, Units, check_vectors, open_log, question_vectors
 from fastmetrics.usage.timestamps import MISSING, times_of
 from fastmetrics.vectors.vector_arrays import one_blas_thread

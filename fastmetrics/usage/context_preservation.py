@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from fastmetrics.core.arrays import Ints, floats_of_arrow
-from fastmetrics.core.conversion.column_to_arrow import codes_of
-from fastmetrics.core.display.printed_tables import Grid, Shown
+from fastmetrics.base.arrays import Ints, floats_of_arrow
+from fastmetrics.base.columns import codes_of
+from fastmetrics.base.display import Grid, Shown
 from fastmetrics.usage.log import Columns, check_vectors, open_log, question_vectors
 from fastmetrics.usage.timestamps import MISSING, times_of
 

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from fastmetrics.core.arrays import Floats, Ints, floats_of_arrow
-from fastmetrics.errors import InputError
+from fastmetrics.base.arrays import Floats, Ints, floats_of_arrow
+from fastmetrics.base.errors import InputError
 
 KEY = "key"
 _MANY = 1 << 20

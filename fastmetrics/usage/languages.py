@@ -14,9 +14,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.core.arrays import Ints, text_of_arrow
-from fastmetrics.errors import MissingExtraError, OptionError
-from fastmetrics.errors.messages import Argument
+from fastmetrics.base.arrays import Ints, text_of_arrow
+from fastmetrics.base.errors import Argument, MissingExtraError, OptionError
 from fastmetrics.text import unicode
 
 

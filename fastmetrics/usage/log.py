@@ -12,14 +12,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from fastmetrics.core.arrays import Flags, Ints, Uint64s, text_of_arrow
-from fastmetrics.core.arrow.types import check, plain
-from fastmetrics.core.names.input_columns import COLUMNS, resolve
-from fastmetrics.core.process.threads import ordered
-from fastmetrics.core.settings.batch_sizes import SIZES, ReadSizes
+from fastmetrics.base.arrays import Flags, Ints, Uint64s, text_of_arrow
+from fastmetrics.base.arrow import check_type, plain
+from fastmetrics.base.errors import Argument, ColumnError, UnknownNameError
+from fastmetrics.base.input_columns import COLUMNS, resolve
+from fastmetrics.base.limits import SIZES, ReadSizes
+from fastmetrics.base.threads import ordered
 from fastmetrics.declaration.batch import Batch
-from fastmetrics.errors import ColumnError, UnknownNameError
-from fastmetrics.errors.messages import Argument
 from fastmetrics.metrics.abstention import PHRASES, RefusalsIn, abstained
 from fastmetrics.tables.sources.frame_source import FrameSource
 from fastmetrics.tables.sources.table_source import open_table
@@ -141,7 +140,7 @@ def open_log(
     def read(make: Callable[[pa.Schema, Iterator[Piece]], R], threads: int) -> R:
         def checked(schema: pa.Schema, pieces: Iterator[Piece]) -> R:
             for column, kind in kinds.items():
-                check("", column, kind, schema.field(column).type)
+                check_type("", column, kind, schema.field(column).type)
             return make(schema, pieces)
 
         return gathered(source, as_read, checked, threads)

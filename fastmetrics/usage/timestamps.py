@@ -6,9 +6,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.core.arrays import Floats, Ints, floats_of_arrow
-from fastmetrics.core.arrow.types import decoded, is_number, is_text
-from fastmetrics.errors import ColumnError, InputError
+from fastmetrics.base.arrays import Floats, Ints, floats_of_arrow
+from fastmetrics.base.arrow import decoded, is_number, is_text
+from fastmetrics.base.errors import ColumnError, InputError
 
 MISSING = np.iinfo(np.int64).min
 """The value of a missing time."""

@@ -15,7 +15,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from fastmetrics.core.process.threads import ordered
+from fastmetrics.base.threads import ordered
 from fastmetrics.kernels.vectors.distances import TilePoints, centre, norms_and_sums, pair_halves
 from fastmetrics.vectors.vector_arrays import Block, Ids, Metric, Vectors
 

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastmetrics.core.display.printed_tables import Grid, Shown
-from fastmetrics.core.process.threads import cores
-from fastmetrics.core.settings.allowed_values import ExactWork, Neighbours, Seed, Whole, argument
-from fastmetrics.errors import InputError, UnknownNameError
+from fastmetrics.base.display import Grid, Shown
+from fastmetrics.base.errors import InputError, UnknownNameError
+from fastmetrics.base.options import ExactWork, Neighbours, Seed, Whole, argument
+from fastmetrics.base.threads import cores
 from fastmetrics.vectors.centred_vectors import BLOCK, Cloud, Floats, Survey, digests, survey
 from fastmetrics.vectors.pair_scan import Join, farthest, join, scan
 from fastmetrics.vectors.second_moments import Moments

@@ -9,9 +9,8 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
-from fastmetrics.core.process.threads import ordered
-from fastmetrics.core.process.work_watch import WorkDone, report
-from fastmetrics.core.settings.batch_sizes import SIZES
+from fastmetrics.base.limits import SIZES
+from fastmetrics.base.threads import WorkDone, ordered, report
 from fastmetrics.kernels.vectors.distances import Nearest, TilePoints, distance_sums, scan_tile
 from fastmetrics.vectors.centred_vectors import BLOCK, Cloud, Floats
 from fastmetrics.vectors.search.exact_reranking import SPARE, nothing, winners

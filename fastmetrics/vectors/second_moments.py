@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fastmetrics.core.process.threads import ordered
+from fastmetrics.base.threads import ordered
 from fastmetrics.vectors.centred_vectors import BLOCK, Cloud
 
 _SHARE = 0.95

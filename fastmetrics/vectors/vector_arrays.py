@@ -16,10 +16,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import threadpoolctl
 
-from fastmetrics.core.arrow.checks import check
-from fastmetrics.core.arrow.types import plain_column, plain_table
-from fastmetrics.core.conversion.column_to_arrow import as_arrow, is_column
-from fastmetrics.errors import ColumnError, InputError
+from fastmetrics.base.arrow import check, plain_column, plain_table
+from fastmetrics.base.columns import as_arrow, is_column
+from fastmetrics.base.errors import ColumnError, InputError
 from fastmetrics.tables.sources.frame_source import FrameSource
 from fastmetrics.vectors.vector_columns import holds_vectors, vector_column
 from fastmetrics.vectors.vector_files import FileRows

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from fastmetrics.core.arrow.types import fits, is_list
-from fastmetrics.errors import ColumnError, UnknownNameError
-from fastmetrics.errors.messages import Argument
+from fastmetrics.base.arrow import fits, is_list
+from fastmetrics.base.errors import Argument, ColumnError, UnknownNameError
 
 
 def holds_vectors(kind: pa.DataType) -> bool:

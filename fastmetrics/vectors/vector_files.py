@@ -18,10 +18,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from fastmetrics.core.arrays import Ints
-from fastmetrics.core.names.input_columns import resolve
-from fastmetrics.core.settings.batch_sizes import SIZES, WHOLE
-from fastmetrics.errors import ColumnError, FileFormatError, UnknownNameError
+from fastmetrics.base.arrays import Ints
+from fastmetrics.base.errors import ColumnError, FileFormatError, UnknownNameError
+from fastmetrics.base.input_columns import resolve
+from fastmetrics.base.limits import SIZES, WHOLE
 from fastmetrics.tables.file_formats import NPY, table_formats
 from fastmetrics.tables.inputs.input_files import DataFile, reading
 from fastmetrics.tables.inputs.input_paths import expand

@@ -7,7 +7,7 @@ import os
 import numpy as np
 import pyarrow as pa
 
-from fastmetrics.core.names.input_columns import resolve
+from fastmetrics.base.input_columns import resolve
 from fastmetrics.tables.sources.frame_source import FrameSource
 from fastmetrics.vectors.vector_arrays import Vectors, VectorsLike, is_table
 from fastmetrics.vectors.vector_files import read_vectors

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.errors import ColumnError
+from fastmetrics.base.errors import ColumnError
 from tests.support.loopback import Server
 from tests.support.program import program
 from tests.support.table_files import FORMATS, write

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fastmetrics.base.errors import OptionError
 from fastmetrics.commands.options.option_syntax import name_list, pairs
-from fastmetrics.errors import OptionError
 from tests.support.program import program
 
 NAMES = ["a,b", "answer = x", 'say "no"', "(a", "b)", "[1,", "'", "a=b=c", " padded "]

@@ -18,15 +18,15 @@ import pytest
 import typer
 
 import fastmetrics.commands
+from fastmetrics.base.public_names import HOMES
 from fastmetrics.commands import all_commands, load
 from fastmetrics.commands.options.option_groups import Arguments
-from fastmetrics.core.names.public_names import HOMES
 
 pytestmark = pytest.mark.slow
 
 REAL = (
     "fastmetrics.commands",
-    "fastmetrics.errors",
+    "fastmetrics.base",
     "fastmetrics.core",
     "fastmetrics.plan",
     "fastmetrics.declaration.metric_labels",

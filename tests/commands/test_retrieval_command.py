@@ -9,8 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
+from fastmetrics.base.errors import OptionError, OutputError
 from fastmetrics.cli import app
-from fastmetrics.errors import OptionError, OutputError
 from fastmetrics.retrieval.rank import rank
 from tests.support.program import unfolded
 

@@ -11,11 +11,20 @@ import pyarrow.parquet as pq
 import pytest
 
 import fastmetrics as fm
+from fastmetrics.base.errors import (
+    Argument,
+    ErrorMessage,
+    FastmetricsError,
+    InputError,
+    MissingExtraError,
+    OptionError,
+    OutputError,
+    quoted,
+    shown,
+)
 from fastmetrics.commands import load
 from fastmetrics.commands.program.printing import print_folded
 from fastmetrics.commands.program.terminal import message_with_options
-from fastmetrics.errors import FastmetricsError, InputError, MissingExtraError, OptionError, OutputError
-from fastmetrics.errors.messages import Argument, ErrorMessage, quoted, shown
 from tests.support.program import ENVIRONMENT, command, jsonl, program, unfolded
 
 rank, score = load("rank"), load("score")

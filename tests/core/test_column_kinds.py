@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.errors import FastmetricsError
+from fastmetrics.base.errors import FastmetricsError
 from tests.support.column_kinds import TABLES, kinds
 from tests.support.every_metric import CASES, READERS
 from tests.support.public_functions import CALLS, EXCEPTIONS, Call, as_plain

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from fastmetrics.core.growing_array import GrowingArray
+from fastmetrics.base.arrays import GrowingArray
 
 
 def test_values_are_those_appended_and_views_keep_theirs():

@@ -3,7 +3,7 @@
 import gc
 import weakref
 
-from fastmetrics.core.memo import Memo
+from fastmetrics.base.arrays import Memo
 
 
 class Thing:

@@ -6,7 +6,7 @@ from dataclasses import asdict
 import numpy as np
 import pytest
 
-from fastmetrics.core.metadata.input_drift import FAR, InputDrift, InputShares, drift_notes, stability, summed_drifts
+from fastmetrics.base.score_metadata import FAR, InputDrift, InputShares, drift_notes, stability, summed_drifts
 from fastmetrics.fitting.fit import _shares
 
 SHAPES = ("normal", "flag", "rare", "grades", "often_zero")

@@ -8,8 +8,8 @@ import pyarrow.compute as pc
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.core.arrow import checks as intact
-from fastmetrics.errors import FileFormatError, InputError
+from fastmetrics.base import arrow as intact
+from fastmetrics.base.errors import FileFormatError, InputError
 from fastmetrics.tables import open_source
 from fastmetrics.tables.table_chunks import cell_bytes
 from fastmetrics.vectors.vector_arrays import Vectors

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.core.settings.batch_sizes import SIZES
+from fastmetrics.base.limits import SIZES
 from fastmetrics.scoring.metric_functions import callable_of
 from tests.metrics.test_rouge import check
 from tests.reference import claims

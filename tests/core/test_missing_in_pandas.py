@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.errors import ColumnError
+from fastmetrics.base.errors import ColumnError
 
 NAN = float("nan")
 

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from fastmetrics.base.threads import cores
 from fastmetrics.commands.program.interrupts import _interrupt
-from fastmetrics.core.process.threads import cores
 from fastmetrics.tables.inputs import input_streams
 from fastmetrics.tables.output.targets import sync
 from tests.support.program import ENVIRONMENT, program

@@ -12,10 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.core.metadata.input_drift import InputDrift, InputShares
-from fastmetrics.core.metadata.missing_queries import MissingQueries
-from fastmetrics.core.metadata.score_metadata import METADATA, RowCounts, ScoreMetadata
-from fastmetrics.errors import FileFormatError
+from fastmetrics.base.errors import FileFormatError
+from fastmetrics.base.score_metadata import METADATA, InputDrift, InputShares, MissingQueries, RowCounts, ScoreMetadata
 
 ROWS = [
     {"id": 1, "answer": "in Paris", "reference": "Paris", "output": "x"},

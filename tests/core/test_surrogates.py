@@ -13,8 +13,8 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics import text
-from fastmetrics.core.arrays import text_of_strings, well_formed
-from fastmetrics.errors import InputError
+from fastmetrics.base.arrays import text_of_strings, well_formed
+from fastmetrics.base.errors import InputError
 from tests.support.program import jsonl, program
 
 HIGH, LOW = "\ud83d", "\ude00"

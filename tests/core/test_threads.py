@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from fastmetrics.core.process.threads import Crew
+from fastmetrics.base.threads import Crew
 
 
 @pytest.mark.slow

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.core.arrays import Floats, Text
-from fastmetrics.core.settings.allowed_values import Whole
+from fastmetrics.base.arrays import Floats, Text
+from fastmetrics.base.options import Whole
 from fastmetrics.declaration.batch import Batch, Options, Raw
 from fastmetrics.metrics import REGISTRY
 

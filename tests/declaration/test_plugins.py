@@ -12,8 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import fastmetrics as fm
+from fastmetrics.base.errors import OptionError, PluginError, UnknownNameError
 from fastmetrics.declaration.metric import REGISTRY, SPELLINGS
-from fastmetrics.errors import OptionError, PluginError, UnknownNameError
 from fastmetrics.plan.plan import parse
 from fastmetrics.plan.signature import code_of
 from tests.support.program import ENVIRONMENT, ROOT, program

@@ -13,8 +13,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.core.metadata.score_metadata import ScoreMetadata
-from fastmetrics.errors import FileFormatError, OptionError
+from fastmetrics.base.errors import FileFormatError, OptionError
+from fastmetrics.base.score_metadata import ScoreMetadata
 from fastmetrics.metrics import lookup
 from fastmetrics.reporting.readings import reading
 from fastmetrics.results.runs.declared_metrics import stored_declarations

@@ -13,9 +13,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import fastmetrics as fm
+from fastmetrics.base.errors import ColumnError, FileFormatError, InputError, OptionError, ServiceError
 from fastmetrics.derive.bots.full_context_bot import TEMPLATE, read_knowledge
 from fastmetrics.derive.prompts.prompt import mark
-from fastmetrics.errors import ColumnError, FileFormatError, InputError, OptionError, ServiceError
 from fastmetrics.faq.strict_match_bot import FaqReply
 from tests.support.judge_server import completion, judge_server, user_message
 from tests.support.program import jsonl, program

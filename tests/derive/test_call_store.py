@@ -11,10 +11,10 @@ import time
 
 import pytest
 
+from fastmetrics.base.errors import OutputError
 from fastmetrics.derive.calls.call import Answer, CallMaker, Message, Model
 from fastmetrics.derive.store.call_store import CallStore
 from fastmetrics.derive.store.call_store_overview import prune_calls
-from fastmetrics.errors import OutputError
 from tests.support.program import ENVIRONMENT
 
 MODEL = Model("m", "here", {"temperature": 0})

@@ -15,9 +15,16 @@ import pyarrow as pa
 import pytest
 
 import fastmetrics as fm
+from fastmetrics.base.errors import (
+    ColumnError,
+    FileFormatError,
+    InputError,
+    MissingExtraError,
+    OptionError,
+    OutputError,
+)
+from fastmetrics.base.errors import UnknownNameError as UnknownName
 from fastmetrics.derive.embed import embed
-from fastmetrics.errors import ColumnError, FileFormatError, InputError, MissingExtraError, OptionError, OutputError
-from fastmetrics.errors import UnknownNameError as UnknownName
 from fastmetrics.vectors.embedding.embedder import Embedder
 from fastmetrics.vectors.embedding.embedding_cache import VectorCache
 from tests.support.optional_parts import needs

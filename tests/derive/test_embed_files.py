@@ -13,8 +13,8 @@ import pytest
 from pyarrow import json as paj
 
 import fastmetrics as fm
+from fastmetrics.base.errors import ColumnError, FileFormatError
 from fastmetrics.derive.embed import embed
-from fastmetrics.errors import ColumnError, FileFormatError
 from fastmetrics.tables import open_source
 from fastmetrics.tables.output.run_output import find_metadata
 from tests.support.program import jsonl, program

@@ -8,7 +8,7 @@ import re
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.errors import ServiceError
+from fastmetrics.base.errors import ServiceError
 from tests.support.judge_server import judge_server, user_message
 from tests.support.program import jsonl, program
 

@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import fastmetrics as fm
+from fastmetrics.base.errors import ColumnError, MissingExtraError, OptionError, ServiceError
 from fastmetrics.derive.prompts.rubric import shipped
-from fastmetrics.errors import ColumnError, MissingExtraError, OptionError, ServiceError
 from tests.support.judge_server import drawn, judge_server
 from tests.support.program import alone, jsonl, program
 

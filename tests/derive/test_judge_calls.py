@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.errors import OptionError, ServiceError
+from fastmetrics.base.errors import OptionError, ServiceError
 from tests.support.judge_server import FAULTS, completion, drawn, grade, judge_server, shares, user_message
 from tests.support.program import jsonl, program
 

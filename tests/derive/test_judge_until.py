@@ -13,11 +13,11 @@ import pyarrow.parquet as pq
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.core.settings.batch_sizes import SIZES
+from fastmetrics.base.errors import ColumnError, OptionError
+from fastmetrics.base.limits import SIZES
 from fastmetrics.derive.judge.judge_until import Until, judge_until
 from fastmetrics.derive.judge.stop_condition import parse_until
 from fastmetrics.derive.prompts.rubric import find_rubrics
-from fastmetrics.errors import ColumnError, OptionError
 from fastmetrics.results.runs.open_runs import open_run
 from fastmetrics.results.runs.score_file import ScoreFile
 from fastmetrics.stats.intervals.confidence_sequences import confidence_sequence
@@ -210,7 +210,7 @@ def test_a_run_that_was_interrupted_ends_where_it_would_have_ended(tmp_path):
         expected, made = judged(tmp_path, judge, path, until="width < 1")
         asked, judge.count = judge.count, 0
         judge.draw = lambda body, seen: "401" if judge.count > 30 else None
-        with pytest.raises(fm.errors.ServiceError):
+        with pytest.raises(fm.base.errors.ServiceError):
             judged(tmp_path, judge, path, "r.jsonl", until="width < 1", store=tmp_path / "other.sqlite", concurrency=1)
         judge.draw, paid = (lambda body, seen: None), 30
         judge.count = 0
@@ -236,7 +236,7 @@ def test_failed_rows_are_no_values_and_bad_rows_are_left_out(tmp_path):
         assert counts["ok"] + counts["missing"] == made.ended.rows
         assert (sum(counts.values()), made.run.rejected) == (300, 1)
         before = judge.count
-        with pytest.raises(fm.errors.FileFormatError, match="line 101"):
+        with pytest.raises(fm.base.errors.FileFormatError, match="line 101"):
             fm.judge(path, settings, output=tmp_path / "p.parquet", until="n >= 200")
         assert judge.count == before
 

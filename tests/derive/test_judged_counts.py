@@ -7,7 +7,7 @@ import math
 import pyarrow as pa
 import pytest
 
-from fastmetrics.core.metadata.score_metadata import RowCounts
+from fastmetrics.base.score_metadata import RowCounts
 from fastmetrics.derive.judge.judged_counts import conclude, observe, summary_of
 
 AXIS = "judge_safety"

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.core.settings.batch_sizes import SIZES
+from fastmetrics.base.errors import ModelCallError, OptionError, PluginError, ServiceError
+from fastmetrics.base.limits import SIZES
 from fastmetrics.declaration.plugins import load_plugin
 from fastmetrics.derive.calls.call import CallMaker, Message
 from fastmetrics.derive.clients.completion import completion, usage
 from fastmetrics.derive.clients.model_client import MODEL_CLIENTS
-from fastmetrics.errors import ModelCallError, OptionError, PluginError, ServiceError
 from tests.support.program import jsonl, program
 
 TABLE = {"id": [1, 2, 3], "question": ["a", "b", "c"], "answer": ["x", "y", "z"]}

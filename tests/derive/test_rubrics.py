@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fastmetrics as fm
+from fastmetrics.base.errors import FileFormatError, UnknownNameError
 from fastmetrics.derive.prompts.prompt import Template, mark, opening
 from fastmetrics.derive.prompts.rubric import find_rubrics, read_rubric, shipped
-from fastmetrics.errors import FileFormatError, UnknownNameError
 from fastmetrics.reporting.readings import reading
 from tests.support.judge_server import judge_server
 from tests.support.program import program

@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import fastmetrics as fm
+from fastmetrics.base.errors import ColumnError, InputError, OptionError, OutputError
 from fastmetrics.derive.dry_run import estimate_judging
-from fastmetrics.errors import ColumnError, InputError, OptionError, OutputError
 from tests.support.judge_server import judge_server, user_message
 from tests.support.program import jsonl, program
 

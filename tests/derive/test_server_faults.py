@@ -14,10 +14,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import fastmetrics as fm
+from fastmetrics.base.errors import OptionError, ServiceError
 from fastmetrics.derive.calls.budget import LONG_WAIT
 from fastmetrics.derive.clients import reply_limits
 from fastmetrics.derive.clients.reply_limits import LONGEST_WAIT, retry_after
-from fastmetrics.errors import OptionError, ServiceError
 from tests.support import rogue_server as rogue
 from tests.support.judge_server import completion, judge_server
 from tests.support.program import ENVIRONMENT, jsonl, program

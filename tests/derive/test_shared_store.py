@@ -16,12 +16,12 @@ import time
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.core.settings.batch_sizes import SIZES
+from fastmetrics.base.errors import OutputError
+from fastmetrics.base.limits import SIZES
 from fastmetrics.derive.calls.call import Answer, CallMaker, Message, Model
 from fastmetrics.derive.store import call_claims, shared_store
 from fastmetrics.derive.store.call_claims import CallClaims
 from fastmetrics.derive.store.call_store import CallStore
-from fastmetrics.errors import OutputError
 from tests.support.judge_server import completion, judge_server
 from tests.support.optional_parts import NO_MOUNT
 from tests.support.program import ENVIRONMENT, jsonl, program

@@ -18,10 +18,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fastmetrics.core.process.threads import ordered
-from fastmetrics.core.settings.batch_sizes import ReadSizes
+from fastmetrics.base.errors import FileFormatError, InputError, OptionError
+from fastmetrics.base.limits import ReadSizes
+from fastmetrics.base.threads import ordered
 from fastmetrics.engines.local import Job, run
-from fastmetrics.errors import FileFormatError, InputError, OptionError
 from fastmetrics.tables import Limits, open_source
 from tests.support.toy_scores import JOB, KINDS, choosy, names, score, table
 

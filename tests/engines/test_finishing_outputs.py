@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from fastmetrics.base.errors import OutputError
 from fastmetrics.engines.local import Job, RunResult, run
-from fastmetrics.errors import OutputError
 from fastmetrics.tables import Limits, open_source
 from fastmetrics.tables.output import targets
 from fastmetrics.tables.output.renames import exchange

@@ -17,12 +17,11 @@ import pytest
 
 from bench.memory import workers
 from fastmetrics import RayCluster, score, summarize
-from fastmetrics.core.settings.batch_sizes import STANDARD, ReadSizes
-from fastmetrics.core.settings.retry_limits import RETRY_LIMITS
+from fastmetrics.base.errors import InputError, OptionError, OutputError, WorkerError
+from fastmetrics.base.limits import RETRY_LIMITS, STANDARD, ReadSizes
 from fastmetrics.engines.job import Job, RunOptions
 from fastmetrics.engines.local import run
 from fastmetrics.engines.run_job import open_output, run_on
-from fastmetrics.errors import InputError, OptionError, OutputError, WorkerError
 from fastmetrics.tables import Limits, open_source
 from fastmetrics.tables.sources.table_source import open_table
 from fastmetrics.vectors.embedding.embedder import Embedder

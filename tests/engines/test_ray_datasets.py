@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.errors import ColumnError, InputError, OptionError
+from fastmetrics.base.errors import ColumnError, InputError, OptionError
 from tests.support.many_rows import METRICS, bits, rows
 from tests.support.program import ENVIRONMENT
 

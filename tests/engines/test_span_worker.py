@@ -14,10 +14,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from fastmetrics.core.settings.batch_sizes import ReadSizes
+from fastmetrics.base.errors import FileFormatError, InputError, OptionError, WorkerError
+from fastmetrics.base.limits import ReadSizes
 from fastmetrics.engines import ray as engine
 from fastmetrics.engines.scored_parts import Finished, Scored, Task, by_part, finish, pieces
-from fastmetrics.errors import FileFormatError, InputError, OptionError, WorkerError
 from fastmetrics.tables import FileSource, Limits, Place, Span, open_source
 from fastmetrics.tables.file_columns import Widened
 from fastmetrics.tables.formats.csv_tsv import batch_of

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fastmetrics.core.settings.batch_sizes import ReadSizes
+from fastmetrics.base.limits import ReadSizes
 from fastmetrics.engines.local import Job, run
 from fastmetrics.tables import Limits, Place, Span, cut, open_source
 from tests.support.table_files import FORMATS, write

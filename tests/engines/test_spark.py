@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.errors import ColumnError, InputError, OptionError, UnknownNameError
+from fastmetrics.base.errors import ColumnError, InputError, OptionError, UnknownNameError
 from fastmetrics.plan.score_request import ScoreRequest
 from tests.declaration.test_plugins import OWN
 from tests.support.many_rows import METRICS, bits, rows
@@ -147,7 +147,7 @@ def test_workers_use_one_thread(frame):
         import pyarrow as pa_
         import threadpoolctl
 
-        from fastmetrics.core.process.threads import keep_to_one
+        from fastmetrics.base.threads import keep_to_one
 
         keep_to_one()
         for batch in batches:
@@ -163,7 +163,7 @@ def test_missing_spark_error_names_the_extra(tmp_path):
     environment = {**ENVIRONMENT, "PYTHONPATH": f"{tmp_path}{os.pathsep}{ENVIRONMENT['PYTHONPATH']}"}
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
     assert done.stderr.splitlines()[-1] == (
-        "fastmetrics.errors.MissingExtraError: this needs pyspark, which is not installed; "
+        "fastmetrics.base.errors.MissingExtraError: this needs pyspark, which is not installed; "
         "in a clone of fastmetrics, run: pip install -e '.[spark]'"
     )
     assert done.returncode == 1

@@ -13,7 +13,7 @@ import filelock
 import pyarrow as pa
 import pytest
 
-from fastmetrics.errors import OutputError
+from fastmetrics.base.errors import OutputError
 from fastmetrics.tables import Place
 from fastmetrics.tables.output import work_folder as checkpoint
 from fastmetrics.tables.output.work_folder import WorkFolder

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 import fastmetrics as fm
-from fastmetrics.errors import ColumnError, InputError, OptionError
+from fastmetrics.base.errors import ColumnError, InputError, OptionError
 from fastmetrics.faq.matcher import Matcher, match_faq
 from fastmetrics.faq.strict_match_bot import StrictMatchBot
 from tests.support.program import jsonl, program

@@ -7,8 +7,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import fastmetrics as fm
+from fastmetrics.base.errors import ColumnError
 from fastmetrics.commands import load
-from fastmetrics.errors import ColumnError
 
 ASKED, STORED = ["where is it", "how to pay"], ["Where is it?", "How to pay"]
 TEXTS = ["in the mail", "online"]

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.errors import MissingExtraError
+from fastmetrics.base.errors import MissingExtraError
 from fastmetrics.fitting.design import basis_of
 from fastmetrics.fitting.folds import folds_of
 from fastmetrics.fitting.held_out_figures import FoldRanking, ranking_estimate

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fastmetrics as fm
-from fastmetrics.errors import OptionError
+from fastmetrics.base.errors import OptionError
 from fastmetrics.metrics.abstention import PHRASES
 from fastmetrics.text import statements
 from fastmetrics.text.lexicons import lexicon

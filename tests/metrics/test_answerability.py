@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from sklearn.metrics import precision_recall_fscore_support
 
 import fastmetrics as fm
-from fastmetrics.core.settings.batch_sizes import SIZES
-from fastmetrics.errors import ColumnError, InputError
+from fastmetrics.base.errors import ColumnError, InputError
+from fastmetrics.base.limits import SIZES
 from fastmetrics.metrics import REGISTRY
 from tests.reference import answerability as oracle
 from tests.support.every_metric import refusing

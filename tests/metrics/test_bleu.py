@@ -18,8 +18,8 @@ from sacrebleu.metrics.bleu import _get_tokenizer
 
 import fastmetrics as fm
 from fastmetrics import text
-from fastmetrics.core.settings.batch_sizes import SIZES
-from fastmetrics.errors import ColumnError, OptionError
+from fastmetrics.base.errors import ColumnError, OptionError
+from fastmetrics.base.limits import SIZES
 from tests.support import strategies
 from tests.support.program import jsonl, program
 

@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fastmetrics as fm
-from fastmetrics.core.arrays import text_of_arrow, text_of_strings
-from fastmetrics.core.settings.batch_sizes import SIZES
+from fastmetrics.base.arrays import text_of_arrow, text_of_strings
+from fastmetrics.base.limits import SIZES
 from fastmetrics.engines.run_settings import FileSettings
 from fastmetrics.kernels.text.scripts import CYRILLIC, FOREIGN, LATIN, ONE_WORD, OTHER, UNLISTED, UNSPACED
 from fastmetrics.plan.plan import parse
@@ -315,5 +315,5 @@ def test_a_resumed_run_counts_what_was_done_before(table, monkeypatch):
 def test_invalid_caution_counts_raise():
     claim = {"cautions": {"token_f1": [1]}}
     table = pa.table({"token_f1": [0.5]}).replace_schema_metadata({"fastmetrics": json.dumps(claim)})
-    with pytest.raises(fm.errors.FileFormatError, match="cautions: expected pairs"):
+    with pytest.raises(fm.base.errors.FileFormatError, match="cautions: expected pairs"):
         summarize(table)

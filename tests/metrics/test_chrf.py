@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from sacrebleu.metrics import CHRF
 
 import fastmetrics as fm
-from fastmetrics.core.settings.batch_sizes import SIZES
-from fastmetrics.errors import ColumnError, OptionError
+from fastmetrics.base.errors import ColumnError, OptionError
+from fastmetrics.base.limits import SIZES
 from tests.support import strategies
 
 ends = st.lists(

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 import fastmetrics as fm
-from fastmetrics.core.settings.batch_sizes import SIZES
-from fastmetrics.errors import OptionError
+from fastmetrics.base.errors import OptionError
+from fastmetrics.base.limits import SIZES
 from tests.reference import claims
 from tests.support import strategies
 

@@ -14,8 +14,8 @@ import pytest
 from numpy.typing import NDArray
 
 import fastmetrics as fm
-from fastmetrics.core.arrays import floats_of_arrow
-from fastmetrics.errors import FileFormatError, OptionError, UnknownNameError
+from fastmetrics.base.arrays import floats_of_arrow
+from fastmetrics.base.errors import FileFormatError, OptionError, UnknownNameError
 from fastmetrics.results.runs.score_file import column_of
 from fastmetrics.stats.agreement.agreement import agreement
 from fastmetrics.tables import open_source

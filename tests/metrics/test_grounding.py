@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 
 import fastmetrics as fm
-from fastmetrics.errors import FastmetricsError, OptionError
+from fastmetrics.base.errors import FastmetricsError, OptionError
 from fastmetrics.metrics.grounding import grounding_evidence
 from fastmetrics.plan.plan import plan
 from fastmetrics.plan.score_request import ScoreRequest

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fastmetrics as fm
-from fastmetrics.core.arrays import well_formed
-from fastmetrics.errors import ColumnError, InputError
+from fastmetrics.base.arrays import well_formed
+from fastmetrics.base.errors import ColumnError, InputError
 from tests.reference import cases, lexical
 from tests.support import strategies
 

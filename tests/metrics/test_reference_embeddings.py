@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.errors import ColumnError, FileFormatError
+from fastmetrics.base.errors import ColumnError, FileFormatError
 from tests.support.program import jsonl
 
 ANSWERS = [[1.0, 0.0], [0.0, 2.0], [1.0, 1.0]]

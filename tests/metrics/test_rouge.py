@@ -15,8 +15,8 @@ from rouge_score.tokenizers import DefaultTokenizer
 
 import fastmetrics as fm
 from fastmetrics import text
-from fastmetrics.core.settings.batch_sizes import SIZES
-from fastmetrics.errors import ColumnError, OptionError, UnknownNameError
+from fastmetrics.base.errors import ColumnError, OptionError, UnknownNameError
+from fastmetrics.base.limits import SIZES
 from fastmetrics.scoring.metric_functions import callable_of
 from tests.support import strategies
 

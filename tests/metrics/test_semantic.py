@@ -14,8 +14,8 @@ from pyarrow import parquet
 from sklearn.metrics.pairwise import paired_cosine_distances, paired_euclidean_distances
 
 import fastmetrics as fm
+from fastmetrics.base.errors import ColumnError, OptionError
 from fastmetrics.derive.embed import embed
-from fastmetrics.errors import ColumnError, OptionError
 from fastmetrics.metrics.shared.repeats.repeated_answers import exact_match_rate, semantic_consistency
 from fastmetrics.plan.plan import plan
 from fastmetrics.plan.score_batch import Scorer

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.errors import MissingExtraError, OptionError
+from fastmetrics.base.errors import MissingExtraError, OptionError
 from tests.support.optional_parts import needs
 
 CONTEXT = ["The tower was built by Eiffel. " + "word " * 40 + "A church was opened in Dijon."]

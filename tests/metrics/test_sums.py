@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fastmetrics as fm
-from fastmetrics.errors import UnknownNameError
+from fastmetrics.base.errors import UnknownNameError
 from fastmetrics.metrics import REGISTRY
 from tests.support.program import jsonl, program
 

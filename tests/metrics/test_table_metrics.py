@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.core.settings.batch_sizes import SIZES
-from fastmetrics.errors import ColumnError, OptionError
+from fastmetrics.base.errors import ColumnError, OptionError
+from fastmetrics.base.limits import SIZES
 from fastmetrics.metrics.shared.repeats import repeated_answers, repeated_rankings
 from tests.reference import repeats as reference
 

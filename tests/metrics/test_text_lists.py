@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fastmetrics as fm
-from fastmetrics.core.arrays import text_of_arrow
-from fastmetrics.core.conversion.text_lists import as_text_lists, look_like_lists, text_list
-from fastmetrics.errors import InputError, OptionError, UnknownNameError
+from fastmetrics.base.arrays import text_of_arrow
+from fastmetrics.base.columns import as_text_lists, look_like_lists, text_list
+from fastmetrics.base.errors import InputError, OptionError, UnknownNameError
 from fastmetrics.tables import read_metadata
 from tests.support.judge_server import judge_server
 from tests.support.program import program, unfolded

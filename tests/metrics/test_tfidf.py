@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 import fastmetrics as fm
-from fastmetrics.core.settings.batch_sizes import SIZES, ReadSizes
-from fastmetrics.errors import OptionError
+from fastmetrics.base.errors import OptionError
+from fastmetrics.base.limits import SIZES, ReadSizes
 from fastmetrics.tables import open_source
 from tests.reference import packages
 from tests.support import strategies

@@ -9,8 +9,8 @@ from unittest import mock
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.core.settings.batch_sizes import SIZES
-from fastmetrics.errors import OptionError
+from fastmetrics.base.errors import OptionError
+from fastmetrics.base.limits import SIZES
 from tests.reference import claims
 
 CONTEXT = "The tower was built by Eiffel in Paris."

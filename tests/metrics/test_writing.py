@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fastmetrics as fm
-from fastmetrics.errors import OptionError
+from fastmetrics.base.errors import OptionError
 from tests.reference import writing
 from tests.support import strategies
 

@@ -13,7 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import fastmetrics as fm
-from fastmetrics.errors import OptionError, UnknownNameError
+from fastmetrics.base.errors import OptionError, UnknownNameError
 from fastmetrics.metrics import REGISTRY
 from tests.metrics.test_writing import texts
 from tests.reference import writing

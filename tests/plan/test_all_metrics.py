@@ -13,8 +13,8 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics import metrics as families
-from fastmetrics.core.names.input_columns import COLUMNS
-from fastmetrics.core.settings.batch_sizes import SIZES
+from fastmetrics.base.input_columns import COLUMNS
+from fastmetrics.base.limits import SIZES
 from fastmetrics.metrics import REGISTRY, function_of
 from fastmetrics.plan import plan as planning
 from fastmetrics.scoring.metric_functions import callable_of

@@ -8,9 +8,8 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics import metrics as families
-from fastmetrics.declaration import spec as specs
-from fastmetrics.errors import ColumnError, OptionError, UnknownNameError
-from fastmetrics.errors.spelling import FEW, fold, nearest, suggestion
+from fastmetrics.base import specs
+from fastmetrics.base.errors import FEW, ColumnError, OptionError, UnknownNameError, fold, nearest, suggestion
 from fastmetrics.metrics import REGISTRY, SPELLINGS
 from fastmetrics.plan.plan import parse, plan
 from fastmetrics.plan.score_request import ScoreRequest

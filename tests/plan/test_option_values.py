@@ -14,20 +14,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fastmetrics as fm
-from fastmetrics.core.settings import allowed_values as allowed
-from fastmetrics.core.settings.allowed_sources import NameOrObject
-from fastmetrics.core.settings.allowed_values import (
+from fastmetrics.base import options as allowed
+from fastmetrics.base.errors import FastmetricsError, OptionError, UnknownNameError
+from fastmetrics.base.options import (
     Choice,
     Folder,
     LimitedText,
     LimitedTexts,
+    NameOrObject,
     NotAllowedError,
     Optional,
     Real,
     Several,
     Whole,
 )
-from fastmetrics.errors import FastmetricsError, OptionError, UnknownNameError
 from fastmetrics.metrics import REGISTRY
 from fastmetrics.metrics.bleu import OTHER_TOKENIZERS
 from fastmetrics.plan.plan import parse

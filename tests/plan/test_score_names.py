@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.errors import FastmetricsError, OptionError, UnknownNameError
+from fastmetrics.base.errors import FastmetricsError, OptionError, UnknownNameError
 from fastmetrics.metrics import REGISTRY
 from fastmetrics.plan.plan import parse
 from tests.support.program import jsonl, program

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.errors import ColumnError, InputError, OptionError, UnknownNameError
+from fastmetrics.base.errors import ColumnError, InputError, OptionError, UnknownNameError
 from fastmetrics.metrics import REGISTRY, SUITES, TIERS, suite
 from fastmetrics.plan.plan import parse, plan
 from fastmetrics.plan.score_request import ScoreRequest

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.errors import ColumnError, FileFormatError, InputError, OptionError, OutputError
+from fastmetrics.base.errors import ColumnError, FileFormatError, InputError, OptionError, OutputError
 from tests.support.judge_server import completion, judge_server, user_message
 from tests.support.postgres import Database
 from tests.support.program import alone, program, unfolded

@@ -12,8 +12,8 @@ import pytest
 from matplotlib.figure import Figure
 
 import fastmetrics as fm
-from fastmetrics.core.display import printed_tables
-from fastmetrics.errors import InputError, MissingExtraError, OptionError, OutputError
+from fastmetrics.base import display
+from fastmetrics.base.errors import InputError, MissingExtraError, OptionError, OutputError
 from fastmetrics.reporting.charts.plot import _comparison, _histograms
 from tests.support import column_kinds
 from tests.support.program import jsonl, program
@@ -165,7 +165,7 @@ def test_a_heat_map_of_three_systems_has_both_others_and_marks_notable_cells(tmp
     cells = [one for one in found if one.segment is not None and one.baseline == "a"]
     cells.sort(key=lambda one: one.other)
     expected = [
-        f"{'+' * (one.delta > 0)}{printed_tables.number(one.delta)}{'*' * (found.verdict(one) != '–')}" for one in cells
+        f"{'+' * (one.delta > 0)}{display.number(one.delta)}{'*' * (found.verdict(one) != '–')}" for one in cells
     ]
     assert [one for one in texts(tmp_path / "a.svg").split(" ") if one in expected] == expected
     assert [one.endswith("*") for one in expected] == [True, False, True, True]

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fastmetrics.errors import ColumnError
+from fastmetrics.base.errors import ColumnError
 from fastmetrics.reporting.rag.contexts import with_contexts
 from fastmetrics.tables.sources.file_source import open_source
 from fastmetrics.tables.sources.frame_source import FrameSource

@@ -16,8 +16,15 @@ import pytest
 from scipy.stats import rankdata
 
 import fastmetrics as fm
-from fastmetrics.core.display.printed_tables import number
-from fastmetrics.errors import ColumnError, FileFormatError, InputError, MissingExtraError, OptionError, OutputError
+from fastmetrics.base.display import number
+from fastmetrics.base.errors import (
+    ColumnError,
+    FileFormatError,
+    InputError,
+    MissingExtraError,
+    OptionError,
+    OutputError,
+)
 from fastmetrics.reporting import page as page_module
 from fastmetrics.reporting.content.comparison_content import compared
 from fastmetrics.reporting.labels import _WORDS

@@ -17,8 +17,8 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import Select, WebDriverWait
 
 import fastmetrics as fm
-from fastmetrics.core.settings.batch_sizes import SIZES
-from fastmetrics.errors import InputError, OptionError, OutputError
+from fastmetrics.base.errors import InputError, OptionError, OutputError
+from fastmetrics.base.limits import SIZES
 from fastmetrics.reporting.rows.row_files import kind_of
 from tests.reporting.test_report import HOSTILE, read
 from tests.support.browser import complaints, requests, width

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.errors import ColumnError
+from fastmetrics.base.errors import ColumnError
 from fastmetrics.reporting.charts.line_chart import Charts
 from fastmetrics.reporting.sections.retrieval_section import PLACES, PlaceCounts
 from tests.reporting.test_report import read

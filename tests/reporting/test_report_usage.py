@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.errors import FileFormatError, InputError
+from fastmetrics.base.errors import FileFormatError, InputError
 from fastmetrics.reporting.charts.bar_list import BarList
 from fastmetrics.reporting.charts.line_chart import Charts
 from fastmetrics.reporting.sections.usage_section import usage_parts

@@ -14,7 +14,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import Select
 
 import fastmetrics as fm
-from fastmetrics.core.display.printed_tables import number
+from fastmetrics.base.display import number
 from fastmetrics.results.compare.comparison_tables import bounds, signed
 from tests.support.browser import complaints
 

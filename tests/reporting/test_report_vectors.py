@@ -12,7 +12,7 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import Select, WebDriverWait
 
 import fastmetrics as fm
-from fastmetrics.errors import ColumnError, InputError, OptionError, UnknownNameError
+from fastmetrics.base.errors import ColumnError, InputError, OptionError, UnknownNameError
 from fastmetrics.reporting.sections.vectors_section import POINTS
 from fastmetrics.vectors.projection.principal_components import pca
 from tests.reporting.test_report import made, read

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.core.display.visible_text import visible
+from fastmetrics.base.errors import visible
 from fastmetrics.reporting.labels import labels
 from tests.reporting.test_report import HOSTILE, read
 

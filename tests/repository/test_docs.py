@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 
 import fastmetrics as fm
-from fastmetrics import errors
+from fastmetrics.base import errors
+from fastmetrics.base.input_columns import COLUMNS, SCHEMAS
 from fastmetrics.commands import GROUPS, all_commands
-from fastmetrics.core.names.input_columns import COLUMNS, SCHEMAS
 from fastmetrics.declaration.sources import SOURCES
 from fastmetrics.derive.prompts.rubric import FIELDS, read_rubric
 from fastmetrics.metrics import REGISTRY, lexical

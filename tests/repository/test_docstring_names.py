@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import fastmetrics as fm
-from fastmetrics.core.names.input_columns import COLUMNS
+from fastmetrics.base.input_columns import COLUMNS
 
 ROOT = Path(__file__).parents[2]
 MARKED = re.compile(r"(`+)([^`]+)\1")

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 import fastmetrics as fm
-from fastmetrics import errors
+from fastmetrics.base import errors
+from fastmetrics.base.input_columns import COLUMNS
 from fastmetrics.commands import all_commands
-from fastmetrics.core.names.input_columns import COLUMNS
 from fastmetrics.metrics import FAMILIES, REGISTRY, functions
 
 

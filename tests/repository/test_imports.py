@@ -34,7 +34,7 @@ ORDER = [
 ]
 """The rooms of the package, folders and files, from the lowest; each imports from those before it in this list."""
 
-KERNELS = ("numpy", "math", "typing", "__future__", "fastmetrics.kernels", "fastmetrics.core.arrays")
+KERNELS = ("numpy", "math", "typing", "__future__", "fastmetrics.kernels", "fastmetrics.base.arrays")
 """What kernels import."""
 COMPILER = ("numba", "llvmlite", "fcntl")
 """What the files import that talk to the compiler and its cache."""

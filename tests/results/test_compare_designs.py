@@ -12,7 +12,7 @@ import pytest
 from scipy import stats
 
 import fastmetrics as fm
-from fastmetrics.errors import InputError, OptionError
+from fastmetrics.base.errors import InputError, OptionError
 from fastmetrics.stats.intervals.confidence_sequences import confidence_sequence
 from tests.support.program import program
 

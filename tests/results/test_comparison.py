@@ -14,7 +14,7 @@ import pytest
 from scipy import stats
 
 import fastmetrics as fm
-from fastmetrics.errors import ColumnError, InputError, OptionError, UnknownNameError
+from fastmetrics.base.errors import ColumnError, InputError, OptionError, UnknownNameError
 
 KEYS = [
     "metric",
@@ -437,7 +437,7 @@ def test_bad_options_are_named():
         ({"resamples": 0}, "resamples=0"),
         ({"cluster": "sesion"}, "no run has the column 'sesion'"),
     ]:
-        with pytest.raises(fm.errors.FastmetricsError, match=message):
+        with pytest.raises(fm.base.errors.FastmetricsError, match=message):
             fm.compare({"old": OLD, "new": NEW}, **options)
     with pytest.raises(InputError, match="at least two runs"):
         fm.compare([OLD])

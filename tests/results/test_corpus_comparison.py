@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fastmetrics as fm
-from fastmetrics.errors import ColumnError, OptionError, UnknownNameError
+from fastmetrics.base.errors import ColumnError, OptionError, UnknownNameError
 from fastmetrics.plan.corpus_values import many_values
 from fastmetrics.plan.plan import parse
 from fastmetrics.stats.intervals.mean_interval import INTERVALS

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.errors import FastmetricsError
+from fastmetrics.base.errors import FastmetricsError
 from fastmetrics.tables.sources.table_source import is_paths
 
 IDS = ["a", "b", "c", "d", "e", "f"]

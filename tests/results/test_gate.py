@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fastmetrics as fm
-from fastmetrics.errors import ColumnError, FileFormatError, OptionError, UnknownNameError
+from fastmetrics.base.errors import ColumnError, FileFormatError, OptionError, UnknownNameError
 from fastmetrics.results.gate.rules import parse_rule, read_rules
 from tests.support.program import program
 

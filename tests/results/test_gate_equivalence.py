@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from statsmodels.stats.weightstats import ttost_paired
 
 import fastmetrics as fm
-from fastmetrics.errors import OptionError
+from fastmetrics.base.errors import OptionError
 from tests.support.program import program
 
 N = 120

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.errors import OptionError
+from fastmetrics.base.errors import OptionError
 from tests.support.program import jsonl, program
 
 ROWS = [{"id": n, "answer": "in Paris", "reference": "in Paris"} for n in range(9)]

@@ -12,7 +12,7 @@ import pytest
 from scipy import stats
 
 import fastmetrics as fm
-from fastmetrics.errors import OptionError, UnknownNameError
+from fastmetrics.base.errors import OptionError, UnknownNameError
 from fastmetrics.results.gate.rules import parse_rule
 from tests.support.program import program
 

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.errors import OptionError
+from fastmetrics.base.errors import OptionError
 from fastmetrics.stats.intervals.confidence_sequences import confidence_sequence
 from tests.support.program import program, unfolded
 

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.errors import ColumnError
+from fastmetrics.base.errors import ColumnError
 from fastmetrics.results.gate.gate_result import Gate
 from fastmetrics.results.gate.rule_rows import matching_rows
 from tests.support.program import jsonl, program

@@ -15,9 +15,9 @@ from scipy import stats
 from sklearn.metrics import cohen_kappa_score
 
 import fastmetrics as fm
-from fastmetrics.core.display.printed_tables import number
+from fastmetrics.base.display import number
+from fastmetrics.base.errors import ColumnError, InputError
 from fastmetrics.derive.clients.chat_client import Reply
-from fastmetrics.errors import ColumnError, InputError
 from tests.support.judge_server import judge_server, user_message
 from tests.support.program import program
 

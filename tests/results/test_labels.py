@@ -6,8 +6,8 @@ import random
 import pytest
 
 import fastmetrics as fm
+from fastmetrics.base.errors import OptionError, UnknownNameError
 from fastmetrics.declaration.metric_labels import labelled
-from fastmetrics.errors import OptionError, UnknownNameError
 from fastmetrics.metrics import REGISTRY
 from fastmetrics.plan.plan import parse
 from fastmetrics.results.summary.summary import Summary, summarize

@@ -105,7 +105,7 @@ def test_score_and_rank_commands_print_the_note(tmp_path, monkeypatch):
 
 
 def test_invalid_values_raise():
-    with pytest.raises(fm.errors.OptionError, match="no_relevant"):
+    with pytest.raises(fm.base.errors.OptionError, match="no_relevant"):
         fm.score(ROWS, metrics=["retrieval_recall(no_relevant='skip')"])
 
 
@@ -157,7 +157,7 @@ def test_command_and_score_of_files_accept_no_relevant(table, output):
 
 def test_invalid_values_raise_and_differing_files_are_noted(table):
     for score in (fm.score, lambda rows, **given: fm.score("in.jsonl", output="o.csv", **given)):
-        with pytest.raises(fm.errors.OptionError, match="no_relevant='skip': expected 'undefined' or 'zero'"):
+        with pytest.raises(fm.base.errors.OptionError, match="no_relevant='skip': expected 'undefined' or 'zero'"):
             score(ROWS, no_relevant="skip")
     assert program("score", "in.jsonl", "-o", "o.csv", "--no-relevant", "skip").code == 2
     for value in ("zero", "undefined"):

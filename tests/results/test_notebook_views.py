@@ -14,9 +14,9 @@ import pyarrow as pa
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.core.display import html_parts
-from fastmetrics.core.display.printed_tables import Grid, Shown
-from fastmetrics.errors import FastmetricsError
+from fastmetrics.base import display
+from fastmetrics.base.display import Grid, Shown
+from fastmetrics.base.errors import FastmetricsError
 from fastmetrics.reporting.rag.evaluate_rag import RagEvaluation
 from fastmetrics.reporting.report import Report
 from fastmetrics.vectors.search.load_vectors import LoadedVectors
@@ -111,12 +111,12 @@ def test_control_characters_are_replaced_and_cells_escaped():
 
 def test_results_print_without_jinja(monkeypatch):
     found = fm.summarize({"f1": [0.5]})
-    html_parts._own.cache_clear()
+    display._own.cache_clear()
     monkeypatch.setitem(sys.modules, "jinja2", None)
     assert found._repr_html_() is None
     assert "0.5000" in str(found)
     monkeypatch.undo()
-    html_parts._own.cache_clear()
+    display._own.cache_clear()
     assert "0.5000" in found._repr_html_()
 
 

@@ -16,7 +16,7 @@ from scipy import stats
 from statsmodels.stats.power import TTestPower
 
 import fastmetrics as fm
-from fastmetrics.errors import InputError, OptionError
+from fastmetrics.base.errors import InputError, OptionError
 from fastmetrics.stats.significance.sample_size import highest_variance, questions_needed
 from tests.support.program import program
 

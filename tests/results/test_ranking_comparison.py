@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import ttest_rel
 
 import fastmetrics as fm
-from fastmetrics.errors import InputError, OptionError, UnknownNameError
+from fastmetrics.base.errors import InputError, OptionError, UnknownNameError
 from tests.support.program import program
 
 QUERIES = [f"q{n}" for n in range(40)]

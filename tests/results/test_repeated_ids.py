@@ -12,8 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.core.settings.batch_sizes import RANKINGS, SIZES, STANDARD
-from fastmetrics.errors import InputError
+from fastmetrics.base.errors import InputError
+from fastmetrics.base.limits import RANKINGS, SIZES, STANDARD
 from fastmetrics.usage import log
 from tests.support.judge_server import judge_server
 from tests.support.program import jsonl, program

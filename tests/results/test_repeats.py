@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fastmetrics as fm
-from fastmetrics.errors import OptionError
+from fastmetrics.base.errors import OptionError
 from tests.reference import repeats as reference
 
 QUERIES = st.none() | st.sampled_from(["q1", "q2", "q3"])

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fastmetrics.errors import OutputError
+from fastmetrics.base.errors import OutputError
 from fastmetrics.tables.output.run_differences import differences
 from fastmetrics.tables.output.work_folder import compare
 from tests.support.program import jsonl, program

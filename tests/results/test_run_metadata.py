@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fastmetrics as fm
-from fastmetrics.errors import FileFormatError, OptionError
+from fastmetrics.base.errors import FileFormatError, OptionError
 from fastmetrics.stats.sums.fingerprint import fingerprint, fingerprint_text, is_hashable
 from fastmetrics.tables.output.run_output import read_metadata
 from tests.support.program import program

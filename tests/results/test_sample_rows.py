@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.errors import ColumnError, InputError, OptionError
+from fastmetrics.base.errors import ColumnError, InputError, OptionError
 from tests.support.program import program
 
 N = 100

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.core.settings.batch_sizes import SIZES
+from fastmetrics.base.errors import InputError
+from fastmetrics.base.limits import SIZES
 from fastmetrics.derive.dry_run import estimate_judging
-from fastmetrics.errors import InputError
 from fastmetrics.tables.output.targets import target
 from fastmetrics.tables.remote.addresses import parse
 from fastmetrics.tables.remote.stores import store

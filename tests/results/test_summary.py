@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 import fastmetrics as fm
-from fastmetrics.errors import ColumnError, FileFormatError, InputError, UnknownNameError
+from fastmetrics.base.errors import ColumnError, FileFormatError, InputError, UnknownNameError
 from fastmetrics.kernels.stats import exact_sums as sums
 from fastmetrics.plan.corpus_values import many_values
 from fastmetrics.results.summary.summary import Summary, summarize

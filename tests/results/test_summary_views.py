@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from scipy.stats import pearsonr, spearmanr
 
 import fastmetrics as fm
-from fastmetrics.errors import ColumnError, FileFormatError, InputError, OptionError, UnknownNameError
+from fastmetrics.base.errors import ColumnError, FileFormatError, InputError, OptionError, UnknownNameError
 from fastmetrics.results.summary.correlations import MetricPair
 from fastmetrics.stats.agreement.correlation_matrix import correlate
 from tests.support.program import program

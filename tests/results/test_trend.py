@@ -7,7 +7,7 @@ import json
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.errors import UnknownNameError
+from fastmetrics.base.errors import UnknownNameError
 from tests.support.program import program
 
 BOUNDS = ("file", "name", "began", "n", "mean", "low", "high")

@@ -16,7 +16,7 @@ from scipy import stats
 from sklearn import metrics as sk
 
 import fastmetrics as fm
-from fastmetrics.errors import FileFormatError, InputError, OptionError
+from fastmetrics.base.errors import FileFormatError, InputError, OptionError
 from fastmetrics.kernels.stats.association_bootstrap import draw
 from fastmetrics.results.people.validate import validate
 from fastmetrics.results.runs.score_file import read_table

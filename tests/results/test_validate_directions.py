@@ -16,8 +16,8 @@ from sklearn import metrics as sk
 from typer.testing import CliRunner
 
 import fastmetrics as fm
+from fastmetrics.base.errors import ColumnError, OptionError, UnknownNameError
 from fastmetrics.commands import load
-from fastmetrics.errors import ColumnError, OptionError, UnknownNameError
 from fastmetrics.metrics import REGISTRY
 from fastmetrics.results.summary.summary import summarize
 from fastmetrics.stats.agreement.association import associate

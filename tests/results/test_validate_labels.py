@@ -17,8 +17,8 @@ import typer
 from rich.console import Console
 from typer.testing import CliRunner
 
+from fastmetrics.base.errors import ColumnError, InputError, UnknownNameError
 from fastmetrics.commands import load
-from fastmetrics.errors import ColumnError, InputError, UnknownNameError
 from fastmetrics.results.people.validate import validate
 from fastmetrics.stats.agreement.agreement import cohen_kappa, krippendorff_alpha
 

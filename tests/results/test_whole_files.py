@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.errors import OutputError
+from fastmetrics.base.errors import OutputError
 from fastmetrics.results.runs.score_file import read_table
 from tests.support.program import program
 

@@ -10,8 +10,7 @@ from contextlib import suppress
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.errors import FastmetricsError, UnknownNameError
-from fastmetrics.errors.spelling import fold
+from fastmetrics.base.errors import FastmetricsError, UnknownNameError, fold
 from fastmetrics.retrieval.measure_families import FAMILIES, UNSUPPORTED
 from tests.reference import retrieval as reference
 

@@ -13,8 +13,8 @@ import pytrec_eval
 from pyarrow import csv
 
 import fastmetrics as fm
-from fastmetrics.core.metadata.score_metadata import METADATA
-from fastmetrics.errors import OptionError
+from fastmetrics.base.errors import OptionError
+from fastmetrics.base.score_metadata import METADATA
 from tests.support.program import program, unfolded
 
 MEASURES = ["mrr", "AP"]

@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fastmetrics as fm
+from fastmetrics.base.errors import ColumnError, OptionError
 from fastmetrics.declaration.batch import Batch
-from fastmetrics.errors import ColumnError, OptionError
 from fastmetrics.kernels.ranking import ids as kernels
 from fastmetrics.kernels.ranking.ids import Ids
 from fastmetrics.metrics.shared.ranking_inputs import JudgedIn

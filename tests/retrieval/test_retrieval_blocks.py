@@ -10,8 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.core.settings.batch_sizes import RANKINGS, RankingSizes
-from fastmetrics.errors import ColumnError, FileFormatError
+from fastmetrics.base.errors import ColumnError, FileFormatError
+from fastmetrics.base.limits import RANKINGS, RankingSizes
 from fastmetrics.retrieval import evaluate as ranking
 from fastmetrics.retrieval.judgements import judgements
 from fastmetrics.tables.rankings.ranking_rows import Triples

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.errors import ColumnError, InputError
+from fastmetrics.base.errors import ColumnError, InputError
 from fastmetrics.kernels.ranking.ids import same_bytes
 from fastmetrics.kernels.ranking.rank_order import in_rank_order
 from fastmetrics.retrieval.rankings import fixed_ids, frozen, graded, rankings

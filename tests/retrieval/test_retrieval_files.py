@@ -16,8 +16,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.core.settings.batch_sizes import RANKINGS, RankingSizes
-from fastmetrics.errors import ColumnError, FileFormatError, InputError
+from fastmetrics.base.errors import ColumnError, FileFormatError, InputError
+from fastmetrics.base.limits import RANKINGS, RankingSizes
 from fastmetrics.tables.rankings.ranking_rows import Triples
 
 RUN = [("q1", "d2", 1.5), ("q1", "d#1", 0.25), ("ü", "007", 3.0), ("q1", "d3", 1.5)]
@@ -207,7 +207,7 @@ def test_malformed_judgements_error_names_cause_and_place(tmp_path):
 MEASURE_MEMORY = """
 import re, resource, sys
 from pathlib import Path
-from fastmetrics.core.settings.batch_sizes import RankingSizes
+from fastmetrics.base.limits import RankingSizes
 from fastmetrics.retrieval import rank as ranking
 from fastmetrics.tables.rankings.ranking_rows import Triples
 

@@ -7,7 +7,7 @@ import json
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.errors import ColumnError, InputError
+from fastmetrics.base.errors import ColumnError, InputError
 from tests.support.program import program
 
 RECORD = {"qid": "q1", "docid": "d1"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.errors import OptionError, UnknownNameError
+from fastmetrics.base.errors import OptionError, UnknownNameError
 from fastmetrics.retrieval.measure_names import measure
 
 NAMES = [

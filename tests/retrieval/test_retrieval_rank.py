@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fastmetrics as fm
-from fastmetrics.core.settings.batch_sizes import RankingSizes
-from fastmetrics.errors import InputError
+from fastmetrics.base.errors import InputError
+from fastmetrics.base.limits import RankingSizes
 from fastmetrics.retrieval.measure_families import FAMILIES
 from fastmetrics.retrieval.measure_names import measure
 from fastmetrics.tables.rankings.ranking_rows import Triples

@@ -11,8 +11,8 @@ import pyarrow as pa
 import pytest
 
 import fastmetrics as fm
+from fastmetrics.base.errors import ColumnError, OptionError
 from fastmetrics.engines.cluster_rows import RowScoring, pack, plan_rows, unpack
-from fastmetrics.errors import ColumnError, OptionError
 from fastmetrics.plan.score_request import ScoreRequest
 from fastmetrics.stats.sums.exact_sums import State
 

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.core import version
+from fastmetrics.base import public_names
+from fastmetrics.base.errors import OutputError
 from fastmetrics.engines import run_job
 from fastmetrics.engines.local import run
-from fastmetrics.errors import OutputError
 from fastmetrics.plan.score_batch import Scorer
 from fastmetrics.plan.score_request import ScoreRequest
 from fastmetrics.plan.source_files import source_digests
@@ -119,14 +119,14 @@ def test_the_digest_of_the_package_follows_its_files(tmp_path: Path, monkeypatch
     (tmp_path / "metrics").mkdir()
     (tmp_path / "words.txt").write_text("a\n")
     (tmp_path / "metrics" / "one.py").write_text("A = 1\n")
-    monkeypatch.setattr(version, "PACKAGE", tmp_path)
-    seen = {version.source_digest.__wrapped__()}
+    monkeypatch.setattr(public_names, "PACKAGE", tmp_path)
+    seen = {public_names.source_digest.__wrapped__()}
     for name, text in (("metrics/one.py", "A = 2\n"), ("words.txt", "b\n"), ("metrics/two.py", "")):
         (tmp_path / name).write_text(text)
-        seen.add(version.source_digest.__wrapped__())
+        seen.add(public_names.source_digest.__wrapped__())
     assert len(seen) == 4
     (tmp_path / "metrics" / "notes.log").write_text("x")
-    assert version.source_digest.__wrapped__() in seen
+    assert public_names.source_digest.__wrapped__() in seen
 
 
 def test_files_of_tokenizers_and_of_packages_are_found(folder: Path, tmp_path: Path) -> None:

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fastmetrics as fm
-from fastmetrics.core.names.input_columns import COLUMNS, SCHEMAS, passed_over, resolve
-from fastmetrics.errors import ColumnError
+from fastmetrics.base.errors import ColumnError
+from fastmetrics.base.input_columns import COLUMNS, SCHEMAS, passed_over, resolve
 from fastmetrics.scoring.score import score
 from fastmetrics.tables import read_metadata
 from tests.support.program import jsonl, program

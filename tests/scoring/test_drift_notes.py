@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.core.settings.batch_sizes import SIZES
+from fastmetrics.base.limits import SIZES
 from fastmetrics.results.runs.score_file import ScoreFile
 from tests.support.fitted_models import CUTS, features, written
 
@@ -114,5 +114,5 @@ def test_a_resumed_run_counts_what_was_done_before(path, tmp_path, monkeypatch):
 )
 def test_damaged_counts_are_an_error(entry):
     table = pa.table({"mine": [0.5]}).replace_schema_metadata({"fastmetrics": json.dumps({"drift": {"mine": entry}})})
-    with pytest.raises(fm.errors.FileFormatError, match="cannot be read"):
+    with pytest.raises(fm.base.errors.FileFormatError, match="cannot be read"):
         fm.summarize(table)

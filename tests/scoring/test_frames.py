@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fastmetrics as fm
-from fastmetrics.core.names import name_lists
-from fastmetrics.errors import ColumnError
+from fastmetrics.base import input_columns
+from fastmetrics.base.errors import ColumnError
 
 ROWS = {
     "id": ["p", "q", "r"],
@@ -230,14 +230,14 @@ def test_scores_of_a_polars_frame_join_it_by_id():
 
 def test_lists_of_names_in_one_text():
     specs = "squad_f1(version=2), ndcg@3,overall_quality(weights=(0.2, 0.2, 0.2, 0.2, 0.2), language='a,b)')"
-    assert name_lists.split(specs) == [
+    assert input_columns.split(specs) == [
         "squad_f1(version=2)",
         "ndcg@3",
         "overall_quality(weights=(0.2, 0.2, 0.2, 0.2, 0.2), language='a,b)')",
     ]
-    assert name_lists.split(r"f(a='it\'s, so', b=[1, 2]),g") == [r"f(a='it\'s, so', b=[1, 2])", "g"]
-    assert name_lists.split(" it's, that's ,,") == ["it's", "that's"]
-    assert name_lists.split("a),b") == ["a)", "b"]
+    assert input_columns.split(r"f(a='it\'s, so', b=[1, 2]),g") == [r"f(a='it\'s, so', b=[1, 2])", "g"]
+    assert input_columns.split(" it's, that's ,,") == ["it's", "that's"]
+    assert input_columns.split("a),b") == ["a)", "b"]
     columns = {"question": ["a"], "answer": ["a"], "reference": ["a"]}
     assert fm.score(columns, "token_f1,jaccard").column_names == ["token_f1", "jaccard"]
     some = fm.score(columns, suites="lexical,generation")

@@ -9,8 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import fastmetrics as fm
+from fastmetrics.base.errors import OptionError, OutputError
 from fastmetrics.engines.part_writer import PartWriter
-from fastmetrics.errors import OptionError, OutputError
 from tests.results.test_corpus_comparison import ASKED, NEW, OLD, RUNS, SMALL
 
 

@@ -14,8 +14,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from fastmetrics import score
-from fastmetrics.core.arrow.types import as_lists
-from fastmetrics.errors import ColumnError, OutputError
+from fastmetrics.base.arrow import as_lists
+from fastmetrics.base.errors import ColumnError, OutputError
 from fastmetrics.tables import open_source
 from fastmetrics.tables.table_chunks import cell_bytes
 from tests.support.table_files import read

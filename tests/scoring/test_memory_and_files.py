@@ -18,9 +18,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.core.settings.batch_sizes import SIZES
+from fastmetrics.base.errors import ColumnError, FileFormatError, InputError, OptionError, OutputError
+from fastmetrics.base.limits import SIZES
 from fastmetrics.engines.job import RunOptions
-from fastmetrics.errors import ColumnError, FileFormatError, InputError, OptionError, OutputError
 from fastmetrics.tables import Limits, read_metadata
 from fastmetrics.tables.sources.frame_source import FrameSource
 from fastmetrics.tables.sources.table_source import open_table

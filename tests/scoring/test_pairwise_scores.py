@@ -15,7 +15,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import fastmetrics as fm
-from fastmetrics.core.settings.batch_sizes import SIZES
+from fastmetrics.base.limits import SIZES
 from fastmetrics.plan.plan import parse
 from fastmetrics.scoring.metric_functions import score_together
 from tests.support import strategies

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.errors import OptionError
+from fastmetrics.base.errors import OptionError
 from fastmetrics.scoring.profile import Watch
 from tests.support.program import ENVIRONMENT, program
 

@@ -16,9 +16,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from fastmetrics.core.settings.batch_sizes import ReadSizes
+from fastmetrics.base.errors import InputError, OutputError
+from fastmetrics.base.limits import ReadSizes
 from fastmetrics.engines.local import Job, run
-from fastmetrics.errors import InputError, OutputError
 from fastmetrics.tables import Limits, open_source
 from fastmetrics.tables.sources.table_source import open_table
 from tests.support.optional_parts import NO_MOUNT
@@ -214,7 +214,7 @@ RUN = """
 import itertools, sys, time, resource
 import pyarrow as pa
 from fastmetrics.engines.local import Job, run
-from fastmetrics.errors import OutputError
+from fastmetrics.base.errors import OutputError
 from fastmetrics.tables.sources.table_source import open_table
 from fastmetrics.tables import Limits, open_source
 begun = itertools.count()

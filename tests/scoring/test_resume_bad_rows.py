@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from fastmetrics.base.errors import OutputError
 from fastmetrics.engines.local import Job, Progress, RunResult, run
-from fastmetrics.errors import OutputError
 from fastmetrics.tables import Limits, open_source
 from tests.support.toy_scores import KINDS, choosy, names, score
 

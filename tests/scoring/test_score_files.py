@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from fastmetrics import FileSettings, score
-from fastmetrics.errors import FileFormatError, OutputError
+from fastmetrics.base.errors import FileFormatError, OutputError
 
 
 class StopError(Exception):

@@ -7,8 +7,8 @@ import pytest
 from typer.main import get_command
 
 import fastmetrics as fm
+from fastmetrics.base.errors import OptionError
 from fastmetrics.cli import app
-from fastmetrics.errors import OptionError
 from fastmetrics.stats.agreement.association import associate
 from fastmetrics.vectors.search.search_files import build_index
 from tests.support.program import program

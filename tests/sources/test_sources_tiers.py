@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.errors import ColumnError
+from fastmetrics.base.errors import ColumnError
 from tests.support.judge_server import judge_server, user_message
 from tests.support.program import jsonl, program
 

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fastmetrics as fm
-from fastmetrics.errors import InputError, OptionError
+from fastmetrics.base.errors import InputError, OptionError
 from fastmetrics.stats.pass_at_k import question_scores
 from tests.support.program import program
 

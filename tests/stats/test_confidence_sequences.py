@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fastmetrics.errors import InputError
+from fastmetrics.base.errors import InputError
 from fastmetrics.stats.intervals.confidence_sequences import confidence_sequence, sequential_p
 from tests.reference import confidence_sequences as reference
 

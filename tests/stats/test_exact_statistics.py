@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from fastmetrics.errors import ColumnError, InputError
+from fastmetrics.base.errors import ColumnError, InputError
 from fastmetrics.kernels.stats import exact_sums as sums
 from fastmetrics.results.summary.summary import summarize
 from fastmetrics.stats.sums import quantiles as module

@@ -11,7 +11,7 @@ import pytest
 from statsmodels.stats.proportion import proportion_confint
 
 import fastmetrics as fm
-from fastmetrics.errors import InputError, OptionError
+from fastmetrics.base.errors import InputError, OptionError
 from fastmetrics.stats.agreement.judge_quality import Consistency, judge_latency, status_counts
 from fastmetrics.stats.intervals.estimates import Interval
 from fastmetrics.stats.intervals.shares import f1_share, share

@@ -14,7 +14,7 @@ import pytest
 from scipy.optimize import minimize
 
 import fastmetrics as fm
-from fastmetrics.errors import InputError
+from fastmetrics.base.errors import InputError
 from fastmetrics.stats.intervals.estimates import Sample
 from fastmetrics.stats.intervals.mean_interval import mean_interval
 

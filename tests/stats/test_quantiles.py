@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fastmetrics.errors import OptionError
+from fastmetrics.base.errors import OptionError
 from fastmetrics.stats.sums.quantiles import quantiles
 from tests.results.test_summary import FLOATS
 

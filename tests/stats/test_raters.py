@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score
 
-from fastmetrics.errors import ColumnError, InputError, OptionError
+from fastmetrics.base.errors import ColumnError, InputError, OptionError
 from fastmetrics.stats.agreement.agreement import agreement, cohen_kappa, krippendorff_alpha
 from fastmetrics.stats.agreement.agreement_intervals import agreement_interval
 from tests.reference.agreement import krippendorff_alpha as plain

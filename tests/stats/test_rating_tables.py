@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score
 
 import fastmetrics as fm
-from fastmetrics.errors import ColumnError, OptionError
+from fastmetrics.base.errors import ColumnError, OptionError
 from tests.reference.agreement import krippendorff_alpha as plain
 
 ANN, BOB, CAT = [1, 2, 3, None, 4], [1, 2, 2, 3, 4], [None, None, None, 1, 4]

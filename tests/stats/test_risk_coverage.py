@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fastmetrics as fm
-from fastmetrics.errors import ColumnError, InputError, OptionError
+from fastmetrics.base.errors import ColumnError, InputError, OptionError
 from fastmetrics.metrics.risk import _finish
 from fastmetrics.plan.corpus_values import together
 from fastmetrics.stats.risk_coverage import risks

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from fastmetrics.core.names.input_columns import COLUMNS
+from fastmetrics.base.input_columns import COLUMNS
 from fastmetrics.metrics import REGISTRY
 from fastmetrics.vectors.embedding.embedder import Embedder
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from fastmetrics.base.errors import InputError
 from fastmetrics.engines.local import Job
-from fastmetrics.errors import InputError
 
 KINDS = {"id": "id", "answer": "text"}
 

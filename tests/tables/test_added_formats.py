@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.errors import OptionError
+from fastmetrics.base.errors import OptionError
 from fastmetrics.tables.file_columns import Selection
 from fastmetrics.tables.file_formats import FORMATS
 from fastmetrics.tables.formats.reader import Format, Reader

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from fastmetrics.errors import FileFormatError
+from fastmetrics.base.errors import FileFormatError
 from fastmetrics.tables import open_source
 from fastmetrics.tables.sources.file_source import FileSource
 from tests.support.program import jsonl, program

@@ -18,10 +18,10 @@ import pyarrow as pa
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.core.settings.batch_sizes import SIZES
+from fastmetrics.base.errors import FileFormatError
+from fastmetrics.base.limits import SIZES
 from fastmetrics.derive.bots.full_context_bot import read_knowledge
 from fastmetrics.derive.prompts.rubric import read_rubric
-from fastmetrics.errors import FileFormatError
 from fastmetrics.results.gate.rules import read_rules
 from fastmetrics.results.price_tables import price_table
 from fastmetrics.tables import open_source

@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.core.settings.retry_limits import RETRY_LIMITS
-from fastmetrics.errors import OptionError, OutputError
+from fastmetrics.base.errors import OptionError, OutputError
+from fastmetrics.base.limits import RETRY_LIMITS
 from fastmetrics.tables.databases import written_tables
 from fastmetrics.tables.databases.sessions import Session
 from fastmetrics.tables.output.run_output import read_metadata

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fastmetrics as fm
-from fastmetrics.core.settings.batch_sizes import ReadSizes
+from fastmetrics.base.limits import ReadSizes
 from fastmetrics.kernels.text.json_depth import deepest
 from fastmetrics.tables import open_source
 from fastmetrics.tables.formats.jsonl import DEPTH

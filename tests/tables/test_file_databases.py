@@ -9,8 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.core.settings.batch_sizes import SIZES
-from fastmetrics.errors import ColumnError, FileFormatError, OptionError, OutputError
+from fastmetrics.base.errors import ColumnError, FileFormatError, OptionError, OutputError
+from fastmetrics.base.limits import SIZES
 from fastmetrics.results.runs.score_file import ScoreFile
 from fastmetrics.tables.databases.database_types import readable
 from fastmetrics.tables.sources.file_source import open_source

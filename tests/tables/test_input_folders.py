@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from fastmetrics.base.errors import FileFormatError, OutputError
 from fastmetrics.engines.local import run
-from fastmetrics.errors import FileFormatError, OutputError
 from fastmetrics.tables import Limits, open_source
 from tests.support.table_files import FORMATS, read, write
 from tests.support.toy_scores import JOB, table

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fastmetrics.core.settings.batch_sizes import ReadSizes
-from fastmetrics.errors import ColumnError
+from fastmetrics.base.errors import ColumnError
+from fastmetrics.base.limits import ReadSizes
 from fastmetrics.tables import open_source
 from tests.support.table_files import read
 

@@ -15,9 +15,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.core.settings.batch_sizes import ReadSizes
+from fastmetrics.base.errors import FileFormatError, InputError
+from fastmetrics.base.limits import ReadSizes
 from fastmetrics.engines.local import Job, run
-from fastmetrics.errors import FileFormatError, InputError
 from fastmetrics.tables import Limits, open_source
 from fastmetrics.tables.formats import csv_tsv as records
 from fastmetrics.tables.table_chunks import Place

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fastmetrics.core.settings.batch_sizes import ReadSizes
-from fastmetrics.errors import FileFormatError
+from fastmetrics.base.errors import FileFormatError
+from fastmetrics.base.limits import ReadSizes
 from fastmetrics.tables import open_source
 from fastmetrics.tables.formats import parquet
 from fastmetrics.tables.formats.parquet_pages import stored_columns

@@ -7,7 +7,7 @@ import json
 import pyarrow as pa
 import pytest
 
-from fastmetrics.errors import FileFormatError
+from fastmetrics.base.errors import FileFormatError
 from fastmetrics.tables import open_source
 from tests.support.program import program
 from tests.support.table_files import write

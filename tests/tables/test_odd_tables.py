@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.errors import ColumnError, InputError, OptionError
+from fastmetrics.base.errors import ColumnError, InputError, OptionError
 
 TWICE = pa.table([pa.array(["a"])] * 3, names=["answer", "answer", "reference"])
 NUMBERED = pd.DataFrame([["in Paris", "Paris"]])

@@ -13,8 +13,8 @@ import pyarrow as pa
 import pytest
 
 import fastmetrics as fm
+from fastmetrics.base.errors import OutputError
 from fastmetrics.commands import all_commands
-from fastmetrics.errors import OutputError
 from fastmetrics.tables.output.renames import exchange, to_new_name
 from fastmetrics.tables.output.whole_outputs import OutputPlace, page_place, table_place, write_page, write_whole
 from tests.support.program import alone, jsonl, program

@@ -14,8 +14,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
+from fastmetrics.base.errors import OptionError, OutputError
 from fastmetrics.engines.local import Job, run
-from fastmetrics.errors import OptionError, OutputError
 from fastmetrics.tables import Limits, open_source, read_metadata
 from fastmetrics.tables.output.run_differences import describe_inputs
 from fastmetrics.tables.text_values import decode_schema
@@ -145,7 +145,7 @@ import ctypes, os, struct, sys
 if os.getuid() == 0:  # without its capabilities, root is refused what modes refuse to the owner
     ctypes.CDLL(None).capset(struct.pack("Ii", 0x20080522, 0), bytes(24))
 from fastmetrics.engines.local import Job, run
-from fastmetrics.errors import OutputError
+from fastmetrics.base.errors import OutputError
 from fastmetrics.tables import open_source
 try:
     run(open_source(sys.argv[1]), Job(lambda batch: batch, {"id": "id"}), sys.argv[2])

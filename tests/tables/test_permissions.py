@@ -8,8 +8,8 @@ import os
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.core.settings.batch_sizes import SIZES
-from fastmetrics.errors import InputError
+from fastmetrics.base.errors import InputError
+from fastmetrics.base.limits import SIZES
 from tests.support.judge_server import judge_server
 from tests.support.program import jsonl, program
 

@@ -9,9 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.core.settings.batch_sizes import SIZES
-from fastmetrics.core.settings.retry_limits import RETRY_LIMITS
-from fastmetrics.errors import ColumnError, FileFormatError, OptionError, OutputError
+from fastmetrics.base.errors import ColumnError, FileFormatError, OptionError, OutputError
+from fastmetrics.base.limits import RETRY_LIMITS, SIZES
 from fastmetrics.tables.output.run_output import read_metadata
 from fastmetrics.tables.sources.file_source import open_source
 from fastmetrics.tables.table_rows import whole_table

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from fastmetrics.core.settings.batch_sizes import ReadSizes
+from fastmetrics.base.limits import ReadSizes
 from fastmetrics.tables import Place, open_source
 from tests.support.program import program
 

@@ -18,8 +18,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import fastmetrics as fm
-from fastmetrics.core.arrow.types import plain
-from fastmetrics.errors import FileFormatError
+from fastmetrics.base.arrow import plain
+from fastmetrics.base.errors import FileFormatError
 from fastmetrics.tables import open_source
 from fastmetrics.tables.output.whole_outputs import table_place, write_whole
 from fastmetrics.tables.table_rows import whole_table

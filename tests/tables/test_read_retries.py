@@ -7,9 +7,8 @@ import pickle
 import pyarrow as pa
 import pytest
 
-from fastmetrics.core.settings.batch_sizes import ReadSizes
-from fastmetrics.core.settings.retry_limits import RETRY_LIMITS
-from fastmetrics.errors import FileFormatError
+from fastmetrics.base.errors import FileFormatError
+from fastmetrics.base.limits import RETRY_LIMITS, ReadSizes
 from fastmetrics.tables import open_source
 from fastmetrics.tables.remote.stores import passing
 from tests.support.table_files import FORMATS, KINDS, read, write

@@ -13,9 +13,8 @@ import pyarrow.parquet as pq
 import pytest
 from fsspec.implementations.memory import MemoryFileSystem
 
-from fastmetrics.core.settings.batch_sizes import ReadSizes
-from fastmetrics.core.settings.retry_limits import RETRY_LIMITS
-from fastmetrics.errors import FileFormatError
+from fastmetrics.base.errors import FileFormatError
+from fastmetrics.base.limits import RETRY_LIMITS, ReadSizes
 from fastmetrics.tables import open_source
 from fastmetrics.tables.remote import stores
 from fastmetrics.tables.remote.addresses import parse

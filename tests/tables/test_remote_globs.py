@@ -16,7 +16,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from fastmetrics.errors import FileFormatError
+from fastmetrics.base.errors import FileFormatError
 from fastmetrics.results.summary.summary import summarize
 from fastmetrics.tables import open_source
 from fastmetrics.tables.inputs.input_paths import expand

@@ -16,9 +16,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.core.settings.batch_sizes import SIZES
+from fastmetrics.base.errors import InputError, OptionError, OutputError
+from fastmetrics.base.limits import SIZES
 from fastmetrics.engines.local import Job, run
-from fastmetrics.errors import InputError, OptionError, OutputError
 from fastmetrics.results.summary.summary import summarize
 from fastmetrics.tables import Limits, open_source, read_metadata
 from fastmetrics.tables.output import targets

@@ -17,8 +17,8 @@ import pyarrow.parquet as pq
 import pytest
 from pyarrow import fs
 
-from fastmetrics.core.settings.batch_sizes import ReadSizes
-from fastmetrics.errors import FileFormatError, MissingExtraError, OptionError
+from fastmetrics.base.errors import FileFormatError, MissingExtraError, OptionError
+from fastmetrics.base.limits import ReadSizes
 from fastmetrics.tables import open_source
 from fastmetrics.tables.inputs.input_paths import expand
 from fastmetrics.tables.remote.addresses import parse

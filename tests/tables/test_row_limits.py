@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fastmetrics as fm
-from fastmetrics.core.settings.batch_sizes import ReadSizes
+from fastmetrics.base.errors import FileFormatError, OptionError, OutputError
+from fastmetrics.base.limits import ReadSizes
 from fastmetrics.engines.local import Job, run
-from fastmetrics.errors import FileFormatError, OptionError, OutputError
 from fastmetrics.tables import open_source
 from fastmetrics.tables.formats.lines import blocks
 from fastmetrics.tables.inputs.input_files import MAX_ROW_BYTES, DataFile

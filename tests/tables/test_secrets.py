@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fastmetrics.core.settings.retry_limits import RETRY_LIMITS
-from fastmetrics.errors import FastmetricsError, OptionError
+from fastmetrics.base.errors import FastmetricsError, OptionError
+from fastmetrics.base.limits import RETRY_LIMITS
 from fastmetrics.tables import Output, open_source
 from fastmetrics.tables.remote import stores
 from fastmetrics.tables.remote.addresses import parse, shown

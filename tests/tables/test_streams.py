@@ -17,7 +17,7 @@ import pyarrow as pa
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.errors import FastmetricsError, FileFormatError
+from fastmetrics.base.errors import FastmetricsError, FileFormatError
 from fastmetrics.tables import open_source
 from fastmetrics.tables.inputs import input_streams as streams
 from tests.support.program import ENVIRONMENT, command, program

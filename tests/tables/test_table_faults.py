@@ -10,8 +10,8 @@ import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
 
-from fastmetrics.core.settings.batch_sizes import ReadSizes
-from fastmetrics.errors import ColumnError, FileFormatError, OptionError
+from fastmetrics.base.errors import ColumnError, FileFormatError, OptionError
+from fastmetrics.base.limits import ReadSizes
 from fastmetrics.tables import open_source
 from fastmetrics.tables.file_columns import Widened
 from fastmetrics.tables.formats import parquet

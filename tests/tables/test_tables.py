@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fastmetrics.errors import FileFormatError
+from fastmetrics.base.errors import FileFormatError
 from fastmetrics.tables import Limits, Place, cut, open_source
 from fastmetrics.tables.table_chunks import Chunk, cell_bytes
 from tests.support.table_files import FORMATS, KINDS, ROWS, read, write

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from fastmetrics.core.settings.batch_sizes import ReadSizes
+from fastmetrics.base.limits import ReadSizes
 from fastmetrics.tables import Place, open_source
 from tests.support.table_files import read
 

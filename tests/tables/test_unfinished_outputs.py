@@ -11,7 +11,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from fastmetrics.errors import OutputError
+from fastmetrics.base.errors import OutputError
 from fastmetrics.tables.output.unfinished_folder import unfinished
 from fastmetrics.tables.output.whole_outputs import page_place, table_place, write_page, write_whole
 from fastmetrics.tables.output.work_folder import WorkFolder

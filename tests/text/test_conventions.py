@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 
 from fastmetrics import text
-from fastmetrics.core.arrays import well_formed
-from fastmetrics.errors import InputError, UnknownNameError
+from fastmetrics.base.arrays import well_formed
+from fastmetrics.base.errors import InputError, UnknownNameError
 from fastmetrics.text import unicode
 from tests.reference import cases
 from tests.reference import text as reference

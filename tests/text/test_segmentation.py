@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from fastmetrics.core.arrays import Text, text_of_strings
+from fastmetrics.base.arrays import Text, text_of_strings
 from fastmetrics.text import segmentation
 from tests.reference import text as reference
 

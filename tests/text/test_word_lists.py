@@ -4,7 +4,7 @@ from importlib import resources
 
 import pytest
 
-from fastmetrics.errors import UnknownNameError
+from fastmetrics.base.errors import UnknownNameError
 from fastmetrics.text.lexicons import LANGUAGES, lexicon, lexicons
 from tests.reference.marks import WORD_LISTS, entries
 

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.core.arrays import Tokens, text_of_strings
-from fastmetrics.core.settings.batch_sizes import SIZES
+from fastmetrics.base.arrays import Tokens, text_of_strings
+from fastmetrics.base.limits import SIZES
 from fastmetrics.declaration.batch import Batch
 from fastmetrics.plan import score_batch as scoring
 from fastmetrics.text.conventions import CONVENTIONS, convention

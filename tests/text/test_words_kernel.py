@@ -9,7 +9,7 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics import text
-from fastmetrics.core.arrays import text_of_strings
+from fastmetrics.base.arrays import text_of_strings
 from fastmetrics.text.tokenize import Wordbook
 from tests.reference.text import CONVENTIONS as REFERENCES
 

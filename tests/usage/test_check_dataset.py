@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fastmetrics as fm
-from fastmetrics.core.settings.batch_sizes import SIZES, ReadSizes
-from fastmetrics.errors import ColumnError, MissingExtraError, OptionError
+from fastmetrics.base.errors import ColumnError, MissingExtraError, OptionError
+from fastmetrics.base.limits import SIZES, ReadSizes
 from fastmetrics.tables import open_source
 from fastmetrics.usage.dataset.row_faults import plain
 from tests.reference import dataset as reference

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fastmetrics as fm
-from fastmetrics.core.settings.batch_sizes import SIZES, ReadSizes
-from fastmetrics.errors import ColumnError, InputError, OptionError
+from fastmetrics.base.errors import ColumnError, InputError, OptionError
+from fastmetrics.base.limits import SIZES, ReadSizes
 from fastmetrics.tables import open_source
 from tests.reference import usage as reference
 from tests.support.program import jsonl, program

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fastmetrics as fm
-from fastmetrics.errors import ColumnError, InputError, OptionError
+from fastmetrics.base.errors import ColumnError, InputError, OptionError
 from fastmetrics.text.text_keys import group_sizes, plainly, text_keys
 from fastmetrics.usage.languages import scripts, scripts_of
 from fastmetrics.usage.log import abstains

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fastmetrics as fm
-from fastmetrics.errors import ColumnError, OptionError
+from fastmetrics.base.errors import ColumnError, OptionError
 from fastmetrics.text.lexicons import lexicon
 from fastmetrics.usage.topics.k_means import clusters
 from tests.reference import usage as reference

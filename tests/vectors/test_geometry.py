@@ -16,7 +16,7 @@ from scipy.spatial.distance import pdist, squareform
 from sklearn.metrics import pairwise_distances
 from sklearn.neighbors import NearestNeighbors
 
-from fastmetrics.errors import ColumnError, FastmetricsError, FileFormatError, InputError, OptionError
+from fastmetrics.base.errors import ColumnError, FastmetricsError, FileFormatError, InputError, OptionError
 from fastmetrics.vectors.geometry import geometry
 from fastmetrics.vectors.vector_arrays import Vectors
 

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from fastmetrics.errors import OptionError
+from fastmetrics.base.errors import OptionError
 from fastmetrics.vectors.geometry import geometry
 from fastmetrics.vectors.search.neighbors import nearest
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fastmetrics.core.settings.batch_sizes import SIZES
+from fastmetrics.base.limits import SIZES
 from fastmetrics.vectors.search.neighbors import Index, nearest
 
 

@@ -10,7 +10,7 @@ from hypothesis.extra.numpy import arrays
 from pyarrow import parquet
 from sklearn.neighbors import NearestNeighbors
 
-from fastmetrics.core.settings.batch_sizes import SIZES
+from fastmetrics.base.limits import SIZES
 from fastmetrics.vectors.search.neighbors import DISTANCES, METHODS, Index, nearest
 
 pytestmark = pytest.mark.slow

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.errors import ColumnError, FileFormatError, InputError, OptionError, OutputError
+from fastmetrics.base.errors import ColumnError, FileFormatError, InputError, OptionError, OutputError
 from fastmetrics.vectors.search.neighbors import Index
 from fastmetrics.vectors.search.pgvector_table import Chunks
 from tests.support.postgres import PASSWORD, Database

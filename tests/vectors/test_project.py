@@ -11,7 +11,7 @@ from sklearn.decomposition import PCA
 from sklearn.manifold import trustworthiness as oracle
 
 import fastmetrics as fm
-from fastmetrics.errors import ColumnError, InputError, MissingExtraError, OptionError
+from fastmetrics.base.errors import ColumnError, InputError, MissingExtraError, OptionError
 from fastmetrics.vectors.projection.pacmap_and_umap import layout
 from fastmetrics.vectors.projection.project import beside
 from fastmetrics.vectors.projection.trustworthiness import trustworthiness

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.errors import ColumnError, InputError, OptionError
+from fastmetrics.base.errors import ColumnError, InputError, OptionError
 from fastmetrics.vectors.search.neighbors import METHODS
 from tests.support.postgres import Database
 from tests.support.program import program

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from fastmetrics.errors import FileFormatError, OutputError
+from fastmetrics.base.errors import FileFormatError, OutputError
 from fastmetrics.vectors.embedding.embedder import Embedder
 from fastmetrics.vectors.embedding.embedding_cache import VectorCache
 

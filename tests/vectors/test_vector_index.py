@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import feather
 
-from fastmetrics.errors import FastmetricsError, FileFormatError, InputError, OptionError, OutputError
+from fastmetrics.base.errors import FastmetricsError, FileFormatError, InputError, OptionError, OutputError
 from fastmetrics.vectors.search.neighbors import METHODS, Index, nearest
 from tests.vectors.test_neighbors import clusters
 

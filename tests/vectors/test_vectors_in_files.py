@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fastmetrics.errors import FileFormatError
+from fastmetrics.base.errors import FileFormatError
 from fastmetrics.vectors.embedding.embedding_cache import VectorCache
 from fastmetrics.vectors.vector_arrays import Vectors
 from tests.support.program import ENVIRONMENT
@@ -90,7 +90,7 @@ import os
 import numpy as np
 import fastmetrics as fm
 import fastmetrics.vectors.geometry as module
-from fastmetrics.errors import FileFormatError
+from fastmetrics.base.errors import FileFormatError
 
 np.save("v.npy", np.random.default_rng(1).normal(size=(20_000, 8)))
 survey = module.survey

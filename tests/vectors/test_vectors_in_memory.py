@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.errors import ColumnError, OptionError, UnknownNameError
+from fastmetrics.base.errors import ColumnError, OptionError, UnknownNameError
 
 ROWS = np.random.default_rng(7).random((30, 4))
 TABLE = {"id": [f"q{row}" for row in range(30)], "note": ["x"] * 30, "embedding": ROWS.tolist()}

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from fastmetrics.base.errors import OptionError
 from fastmetrics.commands.models.bot_choice import BotChoice, BotSettings, chosen_bot
 from fastmetrics.commands.models.model_calls import exit_with_failed_rows, report_spent_budget, spent, watch_spending
 from fastmetrics.commands.options.option_groups import Arguments
@@ -19,7 +20,6 @@ from fastmetrics.commands.options.shared_options import (
     guarded,
     print_bad_rows,
 )
-from fastmetrics.errors import OptionError
 
 
 def answer(
@@ -37,7 +37,7 @@ def answer(
 
     Store all replies of its model, and write a table for score.
     """
-    from fastmetrics.core.display.printed_tables import folded
+    from fastmetrics.base.display import folded
 
     columns_by_name = arguments.get("columns", {})
     bot = chosen_bot(choice, columns_by_name, settings)

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from fastmetrics.base.errors import OptionError
 from fastmetrics.commands.models.bot_choice import BotChoice, BotSettings, chosen_bot
 from fastmetrics.commands.models.model_calls import exit_with_failed_rows, report_spent_budget, spent, watch_spending
 from fastmetrics.commands.options.function_parameters import Before
@@ -15,7 +16,6 @@ from fastmetrics.commands.options.option_syntax import FromText, name_list
 from fastmetrics.commands.options.shared_options import Plugins, Quiet
 from fastmetrics.commands.program.printing import print_result
 from fastmetrics.derive.calls.call_options import RUBRICS
-from fastmetrics.errors import OptionError
 from fastmetrics.reporting.rag.chunk_settings import ChunkSettings
 
 
@@ -54,7 +54,7 @@ def evaluate_rag(
 
     Embed questions, search chunks, let a bot answer from them, judge, score and report.
     """
-    from fastmetrics.core.display.printed_tables import folded
+    from fastmetrics.base.display import folded
 
     bot = chosen_bot(choice, arguments.get("columns", {}), settings)
     judge = _chosen_judge(judges, choice, settings)

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from fastmetrics.base.errors import OptionError
 from fastmetrics.commands.models.model_calls import exit_with_failed_rows, report_spent_budget, spent, watch_spending
 from fastmetrics.commands.options.function_parameters import Before
 from fastmetrics.commands.options.option_groups import Arguments, OptionsOf
@@ -26,7 +27,6 @@ from fastmetrics.commands.options.shared_options import (
 )
 from fastmetrics.commands.program.printing import print_folded, print_result
 from fastmetrics.derive.calls.call_options import MODEL, RUBRICS, JudgeOptions
-from fastmetrics.errors import OptionError
 
 
 def judge(
@@ -85,7 +85,7 @@ def rubric(
 
     Send it to a file, change that, and give its path to judge.
     """
-    from fastmetrics.core.settings.allowed_values import Choice, argument
+    from fastmetrics.base.options import Choice, argument
     from fastmetrics.derive.prompts.rubric import LANGUAGES, read_rubric, rubric_path
     from fastmetrics.tables.remote.small_files import read_text
 

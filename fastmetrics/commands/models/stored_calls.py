@@ -7,10 +7,10 @@ from typing import Annotated, Any
 
 import typer
 
+from fastmetrics.base.options import descriptions
 from fastmetrics.commands.options.option_groups import Arguments
 from fastmetrics.commands.options.option_syntax import FromText, names
 from fastmetrics.commands.options.shared_options import AsJson, Guard, Overwrite, guarded
-from fastmetrics.core.settings.setting_descriptions import descriptions
 from fastmetrics.derive.calls.call_options import CallOptions
 
 

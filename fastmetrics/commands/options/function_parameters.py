@@ -18,6 +18,8 @@ from typing import Annotated, Any
 
 import typer
 
+from fastmetrics.base.options import descriptions
+from fastmetrics.base.public_names import HOMES
 from fastmetrics.commands.options.option_syntax import (
     FromText,
     as_given,
@@ -29,8 +31,6 @@ from fastmetrics.commands.options.option_syntax import (
     ranges,
     split,
 )
-from fastmetrics.core.names.public_names import HOMES
-from fastmetrics.core.settings.setting_descriptions import descriptions
 
 
 @dataclass(frozen=True)

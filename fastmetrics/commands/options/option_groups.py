@@ -14,11 +14,11 @@ from dataclasses import dataclass, fields, is_dataclass
 from enum import Enum
 from typing import Any, TypeVar
 
+from fastmetrics.base.public_names import HOMES
 from fastmetrics.commands.options.function_parameters import Before, default_of, function_options, setting_options
 from fastmetrics.commands.options.option_syntax import FromText
 from fastmetrics.commands.options.placeholders import with_placeholder
 from fastmetrics.commands.program.printing import FORMS, check_one_form, print_result
-from fastmetrics.core.names.public_names import HOMES
 
 _Mark = TypeVar("_Mark")
 

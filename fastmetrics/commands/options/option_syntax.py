@@ -8,8 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from fastmetrics.core.names import name_lists as lists
-from fastmetrics.errors import OptionError
+from fastmetrics.base import input_columns as lists
+from fastmetrics.base.errors import OptionError
 
 
 @dataclass(frozen=True)

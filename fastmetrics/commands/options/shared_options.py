@@ -7,12 +7,12 @@ from typing import Annotated, Any
 
 import typer
 
+from fastmetrics.base.errors import OptionError
+from fastmetrics.base.options import descriptions
 from fastmetrics.commands.options.function_parameters import Before
 from fastmetrics.commands.options.option_groups import OptionsOf
 from fastmetrics.commands.options.option_syntax import FromText, names, split
-from fastmetrics.core.settings.setting_descriptions import descriptions
 from fastmetrics.engines.run_settings import FileSettings
-from fastmetrics.errors import OptionError
 
 _FILES = descriptions(FileSettings)
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from fastmetrics.base.threads import COMPILING, WATCHERS, WorkDone
 from fastmetrics.commands.program.terminal import print_error
-from fastmetrics.core.process.work_watch import COMPILING, WATCHERS, WorkDone
 
 NOTE = "compiling kernels for this machine: up to 20 seconds, at the first use only"
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import typer
 
-from fastmetrics.errors import OptionError
+from fastmetrics.base.errors import OptionError
 
 FORMS = ("as_json", "as_markdown", "as_latex")
 """The parameters of commands that choose a form: ``--json``, ``--markdown``, ``--latex``."""

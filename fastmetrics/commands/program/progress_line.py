@@ -9,8 +9,8 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
+from fastmetrics.base.threads import COMPILING, WATCHERS, WorkDone
 from fastmetrics.commands.program.terminal import BEFORE_PRINTING, ERASE
-from fastmetrics.core.process.work_watch import COMPILING, WATCHERS, WorkDone
 
 AFTER = 1.0
 """Seconds until the line is drawn first; a short run needs none."""

@@ -14,8 +14,7 @@ from typing import Any, TextIO
 import typer
 import typer.models
 
-from fastmetrics.errors import FastmetricsError
-from fastmetrics.errors.messages import Argument, shown
+from fastmetrics.base.errors import Argument, FastmetricsError, shown
 
 
 def open_streams() -> None:

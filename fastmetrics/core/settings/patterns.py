@@ -12,9 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from fastmetrics.core.settings.allowed_values import NotAllowedError
-from fastmetrics.errors import InputError
-from fastmetrics.errors.messages import Argument, shown
+from fastmetrics.base.errors import Argument, InputError, shown
+from fastmetrics.base.options import NotAllowedError
 
 if TYPE_CHECKING:
     import regex

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
-from fastmetrics.core.arrays import Flags
+from fastmetrics.base.arrays import Flags
 from fastmetrics.declaration.batch import Batch, Options
 
 

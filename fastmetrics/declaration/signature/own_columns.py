@@ -6,8 +6,8 @@ import typing
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from fastmetrics.core.names.input_columns import BUILT_IN, COLUMNS, Column
-from fastmetrics.errors import PluginError
+from fastmetrics.base.errors import PluginError
+from fastmetrics.base.input_columns import BUILT_IN, COLUMNS, Column
 
 _KINDS: Mapping[Any, str] = {str: "text", int: "number", float: "number", bool: "flag"}
 _LIST_KINDS: Mapping[Any, str] = {str: "ids", int: "numbers", float: "numbers"}

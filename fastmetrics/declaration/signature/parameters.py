@@ -9,11 +9,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
-from fastmetrics.core.names.input_columns import COLUMNS
-from fastmetrics.core.settings.allowed_values import Allowed, description_of
+from fastmetrics.base.errors import UnknownNameError
+from fastmetrics.base.input_columns import COLUMNS
+from fastmetrics.base.options import Allowed, description_of
 from fastmetrics.declaration.batch import Need
 from fastmetrics.declaration.signature.plain_python import ArrowIn, ValuesIn, by_array, by_row, need_of, option_of
-from fastmetrics.errors import UnknownNameError
 
 
 @dataclass(frozen=True)

@@ -13,13 +13,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from fastmetrics.core.arrays import Floats
-from fastmetrics.core.arrow.types import decoded
-from fastmetrics.core.names.input_columns import COLUMNS
-from fastmetrics.core.settings.allowed_values import Allowed, LimitedText, Real, Whole, of_hint
+from fastmetrics.base.arrays import Floats
+from fastmetrics.base.arrow import decoded
+from fastmetrics.base.errors import PluginError, shown
+from fastmetrics.base.input_columns import COLUMNS
+from fastmetrics.base.options import Allowed, LimitedText, Real, Whole, of_hint
 from fastmetrics.declaration.batch import Batch, Options
-from fastmetrics.errors import PluginError
-from fastmetrics.errors.messages import shown
 
 VALUES = (str, float, int, bool, list)
 """The annotations of a function of one row; a list may have an item type: ``list[str]``."""

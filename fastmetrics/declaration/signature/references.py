@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from fastmetrics.core.arrays import Floats, Ints
-from fastmetrics.core.names.input_columns import COLUMNS
+from fastmetrics.base.arrays import Floats, Ints
+from fastmetrics.base.input_columns import COLUMNS
 from fastmetrics.declaration.batch import Batch, Need, Options
 
 

@@ -10,9 +10,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from fastmetrics.core.conversion.frames import with_index
-from fastmetrics.core.metadata.score_metadata import ScoreMetadata
-from fastmetrics.core.settings.batch_sizes import SIZES
+from fastmetrics.base.errors import Argument, OptionError
+from fastmetrics.base.frames import with_index
+from fastmetrics.base.limits import SIZES
+from fastmetrics.base.score_metadata import ScoreMetadata
 from fastmetrics.derive.bots.answer_batch import AnswerPlan, BatchAnswerer, added, lasts, observe, plan_answering
 from fastmetrics.derive.bots.bot import Bot, CallBot, DirectBot
 from fastmetrics.derive.bots.function_bot import FunctionBot
@@ -27,8 +28,6 @@ from fastmetrics.engines.job import Job, Progress, RunOptions, RunResult, check_
 from fastmetrics.engines.local import Threads, results_of
 from fastmetrics.engines.run_job import run_on
 from fastmetrics.engines.run_settings import FileSettings
-from fastmetrics.errors import OptionError
-from fastmetrics.errors.messages import Argument
 from fastmetrics.tables.sources.table_source import TableSource
 from fastmetrics.tables.table_chunks import Limits
 from fastmetrics.tables.table_rows import good_batches

@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from fastmetrics.core.metadata.score_metadata import ScoreMetadata
-from fastmetrics.core.names.input_columns import COLUMNS, resolve
-from fastmetrics.core.names.name_lists import kept_columns
-from fastmetrics.core.settings.allowed_values import Choice, LimitedText, Optional, Whole, argument
-from fastmetrics.core.version import __version__
+from fastmetrics.base.errors import Argument, ColumnError, UnknownNameError, quoted
+from fastmetrics.base.input_columns import COLUMNS, kept_columns, resolve
+from fastmetrics.base.options import Choice, LimitedText, Optional, Whole, argument
+from fastmetrics.base.public_names import __version__
+from fastmetrics.base.score_metadata import ScoreMetadata
 from fastmetrics.derive.bots.bot import Bot, CallBot, DirectBot
 from fastmetrics.derive.bots.function_bot import RETURNED
 from fastmetrics.derive.calls.call import REPLY, Answer, Call
@@ -26,8 +26,6 @@ from fastmetrics.derive.judge.judge_settings import ASKABLE_AGAIN
 from fastmetrics.derive.judge.judged_columns import MISSING, UNSETTLED, summed
 from fastmetrics.derive.prompts.template import columns_of, kind_of, values_of
 from fastmetrics.derive.replies.reply_parsing import OK, REFUSED, TRUNCATED, UNPARSED
-from fastmetrics.errors import ColumnError, UnknownNameError
-from fastmetrics.errors.messages import Argument, quoted
 
 REPEAT = "repeat"
 """The output column with the number of the repeat, from 1, if there are several."""

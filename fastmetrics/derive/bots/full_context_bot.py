@@ -6,11 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from fastmetrics.core.settings.setting_descriptions import about, with_parameters
+from fastmetrics.base.errors import Argument, OptionError
+from fastmetrics.base.options import about, with_parameters
 from fastmetrics.derive.bots.prompt_bot import FENCED, NAME, PROMPT, PromptBot
 from fastmetrics.derive.calls.call_options import KNOWLEDGE, MODEL
-from fastmetrics.errors import OptionError
-from fastmetrics.errors.messages import Argument
 from fastmetrics.tables.remote.small_files import read_text
 
 TEMPLATE = f"""\

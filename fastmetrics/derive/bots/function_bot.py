@@ -14,8 +14,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from fastmetrics.core.arrays import well_formed
-from fastmetrics.core.settings.allowed_values import Choice, LimitedText, Real, Whole, argument
+from fastmetrics.base.arrays import well_formed
+from fastmetrics.base.errors import Argument, InputError
+from fastmetrics.base.options import Choice, LimitedText, Real, Whole, argument
 from fastmetrics.derive.bots.function_calls import FunctionCalls, words_of
 from fastmetrics.derive.calls.budget import Budget
 from fastmetrics.derive.calls.call import ERROR, TIMEOUT, Call, CallMaker, Message, Model
@@ -27,8 +28,6 @@ from fastmetrics.derive.clients.client import Failure, Reply
 from fastmetrics.derive.clients.completion import ModelReply
 from fastmetrics.derive.store.call_store import CallStore
 from fastmetrics.derive.store.store_file import IN_MEMORY
-from fastmetrics.errors import InputError
-from fastmetrics.errors.messages import Argument
 
 RETURNED: Mapping[str, pa.DataType] = {
     "contexts": pa.list_(pa.string()),

@@ -8,8 +8,8 @@ from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from fastmetrics.core.arrays import well_formed
-from fastmetrics.core.display.visible_text import without_escapes
+from fastmetrics.base.arrays import well_formed
+from fastmetrics.base.errors import without_escapes
 from fastmetrics.derive.clients.key_mask import KeyMask, keys_of_environment
 
 _LONGEST = 500

@@ -10,10 +10,9 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from fastmetrics.base.errors import Argument, OptionError
 from fastmetrics.core.prices import REPLY_TOKENS, Price, estimated_tokens
 from fastmetrics.derive.calls.call import Answer, Call
-from fastmetrics.errors import OptionError
-from fastmetrics.errors.messages import Argument
 
 LONGEST_REPLY = 4_096
 """The tokens of the longest reply, if the parameters of the call do not limit them."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from fastmetrics.core.settings.setting_descriptions import about
+from fastmetrics.base.options import about
 
 MODEL = "The model, by the server's name."
 RUBRICS = (

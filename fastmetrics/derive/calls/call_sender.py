@@ -12,6 +12,7 @@ from functools import partial
 from types import FrameType
 from typing import Protocol
 
+from fastmetrics.base.errors import OutputError, ServiceError
 from fastmetrics.core.prices import REPLY_TOKENS
 from fastmetrics.derive.calls.budget import Budget, tokens_of
 from fastmetrics.derive.calls.call import BUDGET, REPLY, Answer, Call, Model
@@ -23,7 +24,6 @@ from fastmetrics.derive.clients.client import Client, Failure, Reply
 from fastmetrics.derive.clients.completion import usage
 from fastmetrics.derive.store.call_store import CallStore
 from fastmetrics.derive.store.shared_store import SharedStore
-from fastmetrics.errors import OutputError, ServiceError
 
 _PATIENCE = 1.0
 """Seconds that calls in progress have to stop when nobody waits for them any more."""

@@ -8,8 +8,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from fastmetrics.base.errors import Argument, OptionError
+from fastmetrics.base.options import LimitedText, NotAllowedError, Optional, Real, Whole, argument
 from fastmetrics.core.prices import Price
-from fastmetrics.core.settings.allowed_values import LimitedText, NotAllowedError, Optional, Real, Whole, argument
 from fastmetrics.derive.calls.budget import LONGEST_REPLY, Budget
 from fastmetrics.derive.calls.call import CallMaker, Message, Model
 from fastmetrics.derive.calls.call_options import CallOptions
@@ -21,8 +22,6 @@ from fastmetrics.derive.clients.client import Connection
 from fastmetrics.derive.clients.connect import connect
 from fastmetrics.derive.clients.server_address import address_of, endpoint_of
 from fastmetrics.derive.store.call_store import CallStore
-from fastmetrics.errors import OptionError
-from fastmetrics.errors.messages import Argument
 from fastmetrics.results.price_tables import price_of
 from fastmetrics.tables.output.targets import cache_folder
 

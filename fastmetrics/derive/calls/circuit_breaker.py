@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from fastmetrics.base.errors import ServiceError
 from fastmetrics.derive.clients.client import Failure
-from fastmetrics.errors import ServiceError
 
 FIRST = 20
 """Number of failed requests before any reply after which a server is checked."""

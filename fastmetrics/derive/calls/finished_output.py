@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from fastmetrics.core.metadata.score_metadata import ScoreMetadata
+from fastmetrics.base.errors import Argument, FastmetricsError, OutputError
+from fastmetrics.base.score_metadata import ScoreMetadata
 from fastmetrics.derive.judge.judged_columns import failed_calls, summed
 from fastmetrics.engines.job import RunOptions
 from fastmetrics.engines.run_job import open_output
-from fastmetrics.errors import FastmetricsError, OutputError
-from fastmetrics.errors.messages import Argument
 from fastmetrics.tables.output.run_output import Output, read_metadata
 from fastmetrics.tables.sources.table_source import TableSource
 

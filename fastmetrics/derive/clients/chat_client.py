@@ -10,15 +10,13 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
 
-from fastmetrics.core.arrays import well_formed
-from fastmetrics.core.display.visible_text import without_escapes
+from fastmetrics.base.arrays import well_formed
+from fastmetrics.base.errors import Argument, MissingExtraError, OptionError, without_escapes
 from fastmetrics.derive.calls.call import HTTP, TIMEOUT, Call
 from fastmetrics.derive.clients.client import Connection, Failure, Reply
 from fastmetrics.derive.clients.key_mask import KeyMask
 from fastmetrics.derive.clients.reply_limits import Received, TooLongError, may_follow, origin_of, reader, retry_after
 from fastmetrics.derive.clients.server_address import address_of, key_for, query_of, shown_address
-from fastmetrics.errors import MissingExtraError, OptionError
-from fastmetrics.errors.messages import Argument
 
 _LONGEST_REASON = 500
 _MOST_REDIRECTS = 5

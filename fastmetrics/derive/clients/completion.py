@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from fastmetrics.core.arrays import well_formed
+from fastmetrics.base.arrays import well_formed
 
 
 class Completion(NamedTuple):

@@ -8,14 +8,13 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from fastmetrics.core.arrays import well_formed
-from fastmetrics.declaration.plugin_files import REGISTRIES
+from fastmetrics.base.arrays import well_formed
+from fastmetrics.base.errors import Argument, ModelCallError, OptionError, PluginError
+from fastmetrics.base.plugin_files import REGISTRIES
 from fastmetrics.derive.bots.function_calls import FunctionCalls, words_of
 from fastmetrics.derive.calls.call import HTTP, TIMEOUT, Call, Message
 from fastmetrics.derive.clients.client import Connection, Failure, Reply
 from fastmetrics.derive.clients.completion import ModelReply
-from fastmetrics.errors import ModelCallError, OptionError, PluginError
-from fastmetrics.errors.messages import Argument
 
 _SERVERS = ("http", "https")
 

@@ -7,9 +7,8 @@ import re
 from collections.abc import Mapping
 from urllib.parse import parse_qsl, urlsplit
 
+from fastmetrics.base.errors import Argument, OptionError
 from fastmetrics.derive.clients.model_client import MODEL_CLIENTS, scheme_of
-from fastmetrics.errors import OptionError
-from fastmetrics.errors.messages import Argument
 
 KEY = "OPENAI_API_KEY"
 """The environment variable with the API key."""

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import threading
 
+from fastmetrics.base.errors import Argument, ServiceError
 from fastmetrics.derive.calls.call import Model
 from fastmetrics.derive.replies.reply_parsing import OK, TRUNCATED, UNPARSED, Reading
-from fastmetrics.errors import ServiceError
-from fastmetrics.errors.messages import Argument
 
 _SHOWN = 300
 _WITHOUT_SCORE = (UNPARSED, TRUNCATED)

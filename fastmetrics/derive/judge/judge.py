@@ -10,12 +10,12 @@ from typing import Any
 
 import pyarrow as pa
 
-from fastmetrics.core.conversion.frames import with_index
-from fastmetrics.core.metadata.corpus_counts import BatchSums
-from fastmetrics.core.metadata.score_metadata import ScoreMetadata
-from fastmetrics.core.names.name_lists import kept_columns
-from fastmetrics.core.settings.allowed_values import LimitedText, Optional, argument
-from fastmetrics.core.settings.batch_sizes import SIZES
+from fastmetrics.base.errors import Argument, OptionError
+from fastmetrics.base.frames import with_index
+from fastmetrics.base.input_columns import kept_columns
+from fastmetrics.base.limits import SIZES
+from fastmetrics.base.options import LimitedText, Optional, argument
+from fastmetrics.base.score_metadata import BatchSums, ScoreMetadata
 from fastmetrics.derive.calls.budget import Spending
 from fastmetrics.derive.calls.finished_output import open_calls_output
 from fastmetrics.derive.judge.judge_batch import BEHIND, BatchJudge
@@ -34,8 +34,6 @@ from fastmetrics.engines.job import Job, Progress, RunOptions, RunResult, check_
 from fastmetrics.engines.local import Threads, results_of
 from fastmetrics.engines.run_job import run_on
 from fastmetrics.engines.run_settings import FileSettings
-from fastmetrics.errors import OptionError
-from fastmetrics.errors.messages import Argument
 from fastmetrics.results.summary.summary import Summary
 from fastmetrics.scoring.score_output import about_run, now
 from fastmetrics.tables import Output

@@ -9,9 +9,9 @@ from typing import Any, TypeAlias
 
 import pyarrow as pa
 
-from fastmetrics.core.conversion.text_lists import as_text_lists
-from fastmetrics.core.metadata.corpus_counts import BatchSums
-from fastmetrics.core.names.input_columns import COLUMNS
+from fastmetrics.base.columns import as_text_lists
+from fastmetrics.base.input_columns import COLUMNS
+from fastmetrics.base.score_metadata import BatchSums
 from fastmetrics.declaration.batch import Batch
 from fastmetrics.declaration.cautions import script_counts
 from fastmetrics.derive.calls.call import REPLY, Answer, Call, CallMaker, Model

@@ -6,14 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from fastmetrics.core.metadata.score_metadata import ScoreMetadata
-from fastmetrics.core.names.input_columns import COLUMNS, passed_over, resolve
-from fastmetrics.core.version import __version__
+from fastmetrics.base.errors import ColumnError, UnknownNameError, quoted
+from fastmetrics.base.input_columns import COLUMNS, passed_over, resolve
+from fastmetrics.base.public_names import __version__
+from fastmetrics.base.score_metadata import ScoreMetadata
 from fastmetrics.derive.judge.judge_settings import JudgeSettings
 from fastmetrics.derive.prompts.rubric import Rubric
 from fastmetrics.derive.prompts.template import columns_of, kind_of
-from fastmetrics.errors import ColumnError, UnknownNameError
-from fastmetrics.errors.messages import quoted
 from fastmetrics.plan.plan import text_lists
 
 

@@ -8,8 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from fastmetrics.core.settings.allowed_values import Choice, Flag, Whole, argument
-from fastmetrics.core.settings.setting_descriptions import about, with_parameters
+from fastmetrics.base.options import Choice, Flag, Whole, about, argument, with_parameters
 from fastmetrics.derive.calls.call_options import MODEL, RUBRICS, JudgeOptions
 from fastmetrics.derive.calls.call_setup import MANY, CallSettings
 from fastmetrics.derive.prompts.rubric import LANGUAGES, Rubric, find_rubrics

@@ -10,16 +10,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.core.arrays import Flags, Floats, Ints, narrowest, rounded
-from fastmetrics.core.conversion.column_to_arrow import as_numbers
-from fastmetrics.core.process.threads import ordered
-from fastmetrics.core.settings.allowed_values import Seed, argument
-from fastmetrics.core.settings.batch_sizes import SIZES
+from fastmetrics.base.arrays import Flags, Floats, Ints, narrowest, rounded
+from fastmetrics.base.columns import as_numbers
+from fastmetrics.base.errors import Argument, ColumnError, OptionError
+from fastmetrics.base.limits import SIZES
+from fastmetrics.base.options import Seed, argument
+from fastmetrics.base.threads import ordered
 from fastmetrics.derive.judge.judge_batch import BEHIND
 from fastmetrics.derive.judge.judge_plan import JudgePlan
 from fastmetrics.derive.judge.stop_condition import MeanEstimate, StopCondition, parse_until
-from fastmetrics.errors import ColumnError, OptionError
-from fastmetrics.errors.messages import Argument
 from fastmetrics.results.runs.open_runs import open_run
 from fastmetrics.results.runs.score_run import ScoreRun
 

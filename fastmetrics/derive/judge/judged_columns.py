@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from fastmetrics.core.arrays import well_formed
-from fastmetrics.core.names.judge_column_names import CALL, COMPLETION_TOKENS, LATENCIES, LATENCY, PROMPT_TOKENS
+from fastmetrics.base.arrays import well_formed
+from fastmetrics.base.input_columns import CALL, COMPLETION_TOKENS, LATENCIES, LATENCY, PROMPT_TOKENS
 from fastmetrics.derive.calls.call import BUDGET, ERROR, HTTP, TIMEOUT
 from fastmetrics.derive.replies.reply_parsing import OK
 

@@ -7,8 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from fastmetrics.core.metadata.corpus_counts import BatchSums
-from fastmetrics.core.metadata.score_metadata import RowCounts, ScoreMetadata
+from fastmetrics.base.score_metadata import BatchSums, RowCounts, ScoreMetadata
 from fastmetrics.declaration.cautions import list_notes, script_notes
 from fastmetrics.derive.judge.judged_columns import IDENTICAL, MISSING, SCORED, UNASKED, UNSETTLED, added, counted
 from fastmetrics.results.summary.summary import MetricSummary, Summary

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 import pyarrow as pa
 
-from fastmetrics.core.arrays import Flags, Ints
+from fastmetrics.base.arrays import Flags, Ints
 from fastmetrics.derive.judge.judge_batch import IS_JUDGED
 from fastmetrics.tables.file_columns import Selection, Widened
 from fastmetrics.tables.sources.table_source import NarrowedSource, TableSource

@@ -10,13 +10,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.core.arrow.types import is_text
-from fastmetrics.core.names.input_columns import resolve
+from fastmetrics.base.arrow import is_text
+from fastmetrics.base.errors import Argument, ColumnError, InputError, OptionError
+from fastmetrics.base.input_columns import resolve
 from fastmetrics.derive.prompts.rubric import Rubric
 from fastmetrics.derive.prompts.template import kind_of
 from fastmetrics.engines.run_settings import FileSettings
-from fastmetrics.errors import ColumnError, InputError, OptionError
-from fastmetrics.errors.messages import Argument
 from fastmetrics.tables.file_columns import Selection
 from fastmetrics.tables.remote.addresses import last_name
 from fastmetrics.tables.sources.table_source import NarrowedSource, TableSource

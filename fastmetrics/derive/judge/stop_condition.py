@@ -16,13 +16,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fastmetrics.core.arrays import Floats
-from fastmetrics.core.display.printed_tables import number
-from fastmetrics.core.names.judge_column_names import PREFIX
-from fastmetrics.core.settings.allowed_values import LimitedText, argument
+from fastmetrics.base.arrays import Floats
+from fastmetrics.base.display import number
+from fastmetrics.base.errors import Argument, OptionError
+from fastmetrics.base.input_columns import PREFIX
+from fastmetrics.base.options import LimitedText, argument
 from fastmetrics.derive.prompts.rubric import Rubric
-from fastmetrics.errors import OptionError
-from fastmetrics.errors.messages import Argument
 from fastmetrics.results.gate.rules import Rule, parse_rule
 from fastmetrics.stats.intervals.confidence_sequences import confidence_sequence
 from fastmetrics.stats.intervals.estimates import Estimate, between

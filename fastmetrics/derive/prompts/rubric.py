@@ -14,11 +14,10 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from fastmetrics.core.names.judge_column_names import PREFIX
+from fastmetrics.base.errors import Argument, FileFormatError, OptionError, UnknownNameError, shown
+from fastmetrics.base.input_columns import PREFIX
 from fastmetrics.derive.prompts.template import split_template
 from fastmetrics.derive.replies.reply_forms import FORMS
-from fastmetrics.errors import FileFormatError, OptionError, UnknownNameError
-from fastmetrics.errors.messages import Argument, shown
 from fastmetrics.tables.remote.addresses import last_name
 from fastmetrics.tables.remote.small_files import read_text
 

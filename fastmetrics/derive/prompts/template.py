@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from fastmetrics.core.names.input_columns import COLUMNS
+from fastmetrics.base.input_columns import COLUMNS
 
 _NAME = r"[^\W\d][\w .-]*"
 _PLACEHOLDER = re.compile(rf"\{{\{{(?P<literal>{_NAME})\}}\}}|\{{(?P<name>{_NAME})\}}")

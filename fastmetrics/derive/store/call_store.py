@@ -10,10 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from fastmetrics.base.errors import Argument, OutputError
 from fastmetrics.derive.calls.call import REPLY, Answer, Call, Model
 from fastmetrics.derive.store.store_file import StoreFile
-from fastmetrics.errors import OutputError
-from fastmetrics.errors.messages import Argument
 from fastmetrics.tables.remote.small_files import local_path
 
 _KEYS = 500

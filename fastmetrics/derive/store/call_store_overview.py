@@ -11,11 +11,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from fastmetrics.core.display.printed_tables import Grid, Shown
-from fastmetrics.core.settings.batch_sizes import SIZES
+from fastmetrics.base.display import Grid, Shown
+from fastmetrics.base.errors import Argument, OptionError
+from fastmetrics.base.limits import SIZES
 from fastmetrics.derive.store.call_store import CallStore
-from fastmetrics.errors import OptionError
-from fastmetrics.errors.messages import Argument
 from fastmetrics.results.price_tables import Prices, price_of, price_table
 from fastmetrics.tables.output.whole_outputs import table_place, write_whole
 

@@ -7,10 +7,10 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 
+from fastmetrics.base.errors import OutputError
 from fastmetrics.derive.calls.call import BUDGET, REPLY, Answer, Call, Model
 from fastmetrics.derive.store.call_claims import BEAT, CallClaims
 from fastmetrics.derive.store.call_store import CallStore
-from fastmetrics.errors import OutputError
 
 _SPACE = 60.0
 """Seconds to wait for space on the disk of the store before replies that are only in memory are lost."""

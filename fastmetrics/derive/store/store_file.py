@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 from urllib.parse import quote
 
-from fastmetrics.errors import OutputError
+from fastmetrics.base.errors import OutputError
 from fastmetrics.tables.inputs.input_files import WORK_SUFFIX
 from fastmetrics.tables.output.private_files import make_private_folder
 from fastmetrics.tables.remote.addresses import as_local, is_url

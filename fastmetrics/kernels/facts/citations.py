@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fastmetrics.core.arrays import Bytes, Ints
+from fastmetrics.base.arrays import Bytes, Ints
 from fastmetrics.kernels.jit import kernel
 
 MOST = np.int64(10**9)  # larger numbers refer to no context

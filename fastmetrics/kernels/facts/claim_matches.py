@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fastmetrics.core.arrays import Flags, Ids, Ints, Uint32s
+from fastmetrics.base.arrays import Flags, Ids, Ints, Uint32s
 from fastmetrics.kernels.facts.claims import Claims
 from fastmetrics.kernels.facts.equal_claims import Checked, equal_before, make_checked
 from fastmetrics.kernels.facts.stem_places import (

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fastmetrics.core.arrays import Bytes, Flags, Ints
+from fastmetrics.base.arrays import Bytes, Flags, Ints
 from fastmetrics.kernels.facts.clauses import STOP, VALUE, VERB, Clauses, any_name, any_object, is_name
 from fastmetrics.kernels.jit import inline, kernel
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fastmetrics.core.arrays import Bytes
+from fastmetrics.base.arrays import Bytes
 from fastmetrics.kernels.facts import located_words as m
 from fastmetrics.kernels.facts.located_words import Marks
 from fastmetrics.kernels.facts.numbers import W_HALF_DAY, W_MONTH, W_OF, WordValues, digits, plain, suffix

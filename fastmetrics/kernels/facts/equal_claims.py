@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fastmetrics.core.arrays import Ids, Ints, Uint32s
+from fastmetrics.base.arrays import Ids, Ints, Uint32s
 from fastmetrics.kernels.facts.claims import Claims
 from fastmetrics.kernels.jit import kernel, leaf
 

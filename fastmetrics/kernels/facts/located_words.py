@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fastmetrics.core.arrays import Bytes, Flags, Ids, Ints
+from fastmetrics.base.arrays import Bytes, Flags, Ids, Ints
 from fastmetrics.kernels.jit import inline, kernel, leaf
 from fastmetrics.kernels.text.blocks.block_code import BLOCK
 from fastmetrics.kernels.text.blocks.byte_blocks import in_range

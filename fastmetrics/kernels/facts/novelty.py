@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fastmetrics.core.arrays import Bytes, Ids, Ints
+from fastmetrics.base.arrays import Bytes, Ids, Ints
 from fastmetrics.kernels.facts.clauses import CAPITAL, STOP, ends_sentence
 from fastmetrics.kernels.facts.located_words import Marks
 from fastmetrics.kernels.facts.support import Passages

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fastmetrics.core.arrays import Ids, Ints, Uint32s
+from fastmetrics.base.arrays import Ids, Ints, Uint32s
 from fastmetrics.kernels.facts.support import Passages
 from fastmetrics.kernels.jit import inline, kernel, leaf
 

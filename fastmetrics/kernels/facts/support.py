@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fastmetrics.core.arrays import Bytes, Flags, Ids, Ints
+from fastmetrics.base.arrays import Bytes, Flags, Ids, Ints
 from fastmetrics.kernels.facts.values import DATE, NUMBER, TIME, WEAK, WEEKDAY, Values
 from fastmetrics.kernels.jit import inline, kernel, leaf
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fastmetrics.core.arrays import Bytes, Flags, Floats, Ids, Ints
+from fastmetrics.base.arrays import Bytes, Flags, Floats, Ids, Ints
 from fastmetrics.kernels.facts import located_words as m
 from fastmetrics.kernels.facts.dates import clock_time, may_be_verb, named_date, numeric_date
 from fastmetrics.kernels.facts.located_words import Marks

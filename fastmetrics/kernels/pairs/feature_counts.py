@@ -13,7 +13,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from fastmetrics.core.arrays import Ids, Ints, Uint64s
+from fastmetrics.base.arrays import Ids, Ints, Uint64s
 from fastmetrics.kernels.jit import kernel, leaf
 from fastmetrics.kernels.pairs.lcs import block_length, clear, mark, zeros_of
 from fastmetrics.kernels.pairs.ngram_places import Lists

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fastmetrics.core.arrays import Ids, Ints, Uint64s
+from fastmetrics.base.arrays import Ids, Ints, Uint64s
 from fastmetrics.kernels.jit import inline, kernel, leaf
 from fastmetrics.kernels.pairs.ngram_places import Lists
 from fastmetrics.kernels.text.blocks.byte_blocks import count_ones

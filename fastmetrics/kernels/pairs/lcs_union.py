@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fastmetrics.core.arrays import Bytes, Ids, Ints, Uint64s
+from fastmetrics.base.arrays import Bytes, Ids, Ints, Uint64s
 from fastmetrics.kernels.jit import kernel, leaf
 from fastmetrics.kernels.pairs.lcs import block_length, clear, mark
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fastmetrics.core.arrays import Ids
+from fastmetrics.base.arrays import Ids
 from fastmetrics.kernels.jit import inline, leaf
 from fastmetrics.kernels.pairs.lone_ngrams import sum_of_least
 from fastmetrics.kernels.pairs.ngram_places import LIMIT, SHARED, Counters, LetterTables, NgramArrays, Numbers, Places

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fastmetrics.core.arrays import Ids, Ints
+from fastmetrics.base.arrays import Ids, Ints
 from fastmetrics.kernels.id_blocks import ROOM, alike_ids
 from fastmetrics.kernels.jit import leaf
 from fastmetrics.kernels.pairs.ngram_places import (

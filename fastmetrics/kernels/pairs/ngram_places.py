@@ -14,7 +14,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from fastmetrics.core.arrays import Ids, Ints
+from fastmetrics.base.arrays import Ids, Ints
 from fastmetrics.kernels.jit import inline, leaf
 
 _MIX = np.uint64(0x9E3779B97F4A7C15)

@@ -10,7 +10,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from fastmetrics.core.arrays import Ids, Ints
+from fastmetrics.base.arrays import Ids, Ints
 from fastmetrics.kernels.id_blocks import ROOM
 from fastmetrics.kernels.jit import inline, kernel, leaf
 from fastmetrics.kernels.pairs.letter_ngrams import PAIRS, TRIPLES, count_letters, fit

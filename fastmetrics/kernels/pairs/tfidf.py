@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fastmetrics.core.arrays import Flags, Floats, Ids, Ints
+from fastmetrics.base.arrays import Flags, Floats, Ids, Ints
 from fastmetrics.kernels.jit import kernel, leaf
 from fastmetrics.kernels.pairs.ngram_places import Lists
 

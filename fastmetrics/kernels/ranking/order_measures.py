@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fastmetrics.core.arrays import Floats, Ints
+from fastmetrics.base.arrays import Floats, Ints
 from fastmetrics.kernels.jit import kernel
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fastmetrics.core.arrays import Floats, Ints
+from fastmetrics.base.arrays import Floats, Ints
 from fastmetrics.kernels.jit import inline, kernel, leaf
 from fastmetrics.kernels.ranking.ids import Ids, is_after, longest_row
 

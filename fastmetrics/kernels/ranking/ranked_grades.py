@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fastmetrics.core.arrays import Flags, Floats, Ints
+from fastmetrics.base.arrays import Flags, Floats, Ints
 from fastmetrics.kernels.jit import kernel, leaf
 from fastmetrics.kernels.ranking.ids import Ids, find, first_slot, longest_row, room, table_for
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from fastmetrics.core.arrays import Floats
+from fastmetrics.base.arrays import Floats
 from fastmetrics.kernels.jit import leaf
 
 

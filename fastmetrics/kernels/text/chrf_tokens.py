@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fastmetrics.core.arrays import Bytes, Flags, Ids, Ints
+from fastmetrics.base.arrays import Bytes, Flags, Ids, Ints
 from fastmetrics.kernels.id_blocks import WIDENED, widen
 from fastmetrics.kernels.jit import kernel, leaf
 from fastmetrics.kernels.text.blocks.block_code import BLOCK

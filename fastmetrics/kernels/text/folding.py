@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fastmetrics.core.arrays import Bytes, Flags, Ids, Ints
+from fastmetrics.base.arrays import Bytes, Flags, Ids, Ints
 from fastmetrics.kernels.jit import inline, kernel, leaf
 
 # An entry of a fold table contains the replacement character in its low bits, and these flags.

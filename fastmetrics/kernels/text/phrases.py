@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fastmetrics.core.arrays import Flags, Ids, Ints
+from fastmetrics.base.arrays import Flags, Ids, Ints
 from fastmetrics.kernels.jit import kernel, leaf
 
 START = 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fastmetrics.core.arrays import Bytes, Ids, Ints
+from fastmetrics.base.arrays import Bytes, Ids, Ints
 from fastmetrics.kernels.jit import kernel
 from fastmetrics.kernels.text.blocks.block_code import BLOCK
 from fastmetrics.kernels.text.blocks.byte_blocks import copy_block, prefetch

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fastmetrics.core.arrays import Bytes, Ids, Ints
+from fastmetrics.base.arrays import Bytes, Ids, Ints
 from fastmetrics.kernels.jit import kernel, leaf
 from fastmetrics.kernels.text.folding import ALONE, CODE, CONTEXT, RAW, decode, encode
 

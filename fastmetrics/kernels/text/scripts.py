@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fastmetrics.core.arrays import Bytes, Ints, Uint64s
+from fastmetrics.base.arrays import Bytes, Ints, Uint64s
 from fastmetrics.kernels.jit import inline, leaf
 from fastmetrics.kernels.text.folding import decode
 

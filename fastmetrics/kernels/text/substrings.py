@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fastmetrics.core.arrays import Bytes, Flags, Ids, Ints, Uint64s
+from fastmetrics.base.arrays import Bytes, Flags, Ids, Ints, Uint64s
 from fastmetrics.kernels.jit import kernel, leaf
 from fastmetrics.kernels.text.blocks.block_code import BLOCK
 from fastmetrics.kernels.text.blocks.byte_blocks import in_range, trailing_zeros

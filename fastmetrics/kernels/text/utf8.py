@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from fastmetrics.core.arrays import Bytes
+from fastmetrics.base.arrays import Bytes
 from fastmetrics.kernels.jit import leaf
 from fastmetrics.kernels.text.blocks.block_code import BLOCK
 from fastmetrics.kernels.text.blocks.byte_blocks import AHEAD, in_range, prefetch, utf8_errors

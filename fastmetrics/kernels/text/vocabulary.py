@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastmetrics.core.arrays import Bytes, Ids, Ints, Uint64s
+from fastmetrics.base.arrays import Bytes, Ids, Ints, Uint64s
 from fastmetrics.kernels.jit import inline, kernel, leaf
 from fastmetrics.kernels.text.blocks.byte_blocks import eight, prefetch
 from fastmetrics.kernels.text.blocks.word_heads import PLACES, differ, list_bits, take_head

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from fastmetrics.base.arrays import Ints, Tokens
 from fastmetrics.core.all_pair_tokens import Crossed
-from fastmetrics.core.arrays import Ints, Tokens
 from fastmetrics.kernels.pairs.feature_counts import (
     Grams,
     Posted,

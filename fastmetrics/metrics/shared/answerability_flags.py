@@ -9,11 +9,11 @@ from typing import Any, ClassVar
 import numpy as np
 import pyarrow as pa
 
-from fastmetrics.core.arrays import Flags, Floats
+from fastmetrics.base.arrays import Flags, Floats
+from fastmetrics.base.errors import InputError
 from fastmetrics.declaration.batch import Batch, Number, Options, Raw
 from fastmetrics.declaration.metric import REGISTRY
 from fastmetrics.declaration.signature.alternative_columns import Either
-from fastmetrics.errors import InputError
 from fastmetrics.metrics.abstention import PhrasesOption, RefusalsIn
 
 

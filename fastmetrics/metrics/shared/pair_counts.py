@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from fastmetrics.base.arrays import Flags, Floats, Ints, Tokens
 from fastmetrics.core.all_pair_tokens import Crossed
-from fastmetrics.core.arrays import Flags, Floats, Ints, Tokens
 from fastmetrics.kernels.pairs import token_overlap as overlap
 from fastmetrics.kernels.pairs.lcs import lcs_lengths
 from fastmetrics.kernels.pairs.ngrams import count_ngrams

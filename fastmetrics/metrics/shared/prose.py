@@ -9,9 +9,8 @@ from typing import Annotated, Any, ClassVar, TypeVar
 
 import numpy as np
 
-from fastmetrics.core.arrays import Bytes, Flags, Ids, Ints, Text, Tokens
-from fastmetrics.core.memo import Memo
-from fastmetrics.core.settings.allowed_values import Choice, Folder, Whole
+from fastmetrics.base.arrays import Bytes, Flags, Ids, Ints, Memo, Text, Tokens
+from fastmetrics.base.options import Choice, Folder, Whole
 from fastmetrics.declaration.batch import Batch, Options
 from fastmetrics.declaration.cautions import Caution, english_and_russian_words, english_words, no_word
 from fastmetrics.kernels.text import writing as kernels

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
-from fastmetrics.core.arrays import Flags, Floats
-from fastmetrics.core.settings.allowed_values import Choice, Level
+from fastmetrics.base.arrays import Flags, Floats
+from fastmetrics.base.options import Choice, Level
 from fastmetrics.declaration.batch import Batch, Options
 from fastmetrics.declaration.cautions import Caution
 from fastmetrics.retrieval import formulas as ranked

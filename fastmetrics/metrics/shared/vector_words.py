@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from fastmetrics.core.arrays import Ints, Uint64s
+from fastmetrics.base.arrays import Ints, Uint64s
 from fastmetrics.vectors.vector_arrays import Block, Vectors, check_same_width
 
 

@@ -6,8 +6,8 @@ from typing import Annotated
 
 import numpy as np
 
-from fastmetrics.core.arrays import Floats, Ints
-from fastmetrics.core.settings.allowed_values import MOST, Real, Whole
+from fastmetrics.base.arrays import Floats, Ints
+from fastmetrics.base.options import MOST, Real, Whole
 from fastmetrics.kernels.text import writing as kernels
 from fastmetrics.kernels.text.substrings import count_characters
 from fastmetrics.metrics.shared.pair_counts import divide

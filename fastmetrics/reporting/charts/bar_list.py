@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from fastmetrics.core.display.printed_tables import number
-from fastmetrics.core.display.visible_text import visible
+from fastmetrics.base.display import number
+from fastmetrics.base.errors import visible
 
 _MOST = 15
 """Maximum number of bars: the first ones."""

@@ -10,9 +10,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.core.display.printed_tables import number
-from fastmetrics.core.display.visible_text import visible
-from fastmetrics.declaration.spec import Better
+from fastmetrics.base.display import number
+from fastmetrics.base.errors import visible
+from fastmetrics.base.specs import Better
 from fastmetrics.plan.stored_declarations import Stored
 from fastmetrics.results.compare.comparison import Comparison
 from fastmetrics.results.runs.declared_metrics import declared_bounds

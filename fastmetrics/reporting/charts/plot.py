@@ -12,10 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from fastmetrics.core.conversion.column_to_arrow import as_array
-from fastmetrics.core.display.visible_text import visible
-from fastmetrics.errors import InputError, MissingExtraError, OptionError
-from fastmetrics.errors.messages import Argument
+from fastmetrics.base.columns import as_array
+from fastmetrics.base.errors import Argument, InputError, MissingExtraError, OptionError, visible
 from fastmetrics.reporting.charts.forest import ForestRow, draw_forest
 from fastmetrics.reporting.charts.heat_map import HeatMap, heat_of_changes, heat_of_means, scale_of
 from fastmetrics.results.compare.comparison import Comparison

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fastmetrics.core.display.visible_text import visible
+from fastmetrics.base.errors import visible
 from fastmetrics.reporting.rows.page_rows import short
 
 

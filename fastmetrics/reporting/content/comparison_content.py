@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fastmetrics.core.display.printed_tables import number
-from fastmetrics.core.display.visible_text import visible
-from fastmetrics.declaration.spec import Better
+from fastmetrics.base.display import number
+from fastmetrics.base.errors import visible
+from fastmetrics.base.specs import Better
 from fastmetrics.reporting.charts.heat_map import HeatMap, heat_of_changes, scale_of
 from fastmetrics.reporting.content.difference_line import (
     VERDICTS,

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from fastmetrics.core.display.visible_text import visible
+from fastmetrics.base.errors import visible
 from fastmetrics.results.runs.score_run import ScoreRun
 
 _LONGEST = 240

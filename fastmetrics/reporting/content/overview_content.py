@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fastmetrics.core.display.visible_text import visible
-from fastmetrics.declaration.spec import Better
+from fastmetrics.base.errors import visible
+from fastmetrics.base.specs import Better
 from fastmetrics.plan.stored_declarations import Stored
 from fastmetrics.reporting.charts.heat_map import HeatMap
 from fastmetrics.reporting.readings import reading

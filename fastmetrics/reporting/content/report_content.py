@@ -10,10 +10,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.core.display.visible_text import visible
-from fastmetrics.core.metadata.corpus_counts import counts_column
-from fastmetrics.core.names.input_columns import resolve
-from fastmetrics.errors import ColumnError, InputError
+from fastmetrics.base.errors import ColumnError, InputError, visible
+from fastmetrics.base.input_columns import resolve
+from fastmetrics.base.score_metadata import counts_column
 from fastmetrics.reporting.charts.heat_map import fewer_segments, heat_of_means
 from fastmetrics.reporting.charts.line_chart import Charts
 from fastmetrics.reporting.content.comparison_content import Against, compared

@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from fastmetrics.core.settings.allowed_values import Choice, argument
-from fastmetrics.core.settings.setting_descriptions import about, with_parameters
+from fastmetrics.base.options import Choice, about, argument, with_parameters
 
 
 @with_parameters

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 
-from fastmetrics.core.arrow.types import is_text
-from fastmetrics.errors import ColumnError
+from fastmetrics.base.arrow import is_text
+from fastmetrics.base.errors import ColumnError
 from fastmetrics.tables.sources.table_source import TableSource
 from fastmetrics.tables.table_rows import Piece, gathered
 

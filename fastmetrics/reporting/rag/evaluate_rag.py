@@ -8,10 +8,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from fastmetrics.core.display.printed_tables import Grid, NotebookTables, number
-from fastmetrics.core.metadata.score_metadata import ScoreMetadata
-from fastmetrics.core.process.threads import cores
-from fastmetrics.core.settings.allowed_values import Flag, Neighbours, argument
+from fastmetrics.base.display import Grid, NotebookTables, number
+from fastmetrics.base.errors import Argument, OptionError
+from fastmetrics.base.options import Flag, Neighbours, argument
+from fastmetrics.base.score_metadata import ScoreMetadata
+from fastmetrics.base.threads import cores
 from fastmetrics.derive.bots.answer import bot_of
 from fastmetrics.derive.bots.bot import CallBot
 from fastmetrics.derive.bots.function_bot import FunctionBot
@@ -20,8 +21,6 @@ from fastmetrics.derive.judge.judge_settings import JudgeSettings
 from fastmetrics.derive.judge.judged_columns import failed_calls
 from fastmetrics.derive.prompts.rubric import Rubric
 from fastmetrics.engines.job import Progress
-from fastmetrics.errors import OptionError
-from fastmetrics.errors.messages import Argument
 from fastmetrics.reporting.rag.chunk_settings import ChunkSettings
 from fastmetrics.reporting.rag.rag_judge import judge_of
 from fastmetrics.reporting.rag.rag_run import ANSWERS, RagChunks, RagRun

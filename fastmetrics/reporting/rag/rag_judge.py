@@ -6,12 +6,11 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
+from fastmetrics.base.errors import Argument, OptionError
 from fastmetrics.derive.bots.bot import Bot
 from fastmetrics.derive.bots.prompt_bot import PromptBot
 from fastmetrics.derive.calls.call_options import CallOptions
 from fastmetrics.derive.judge.judge_settings import JudgeSettings
-from fastmetrics.errors import OptionError
-from fastmetrics.errors.messages import Argument
 
 
 def judge_with(rubrics: Any, calls: Mapping[str, Any], model: str, base_url: str | None = None) -> JudgeSettings:

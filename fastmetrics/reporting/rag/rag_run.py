@@ -9,9 +9,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from fastmetrics.core.arrow.types import check
-from fastmetrics.core.names.input_columns import resolve
-from fastmetrics.core.names.judge_column_names import PREFIX
+from fastmetrics.base.arrow import check_type
+from fastmetrics.base.errors import Argument, ColumnError, MissingExtraError, OutputError, quoted
+from fastmetrics.base.input_columns import PREFIX, resolve
 from fastmetrics.derive.bots.answer import answer
 from fastmetrics.derive.bots.answer_batch import OUTPUT_TYPES, REPEAT
 from fastmetrics.derive.bots.bot import Bot
@@ -21,8 +21,6 @@ from fastmetrics.derive.judge.judge import JudgedFiles, judge
 from fastmetrics.derive.judge.judge_settings import JudgeSettings
 from fastmetrics.engines.job import Progress
 from fastmetrics.engines.run_settings import FileSettings
-from fastmetrics.errors import ColumnError, MissingExtraError, OutputError
-from fastmetrics.errors.messages import Argument, quoted
 from fastmetrics.reporting.rag.chunk_settings import ChunkSettings
 from fastmetrics.reporting.rag.contexts import CONTEXTS, with_contexts
 from fastmetrics.reporting.rag.stages import Stages
@@ -69,7 +67,7 @@ class RagChunks:
                 unknown = f"{name}: no column {column!r}, only {quoted(source.names)}; name that of the chunks with "
                 raise ColumnError(unknown, Argument(option))
         schema = source.select(dict.fromkeys(source.names, "any")).schema
-        check(f"{name}: ", settings.text, "text", schema.field(settings.text).type)
+        check_type(f"{name}: ", settings.text, "text", schema.field(settings.text).type)
         if vector is None and any(holds_vectors(column.type) for column in schema):
             vector = vector_column(schema, None, "vector")
         return cls(path, source, settings, vector)

@@ -7,9 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from fastmetrics.core.version import __version__, source_digest
-from fastmetrics.errors import OutputError
-from fastmetrics.errors.messages import Argument
+from fastmetrics.base.errors import Argument, OutputError
+from fastmetrics.base.public_names import __version__, source_digest
 from fastmetrics.tables.output.run_differences import differences
 from fastmetrics.tables.output.whole_outputs import page_place, write_page
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pyarrow as pa
 
-from fastmetrics.core.arrays import Floats
+from fastmetrics.base.arrays import Floats
 from fastmetrics.reporting.rows.judged_rows import JudgedRows
 from fastmetrics.results.runs.score_run import ScoreRun
 from fastmetrics.results.summary.summary import Summary, summarize

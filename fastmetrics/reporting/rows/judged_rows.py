@@ -9,10 +9,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.core.arrays import Floats
-from fastmetrics.core.conversion.column_to_arrow import as_numbers
-from fastmetrics.core.display.visible_text import visible
-from fastmetrics.core.metadata.score_metadata import ScoreMetadata
+from fastmetrics.base.arrays import Floats
+from fastmetrics.base.columns import as_numbers
+from fastmetrics.base.errors import visible
+from fastmetrics.base.score_metadata import ScoreMetadata
 from fastmetrics.reporting.rows.texts.row_texts import cut
 from fastmetrics.results.people.estimate import axes_of
 from fastmetrics.results.runs.open_runs import open_run, open_runs

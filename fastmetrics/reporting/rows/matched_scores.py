@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from fastmetrics.core.arrays import Floats, Ints
-from fastmetrics.core.conversion.column_to_arrow import as_numbers
+from fastmetrics.base.arrays import Floats, Ints
+from fastmetrics.base.columns import as_numbers
 from fastmetrics.reporting.rows.row_partners import partners
 from fastmetrics.results.runs.score_run import ScoreRun
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from fastmetrics.core.arrays import Ints
-from fastmetrics.core.display.visible_text import visible
-from fastmetrics.core.names.input_columns import resolve
+from fastmetrics.base.arrays import Ints
+from fastmetrics.base.errors import visible
+from fastmetrics.base.input_columns import resolve
 from fastmetrics.reporting.rows.matched_scores import MatchedScores
 from fastmetrics.reporting.rows.texts.row_texts import cut
 from fastmetrics.reporting.rows.texts.text_sources import TextSource

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from fastmetrics.core.arrays import Floats
-from fastmetrics.core.display.visible_text import visible
-from fastmetrics.declaration.spec import Better
+from fastmetrics.base.arrays import Floats
+from fastmetrics.base.errors import visible
+from fastmetrics.base.specs import Better
 from fastmetrics.reporting.report_options import ReportOptions
 from fastmetrics.reporting.rows.judged_rows import JudgedRows
 from fastmetrics.reporting.rows.paired_rows import PairedRows

@@ -10,11 +10,10 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from fastmetrics.core.arrays import Floats, Ints
-from fastmetrics.core.conversion.column_to_arrow import as_numbers
-from fastmetrics.core.display.visible_text import visible
-from fastmetrics.core.names.input_columns import resolve
-from fastmetrics.errors import ColumnError
+from fastmetrics.base.arrays import Floats, Ints
+from fastmetrics.base.columns import as_numbers
+from fastmetrics.base.errors import ColumnError, visible
+from fastmetrics.base.input_columns import resolve
 from fastmetrics.reporting.report_options import ReportOptions
 from fastmetrics.reporting.rows.matched_scores import MatchedScores
 from fastmetrics.reporting.rows.other_answers import OtherAnswers

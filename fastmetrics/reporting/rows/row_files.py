@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fastmetrics.core.arrays import Floats
-from fastmetrics.core.settings.batch_sizes import SIZES
+from fastmetrics.base.arrays import Floats
+from fastmetrics.base.limits import SIZES
 from fastmetrics.reporting.report_options import ReportOptions
 from fastmetrics.reporting.rows.judged_rows import JudgedRows
 from fastmetrics.reporting.rows.paired_rows import PairedRows

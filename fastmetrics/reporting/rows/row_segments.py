@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from fastmetrics.core.arrays import Ints
-from fastmetrics.core.display.visible_text import visible
+from fastmetrics.base.arrays import Ints
+from fastmetrics.base.errors import visible
 from fastmetrics.reporting.row_links import label
 from fastmetrics.results.rows.segments import segments_of
 from fastmetrics.results.runs.score_run import ScoreRun

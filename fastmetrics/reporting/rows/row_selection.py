@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fastmetrics.core.arrays import Flags, Floats, Ints
-from fastmetrics.declaration.spec import Better
+from fastmetrics.base.arrays import Flags, Floats, Ints
+from fastmetrics.base.specs import Better
 
 EACH = 25
 """Maximum number of rows per stratum."""

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fastmetrics.core.arrays import Floats
-from fastmetrics.core.display.printed_tables import number
-from fastmetrics.core.display.visible_text import visible
-from fastmetrics.declaration.spec import Better
+from fastmetrics.base.arrays import Floats
+from fastmetrics.base.display import number
+from fastmetrics.base.errors import visible
+from fastmetrics.base.specs import Better
 from fastmetrics.reporting.row_links import RowLinks
 from fastmetrics.reporting.rows.paired_rows import PairedRows
 from fastmetrics.reporting.rows.row_selection import least

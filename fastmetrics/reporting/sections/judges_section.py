@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fastmetrics.core.display.visible_text import visible
+from fastmetrics.base.errors import visible
 from fastmetrics.reporting.sections.section import Section, SectionInput
 from fastmetrics.results.people.judge_report import judge_report
 from fastmetrics.results.people.judge_report_result import JudgeReport

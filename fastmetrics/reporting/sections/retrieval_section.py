@@ -10,9 +10,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.core.arrow.types import is_list
-from fastmetrics.core.display.printed_tables import Grid, number
-from fastmetrics.core.display.visible_text import visible
+from fastmetrics.base.arrow import is_list
+from fastmetrics.base.display import Grid, number
+from fastmetrics.base.errors import visible
 from fastmetrics.reporting.charts.line_chart import Charts, LineChart
 from fastmetrics.reporting.sections.section import Section
 from fastmetrics.results.summary.summary import Summary

@@ -6,7 +6,7 @@ import math
 from datetime import datetime
 from typing import Any
 
-from fastmetrics.core.display.visible_text import visible
+from fastmetrics.base.errors import visible
 from fastmetrics.reporting.charts.line_chart import LineChart
 from fastmetrics.reporting.sections.section import Section, SectionInput, shown_notes
 from fastmetrics.results.runs.list_runs import list_runs

@@ -8,8 +8,8 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 
-from fastmetrics.core.display.printed_tables import BLOCKS
-from fastmetrics.core.display.visible_text import visible
+from fastmetrics.base.display import BLOCKS
+from fastmetrics.base.errors import visible
 from fastmetrics.reporting.charts.line_chart import Charts
 from fastmetrics.reporting.report_options import ReportOptions
 from fastmetrics.reporting.rows.paired_rows import PairedRows

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fastmetrics.core.display.printed_tables import number
-from fastmetrics.core.display.visible_text import visible
+from fastmetrics.base.display import number
+from fastmetrics.base.errors import visible
 from fastmetrics.reporting.readings import reading
 from fastmetrics.reporting.sections.section import Section, SectionInput
 from fastmetrics.results.summary.summary import Summary

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fastmetrics.core.arrays import Floats
-from fastmetrics.core.arrow.types import is_number
-from fastmetrics.core.conversion.column_to_arrow import as_numbers
-from fastmetrics.core.display.printed_tables import number
-from fastmetrics.core.display.visible_text import visible
-from fastmetrics.core.names.judge_column_names import is_cost
+from fastmetrics.base.arrays import Floats
+from fastmetrics.base.arrow import is_number
+from fastmetrics.base.columns import as_numbers
+from fastmetrics.base.display import number
+from fastmetrics.base.errors import visible
+from fastmetrics.base.input_columns import is_cost
 from fastmetrics.reporting.charts.scatter_chart import ScatterChart
 from fastmetrics.reporting.sections.section import Section, SectionInput
 from fastmetrics.results.runs.declared_metrics import declared_better

@@ -12,9 +12,8 @@ from typing import Any, TypeVar
 
 import pyarrow as pa
 
-from fastmetrics.core.display.printed_tables import Grid, Shown
-from fastmetrics.core.display.visible_text import visible
-from fastmetrics.errors import FileFormatError
+from fastmetrics.base.display import Grid, Shown
+from fastmetrics.base.errors import FileFormatError, visible
 from fastmetrics.reporting.charts.bar_list import BarList
 from fastmetrics.reporting.charts.line_chart import Charts, LineChart
 from fastmetrics.reporting.rows.texts.row_texts import cut

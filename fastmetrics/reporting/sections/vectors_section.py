@@ -13,12 +13,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.core.arrays import Ints
-from fastmetrics.core.conversion.column_to_arrow import as_numbers
-from fastmetrics.core.display.visible_text import visible
-from fastmetrics.core.names.input_columns import resolve
-from fastmetrics.errors import InputError, OptionError
-from fastmetrics.errors.messages import Argument
+from fastmetrics.base.arrays import Ints
+from fastmetrics.base.columns import as_numbers
+from fastmetrics.base.errors import Argument, InputError, OptionError, visible
+from fastmetrics.base.input_columns import resolve
 from fastmetrics.reporting.report_options import ReportOptions
 from fastmetrics.reporting.rows.page_rows import short
 from fastmetrics.reporting.rows.paired_rows import PairedRows

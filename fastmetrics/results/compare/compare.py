@@ -12,15 +12,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.core.arrays import Ints, rounding_error
-from fastmetrics.core.metadata.corpus_counts import counts_column
-from fastmetrics.core.metadata.missing_queries import MissingQueries
-from fastmetrics.core.names.name_lists import distinct, listed
-from fastmetrics.core.process.work_watch import reported
-from fastmetrics.core.settings.allowed_values import Choice, argument
-from fastmetrics.declaration.spec import Better
-from fastmetrics.errors import ColumnError, OptionError, UnknownNameError
-from fastmetrics.errors.messages import Argument
+from fastmetrics.base.arrays import Ints, rounding_error
+from fastmetrics.base.errors import Argument, ColumnError, OptionError, UnknownNameError
+from fastmetrics.base.input_columns import distinct, listed
+from fastmetrics.base.options import Choice, argument
+from fastmetrics.base.score_metadata import MissingQueries, counts_column
+from fastmetrics.base.specs import Better
+from fastmetrics.base.threads import reported
 from fastmetrics.plan.corpus_values import many_values
 from fastmetrics.results.compare.compared_pair import Compared, Ranking
 from fastmetrics.results.compare.comparison import Comparison

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from fastmetrics.core.process.threads import cores
-from fastmetrics.errors import InputError
+from fastmetrics.base.errors import InputError
+from fastmetrics.base.threads import cores
 from fastmetrics.results.compare.compare import compare
 from fastmetrics.results.compare.comparison import Comparison
 from fastmetrics.retrieval.judgements import judgements

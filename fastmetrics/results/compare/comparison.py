@@ -10,10 +10,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from fastmetrics.core.conversion.column_to_arrow import table_of_records
-from fastmetrics.core.display.printed_tables import Grid, ShownSequence, number
-from fastmetrics.core.metadata.missing_queries import MissingQueries
-from fastmetrics.declaration.spec import Better
+from fastmetrics.base.columns import table_of_records
+from fastmetrics.base.display import Grid, ShownSequence, number
+from fastmetrics.base.score_metadata import MissingQueries
+from fastmetrics.base.specs import Better
 from fastmetrics.results.compare import comparison_tables as cells
 from fastmetrics.results.compare.compared_pair import Compared, Ranking, could_turn, least_rows
 from fastmetrics.results.compare.comparison_tables import latex_table

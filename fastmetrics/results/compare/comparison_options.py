@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fastmetrics.core.names.name_lists import distinct
-from fastmetrics.core.process.threads import cores
-from fastmetrics.core.settings.allowed_values import Choice, Real, Seed, Whole, argument
-from fastmetrics.errors import OptionError, UnknownNameError
-from fastmetrics.errors.messages import Argument
+from fastmetrics.base.errors import Argument, OptionError, UnknownNameError
+from fastmetrics.base.input_columns import distinct
+from fastmetrics.base.options import Choice, Real, Seed, Whole, argument
+from fastmetrics.base.threads import cores
 from fastmetrics.stats.intervals.mean_interval import INTERVALS, SEQUENTIAL
 from fastmetrics.stats.significance.paired_tests import TESTS
 from fastmetrics.stats.significance.unpaired_tests import UNPAIRED_TESTS

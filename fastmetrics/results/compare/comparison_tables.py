@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from fastmetrics.core.display.printed_tables import number
+from fastmetrics.base.display import number
 from fastmetrics.results.compare.compared_pair import Compared
 
 

@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from fastmetrics.core.settings.allowed_values import Real, argument
-from fastmetrics.errors import InputError, OptionError
-from fastmetrics.errors.messages import Argument
+from fastmetrics.base.errors import Argument, InputError, OptionError
+from fastmetrics.base.options import Real, argument
 from fastmetrics.results.rows.pairing import PairedRuns, pair_runs
 from fastmetrics.results.rows.question_means import repeated_run
 from fastmetrics.results.rows.segments import cluster_numbers

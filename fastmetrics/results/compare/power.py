@@ -9,11 +9,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from fastmetrics.core.display.printed_tables import Grid, ShownSequence, number
-from fastmetrics.core.names.name_lists import listed
-from fastmetrics.core.settings.allowed_values import Real, Whole, argument
-from fastmetrics.errors import OptionError
-from fastmetrics.errors.messages import Argument
+from fastmetrics.base.display import Grid, ShownSequence, number
+from fastmetrics.base.errors import Argument, OptionError
+from fastmetrics.base.input_columns import listed
+from fastmetrics.base.options import Real, Whole, argument
 from fastmetrics.results.compare.pilot_variance import MOST, Pilot, pilots_of, with_given
 from fastmetrics.stats.significance.sample_size import detectable_difference, highest_variance, questions_needed
 

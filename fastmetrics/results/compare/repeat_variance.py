@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fastmetrics.core.arrays import Floats
-from fastmetrics.core.display.printed_tables import Grid, number
+from fastmetrics.base.arrays import Floats
+from fastmetrics.base.display import Grid, number
 from fastmetrics.results.rows.pairing import PairedRuns
 from fastmetrics.stats.pass_at_k import QuestionScores, variance
 from fastmetrics.stats.sums.exact_sums import exact_sum

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from fastmetrics.core.arrays import Flags, Floats, Ints, rounding_error
-from fastmetrics.declaration.spec import Better
+from fastmetrics.base.arrays import Flags, Floats, Ints, rounding_error
+from fastmetrics.base.specs import Better
 from fastmetrics.results.compare.compared_pair import Compared, Ranking
 from fastmetrics.results.compare.comparison_options import HowToCompare
 from fastmetrics.stats.intervals.estimates import Bounds, Interval, Sample, Spread

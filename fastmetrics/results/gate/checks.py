@@ -6,8 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from fastmetrics.errors import OptionError
-from fastmetrics.errors.messages import Argument
+from fastmetrics.base.errors import Argument, OptionError
 from fastmetrics.results.gate.gate_result import CheckedRule
 from fastmetrics.results.gate.row_metric import Level, Value
 from fastmetrics.results.gate.rule_metrics import AnyMetric, GateMetrics, check_sequence

@@ -9,10 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from fastmetrics.core.arrays import Flags, Ints
-from fastmetrics.declaration.spec import Better
-from fastmetrics.errors import ColumnError
-from fastmetrics.errors.messages import Argument
+from fastmetrics.base.arrays import Flags, Ints
+from fastmetrics.base.errors import Argument, ColumnError
+from fastmetrics.base.specs import Better
 from fastmetrics.plan.corpus_values import many_values
 from fastmetrics.results.gate.row_metric import NO_INTERVAL, Level, Value, sign, signed
 from fastmetrics.results.gate.rule_rows import GateRows

@@ -11,11 +11,10 @@ from typing import Any, Literal
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.core.metadata.corpus_counts import counts_column
-from fastmetrics.core.process.threads import cores
-from fastmetrics.core.settings.allowed_values import Choice, Optional, Real, Seed, Whole, argument
-from fastmetrics.errors import OptionError
-from fastmetrics.errors.messages import Argument
+from fastmetrics.base.errors import Argument, OptionError
+from fastmetrics.base.options import Choice, Optional, Real, Seed, Whole, argument
+from fastmetrics.base.score_metadata import counts_column
+from fastmetrics.base.threads import cores
 from fastmetrics.results.compare.comparison_options import check_sequential
 from fastmetrics.results.gate.checks import GateChecks, GateSettings
 from fastmetrics.results.gate.gate_result import CheckedRule, Gate

@@ -10,8 +10,8 @@ from itertools import islice
 from typing import Any
 from xml.etree import ElementTree
 
-from fastmetrics.core.display.printed_tables import Grid, ShownSequence, number
-from fastmetrics.declaration.spec import Better
+from fastmetrics.base.display import Grid, ShownSequence, number
+from fastmetrics.base.specs import Better
 from fastmetrics.results.gate.rules import Rule
 from fastmetrics.stats.intervals.interval_notes import interval_notes, interval_text
 from fastmetrics.stats.intervals.mean_interval import NAMES

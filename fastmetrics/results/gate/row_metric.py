@@ -9,8 +9,8 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
-from fastmetrics.core.arrays import Flags, Floats, Ints
-from fastmetrics.declaration.spec import Better
+from fastmetrics.base.arrays import Flags, Floats, Ints
+from fastmetrics.base.specs import Better
 from fastmetrics.results.gate.rule_rows import GateRows
 from fastmetrics.results.gate.rules import COUNTS, SHARES, Rule
 from fastmetrics.stats.intervals.estimates import Bounds, Interval, Sample

@@ -9,11 +9,10 @@ from typing import Protocol
 
 import numpy as np
 
-from fastmetrics.core.arrays import Ints
-from fastmetrics.core.names.judge_column_names import is_axis, is_cost
-from fastmetrics.declaration.spec import Better
-from fastmetrics.errors import OptionError, UnknownNameError
-from fastmetrics.errors.messages import Argument
+from fastmetrics.base.arrays import Ints
+from fastmetrics.base.errors import Argument, OptionError, UnknownNameError
+from fastmetrics.base.input_columns import is_axis, is_cost
+from fastmetrics.base.specs import Better
 from fastmetrics.plan.corpus_values import columns_read, is_corpus
 from fastmetrics.plan.stored_declarations import Stored
 from fastmetrics.results.gate.corpus_metric import CountedMetric, SummaryFigure

@@ -13,8 +13,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.core.arrays import Flags, Ints
-from fastmetrics.errors import ColumnError
+from fastmetrics.base.arrays import Flags, Ints
+from fastmetrics.base.errors import ColumnError
 from fastmetrics.results.gate.rules import Rule
 from fastmetrics.results.rows.pairing import PairedRuns
 from fastmetrics.results.rows.score_states import ScoreStates

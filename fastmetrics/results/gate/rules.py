@@ -25,7 +25,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from fastmetrics.errors import FileFormatError, OptionError
+from fastmetrics.base.errors import FileFormatError, OptionError
 from fastmetrics.tables.remote.small_files import read_text
 
 BOUNDS = ("low", "high")

@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from fastmetrics.core.arrays import Floats, Ints, narrowest, rounded
-from fastmetrics.core.arrow.types import is_list
-from fastmetrics.core.conversion.column_to_arrow import as_numbers
-from fastmetrics.core.conversion.frames import index_columns
-from fastmetrics.errors import ColumnError, UnknownNameError
-from fastmetrics.errors.messages import Argument
+from fastmetrics.base.arrays import Floats, Ints, narrowest, rounded
+from fastmetrics.base.arrow import is_list
+from fastmetrics.base.columns import as_numbers
+from fastmetrics.base.errors import Argument, ColumnError, UnknownNameError
+from fastmetrics.base.frames import index_columns
 from fastmetrics.results.runs.score_file import read_table
 from fastmetrics.stats.agreement.joined_labels import as_table, join, ratings_of, truth_of
 from fastmetrics.stats.intervals.prediction_powered import PoweredMean, powered_mean

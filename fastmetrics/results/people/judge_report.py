@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from fastmetrics.core.names.name_lists import distinct
-from fastmetrics.errors import ColumnError
+from fastmetrics.base.errors import ColumnError
+from fastmetrics.base.input_columns import distinct
 from fastmetrics.results.people.estimate import axes_of, labels_of_rows, table_of
 from fastmetrics.results.people.judge_report_result import JudgePair, JudgeReport
 from fastmetrics.results.people.judged_axis import AxisOptions, axis_report, price_of_judge

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from fastmetrics.core.display.printed_tables import Grid, Shown, number
-from fastmetrics.core.names.judge_column_names import PREFIX
+from fastmetrics.base.display import Grid, Shown, number
+from fastmetrics.base.input_columns import PREFIX
 from fastmetrics.stats.agreement.judge_quality import Consistency, JudgeDecisions, Latency
 from fastmetrics.stats.agreement.pairwise import Pairwise
 from fastmetrics.stats.intervals.estimates import Interval

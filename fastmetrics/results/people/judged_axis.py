@@ -12,13 +12,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.core.arrays import Floats
-from fastmetrics.core.arrow.types import is_list
-from fastmetrics.core.conversion.column_to_arrow import as_array, as_numbers
-from fastmetrics.core.names.input_columns import COLUMNS
-from fastmetrics.core.names.judge_column_names import CALL, COMPLETION_TOKENS, LATENCIES, LATENCY, PROMPT_TOKENS
+from fastmetrics.base.arrays import Floats
+from fastmetrics.base.arrow import is_list
+from fastmetrics.base.columns import as_array, as_numbers
+from fastmetrics.base.errors import ColumnError, UnknownNameError
+from fastmetrics.base.input_columns import CALL, COLUMNS, COMPLETION_TOKENS, LATENCIES, LATENCY, PROMPT_TOKENS
 from fastmetrics.core.prices import Price
-from fastmetrics.errors import ColumnError, UnknownNameError
 from fastmetrics.results.people.estimate import RowLabels
 from fastmetrics.results.people.judge_report_result import AxisReport, PeopleAgreement, SegmentMean
 from fastmetrics.results.price_tables import price_of

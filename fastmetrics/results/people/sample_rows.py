@@ -9,11 +9,10 @@ from typing import Any, Literal, get_args
 import numpy as np
 import pyarrow as pa
 
-from fastmetrics.core.arrays import Floats
-from fastmetrics.core.names.input_columns import COLUMNS
-from fastmetrics.core.settings.allowed_values import Seed, Whole, argument
-from fastmetrics.errors import ColumnError, InputError, OptionError
-from fastmetrics.errors.messages import Argument
+from fastmetrics.base.arrays import Floats
+from fastmetrics.base.errors import Argument, ColumnError, InputError, OptionError
+from fastmetrics.base.input_columns import COLUMNS
+from fastmetrics.base.options import Seed, Whole, argument
 from fastmetrics.results.people.estimate import score_of
 from fastmetrics.results.rows.pairing import PairedRuns, pair_runs
 from fastmetrics.results.rows.segments import segments_of

@@ -11,13 +11,13 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from fastmetrics.core.conversion.column_to_arrow import as_numbers
-from fastmetrics.core.display.printed_tables import Grid, ShownMapping, number
-from fastmetrics.core.names.name_lists import listed
-from fastmetrics.core.process.threads import cores
-from fastmetrics.core.settings.allowed_values import Real, argument
-from fastmetrics.declaration.spec import Better
-from fastmetrics.errors import ColumnError, UnknownNameError
+from fastmetrics.base.columns import as_numbers
+from fastmetrics.base.display import Grid, ShownMapping, number
+from fastmetrics.base.errors import ColumnError, UnknownNameError
+from fastmetrics.base.input_columns import listed
+from fastmetrics.base.options import Real, argument
+from fastmetrics.base.specs import Better
+from fastmetrics.base.threads import cores
 from fastmetrics.results.runs.declared_metrics import column_named, declarations_of, directions, with_score_types
 from fastmetrics.results.runs.score_file import read_table
 from fastmetrics.stats.agreement.agreement import Agreement, Level, PairAgreement, agreement

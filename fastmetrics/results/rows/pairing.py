@@ -10,9 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.core.arrays import Flags, Floats, Ints, Uint64s, narrowest, rounded
-from fastmetrics.errors import ColumnError, InputError, OptionError
-from fastmetrics.errors.messages import Argument
+from fastmetrics.base.arrays import Flags, Floats, Ints, Uint64s, narrowest, rounded
+from fastmetrics.base.errors import Argument, ColumnError, InputError, OptionError
 from fastmetrics.results.rows.question_means import RepeatedRun, repeated_run
 from fastmetrics.results.runs.score_run import ScoreRun
 from fastmetrics.results.runs.sorted_ids import SortedIds, rows_of_ids

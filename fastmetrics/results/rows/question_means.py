@@ -9,10 +9,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.core.arrays import Floats, Ints, rounded
-from fastmetrics.core.conversion.column_to_arrow import as_array
-from fastmetrics.core.metadata.corpus_counts import counts_column
-from fastmetrics.errors import InputError
+from fastmetrics.base.arrays import Floats, Ints, rounded
+from fastmetrics.base.columns import as_array
+from fastmetrics.base.errors import InputError
+from fastmetrics.base.score_metadata import counts_column
 from fastmetrics.results.runs.score_run import ScoreRun
 from fastmetrics.results.runs.sorted_ids import SortedIds
 from fastmetrics.stats.pass_at_k import QuestionScores, question_scores

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from fastmetrics.core.arrays import Flags, Floats, Ints, rounded
-from fastmetrics.core.conversion.column_to_arrow import as_numbers
-from fastmetrics.core.metadata.score_metadata import ScoreMetadata
+from fastmetrics.base.arrays import Flags, Floats, Ints, rounded
+from fastmetrics.base.columns import as_numbers
+from fastmetrics.base.score_metadata import ScoreMetadata
 from fastmetrics.results.runs.score_run import ScoreRun
 from fastmetrics.stats.pass_at_k import question_scores
 

@@ -12,11 +12,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.core.arrays import Ints
-from fastmetrics.core.conversion.column_to_arrow import as_numbers
-from fastmetrics.core.display.printed_tables import number
-from fastmetrics.declaration.spec import Better
-from fastmetrics.errors import ColumnError
+from fastmetrics.base.arrays import Ints
+from fastmetrics.base.columns import as_numbers
+from fastmetrics.base.display import number
+from fastmetrics.base.errors import ColumnError
+from fastmetrics.base.specs import Better
 
 _DISTINCT = 12
 """Numeric columns with more distinct values are divided into quartiles."""

@@ -10,12 +10,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.core.arrays import Flags, Floats, Ints
-from fastmetrics.core.names.input_columns import COLUMNS, resolve
-from fastmetrics.core.names.name_lists import distinct
-from fastmetrics.core.settings.allowed_values import Flag, Whole, argument
-from fastmetrics.errors import ColumnError, InputError, OptionError, UnknownNameError
-from fastmetrics.errors.messages import Argument
+from fastmetrics.base.arrays import Flags, Floats, Ints
+from fastmetrics.base.errors import Argument, ColumnError, InputError, OptionError, UnknownNameError
+from fastmetrics.base.input_columns import COLUMNS, distinct, resolve
+from fastmetrics.base.options import Flag, Whole, argument
 from fastmetrics.results.rows.pairing import check_settings, pair_runs
 from fastmetrics.results.rows.segments import segments_of
 from fastmetrics.results.runs.declared_metrics import direction_of

@@ -8,12 +8,11 @@ from typing import TypeVar, cast, get_args
 
 import pyarrow as pa
 
-from fastmetrics.core.metadata.score_metadata import ScoreMetadata
-from fastmetrics.core.names.judge_column_names import is_axis, is_cost
+from fastmetrics.base.errors import Argument, FastmetricsError, OptionError, UnknownNameError
+from fastmetrics.base.input_columns import is_axis, is_cost
+from fastmetrics.base.score_metadata import ScoreMetadata
+from fastmetrics.base.specs import Better, Side
 from fastmetrics.declaration.metric import Reading
-from fastmetrics.declaration.spec import Better, Side
-from fastmetrics.errors import FastmetricsError, OptionError, UnknownNameError
-from fastmetrics.errors.messages import Argument
 from fastmetrics.metrics import lookup
 from fastmetrics.plan.plan import parse
 from fastmetrics.plan.stored_declarations import Declared, Stored

@@ -10,9 +10,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from fastmetrics.core.metadata.score_metadata import ScoreMetadata
-from fastmetrics.errors import FileFormatError, OptionError
-from fastmetrics.errors.messages import Argument
+from fastmetrics.base.errors import Argument, FileFormatError, OptionError
+from fastmetrics.base.score_metadata import ScoreMetadata
 from fastmetrics.results.runs.score_file import metadata_of
 from fastmetrics.tables.file_formats import FORMATS
 from fastmetrics.tables.inputs.input_files import WORK_SUFFIX, reading

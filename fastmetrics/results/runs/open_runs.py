@@ -12,12 +12,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.core.conversion.column_to_arrow import is_column
-from fastmetrics.core.conversion.frames import open_frame
-from fastmetrics.core.metadata.score_metadata import ScoreMetadata
-from fastmetrics.core.names.input_columns import is_id
-from fastmetrics.errors import FileFormatError, InputError, OptionError, UnknownNameError
-from fastmetrics.errors.messages import Argument
+from fastmetrics.base.columns import is_column
+from fastmetrics.base.errors import Argument, FileFormatError, InputError, OptionError, UnknownNameError
+from fastmetrics.base.frames import open_frame
+from fastmetrics.base.input_columns import is_id
+from fastmetrics.base.score_metadata import ScoreMetadata
 from fastmetrics.results.runs.declared_metrics import with_score_types
 from fastmetrics.results.runs.score_file import ScoreFile, check_one, stored_scores
 from fastmetrics.results.runs.score_run import ScoreRun

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from fastmetrics.errors.messages import some
+from fastmetrics.base.errors import some
 from fastmetrics.results.runs.score_file import ScoreFile
 from fastmetrics.tables.output.run_differences import RunDifference, described_inputs, differences
 

@@ -10,13 +10,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from fastmetrics.core.arrays import floats_of_arrow
-from fastmetrics.core.arrow.types import is_list
-from fastmetrics.core.metadata.corpus_counts import counts_column
-from fastmetrics.core.metadata.score_metadata import METADATA, ScoreMetadata
-from fastmetrics.core.names.input_columns import is_id
-from fastmetrics.errors import FileFormatError, OptionError
-from fastmetrics.errors.messages import Argument, some
+from fastmetrics.base.arrays import floats_of_arrow
+from fastmetrics.base.arrow import is_list
+from fastmetrics.base.errors import Argument, FileFormatError, OptionError, some
+from fastmetrics.base.input_columns import is_id
+from fastmetrics.base.score_metadata import METADATA, ScoreMetadata, counts_column
 from fastmetrics.plan.corpus_values import lists_read
 from fastmetrics.results.runs.declared_metrics import declared_specs, stored_declarations, untyped_scores
 from fastmetrics.stats.sums.summed_scores import score_columns

@@ -11,17 +11,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.core.arrays import Flags, Floats, Ints
-from fastmetrics.core.arrow.types import is_text
-from fastmetrics.core.conversion.column_to_arrow import as_array, as_numbers
-from fastmetrics.core.metadata.corpus_counts import counts_column
-from fastmetrics.core.metadata.input_drift import drift_notes
-from fastmetrics.core.metadata.missing_queries import MissingQueries
-from fastmetrics.core.metadata.score_metadata import ScoreMetadata
-from fastmetrics.core.names.input_columns import COLUMNS, is_id, is_repeat
-from fastmetrics.core.names.judge_column_names import is_cost
-from fastmetrics.errors import ColumnError, InputError, UnknownNameError
-from fastmetrics.errors.messages import Argument
+from fastmetrics.base.arrays import Flags, Floats, Ints
+from fastmetrics.base.arrow import is_text
+from fastmetrics.base.columns import as_array, as_numbers
+from fastmetrics.base.errors import Argument, ColumnError, InputError, UnknownNameError
+from fastmetrics.base.input_columns import COLUMNS, is_cost, is_id, is_repeat
+from fastmetrics.base.score_metadata import MissingQueries, ScoreMetadata, counts_column, drift_notes
 from fastmetrics.plan.corpus_values import is_corpus, is_counted
 from fastmetrics.plan.stored_declarations import Declared
 from fastmetrics.results.runs.declared_metrics import column_named, stored_declarations, unknown_metric

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.core.arrays import Flags, Ints
+from fastmetrics.base.arrays import Flags, Ints
 
 _BLOCK = 1 << 17
 """Number of neighbouring ids to compare at once."""

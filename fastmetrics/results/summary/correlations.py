@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from fastmetrics.core.arrays import Floats
-from fastmetrics.core.display.printed_tables import Grid, ShownSequence, number
-from fastmetrics.core.names.name_lists import listed
-from fastmetrics.declaration.spec import Better
-from fastmetrics.errors import ColumnError
+from fastmetrics.base.arrays import Floats
+from fastmetrics.base.display import Grid, ShownSequence, number
+from fastmetrics.base.errors import ColumnError
+from fastmetrics.base.input_columns import listed
+from fastmetrics.base.specs import Better
 from fastmetrics.results.runs.declared_metrics import declared_better
 from fastmetrics.results.runs.open_runs import open_run
 from fastmetrics.results.runs.score_run import shared_metrics

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from fastmetrics.core.display.printed_tables import BLOCKS, Grid, ShownMapping, number
-from fastmetrics.core.names.name_lists import listed
-from fastmetrics.core.settings.allowed_values import Whole, argument
+from fastmetrics.base.display import BLOCKS, Grid, ShownMapping, number
+from fastmetrics.base.input_columns import listed
+from fastmetrics.base.options import Whole, argument
 from fastmetrics.results.runs.declared_metrics import declared_bounds
 from fastmetrics.results.runs.open_runs import open_run
 from fastmetrics.results.runs.score_run import ScoreRun, shared_metrics

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from fastmetrics.core.arrays import Floats
-from fastmetrics.core.display.printed_tables import Grid, ShownSequence, number
-from fastmetrics.errors import ColumnError, InputError
+from fastmetrics.base.arrays import Floats
+from fastmetrics.base.display import Grid, ShownSequence, number
+from fastmetrics.base.errors import ColumnError, InputError
 from fastmetrics.results.rows.pairing import PairedRuns, pair_runs
 from fastmetrics.results.runs.open_runs import are_several, open_runs
 from fastmetrics.results.runs.score_run import ScoreRun

@@ -10,12 +10,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from fastmetrics.core.arrays import Floats, Ints
-from fastmetrics.core.display.printed_tables import Grid, ShownSequence, number
-from fastmetrics.core.names.name_lists import listed
-from fastmetrics.core.settings.allowed_values import Real, Whole, argument
-from fastmetrics.errors import ColumnError, InputError
-from fastmetrics.errors.messages import Argument
+from fastmetrics.base.arrays import Floats, Ints
+from fastmetrics.base.display import Grid, ShownSequence, number
+from fastmetrics.base.errors import Argument, ColumnError, InputError
+from fastmetrics.base.input_columns import listed
+from fastmetrics.base.options import Real, Whole, argument
 from fastmetrics.results.rows.question_means import RepeatedRun, repeated_run
 from fastmetrics.results.runs.declared_metrics import declared_bounds
 from fastmetrics.results.runs.open_runs import open_run

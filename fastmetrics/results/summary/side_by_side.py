@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fastmetrics.core.display.printed_tables import Grid, ShownMapping, number
+from fastmetrics.base.display import Grid, ShownMapping, number
 from fastmetrics.results.runs.open_runs import open_runs
 from fastmetrics.results.runs.score_run import ScoreRun
 from fastmetrics.results.summary.summary import Summary, summary_of

@@ -10,13 +10,12 @@ from typing import Any, Literal
 import numpy as np
 import pyarrow as pa
 
-from fastmetrics.core.conversion.column_to_arrow import table_of_records
-from fastmetrics.core.display.printed_tables import Grid, ShownSequence, number
-from fastmetrics.core.names.name_lists import distinct, listed
-from fastmetrics.core.process.threads import cores
-from fastmetrics.core.process.work_watch import reported
-from fastmetrics.core.settings.allowed_values import Choice, Real, Seed, Whole, argument
-from fastmetrics.declaration.spec import Better
+from fastmetrics.base.columns import table_of_records
+from fastmetrics.base.display import Grid, ShownSequence, number
+from fastmetrics.base.input_columns import distinct, listed
+from fastmetrics.base.options import Choice, Real, Seed, Whole, argument
+from fastmetrics.base.specs import Better
+from fastmetrics.base.threads import cores, reported
 from fastmetrics.results.rows.segments import Segment, cluster_numbers, segments_of, worst_first
 from fastmetrics.results.runs.declared_metrics import declared_bounds, directions
 from fastmetrics.results.runs.open_runs import open_run

@@ -10,10 +10,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from fastmetrics.core.arrays import floats_of_arrow
-from fastmetrics.core.display.printed_tables import Grid, ShownMapping, number
-from fastmetrics.core.metadata.score_metadata import ScoreMetadata
-from fastmetrics.errors import OptionError
+from fastmetrics.base.arrays import floats_of_arrow
+from fastmetrics.base.display import Grid, ShownMapping, number
+from fastmetrics.base.errors import OptionError
+from fastmetrics.base.score_metadata import ScoreMetadata
 from fastmetrics.plan.corpus_values import caution_notes, columns_read, finish_all, is_counted
 from fastmetrics.results.runs.declared_metrics import (
     declared_labels,

@@ -10,8 +10,8 @@ from typing import Any, Literal
 
 import pyarrow as pa
 
-from fastmetrics.core.display.printed_tables import Grid, ShownSequence, number, sparkline
-from fastmetrics.errors import UnknownNameError
+from fastmetrics.base.display import Grid, ShownSequence, number, sparkline
+from fastmetrics.base.errors import UnknownNameError
 from fastmetrics.results.runs.declared_metrics import column_named
 from fastmetrics.results.runs.list_runs import list_runs
 from fastmetrics.results.summary.summarize_by import summarize_by

@@ -6,8 +6,8 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from fastmetrics.core.names.input_columns import resolve
-from fastmetrics.errors import ColumnError
+from fastmetrics.base.errors import ColumnError
+from fastmetrics.base.input_columns import resolve
 from fastmetrics.metrics import functions
 from fastmetrics.plan.score_request import ScoreRequest
 from fastmetrics.scoring.frames.row_function import RowFunction, metric_of_name, score_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from fastmetrics.core.process.threads import cores
+from fastmetrics.base.threads import cores
 from fastmetrics.plan.score_request import ScoreRequest
 from fastmetrics.scoring.frames.row_function import TableFunction
 from fastmetrics.scoring.frames.with_scores import adder_of, plan_beside

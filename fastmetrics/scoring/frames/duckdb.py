@@ -8,8 +8,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from fastmetrics.core.names.name_lists import listed
-from fastmetrics.errors import OptionError
+from fastmetrics.base.errors import OptionError
+from fastmetrics.base.input_columns import listed
 from fastmetrics.metrics import REGISTRY
 from fastmetrics.scoring.frames.row_function import RowFunction, score_of
 from fastmetrics.scoring.metric_functions import columns_and_options

@@ -10,10 +10,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from fastmetrics.core.process.threads import cores, ordered
+from fastmetrics.base.errors import OptionError
+from fastmetrics.base.threads import cores, ordered
 from fastmetrics.declaration.batch import Batch
 from fastmetrics.declaration.metric import SPELLINGS, Metric
-from fastmetrics.errors import OptionError
 from fastmetrics.metrics import REGISTRY
 from fastmetrics.plan.plan import Plan, Score, parse
 from fastmetrics.plan.score_batch import Scorer, Shelf, slices

@@ -9,10 +9,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from fastmetrics.core.conversion.frames import is_dataset, is_relation
-from fastmetrics.core.process.threads import cores
+from fastmetrics.base.errors import ColumnError, OptionError
+from fastmetrics.base.frames import is_dataset, is_relation
+from fastmetrics.base.threads import cores
 from fastmetrics.engines.job import Progress
-from fastmetrics.errors import ColumnError, OptionError
 from fastmetrics.plan.plan import Plan
 from fastmetrics.plan.score_request import ScoreRequest
 from fastmetrics.scoring.frames.row_function import TableFunction, check_has_rows

@@ -11,11 +11,9 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from fastmetrics.core.display.figure_tables import FigureTable
-from fastmetrics.core.display.printed_tables import Grid, number
-from fastmetrics.core.settings.allowed_values import Real, argument
-from fastmetrics.errors import OptionError
-from fastmetrics.errors.messages import Argument
+from fastmetrics.base.display import FigureTable, Grid, number
+from fastmetrics.base.errors import Argument, OptionError
+from fastmetrics.base.options import Real, argument
 from fastmetrics.stats.agreement.agreement_intervals import kappa_interval
 from fastmetrics.stats.agreement.krippendorff_alpha import alpha_parts
 from fastmetrics.stats.agreement.ratings import Ratings, read_ratings

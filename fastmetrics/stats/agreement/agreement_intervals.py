@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fastmetrics.core.arrays import Floats
+from fastmetrics.base.arrays import Floats
 from fastmetrics.stats.intervals.estimates import Interval
 from fastmetrics.stats.intervals.influences import figure_interval, worst_case
 from fastmetrics.stats.intervals.mean_interval import unseen

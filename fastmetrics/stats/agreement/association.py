@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fastmetrics.core.process.threads import cores, ordered
-from fastmetrics.core.settings.allowed_values import Choice, Real, Seed, Whole, argument
-from fastmetrics.errors import InputError
+from fastmetrics.base.errors import InputError
+from fastmetrics.base.options import Choice, Real, Seed, Whole, argument
+from fastmetrics.base.threads import cores, ordered
 from fastmetrics.kernels.stats.association_bootstrap import AUC, F1, PEARSON, SPEARMAN, LabelledScores, resample
 from fastmetrics.kernels.stats.concordance import concordance
 from fastmetrics.stats.agreement.agreement import cohen_kappa

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fastmetrics.core.arrays import Floats
+from fastmetrics.base.arrays import Floats
 
 
 @dataclass(frozen=True)

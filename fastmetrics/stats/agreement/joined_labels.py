@@ -10,13 +10,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from fastmetrics.core.arrays import narrowest, rounded
-from fastmetrics.core.arrow.types import is_text
-from fastmetrics.core.conversion.column_to_arrow import as_array, as_arrow, as_numbers, is_column
-from fastmetrics.core.conversion.frames import index_columns, with_index
-from fastmetrics.core.names.input_columns import is_id
-from fastmetrics.errors import ColumnError, InputError, UnknownNameError
-from fastmetrics.errors.messages import Argument
+from fastmetrics.base.arrays import narrowest, rounded
+from fastmetrics.base.arrow import is_text
+from fastmetrics.base.columns import as_array, as_arrow, as_numbers, is_column
+from fastmetrics.base.errors import Argument, ColumnError, InputError, UnknownNameError
+from fastmetrics.base.frames import index_columns, with_index
+from fastmetrics.base.input_columns import is_id
 from fastmetrics.stats.sums.summed_scores import Scores
 
 

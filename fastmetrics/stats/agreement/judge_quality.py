@@ -11,14 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from fastmetrics.core.arrays import Floats, floats_of_arrow
-from fastmetrics.core.arrow.types import is_list
-from fastmetrics.core.conversion.column_to_arrow import as_array, as_matrix, as_numbers, as_strings
-from fastmetrics.core.display.figure_tables import FigureTable
-from fastmetrics.core.display.printed_tables import Grid
-from fastmetrics.core.settings.allowed_values import Real, argument
-from fastmetrics.errors import InputError, OptionError
-from fastmetrics.errors.messages import Argument
+from fastmetrics.base.arrays import Floats, floats_of_arrow
+from fastmetrics.base.arrow import is_list
+from fastmetrics.base.columns import as_array, as_matrix, as_numbers, as_strings
+from fastmetrics.base.display import FigureTable, Grid
+from fastmetrics.base.errors import Argument, InputError, OptionError
+from fastmetrics.base.options import Real, argument
 from fastmetrics.stats.agreement.agreement import krippendorff_alpha
 from fastmetrics.stats.intervals.estimates import Estimate, Interval, Sample
 from fastmetrics.stats.intervals.mean_interval import mean_interval

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fastmetrics.core.arrays import Floats, Ints
+from fastmetrics.base.arrays import Floats, Ints
 from fastmetrics.kernels.stats.ratio_distances import squared_ratios
 from fastmetrics.stats.agreement.agreement_intervals import agreement_interval
 from fastmetrics.stats.agreement.ratings import Ratings

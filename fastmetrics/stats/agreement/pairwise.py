@@ -10,12 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from fastmetrics.core.arrays import Floats
-from fastmetrics.core.conversion.column_to_arrow import as_array, as_strings
-from fastmetrics.core.display.figure_tables import FigureTable
-from fastmetrics.core.settings.allowed_values import Real, argument
-from fastmetrics.errors import InputError
-from fastmetrics.errors.messages import Argument
+from fastmetrics.base.arrays import Floats
+from fastmetrics.base.columns import as_array, as_strings
+from fastmetrics.base.display import FigureTable
+from fastmetrics.base.errors import Argument, InputError
+from fastmetrics.base.options import Real, argument
 from fastmetrics.stats.intervals.estimates import UNDEFINED, Estimate, Sample
 from fastmetrics.stats.intervals.mean_interval import mean_interval
 

@@ -11,14 +11,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from fastmetrics.core.arrays import doubles, narrowest
-from fastmetrics.core.arrow.types import is_number, is_text
-from fastmetrics.core.conversion.column_to_arrow import as_array, as_arrow
-from fastmetrics.core.conversion.frames import index_columns, open_frame
-from fastmetrics.core.names.input_columns import is_id
-from fastmetrics.core.names.name_lists import listed
-from fastmetrics.errors import ColumnError, InputError, OptionError, UnknownNameError
-from fastmetrics.errors.messages import Argument
+from fastmetrics.base.arrays import doubles, narrowest
+from fastmetrics.base.arrow import is_number, is_text
+from fastmetrics.base.columns import as_array, as_arrow
+from fastmetrics.base.errors import Argument, ColumnError, InputError, OptionError, UnknownNameError
+from fastmetrics.base.frames import index_columns, open_frame
+from fastmetrics.base.input_columns import is_id, listed
 
 
 @dataclass(frozen=True, eq=False)

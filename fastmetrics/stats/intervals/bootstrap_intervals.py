@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from fastmetrics.core.arrays import Floats, Ints
-from fastmetrics.core.process.threads import cores, ordered
+from fastmetrics.base.arrays import Floats, Ints
+from fastmetrics.base.threads import cores, ordered
 from fastmetrics.kernels.stats.resampled_sums import resampled_clusters, resampled_sums
 from fastmetrics.stats.intervals.estimates import Sample, whole
 

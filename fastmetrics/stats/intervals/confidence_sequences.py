@@ -6,10 +6,9 @@ import math
 
 import numpy as np
 
-from fastmetrics.core.arrays import Floats
-from fastmetrics.core.settings.allowed_values import Real, argument
-from fastmetrics.errors import InputError
-from fastmetrics.errors.messages import Argument
+from fastmetrics.base.arrays import Floats
+from fastmetrics.base.errors import Argument, InputError
+from fastmetrics.base.options import Real, argument
 from fastmetrics.kernels.stats.betting import bets, greatest_capital
 from fastmetrics.stats.intervals.estimates import Estimate
 from fastmetrics.stats.sums.exact_sums import exact_sum

@@ -14,7 +14,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from fastmetrics.core.arrays import Floats, Ints
+from fastmetrics.base.arrays import Floats, Ints
 from fastmetrics.stats.sums.exact_sums import exact_mean, exact_sum
 
 

@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from fastmetrics.core.arrays import Flags, Floats, Ints
+from fastmetrics.base.arrays import Flags, Floats, Ints
 from fastmetrics.stats.intervals.estimates import Interval, Sample
 from fastmetrics.stats.intervals.mean_interval import level_note, spread_interval
 

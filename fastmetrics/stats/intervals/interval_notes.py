@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 
-from fastmetrics.core.display.printed_tables import number
-from fastmetrics.errors.messages import some
+from fastmetrics.base.display import number
+from fastmetrics.base.errors import some
 from fastmetrics.stats.intervals.mean_interval import NAMES
 
 MARK = "†"

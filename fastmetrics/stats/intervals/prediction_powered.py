@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from fastmetrics.core.arrays import Floats
-from fastmetrics.core.display.printed_tables import Grid, Shown, number
-from fastmetrics.core.settings.allowed_values import Choice, Real, argument
-from fastmetrics.errors import InputError
+from fastmetrics.base.arrays import Floats
+from fastmetrics.base.display import Grid, Shown, number
+from fastmetrics.base.errors import InputError
+from fastmetrics.base.options import Choice, Real, argument
 from fastmetrics.stats.intervals.estimates import Estimate, Sample, Spread
 from fastmetrics.stats.intervals.interval_notes import MARK, interval_notes
 from fastmetrics.stats.intervals.mean_interval import level_note, mean_interval, spread_interval

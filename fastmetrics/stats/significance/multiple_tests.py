@@ -8,7 +8,7 @@ from string import ascii_lowercase
 
 import numpy as np
 
-from fastmetrics.core.arrays import Floats, Ints
+from fastmetrics.base.arrays import Floats, Ints
 from fastmetrics.kernels.stats.permuted_ranges import permuted_ranges
 from fastmetrics.stats.intervals.bootstrap_intervals import drawn
 from fastmetrics.stats.intervals.estimates import whole

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fastmetrics.core.arrays import Ints
+from fastmetrics.base.arrays import Ints
 
 _BITS = 63
 

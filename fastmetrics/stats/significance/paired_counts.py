@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from fastmetrics.core.arrays import Floats, Ints
+from fastmetrics.base.arrays import Floats, Ints
 from fastmetrics.kernels.stats.resampled_sums import resampled_clusters, resampled_sums
 from fastmetrics.kernels.stats.sign_flips import flipped_sums
 from fastmetrics.stats.intervals.bootstrap_intervals import drawn, shifted_tails

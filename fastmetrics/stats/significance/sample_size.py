@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from fastmetrics.errors import InputError
+from fastmetrics.base.errors import InputError
 
 
 @dataclass(frozen=True)

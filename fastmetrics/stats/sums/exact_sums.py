@@ -10,9 +10,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from fastmetrics.core.arrays import doubles
-from fastmetrics.core.arrow.numbers import numpy_values
-from fastmetrics.errors import InputError
+from fastmetrics.base.arrays import doubles
+from fastmetrics.base.arrow import numpy_values
+from fastmetrics.base.errors import InputError
 from fastmetrics.kernels.stats import exact_sums as sums
 
 _UNIT = 1074  # unit of sums: 2**-1074, the smallest float64; unit of squares: 2**-2148

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from fastmetrics.core.arrays import Uint64s, text_of_arrow
-from fastmetrics.core.arrow.types import decoded
+from fastmetrics.base.arrays import Uint64s, text_of_arrow
+from fastmetrics.base.arrow import decoded
 from fastmetrics.kernels.ranking.ids import hash_texts
 
 _HALF = 64

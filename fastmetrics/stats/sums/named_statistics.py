@@ -6,8 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from fastmetrics.errors import UnknownNameError
-from fastmetrics.errors.messages import shown
+from fastmetrics.base.errors import UnknownNameError, shown
 from fastmetrics.stats.sums.exact_sums import State
 from fastmetrics.stats.sums.quantiles import quantiles
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from fastmetrics.errors import OptionError
+from fastmetrics.base.errors import OptionError
 
 Batches = Callable[[], Iterable[NDArray[np.float64]]]
 """Returns the same values, in batches, at each call."""

@@ -11,14 +11,20 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from fastmetrics.core.arrow.types import is_list, plain_table
-from fastmetrics.core.conversion.frames import Frame, aligned_table, index_columns, open_frame
-from fastmetrics.core.metadata.corpus_counts import add_up, counts_column
-from fastmetrics.core.metadata.input_drift import InputDrift, drift_notes, summed_drifts
-from fastmetrics.core.metadata.missing_queries import MissingQueries
-from fastmetrics.core.metadata.score_metadata import METADATA, ScoreMetadata
-from fastmetrics.core.names.input_columns import is_id, is_repeat
-from fastmetrics.errors import ColumnError, InputError
+from fastmetrics.base.arrow import is_list, plain_table
+from fastmetrics.base.errors import ColumnError, InputError
+from fastmetrics.base.frames import Frame, aligned_table, index_columns, open_frame
+from fastmetrics.base.input_columns import is_id, is_repeat
+from fastmetrics.base.score_metadata import (
+    METADATA,
+    InputDrift,
+    MissingQueries,
+    ScoreMetadata,
+    add_up,
+    counts_column,
+    drift_notes,
+    summed_drifts,
+)
 from fastmetrics.stats.sums.exact_sums import State
 from fastmetrics.stats.sums.fingerprint import fingerprint, fingerprint_text
 

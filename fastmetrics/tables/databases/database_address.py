@@ -9,8 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from urllib.parse import quote, unquote
 
-from fastmetrics.errors import OptionError
-from fastmetrics.errors.messages import Argument
+from fastmetrics.base.errors import Argument, OptionError
 from fastmetrics.tables.remote.addresses import Url, as_text, is_database, parameters, parse, shown
 
 _OWN = ("table", "query", "order")

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 import pyarrow as pa
 
-from fastmetrics.errors import FastmetricsError, FileFormatError
+from fastmetrics.base.errors import FastmetricsError, FileFormatError
 from fastmetrics.tables.databases.database_address import DatabaseTable
 
 _LOST_STATES = ("57P01", "57P02", "57P03", "53300")

@@ -12,9 +12,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.types as pt
 
-from fastmetrics.core.arrow.checks import check_names, check_table
-from fastmetrics.core.settings.batch_sizes import SIZES
-from fastmetrics.errors import ColumnError, FileFormatError
+from fastmetrics.base.arrow import check_names, check_table
+from fastmetrics.base.errors import ColumnError, FileFormatError
+from fastmetrics.base.limits import SIZES
 from fastmetrics.tables.databases.database_address import DatabaseTable, quoted
 from fastmetrics.tables.databases.database_types import (
     UnequalVectorsError,

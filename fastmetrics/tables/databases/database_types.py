@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.types as pt
 
-from fastmetrics.core.arrow.types import is_list
+from fastmetrics.base.arrow import is_list
 from fastmetrics.tables.file_columns import cast
 
 _COORDINATES: Mapping[str, np.dtype[Any]] = {"vector": np.dtype(">f4"), "halfvec": np.dtype(">f2")}

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fastmetrics.errors import ColumnError, UnknownNameError
+from fastmetrics.base.errors import ColumnError, UnknownNameError
 from fastmetrics.tables.databases.database_address import DatabaseTable, quoted, quoted_table
 from fastmetrics.tables.databases.sessions import Session
 

@@ -11,9 +11,8 @@ from urllib.parse import quote
 
 import pyarrow as pa
 
-from fastmetrics.core.settings.batch_sizes import SIZES
-from fastmetrics.core.settings.retry_limits import RETRY_LIMITS
-from fastmetrics.errors import FileFormatError, MissingExtraError
+from fastmetrics.base.errors import FileFormatError, MissingExtraError
+from fastmetrics.base.limits import RETRY_LIMITS, SIZES
 from fastmetrics.tables.databases.database_address import DatabaseTable
 from fastmetrics.tables.databases.database_errors import advice_for, plain_errors
 

@@ -15,9 +15,8 @@ import pyarrow.json as pj
 import pyarrow.parquet as pq
 import pyarrow.types as pt
 
-from fastmetrics.core.arrow.types import is_list
-from fastmetrics.errors import FileFormatError, OptionError, OutputError
-from fastmetrics.errors.messages import Argument
+from fastmetrics.base.arrow import is_list
+from fastmetrics.base.errors import Argument, FileFormatError, OptionError, OutputError
 from fastmetrics.tables.databases.database_address import DatabaseTable, quoted, table_parts
 from fastmetrics.tables.databases.sessions import Session
 from fastmetrics.tables.output.encoding.encoders import dump

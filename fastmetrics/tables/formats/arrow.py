@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from fastmetrics.core.arrow.checks import check_names, check_table
-from fastmetrics.errors import FileFormatError
+from fastmetrics.base.arrow import check_names, check_table
+from fastmetrics.base.errors import FileFormatError
 from fastmetrics.tables.file_columns import Selection
 from fastmetrics.tables.formats.reader import Format, Reader
 from fastmetrics.tables.inputs.input_files import DataFile, reading

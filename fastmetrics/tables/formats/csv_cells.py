@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 
-from fastmetrics.core.arrow.types import is_list, is_text
-from fastmetrics.core.conversion.text_lists import text_list
+from fastmetrics.base.arrow import is_list, is_text
+from fastmetrics.base.columns import text_list
 from fastmetrics.tables.file_columns import WrongValueError, coerce
 
 _FLAGS = {"true": True, "false": False, "1": True, "0": False}

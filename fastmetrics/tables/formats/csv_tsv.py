@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 
-from fastmetrics.errors import FileFormatError
+from fastmetrics.base.errors import FileFormatError
 from fastmetrics.tables.file_columns import Selection, recorded_types, states
 from fastmetrics.tables.formats.csv_cells import parse
 from fastmetrics.tables.formats.reader import Format, Reader

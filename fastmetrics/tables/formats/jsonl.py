@@ -12,10 +12,10 @@ import pyarrow as pa
 import pyarrow.json as pj
 import pyarrow.types as pt
 
-from fastmetrics.core.arrays import well_formed
-from fastmetrics.core.arrow.checks import check_names
-from fastmetrics.core.settings.batch_sizes import SIZES
-from fastmetrics.errors import FileFormatError, InputError
+from fastmetrics.base.arrays import well_formed
+from fastmetrics.base.arrow import check_names
+from fastmetrics.base.errors import FileFormatError, InputError
+from fastmetrics.base.limits import SIZES
 from fastmetrics.tables.file_columns import (
     Selection,
     Widened,

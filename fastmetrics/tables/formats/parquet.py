@@ -8,9 +8,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from fastmetrics.core.arrow.checks import check_names, check_table
-from fastmetrics.core.settings.batch_sizes import SIZES, ReadSizes
-from fastmetrics.errors import FileFormatError, InputError
+from fastmetrics.base.arrow import check_names, check_table
+from fastmetrics.base.errors import FileFormatError, InputError
+from fastmetrics.base.limits import SIZES, ReadSizes
 from fastmetrics.tables.file_columns import Selection
 from fastmetrics.tables.formats.parquet_pages import long_columns, stored_columns
 from fastmetrics.tables.formats.reader import Format, Reader

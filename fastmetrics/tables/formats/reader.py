@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 import pyarrow as pa
 
-from fastmetrics.errors import FileFormatError
+from fastmetrics.base.errors import FileFormatError
 from fastmetrics.tables.file_columns import Selection
 from fastmetrics.tables.inputs.input_files import DataFile
 from fastmetrics.tables.output.encoding.encoders import Encoder

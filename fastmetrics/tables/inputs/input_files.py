@@ -11,8 +11,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from fastmetrics.core.settings.batch_sizes import STANDARD, ReadSizes
-from fastmetrics.errors import FileFormatError
+from fastmetrics.base.errors import FileFormatError
+from fastmetrics.base.limits import STANDARD, ReadSizes
 from fastmetrics.tables.inputs.input_streams import unpacked
 from fastmetrics.tables.remote import remote_files as remote
 from fastmetrics.tables.remote.addresses import last_name, parse

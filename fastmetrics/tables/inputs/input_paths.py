@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import BinaryIO
 from urllib.parse import unquote
 
-from fastmetrics.errors import FileFormatError, OptionError
-from fastmetrics.errors.messages import Argument
+from fastmetrics.base.errors import Argument, FileFormatError, OptionError
 from fastmetrics.tables.file_formats import AllowedFormats, table_formats
 from fastmetrics.tables.inputs.input_files import DataFile, content_of, reading, walked
 from fastmetrics.tables.inputs.input_streams import compression_of, is_pipe, spool

@@ -16,8 +16,8 @@ from typing import Any, BinaryIO
 
 import pyarrow as pa
 
-from fastmetrics.core.settings.batch_sizes import SIZES
-from fastmetrics.errors import FileFormatError
+from fastmetrics.base.errors import FileFormatError
+from fastmetrics.base.limits import SIZES
 
 MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"BZh": "bz2", b"\xfd7zXZ\x00": "xz"}
 """The compressions by their first bytes."""

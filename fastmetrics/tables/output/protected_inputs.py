@@ -8,9 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
-from fastmetrics.declaration.plugin_files import LOADED
-from fastmetrics.errors import OptionError, OutputError
-from fastmetrics.errors.messages import Argument
+from fastmetrics.base.errors import Argument, OptionError, OutputError
+from fastmetrics.base.plugin_files import LOADED
 from fastmetrics.tables.file_formats import by_suffix
 from fastmetrics.tables.inputs.input_files import walked
 from fastmetrics.tables.output.completion_mark import MARK

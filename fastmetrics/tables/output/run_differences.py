@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-from fastmetrics.errors.messages import shown
+from fastmetrics.base.errors import shown
 
 _NAMES = {
     "fastmetrics": "the version of fastmetrics",

@@ -11,8 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from fastmetrics.errors import FileFormatError, OutputError
-from fastmetrics.errors.messages import Argument
+from fastmetrics.base.errors import Argument, FileFormatError, OutputError
 from fastmetrics.tables.databases.written_tables import stored_metadata
 from fastmetrics.tables.inputs.input_files import DataFile, reading
 from fastmetrics.tables.inputs.input_paths import expand

@@ -11,10 +11,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from fastmetrics.core.process.threads import ordered
-from fastmetrics.core.settings.batch_sizes import SIZES
-from fastmetrics.errors import OptionError, OutputError
-from fastmetrics.errors.messages import Argument
+from fastmetrics.base.errors import Argument, OptionError, OutputError
+from fastmetrics.base.limits import SIZES
+from fastmetrics.base.threads import ordered
 from fastmetrics.tables.databases.written_tables import REJECTS, WrittenTable
 from fastmetrics.tables.inputs.input_files import WORK_SUFFIX
 from fastmetrics.tables.output.completion_mark import MARK

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from fastmetrics.errors import OutputError
+from fastmetrics.base.errors import OutputError
 
 try:
     import fcntl

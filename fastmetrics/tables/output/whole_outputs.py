@@ -12,10 +12,9 @@ from typing import Any, NoReturn
 
 import pyarrow as pa
 
-from fastmetrics.core.process.threads import ordered
-from fastmetrics.core.settings.batch_sizes import SIZES
-from fastmetrics.errors import OptionError, OutputError
-from fastmetrics.errors.messages import Argument
+from fastmetrics.base.errors import Argument, OptionError, OutputError
+from fastmetrics.base.limits import SIZES
+from fastmetrics.base.threads import ordered
 from fastmetrics.tables.databases.written_tables import WrittenTable
 from fastmetrics.tables.output.encoding.encoders import KEY, dump, undefined_as_null, writing
 from fastmetrics.tables.output.encoding.output_formats import encoder, output_format

@@ -22,8 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from fastmetrics.errors import OutputError
-from fastmetrics.errors.messages import Argument
+from fastmetrics.base.errors import Argument, OutputError
 from fastmetrics.tables.output.encoding.encoders import writing
 from fastmetrics.tables.output.parts_journal import (
     JOURNAL,

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from fastmetrics.core.arrays import well_formed
-from fastmetrics.errors import ColumnError, FileFormatError
+from fastmetrics.base.arrays import well_formed
+from fastmetrics.base.errors import ColumnError, FileFormatError
 from fastmetrics.tables.file_columns import describe
 
 _UNFIT = (pa.ArrowInvalid, pa.ArrowTypeError, TypeError, OverflowError)

@@ -8,10 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from fastmetrics.core.arrow.checks import check
-from fastmetrics.core.arrow.numbers import numpy_values
-from fastmetrics.errors import ColumnError, FileFormatError
-from fastmetrics.errors.messages import quoted
+from fastmetrics.base.arrow import check, numpy_values
+from fastmetrics.base.errors import ColumnError, FileFormatError, quoted
 
 NAMES: Mapping[str, tuple[str, ...]] = {
     "query": ("query_id", "qid", "query", "q_id", "topic", "topic_id"),

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
 
-from fastmetrics.errors import FileFormatError
+from fastmetrics.base.errors import FileFormatError
 from fastmetrics.tables.file_columns import WrongValueError
 from fastmetrics.tables.file_formats import sniff
 from fastmetrics.tables.formats.jsonl import record_of

@@ -16,10 +16,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from fastmetrics.core.conversion.frames import open_frame
-from fastmetrics.core.process.threads import cores
-from fastmetrics.core.settings.batch_sizes import RANKINGS, RankingSizes, ReadSizes
-from fastmetrics.errors import ColumnError, FileFormatError
+from fastmetrics.base.errors import ColumnError, FileFormatError
+from fastmetrics.base.frames import open_frame
+from fastmetrics.base.limits import RANKINGS, RankingSizes, ReadSizes
+from fastmetrics.base.threads import cores
 from fastmetrics.tables.file_columns import Selection, Widened
 from fastmetrics.tables.inputs.input_files import DataFile, reading
 from fastmetrics.tables.rankings.json_rankings import load, table_of

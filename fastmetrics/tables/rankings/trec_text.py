@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from fastmetrics.errors import FileFormatError
+from fastmetrics.base.errors import FileFormatError
 from fastmetrics.kernels.ranking import trec_text as kernels
 from fastmetrics.tables.inputs.input_files import MAX_ROW_BYTES
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from glob import has_magic
 from typing import Any, TypeVar
 
-from fastmetrics.core.process.threads import ordered
-from fastmetrics.core.settings.batch_sizes import SIZES, STANDARD
-from fastmetrics.errors import FileFormatError
+from fastmetrics.base.errors import FileFormatError
+from fastmetrics.base.limits import SIZES, STANDARD
+from fastmetrics.base.threads import ordered
 from fastmetrics.tables.remote import globs
 from fastmetrics.tables.remote.addresses import Url, parse
 from fastmetrics.tables.remote.stores import Store, cause, plainly, store

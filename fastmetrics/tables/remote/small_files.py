@@ -8,8 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from fastmetrics.errors import FileFormatError, OptionError
-from fastmetrics.errors.messages import Argument
+from fastmetrics.base.errors import Argument, FileFormatError, OptionError
 from fastmetrics.tables.inputs.input_files import MAX_ROW_BYTES, reading
 from fastmetrics.tables.inputs.input_streams import compression_of, unpacked
 from fastmetrics.tables.remote.addresses import as_local, is_url, parse, shown

@@ -15,8 +15,8 @@ from urllib.parse import unquote
 
 import pyarrow as pa
 
-from fastmetrics.core.settings.retry_limits import RETRY_LIMITS
-from fastmetrics.errors import FastmetricsError, MissingExtraError, OptionError
+from fastmetrics.base.errors import FastmetricsError, MissingExtraError, OptionError
+from fastmetrics.base.limits import RETRY_LIMITS
 from fastmetrics.tables.remote.addresses import NATIVE, Url, parameters, parse
 
 _LONGEST = 200

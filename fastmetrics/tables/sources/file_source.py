@@ -11,10 +11,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from fastmetrics.core.arrow.types import check, plain
-from fastmetrics.core.settings.batch_sizes import STANDARD, ReadSizes
-from fastmetrics.errors import ColumnError, FileFormatError, OptionError, UnknownNameError
-from fastmetrics.errors.messages import Argument
+from fastmetrics.base.arrow import check_type, plain
+from fastmetrics.base.errors import Argument, ColumnError, FileFormatError, OptionError, UnknownNameError
+from fastmetrics.base.limits import STANDARD, ReadSizes
 from fastmetrics.tables.databases.database_reader import DatabaseReader
 from fastmetrics.tables.file_columns import Selection, cast, key_types, loose, settle, unify
 from fastmetrics.tables.file_formats import FORMATS
@@ -145,7 +144,7 @@ class FileSource:
             return
         if has:
             if reader.states(name):
-                check(f"{reader.file.shown}: ", name, kind, reader.schema.field(name).type)
+                check_type(f"{reader.file.shown}: ", name, kind, reader.schema.field(name).type)
         elif not (reader.has_late_columns and (exists or reader.holds(name))):
             nearest = UnknownNameError.of("column", name, reader.schema.names)
             raise ColumnError(f"{reader.file.shown}: {nearest}")

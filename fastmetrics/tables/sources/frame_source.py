@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from fastmetrics.core.arrow.types import check, fits, plain
-from fastmetrics.core.conversion.frames import open_frame, with_null_types
-from fastmetrics.core.settings.batch_sizes import SIZES
-from fastmetrics.errors import ColumnError
+from fastmetrics.base.arrow import check_type, fits, plain
+from fastmetrics.base.errors import ColumnError
+from fastmetrics.base.frames import open_frame, with_null_types
+from fastmetrics.base.limits import SIZES
 from fastmetrics.tables.file_columns import Selection, cast
 from fastmetrics.tables.inputs.input_files import MAX_ROW_BYTES, DataFile
 from fastmetrics.tables.table_chunks import BEGINNING, Chunk, Place, Span
@@ -77,7 +77,7 @@ class FrameSource:
             whole = with_null_types(pa.concat_tables(pieces), kinds)
             schema, pieces = whole.schema, iter([whole])
         for name, kind in kinds.items():
-            check("", name, kind, schema.field(name).type)
+            check_type("", name, kind, schema.field(name).type)
         return schema, pieces
 
     @property
@@ -116,7 +116,7 @@ class FrameSource:
         self._columns = with_null_types(self._with(list(columns)), columns)
         table = self._columns.select(list(columns))
         for name, kind in columns.items():
-            check("", name, kind, table.schema.field(name).type)
+            check_type("", name, kind, table.schema.field(name).type)
         return plain_selection(table.schema, columns)
 
     def spans(self, start: Place = BEGINNING) -> list[Span]:

@@ -8,10 +8,9 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 
-from fastmetrics.core.settings.allowed_values import Optional, Whole, argument
-from fastmetrics.core.settings.batch_sizes import STANDARD, ReadSizes
-from fastmetrics.errors import OptionError
-from fastmetrics.errors.messages import Argument
+from fastmetrics.base.errors import Argument, OptionError
+from fastmetrics.base.limits import STANDARD, ReadSizes
+from fastmetrics.base.options import Optional, Whole, argument
 from fastmetrics.tables.databases.database_address import with_query
 from fastmetrics.tables.file_columns import Selection
 from fastmetrics.tables.inputs.input_files import DataFile
@@ -134,8 +133,8 @@ def is_paths(data: Any, *, or_column: bool = False) -> bool:
     A text or a ``Path`` is a path, an address or a pattern, and a list of them is several.  An argument that may also
     be a plain column, ``or_column``, differs in one point: a list of texts is a column, and several paths are ``Path``
     objects.  Anything else is in memory: a column
-    (:func:`fastmetrics.core.conversion.column_to_arrow.is_column`) or a table
-    (:func:`fastmetrics.core.conversion.frames.open_frame`).
+    (:func:`fastmetrics.base.columns.is_column`) or a table
+    (:func:`fastmetrics.base.frames.open_frame`).
 
     >>> is_paths("rows.parquet"), is_paths(["a.csv", "b.csv"]), is_paths({"answer": ["yes"]}), is_paths([])
     (True, True, False, False)

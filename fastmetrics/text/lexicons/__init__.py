@@ -9,7 +9,7 @@ import functools
 from importlib import resources
 from pathlib import Path
 
-from fastmetrics.errors import UnknownNameError
+from fastmetrics.base.errors import UnknownNameError
 
 LANGUAGES = ("en", "ru")
 """The languages of lists with one file per language, such as ``stop_en.txt``."""

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from fastmetrics.core.arrays import Flags, Uint64s
-from fastmetrics.core.names.name_lists import listed
-from fastmetrics.core.process.threads import cores
-from fastmetrics.core.settings.allowed_values import Real, Whole, argument
+from fastmetrics.base.arrays import Flags, Uint64s
+from fastmetrics.base.input_columns import listed
+from fastmetrics.base.options import Real, Whole, argument
+from fastmetrics.base.threads import cores
 from fastmetrics.usage.dataset.findings import EXAMPLES, DatasetChecks, Finding
 from fastmetrics.usage.dataset.repeated_rows import Groups, asked_keys, id_keys, label_keys, written
 from fastmetrics.usage.dataset.row_faults import CHECKS, shown

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from fastmetrics.core.display.printed_tables import Grid, Shown
+from fastmetrics.base.display import Grid, Shown
 
 EXAMPLES = 5
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from fastmetrics.core.arrays import Flags, Ints, Uint64s
+from fastmetrics.base.arrays import Flags, Ints, Uint64s
 from fastmetrics.declaration.stored_row_lists import numbered
 from fastmetrics.text.text_keys import text_keys
 from fastmetrics.usage.dataset.row_faults import plain

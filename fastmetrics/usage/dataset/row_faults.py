@@ -8,9 +8,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.core.arrays import Ints, text_of_arrow
-from fastmetrics.core.arrow.types import is_list
-from fastmetrics.core.conversion.text_lists import look_like_lists
+from fastmetrics.base.arrays import Ints, text_of_arrow
+from fastmetrics.base.arrow import is_list
+from fastmetrics.base.columns import look_like_lists
 from fastmetrics.usage.languages import scripts_of
 from fastmetrics.usage.log import blank
 

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.core.arrays import Uint64s
+from fastmetrics.base.arrays import Uint64s
 from fastmetrics.text.text_keys import text_keys
 from fastmetrics.usage.dataset.findings import EXAMPLES, Finding
 from fastmetrics.usage.dataset.row_faults import plain

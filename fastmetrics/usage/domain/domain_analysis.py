@@ -11,11 +11,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.core.arrays import Ints, Uint64s, floats_of_arrow
-from fastmetrics.core.display.printed_tables import Grid, Shown, sparkline
-from fastmetrics.core.process.threads import cores
-from fastmetrics.core.settings.allowed_values import LimitedTexts, Real, Whole, argument
-from fastmetrics.errors import ColumnError
+from fastmetrics.base.arrays import Ints, Uint64s, floats_of_arrow
+from fastmetrics.base.display import Grid, Shown, sparkline
+from fastmetrics.base.errors import ColumnError
+from fastmetrics.base.options import LimitedTexts, Real, Whole, argument
+from fastmetrics.base.threads import cores
 from fastmetrics.text.text_keys import group_sizes, plainly, text_keys
 from fastmetrics.usage.counts_by_key import Tally
 from fastmetrics.usage.domain.question_times import Activity, activity

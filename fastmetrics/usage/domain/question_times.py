@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from fastmetrics.core.arrays import Ints
-from fastmetrics.errors import InputError
+from fastmetrics.base.arrays import Ints
+from fastmetrics.base.errors import InputError
 from fastmetrics.usage.timestamps import MISSING, ZONED, mixed, times_of
 
 _HOUR = 3_600_000_000

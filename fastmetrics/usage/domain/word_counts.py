@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.core.arrays import Flags, Floats, Ints, text_of_arrow
+from fastmetrics.base.arrays import Flags, Floats, Ints, text_of_arrow
 from fastmetrics.text.conventions import convention
 from fastmetrics.text.tokenize import Vocabulary
 from fastmetrics.usage.counts_by_key import KEY, counted

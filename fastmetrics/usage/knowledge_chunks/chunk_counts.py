@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.core.arrays import Flags
-from fastmetrics.errors import ColumnError
+from fastmetrics.base.arrays import Flags
+from fastmetrics.base.errors import ColumnError
 from fastmetrics.usage.counts_by_key import Tally, counted, score_column, score_sums, sum_names
 from fastmetrics.usage.knowledge_chunks.cited_ids import cited_ids
 from fastmetrics.usage.knowledge_chunks.listed_ids import ListedIds, listed_ids

@@ -13,11 +13,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.core.arrays import Flags, Ints
-from fastmetrics.core.display.printed_tables import Grid, Shown
-from fastmetrics.core.names.name_lists import listed
-from fastmetrics.core.process.threads import cores
-from fastmetrics.core.settings.allowed_values import Real, Rows, argument
+from fastmetrics.base.arrays import Flags, Ints
+from fastmetrics.base.display import Grid, Shown
+from fastmetrics.base.input_columns import listed
+from fastmetrics.base.options import Real, Rows, argument
+from fastmetrics.base.threads import cores
 from fastmetrics.usage.counts_by_key import KEY, mean_of
 from fastmetrics.usage.knowledge_chunks.chunk_counts import ChunkCounter, ChunkCounts
 from fastmetrics.usage.knowledge_chunks.chunk_ids import as_log, chunk_ids, comparable, raise_unknown

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.core.arrays import Ints, Text, text_of_arrow
+from fastmetrics.base.arrays import Ints, Text, text_of_arrow
 from fastmetrics.retrieval.rankings import offsets, spans
 from fastmetrics.usage.knowledge_chunks.listed_ids import ListedIds, as_text
 

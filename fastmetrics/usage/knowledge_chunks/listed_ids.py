@@ -8,9 +8,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.core.arrays import Flags, Ints
-from fastmetrics.core.arrow.types import decoded, is_list
-from fastmetrics.errors import ColumnError
+from fastmetrics.base.arrays import Flags, Ints
+from fastmetrics.base.arrow import decoded, is_list
+from fastmetrics.base.errors import ColumnError
 from fastmetrics.kernels.ranking.ids import repeats
 from fastmetrics.retrieval.rankings import fixed_ids, frozen, offsets
 

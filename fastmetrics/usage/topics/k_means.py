@@ -7,8 +7,8 @@ from typing import Any
 import faiss
 import numpy as np
 
-from fastmetrics.core.arrays import Ints
-from fastmetrics.core.process.threads import ordered
+from fastmetrics.base.arrays import Ints
+from fastmetrics.base.threads import ordered
 from fastmetrics.usage.log import Units
 from fastmetrics.vectors.search.faiss_index import faiss_threads
 from fastmetrics.vectors.vector_arrays import one_blas_thread

@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from fastmetrics.core.arrays import Floats, Ints, floats_of_arrow
-from fastmetrics.core.display.printed_tables import Grid, Shown
-from fastmetrics.core.names.name_lists import listed
-from fastmetrics.core.process.threads import cores
-from fastmetrics.core.settings.allowed_values import Rows, Seed, Whole, argument
-from fastmetrics.errors import ColumnError
-from fastmetrics.errors.messages import Argument
+from fastmetrics.base.arrays import Floats, Ints, floats_of_arrow
+from fastmetrics.base.display import Grid, Shown
+from fastmetrics.base.errors import Argument, ColumnError
+from fastmetrics.base.input_columns import listed
+from fastmetrics.base.options import Rows, Seed, Whole, argument
+from fastmetrics.base.threads import cores
 from fastmetrics.usage.knowledge_chunks.chunk_ids import sources_of, sources_of_words
 from fastmetrics.usage.knowledge_chunks.listed_ids import listed_ids
 from fastmetrics.usage.log import (

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.core.arrays import Ints
+from fastmetrics.base.arrays import Ints
 from fastmetrics.text.lexicons import lexicon
 from fastmetrics.usage.domain.word_counts import words_of
 from fastmetrics.usage.log import Units

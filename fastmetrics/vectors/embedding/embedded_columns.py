@@ -6,8 +6,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.core.arrow.types import is_list
-from fastmetrics.core.conversion.column_to_arrow import as_array
+from fastmetrics.base.arrow import is_list
+from fastmetrics.base.columns import as_array
 from fastmetrics.vectors.embedding.embedder import Embedder
 
 SUFFIX = "_embedding"

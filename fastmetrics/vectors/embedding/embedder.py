@@ -13,11 +13,10 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.core.arrays import Ints, text_of_arrow
-from fastmetrics.core.conversion.column_to_arrow import as_array
-from fastmetrics.core.process.work_watch import WorkDone, report
-from fastmetrics.errors import ColumnError, InputError
-from fastmetrics.errors.messages import Argument
+from fastmetrics.base.arrays import Ints, text_of_arrow
+from fastmetrics.base.columns import as_array
+from fastmetrics.base.errors import Argument, ColumnError, InputError
+from fastmetrics.base.threads import WorkDone, report
 from fastmetrics.tables.remote.small_files import local_path
 from fastmetrics.vectors.embedding.embedding_cache import KEY_BYTES, VectorCache, as_keys
 from fastmetrics.vectors.embedding.embedding_models import EmbeddingModel, Encode, as_vectors, load

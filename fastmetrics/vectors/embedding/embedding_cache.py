@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from fastmetrics.core.arrays import Ints, Uint64s
-from fastmetrics.core.arrow.checks import check_table
-from fastmetrics.errors import FileFormatError, OutputError
+from fastmetrics.base.arrays import Ints, Uint64s
+from fastmetrics.base.arrow import check_table
+from fastmetrics.base.errors import FileFormatError, OutputError
 from fastmetrics.kernels.vectors.cache_keys import add_keys, find_keys
 from fastmetrics.tables.output.unfinished_folder import unfinished
 from fastmetrics.vectors.vector_files import FileRows

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fastmetrics.errors import InputError, MissingExtraError, OptionError, UnknownNameError
+from fastmetrics.base.errors import InputError, MissingExtraError, OptionError, UnknownNameError
 
 Encode = Callable[[Sequence[str]], npt.ArrayLike]
 PATHS = ("model2vec", "sentence-transformers")

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 import numpy as np
 import numpy.typing as npt
 
-from fastmetrics.errors import InputError, MissingExtraError
+from fastmetrics.base.errors import InputError, MissingExtraError
 from fastmetrics.vectors.centred_vectors import Floats
 from fastmetrics.vectors.search.neighbors import nearest
 from fastmetrics.vectors.vector_arrays import one_blas_thread

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from fastmetrics.core.process.threads import cores, ordered
-from fastmetrics.core.settings.allowed_values import Whole, argument
-from fastmetrics.errors import InputError
+from fastmetrics.base.errors import InputError
+from fastmetrics.base.options import Whole, argument
+from fastmetrics.base.threads import cores, ordered
 from fastmetrics.vectors.centred_vectors import BLOCK, Cloud, Floats, survey
 from fastmetrics.vectors.second_moments import Moments
 from fastmetrics.vectors.vector_arrays import Vectors, VectorsLike, one_blas_thread

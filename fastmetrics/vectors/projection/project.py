@@ -9,11 +9,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from fastmetrics.core.arrays import Flags
-from fastmetrics.core.display.printed_tables import Grid, Shown, number
-from fastmetrics.core.process.threads import cores
-from fastmetrics.core.settings.allowed_values import Choice, Seed, Whole, argument
-from fastmetrics.errors import InputError
+from fastmetrics.base.arrays import Flags
+from fastmetrics.base.display import Grid, Shown, number
+from fastmetrics.base.errors import InputError
+from fastmetrics.base.options import Choice, Seed, Whole, argument
+from fastmetrics.base.threads import cores
 from fastmetrics.vectors.centred_vectors import Floats
 from fastmetrics.vectors.projection.pacmap_and_umap import check_installed, layout
 from fastmetrics.vectors.projection.principal_components import pca

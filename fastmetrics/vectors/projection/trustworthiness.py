@@ -7,7 +7,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from fastmetrics.core.process.threads import cores, ordered
+from fastmetrics.base.threads import cores, ordered
 from fastmetrics.vectors.centred_vectors import Floats
 from fastmetrics.vectors.vector_arrays import one_blas_thread
 

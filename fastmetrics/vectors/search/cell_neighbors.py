@@ -10,8 +10,8 @@ import faiss
 import numpy as np
 import numpy.typing as npt
 
-from fastmetrics.core.process.threads import ordered
-from fastmetrics.core.settings.batch_sizes import SIZES
+from fastmetrics.base.limits import SIZES
+from fastmetrics.base.threads import ordered
 from fastmetrics.kernels.vectors.distances import Nearest, TilePoints, scan_tile
 from fastmetrics.vectors.centred_vectors import BLOCK, Cloud, Floats
 from fastmetrics.vectors.pair_scan import scan

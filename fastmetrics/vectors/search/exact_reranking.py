@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from fastmetrics.core.process.threads import ordered
-from fastmetrics.core.settings.batch_sizes import SIZES
+from fastmetrics.base.limits import SIZES
+from fastmetrics.base.threads import ordered
 from fastmetrics.kernels.vectors.distances import Nearest, TilePoints, close_pairs, offer
 from fastmetrics.vectors.centred_vectors import BLOCK, Cloud, Floats, digests
 from fastmetrics.vectors.vector_arrays import Block, Ids

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import faiss
 import numpy as np
 
-from fastmetrics.core.process.threads import ordered
+from fastmetrics.base.threads import ordered
 from fastmetrics.vectors.centred_vectors import Floats
 from fastmetrics.vectors.search.cell_neighbors import share_found
 from fastmetrics.vectors.search.exact_reranking import NOTHING, SPARE, alike, settled

@@ -8,10 +8,9 @@ from urllib.parse import quote
 import numpy as np
 import pyarrow as pa
 
-from fastmetrics.core.display.figure_tables import FigureTable
-from fastmetrics.core.settings.allowed_values import Choice, argument
-from fastmetrics.errors import ColumnError, FileFormatError, OptionError, OutputError
-from fastmetrics.errors.messages import Argument
+from fastmetrics.base.display import FigureTable
+from fastmetrics.base.errors import Argument, ColumnError, FileFormatError, OptionError, OutputError
+from fastmetrics.base.options import Choice, argument
 from fastmetrics.tables.databases.database_address import DatabaseTable, quoted, table_parts
 from fastmetrics.tables.databases.sessions import Session
 from fastmetrics.tables.remote.addresses import is_database, parse
@@ -67,7 +66,7 @@ def load_vectors(
 
     >>> load_vectors("chunks.parquet", "sqlite:///chunks.db", table="chunks")
     Traceback (most recent call last):
-    fastmetrics.errors.OptionError: sqlite:///chunks.db: expected a PostgreSQL database, which has pgvector
+    fastmetrics.base.errors.OptionError: sqlite:///chunks.db: expected a PostgreSQL database, which has pgvector
 
     Raises ``OptionError`` for an invalid option, ``ColumnError`` for null ids, ``InputError`` for vectors of different
     lengths, and ``OutputError`` if the table exists or cannot be written, for repeated ids and vectors with NaN.

@@ -14,13 +14,11 @@ import numpy.typing as npt
 import pyarrow as pa
 from pyarrow import feather
 
-from fastmetrics.core.conversion.column_to_arrow import as_array
-from fastmetrics.core.display.figure_tables import first_rows, rows_note
-from fastmetrics.core.display.html_parts import html_of
-from fastmetrics.core.display.printed_tables import Grid, number
-from fastmetrics.core.process.threads import cores
-from fastmetrics.core.settings.allowed_values import ExactWork, Neighbours, Real, Rows, Seed, argument
-from fastmetrics.errors import FileFormatError, InputError, OutputError, UnknownNameError
+from fastmetrics.base.columns import as_array
+from fastmetrics.base.display import Grid, first_rows, html_of, number, rows_note
+from fastmetrics.base.errors import FileFormatError, InputError, OutputError, UnknownNameError
+from fastmetrics.base.options import ExactWork, Neighbours, Real, Rows, Seed, argument
+from fastmetrics.base.threads import cores
 from fastmetrics.tables.output.encoding.encoders import writing
 from fastmetrics.tables.output.renames import to_new_name
 from fastmetrics.tables.output.unfinished_folder import unfinished

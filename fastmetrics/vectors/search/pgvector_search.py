@@ -14,10 +14,10 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.core.display.printed_tables import Grid
-from fastmetrics.core.process.threads import ordered
-from fastmetrics.core.settings.allowed_values import Choice, argument
-from fastmetrics.errors import FileFormatError
+from fastmetrics.base.display import Grid
+from fastmetrics.base.errors import FileFormatError
+from fastmetrics.base.options import Choice, argument
+from fastmetrics.base.threads import ordered
 from fastmetrics.tables.databases.connections import Connections
 from fastmetrics.tables.databases.database_types import converted
 from fastmetrics.vectors.search.neighbors import Index

@@ -12,8 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from fastmetrics.errors import ColumnError, InputError, OptionError
-from fastmetrics.errors.messages import Argument
+from fastmetrics.base.errors import Argument, ColumnError, InputError, OptionError
 from fastmetrics.tables.databases.database_address import DatabaseTable, quoted, with_query
 from fastmetrics.tables.databases.sessions import Session
 from fastmetrics.tables.sources.file_source import FileSource, open_source

@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from fastmetrics.core.names.input_columns import resolve
-from fastmetrics.errors import ColumnError
+from fastmetrics.base.errors import ColumnError
+from fastmetrics.base.input_columns import resolve
 from fastmetrics.tables.remote.addresses import as_local, shown
 from fastmetrics.tables.sources.table_source import is_paths, open_table
 from fastmetrics.tables.table_rows import whole_table

@@ -8,10 +8,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from fastmetrics.core.process.threads import cores
-from fastmetrics.core.settings.allowed_values import Neighbours, Whole, argument
-from fastmetrics.errors import OptionError
-from fastmetrics.errors.messages import Argument
+from fastmetrics.base.errors import Argument, OptionError
+from fastmetrics.base.options import Neighbours, Whole, argument
+from fastmetrics.base.threads import cores
 from fastmetrics.tables.remote.addresses import is_database, parameters, parse
 from fastmetrics.tables.remote.small_files import local_path
 from fastmetrics.vectors.embedding.embedder import embedder_of

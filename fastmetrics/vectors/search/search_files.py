@@ -12,9 +12,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from fastmetrics.core.display.figure_tables import FIRST, first_rows, rows_note
-from fastmetrics.core.display.printed_tables import Grid, NotebookTables, number
-from fastmetrics.core.process.threads import cores
+from fastmetrics.base.display import FIRST, Grid, NotebookTables, first_rows, number, rows_note
+from fastmetrics.base.threads import cores
 from fastmetrics.vectors.search.neighbors import RECALL, Distance, Index
 from fastmetrics.vectors.search.queries import Queries
 from fastmetrics.vectors.vector_arrays import Ids

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from fastmetrics.errors import InputError
+from fastmetrics.base.errors import InputError
 from fastmetrics.kernels.vectors.distances import TilePoints, centre, pair_halves, pair_products
 from fastmetrics.vectors.centred_vectors import Cloud, Floats, survey
 from fastmetrics.vectors.search.exact_reranking import blur, fine_blur

@@ -12,8 +12,8 @@ import pyarrow as pa
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.core.conversion.frames import open_frame
-from fastmetrics.core.process import threads as thread_pools
+from fastmetrics.base import threads as thread_pools
+from fastmetrics.base.frames import open_frame
 from fastmetrics.plan import score_batch
 from fastmetrics.plan.score_batch import Wordbook
 from fastmetrics.plan.score_request import ScoreRequest

@@ -14,7 +14,7 @@ from numba import types
 from numba.core import cgutils
 from numba.core.imputils import impl_ret_borrowed
 
-from fastmetrics.core.arrays import Bytes, Uint64s
+from fastmetrics.base.arrays import Bytes, Uint64s
 from fastmetrics.kernels.jit import instruction
 from fastmetrics.kernels.text.blocks.block_code import (
     BLOCK,

@@ -8,7 +8,7 @@ import numpy as np
 from llvmlite import ir
 from numba import types
 
-from fastmetrics.core.arrays import Bytes
+from fastmetrics.base.arrays import Bytes
 from fastmetrics.kernels.jit import instruction
 from fastmetrics.kernels.text.blocks.block_code import BLOCK, WORD, between, bits_of, each, load, store
 

@@ -8,7 +8,7 @@ import numpy as np
 from llvmlite import ir
 from numba import types
 
-from fastmetrics.core.arrays import Bytes, Uint64s
+from fastmetrics.base.arrays import Bytes, Uint64s
 from fastmetrics.kernels.jit import instruction
 from fastmetrics.kernels.text.blocks.block_code import BLOCK, BYTE, HALF, WORD, load, store
 

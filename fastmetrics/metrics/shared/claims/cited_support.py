@@ -16,12 +16,10 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.core.arrays import Bytes, Flags, Floats, Ints, Text
-from fastmetrics.core.settings.allowed_sources import NameOrObject
-from fastmetrics.core.settings.allowed_values import Folder
+from fastmetrics.base.arrays import Bytes, Flags, Floats, Ints, Text
+from fastmetrics.base.errors import Argument, OptionError
+from fastmetrics.base.options import Folder, NameOrObject
 from fastmetrics.core.settings.patterns import UserPattern
-from fastmetrics.errors import OptionError
-from fastmetrics.errors.messages import Argument
 from fastmetrics.kernels.facts.citations import copy_without, find_citations
 from fastmetrics.kernels.vectors.distances import pair_products
 from fastmetrics.text.segmentation import statements

@@ -9,11 +9,9 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from fastmetrics.core.arrays import Bytes, Flags, Floats, Ids, Ints, Text, Tokens
-from fastmetrics.core.memo import Memo
-from fastmetrics.core.settings.allowed_sources import NameOrObject
-from fastmetrics.core.settings.allowed_values import NotAllowedError
-from fastmetrics.core.settings.batch_sizes import SIZES
+from fastmetrics.base.arrays import Bytes, Flags, Floats, Ids, Ints, Memo, Text, Tokens
+from fastmetrics.base.limits import SIZES
+from fastmetrics.base.options import NameOrObject, NotAllowedError
 from fastmetrics.declaration.batch import Batch
 from fastmetrics.kernels.facts import claims as claim_kernels
 from fastmetrics.kernels.facts import clauses as clause_kernels
@@ -84,7 +82,7 @@ class Passage:
 
     @property
     def groups(self) -> Ints:
-        """The strings of each row, as in :class:`fastmetrics.core.arrays.Text`."""
+        """The strings of each row, as in :class:`fastmetrics.base.arrays.Text`."""
         return np.arange(len(self.text) + 1) if self.text.groups is None else self.text.groups
 
     @property

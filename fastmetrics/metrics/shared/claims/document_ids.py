@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import pyarrow as pa
 
-from fastmetrics.core.arrays import Ints
-from fastmetrics.core.arrow.types import decoded
+from fastmetrics.base.arrays import Ints
+from fastmetrics.base.arrow import decoded
+from fastmetrics.base.errors import ColumnError
 from fastmetrics.core.settings.patterns import UserPattern
 from fastmetrics.declaration.batch import Batch, Options
-from fastmetrics.errors import ColumnError
 from fastmetrics.metrics.shared.claims.cited_support import PATTERN, cited, number_of
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastmetrics.core.arrays import Bytes, Ints, Text
-from fastmetrics.errors import MissingExtraError, OptionError
+from fastmetrics.base.arrays import Bytes, Ints, Text
+from fastmetrics.base.errors import MissingExtraError, OptionError
 from fastmetrics.kernels.facts import clauses as kernels
 from fastmetrics.kernels.facts.claims import Claims
 from fastmetrics.text.word_roles import word_list

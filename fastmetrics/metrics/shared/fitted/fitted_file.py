@@ -13,10 +13,9 @@ from typing import Any
 import numpy as np
 import tomli_w
 
-from fastmetrics.core.arrays import Floats
-from fastmetrics.core.version import __version__
-from fastmetrics.errors import FileFormatError
-from fastmetrics.errors.messages import shown
+from fastmetrics.base.arrays import Floats
+from fastmetrics.base.errors import FileFormatError, shown
+from fastmetrics.base.public_names import __version__
 from fastmetrics.metrics.shared.fitted.fitted_model import (
     Calibration,
     Curve,

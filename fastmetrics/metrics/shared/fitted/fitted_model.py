@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from fastmetrics.core.arrays import Flags, Floats, Ints
-from fastmetrics.declaration.spec import Side
+from fastmetrics.base.arrays import Flags, Floats, Ints
+from fastmetrics.base.specs import Side
 from fastmetrics.kernels.stats.fitted_scores import add_curve, add_trees, calibrate, count_parts, logistic, terms
 
 RowScores = tuple[Floats, Flags]

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from fastmetrics.core.arrays import Floats, Ints
-from fastmetrics.core.conversion.column_to_arrow import codes_of
-from fastmetrics.errors import ColumnError
+from fastmetrics.base.arrays import Floats, Ints
+from fastmetrics.base.columns import codes_of
+from fastmetrics.base.errors import ColumnError
 from fastmetrics.kernels.vectors.distances import pair_products
 from fastmetrics.metrics.shared.repeats.repeated_questions import Repeats
 from fastmetrics.vectors.vector_arrays import Block, Vectors, VectorsLike

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import numpy as np
 
-from fastmetrics.core.arrays import Ints, Uint64s, text_of_arrow
-from fastmetrics.core.arrow.types import decoded
+from fastmetrics.base.arrays import Ints, Uint64s, text_of_arrow
+from fastmetrics.base.arrow import decoded
 from fastmetrics.declaration.batch import Batch, Options
 from fastmetrics.declaration.cautions import Caution
 from fastmetrics.declaration.stored_row_lists import KeptRows, heads_of, numbered

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from fastmetrics.core.arrays import Floats, Ints
-from fastmetrics.core.conversion.column_to_arrow import codes_of
-from fastmetrics.errors import ColumnError
+from fastmetrics.base.arrays import Floats, Ints
+from fastmetrics.base.columns import codes_of
+from fastmetrics.base.errors import ColumnError
 from fastmetrics.kernels.ranking import ids as id_kernels
 from fastmetrics.kernels.ranking import rank_overlap as kernels
 from fastmetrics.metrics.shared.repeats.repeated_questions import Repeats

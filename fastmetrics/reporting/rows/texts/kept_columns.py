@@ -10,11 +10,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from fastmetrics.core.arrow.types import is_list, is_number
-from fastmetrics.core.display.printed_tables import strict
-from fastmetrics.core.display.visible_text import visible
-from fastmetrics.core.metadata.corpus_counts import counts_column
-from fastmetrics.core.names.input_columns import resolve
+from fastmetrics.base.arrow import is_list, is_number
+from fastmetrics.base.display import strict
+from fastmetrics.base.errors import visible
+from fastmetrics.base.input_columns import resolve
+from fastmetrics.base.score_metadata import counts_column
 from fastmetrics.reporting.rows.texts.row_texts import JUDGED
 from fastmetrics.results.runs.score_run import ScoreRun
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from fastmetrics.core.display.visible_text import visible
-from fastmetrics.core.names.input_columns import resolve
+from fastmetrics.base.errors import visible
+from fastmetrics.base.input_columns import resolve
 from fastmetrics.reporting.rows.texts.citation_marks import Mark, citation_marks
 from fastmetrics.reporting.rows.texts.scored_claims import Anchor, ScoredClaims
 from fastmetrics.reporting.rows.texts.text_sources import TextSource

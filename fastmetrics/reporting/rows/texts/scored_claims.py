@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastmetrics.errors import FastmetricsError, MissingExtraError, OptionError
+from fastmetrics.base.errors import FastmetricsError, MissingExtraError, OptionError
 from fastmetrics.metrics.shared.claims.claim_support import TRIPLES, WORDS
 from fastmetrics.metrics.shared.claims.spacy_claims import load
 from fastmetrics.plan.plan import parse

@@ -8,8 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from fastmetrics.errors import OptionError
-from fastmetrics.errors.messages import Argument
+from fastmetrics.base.errors import Argument, OptionError
 from fastmetrics.reporting.report_options import ReportOptions
 from fastmetrics.results.rows.worst_rows import text_pieces, with_texts
 from fastmetrics.results.runs.open_runs import are_several

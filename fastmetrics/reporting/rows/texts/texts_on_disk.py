@@ -10,9 +10,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.core.names.input_columns import resolve
-from fastmetrics.core.settings.batch_sizes import SIZES
-from fastmetrics.errors import InputError
+from fastmetrics.base.errors import InputError
+from fastmetrics.base.input_columns import resolve
+from fastmetrics.base.limits import SIZES
 from fastmetrics.reporting.rows.texts.row_texts import Seen
 from fastmetrics.reporting.rows.texts.text_sources import TextSource
 from fastmetrics.results.runs.score_run import ScoreRun

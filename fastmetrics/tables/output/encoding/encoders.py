@@ -17,8 +17,8 @@ import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 import pyarrow.types as pt
 
-from fastmetrics.core.arrow.numbers import arrow_numbers, numpy_values
-from fastmetrics.errors import OutputError
+from fastmetrics.base.arrow import arrow_numbers, numpy_values
+from fastmetrics.base.errors import OutputError
 from fastmetrics.tables.output.encoding.formula_guard import guarded, holds_text, plain_text
 from fastmetrics.tables.remote.stores import cause
 from fastmetrics.tables.text_values import csv_column, json_lines

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 
-from fastmetrics.core.arrow.types import is_text, plain
+from fastmetrics.base.arrow import is_text, plain
 
 _RISKY = r"[=+\-@\t\r\n＝＋－＠]"
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"

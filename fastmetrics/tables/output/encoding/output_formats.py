@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from fastmetrics.errors import OptionError
+from fastmetrics.base.errors import OptionError
 from fastmetrics.tables.file_formats import COMPRESSIONS, FORMATS, by_suffix
 from fastmetrics.tables.output.encoding.encoders import Encoder
 from fastmetrics.tables.remote.addresses import as_local, is_database, is_url, last_name, shown

@@ -16,8 +16,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.types as pt
 
-from fastmetrics.core.arrow.types import plain
-from fastmetrics.errors import FileFormatError
+from fastmetrics.base.arrow import plain
+from fastmetrics.base.errors import FileFormatError
 from fastmetrics.tables.inputs.input_files import DataFile, reading
 from fastmetrics.tables.output.encoding.encoders import Encoder
 from fastmetrics.tables.remote.addresses import is_url, parse, shown

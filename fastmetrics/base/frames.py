@@ -15,11 +15,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from fastmetrics.core.arrow.checks import check_table
-from fastmetrics.core.arrow.types import fits, plain_table
-from fastmetrics.core.conversion.column_to_arrow import as_arrow
-from fastmetrics.core.settings.batch_sizes import SIZES
-from fastmetrics.errors import ColumnError
+from fastmetrics.base.arrow import check_table, fits, plain_table
+from fastmetrics.base.columns import as_arrow
+from fastmetrics.base.errors import ColumnError
+from fastmetrics.base.limits import SIZES
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import sys
 import types
 from typing import Any
 
-from fastmetrics.errors import PluginError
+from fastmetrics.base.errors import PluginError
 
 LOADED: dict[str, tuple[str, str]] = {}
 """The path and text of each file, by the name of its module."""

@@ -1,15 +1,15 @@
-"""Every input column: its canonical name, aliases, kind and meaning.
-
-The rest of the package uses canonical names only; :func:`resolve` finds a column in a user's table.
-"""
+"""The names of columns: every input column with its aliases, kind and meaning; a judge's columns; lists of names."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from fastmetrics.errors import ColumnError, UnknownNameError
-from fastmetrics.errors.messages import Argument
+from fastmetrics.base.errors import Argument, ColumnError, OptionError, UnknownNameError
+
+# Every input column: its canonical name, aliases, kind and meaning.
+#
+# The rest of the package uses canonical names only; :func:`resolve` finds a column in a user's table.
 
 
 @dataclass(frozen=True)
@@ -196,7 +196,7 @@ def resolve(
     {'question': 'Query', 'answer': 'answer', 'reference': 'gold'}
     >>> resolve(["output", "response"])  # doctest: +NORMALIZE_WHITESPACE
     Traceback (most recent call last):
-    fastmetrics.errors.ColumnError: columns 'output' and 'response' both match 'answer'; choose one with
+    fastmetrics.base.errors.ColumnError: columns 'output' and 'response' both match 'answer'; choose one with
     columns={'answer': ...}
 
     Raises ``ColumnError`` for such a column if it is among the ``needed`` ones (by default all), and for a named column
@@ -264,3 +264,93 @@ def _rivals(column: Column, names: list[str]) -> list[str]:
         return fitting
     own = [name for name in fitting if name.lower().removesuffix("s") == column.name.removesuffix("s")]
     return sorted(own, key=lambda name: (name != column.name, name.lower() != column.name))
+
+
+# The names of a judge's columns: ``judge_<axis>`` contains the scores; the names of related columns start with it.
+
+
+PREFIX = "judge_"
+PROMPT_TOKENS, COMPLETION_TOKENS, LATENCY = "_prompt_tokens", "_completion_tokens", "_latency_ms"
+COSTS = (PROMPT_TOKENS, COMPLETION_TOKENS, LATENCY)
+"""The suffixes of columns with numbers about a judgement that are not scores of answers."""
+
+CALL = "_call"
+"""The suffix of the column with the id of a row's first call; rows of the same id share all their calls."""
+
+LATENCIES = "_latencies_ms"
+"""The suffix of the column with the latency of each repeat."""
+
+
+def is_cost(name: str) -> bool:
+    """Whether a column contains the cost of a judgement, in tokens or milliseconds.
+
+    >>> is_cost("judge_safety_latency_ms"), is_cost("judge_safety"), is_cost("latency_ms")
+    (True, False, False)
+    """
+    return name.startswith(PREFIX) and name.endswith(COSTS)
+
+
+def is_axis(name: str) -> bool:
+    """Whether a column contains a judge's scores; higher is better in every rubric.
+
+    >>> is_axis("judge_safety"), is_axis("judge_safety_latency_ms")
+    (True, False)
+    """
+    return name.startswith(PREFIX) and not name.endswith(COSTS)
+
+
+# Parsing lists of names: ``"token_f1,squad_f1(version=2)"``.
+
+
+def split(text: str) -> list[str]:
+    """The items of a comma-separated list; commas within brackets and quotes do not separate.
+
+    >>> split("token_f1, overall_quality(weights=(0.2, 0.8), language='a,b'),jaccard")
+    ['token_f1', "overall_quality(weights=(0.2, 0.8), language='a,b')", 'jaccard']
+    """
+    pieces, depth, quote, start = [], 0, "", 0
+    for place, character in enumerate(text):
+        if quote:
+            ends = character == quote and text[place - 1] != "\\"
+            quote = "" if ends else quote
+        elif character in "'\"" and depth:
+            quote = character
+        elif character in "([{":
+            depth += 1
+        elif character in ")]}":
+            depth -= 1
+        elif character == "," and depth <= 0:
+            pieces.append(text[start:place])
+            start = place + 1
+    pieces.append(text[start:])
+    return [piece.strip() for piece in pieces if piece.strip()]
+
+
+def listed(names: str | Iterable[str] | None) -> list[str]:
+    """Names as a list: a string is split as on the command line, other values are unchanged.
+
+    >>> listed("token_f1,jaccard"), listed(["a,b"]), listed(None)
+    (['token_f1', 'jaccard'], ['a,b'], [])
+    """
+    if names is not None and not isinstance(names, Iterable):
+        raise OptionError(f"expected a name or a list of names, got {names!r}")
+    return split(names) if isinstance(names, str) else list(names or ())
+
+
+def kept_columns(keep: str | Iterable[str] | None, names: Sequence[str]) -> list[str]:
+    """The columns that ``keep`` lists; all ``names`` of the table for ``all``, if no column has that name.
+
+    >>> kept_columns("id,lang", ["id", "lang", "answer"]), kept_columns("all", ["id", "lang", "answer"])
+    (['id', 'lang'], ['id', 'lang', 'answer'])
+    """
+    columns = listed(keep)
+    return list(names) if columns == ["all"] and "all" not in names else columns
+
+
+def distinct(names: str | Iterable[str] | None) -> list[str]:
+    """Names as a list, as by :func:`listed`, each once.
+
+    >>> distinct("t,fisher,t")
+    ['t', 'fisher']
+    """
+    return list(dict.fromkeys(listed(names)))

@@ -9,8 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
-from fastmetrics.errors import OptionError
-from fastmetrics.errors.messages import shown
+from fastmetrics.base.errors import OptionError, shown
 
 Side: TypeAlias = Literal["higher", "lower"]
 Better: TypeAlias = Side | None

@@ -1,7 +1,5 @@
-"""Allowed values of options: declared once, beside the option, and checked by one function.
-
-A metric declares them in the annotation of an option, ``k: Annotated[int | None, Whole(1, 100)] = None``;
-:func:`argument` checks the argument of a function.
+"""Options: the values that each may have, declared once beside it and checked by one function, and classes of
+settings.
 """
 
 from __future__ import annotations
@@ -10,11 +8,16 @@ import numbers
 import os
 import types
 import typing
-from dataclasses import dataclass
-from typing import Annotated, Any, Protocol
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, fields
+from typing import Annotated, Any, Protocol, TypeVar
 
-from fastmetrics.errors import OptionError
-from fastmetrics.errors.messages import Argument, shown
+from fastmetrics.base.errors import Argument, OptionError, shown
+
+# Allowed values of options: declared once, beside the option, and checked by one function.
+#
+# A metric declares them in the annotation of an option, ``k: Annotated[int | None, Whole(1, 100)] = None``;
+# :func:`argument` checks the argument of a function.
 
 
 class NotAllowedError(ValueError):
@@ -236,7 +239,7 @@ def argument(name: str, value: Any, allowed: Allowed) -> Any:
 
     >>> argument("threads", 0, Threads)
     Traceback (most recent call last):
-    fastmetrics.errors.OptionError: threads=0: expected a whole number from 1 to 1,024
+    fastmetrics.base.errors.OptionError: threads=0: expected a whole number from 1 to 1,024
     """
     try:
         return allowed.take(value)
@@ -255,3 +258,72 @@ def option(owner: str, name: str, value: Any, allowed: Allowed) -> Any:
 
 def _more(error: NotAllowedError) -> str:
     return f" ({error})" if error.args else ""
+
+
+# Allowed values of options that create something: a name, or an object such as a model or a parser.
+
+
+@dataclass(frozen=True)
+class NameOrObject:
+    """A name or an object that creates something, such as an embedder, and that can be cached by identity."""
+
+    what: str
+    kinds: tuple[type, ...] = ()
+    longest: int = 10_000
+    check: Callable[[str], object] | None = None
+    """Raises an error for an unknown name, without creating anything."""
+
+    def take(self, value: Any) -> Any:
+        """The name, or the object."""
+        is_name = isinstance(value, str) and 0 < len(value) <= self.longest
+        if not (is_name or callable(value) or isinstance(value, self.kinds)) or not _is_hashable(value):
+            raise NotAllowedError
+        if is_name and self.check is not None:
+            self.check(value)
+        return value
+
+    def __str__(self) -> str:
+        return self.what
+
+
+def _is_hashable(value: Any) -> bool:
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return isinstance(value, Hashable)
+
+
+# Classes of settings: each field is declared once, with its default and its description.
+#
+# The description is the field's line in the documentation of the class, and the help text of its option.
+
+
+_HELP = "help"
+_T = TypeVar("_T")
+
+
+def about(description: str) -> Mapping[str, Any]:
+    """The metadata of a field: ``rpm: float = field(default=60.0, metadata=about("Requests per minute."))``."""
+    return {_HELP: description}
+
+
+def descriptions(settings: Any) -> dict[str, str]:
+    """The description of each field that has one, in the order of the arguments of the class.
+
+    >>> from dataclasses import dataclass, field
+    >>> @dataclass
+    ... class Wait:
+    ...     seconds: float = field(default=1.0, metadata=about("Seconds to wait."))
+    >>> descriptions(Wait)
+    {'seconds': 'Seconds to wait.'}
+    """
+    ordered = sorted(fields(settings), key=lambda field: field.kw_only is True)
+    return {field.name: field.metadata[_HELP] for field in ordered if _HELP in field.metadata}
+
+
+def with_parameters(settings: type[_T]) -> type[_T]:
+    """A class whose docstring lists the descriptions of its fields, in place of the line ``{parameters}``."""
+    listed = "\n".join(f"    - ``{name}``: {text}" for name, text in descriptions(settings).items())
+    settings.__doc__ = (settings.__doc__ or "").replace("    {parameters}", f"    Parameters:\n\n{listed}")
+    return settings

@@ -1,4 +1,4 @@
-"""Small tables of results for a terminal, a notebook and plain text."""
+"""Printed tables of results for a terminal, a notebook and plain text."""
 
 from __future__ import annotations
 
@@ -9,15 +9,20 @@ import shutil
 import textwrap
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, fields
+from functools import cache, partial
+from itertools import islice
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
-from fastmetrics.core.display.html_parts import html_of
+from fastmetrics.base.errors import visible
 
 if TYPE_CHECKING:
+    from jinja2 import Environment
     from rich.console import Console, ConsoleOptions, Group
     from rich.table import Table
+
+# Small tables of results for a terminal, a notebook and plain text.
+
 
 T = TypeVar("T")
 
@@ -250,3 +255,119 @@ def strict(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return None if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
     return value
+
+
+# The tables that a notebook shows of results with single figures, and of the first rows of long ones.
+
+
+FIRST = 20
+"""Maximum number of rows that a notebook shows of a long result."""
+
+
+class FigureTable(NotebookTables):
+    """A dataclass of figures: a notebook shows one table of them, with the intervals of those that have one.
+
+    >>> from dataclasses import dataclass
+    >>> @dataclass(frozen=True)
+    ... class Speed(FigureTable):
+    ...     rows: int
+    ...     seconds: float
+    ...     percentiles: Mapping[str, float]
+    >>> print(*Speed(1000, 0.25, {"p50": 0.2}).grids())
+    figure            value
+    rows              1,000
+    seconds          0.2500
+    percentiles.p50  0.2000
+    """
+
+    def grids(self) -> Sequence[Grid]:
+        """The figures by name; further fields of a subclass are tables of their own."""
+        own: Any = self
+        rows = [
+            row for field in fields(own) for row in _rows(field.name, getattr(self, field.name), self.figure_intervals)
+        ]
+        if any(interval for *_, interval in rows):
+            return [Grid(("figure", "value", "interval"), rows)]
+        return [Grid(("figure", "value"), [row[:2] for row in rows])]
+
+    @property
+    def figure_intervals(self) -> Mapping[str, Any]:
+        """The intervals of fields that are plain numbers, by name."""
+        return {}
+
+    def remarks(self) -> Sequence[str]:
+        """No notes."""
+        return []
+
+
+def _rows(name: str, value: Any, intervals: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
+    """The lines of a field; none of a field that holds neither figures nor texts."""
+    if isinstance(value, str):
+        yield name, value, ""
+    elif isinstance(value, int | float):
+        yield name, number(value), _interval(intervals.get(name))
+    elif hasattr(value, "value") and hasattr(value, "low"):
+        yield name, number(value.value), _interval(value)
+    elif isinstance(value, Mapping):
+        for key, item in value.items():
+            if isinstance(item, int | float):
+                yield f"{name}.{key}", number(item), ""
+
+
+def _interval(interval: Any) -> str:
+    if interval is None or math.isnan(interval.low):
+        return ""
+    return f"[{number(interval.low)}, {number(interval.high)}]"
+
+
+def first_rows(header: Sequence[str], rows: Iterable[Sequence[str]]) -> Grid:
+    """The table of the first rows."""
+    return Grid(header, list(islice(rows, FIRST)))
+
+
+def rows_note(n: int) -> list[str]:
+    """The note on a table that shows the first of ``n`` rows.
+
+    >>> rows_note(20), rows_note(1_000)
+    ([], ['the first 20 of 1,000 rows'])
+    """
+    return [f"the first {FIRST} of {n:,} rows"] if n > FIRST else []
+
+
+# Tables and notes as HTML from templates shared by all pages: the display of results in notebooks.
+
+
+def environment(*folders: str) -> Environment:
+    """Templates of these folders of the package and of those that all pages share; every value is escaped.
+
+    Raises ``ImportError`` if Jinja2 is not installed.
+    """
+    import jinja2
+
+    env = jinja2.Environment(
+        loader=jinja2.ChoiceLoader(
+            [jinja2.PackageLoader("fastmetrics", folder) for folder in (*folders, "base/templates")]
+        ),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )
+    env.filters["visible"] = visible
+    return env
+
+
+@cache
+def _own() -> Environment | None:
+    try:
+        return environment()
+    except ImportError:
+        return None
+
+
+def html_of(grids: Sequence[Any], notes: Sequence[str]) -> str | None:
+    """The tables and notes as HTML without external resources; None if Jinja2 is not installed."""
+    env = _own()
+    if env is None:
+        return None
+    return env.get_template("result.html").render(grids=grids, notes=list(map(visible, notes)))

@@ -1,24 +1,59 @@
-"""Flat arrays for kernels: text, tokens and numbers, and the precision of numbers.
-
-A column of strings is UTF-8 bytes with a start and a stop offset for each string, so slices, dictionary columns, lists
-of strings and repeated rows are views of the same bytes.
+"""Flat NumPy arrays for kernels: text, tokens and numbers; arrays that grow; what was computed from an array, kept
+with it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias
+from typing import Any, Generic, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.core.arrow.numbers import numpy_values
-from fastmetrics.core.arrow.types import decoded, is_number
-from fastmetrics.core.memo import Memo
-from fastmetrics.errors import ColumnError, InputError
+from fastmetrics.base.arrow import decoded, is_number, numpy_values
+from fastmetrics.base.errors import ColumnError, InputError
+
+# A cache of results by the identity of the objects they were computed from.
+
+
+T = TypeVar("T")
+
+
+class Memo:
+    """Results by key and objects; the cache keeps the objects alive.
+
+    An object's id is unique only while it lives, so a result holds references to its objects.
+
+    >>> memo, words = Memo(), ["a", "b"]
+    >>> memo.of("length", (words,), lambda: len(words)), memo.of("length", (words,), lambda: 0)
+    (2, 2)
+    """
+
+    def __init__(self) -> None:
+        self._values: dict[tuple[Hashable, ...], tuple[tuple[object, ...], Any]] = {}
+
+    def holds(self, what: Hashable, beside: tuple[object, ...] = ()) -> bool:
+        """Whether the result is cached."""
+        return (what, *map(id, beside)) in self._values
+
+    def of(self, what: Hashable, beside: tuple[object, ...], make: Callable[[], T]) -> T:
+        """The cached result of ``make`` for ``what`` and these objects."""
+        key = (what, *map(id, beside))
+        if key not in self._values:
+            self._values[key] = beside, make()
+        result: T = self._values[key][1]
+        return result
+
+
+# Flat arrays for kernels: text, tokens and numbers, and the precision of numbers.
+#
+# A column of strings is UTF-8 bytes with a start and a stop offset for each string, so slices, dictionary columns,
+# lists
+# of strings and repeated rows are views of the same bytes.
+
 
 Bytes: TypeAlias = npt.NDArray[np.uint8]
 Ints: TypeAlias = npt.NDArray[np.int64]
@@ -241,3 +276,38 @@ def rounded(values: Floats, kind: type[np.floating] | None) -> Floats:
 def rounding_error(kind: type[np.floating] | None) -> float:
     """The relative error of a difference of two values of a type (None: float64)."""
     return 2 * float(np.finfo(np.float64 if kind is None else kind).eps)
+
+
+# Arrays that become longer.
+
+
+Scalar = TypeVar("Scalar", bound=np.generic)
+
+
+class GrowingArray(Generic[Scalar]):
+    """Values to which others are added, in an array whose room doubles when it is full.
+
+    To append n times takes time in proportion to the values appended, and not to all values n times.
+    """
+
+    def __init__(self, values: npt.NDArray[Scalar]) -> None:
+        self._room = values
+        self._size = len(values)
+
+    def __len__(self) -> int:
+        return self._size
+
+    @property
+    def values(self) -> npt.NDArray[Scalar]:
+        """The values; a view that stays as it is when others are added."""
+        return self._room[: self._size]
+
+    def append(self, more: npt.NDArray[Any]) -> None:
+        """Add values, as the type of those that there are."""
+        size = self._size + len(more)
+        if size > len(self._room):
+            room = np.empty(max(size, 2 * len(self._room)), self._room.dtype)
+            room[: self._size] = self.values
+            self._room = room
+        self._room[self._size : size] = more
+        self._size = size

@@ -1,12 +1,14 @@
-"""One column of any kind of container, as Arrow arrays, numbers, strings or codes: the only converter of user input.
-
-A column is a list, a tuple, a NumPy array, a pandas or Polars series, or an Arrow array or chunked array of any layout.
-None is null everywhere; pandas does not tell NaN from null, so its NaN is null too, also among the texts of a list.
+"""One column of any kind of container as Arrow arrays, numbers, strings or codes: the only converter of users'
+columns.
 """
 
 from __future__ import annotations
 
+import ast
+import json
 import math
+import re
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from typing import Any
@@ -16,10 +18,15 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.core.arrays import Floats, Ints, Text, floats_of_arrow, text_of_arrow, well_formed
-from fastmetrics.core.arrow.checks import check
-from fastmetrics.core.arrow.types import is_list, is_text, plain_array, plain_column, plain_type
-from fastmetrics.errors import ColumnError
+from fastmetrics.base.arrays import Flags, Floats, Ints, Text, floats_of_arrow, text_of_arrow, well_formed
+from fastmetrics.base.arrow import check, decoded, is_list, is_text, numpy_values, plain_array, plain_column, plain_type
+from fastmetrics.base.errors import ColumnError, InputError
+
+# One column of any kind of container, as Arrow arrays, numbers, strings or codes: the only converter of user input.
+#
+# A column is a list, a tuple, a NumPy array, a pandas or Polars series, or an Arrow array or chunked array of any
+# layout.
+# None is null everywhere; pandas does not tell NaN from null, so its NaN is null too, also among the texts of a list.
 
 
 def as_arrow(values: Any, name: str = "column") -> pa.Array | pa.ChunkedArray:
@@ -210,3 +217,109 @@ def _mixed(values: Any, name: str, error: Exception) -> str:
         (first, row0), (second, row1) = list(kinds.items())[:2]
         return f"column {name!r}: row {row0} is {first}, row {row1} is {second}; expected one type"
     return f"column {name!r}: {error}"
+
+
+# Columns of amounts: one number per row, or a list with a number for each round, which are summed.
+
+
+def totals(array: pa.Array, name: str) -> pa.Array:
+    """The numbers of a column; for a list, the sum of its numbers.
+
+    Null for null, and for a list that is empty or contains null, because an unknown amount would make the sum too
+    small.  Raises ``ColumnError`` for a type that does not contain numbers.
+
+    >>> totals(pa.array([[1.0, 2.0], [3.0, None], [], None]), "total_tokens").to_pylist()
+    [3.0, None, None, None]
+    """
+    array = decoded(array)
+    kind = array.type
+    if not (pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)):
+        return array
+    sizes = numpy_values(pc.list_value_length(array), null=0).astype(np.int64)
+    flat, rows = array.flatten(), np.repeat(np.arange(len(array)), sizes)
+    unknown = numpy_values(flat.is_null())
+    numbers = np.where(unknown, 0.0, floats_of_arrow(flat, name))
+    whole = (sizes > 0) & (np.bincount(rows[unknown], minlength=len(array)) == 0)
+    return pa.array(np.bincount(rows, numbers, len(array)), mask=~whole)
+
+
+# Texts that are lists of texts, as JSON or Python writes them: ``["Paris", "Paris, France"]``.
+#
+# A text is one text unless its column was declared to hold such lists, because an answer or a passage may well be one.
+
+
+_QUOTED = r'(?:"(?:[^"\\]|\\.)*"|' + r"'(?:[^'\\]|\\.)*')"
+_LIST = rf"(?s)^\[\s*(?:{_QUOTED}\s*(?:,\s*{_QUOTED}\s*)*)?\]\s*$"
+"""A list of quoted texts, for Arrow's and Python's regular expressions."""
+_BRACKET = ord("[")
+
+
+def look_like_lists(column: pa.Array, text: Text) -> Flags | None:
+    """Which rows of a column are one text that is a list of quoted texts; None if no row is.
+
+    ``text`` is the view of the column's strings.
+
+    >>> from fastmetrics.base.arrays import text_of_arrow
+    >>> column = pa.array(['["Paris", "Rome"]', "[1]", None, "Paris", "['it', 'is']"])
+    >>> look_like_lists(column, text_of_arrow(column, "reference")).tolist()
+    [True, False, False, False, True]
+    """
+    if text.groups is not None:  # the rows are lists already
+        return None
+    begins = np.zeros(len(text), np.bool_)
+    filled = np.flatnonzero(text.valid & (text.stops > text.starts))
+    begins[filled] = text.data[text.starts[filled]] == _BRACKET
+    places = np.flatnonzero(begins)
+    if not len(places):
+        return None
+    candidates = decoded(column).cast(pa.large_string()).take(pa.array(places))
+    begins[places] = pc.match_substring_regex(candidates, _LIST).to_numpy(zero_copy_only=False)
+    return begins if begins.any() else None
+
+
+def text_list(text: str) -> list[str | None] | None:
+    """The texts of one that is a list; a list of one for any other text; None for white space.
+
+    >>> text_list('["Paris", "Rome"]'), text_list("['it', 'is']"), text_list("Paris"), text_list(" ")
+    (['Paris', 'Rome'], ['it', 'is'], ['Paris'], None)
+
+    Raises ``ValueError`` for a text that begins with a bracket and is not a list of texts.
+    """
+    stripped = text.strip()
+    if not stripped.startswith("["):
+        return [text] if stripped else None
+    try:
+        items = json.loads(stripped)
+    except (ValueError, RecursionError):
+        items = _of_python(stripped)
+    if not isinstance(items, list) or not all(item is None or isinstance(item, str) for item in items):
+        raise ValueError(f"expected a list of texts in JSON, got {text[:40]!r}")
+    return items
+
+
+def _of_python(text: str) -> object:
+    """The list of quoted texts that Python wrote; None if it is none."""
+    if re.fullmatch(_LIST, text) is None:
+        return None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # escape sequences that Python does not know
+        try:
+            return ast.literal_eval(text)
+        except (ValueError, SyntaxError, MemoryError, RecursionError):
+            return None
+
+
+def as_text_lists(column: pa.Array, name: str) -> pa.Array:
+    """A column of texts that are lists as a column of lists; a column of another type as it is.
+
+    Raises ``InputError`` for a text that begins with a bracket and is not a list of texts.
+    """
+    column = decoded(column)
+    if not is_text(column.type):
+        return column
+    try:
+        return pa.array(
+            [None if text is None else text_list(text) for text in column.to_pylist()], pa.list_(pa.string())
+        )
+    except ValueError as error:
+        raise InputError(f"column {name!r}: {error}") from None

@@ -1,1 +1,0 @@
-"""Arrow data: checks of its buffers, its types, and its numbers as NumPy arrays."""

@@ -1,1 +1,0 @@
-"""Printed tables for terminals, notebooks and plain text."""
