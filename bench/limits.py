@@ -30,10 +30,9 @@ from bench.compare import RESULTS
 from bench.instructions import instructions
 from bench.machine import machine
 from fastmetrics.base.arrays import Text, Tokens, text_of_arrow
-from fastmetrics.kernels.pairs import token_overlap
-from fastmetrics.kernels.pairs.lcs import lcs_lengths
-from fastmetrics.kernels.pairs.ngram_places import Lists
-from fastmetrics.kernels.pairs.ngrams import count_ngrams
+from fastmetrics.kernels import token_overlap
+from fastmetrics.kernels.lcs import lcs_lengths
+from fastmetrics.kernels.ngrams import Lists, count_ngrams
 from fastmetrics.metrics.shared.all_pair_counts import lists
 from fastmetrics.text.conventions import convention
 from fastmetrics.text.tokenize import Rewriter, Vocabulary

@@ -15,7 +15,7 @@ import numpy as np
 from fastmetrics.base.arrays import Bytes, Flags
 from fastmetrics.base.input_columns import COLUMNS
 from fastmetrics.declaration.batch import Batch, Options
-from fastmetrics.kernels.text.scripts import FOREIGN, ONE_WORD, UNLISTED
+from fastmetrics.kernels.folding import FOREIGN, ONE_WORD, UNLISTED
 from fastmetrics.text.scripts import scripts
 
 MANY = 0.05

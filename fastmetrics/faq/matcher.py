@@ -18,7 +18,7 @@ from fastmetrics.base.display import Grid, NotebookTables, first_rows, number, r
 from fastmetrics.base.errors import InputError
 from fastmetrics.base.options import Neighbours, argument
 from fastmetrics.base.threads import cores, ordered
-from fastmetrics.kernels.pairs import inverted_index as kernels
+from fastmetrics.kernels import inverted_index as kernels
 from fastmetrics.text.conventions import convention
 from fastmetrics.text.tokenize import Vocabulary
 

@@ -20,7 +20,7 @@ from fastmetrics.core.settings.patterns import Pattern, UserPattern
 from fastmetrics.declaration.batch import Batch, Options
 from fastmetrics.declaration.cautions import Caution, english_and_russian_words
 from fastmetrics.declaration.metric import metric
-from fastmetrics.kernels.text import phrases as kernels
+from fastmetrics.kernels import sentences as kernels
 from fastmetrics.text.lexicons import lexicon
 from fastmetrics.text.phrases import Phrases, compile_phrases
 from fastmetrics.text.segmentation import statements

@@ -19,7 +19,7 @@ from fastmetrics.declaration.corpus_formula import Formula
 from fastmetrics.declaration.hooks import Corpus, RowHooks
 from fastmetrics.declaration.metric import metric
 from fastmetrics.declaration.tokenizers import tokens_of_function
-from fastmetrics.kernels.stats.corpus_formulas import bleu_scores
+from fastmetrics.kernels.corpus_formulas import bleu_scores
 from fastmetrics.metrics.shared.pair_counts import clipped
 from fastmetrics.text.conventions import LOWER
 from fastmetrics.text.sacrebleu_rules import FRAMES

@@ -14,7 +14,7 @@ from fastmetrics.declaration.batch import Batch, Options, Raw
 from fastmetrics.declaration.cautions import Caution, written
 from fastmetrics.declaration.hooks import RowHooks
 from fastmetrics.declaration.metric import metric
-from fastmetrics.kernels.text.scripts import FOREIGN
+from fastmetrics.kernels.folding import FOREIGN
 from fastmetrics.metrics.abstention import check_phrases, other_scripts
 from fastmetrics.metrics.grounding import GroundingIn, contexts_of, pattern_of, prepare, sentences_of
 from fastmetrics.metrics.shared.claims.cited_support import citations, cosines, embedder_of

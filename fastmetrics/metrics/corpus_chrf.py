@@ -13,7 +13,7 @@ from fastmetrics.declaration.batch import Batch, Options
 from fastmetrics.declaration.corpus_formula import Formula
 from fastmetrics.declaration.hooks import Corpus, RowHooks
 from fastmetrics.declaration.metric import metric
-from fastmetrics.kernels.stats.corpus_formulas import chrf_scores
+from fastmetrics.kernels.corpus_formulas import chrf_scores
 from fastmetrics.metrics.bleu import HEADS
 from fastmetrics.metrics.chrf import (
     Beta,

@@ -13,7 +13,7 @@ from fastmetrics.declaration.batch import Batch, Light, OfTokens, Options, Raw, 
 from fastmetrics.declaration.cautions import UNSPACED, Caution, english_words
 from fastmetrics.declaration.metric import metric
 from fastmetrics.declaration.tokenizers import TokenizedIn, TokenizerName
-from fastmetrics.kernels.text import substrings as strings
+from fastmetrics.kernels import byte_search as strings
 from fastmetrics.metrics.shared.pair_counts import divide, harmonic, same, sets, shared
 from fastmetrics.text.markers import count_markers
 from fastmetrics.text.tokenize import Vocabulary

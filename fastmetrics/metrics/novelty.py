@@ -8,9 +8,9 @@ from fastmetrics.base.arrays import Floats, Ints
 from fastmetrics.declaration.batch import Words
 from fastmetrics.declaration.cautions import UNSPACED, Caution, english_and_russian_words, written
 from fastmetrics.declaration.metric import metric
-from fastmetrics.kernels.facts import novelty
-from fastmetrics.kernels.facts.values import WEAK
-from fastmetrics.kernels.text.scripts import UNLISTED
+from fastmetrics.kernels import claim_support
+from fastmetrics.kernels.folding import UNLISTED
+from fastmetrics.kernels.values import WEAK
 from fastmetrics.metrics.shared.claims.claim_support import Passage, Passages, shared_pairs, supported_values
 from fastmetrics.metrics.shared.pair_counts import divide
 
@@ -89,7 +89,7 @@ def novel_name_rate(answer: Passages, contexts: Passages) -> Floats:
     array([0.333])
     """
     n_words = len(answer.vocabulary)
-    names, novel = novelty.count_names(answer.marks, answer.ids, answer.roles, contexts.words, n_words)
+    names, novel = claim_support.count_names(answer.marks, answer.ids, answer.roles, contexts.words, n_words)
     return divide(novel, names, empty=np.nan)
 
 
@@ -145,11 +145,11 @@ def negation_mismatch(answer: Passages, contexts: Passages) -> Floats:
 def _content_words(answer: Passage, contexts: Passage) -> tuple[Ints, Ints, Ints]:
     """The counts of ``count_content_words``."""
     tokens, senses = answer.tokens, answer.senses
-    words = novelty.WordKinds(senses.roles, senses.negations, senses.stems)
+    words = claim_support.WordKinds(senses.roles, senses.negations, senses.stems)
     counts: tuple[Ints, Ints, Ints] = answer.memo.of(
-        novelty.count_content_words,
+        claim_support.count_content_words,
         (contexts,),
-        lambda: novelty.count_content_words(
+        lambda: claim_support.count_content_words(
             tokens.ids, tokens.starts, tokens.stops, contexts.words, words, senses.n_stems
         ),
     )

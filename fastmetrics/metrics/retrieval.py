@@ -23,7 +23,7 @@ import numpy as np
 from fastmetrics.base.arrays import Floats
 from fastmetrics.base.options import Cutoff, Gain
 from fastmetrics.declaration.metric import metric
-from fastmetrics.kernels.ranking import ids as kernels
+from fastmetrics.kernels import rankings as kernels
 from fastmetrics.metrics.shared.ranking_inputs import (
     ELSE,
     Grades,

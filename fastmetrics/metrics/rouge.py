@@ -17,7 +17,7 @@ from fastmetrics.declaration.batch import Batch, OfTokens, Options
 from fastmetrics.declaration.cautions import Caution, no_word
 from fastmetrics.declaration.hooks import RowHooks
 from fastmetrics.declaration.metric import metric
-from fastmetrics.kernels.pairs.lcs_union import Texts, union_hits
+from fastmetrics.kernels.lcs import Texts, union_hits
 from fastmetrics.metrics.shared.pair_counts import divide, harmonic, lcs, ngrams
 from fastmetrics.text.segmentation import lines
 

@@ -15,7 +15,7 @@ from fastmetrics.base.errors import ColumnError
 from fastmetrics.base.options import of_hint
 from fastmetrics.declaration.batch import Batch, Options
 from fastmetrics.declaration.metric import Metric, metric
-from fastmetrics.kernels.vectors.distances import pair_halves
+from fastmetrics.kernels.vectors import pair_halves
 from fastmetrics.metrics.shared.claims.cited_support import Cache, Embeds, embedder_of, strings_of
 from fastmetrics.metrics.shared.repeats.repeated_answers import doubles, products
 from fastmetrics.vectors.vector_arrays import Block, Vectors

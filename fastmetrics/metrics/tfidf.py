@@ -18,7 +18,7 @@ from fastmetrics.declaration.batch import Batch, Options
 from fastmetrics.declaration.cautions import UNSPACED
 from fastmetrics.declaration.hooks import RowHooks
 from fastmetrics.declaration.metric import metric
-from fastmetrics.kernels.pairs.tfidf import count_documents, count_products, weighted_products
+from fastmetrics.kernels.token_overlap import count_documents, count_products, weighted_products
 from fastmetrics.metrics.shared.all_pair_counts import lists
 from fastmetrics.text.tokenize import Vocabulary
 

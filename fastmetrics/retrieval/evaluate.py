@@ -20,9 +20,8 @@ from fastmetrics.base.arrow import arrow_numbers, numpy_values
 from fastmetrics.base.errors import Argument, InputError
 from fastmetrics.base.score_metadata import MissingQueries
 from fastmetrics.base.threads import ordered
-from fastmetrics.kernels.ranking import ids as id_kernels
-from fastmetrics.kernels.ranking.ids import Ids
-from fastmetrics.kernels.ranking.rank_order import all_ranked, in_rank_order
+from fastmetrics.kernels import rankings as id_kernels
+from fastmetrics.kernels.rankings import Ids, all_ranked, in_rank_order
 from fastmetrics.retrieval.judgements import Judgements, judgements
 from fastmetrics.retrieval.measure_names import Measure
 from fastmetrics.retrieval.measure_names import measures as parse_measures

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from fastmetrics.base.arrays import Flags, Floats, Ints
 from fastmetrics.base.options import MOST, Cutoff, Gain, Level, NotAllowedError, Real
-from fastmetrics.kernels.ranking import gains as kernels
-from fastmetrics.kernels.ranking import order_measures, trec_gains
+from fastmetrics.kernels import ranking_measures
+from fastmetrics.kernels import ranking_measures as kernels
 from fastmetrics.retrieval.rankings import GradedRankings, descending, frozen
 
 
@@ -303,7 +303,7 @@ def accuracy(judged: GradedRankings, *, k: Cutoff = None, level: Level = 1.0) ->
 
     NaN without such a pair: documents that were not retrieved do not count, so this describes the order alone.
     """
-    wrong, pairs = order_measures.pairs_of_documents(judged.grades, judged.starts, cuts(judged, k), level)
+    wrong, pairs = ranking_measures.pairs_of_documents(judged.grades, judged.starts, cuts(judged, k), level)
     return np.where(pairs > 0, 1.0 - ratio(wrong, pairs), np.nan)
 
 
@@ -319,7 +319,7 @@ def compatibility(
     ones are first, in the order of the ranking.  ``normalize`` divides by the overlap of the ideal ranking with itself,
     which is below 1 if it is shorter than the ranking.
     """
-    overlap, best, weights = order_measures.overlap_with_ideal(
+    overlap, best, weights = ranking_measures.overlap_with_ideal(
         judged.grades, judged.starts, judged.ideal, judged.ideal_starts, p
     )
     return ratio(overlap, best if normalize else weights)
@@ -359,22 +359,22 @@ def eleven_point_average(judged: GradedRankings, *, level: Level = 1.0) -> Float
 
 def binary_g(judged: GradedRankings, *, level: Level = 1.0) -> Floats:
     """Mean over the relevant documents of 1 / log2(2 + number of others ranked above)."""
-    return ratio(trec_gains.cost_discounted_hits(judged.grades, judged.starts, level), relevant(judged, level))
+    return ratio(ranking_measures.cost_discounted_hits(judged.grades, judged.starts, level), relevant(judged, level))
 
 
 def g(judged: GradedRankings) -> Floats:
     """Gain discounted by the gain missed so far, divided by the total gain."""
-    gain = trec_gains.cost_discounted_gain(judged.grades, judged.starts, judged.ideal, judged.ideal_starts)
+    gain = ranking_measures.cost_discounted_gain(judged.grades, judged.starts, judged.ideal, judged.ideal_starts)
     owners = np.repeat(np.arange(gain.size), np.diff(judged.ideal_starts))
     return ratio(gain, np.bincount(owners, np.maximum(judged.ideal, 0.0), gain.size))
 
 
 def ndcg_relevant(judged: GradedRankings) -> Floats:
     """NDCG averaged over the ranks of the relevant documents."""
-    return trec_gains.ndcg_at_relevant(judged.grades, judged.starts, judged.ideal, judged.ideal_starts)
+    return ranking_measures.ndcg_at_relevant(judged.grades, judged.starts, judged.ideal, judged.ideal_starts)
 
 
 def ndcg_levels(judged: GradedRankings, *, level: Level = 1.0) -> Floats:
     """NDCG averaged over the ranks where the ideal gain decreases; 0 if no grade reaches ``level``."""
-    scores = trec_gains.ndcg_at_levels(judged.grades, judged.starts, judged.ideal, judged.ideal_starts)
+    scores = ranking_measures.ndcg_at_levels(judged.grades, judged.starts, judged.ideal, judged.ideal_starts)
     return np.where(relevant(judged, level) > 0, scores, 0.0)

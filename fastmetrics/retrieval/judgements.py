@@ -12,7 +12,7 @@ import pyarrow as pa
 from fastmetrics.base.arrays import Floats, Ints
 from fastmetrics.base.arrow import numpy_values
 from fastmetrics.base.errors import Argument, InputError
-from fastmetrics.kernels.ranking import ids as kernels
+from fastmetrics.kernels import rankings as kernels
 from fastmetrics.retrieval.rankings import (
     GradedRankings,
     Rankings,

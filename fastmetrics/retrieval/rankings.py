@@ -20,11 +20,9 @@ from fastmetrics.base.arrays import Flags, Floats, Ints, floats_of_arrow
 from fastmetrics.base.arrow import decoded, is_list, numpy_values
 from fastmetrics.base.columns import as_array
 from fastmetrics.base.errors import ColumnError
-from fastmetrics.kernels.ranking import ids as id_kernels
-from fastmetrics.kernels.ranking import ids as kernels
-from fastmetrics.kernels.ranking.ids import Ids
-from fastmetrics.kernels.ranking.rank_order import in_rank_order
-from fastmetrics.kernels.ranking.ranked_grades import ranked_grades
+from fastmetrics.kernels import rankings as id_kernels
+from fastmetrics.kernels import rankings as kernels
+from fastmetrics.kernels.rankings import Ids, in_rank_order, ranked_grades
 
 T = TypeVar("T", bound=np.generic)
 

@@ -13,7 +13,7 @@ from fastmetrics.base.columns import as_arrow
 from fastmetrics.base.frames import aligned_table
 from fastmetrics.declaration.batch import Batch
 from fastmetrics.declaration.metric import REGISTRY
-from fastmetrics.kernels.text.substrings import count_characters
+from fastmetrics.kernels.byte_search import count_characters
 from fastmetrics.metrics.shared.claims.claim_support import KINDS, TRIPLES, PassageIn
 from fastmetrics.metrics.shared.claims.claim_support import anchors as find_anchors
 from fastmetrics.plan.score_batch import slices

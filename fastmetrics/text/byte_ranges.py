@@ -7,7 +7,7 @@ import functools
 import numpy as np
 
 from fastmetrics.base.arrays import Bytes, Flags
-from fastmetrics.kernels.text import folding, word_boundaries
+from fastmetrics.kernels import folding, word_boundaries
 from fastmetrics.kernels.text.blocks.byte_blocks import KINDS_SIZE
 from fastmetrics.kernels.text.blocks.letter_blocks import LETTERS
 from fastmetrics.text import unicode

@@ -8,8 +8,8 @@ import string
 import numpy as np
 
 from fastmetrics.base.arrays import Flags, Text, Tokens
+from fastmetrics.kernels import sacrebleu_tokenizers as kernels
 from fastmetrics.kernels.id_blocks import WIDENED
-from fastmetrics.kernels.text import chrf_tokens as kernels
 from fastmetrics.text import unicode
 from fastmetrics.text.conventions import convention
 from fastmetrics.text.tokenize import Folded, Rewriter, Vocabulary, Wordbook

@@ -1,6 +1,6 @@
 """The text conventions: the characters that a metric keeps, and where it splits words.
 
-Each is a pair of tables (one entry per byte, one per code point) for :func:`fastmetrics.kernels.text.folding.fold`,
+Each is a pair of tables (one entry per byte, one per code point) for :func:`fastmetrics.kernels.folding.fold`,
 with the characters stripped from the ends of words and the words removed.  ``tests/reference`` has plain-Python
 versions.
 """
@@ -16,7 +16,7 @@ import numpy as np
 
 from fastmetrics.base.arrays import Flags, Ids
 from fastmetrics.base.errors import UnknownNameError
-from fastmetrics.kernels.text import folding as words
+from fastmetrics.kernels import folding as words
 from fastmetrics.text import sacrebleu_rules as translation
 from fastmetrics.text import unicode
 

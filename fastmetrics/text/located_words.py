@@ -7,9 +7,9 @@ import functools
 import numpy as np
 
 from fastmetrics.base.arrays import Bytes, Ids, Ints, Text, Tokens
-from fastmetrics.kernels.facts import candidate_words as figures
-from fastmetrics.kernels.facts import located_words as marks
-from fastmetrics.kernels.facts.numbers import WordValues
+from fastmetrics.kernels import located_words as marks
+from fastmetrics.kernels import values as figures
+from fastmetrics.kernels.values import WordValues
 from fastmetrics.text import unicode
 from fastmetrics.text.tokenize import Vocabulary
 

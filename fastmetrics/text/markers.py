@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fastmetrics.base.arrays import Bytes, Flags, GrowingArray, Ints, Text, Tokens, Uint64s, well_formed
-from fastmetrics.kernels.text import substrings
+from fastmetrics.kernels import byte_search
 from fastmetrics.text.conventions import convention
 from fastmetrics.text.tokenize import Vocabulary, fold
 
@@ -39,7 +39,7 @@ def _masks(text: Text, words: Tokens, vocabulary: Vocabulary, markers: tuple[str
     """Which of up to 64 markers each text contains, one bit each."""
     of_words, marked = _masks_of_words(vocabulary, markers)
     masks = np.empty(len(text), np.uint64)
-    substrings.masks_of_texts(words.ids, words.starts, words.stops, of_words, marked, masks)
+    byte_search.masks_of_texts(words.ids, words.starts, words.stops, of_words, marked, masks)
     spaced = [re.search(r"\s", marker) is not None for marker in markers]
     across = np.uint64(sum(1 << bit for bit in np.flatnonzero(spaced).tolist()))
     rows = np.flatnonzero(masks & across)
@@ -77,7 +77,7 @@ def _find(data: Bytes, starts: Ints, stops: Ints, phrases: tuple[str, ...]) -> U
     masks = np.empty(len(starts), np.uint64)
     data = data.view()
     data.setflags(write=False)  # as the bytes of words, so that the kernel is compiled once
-    substrings.find_phrases(data, starts, stops, *_searched(phrases), masks)
+    byte_search.find_phrases(data, starts, stops, *_searched(phrases), masks)
     return masks
 
 

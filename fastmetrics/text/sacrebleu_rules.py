@@ -1,4 +1,4 @@
-"""What sacreBLEU's tokenisers separate: tables of :func:`fastmetrics.kernels.text.sacrebleu_tokenizers.separate`."""
+"""What sacreBLEU's tokenisers separate: tables of :func:`fastmetrics.kernels.sacrebleu_tokenizers.separate`."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import functools
 import numpy as np
 
 from fastmetrics.base.arrays import Flags, Ids, Ints, Text
-from fastmetrics.kernels.text import folding as words
-from fastmetrics.kernels.text import sacrebleu_tokenizers as bleu
+from fastmetrics.kernels import folding as words
+from fastmetrics.kernels import sacrebleu_tokenizers as bleu
 from fastmetrics.text import unicode
 
 _ENTITIES = (("&quot;", '"'), ("&amp;", "&"), ("&lt;", "<"), ("&gt;", ">"))

@@ -7,7 +7,7 @@ import functools
 import numpy as np
 
 from fastmetrics.base.arrays import Bytes, Text
-from fastmetrics.kernels.text import scripts as kernels
+from fastmetrics.kernels import folding as kernels
 from fastmetrics.text import unicode
 from fastmetrics.text.conventions import UNSPACED
 

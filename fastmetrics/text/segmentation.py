@@ -7,7 +7,7 @@ import functools
 import numpy as np
 
 from fastmetrics.base.arrays import Bytes, Ints, Text, Uint64s
-from fastmetrics.kernels.text import sentences as segments
+from fastmetrics.kernels import sentences as segments
 from fastmetrics.kernels.text.blocks.block_code import BLOCK
 from fastmetrics.text import unicode
 from fastmetrics.text.byte_ranges import ranges

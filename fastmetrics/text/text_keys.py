@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from fastmetrics.base.arrays import Ints, Text, Uint64s, text_of_arrow
-from fastmetrics.kernels.ranking.ids import hash_texts
+from fastmetrics.kernels.rankings import hash_texts
 
 
 def keys_of(text: Text) -> Uint64s:

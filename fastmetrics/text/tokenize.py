@@ -10,14 +10,15 @@ import numpy as np
 
 from fastmetrics.base.arrays import Bytes, GrowingArray, Ids, Ints, Text, Tokens, text_of_strings
 from fastmetrics.base.limits import SIZES
-from fastmetrics.kernels.text import folding as words
-from fastmetrics.kernels.text import retokenize as rewrite
-from fastmetrics.kernels.text import sacrebleu_tokenizers as bleu
-from fastmetrics.kernels.text import tokenize as kernel
-from fastmetrics.kernels.text import vocabulary, word_boundaries
+from fastmetrics.kernels import folding as words
+from fastmetrics.kernels import sacrebleu_tokenizers as bleu
+from fastmetrics.kernels import tokenize as kernel
+from fastmetrics.kernels import tokenize as rewrite
+from fastmetrics.kernels import tokenize as vocabulary
+from fastmetrics.kernels import word_boundaries
 from fastmetrics.kernels.text.blocks.block_code import BLOCK
 from fastmetrics.kernels.text.blocks.byte_blocks import KINDS_SIZE
-from fastmetrics.kernels.text.word_boundaries import Blocks, Rules
+from fastmetrics.kernels.word_boundaries import Blocks, Rules
 from fastmetrics.text import unicode
 from fastmetrics.text.byte_ranges import folded_rules, rules_of
 from fastmetrics.text.conventions import NUL, Convention, convention

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from fastmetrics.base.arrays import is_valid
-from fastmetrics.kernels.text import utf8
+from fastmetrics.kernels import folding
 
 _WIDTHS = {pa.string(): (pa.binary(), np.int32), pa.large_string(): (pa.large_binary(), np.int64)}
 
@@ -26,5 +26,5 @@ def is_utf8(array: pa.Array) -> bool:
     if data is None:
         return is_valid(array)
     bounds = np.frombuffer(offsets, wide, len(array) + 1, array.offset * np.dtype(wide).itemsize)
-    within = utf8.is_utf8(np.frombuffer(data, np.uint8), bounds, np.zeros(utf8.ROOM, np.uint8))
+    within = folding.is_utf8(np.frombuffer(data, np.uint8), bounds, np.zeros(folding.ROOM, np.uint8))
     return within or is_valid(array)  # the bytes of null texts may be anything

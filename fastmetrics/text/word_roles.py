@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from fastmetrics.base.arrays import Bytes, Floats, Ints, Text, text_of_strings
-from fastmetrics.kernels.facts import candidate_words as figures
-from fastmetrics.kernels.facts import clauses, novelty, numbers
-from fastmetrics.kernels.facts.word_stems import endings
-from fastmetrics.kernels.text.substrings import count_characters
+from fastmetrics.kernels import claim_support, claims
+from fastmetrics.kernels import values as figures
+from fastmetrics.kernels import values as numbers
+from fastmetrics.kernels.byte_search import count_characters
+from fastmetrics.kernels.located_words import endings
 from fastmetrics.text.conventions import convention
 from fastmetrics.text.lexicons import lexicon
 from fastmetrics.text.tokenize import Vocabulary
@@ -94,7 +95,7 @@ class Senses:
             ends = np.empty(len(new), np.int64)
             past = endings(new.data, new.starts, new.stops, _suffixes(), ends)
             stems = self._stems.tokenize(Text(new.data, new.starts, ends, new.valid))
-            self.roles = _longer(self.roles, past * np.uint8(clauses.VERB))
+            self.roles = _longer(self.roles, past * np.uint8(claims.VERB))
             self.stems = _longer(self.stems, stems.ids[stems.starts])
             lengths = count_characters(new.data, new.starts, new.stops)
             digit = np.isin(new.data[new.starts], DIGITS)
@@ -113,12 +114,12 @@ def _longer(array: Any, more: Any) -> Any:
 @functools.cache
 def _roles() -> tuple[tuple[int, Text], ...]:
     lists = {
-        clauses.STOP: (*STOP_WORDS, *word_list("discourse")),
-        clauses.VERB: word_list("assertive"),
-        clauses.HEDGE: word_list("hedges"),
-        clauses.PERSON: word_list("persons"),
-        clauses.ANAPHOR: word_list("anaphors"),
-        clauses.ABBREVIATION: lexicon("abbreviations"),
+        claims.STOP: (*STOP_WORDS, *word_list("discourse")),
+        claims.VERB: word_list("assertive"),
+        claims.HEDGE: word_list("hedges"),
+        claims.PERSON: word_list("persons"),
+        claims.ANAPHOR: word_list("anaphors"),
+        claims.ABBREVIATION: lexicon("abbreviations"),
     }
     return tuple((role, text_of_strings(words)) for role, words in lists.items())
 
@@ -126,9 +127,9 @@ def _roles() -> tuple[tuple[int, Text], ...]:
 @functools.cache
 def _negations() -> tuple[tuple[int, Text], ...]:
     lists = {
-        novelty.NEGATES: word_list("negations"),
-        novelty.CONTRACTED: word_list("contracted"),
-        novelty.SUFFIX: ("t",),
+        claim_support.NEGATES: word_list("negations"),
+        claim_support.CONTRACTED: word_list("contracted"),
+        claim_support.SUFFIX: ("t",),
     }
     return tuple((bit, text_of_strings(words)) for bit, words in lists.items())
 

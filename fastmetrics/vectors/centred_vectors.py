@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastmetrics.base.threads import ordered
-from fastmetrics.kernels.vectors.distances import TilePoints, centre, norms_and_sums, pair_halves
+from fastmetrics.kernels.vectors import TilePoints, centre, norms_and_sums, pair_halves
 from fastmetrics.vectors.vector_arrays import Block, Ids, Metric, Vectors
 
 Floats: TypeAlias = npt.NDArray[np.float64]

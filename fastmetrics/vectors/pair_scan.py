@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from fastmetrics.base.limits import SIZES
 from fastmetrics.base.threads import WorkDone, ordered, report
-from fastmetrics.kernels.vectors.distances import Nearest, TilePoints, distance_sums, scan_tile
+from fastmetrics.kernels.vectors import Nearest, TilePoints, distance_sums, scan_tile
 from fastmetrics.vectors.centred_vectors import BLOCK, Cloud, Floats
 from fastmetrics.vectors.search.exact_reranking import SPARE, nothing, winners
 from fastmetrics.vectors.vector_arrays import Ids

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.kernels.facts.support import Passages, count_pairs
+from fastmetrics.kernels.claim_support import Passages, count_pairs
 from fastmetrics.text.tokenize import Wordbook
 from fastmetrics.text.word_roles import Senses
 from tests.reference import claims

@@ -17,7 +17,7 @@ from sklearn import metrics as sk
 
 import fastmetrics as fm
 from fastmetrics.base.errors import FileFormatError, InputError, OptionError
-from fastmetrics.kernels.stats.association_bootstrap import draw
+from fastmetrics.kernels.resampling import draw
 from fastmetrics.results.people.validate import validate
 from fastmetrics.results.runs.score_file import read_table
 from fastmetrics.stats.agreement.agreement import cohen_kappa, krippendorff_alpha

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 import fastmetrics as fm
 from fastmetrics.base.errors import ColumnError, OptionError
 from fastmetrics.declaration.batch import Batch
-from fastmetrics.kernels.ranking import ids as kernels
-from fastmetrics.kernels.ranking.ids import Ids
+from fastmetrics.kernels import rankings as kernels
+from fastmetrics.kernels.rankings import Ids
 from fastmetrics.metrics.shared.ranking_inputs import JudgedIn
 from fastmetrics.retrieval.rankings import grades_of, rankings
 from tests.reference import repeats

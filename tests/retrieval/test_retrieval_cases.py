@@ -13,8 +13,7 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics.base.errors import ColumnError, InputError
-from fastmetrics.kernels.ranking.ids import same_bytes
-from fastmetrics.kernels.ranking.rank_order import in_rank_order
+from fastmetrics.kernels.rankings import in_rank_order, same_bytes
 from fastmetrics.retrieval.rankings import fixed_ids, frozen, graded, rankings
 from tests.reference import repeats
 from tests.reference import retrieval as reference

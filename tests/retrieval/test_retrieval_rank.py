@@ -191,11 +191,11 @@ def test_cutoff_uses_the_best_documents_of_an_unsorted_run():
 
 
 def test_other_id_length_triggers_no_compilation():
-    from fastmetrics.kernels.ranking import ids
-    from fastmetrics.kernels.ranking.ranked_grades import ranked_grades
+    from fastmetrics.kernels import rankings
+    from fastmetrics.kernels.rankings import ranked_grades
 
     fm.rank({"q": {"a": 1.0}}, {"q": {"a": 1}}, "mrr")
-    kernels = [ids.hash_texts, ids.repeats, ranked_grades]
+    kernels = [rankings.hash_texts, rankings.repeats, ranked_grades]
     counts = [len(getattr(kernel, "signatures", [])) for kernel in kernels]
     for length in (1, 3, 8, 9, 40, 1000):
         fm.rank({"q" * length: {"a" * length: 1.0}}, {"q" * length: {"a" * length: 1}}, "mrr")

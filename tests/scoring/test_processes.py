@@ -147,7 +147,7 @@ def test_cache_of_another_machine_is_not_run(tmp_path):
 SWAPPED = """
 import json, os, pathlib
 import numpy as np
-from fastmetrics.kernels.ranking import ids
+from fastmetrics.kernels import rankings as ids
 found = [ids.longest_row(np.array([0, 2, 5], kind)) for kind in (np.int64, np.int32)]
 one, other = sorted(pathlib.Path(os.environ["NUMBA_CACHE_DIR"]).rglob("*.nbc"))
 first = one.read_bytes()

@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 from sklearn import metrics as sk
 
-from fastmetrics.kernels.stats.association_bootstrap import draw
+from fastmetrics.kernels.resampling import draw
 from fastmetrics.stats.agreement.association import associate
 
 FIGURES = ("pearson", "spearman", "auc", "f1")

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from fastmetrics.base.errors import ColumnError, InputError
-from fastmetrics.kernels.stats import exact_sums as sums
+from fastmetrics.kernels import exact_sums as sums
 from fastmetrics.results.summary.summary import summarize
 from fastmetrics.stats.sums import quantiles as module
 from fastmetrics.stats.sums.exact_sums import State

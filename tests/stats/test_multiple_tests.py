@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from statsmodels.stats.multitest import multipletests
 
-from fastmetrics.kernels.stats.permuted_ranges import permuted_ranges
+from fastmetrics.kernels.resampling import permuted_ranges
 from fastmetrics.stats.intervals.estimates import Sample
 from fastmetrics.stats.significance.multiple_tests import compact_letters, corrected, tukey_p
 from fastmetrics.stats.significance.paired_tests import randomisation_p

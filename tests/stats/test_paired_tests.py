@@ -14,8 +14,7 @@ from scipy import stats
 from statsmodels.stats.contingency_tables import mcnemar
 
 import fastmetrics as fm
-from fastmetrics.kernels.stats.resampled_sums import resampled_clusters, resampled_sums
-from fastmetrics.kernels.stats.sign_flips import flipped_sums
+from fastmetrics.kernels.resampling import flipped_sums, resampled_clusters, resampled_sums
 from fastmetrics.stats.intervals.bootstrap_intervals import bootstrap_interval
 from fastmetrics.stats.intervals.confidence_sequences import sequential_p
 from fastmetrics.stats.intervals.estimates import Sample

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import fastmetrics as fm
 from fastmetrics.base.limits import ReadSizes
-from fastmetrics.kernels.text.json_depth import deepest
+from fastmetrics.kernels.byte_search import deepest
 from fastmetrics.tables import open_source
 from fastmetrics.tables.formats.jsonl import DEPTH
 from tests.support.program import jsonl, program

@@ -7,7 +7,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from fastmetrics.kernels.pairs import ngrams
+from fastmetrics.kernels import ngrams
 
 Row = list[int]
 

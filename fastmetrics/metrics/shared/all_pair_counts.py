@@ -8,16 +8,8 @@ import numpy as np
 
 from fastmetrics.base.arrays import Ints, Tokens
 from fastmetrics.core.all_pair_tokens import Crossed
-from fastmetrics.kernels.pairs.feature_counts import (
-    Grams,
-    Posted,
-    count_features,
-    draw_lines,
-    lcs_of_all,
-    number_ngrams,
-    post,
-)
-from fastmetrics.kernels.pairs.ngram_places import Lists
+from fastmetrics.kernels.all_pairs import Grams, Posted, count_features, draw_lines, lcs_of_all, number_ngrams, post
+from fastmetrics.kernels.ngrams import Lists
 
 _FREQUENT = 8
 """A feature that one text in so many has is a bit: 64 of them take as long as the pairs that share such a feature."""

@@ -9,9 +9,9 @@ import numpy as np
 
 from fastmetrics.base.arrays import Flags, Floats, Ints, Tokens
 from fastmetrics.core.all_pair_tokens import Crossed
-from fastmetrics.kernels.pairs import token_overlap as overlap
-from fastmetrics.kernels.pairs.lcs import lcs_lengths
-from fastmetrics.kernels.pairs.ngrams import count_ngrams
+from fastmetrics.kernels import token_overlap as overlap
+from fastmetrics.kernels.lcs import lcs_lengths
+from fastmetrics.kernels.ngrams import count_ngrams
 from fastmetrics.metrics.shared.all_pair_counts import common_order, crossed_texts, lists, matches
 
 

@@ -13,8 +13,8 @@ from fastmetrics.base.arrays import Bytes, Flags, Ids, Ints, Memo, Text, Tokens
 from fastmetrics.base.options import Choice, Folder, Whole
 from fastmetrics.declaration.batch import Batch, Options
 from fastmetrics.declaration.cautions import Caution, english_and_russian_words, english_words, no_word
-from fastmetrics.kernels.text import writing as kernels
-from fastmetrics.kernels.text.substrings import count_characters
+from fastmetrics.kernels import sentences as kernels
+from fastmetrics.kernels.byte_search import count_characters
 from fastmetrics.text import segmentation as segments
 from fastmetrics.text.lexicons import LANGUAGES, lexicons
 from fastmetrics.text.phrases import Phrases, compile_phrases
@@ -101,7 +101,7 @@ class Style:
         self.connectors = compile_phrases(lexicons("connectors", language, folder))
         self.summaries = compile_phrases(lexicons("summary", language, folder))
         self._lists = {
-            kernels.STOP: _words("stop", language, folder),
+            kernels.STOP_WORD: _words("stop", language, folder),
             kernels.PRONOUN: _words("pronouns", language, folder),
             kernels.COMMON: _words("common", language, folder),
             kernels.TASK: _words("tasks", language, folder),

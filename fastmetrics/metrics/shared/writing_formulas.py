@@ -8,8 +8,8 @@ import numpy as np
 
 from fastmetrics.base.arrays import Floats, Ints
 from fastmetrics.base.options import MOST, Real, Whole
-from fastmetrics.kernels.text import writing as kernels
-from fastmetrics.kernels.text.substrings import count_characters
+from fastmetrics.kernels import sentences as kernels
+from fastmetrics.kernels.byte_search import count_characters
 from fastmetrics.metrics.shared.pair_counts import divide
 from fastmetrics.metrics.shared.prose import Writing, asks
 from fastmetrics.text import segmentation as segments

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from fastmetrics.base.errors import InputError
 from fastmetrics.base.options import Choice, Real, Seed, Whole, argument
 from fastmetrics.base.threads import cores, ordered
-from fastmetrics.kernels.stats.association_bootstrap import AUC, F1, PEARSON, SPEARMAN, LabelledScores, resample
-from fastmetrics.kernels.stats.concordance import concordance
+from fastmetrics.kernels.exact_sums import concordance
+from fastmetrics.kernels.resampling import AUC, F1, PEARSON, SPEARMAN, LabelledScores, resample
 from fastmetrics.stats.agreement.agreement import cohen_kappa
 from fastmetrics.stats.intervals.estimates import UNDEFINED, Estimate, Interval
 from fastmetrics.stats.intervals.influences import (

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastmetrics.base.arrays import Floats, Ints
-from fastmetrics.kernels.stats.ratio_distances import squared_ratios
+from fastmetrics.kernels.exact_sums import squared_ratios
 from fastmetrics.stats.agreement.agreement_intervals import agreement_interval
 from fastmetrics.stats.agreement.ratings import Ratings
 from fastmetrics.stats.intervals.estimates import Interval

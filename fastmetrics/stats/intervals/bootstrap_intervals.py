@@ -13,7 +13,7 @@ import numpy as np
 
 from fastmetrics.base.arrays import Floats, Ints
 from fastmetrics.base.threads import cores, ordered
-from fastmetrics.kernels.stats.resampled_sums import resampled_clusters, resampled_sums
+from fastmetrics.kernels.resampling import resampled_clusters, resampled_sums
 from fastmetrics.stats.intervals.estimates import Sample, whole
 
 _RESAMPLES_AT_ONCE = 256

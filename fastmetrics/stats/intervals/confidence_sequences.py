@@ -9,7 +9,7 @@ import numpy as np
 from fastmetrics.base.arrays import Floats
 from fastmetrics.base.errors import Argument, InputError
 from fastmetrics.base.options import Real, argument
-from fastmetrics.kernels.stats.betting import bets, greatest_capital
+from fastmetrics.kernels.resampling import bets, greatest_capital
 from fastmetrics.stats.intervals.estimates import Estimate
 from fastmetrics.stats.sums.exact_sums import exact_sum
 

@@ -9,7 +9,7 @@ from string import ascii_lowercase
 import numpy as np
 
 from fastmetrics.base.arrays import Floats, Ints
-from fastmetrics.kernels.stats.permuted_ranges import permuted_ranges
+from fastmetrics.kernels.resampling import permuted_ranges
 from fastmetrics.stats.intervals.bootstrap_intervals import drawn
 from fastmetrics.stats.intervals.estimates import whole
 

@@ -15,8 +15,7 @@ from typing import TypeAlias
 import numpy as np
 
 from fastmetrics.base.arrays import Floats, Ints
-from fastmetrics.kernels.stats.resampled_sums import resampled_clusters, resampled_sums
-from fastmetrics.kernels.stats.sign_flips import flipped_sums
+from fastmetrics.kernels.resampling import flipped_sums, resampled_clusters, resampled_sums
 from fastmetrics.stats.intervals.bootstrap_intervals import drawn, shifted_tails
 from fastmetrics.stats.intervals.estimates import Bounds, Interval, Sample, between
 from fastmetrics.stats.intervals.mean_interval import SEQUENTIAL, mean_interval

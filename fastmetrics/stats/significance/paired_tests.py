@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from fastmetrics.kernels.stats.sign_flips import flipped_sums
+from fastmetrics.kernels.resampling import flipped_sums
 from fastmetrics.stats.intervals.bootstrap_intervals import drawn
 from fastmetrics.stats.intervals.confidence_sequences import sequential_p
 from fastmetrics.stats.intervals.estimates import Sample, Spread

@@ -8,7 +8,7 @@ from itertools import combinations
 
 import numpy as np
 
-from fastmetrics.kernels.stats.random_splits import split_sums
+from fastmetrics.kernels.resampling import split_sums
 from fastmetrics.stats.intervals.bootstrap_intervals import drawn
 from fastmetrics.stats.intervals.estimates import Interval, Sample, Spread, whole
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from fastmetrics.base.arrays import doubles
 from fastmetrics.base.arrow import numpy_values
 from fastmetrics.base.errors import InputError
-from fastmetrics.kernels.stats import exact_sums as sums
+from fastmetrics.kernels import exact_sums as sums
 
 _UNIT = 1074  # unit of sums: 2**-1074, the smallest float64; unit of squares: 2**-2148
 _MANY = 4_096

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from fastmetrics.base.arrays import Uint64s, text_of_arrow
 from fastmetrics.base.arrow import decoded
-from fastmetrics.kernels.ranking.ids import hash_texts
+from fastmetrics.kernels.rankings import hash_texts
 
 _HALF = 64
 _ODD, _FIRST, _SECOND = (np.uint64(number) for number in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fastmetrics.kernels.text.json_depth import deepest
+from fastmetrics.kernels.byte_search import deepest
 
 DEPTH = 100
 """Maximum nesting of brackets."""

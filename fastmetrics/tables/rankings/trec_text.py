@@ -14,7 +14,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from fastmetrics.base.errors import FileFormatError
-from fastmetrics.kernels.ranking import trec_text as kernels
+from fastmetrics.kernels import byte_search as kernels
 from fastmetrics.tables.inputs.input_files import MAX_ROW_BYTES
 
 _RUN = "query Q0 document rank score tag"

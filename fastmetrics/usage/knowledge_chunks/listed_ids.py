@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from fastmetrics.base.arrays import Flags, Ints
 from fastmetrics.base.arrow import decoded, is_list
 from fastmetrics.base.errors import ColumnError
-from fastmetrics.kernels.ranking.ids import repeats
+from fastmetrics.kernels.rankings import repeats
 from fastmetrics.retrieval.rankings import fixed_ids, frozen, offsets
 
 

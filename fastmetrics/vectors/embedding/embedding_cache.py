@@ -15,7 +15,7 @@ import pyarrow as pa
 from fastmetrics.base.arrays import Ints, Uint64s
 from fastmetrics.base.arrow import check_table
 from fastmetrics.base.errors import FileFormatError, OutputError
-from fastmetrics.kernels.vectors.cache_keys import add_keys, find_keys
+from fastmetrics.kernels.vectors import add_keys, find_keys
 from fastmetrics.tables.output.unfinished_folder import unfinished
 from fastmetrics.vectors.vector_files import FileRows
 

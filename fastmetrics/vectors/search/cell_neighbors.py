@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from fastmetrics.base.limits import SIZES
 from fastmetrics.base.threads import ordered
-from fastmetrics.kernels.vectors.distances import Nearest, TilePoints, scan_tile
+from fastmetrics.kernels.vectors import Nearest, TilePoints, scan_tile
 from fastmetrics.vectors.centred_vectors import BLOCK, Cloud, Floats
 from fastmetrics.vectors.pair_scan import scan
 from fastmetrics.vectors.search.exact_reranking import NOTHING, SPARE, nothing, rank

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from fastmetrics.base.limits import SIZES
 from fastmetrics.base.threads import ordered
-from fastmetrics.kernels.vectors.distances import Nearest, TilePoints, close_pairs, offer
+from fastmetrics.kernels.vectors import Nearest, TilePoints, close_pairs, offer
 from fastmetrics.vectors.centred_vectors import BLOCK, Cloud, Floats, digests
 from fastmetrics.vectors.vector_arrays import Block, Ids
 

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastmetrics.base.errors import InputError
-from fastmetrics.kernels.vectors.distances import TilePoints, centre, pair_halves, pair_products
+from fastmetrics.kernels.vectors import TilePoints, centre, pair_halves, pair_products
 from fastmetrics.vectors.centred_vectors import Cloud, Floats, survey
 from fastmetrics.vectors.search.exact_reranking import blur, fine_blur
 from fastmetrics.vectors.vector_arrays import Block, Ids, Vectors

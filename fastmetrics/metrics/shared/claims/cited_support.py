@@ -20,8 +20,8 @@ from fastmetrics.base.arrays import Bytes, Flags, Floats, Ints, Text
 from fastmetrics.base.errors import Argument, OptionError
 from fastmetrics.base.options import Folder, NameOrObject
 from fastmetrics.core.settings.patterns import UserPattern
-from fastmetrics.kernels.facts.citations import copy_without, find_citations
-from fastmetrics.kernels.vectors.distances import pair_products
+from fastmetrics.kernels.claims import copy_without, find_citations
+from fastmetrics.kernels.vectors import pair_products
 from fastmetrics.text.segmentation import statements
 from fastmetrics.vectors.embedding.embedder import Embedder
 from fastmetrics.vectors.embedding.embedding_models import EmbeddingModel, check_name

@@ -13,14 +13,14 @@ from fastmetrics.base.arrays import Bytes, Flags, Floats, Ids, Ints, Memo, Text,
 from fastmetrics.base.limits import SIZES
 from fastmetrics.base.options import NameOrObject, NotAllowedError
 from fastmetrics.declaration.batch import Batch
-from fastmetrics.kernels.facts import claims as claim_kernels
-from fastmetrics.kernels.facts import clauses as clause_kernels
-from fastmetrics.kernels.facts import support
-from fastmetrics.kernels.facts import values as value_kernels
-from fastmetrics.kernels.facts.claim_matches import claims_hold
-from fastmetrics.kernels.facts.claims import Claims
-from fastmetrics.kernels.facts.located_words import Marks
-from fastmetrics.kernels.facts.values import Values
+from fastmetrics.kernels import claim_support
+from fastmetrics.kernels import claims as claim_kernels
+from fastmetrics.kernels import claims as clause_kernels
+from fastmetrics.kernels import values as value_kernels
+from fastmetrics.kernels.claim_support import claims_hold
+from fastmetrics.kernels.claims import Claims
+from fastmetrics.kernels.located_words import Marks
+from fastmetrics.kernels.values import Values
 from fastmetrics.metrics.shared.claims.spacy_claims import Pipeline, parsed_claims
 from fastmetrics.metrics.shared.claims.value_sets import among
 from fastmetrics.metrics.shared.pair_counts import divide
@@ -86,9 +86,9 @@ class Passage:
         return np.arange(len(self.text) + 1) if self.text.groups is None else self.text.groups
 
     @property
-    def words(self) -> support.Passages:
+    def words(self) -> claim_support.Passages:
         """The words as kernels read them."""
-        return support.Passages(self.tokens.ids, self.tokens.starts, self.tokens.stops, self.groups)
+        return claim_support.Passages(self.tokens.ids, self.tokens.starts, self.tokens.stops, self.groups)
 
 
 @dataclass(frozen=True)
@@ -167,9 +167,9 @@ def shared_pairs(answer: Tokens, contexts: Passage) -> Ints:
     """The number of pairs of adjacent words of each answer that are adjacent in one of its contexts."""
     n_words = max(answer.n_words, contexts.tokens.n_words)
     pairs: Ints = answer.memo.of(
-        support.count_pairs,
+        claim_support.count_pairs,
         (contexts,),
-        lambda: support.count_pairs(answer.ids, answer.starts, answer.stops, contexts.words, n_words),
+        lambda: claim_support.count_pairs(answer.ids, answer.starts, answer.stops, contexts.words, n_words),
     )
     return pairs
 
@@ -186,7 +186,7 @@ def supported_values(answer: Passage, contexts: Passage) -> tuple[Values, Flags]
 
 def _supported(answer: Values, context: Values, groups: Ints) -> Flags:
     """Whether each value of the answers is among those of its contexts."""
-    supported, skipped = support.values_hold(answer, context, groups, SIZES.compared_values)
+    supported, skipped = claim_support.values_hold(answer, context, groups, SIZES.compared_values)
     for row in np.flatnonzero(skipped).tolist():
         first, last = answer.bounds[row], answer.bounds[row + 1]
         supported[first:last] = among(

@@ -14,8 +14,8 @@ import numpy as np
 
 from fastmetrics.base.arrays import Bytes, Ints, Text
 from fastmetrics.base.errors import MissingExtraError, OptionError
-from fastmetrics.kernels.facts import clauses as kernels
-from fastmetrics.kernels.facts.claims import Claims
+from fastmetrics.kernels import claims as kernels
+from fastmetrics.kernels.claims import Claims
 from fastmetrics.text.word_roles import word_list
 
 Pipeline = Callable[[str], Any]

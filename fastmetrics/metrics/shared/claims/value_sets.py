@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from fastmetrics.kernels.facts.values import DATE, NUMBER, TIME, WEAK, WEEKDAY, Values
+from fastmetrics.kernels.values import DATE, NUMBER, TIME, WEAK, WEEKDAY, Values
 
 HALF_DAY = 720
 """Minutes between the two readings of a 12-hour time."""

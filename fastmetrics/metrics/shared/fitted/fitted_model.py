@@ -10,7 +10,7 @@ import numpy as np
 
 from fastmetrics.base.arrays import Flags, Floats, Ints
 from fastmetrics.base.specs import Side
-from fastmetrics.kernels.stats.fitted_scores import add_curve, add_trees, calibrate, count_parts, logistic, terms
+from fastmetrics.kernels.fitted_scores import add_curve, add_trees, calibrate, count_parts, logistic, terms
 
 RowScores = tuple[Floats, Flags]
 """The scores of rows, and whether each row is complete: a score that is NaN in a complete row is undefined."""

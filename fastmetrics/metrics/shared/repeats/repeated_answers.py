@@ -10,7 +10,7 @@ import numpy as np
 from fastmetrics.base.arrays import Floats, Ints
 from fastmetrics.base.columns import codes_of
 from fastmetrics.base.errors import ColumnError
-from fastmetrics.kernels.vectors.distances import pair_products
+from fastmetrics.kernels.vectors import pair_products
 from fastmetrics.metrics.shared.repeats.repeated_questions import Repeats
 from fastmetrics.vectors.vector_arrays import Block, Vectors, VectorsLike
 

@@ -11,8 +11,8 @@ import numpy as np
 from fastmetrics.base.arrays import Floats, Ints
 from fastmetrics.base.columns import codes_of
 from fastmetrics.base.errors import ColumnError
-from fastmetrics.kernels.ranking import ids as id_kernels
-from fastmetrics.kernels.ranking import rank_overlap as kernels
+from fastmetrics.kernels import ranking_measures as kernels
+from fastmetrics.kernels import rankings as id_kernels
 from fastmetrics.metrics.shared.repeats.repeated_questions import Repeats
 from fastmetrics.retrieval.rankings import Rankings, frozen, offsets, rankings, spans, take_ids
 

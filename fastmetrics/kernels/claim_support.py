@@ -1,0 +1,658 @@
+"""What contexts hold of an answer: equal values, adjacent words, claims in one stretch, and the words that they
+lack."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from fastmetrics.base.arrays import Bytes, Flags, Ids, Ints, Uint32s
+from fastmetrics.kernels.claims import CAPITAL, STOP, Checked, Claims, ends_sentence, equal_before, make_checked
+from fastmetrics.kernels.jit import inline, kernel, leaf
+from fastmetrics.kernels.located_words import Marks
+from fastmetrics.kernels.values import DATE, NUMBER, TIME, WEAK, WEEKDAY, Values
+
+# Support of an answer by its contexts: equal values and shared pairs of adjacent words.
+
+
+_MIX = np.uint64(0x9E3779B97F4A7C15)
+_U1, _U8, _U32 = np.uint64(1), np.uint64(8), np.uint64(32)
+
+ABSENT = 255
+"""What numbers a word that the answer of a row does not have; of up to so many, each has a number of its own."""
+
+_ABSENT_BEFORE = np.uint64(ABSENT << 8)
+
+
+class Passages(NamedTuple):
+    """The words of the contexts: row i has the texts ``groups[i]:groups[i + 1]``."""
+
+    ids: Ids
+    starts: Ints
+    stops: Ints
+    groups: Ints
+
+
+@inline
+def agrees(date: int, stated: int, year_elsewhere: bool) -> bool:
+    """Whether every part of ``date`` equals that of ``stated``; the year may be stated elsewhere."""
+    if date < 0 or stated < 0:
+        return False
+    year, other = date // 10000, stated // 10000
+    same_year = year in (0, other) or (other == 0 and year_elsewhere)
+    month, day = date // 100 % 100, date % 100
+    return same_year and (month == 0 or month == stated // 100 % 100) and (day == 0 or day == stated % 100)
+
+
+@leaf
+def has_number(values: Values, first: int, last: int, number: int) -> bool:
+    """Whether the number is among the values ``first:last``."""
+    hit = False
+    for v in range(first, last):
+        hit |= values.kinds[v] in (NUMBER, WEAK) and values.a[v] == number
+    return hit
+
+
+@leaf
+def date_holds(values: Values, first: int, last: int, date: int, other: int) -> bool:
+    """Whether a date among the values ``first:last`` agrees with one reading of the date."""
+    for reading in (date, other):
+        elsewhere = reading >= 0 and has_number(values, first, last, reading // 10000)
+        for v in range(first, last):
+            if values.kinds[v] == DATE:
+                stated, or_this = np.int64(values.a[v]), np.int64(values.b[v])
+                if agrees(reading, stated, elsewhere) or agrees(reading, or_this, elsewhere):
+                    return True
+    return False
+
+
+@kernel
+def values_hold(answer: Values, context: Values, groups: Ints, most: int) -> tuple[Flags, Flags]:
+    """Whether each value of the answers is among the values of the row's contexts ``groups[row]:groups[row + 1]``; and
+    which rows were skipped because they have more than ``most`` pairs of values to compare."""
+    supported, skipped = np.zeros(len(answer.kinds), np.bool_), np.zeros(len(answer.bounds) - 1, np.bool_)
+    kinds, a, b = context.kinds, context.a, context.b
+    for row in range(len(answer.bounds) - 1):
+        first, last = context.bounds[groups[row]], context.bounds[groups[row + 1]]
+        if (answer.bounds[row + 1] - answer.bounds[row]) * (last - first) > most:
+            skipped[row] = True
+            continue
+        for v in range(answer.bounds[row], answer.bounds[row + 1]):
+            kind, x, y = answer.kinds[v], answer.a[v], answer.b[v]
+            if kind == DATE:
+                supported[v] = date_holds(context, first, last, np.int64(x), np.int64(y))
+                continue
+            for w in range(first, last):
+                if kind == NUMBER:
+                    number = kinds[w] in (NUMBER, WEAK)
+                    supported[v] |= number and a[w] == x and (b[w] == y or b[w] == 0 or y == 0)
+                elif kind == TIME:
+                    either = (b[w] != 0 or y != 0) and a[w] % 720 == x % 720
+                    supported[v] |= kinds[w] == TIME and (a[w] == x or either)
+                elif kind == WEEKDAY:
+                    supported[v] |= kinds[w] == WEEKDAY and a[w] == x
+    return supported, skipped
+
+
+@kernel
+def count_pairs(ids: Ids, starts: Ints, stops: Ints, contexts: Passages, n_words: int) -> Ints:
+    """Number of pairs of adjacent words of each answer that are adjacent in one of the row's contexts."""
+    counts = np.zeros(len(starts), np.int64)
+    longest, longest_context, size = 0, 0, 4
+    for row in range(len(starts)):
+        longest = max(longest, stops[row] - starts[row])
+    for text in range(len(contexts.starts)):
+        longest_context = max(longest_context, contexts.stops[text] - contexts.starts[text])
+    while size < 4 * longest and longest > ABSENT:
+        size *= 2
+    keys, seen, places = np.zeros(size, np.int64), np.zeros(size, np.int64), np.empty(longest_context + 1, np.int64)
+    numbers, table = np.full(n_words, ABSENT, np.uint8), np.zeros(1 << 16, np.uint8)
+    for row in range(len(starts)):
+        first, last, mark = np.uint64(starts[row]), np.uint64(stops[row]), np.uint8(row % 255 + 1)
+        if mark == 1:
+            table[:] = 0
+        if number_words(ids, first, last, numbers) <= ABSENT:
+            mark_pairs(contexts, row, numbers, table, mark)
+            counts[row] = count_marked(ids, first, last, numbers, table, mark)
+        else:
+            counts[row] = count_by_hash(ids, first, last, contexts, row, numbers, keys, seen, places)
+        for k in range(first, last):
+            numbers[np.uint32(ids[k])] = ABSENT
+    return counts
+
+
+@leaf
+def number_words(ids: Ids, first: np.uint64, last: np.uint64, numbers: Bytes) -> int:
+    """Number the distinct words ``ids[first:last]`` in ``numbers``, from 0 on; return how many there are.
+
+    The number of all other words is ``ABSENT``; all words from the 255th on have the number before it.
+    """
+    n = 0
+    for k in range(first, last):
+        word = np.uint32(ids[k])
+        if numbers[word] == ABSENT:
+            numbers[word] = min(n, ABSENT - 1)
+            n += 1
+    return n
+
+
+@leaf
+def mark_pairs(contexts: Passages, row: int, numbers: Bytes, table: Bytes, mark: int) -> None:
+    """Write ``mark`` to the entry of ``table`` of each pair of adjacent words of the row's contexts.
+
+    The entry is that of the two numbers of the words, in ``numbers``, so that words that the answer does not have need
+    no branch, which the processor would have to guess.
+    """
+    for text in range(contexts.groups[row], contexts.groups[row + 1]):
+        before = _ABSENT_BEFORE
+        for k in range(np.uint64(contexts.starts[text]), np.uint64(contexts.stops[text])):
+            number = np.uint64(numbers[np.uint32(contexts.ids[k])])
+            table[before + number] = mark
+            before = number << _U8
+
+
+@leaf
+def count_marked(ids: Ids, first: np.uint64, last: np.uint64, numbers: Bytes, table: Bytes, mark: int) -> int:
+    """How many pairs of adjacent words of ``ids[first:last]`` have ``mark`` in ``table``; see ``mark_pairs``."""
+    n, before = 0, _ABSENT_BEFORE
+    for k in range(first, last):
+        number = np.uint64(numbers[np.uint32(ids[k])])
+        n += (k > first) & (table[before + number] == mark)
+        before = number << _U8
+    return n
+
+
+@leaf
+def count_by_hash(
+    ids: Ids,
+    first: np.uint64,
+    last: np.uint64,
+    contexts: Passages,
+    row: int,
+    numbers: Bytes,
+    keys: Ints,
+    seen: Ints,
+    places: Ints,
+) -> int:
+    """How many pairs of adjacent words of ``ids[first:last]`` are in the row's contexts, for any number of words.
+
+    ``numbers`` is ``ABSENT`` for words that are not among them; ``keys`` and ``seen`` are a hash table, ``places`` room
+    for the words of a context.
+    """
+    none, some = 2 * row + 1, 2 * row + 2
+    for k in range(first + _U1, last):
+        seen[slot(keys, seen, none, np.int64(ids[k - _U1]) << 32 | ids[k])] = none
+    for text in range(contexts.groups[row], contexts.groups[row + 1]):
+        n, before = 0, False
+        for k in range(contexts.starts[text], contexts.stops[text]):  # without a branch
+            here = numbers[np.uint32(contexts.ids[k])] != ABSENT
+            places[n] = k
+            n += here & before
+            before = here
+        for k in places[:n]:
+            h = slot(keys, seen, none, np.int64(contexts.ids[k - 1]) << 32 | contexts.ids[k])
+            if seen[h] >= none:
+                seen[h] = some
+    count = 0
+    for k in range(first + _U1, last):
+        count += seen[slot(keys, seen, none, np.int64(ids[k - _U1]) << 32 | ids[k])] == some
+    return count
+
+
+@inline
+def slot(keys: Ints, seen: Ints, oldest: int, key: int) -> np.uint64:
+    """The slot of ``key``, or the free slot it is written to; slots with ``seen`` below ``oldest`` are free."""
+    mixed, last = np.uint64(key) * _MIX, np.uint64(len(keys) - 1)
+    h = (mixed >> _U32) & last
+    while seen[h] >= oldest and keys[h] != key:
+        h = (h + _U1) & last
+    keys[h] = key
+    return h
+
+
+# Where the stems that a row looks up occur in its contexts.
+
+
+class Lookups(NamedTuple):
+    """The stems that a row looks up, and their occurrences in its contexts, the hits.
+
+    ``rows[s]`` is the last row that used stem s; ``listed`` are this row's stems.  Hit h is an occurrence of stem
+    ``hits[h]`` at position ``places[h]``, counted over all contexts of the row so that words of two contexts are far
+    apart.  The hits of stem s are ``order[begins[s]:ends[s]]``.
+    """
+
+    rows: Ids
+    listed: Uint32s
+    begins: Ids
+    ends: Ids
+    order: Uint32s
+    hits: Uint32s
+    places: Ints
+
+
+@kernel
+def make_lookups(contexts: Passages, n_stems: int) -> Lookups:
+    """Allocate arrays large enough for any row and for the occurrences in its contexts."""
+    most = 0
+    for row in range(len(contexts.groups) - 1):
+        words = 0
+        for text in range(contexts.groups[row], contexts.groups[row + 1]):
+            words += contexts.stops[text] - contexts.starts[text]
+        most = max(most, words)
+    own, hits = np.full((3, n_stems), -1, np.int32), np.empty((2, most), np.uint32)
+    return Lookups(own[0], np.empty(n_stems, np.uint32), own[1], own[2], hits[0], hits[1], np.empty(most, np.int64))
+
+
+@leaf
+def look_up(stems: Uint32s, low: int, high: int, row: int, lookups: Lookups, n: int) -> int:
+    """Add the stems ``low:high`` to those that the row looks up; return their number."""
+    for k in range(np.uint64(low), np.uint64(high)):
+        stem = stems[k]
+        if lookups.rows[stem] != row:
+            lookups.rows[stem], lookups.listed[n], lookups.ends[stem] = row, stem, 0
+            n += 1
+    return n
+
+
+@leaf
+def gather(contexts: Passages, row: int, stem_of: Uint32s, window: int, lookups: Lookups) -> int:
+    """Collect the occurrences of the stems of ``row`` in its contexts; return how many.
+
+    ``stem_of[w]`` is the number of the stem of word w.
+    """
+    n, place = np.uint64(0), np.int64(0)
+    for text in range(contexts.groups[row], contexts.groups[row + 1]):
+        start, stop = np.uint64(contexts.starts[text]), np.uint64(contexts.stops[text])
+        for k in range(start, stop):  # without a branch that the processor would have to guess
+            stem = stem_of[np.uint32(contexts.ids[k])]
+            lookups.hits[n], lookups.places[n] = stem, place + np.int64(k - start)
+            n += np.uint64(lookups.rows[stem] == row)
+        place += np.int64(stop - start) + window
+    for hit in range(n):
+        lookups.ends[lookups.hits[hit]] += 1
+    return np.int64(n)
+
+
+@leaf
+def by_stem(lookups: Lookups, n_listed: int, n: int) -> None:
+    """Sort the collected occurrences by stem."""
+    begin = 0
+    for i in range(np.uint64(n_listed)):
+        stem = lookups.listed[i]
+        size = lookups.ends[stem]
+        lookups.begins[stem] = lookups.ends[stem] = begin
+        begin += size
+    for hit in range(np.uint64(n)):
+        stem = lookups.hits[hit]
+        at = np.uint32(lookups.ends[stem])
+        lookups.order[at] = hit
+        lookups.ends[stem] = at + np.uint32(1)
+
+
+@inline
+def occurrences(lookups: Lookups, stem: int) -> int:
+    """How often the stem occurs in the row's contexts."""
+    return lookups.ends[stem] - lookups.begins[stem]
+
+
+@leaf
+def occurs_between(lookups: Lookups, stem: int, first: int, last: int) -> bool:
+    """Whether the stem occurs at a position from ``first`` to ``last``."""
+    low, high = lookups.begins[stem], lookups.ends[stem]
+    end = high
+    while low < high:
+        middle = (low + high) // 2
+        if lookups.places[lookups.order[middle]] < first:
+            low = middle + 1
+        else:
+            high = middle
+    return low < end and lookups.places[lookups.order[low]] <= last
+
+
+# Comparison of claims with contexts: whether subject and object occur in one stretch of a context.
+#
+# Only the stretches around the rarest words of a claim are searched, since each stretch that supports the claim holds
+# at
+# least one of them: of n words that need m, the n - m + 1 rarest.
+
+
+MANY = 64
+"""Number of words up to which the rarest words of an end are selected; of longer ends all are searched."""
+
+N, NEEDED, N_RAREST, TOTAL, STAMP = range(5)
+"""Sizes of an end: its distinct stems; how many of them must occur in one stretch; how many are the rarest, which come
+first, and how often these occur; the stamp of its stems."""
+
+
+class End(NamedTuple):
+    """A subject or an object: its distinct ``stems``; ``stamps[s]`` is the current stamp if stem s is one of them."""
+
+    stems: Uint32s
+    stamps: Ids
+    sizes: Ints
+
+
+class Stretch(NamedTuple):
+    """A stretch of hits: how often each stem occurs in it, and its number of distinct stems of subject and object."""
+
+    counts: Ids
+    n: Ints
+
+
+@inline
+def is_other(claims: Claims, c: int) -> bool:
+    """Whether the subject of claim ``c`` is not that of the claim before."""
+    same = claims.subjects[c] == claims.subjects[c - 1] and claims.subject_ends[c] == claims.subject_ends[c - 1]
+    return not same
+
+
+@leaf
+def look_up_all(claims: Claims, stems: Uint32s, row: int, lookups: Lookups) -> int:
+    """Add the stems of all claims of a row to the lookups; return their number.  ``stems[k]`` is that of word k."""
+    n, begin = 0, claims.bounds[row]
+    for c in range(begin, claims.bounds[row + 1]):
+        n = look_up(stems, claims.objects[c], claims.object_ends[c], row, lookups, n)
+        if c == begin or is_other(claims, c):
+            n = look_up(stems, claims.subjects[c], claims.subject_ends[c], row, lookups, n)
+    return n
+
+
+@leaf
+def read_end(stems: Uint32s, low: int, high: int, three_quarters: bool, lookups: Lookups, end: End) -> int:
+    """Make the stems ``low:high`` the words of the end; return how many of them occur.
+
+    Three quarters of them must occur in one stretch, or with ``three_quarters`` false only one.
+    """
+    n, occurring = 0, 0
+    stamp = end.sizes[STAMP] + 1
+    for k in range(np.uint64(low), np.uint64(high)):
+        stem = stems[k]
+        if end.stamps[stem] != stamp:
+            end.stamps[stem], end.stems[np.uint64(n)] = stamp, stem
+            occurring += occurrences(lookups, stem) > 0
+            n += 1
+    end.sizes[STAMP] = stamp
+    needed = n - n // 4 if three_quarters else min(n, 1)
+    end.sizes[N], end.sizes[NEEDED] = n, needed
+    if occurring >= needed:
+        select_rarest(lookups, end)
+    return occurring
+
+
+@leaf
+def select_rarest(lookups: Lookups, end: End) -> None:
+    """Move the rarest stems to the front: as many as a stretch cannot do without."""
+    n, needed, stems = np.uint64(end.sizes[N]), np.uint64(end.sizes[NEEDED]), end.stems
+    n_rarest = np.uint64(0) if needed == 0 else n if n > MANY else n - needed + np.uint64(1)
+    total = 0
+    for i in range(n_rarest):
+        if n_rarest < n:
+            rarest = i
+            for j in range(i + np.uint64(1), n):
+                if occurrences(lookups, stems[j]) < occurrences(lookups, stems[rarest]):
+                    rarest = j
+            stems[i], stems[rarest] = stems[rarest], stems[i]
+        total += occurrences(lookups, stems[i])
+    end.sizes[N_RAREST], end.sizes[TOTAL] = np.int64(n_rarest), total
+
+
+@inline
+def count(hit: np.uint64, step: int, lookups: Lookups, subject: End, target: End, stretch: Stretch) -> None:
+    """Add a hit to the stretch, or remove it if ``step`` is -1."""
+    stem = lookups.hits[hit]
+    in_subject = subject.stamps[stem] == subject.sizes[STAMP]
+    in_target = target.stamps[stem] == target.sizes[STAMP]
+    if in_subject or in_target:
+        stretch.counts[stem] += step
+        if stretch.counts[stem] == (step + 1) // 2:
+            stretch.n[0] += step * in_subject
+            stretch.n[1] += step * in_target
+
+
+@leaf
+def empty(lookups: Lookups, low: np.uint64, high: np.uint64, stretch: Stretch) -> None:
+    """Remove the hits ``low:high``, which are all, from the stretch."""
+    for hit in range(low, high):
+        stretch.counts[lookups.hits[hit]] = 0
+    stretch.n[0] = stretch.n[1] = 0
+
+
+@leaf
+def enough_around(lookups: Lookups, place: int, window: int, end: End, needed: int) -> bool:
+    """Whether ``needed`` stems of the end occur at most ``window`` words from a position."""
+    n = 0
+    for s in range(end.sizes[N]):
+        if n >= needed:
+            break
+        n += occurs_between(lookups, end.stems[s], place - window, place + window)
+    return n >= needed
+
+
+@leaf
+def occur_together(
+    lookups: Lookups, sizes: tuple[int, int, int], heavy: bool, ends: tuple[End, End, End], stretch: Stretch
+) -> bool:
+    """Whether enough words of subject and object occur in a stretch around one of the rarest words of the third end.
+
+    ``sizes`` are the number of hits, the window, and how many words of the subject are enough.  ``heavy``: the row has
+    so many hits that each of the rarest words is first looked at by itself.
+    """
+    n, window, needed = np.uint64(sizes[0]), sizes[1], sizes[2]
+    subject, target, seeds = ends
+    places = lookups.places
+    enough = needed == 0 and target.sizes[NEEDED] == 1  # its only word occurs
+    for s in range(np.uint64(0 if enough else seeds.sizes[N_RAREST])):
+        low = high = np.uint64(0)
+        stem = seeds.stems[s]
+        for at in range(np.uint64(lookups.begins[stem]), np.uint64(lookups.ends[stem])):
+            seed = np.uint64(lookups.order[at])
+            place = places[seed]
+            if heavy and not (
+                enough_around(lookups, place, window, target, target.sizes[NEEDED])
+                and enough_around(lookups, place, window, subject, needed)
+            ):
+                continue
+            if high <= seed and (low == high or places[high - _U1] < place - window):
+                empty(lookups, low, high, stretch)
+                low = seed
+                while low > 0 and places[low - _U1] >= place - window:
+                    low -= _U1
+                high = low
+            while high < n and places[high] <= place + window and not enough:
+                count(high, 1, lookups, subject, target, stretch)
+                high += _U1
+                while places[low] < places[high - _U1] - window:
+                    count(low, -1, lookups, subject, target, stretch)
+                    low += _U1
+                enough = stretch.n[0] >= needed and stretch.n[1] >= target.sizes[NEEDED]
+            if enough:
+                break
+        empty(lookups, low, high, stretch)
+        if enough:
+            break
+    return enough
+
+
+@kernel
+def make_ends(n_stems: int) -> tuple[End, End, Stretch]:
+    """Allocate arrays large enough for any claim."""
+    stamps, stems, counts = (
+        np.full((2, n_stems), -1, np.int32),
+        np.empty((2, n_stems), np.uint32),
+        np.zeros(n_stems, np.int32),
+    )
+    return (
+        End(stems[0], stamps[0], np.zeros(5, np.int64)),
+        End(stems[1], stamps[1], np.zeros(5, np.int64)),
+        Stretch(counts, np.zeros(2, np.int64)),
+    )
+
+
+@kernel
+def claims_hold(
+    claims: Claims,
+    three_quarters: bool,
+    ids: Ids,
+    contexts: Passages,
+    stem_of: Uint32s,
+    n_stems: int,
+    window: int,
+    many: int,
+) -> Flags:
+    """Whether subject and object of each claim occur in one context, their words no more than ``window`` words apart.
+
+    ``ids`` are the words of the answers, ``stem_of`` holds the stem of every word of the vocabulary.  Three quarters
+    of the words of both ends have to occur, or with ``three_quarters`` false one word of the subject.  From ``many``
+    claims × hits on, equal claims of a row are compared once.
+    """
+    supported = np.zeros(claims.bounds[-1], np.bool_)
+    stems = np.empty(len(claims.words), np.uint32)
+    for k in range(len(stems)):
+        stems[k] = stem_of[np.uint32(ids[np.uint64(claims.words[k])])]
+    lookups = make_lookups(contexts, n_stems)
+    subject, target, stretch = make_ends(n_stems)
+    checked = make_checked(claims)
+    for row in range(len(claims.bounds) - 1):
+        if claims.bounds[row] < claims.bounds[row + 1]:
+            n_listed = look_up_all(claims, stems, row, lookups)
+            n = gather(contexts, row, stem_of, window, lookups)
+            by_stem(lookups, n_listed, n)
+            compare_row(
+                claims,
+                three_quarters,
+                stems,
+                row,
+                (n, window, many),
+                lookups,
+                subject,
+                target,
+                stretch,
+                checked,
+                supported,
+            )
+    return supported
+
+
+@leaf
+def compare_row(
+    claims: Claims,
+    three_quarters: bool,
+    stems: Uint32s,
+    row: int,
+    sizes: tuple[int, int, int],
+    lookups: Lookups,
+    subject: End,
+    target: End,
+    stretch: Stretch,
+    checked: Checked,
+    supported: Flags,
+) -> None:
+    """Write whether each claim of the row is ``supported`` by its contexts.
+
+    ``stems`` are those of ``claims.words``, and ``sizes`` are the number of stems that the contexts have, the window
+    and how many comparisons are many; the other parameters are as for ``claims_hold``.  Here, in a leaf, tuples of
+    arrays cost nothing.
+    """
+    n, window, many = sizes
+    begin, end = claims.bounds[row], claims.bounds[row + 1]
+    heavy = (end - begin) * n > many
+    occurring = 0
+    for c in range(begin, end):
+        if c == begin or is_other(claims, c):
+            occurring = read_end(stems, claims.subjects[c], claims.subject_ends[c], three_quarters, lookups, subject)
+        alone = claims.vague[c] and occurring == 0
+        needed = 0 if alone else subject.sizes[NEEDED]
+        if occurring < needed:
+            continue
+        if heavy:
+            equal = equal_before(claims, stems, row, c, checked)
+            if equal < c:
+                supported[c] = supported[equal]
+                continue
+        if read_end(stems, claims.objects[c], claims.object_ends[c], True, lookups, target) < target.sizes[NEEDED]:
+            continue
+        seeds = subject if needed > 0 and subject.sizes[TOTAL] < target.sizes[TOTAL] else target
+        supported[c] = occur_together(lookups, (n, window, needed), heavy, (subject, target, seeds), stretch)
+
+
+# Words of an answer that its contexts lack, or contain with the opposite polarity; and names that they lack.
+
+
+NEGATES, CONTRACTED, SUFFIX = 1, 2, 4
+"""Kinds of words: a negation; a word as in "isn't"; the "t" after it."""
+
+REACH = 3
+"""The number of words after a negation that it negates."""
+
+
+class WordKinds(NamedTuple):
+    """The roles, the kind of negation, and the stem of each word of the vocabulary."""
+
+    roles: Bytes
+    negations: Bytes
+    stems: Ids
+
+
+@inline
+def negates(negations: Bytes, ids: Ids, start: int, k: int) -> bool:
+    """Whether word ``k`` of a text that begins at ``start`` negates; ``negations`` has the kind of each id."""
+    kind = negations[ids[k]]
+    return kind == NEGATES or (kind == SUFFIX and k > start and negations[ids[k - 1]] == CONTRACTED)
+
+
+@leaf
+def mark_words(ids: Ids, start: int, stop: int, words: WordKinds, row: int, seen: Ids) -> None:
+    """Set ``seen[p, stem]`` to the row for each content word of a text; p is 1 if the word is negated, else 0."""
+    negated_to = start
+    for k in range(start, stop):
+        if negates(words.negations, ids, start, k):
+            negated_to = k + 1 + REACH
+        elif words.roles[ids[k]] & STOP == 0:
+            seen[np.int64(k < negated_to), words.stems[ids[k]]] = row
+
+
+@kernel
+def count_content_words(
+    ids: Ids, starts: Ints, stops: Ints, contexts: Passages, words: WordKinds, n_stems: int
+) -> tuple[Ints, Ints, Ints]:
+    """Per answer: its content words, those whose stem is in the row's contexts, and those of them that are negated in
+    the answer alone or in the contexts alone."""
+    n = len(starts)
+    content, shared, opposite = np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros(n, np.int64)
+    seen = np.full((2, n_stems), -1, np.int32)
+    for row in range(n):
+        for text in range(contexts.groups[row], contexts.groups[row + 1]):
+            mark_words(contexts.ids, contexts.starts[text], contexts.stops[text], words, row, seen)
+        negated_to = starts[row]
+        for k in range(starts[row], stops[row]):
+            if negates(words.negations, ids, starts[row], k):
+                negated_to = k + 1 + REACH
+            elif words.roles[ids[k]] & STOP == 0:
+                same, stem = np.int64(k < negated_to), words.stems[ids[k]]
+                occurs = seen[0, stem] == row or seen[1, stem] == row
+                content[row] += 1
+                shared[row] += occurs
+                opposite[row] += occurs and seen[same, stem] != row
+    return content, shared, opposite
+
+
+@kernel
+def count_names(marks: Marks, ids: Ids, roles: Bytes, contexts: Passages, n_words: int) -> tuple[Ints, Ints]:
+    """Per answer: its capitalised words within sentences, and those that no context of the row contains.
+
+    ``ids`` and ``roles`` have one entry per word of ``marks``.
+    """
+    n = len(marks.bounds) - 1
+    names, novel = np.zeros(n, np.int64), np.zeros(n, np.int64)
+    seen = np.full(n_words, -1, np.int32)
+    for row in range(n):
+        for text in range(contexts.groups[row], contexts.groups[row + 1]):
+            for k in range(contexts.starts[text], contexts.stops[text]):
+                seen[contexts.ids[k]] = row
+        for k in range(marks.bounds[row] + 1, marks.bounds[row + 1]):
+            length = marks.stops[k - 1] - marks.starts[k - 1]
+            if roles[k] & (CAPITAL | STOP) == CAPITAL and not ends_sentence(marks.after[k - 1], length, roles[k - 1]):
+                names[row] += 1
+                novel[row] += seen[ids[k]] != row
+    return names, novel

@@ -1,0 +1,458 @@
+"""Claims of answers: clauses that assert something, triples of subject, verb and object, equal claims, and citation
+marks.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from fastmetrics.base.arrays import Bytes, Flags, Ids, Ints, Uint32s
+from fastmetrics.kernels import located_words as m
+from fastmetrics.kernels.folding import decode
+from fastmetrics.kernels.jit import inline, kernel, leaf
+from fastmetrics.kernels.located_words import Marks
+from fastmetrics.kernels.values import WEAK, Values, is_mark
+
+# The clauses of answers that assert something: subject, verbs and object as ranges of words.
+
+
+# Flags of the roles of a word in a sentence.
+STOP, VERB, HEDGE, PERSON, ABBREVIATION, VALUE, ANAPHOR, CAPITAL = (1 << k for k in range(8))
+"""Roles of words.  STOP: stop word; PERSON: first or second person; VALUE: an anchor by itself, without a second end;
+ANAPHOR: refers to the previous subject; CAPITAL: begins a name."""
+
+
+class Clauses(NamedTuple):
+    """Clauses that assert something, as ranges of words; text i has the clauses ``bounds[i]:bounds[i + 1]``, and the
+    arrays have room for more.
+
+    The subject is in ``subjects[i]:subject_ends[i]``, empty if there is none.  ``has_name``: the clause itself
+    names it; ``vague``: it is no name.  ``leads[i]:firsts[i]`` are all words before the first verb of a sentence, empty
+    for its later clauses.  ``firsts[i]:lasts[i]`` are the verbs, empty in a sentence without a verb.  The object is in
+    ``lasts[i]:stops[i]``; ``cuts[i]`` is its end before the subject of the next clause.
+    """
+
+    subjects: Ints
+    subject_ends: Ints
+    has_name: Flags
+    vague: Flags
+    leads: Ints
+    firsts: Ints
+    lasts: Ints
+    cuts: Ints
+    stops: Ints
+    bounds: Ints
+
+
+@inline
+def is_name(role: int) -> bool:
+    """Whether the word can be part of a subject or object."""
+    return role & (STOP | HEDGE) == 0 or role & PERSON != 0
+
+
+@inline
+def any_name(roles: Bytes, first: int, last: int) -> bool:
+    """Whether any of the words is a name."""
+    hit = False
+    for k in range(first, last):
+        hit |= is_name(roles[k])
+    return hit
+
+
+@inline
+def any_object(roles: Bytes, first: int, last: int) -> bool:
+    """Whether any of the words is a name but not a VALUE."""
+    hit = False
+    for k in range(first, last):
+        hit |= is_name(roles[k]) and not roles[k] & VALUE
+    return hit
+
+
+@inline
+def has(roles: Bytes, first: int, last: int, role: int) -> bool:
+    """Whether any of the words has the role."""
+    hit = False
+    for k in range(first, last):
+        hit |= roles[k] & role != 0
+    return hit
+
+
+@kernel
+def roles_in_place(data: Bytes, marks: Marks, is_upper: Flags, ids: Ids, roles: Bytes) -> Bytes:
+    """The role of each of ``marks``: that of its word, refined by position.
+
+    Citations and the numbers of list items are stop words.  ``ids`` are the words, ``roles`` those of the vocabulary;
+    ``is_upper`` has one entry per code point.
+    """
+    starts, refined = marks.starts, np.empty(len(marks.starts), np.uint8)
+    for k in range(np.uint64(len(starts))):
+        byte, role = np.int64(data[np.uint64(starts[k])]), roles[np.uint32(ids[k])]
+        upper = 65 <= byte <= 90 if byte < 128 else is_upper[decode(data, starts[k])[0]]
+        if upper:
+            role |= CAPITAL
+        elif marks.digit[k] and is_mark(marks, np.int64(k)):
+            role |= STOP
+        refined[k] = role
+    return refined
+
+
+@kernel
+def mark_values(roles: Bytes, values: Values) -> Bytes:
+    """A copy of the roles in which the words of the values that are anchors have the role VALUE."""
+    marked = roles.copy()
+    for v in range(len(values.kinds)):
+        if values.kinds[v] != WEAK:
+            for k in range(np.uint64(values.first[v]), np.uint64(values.last[v])):
+                marked[k] |= VALUE
+    return marked
+
+
+@inline
+def ends_sentence(gap: int, length: int, role: int) -> bool:
+    """Whether a sentence ends in the gap after a word of ``length`` bytes and a role."""
+    ended = gap & (m.ENDED | m.NEW_LINE) != 0
+    if gap & m.DOTTED and gap & m.KIND != m.DOT:
+        ended |= length > 1 and not role & ABBREVIATION
+    return ended
+
+
+@inline
+def next_verb(roles: Bytes, k: int, end: int) -> int:
+    """The first verb at or after word ``k``, or ``end`` if there is none."""
+    while k < end and not roles[k] & VERB:
+        k += 1
+    return k
+
+
+@inline
+def group_end(marks: Marks, roles: Bytes, first: int, end: int) -> int:
+    """The word after a group of verbs, which may be separated by at most two stop words."""
+    last = first + 1
+    while True:
+        following = next_verb(roles, last, end)
+        if following == end or following - last > 2 or marks.before[following] & m.PARTED:
+            return last
+        for k in range(last, following):
+            if roles[k] & (STOP | HEDGE | PERSON) != STOP or marks.before[k] & m.PARTED:
+                return last
+        last = following + 1
+
+
+@inline
+def subject_start(marks: Marks, first: int, last: int) -> int:
+    """The first word of the last clause in ``first:last``."""
+    start = first
+    for k in range(first + 1, last):
+        if marks.before[k] & m.PARTED:
+            start = k
+    return start
+
+
+@inline
+def is_vague(roles: Bytes, first: int, last: int, begin: int) -> bool:
+    """Whether none of the words is a name by its capital; the first word of the sentence, ``begin``, always has one."""
+    vague = True
+    for k in range(first, last):
+        vague &= not is_name(roles[k]) or roles[k] & (CAPITAL | PERSON) != CAPITAL or k == begin
+    return vague
+
+
+@inline
+def clauses_of_sentence(
+    marks: Marks, roles: Bytes, begin: int, stop: int, clauses: Clauses, n: int, subject: Ints
+) -> int:
+    """Add the clauses of one sentence; return the number of clauses.
+
+    ``subject`` holds the range of the subject and whether it is vague; an anaphor refers to the previous sentence's.
+    """
+    first, before = next_verb(roles, begin, stop), begin
+    if first == stop:
+        if has(roles, begin, stop, HEDGE):
+            return n
+        return put_clause(clauses, n, (begin, begin, 1, 0), (begin, begin, begin, stop, stop))
+    if not has(roles, begin, first, ANAPHOR):
+        subject[0], subject[1], subject[2] = begin, begin, 1
+    while first < stop:
+        last = group_end(marks, roles, first, stop)
+        following = next_verb(roles, last, stop)
+        if not has(roles, before, last, HEDGE):
+            start = subject_start(marks, before, first)
+            has_name = any_name(roles, start, first)
+            if has_name:
+                subject[0], subject[1] = start, first
+                subject[2] = is_vague(roles, start, first, begin)
+            cut = subject_start(marks, last, following) if following < stop else following
+            if not (any_name(roles, last, cut) and any_name(roles, cut, following)):
+                cut = following
+            lead = begin if before == begin else first
+            n = put_clause(
+                clauses, n, (subject[0], subject[1], subject[2], has_name), (lead, first, last, cut, following)
+            )
+        before, first = last, following
+    return n
+
+
+@inline
+def put_clause(
+    clauses: Clauses, n: int, subject: tuple[int, int, int, int], words: tuple[int, int, int, int, int]
+) -> int:
+    """Write clause ``n``; return the number of clauses."""
+    clauses.subjects[n], clauses.subject_ends[n], clauses.vague[n], clauses.has_name[n] = subject
+    clauses.leads[n], clauses.firsts[n], clauses.lasts[n], clauses.cuts[n], clauses.stops[n] = words
+    return n + 1
+
+
+@kernel
+def find_clauses(marks: Marks, roles: Bytes) -> Clauses:
+    """The clauses of every text by sentence, except in questions."""
+    starts, stops, _, after, _, text_bounds = marks
+    ranges, flags = np.empty((7, len(roles)), np.int64), np.empty((2, len(roles)), np.bool_)
+    bounds, n = np.zeros(len(text_bounds), np.int64), 0
+    clauses = Clauses(
+        ranges[0], ranges[1], flags[0], flags[1], ranges[2], ranges[3], ranges[4], ranges[5], ranges[6], bounds
+    )
+    subject = np.zeros(3, np.int64)
+    for row in range(len(text_bounds) - 1):
+        begin = text_bounds[row]
+        subject[0] = subject[1] = begin
+        for k in range(begin, text_bounds[row + 1]):
+            if ends_sentence(after[k], stops[k] - starts[k], roles[k]):
+                if not after[k] & m.QUESTIONED:
+                    n = clauses_of_sentence(marks, roles, begin, k + 1, clauses, n, subject)
+                begin = k + 1
+        bounds[row + 1] = n
+    return clauses
+
+
+# Claims from clauses: a triple of subject, verb and object each, or each of their words by itself.
+
+
+class Claims(NamedTuple):
+    """Claims: an object that must occur near its subject; text i has the claims ``bounds[i]:bounds[i + 1]``, and the
+    arrays have room for more.
+
+    The subject is ``words[subjects[i]:subject_ends[i]]``, the object ``words[objects[i]:object_ends[i]]``; ``words``
+    are word positions.  Without a subject, or if the subject is ``vague`` and in no context, the object only has to
+    occur.  The claim is shown from word ``firsts[i]`` to word ``lasts[i]``.
+    """
+
+    words: Ints
+    subjects: Ints
+    subject_ends: Ints
+    objects: Ints
+    object_ends: Ints
+    firsts: Ints
+    lasts: Ints
+    vague: Flags
+    bounds: Ints
+
+
+@inline
+def put_claim(
+    claims: Claims, n: int, subject: tuple[int, int], vague: bool, target: tuple[int, int], first: int
+) -> int:
+    """Write claim ``n``, which is shown from word ``first`` on; return the number of claims."""
+    claims.subjects[n], claims.subject_ends[n] = subject
+    claims.objects[n], claims.object_ends[n] = target
+    claims.firsts[n], claims.lasts[n], claims.vague[n] = first, claims.words[target[1] - 1], vague
+    return n + 1
+
+
+@inline
+def spoken(roles: Bytes, first: int, last: int) -> int:
+    """The last verb in ``first:last`` that is not a stop word, or ``last`` if there is none."""
+    for k in range(last - 1, first - 1, -1):
+        if roles[k] & (VERB | STOP | VALUE) == VERB:
+            return k
+    return last
+
+
+@kernel
+def make_claims(roles: Bytes, n_rows: int, with_values: bool) -> tuple[Claims, Ints]:
+    """Room for the claims of texts with these words; and how many words of ends come before each word."""
+    n = 0
+    words, ranks = np.empty(len(roles), np.int64), np.zeros(len(roles) + 1, np.int64)
+    for k in range(len(roles)):
+        words[n] = k
+        n += is_name(roles[k]) and (with_values or not roles[k] & VALUE)
+        ranks[k + 1] = n
+    ranges, vague = np.empty((6, len(roles)), np.int64), np.empty(len(roles), np.bool_)
+    bounds = np.zeros(n_rows + 1, np.int64)
+    return Claims(words[:n], ranges[0], ranges[1], ranges[2], ranges[3], ranges[4], ranges[5], vague, bounds), ranks
+
+
+@kernel
+def triples(clauses: Clauses, roles: Bytes) -> Claims:
+    """One claim for each clause with an object that is not only values; ends are made of names that are no values."""
+    claims, ranks = make_claims(roles, len(clauses.bounds) - 1, False)
+    n = 0
+    for row in range(len(clauses.bounds) - 1):
+        for c in range(clauses.bounds[row], clauses.bounds[row + 1]):
+            first, low, high = clauses.firsts[c], clauses.lasts[c], clauses.cuts[c]
+            if not any_name(roles, low, high):
+                low, high = spoken(roles, first, low), low
+            begin, end = ranks[low], ranks[high]
+            if begin == end:
+                continue
+            subject = ranks[clauses.subjects[c]], ranks[clauses.subject_ends[c]]
+            if clauses.has_name[c] and subject[0] < subject[1]:
+                first = claims.words[subject[0]]
+            elif first == clauses.lasts[c]:
+                first = claims.words[begin]
+            n = put_claim(claims, n, subject, False, (begin, end), first)
+        claims.bounds[row + 1] = n
+    return claims
+
+
+@kernel
+def single_words(clauses: Clauses, roles: Bytes) -> Claims:
+    """A claim for each word of an object, with its subject, and for each word before the first verb of a sentence, with
+    the object; values are words of the other end only."""
+    claims, ranks = make_claims(roles, len(clauses.bounds) - 1, True)
+    n = 0
+    for row in range(len(clauses.bounds) - 1):
+        for c in range(clauses.bounds[row], clauses.bounds[row + 1]):
+            first, low, high = clauses.firsts[c], clauses.lasts[c], clauses.stops[c]
+            bare = not any_name(roles, low, high)
+            if bare or any_object(roles, low, high):
+                target = (ranks[first], ranks[low]) if bare else (ranks[low], ranks[high])
+                n = put_words(claims, n, target, False, (clauses.leads[c], first), roles, ranks)
+            if bare:
+                low, high = spoken(roles, first, low), low
+            subject = ranks[clauses.subjects[c]], ranks[clauses.subject_ends[c]]
+            n = put_words(claims, n, subject, clauses.vague[c], (low, high), roles, ranks)
+        claims.bounds[row + 1] = n
+    return claims
+
+
+@inline
+def put_words(
+    claims: Claims, n: int, other: tuple[int, int], vague: bool, words: tuple[int, int], roles: Bytes, ranks: Ints
+) -> int:
+    """Write a claim for each name in the range ``words`` with the other end ``other``; return the number of claims.
+
+    ``roles[k]`` is the role of word k; ``ranks[k]`` words of claims come before it, and ``ranks`` has one entry more.
+    """
+    for k in range(words[0], words[1]):
+        if is_name(roles[k]) and not roles[k] & VALUE:
+            n = put_claim(claims, n, other, vague, (ranks[k], ranks[k + 1]), k)
+    return n
+
+
+# Claims of a row that equal an earlier one, so that an answer that repeats itself is compared once.
+#
+# ``stems[k]`` is the number of the stem of word k, and ranges of k are those of the claims.
+
+
+LONG = 64
+"""Words of a claim from which it is not recorded: a row has few such claims."""
+
+MIX = np.uint64(0x9E3779B97F4A7C15)
+
+
+class Checked(NamedTuple):
+    """A hash table of the claims of a row that were compared: the row, the claim and its hash in each slot."""
+
+    rows: Ids
+    claims: Ids
+    keys: Ints
+
+
+@kernel
+def make_checked(claims: Claims) -> Checked:
+    """Allocate a table large enough for the claims of any row."""
+    size = 2
+    for row in range(len(claims.bounds) - 1):
+        while size < 2 * (claims.bounds[row + 1] - claims.bounds[row]):
+            size *= 2
+    slots = np.full((2, size), -1, np.int32)
+    return Checked(slots[0], slots[1], np.zeros(size, np.int64))
+
+
+@leaf
+def mixed(key: int, stems: Uint32s, low: int, high: int) -> int:
+    """A hash of ``key`` and the stems ``low:high``."""
+    value = np.uint64(key)
+    for k in range(low, high):
+        value = (value ^ np.uint64(stems[k])) * MIX
+        value ^= value >> np.uint64(32)
+    return np.int64((value ^ np.uint64(high - low)) * MIX)
+
+
+@leaf
+def are_equal(claims: Claims, stems: Uint32s, a: int, b: int) -> bool:
+    """Whether two claims have the same stems in the same order, and are equally vague."""
+    subject, target = claims.subjects[b] - claims.subjects[a], claims.objects[b] - claims.objects[a]
+    same = claims.subject_ends[b] - claims.subject_ends[a] == subject
+    same &= claims.object_ends[b] - claims.object_ends[a] == target and claims.vague[a] == claims.vague[b]
+    if same:
+        for k in range(claims.subjects[a], claims.subject_ends[a]):
+            same &= stems[k] == stems[k + subject]
+        for k in range(claims.objects[a], claims.object_ends[a]):
+            same &= stems[k] == stems[k + target]
+    return same
+
+
+@leaf
+def equal_before(claims: Claims, stems: Uint32s, row: int, c: int, checked: Checked) -> int:
+    """A claim of the row that equals claim ``c`` and was compared before it, or ``c``, which is then recorded."""
+    n_subject, n_target = claims.subject_ends[c] - claims.subjects[c], claims.object_ends[c] - claims.objects[c]
+    if n_subject + n_target > LONG:
+        return c
+    key = mixed(0, stems, claims.subjects[c], claims.subject_ends[c])
+    key = mixed(key, stems, claims.objects[c], claims.object_ends[c])
+    slot = key & (len(checked.rows) - 1)
+    while checked.rows[slot] == row:
+        if checked.keys[slot] == key and are_equal(claims, stems, checked.claims[slot], c):
+            return checked.claims[slot]
+        slot = (slot + 1) & (len(checked.rows) - 1)
+    checked.rows[slot], checked.claims[slot], checked.keys[slot] = row, c, key
+    return c
+
+
+# Citation marks found in sentences.
+
+
+MOST = np.int64(10**9)  # larger numbers refer to no context
+
+
+@kernel
+def find_citations(data: Bytes, starts: Ints, stops: Ints, marks: Ints) -> None:
+    """Per sentence, in four columns: number of marks ``[n]``; number, first byte and end byte of the last mark."""
+    for row in range(len(starts)):
+        i = starts[row]
+        while i < stops[row]:
+            if data[i] != 91:
+                i += 1
+                continue
+            begin, number = i, np.int64(0)
+            i += 1
+            while i < stops[row] and 48 <= data[i] <= 57:
+                number = min(number * 10 + data[i] - 48, MOST)
+                i += 1
+            if i < stops[row] and data[i] == 93 and i > begin + 1:
+                i += 1
+                marks[row, 0] += 1
+                marks[row, 1], marks[row, 2], marks[row, 3] = number, begin, i
+
+
+@kernel
+def copy_without(data: Bytes, spans: Ints, out: Bytes, bounds: Ints) -> None:
+    """Copy each text without its middle and the white space before it.
+
+    ``spans[i]`` is (start, middle, end of the middle, stop) of text i; its copy is ``out[bounds[i]:bounds[i + 1]]``.
+    """
+    size = 0
+    for row in range(len(spans)):
+        start, middle, after, stop = spans[row]
+        while middle < after and middle > start and (data[middle - 1] == 32 or 9 <= data[middle - 1] <= 13):
+            middle -= 1
+        for at in range(start, middle):
+            out[size] = data[at]
+            size += 1
+        for at in range(after, stop):
+            out[size] = data[at]
+            size += 1
+        bounds[row + 1] = size

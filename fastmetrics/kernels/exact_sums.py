@@ -1,0 +1,120 @@
+"""Exact statistics: sums without rounding errors, concordant pairs, distances of ratio-scaled data."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fastmetrics.kernels.jit import kernel
+
+# Exact sums: float64 significands accumulated per exponent, without rounding errors.
+
+
+ROWS = 1 << 24  # maximum values per bin without int64 overflow, since each adds less than 2**38
+
+N_NAN, N_PLUS_INFINITY, N_MINUS_INFINITY, LOWEST, HIGHEST = range(5)
+
+
+@kernel
+def accumulate(bits: NDArray[np.int64], bins: NDArray[np.int64], seen: NDArray[np.int64]) -> None:
+    """Add float64 values, given by their bits, to ``bins`` (2048 × 8) and ``seen`` (5: three counts, two extremes).
+
+    A significand is split into 18-bit digits c, b, a.  ``bins[e]``, for the exponent e, sums the digits with
+    their sign (0–2) and the digits of the square (3–7).  The extremes are stored as integers in the order of
+    the floats.
+    """
+    for i in range(bits.shape[0]):
+        value = bits[i]
+        exponent = (value >> 52) & 2047
+        significand = value & 0xFFFFFFFFFFFFF
+        if exponent == 2047 and significand != 0:
+            seen[0] += 1
+            continue
+        key = value if value >= 0 else value ^ 0x7FFFFFFFFFFFFFFF
+        seen[3] = min(seen[3], key)
+        seen[4] = max(seen[4], key)
+        if exponent == 2047:
+            seen[1 if value >= 0 else 2] += 1
+            continue
+        if exponent > 0:
+            significand |= 1 << 52
+        c, b, a = significand & 0x3FFFF, (significand >> 18) & 0x3FFFF, significand >> 36
+        sign = 1 if value >= 0 else -1
+        bins[exponent, 0] += sign * c
+        bins[exponent, 1] += sign * b
+        bins[exponent, 2] += sign * a
+        bins[exponent, 3] += c * c
+        bins[exponent, 4] += 2 * c * b
+        bins[exponent, 5] += 2 * c * a + b * b
+        bins[exponent, 6] += 2 * b * a
+        bins[exponent, 7] += a * a
+
+
+# Concordant and discordant pairs, counted for each row with a Fenwick tree: O(n log n).
+
+
+@kernel
+def below(tree: NDArray[np.int64], level: int) -> int:
+    """Number of inserted rows with a lower level; ``tree`` has an entry more than there are levels."""
+    count = 0
+    while level > 0:
+        count += tree[level]
+        level -= level & -level
+    return count
+
+
+@kernel
+def insert(tree: NDArray[np.int64], level: int) -> None:
+    """Insert one row with the level ``level``."""
+    place = level + 1
+    while place < tree.shape[0]:
+        tree[place] += 1
+        place += place & -place
+
+
+@kernel
+def concordance(
+    runs: NDArray[np.int64], levels: NDArray[np.int32], lower: NDArray[np.int64], out: NDArray[np.int64]
+) -> None:
+    """For each row, the number of concordant rows minus the number of discordant rows.
+
+    Rows are in ``runs`` of ascending score; row i has the label of level ``levels[i]``; ``lower[k]`` rows have a label
+    below level k.
+    """
+    n = levels.shape[0]
+    tree = np.zeros(lower.shape[0], np.int64)
+    for run in range(runs.shape[0] - 1):
+        start, stop = runs[run], runs[run + 1]
+        for row in range(start, stop):
+            level = levels[row]
+            out[row] = below(tree, level) - (start - below(tree, level + 1))
+        for row in range(start, stop):
+            insert(tree, levels[row])
+        for row in range(start, stop):
+            level = levels[row]
+            behind, ahead = below(tree, level), stop - below(tree, level + 1)
+            out[row] += (n - lower[level + 1] - ahead) - (lower[level] - behind)
+
+
+# Distances of ratio-scaled data, for Krippendorff's alpha with the ratio metric.
+
+
+@kernel
+def squared_ratios(
+    starts: NDArray[np.int64], amounts: NDArray[np.float64], times: NDArray[np.float64], out: NDArray[np.float64]
+) -> None:
+    """Σ tᵢ·tⱼ·((aᵢ − aⱼ) / (aᵢ + aⱼ))² over the ordered pairs of each group ``starts[g]:starts[g + 1]``.
+
+    aᵢ is ``amounts[i]``, and tᵢ ``times[i]``, how often it occurs.
+    """
+    for group in range(out.shape[0]):
+        total = 0.0
+        for i in range(starts[group], starts[group + 1]):
+            row = 0.0
+            for j in range(starts[group], i):
+                both = amounts[i] + amounts[j]
+                if both > 0.0:
+                    ratio = (amounts[i] - amounts[j]) / both
+                    row += times[j] * ratio * ratio
+            total += 2.0 * times[i] * row
+        out[group] = total

@@ -1,1 +1,0 @@
-"""Kernels that find numbers, dates, claims and citations, and their support."""

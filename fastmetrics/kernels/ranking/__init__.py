@@ -1,1 +1,0 @@
-"""Kernels of ranked lists of ids."""

@@ -1,1 +1,0 @@
-"""Kernels of statistics: exact sums, resampling, concordant pairs."""
