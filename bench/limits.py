@@ -35,8 +35,8 @@ from fastmetrics.kernels.lcs import lcs_lengths
 from fastmetrics.kernels.ngrams import Lists, count_ngrams
 from fastmetrics.metrics.shared.all_pair_counts import lists
 from fastmetrics.text.conventions import convention
+from fastmetrics.text.text_keys import is_utf8
 from fastmetrics.text.tokenize import Rewriter, Vocabulary
-from fastmetrics.text.utf8 import is_utf8
 
 SOURCE = Path(__file__).with_suffix(".c")
 PAGE = 1 << 20

@@ -18,10 +18,9 @@ from fastmetrics.base.arrow import is_list, numpy_values
 from fastmetrics.base.columns import totals
 from fastmetrics.base.input_columns import COLUMNS
 from fastmetrics.core.all_pair_tokens import Crossed, Side, crossed
-from fastmetrics.text.conventions import convention
-from fastmetrics.text.sacrebleu_rules import joined_lines
+from fastmetrics.text.conventions import convention, joined_lines
+from fastmetrics.text.text_keys import is_utf8
 from fastmetrics.text.tokenize import Folded, Vocabulary, Wordbook, fold
-from fastmetrics.text.utf8 import is_utf8
 
 T = TypeVar("T")
 

@@ -16,7 +16,7 @@ from fastmetrics.base.arrays import Bytes, Flags
 from fastmetrics.base.input_columns import COLUMNS
 from fastmetrics.declaration.batch import Batch, Options
 from fastmetrics.kernels.folding import FOREIGN, ONE_WORD, UNLISTED
-from fastmetrics.text.scripts import scripts
+from fastmetrics.text.text_keys import scripts
 
 MANY = 0.05
 """The default share of the scored rows that triggers a note."""

@@ -21,8 +21,7 @@ from fastmetrics.declaration.metric import metric
 from fastmetrics.declaration.tokenizers import tokens_of_function
 from fastmetrics.kernels.corpus_formulas import bleu_scores
 from fastmetrics.metrics.shared.pair_counts import clipped
-from fastmetrics.text.conventions import LOWER
-from fastmetrics.text.sacrebleu_rules import FRAMES
+from fastmetrics.text.conventions import FRAMES, LOWER
 
 SMOOTHING = {"exp": None, "floor": 0.1, "add-k": 1.0, "none": None}
 """The smoothing methods, with the default value of those that have one."""

@@ -14,7 +14,7 @@ from fastmetrics.core.all_pair_tokens import Side, crossed
 from fastmetrics.declaration.batch import Batch, Options
 from fastmetrics.declaration.metric import metric
 from fastmetrics.metrics.shared.pair_counts import ngrams
-from fastmetrics.text import chrf_tokens as text
+from fastmetrics.text import tokenize as text
 
 Characters = Annotated[int, Whole(0, 100), "the length of the longest n-grams of characters"]
 Words = Annotated[int, Whole(0, 100), "the length of the longest n-grams of words; 0 leaves words out"]
@@ -64,7 +64,7 @@ def _spell(batch: Batch, column: str, lowercase: bool, whitespace: bool, worded:
     if not worded:
         return Spelled(characters, None)
     words = batch.remember(
-        ("chrf words", column, spaced), lambda: text.words(batch.tokens(column, spaced), spaced, batch.words)
+        ("chrf words", column, spaced), lambda: text.chrf_words(batch.tokens(column, spaced), spaced, batch.words)
     )
     return Spelled(characters, words)
 

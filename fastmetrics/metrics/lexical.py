@@ -15,7 +15,7 @@ from fastmetrics.declaration.metric import metric
 from fastmetrics.declaration.tokenizers import TokenizedIn, TokenizerName
 from fastmetrics.kernels import byte_search as strings
 from fastmetrics.metrics.shared.pair_counts import divide, harmonic, same, sets, shared
-from fastmetrics.text.markers import count_markers
+from fastmetrics.text.phrases import count_markers
 from fastmetrics.text.tokenize import Vocabulary
 
 MARKERS = (

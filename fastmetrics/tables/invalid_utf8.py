@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.types as pt
 
 from fastmetrics.base.arrow import is_list, is_text
-from fastmetrics.text.utf8 import is_utf8
+from fastmetrics.text.text_keys import is_utf8
 
 
 def bad_text(batch: pa.RecordBatch) -> dict[int, tuple[str, str]]:

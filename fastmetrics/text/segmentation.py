@@ -9,8 +9,8 @@ import numpy as np
 from fastmetrics.base.arrays import Bytes, Ints, Text, Uint64s
 from fastmetrics.kernels import sentences as segments
 from fastmetrics.kernels.text.blocks.block_code import BLOCK
-from fastmetrics.text import unicode
-from fastmetrics.text.byte_ranges import ranges
+from fastmetrics.text import conventions
+from fastmetrics.text.conventions import ranges
 from fastmetrics.text.lexicons import lexicon
 
 SENTENCE_ENDS = ".!?。！？…"
@@ -70,19 +70,19 @@ def _pieces(text: Text, pieces: Ints, groups: Ints) -> Text:
 
 @functools.cache
 def _classes(kind: str) -> Bytes:
-    classes = np.zeros(unicode.SIZE, np.uint8)
+    classes = np.zeros(conventions.SIZE, np.uint8)
     if kind == "lines":
         classes[ord("\n")] = segments.BREAK
         return classes
     if kind == "statements":
-        word = unicode.is_word()
+        word = conventions.is_word()
         classes[word] = segments.LETTER
-        classes[word & unicode.is_lower()] = segments.LOWER
-        classes[word & unicode.is_upper()] = segments.UPPER
+        classes[word & conventions.is_lower()] = segments.LOWER
+        classes[word & conventions.is_upper()] = segments.UPPER
         classes[[ord(c) for c in "0123456789"]] = segments.DIGIT
         classes[[ord(c) for c in _CLOSERS]] = segments.CLOSER
         classes[ord("[")] = segments.OPEN
-    classes[unicode.is_space()] = segments.SPACE
+    classes[conventions.is_space()] = segments.SPACE
     if kind != "sentences":
         classes[ord("\n")] = segments.HALF
     if kind != "paragraphs":

@@ -1,28 +1,55 @@
-"""Tokenisation: compiled code folds and splits the bytes of a column and numbers each distinct word."""
+"""Tokenisation: compiled code folds and splits the bytes of a column and numbers each distinct word, stemmed if
+asked."""
 
 from __future__ import annotations
 
+import functools
+import string
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import replace
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
-from fastmetrics.base.arrays import Bytes, GrowingArray, Ids, Ints, Text, Tokens, text_of_strings
+from fastmetrics.base.arrays import Bytes, Flags, GrowingArray, Ids, Ints, Text, Tokens, text_of_strings
 from fastmetrics.base.limits import SIZES
 from fastmetrics.kernels import folding as words
 from fastmetrics.kernels import sacrebleu_tokenizers as bleu
+from fastmetrics.kernels import sacrebleu_tokenizers as kernels
 from fastmetrics.kernels import tokenize as kernel
 from fastmetrics.kernels import tokenize as rewrite
 from fastmetrics.kernels import tokenize as vocabulary
 from fastmetrics.kernels import word_boundaries
+from fastmetrics.kernels.id_blocks import WIDENED
 from fastmetrics.kernels.text.blocks.block_code import BLOCK
 from fastmetrics.kernels.text.blocks.byte_blocks import KINDS_SIZE
 from fastmetrics.kernels.word_boundaries import Blocks, Rules
-from fastmetrics.text import unicode
-from fastmetrics.text.byte_ranges import folded_rules, rules_of
-from fastmetrics.text.conventions import NUL, Convention, convention
-from fastmetrics.text.stemmer import stem
+from fastmetrics.text import conventions
+from fastmetrics.text.conventions import NUL, Convention, convention, folded_rules, rules_of
+
+# Stemming of English words, cached per process.
+
+
+@functools.lru_cache(maxsize=1 << 18)
+def stem(word: bytes) -> str:
+    """rouge-score's stem of an ASCII word: that of NLTK's Porter stemmer if the word is longer than 3 letters.
+
+    >>> stem(b"running"), stem(b"ties"), stem(b"was")
+    ('run', 'tie', 'was')
+    """
+    [stemmed] = _tokenizer().tokenize(word.decode("ascii"))
+    return stemmed
+
+
+@functools.cache
+def _tokenizer() -> Any:
+    from rouge_score.tokenizers import DefaultTokenizer
+
+    return DefaultTokenizer(use_stemmer=True)
+
+
+# Tokenisation: compiled code folds and splits the bytes of a column and numbers each distinct word.
+
 
 T = TypeVar("T")
 
@@ -365,7 +392,7 @@ def fold(text: Text, convention: Convention) -> Folded:
         bounds = np.concatenate([bounds, tail[1:]])
     edge = np.flatnonzero(marks & words.EDGE)
     if len(edge):
-        words.drop_articles(data, bounds, edge, unicode.is_word())
+        words.drop_articles(data, bounds, edge, conventions.is_word())
     return Folded(data, bounds, places)
 
 
@@ -386,3 +413,59 @@ def _room(text: Text) -> int:
     """Enough bytes for any folding of ``text``, plus padding for blocks that begin in a text."""
     size = 2 * int((text.stops - text.starts).sum()) + len(text) + 2 * BLOCK + 8
     return size - size % 8
+
+
+# Characters and words for chrF.
+
+
+N_CHARACTERS = 0x110100
+"""All code points, followed by the bytes that encode others in folded text."""
+
+
+def characters(folded: Folded, whitespace: bool) -> Tokens:
+    """The characters of each folded text, without spaces unless ``whitespace``."""
+    bounds = np.zeros(len(folded.starts) + 1, np.int64)
+    out = np.empty(int((folded.stops - folded.starts).sum()) + 1, np.int32)
+    kernels.characters(folded.data, folded.starts, folded.stops, -1 if whitespace else 0x20, out, bounds)
+    return Tokens(out[: bounds[-1]], bounds[:-1], bounds[1:], N_CHARACTERS)
+
+
+def visible_characters(text: Text) -> Tokens:
+    """The characters of each text but white space."""
+    bounds = np.zeros(len(text) + 1, np.int64)
+    out = np.empty(int((text.stops - text.starts).sum()) + 1 + WIDENED, np.int32)
+    kernels.visible_characters(text.data, text.starts, text.stops, conventions.is_space(), out, bounds)
+    return Tokens(out[: bounds[-1]], bounds[:-1], bounds[1:], N_CHARACTERS)
+
+
+def chrf_words(tokens: Tokens, name: str, book: Wordbook) -> Tokens:
+    """chrF's words of each text from its words under ``name``, which is ``none`` or ``split``."""
+    rewriter = book.remember(
+        ("chrf words", name), lambda: Rewriter(book.vocabulary(name), WordEnds(Vocabulary(convention(name))))
+    )
+    return rewriter.tokens(tokens)
+
+
+class WordEnds:
+    """The words of chrF: an ASCII punctuation mark at a word's end, or else at its start, is a word."""
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self._vocabulary = vocabulary
+
+    def __len__(self) -> int:
+        return len(self._vocabulary)
+
+    def retokenize(self, words: Text) -> Tokens:
+        """The parts of each of ``words``, which are folded."""
+        bounds = np.zeros(len(words) + 1, np.int64)
+        size = 2 * int((words.stops - words.starts + 1).sum()) + 32
+        data = np.empty(size - size % 8, np.uint8)
+        kernels.split_ends(words.data, words.starts, words.stops, _punctuation(), data, bounds)
+        return self._vocabulary.cut(Folded(data, bounds, None))
+
+
+@functools.cache
+def _punctuation() -> Flags:
+    flags = np.zeros(256, np.bool_)
+    flags[[ord(character) for character in string.punctuation]] = True
+    return flags

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from fastmetrics.base.arrays import Ints, text_of_arrow
 from fastmetrics.base.errors import Argument, MissingExtraError, OptionError
-from fastmetrics.text import unicode
+from fastmetrics.text import conventions
 
 
 def check_languages(languages: Sequence[str]) -> None:
@@ -74,7 +74,7 @@ def scripts() -> tuple[str, ...]:
 def _table() -> tuple[npt.NDArray[np.uint8], tuple[str, ...]]:
     """The number of the script of each code point, and their names."""
     numbers, names = np.zeros(sys.maxunicode + 1, np.uint8), {NO_LETTERS: 0, "Latin": 1, "Han": 2}
-    letters = np.flatnonzero(unicode.is_letter())
+    letters = np.flatnonzero(conventions.is_letter())
     for code in letters[letters < _LAST].tolist():
         word = unicodedata.name(chr(code), "OTHER").split()[0]
         name = _SCRIPT_OF_WORD.get(word, word.split("-")[0].capitalize())

@@ -21,7 +21,7 @@ from fastmetrics.kernels.folding import CYRILLIC, FOREIGN, LATIN, ONE_WORD, OTHE
 from fastmetrics.plan.plan import parse
 from fastmetrics.results.summary.summary import summarize
 from fastmetrics.scoring.score import score
-from fastmetrics.text.scripts import _classes, scripts
+from fastmetrics.text.text_keys import _classes, scripts
 from tests.reference import scripts as plain
 from tests.support.program import program, unfolded
 from tests.support.strategies import texts

@@ -13,8 +13,7 @@ from fastmetrics.kernels.text.blocks.byte_blocks import KINDS_SIZE, kinds_of
 from fastmetrics.kernels.text.blocks.letter_blocks import fold_cyrillic, fold_letters
 from fastmetrics.kernels.text.blocks.word_heads import PLACES, differ, list_bits, take_head
 from fastmetrics.text import tokenize
-from fastmetrics.text.byte_ranges import rules_of
-from fastmetrics.text.conventions import CONVENTIONS, convention
+from fastmetrics.text.conventions import CONVENTIONS, convention, rules_of
 from tests.reference.text import CONVENTIONS as REFERENCES
 
 U = np.uint64

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from fastmetrics import text
 from fastmetrics.base.arrays import well_formed
 from fastmetrics.base.errors import InputError, UnknownNameError
-from fastmetrics.text import unicode
+from fastmetrics.text import conventions
 from tests.reference import cases
 from tests.reference import text as reference
 from tests.support import strategies
@@ -185,12 +185,12 @@ def test_a_hundred_thousand_tokens(name: str) -> None:
 
 
 PROPERTIES = [
-    (unicode.is_lower, str.islower),
-    (unicode.is_upper, str.isupper),
-    (unicode.is_space, str.isspace),
-    (unicode.is_letter, str.isalpha),
-    (unicode.is_word, lambda character: character.isalnum() or character == "_"),
-    (unicode.is_punctuation, lambda character: unicodedata.category(character)[0] == "P"),
+    (conventions.is_lower, str.islower),
+    (conventions.is_upper, str.isupper),
+    (conventions.is_space, str.isspace),
+    (conventions.is_letter, str.isalpha),
+    (conventions.is_word, lambda character: character.isalnum() or character == "_"),
+    (conventions.is_punctuation, lambda character: unicodedata.category(character)[0] == "P"),
 ]
 
 

@@ -5,7 +5,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fastmetrics.text.stemmer import stem
+from fastmetrics.text.tokenize import stem
 
 # By rouge-score 0.1.2 with NLTK 3.10.  Martin Porter's list has other stems because NLTK adds rules.
 STEMS = {

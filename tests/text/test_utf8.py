@@ -6,7 +6,7 @@ from itertools import pairwise, product
 import pyarrow as pa
 import pytest
 
-from fastmetrics.text.utf8 import is_utf8
+from fastmetrics.text.text_keys import is_utf8
 
 CHARACTERS = "aéЖ\x7f\x80\u07ff\u0800中\ud7ff\ue000\uffff\U00010000😀\U0010ffff"
 WRONG = [0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC0, 0xC1, 0xC2, 0xDF, 0xE0, 0xED, 0xEF, 0xF0, 0xF4, 0xF5, 0xFF, 0x41]

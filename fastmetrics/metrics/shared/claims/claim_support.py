@@ -24,10 +24,9 @@ from fastmetrics.kernels.values import Values
 from fastmetrics.metrics.shared.claims.spacy_claims import Pipeline, parsed_claims
 from fastmetrics.metrics.shared.claims.value_sets import among
 from fastmetrics.metrics.shared.pair_counts import divide
-from fastmetrics.text import unicode
-from fastmetrics.text.located_words import ids_of_marks, pick, scan
+from fastmetrics.text import conventions
 from fastmetrics.text.tokenize import Vocabulary
-from fastmetrics.text.word_roles import Senses
+from fastmetrics.text.word_roles import Senses, ids_of_marks, pick, scan
 
 KINDS = ("number", "date", "time", "weekday", "claim")
 """The kinds of anchors."""
@@ -78,7 +77,7 @@ class Passage:
         """The role of each of ``marks``."""
         marks, ids = self.marks, self.ids  # which can add words to the vocabulary
         roles = self.senses.catch_up().roles
-        return clause_kernels.roles_in_place(self.text.data, marks, unicode.is_upper(), ids, roles)
+        return clause_kernels.roles_in_place(self.text.data, marks, conventions.is_upper(), ids, roles)
 
     @property
     def groups(self) -> Ints:
