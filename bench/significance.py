@@ -19,8 +19,8 @@ import pyarrow.parquet as pq
 
 from bench.compare import RESULTS
 from bench.machine import machine
-from fastmetrics.stats.intervals.estimates import Sample
-from fastmetrics.stats.significance.paired_tests import randomisation_p
+from fastmetrics.stats.estimates import Sample
+from fastmetrics.stats.significance import randomisation_p
 
 RESAMPLES = 10_000
 

@@ -84,16 +84,16 @@ from fastmetrics.scoring.profile import profile as profile
 from fastmetrics.scoring.score import score as score
 from fastmetrics.scoring.verdict_reasons import anchors as anchors
 from fastmetrics.scoring.verdict_reasons import verdicts as verdicts
-from fastmetrics.stats.agreement.agreement import Agreement
-from fastmetrics.stats.agreement.agreement import agreement as agreement
-from fastmetrics.stats.agreement.agreement import cohen_kappa as cohen_kappa
-from fastmetrics.stats.agreement.agreement import krippendorff_alpha as krippendorff_alpha
-from fastmetrics.stats.agreement.judge_quality import judge_consistency as judge_consistency
-from fastmetrics.stats.agreement.judge_quality import judge_decisions as judge_decisions
-from fastmetrics.stats.agreement.judge_quality import judge_error_rate as judge_error_rate
-from fastmetrics.stats.agreement.judge_quality import judge_latency as judge_latency
-from fastmetrics.stats.agreement.pairwise import bradley_terry as bradley_terry
-from fastmetrics.stats.agreement.pairwise import pairwise as pairwise
+from fastmetrics.stats.agreement import Agreement
+from fastmetrics.stats.agreement import agreement as agreement
+from fastmetrics.stats.agreement import cohen_kappa as cohen_kappa
+from fastmetrics.stats.agreement import krippendorff_alpha as krippendorff_alpha
+from fastmetrics.stats.judge_quality import judge_consistency as judge_consistency
+from fastmetrics.stats.judge_quality import judge_decisions as judge_decisions
+from fastmetrics.stats.judge_quality import judge_error_rate as judge_error_rate
+from fastmetrics.stats.judge_quality import judge_latency as judge_latency
+from fastmetrics.stats.judge_quality import bradley_terry as bradley_terry
+from fastmetrics.stats.judge_quality import pairwise as pairwise
 from fastmetrics.stats.pass_at_k import pass_at_k as pass_at_k
 from fastmetrics.stats.pass_at_k import pass_hat_k as pass_hat_k
 from fastmetrics.stats.risk_coverage import risk_coverage as risk_coverage

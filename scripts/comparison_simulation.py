@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 
 from fastmetrics.base.arrays import Floats, Ints
-from fastmetrics.stats.intervals.estimates import Sample
-from fastmetrics.stats.intervals.mean_interval import mean_interval
-from fastmetrics.stats.significance.multiple_tests import tukey_p
-from fastmetrics.stats.significance.paired_tests import detectable, p_value
+from fastmetrics.stats.estimates import Sample
+from fastmetrics.stats.mean_interval import mean_interval
+from fastmetrics.stats.significance import detectable, p_value, tukey_p
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "comparing.md"
 BEGIN, END = "<!-- simulation, written by scripts/simulate_comparisons -->", "<!-- end of simulation -->"

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from fastmetrics.base.arrays import Floats
-from fastmetrics.stats.intervals.estimates import Sample
-from fastmetrics.stats.intervals.mean_interval import has_long_tail, mean_interval
+from fastmetrics.stats.estimates import Sample
+from fastmetrics.stats.mean_interval import has_long_tail, mean_interval
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS, PAGE = ROOT / "bench" / "results" / "intervals.json", ROOT / "docs" / "comparing.md"

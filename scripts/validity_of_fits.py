@@ -27,7 +27,7 @@ from scipy.stats import rankdata
 import fastmetrics as fm
 from fastmetrics.base.score_metadata import ScoreMetadata, drift_notes
 from fastmetrics.fitting.fit_result import FitResult
-from fastmetrics.stats.intervals.estimates import Estimate
+from fastmetrics.stats.estimates import Estimate
 
 ROOT = Path(__file__).resolve().parent.parent
 OUT = ROOT / "bench" / "results" / "fit-validity.json"

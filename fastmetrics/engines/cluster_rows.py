@@ -16,8 +16,8 @@ from fastmetrics.base.input_columns import listed
 from fastmetrics.plan.plan import Plan, parse, plan
 from fastmetrics.plan.score_batch import Scorer, score_batch, slices
 from fastmetrics.plan.score_request import ScoreRequest
-from fastmetrics.stats.sums.exact_sums import State
-from fastmetrics.stats.sums.summed_scores import Sums
+from fastmetrics.stats.summed_scores import Sums
+from fastmetrics.stats.sums import State
 
 
 def plan_rows(names: Sequence[str], request: ScoreRequest) -> Plan:

@@ -18,7 +18,7 @@ from fastmetrics.engines.cluster_rows import RowScoring, pack, plan_rows, unpack
 from fastmetrics.engines.ray_cluster import ray_data
 from fastmetrics.plan.score_batch import fit, slices
 from fastmetrics.plan.score_request import ScoreRequest
-from fastmetrics.stats.sums.summed_scores import CollectedScores, score_columns
+from fastmetrics.stats.summed_scores import CollectedScores, score_columns
 
 
 def score_dataset(dataset: Any, request: ScoreRequest, workers: int | None = None) -> Any:

@@ -22,7 +22,7 @@ from fastmetrics.engines.cluster_rows import RowScoring, pack, plan_rows, unpack
 from fastmetrics.plan.plan import Plan
 from fastmetrics.plan.score_batch import fit
 from fastmetrics.plan.score_request import ScoreRequest
-from fastmetrics.stats.sums.summed_scores import CollectedScores
+from fastmetrics.stats.summed_scores import CollectedScores
 
 __all__ = ["collect", "score"]
 

@@ -39,7 +39,7 @@ from fastmetrics.fitting.promises import promises as promises_of
 from fastmetrics.fitting.read_labelled import LabelledTable, naive_overlap, read_labelled
 from fastmetrics.metrics.shared.fitted.fitted_file import SUFFIX, text_of
 from fastmetrics.metrics.shared.fitted.fitted_model import Curve, Feature, FittedModel, RowScores, ScoreShares
-from fastmetrics.stats.sums.fingerprint import fingerprint, fingerprint_text
+from fastmetrics.stats.summed_scores import fingerprint, fingerprint_text
 from fastmetrics.tables.output.whole_outputs import page_place, write_page
 
 _Share = Real(0.0, 1.0, above=True, below=True)

@@ -11,7 +11,7 @@ from fastmetrics.base.input_columns import listed
 from fastmetrics.fitting.evaluation import Evaluation, SingleScore
 from fastmetrics.fitting.held_out_figures import printed
 from fastmetrics.metrics.shared.fitted.fitted_model import FittedModel, Threshold
-from fastmetrics.stats.intervals.estimates import Estimate
+from fastmetrics.stats.estimates import Estimate
 
 _MEASURES = {"auc": ("AUC", "Brier"), "spearman": ("Spearman", "squared error")}
 _CHANCE = {"auc": 0.5, "spearman": 0.0}

@@ -19,9 +19,9 @@ import numpy as np
 
 from fastmetrics.base.arrays import Floats, Ints
 from fastmetrics.fitting.labelled_rows import LabelledRows
-from fastmetrics.stats.intervals.estimates import UNDEFINED, Estimate, Interval, Sample
-from fastmetrics.stats.intervals.influences import auc_influence, figure_interval, spearman_influence
-from fastmetrics.stats.intervals.mean_interval import level_note, mean_interval, unseen
+from fastmetrics.stats.agreement import auc_influence, figure_interval, spearman_influence
+from fastmetrics.stats.estimates import UNDEFINED, Estimate, Interval, Sample
+from fastmetrics.stats.mean_interval import level_note, mean_interval, unseen
 
 _WIDER = math.sqrt(2.0)
 _FEWEST_IN_BIN, _MOST_BINS = 50, 10

@@ -17,7 +17,7 @@ from fastmetrics.declaration.metric import metric
 from fastmetrics.declaration.stored_row_lists import KeptRows, heads_of, row_lists
 
 if TYPE_CHECKING:
-    from fastmetrics.stats.agreement.agreement import Agreement
+    from fastmetrics.stats.agreement import Agreement
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ Ratings = Annotated[Rated, RatedIn()]
 
 
 def _finish(rows: KeptRows) -> Agreement:
-    from fastmetrics.stats.agreement.agreement import Agreement, agreement  # every run imports this module
+    from fastmetrics.stats.agreement import Agreement, agreement  # every run imports this module
 
     values, sizes = [np.zeros(0)], [np.zeros(0, np.int64)]
     for (lists,) in rows():

@@ -16,7 +16,7 @@ from fastmetrics.declaration.batch import Number, Options, Raw
 from fastmetrics.declaration.hooks import Corpus, RowHooks
 from fastmetrics.declaration.metric import REGISTRY, SPELLINGS, metric
 from fastmetrics.stats.risk_coverage import Pairs, risks
-from fastmetrics.stats.sums.exact_sums import State
+from fastmetrics.stats.sums import State
 
 Quality = Annotated[str, LimitedText(1_000, "the name of a metric"), "the metric that says how right an answer is"]
 

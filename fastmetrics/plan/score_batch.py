@@ -28,7 +28,7 @@ from fastmetrics.declaration.cautions import LISTS
 from fastmetrics.declaration.stored_row_lists import where_present
 from fastmetrics.plan.fitted_metric import FittedMetric, remembered_scores
 from fastmetrics.plan.plan import Plan
-from fastmetrics.stats.sums.fingerprint import fingerprint_of_hashes, is_hashable, text_hashes
+from fastmetrics.stats.summed_scores import fingerprint_of_hashes, is_hashable, text_hashes
 from fastmetrics.text.tokenize import Wordbook
 
 T = TypeVar("T")

@@ -35,7 +35,7 @@ from fastmetrics.scoring.score_output import (
     plan_table,
     write_scores,
 )
-from fastmetrics.stats.sums.fingerprint import fingerprint, fingerprint_text, is_hashable
+from fastmetrics.stats.summed_scores import fingerprint, fingerprint_text, is_hashable
 from fastmetrics.tables.remote.addresses import is_url
 from fastmetrics.tables.sources.frame_source import FrameSource
 from fastmetrics.tables.sources.table_source import TableSource

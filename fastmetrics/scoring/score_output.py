@@ -29,9 +29,8 @@ from fastmetrics.plan.stored_declarations import Declared
 from fastmetrics.results.runs.declared_metrics import declared_labels, declared_specs, declared_statistics
 from fastmetrics.results.runs.score_file import column_of
 from fastmetrics.results.summary.summary import MetricSummary, Summary
-from fastmetrics.stats.sums.exact_sums import State
-from fastmetrics.stats.sums.fingerprint import fingerprint_text
-from fastmetrics.stats.sums.named_statistics import named_statistics
+from fastmetrics.stats.summed_scores import fingerprint_text
+from fastmetrics.stats.sums import State, named_statistics
 from fastmetrics.tables import Output
 from fastmetrics.tables.file_columns import Widened
 from fastmetrics.tables.sources.table_source import TableSource

@@ -10,7 +10,7 @@ import numpy as np
 
 from fastmetrics.base.arrays import Floats, Ints
 from fastmetrics.base.errors import Argument, InputError, OptionError
-from fastmetrics.stats.sums.exact_sums import exact_sum
+from fastmetrics.stats.sums import exact_sum
 
 
 def pass_at_k(n: int, c: int, k: int) -> float:

@@ -13,7 +13,7 @@ import pyarrow as pa
 from fastmetrics.base.arrays import Flags, Floats, Ints, floats_of_arrow
 from fastmetrics.base.columns import as_array
 from fastmetrics.base.errors import ColumnError, InputError
-from fastmetrics.stats.sums.quantiles import order_statistics
+from fastmetrics.stats.sums import order_statistics
 
 Pairs: TypeAlias = Callable[[], Iterable[tuple[Floats, Floats]]]
 """Returns the same rows, confidence and quality, in batches, at each call."""

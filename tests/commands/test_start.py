@@ -16,7 +16,7 @@ pytestmark = pytest.mark.slow
 
 COSTLY = (
     *("pandas", "polars", "sklearn", "matplotlib", "faiss", "pyarrow.dataset", "pydantic"),
-    *("fastmetrics.stats.agreement.agreement", "fastmetrics.vectors.geometry"),
+    *("fastmetrics.stats.agreement", "fastmetrics.vectors.geometry"),
 )
 """Packages and modules that scoring a file of texts and numbers needs nothing of."""
 

@@ -22,8 +22,8 @@ import os, signal, sys
 import openai, aiohttp, pandas, pyarrow.parquet
 import fastmetrics.commands.options.shared_options, fastmetrics.derive.judge.judge
 from fastmetrics import cli
-from fastmetrics.stats.sums import fingerprint
-from fastmetrics.stats.sums import exact_sums as moments
+from fastmetrics.stats import summed_scores as fingerprint
+from fastmetrics.stats import sums as moments
 from fastmetrics.tables.formats import jsonl
 jsonl.record_of(b"{}")
 fingerprint.fingerprint([pyarrow.array(["a"])])

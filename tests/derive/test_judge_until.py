@@ -20,7 +20,7 @@ from fastmetrics.derive.judge.stop_condition import parse_until
 from fastmetrics.derive.prompts.rubric import find_rubrics
 from fastmetrics.results.runs.open_runs import open_run
 from fastmetrics.results.runs.score_file import ScoreFile
-from fastmetrics.stats.intervals.confidence_sequences import confidence_sequence
+from fastmetrics.stats.mean_interval import confidence_sequence
 from tests.derive.test_judge_calls import number_in, written
 from tests.support.judge_server import judge_server, user_message
 from tests.support.program import jsonl, program

@@ -15,7 +15,7 @@ import fastmetrics as fm
 from fastmetrics.declaration.batch import Light
 from fastmetrics.declaration.hooks import Corpus
 from fastmetrics.plan.corpus_values import many_values
-from fastmetrics.stats.significance.paired_counts import PairedCounts, swap_p
+from fastmetrics.stats.significance import PairedCounts, swap_p
 
 CORPUS = ["corpus_bleu", "corpus_chrf", "corpus_chrf++", "abstention_f1"]
 CHANCE = np.random.default_rng(4)

@@ -35,7 +35,7 @@ from fastmetrics.retrieval.formulas import Gains
 from fastmetrics.retrieval.measure_families import FAMILIES
 from fastmetrics.retrieval.measure_names import measure
 from fastmetrics.scoring.metric_functions import callable_of
-from fastmetrics.stats.agreement.association import associate
+from fastmetrics.stats.association import associate
 from fastmetrics.text.phrases import compile_phrases
 from tests.support.every_metric import CASES, columns
 from tests.support.program import jsonl, program

@@ -13,7 +13,7 @@ from scipy import stats
 
 import fastmetrics as fm
 from fastmetrics.base.errors import InputError, OptionError
-from fastmetrics.stats.intervals.confidence_sequences import confidence_sequence
+from fastmetrics.stats.mean_interval import confidence_sequence
 from tests.support.program import program
 
 N = 120

@@ -17,9 +17,8 @@ import fastmetrics as fm
 from fastmetrics.base.errors import ColumnError, OptionError, UnknownNameError
 from fastmetrics.plan.corpus_values import many_values
 from fastmetrics.plan.plan import parse
-from fastmetrics.stats.intervals.mean_interval import INTERVALS
-from fastmetrics.stats.significance.packed_counts import Packed
-from fastmetrics.stats.significance.paired_counts import PairedCounts, counts_interval, swap_p
+from fastmetrics.stats.mean_interval import INTERVALS
+from fastmetrics.stats.significance import Packed, PairedCounts, counts_interval, swap_p
 from tests.reference import resampling
 
 CORPUS = ["corpus_bleu", "corpus_chrf", "corpus_chrf++", "abstention_f1"]

@@ -11,7 +11,7 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics.base.errors import OptionError
-from fastmetrics.stats.intervals.confidence_sequences import confidence_sequence
+from fastmetrics.stats.mean_interval import confidence_sequence
 from tests.support.program import program, unfolded
 
 N = 300

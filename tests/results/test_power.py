@@ -17,7 +17,7 @@ from statsmodels.stats.power import TTestPower
 
 import fastmetrics as fm
 from fastmetrics.base.errors import InputError, OptionError
-from fastmetrics.stats.significance.sample_size import highest_variance, questions_needed
+from fastmetrics.stats.significance import highest_variance, questions_needed
 from tests.support.program import program
 
 Z = NormalDist().inv_cdf(0.975) + NormalDist().inv_cdf(0.8)

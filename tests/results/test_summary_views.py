@@ -17,7 +17,7 @@ from scipy.stats import pearsonr, spearmanr
 import fastmetrics as fm
 from fastmetrics.base.errors import ColumnError, FileFormatError, InputError, OptionError, UnknownNameError
 from fastmetrics.results.summary.correlations import MetricPair
-from fastmetrics.stats.agreement.correlation_matrix import correlate
+from fastmetrics.stats.association import correlate
 from tests.support.program import program
 
 ROWS = {

@@ -20,8 +20,8 @@ from fastmetrics.base.errors import FileFormatError, InputError, OptionError
 from fastmetrics.kernels.resampling import draw
 from fastmetrics.results.people.validate import validate
 from fastmetrics.results.runs.score_file import read_table
-from fastmetrics.stats.agreement.agreement import cohen_kappa, krippendorff_alpha
-from fastmetrics.stats.agreement.association import associate
+from fastmetrics.stats.agreement import cohen_kappa, krippendorff_alpha
+from fastmetrics.stats.association import associate
 
 SCORES = st.one_of(st.integers(-3, 3).map(float), st.floats(-100, 100).map(lambda x: round(x, 3)))
 

@@ -20,7 +20,7 @@ from fastmetrics.base.errors import ColumnError, OptionError, UnknownNameError
 from fastmetrics.commands import load
 from fastmetrics.metrics import REGISTRY
 from fastmetrics.results.summary.summary import summarize
-from fastmetrics.stats.agreement.association import associate
+from fastmetrics.stats.association import associate
 
 GOOD = [1, 1, 0, 1, 0, 0]
 LOW = [0.0, 0.2, 0.9, 0.1, 0.1, 1.0]

@@ -14,7 +14,7 @@ import fastmetrics as fm
 from fastmetrics.base.errors import ColumnError, OptionError
 from fastmetrics.engines.cluster_rows import RowScoring, pack, plan_rows, unpack
 from fastmetrics.plan.score_request import ScoreRequest
-from fastmetrics.stats.sums.exact_sums import State
+from fastmetrics.stats.sums import State
 
 TABLE = pa.table(
     {

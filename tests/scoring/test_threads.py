@@ -9,7 +9,7 @@ from typer.main import get_command
 import fastmetrics as fm
 from fastmetrics.base.errors import OptionError
 from fastmetrics.cli import app
-from fastmetrics.stats.agreement.association import associate
+from fastmetrics.stats.association import associate
 from fastmetrics.vectors.search.search_files import build_index
 from tests.support.program import program
 

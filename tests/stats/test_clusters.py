@@ -10,7 +10,7 @@ from scipy import stats
 from sklearn import metrics as sk
 
 from fastmetrics.kernels.resampling import draw
-from fastmetrics.stats.agreement.association import associate
+from fastmetrics.stats.association import associate
 
 FIGURES = ("pearson", "spearman", "auc", "f1")
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fastmetrics.base.errors import InputError
-from fastmetrics.stats.intervals.confidence_sequences import confidence_sequence, sequential_p
+from fastmetrics.stats.mean_interval import confidence_sequence, sequential_p
 from tests.reference import confidence_sequences as reference
 
 FLAGS = (np.random.default_rng(0).random(300) < 0.6).astype(float)

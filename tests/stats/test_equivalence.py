@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from statsmodels.stats.weightstats import ttost_paired
 
-from fastmetrics.stats.intervals.estimates import Sample
-from fastmetrics.stats.significance.paired_tests import equivalence_p, not_worse_p
+from fastmetrics.stats.estimates import Sample
+from fastmetrics.stats.significance import equivalence_p, not_worse_p
 
 
 @given(st.lists(st.floats(-1, 1), min_size=3, max_size=20), st.floats(0.01, 0.5))

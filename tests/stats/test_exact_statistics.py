@@ -12,9 +12,8 @@ import pytest
 from fastmetrics.base.errors import ColumnError, InputError
 from fastmetrics.kernels import exact_sums as sums
 from fastmetrics.results.summary.summary import summarize
-from fastmetrics.stats.sums import quantiles as module
-from fastmetrics.stats.sums.exact_sums import State
-from fastmetrics.stats.sums.quantiles import quantiles
+from fastmetrics.stats import sums as module
+from fastmetrics.stats.sums import State, quantiles
 
 SMALLEST = 5e-324
 

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from fastmetrics.stats.sums.exact_sums import _MANY, exact_sum
+from fastmetrics.stats.sums import _MANY, exact_sum
 
 
 @pytest.mark.parametrize("n", [0, 1, _MANY - 1, _MANY, 3 * _MANY + 1, 200_000])

@@ -12,9 +12,9 @@ from statsmodels.stats.proportion import proportion_confint
 
 import fastmetrics as fm
 from fastmetrics.base.errors import InputError, OptionError
-from fastmetrics.stats.agreement.judge_quality import Consistency, judge_latency, status_counts
-from fastmetrics.stats.intervals.estimates import Interval
-from fastmetrics.stats.intervals.shares import f1_share, share
+from fastmetrics.stats.estimates import Interval
+from fastmetrics.stats.judge_quality import Consistency, judge_latency, status_counts
+from fastmetrics.stats.mean_interval import f1_share, share
 
 NAN = math.nan
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from fastmetrics.stats.agreement.association import associate
+from fastmetrics.stats.association import associate
 from tests.reference.association import tau_b, tau_b_error
 
 FEW = st.integers(0, 2).map(float)

@@ -12,9 +12,8 @@ from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
 
 import fastmetrics as fm
-from fastmetrics.stats.intervals.bootstrap_intervals import bootstrap_interval
-from fastmetrics.stats.intervals.estimates import Sample
-from fastmetrics.stats.intervals.mean_interval import INTERVALS, has_long_tail, mean_interval
+from fastmetrics.stats.estimates import Sample
+from fastmetrics.stats.mean_interval import INTERVALS, bootstrap_interval, has_long_tail, mean_interval
 
 RNG = np.random.default_rng(3)
 TRIALS = 1500

@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 from statsmodels.stats.multitest import multipletests
 
 from fastmetrics.kernels.resampling import permuted_ranges
-from fastmetrics.stats.intervals.estimates import Sample
-from fastmetrics.stats.significance.multiple_tests import compact_letters, corrected, tukey_p
-from fastmetrics.stats.significance.paired_tests import randomisation_p
+from fastmetrics.stats.estimates import Sample
+from fastmetrics.stats.significance import compact_letters, corrected, randomisation_p, tukey_p
 
 P = st.lists(st.floats(0, 1) | st.sampled_from([0.0, 0.01, 0.05, 1.0]), min_size=1, max_size=12)
 

@@ -15,10 +15,9 @@ from statsmodels.stats.contingency_tables import mcnemar
 
 import fastmetrics as fm
 from fastmetrics.kernels.resampling import flipped_sums, resampled_clusters, resampled_sums
-from fastmetrics.stats.intervals.bootstrap_intervals import bootstrap_interval
-from fastmetrics.stats.intervals.confidence_sequences import sequential_p
-from fastmetrics.stats.intervals.estimates import Sample
-from fastmetrics.stats.significance.paired_tests import detectable, effect_size, p_value, randomisation_p
+from fastmetrics.stats.estimates import Sample
+from fastmetrics.stats.mean_interval import bootstrap_interval, sequential_p
+from fastmetrics.stats.significance import detectable, effect_size, p_value, randomisation_p
 
 RNG = np.random.default_rng(7)
 SOME = st.lists(st.sampled_from([0.0, 0.1, 0.2, 0.3, -0.1, -0.3, 0.5, 1.0, 1 / 3, 1e-9, 7e5]), min_size=1, max_size=9)

@@ -15,8 +15,8 @@ from scipy.optimize import minimize
 
 import fastmetrics as fm
 from fastmetrics.base.errors import InputError
-from fastmetrics.stats.intervals.estimates import Sample
-from fastmetrics.stats.intervals.mean_interval import mean_interval
+from fastmetrics.stats.estimates import Sample
+from fastmetrics.stats.mean_interval import mean_interval
 
 WINS = [[0, 14, 18, 17], [8, 0, 12, 12], [8, 5, 0, 11], [1, 9, 5, 0]]
 CHOIX = [0.8408199107201232, 0.1260804478787562, -0.20730370749674107, -0.7595966511021383]

@@ -11,7 +11,7 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics.base.errors import ColumnError, InputError, OptionError
-from fastmetrics.stats.intervals.prediction_powered import powered_mean
+from fastmetrics.stats.prediction_powered import powered_mean
 
 NAN = math.nan
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fastmetrics.base.errors import OptionError
-from fastmetrics.stats.sums.quantiles import quantiles
+from fastmetrics.stats.sums import quantiles
 from tests.results.test_summary import FLOATS
 
 

@@ -10,8 +10,8 @@ import pytest
 from scipy import stats
 
 import fastmetrics as fm
-from fastmetrics.stats.intervals.bootstrap_intervals import bootstrap_interval
-from fastmetrics.stats.intervals.estimates import Sample
+from fastmetrics.stats.estimates import Sample
+from fastmetrics.stats.mean_interval import bootstrap_interval
 
 RNG = np.random.default_rng(8)
 

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from fastmetrics.stats.intervals.estimates import Sample
-from fastmetrics.stats.significance import unpaired_tests as tests
+from fastmetrics.stats import significance as tests
+from fastmetrics.stats.estimates import Sample
 
 
 def permutation_p(first, second, *options):

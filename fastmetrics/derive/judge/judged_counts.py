@@ -11,8 +11,8 @@ from fastmetrics.base.score_metadata import BatchSums, RowCounts, ScoreMetadata
 from fastmetrics.declaration.cautions import list_notes, script_notes
 from fastmetrics.derive.judge.judged_columns import IDENTICAL, MISSING, SCORED, UNASKED, UNSETTLED, added, counted
 from fastmetrics.results.summary.summary import MetricSummary, Summary
-from fastmetrics.stats.sums.exact_sums import State
-from fastmetrics.stats.sums.fingerprint import fingerprint_text
+from fastmetrics.stats.summed_scores import fingerprint_text
+from fastmetrics.stats.sums import State
 
 
 def observe(axes: Sequence[str], part: pa.RecordBatch | pa.Table, sums: BatchSums | None = None) -> dict[str, Any]:

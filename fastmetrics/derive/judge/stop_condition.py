@@ -23,8 +23,8 @@ from fastmetrics.base.input_columns import PREFIX
 from fastmetrics.base.options import LimitedText, argument
 from fastmetrics.derive.prompts.rubric import Rubric
 from fastmetrics.results.gate.rules import Rule, parse_rule
-from fastmetrics.stats.intervals.confidence_sequences import confidence_sequence
-from fastmetrics.stats.intervals.estimates import Estimate, between
+from fastmetrics.stats.estimates import Estimate, between
+from fastmetrics.stats.mean_interval import confidence_sequence
 
 _CONFIDENCE = 0.95
 _NAME = re.compile(r"(?:(?P<rubric>(?!delta\.).+?)\.)?(?P<reading>(?P<delta>delta\.)?(?:mean|low|high|width)|n)")

@@ -26,8 +26,8 @@ from fastmetrics.results.compare.compared_pair import Compared, could_turn
 from fastmetrics.results.compare.comparison import Comparison, verdict_word
 from fastmetrics.results.compare.comparison_tables import bounds, signed
 from fastmetrics.results.runs.score_run import ScoreRun, shared_metrics
-from fastmetrics.stats.intervals.interval_notes import MARK, interval_notes
-from fastmetrics.stats.significance.multiple_tests import compact_letters
+from fastmetrics.stats.mean_interval import MARK, interval_notes
+from fastmetrics.stats.significance import compact_letters
 
 _MANY_ROWS = 100_000
 _RESAMPLES, _MOST_RESAMPLES = 10_000, 200_000

@@ -20,7 +20,7 @@ from fastmetrics.reporting.sections.section import Section, SectionInput
 from fastmetrics.results.runs.declared_metrics import declared_better
 from fastmetrics.results.runs.score_run import ScoreRun
 from fastmetrics.results.summary.primary_table import PRIMARY
-from fastmetrics.stats.sums.exact_sums import exact_mean
+from fastmetrics.stats.sums import exact_mean
 
 _COST = re.compile(r"(.+_)?(cost|price)(_.+)?", re.IGNORECASE)
 """Columns with the price of an answer; without one, its tokens are its cost."""

@@ -31,7 +31,7 @@ from fastmetrics.results.runs.declared_metrics import declared_bounds, direction
 from fastmetrics.results.runs.open_runs import open_run, open_runs
 from fastmetrics.results.runs.score_file import read_table
 from fastmetrics.results.runs.score_run import ScoreRun, first_declared, shared_metrics
-from fastmetrics.stats.significance.multiple_tests import CORRECTIONS, corrected
+from fastmetrics.stats.significance import CORRECTIONS, corrected
 from fastmetrics.tables.sources.table_source import is_paths
 
 
@@ -66,7 +66,7 @@ def compare(
     with the ``baseline`` (by default the first run) first.
 
     For each metric, over the n rows where both systems have a score: Δ = mean(other − baseline); its interval, of the
-    kind that holds its level for these data (:func:`fastmetrics.stats.intervals.mean_interval.mean_interval`), or by
+    kind that holds its level for these data (:func:`fastmetrics.stats.mean_interval.mean_interval`), or by
     ``interval``: Student's ``t``, or from ``bootstrap`` samples of rows, ``percentile``, ``bca`` or ``studentised``;
     d_z = mean/sd of the differences; rows won, tied and lost, by the
     direction of the metric (as declared, or ``better={"name": "lower"}``; otherwise higher); the p of each of the

@@ -27,7 +27,7 @@ class Compared:
     low: float
     high: float
     interval: str
-    """The kind of interval: a key of :data:`fastmetrics.stats.intervals.mean_interval.NAMES`."""
+    """The kind of interval: a key of :data:`fastmetrics.stats.mean_interval.NAMES`."""
     interval_note: str | None
     """Why the interval may hold another level, or why there is none."""
     n_clusters: int | None

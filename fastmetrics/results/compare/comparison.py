@@ -19,7 +19,7 @@ from fastmetrics.results.compare.compared_pair import Compared, Ranking, could_t
 from fastmetrics.results.compare.comparison_tables import latex_table
 from fastmetrics.results.compare.repeat_variance import RepeatParts, repeat_grid
 from fastmetrics.results.rows.segments import worst_first
-from fastmetrics.stats.intervals.interval_notes import MARK, interval_notes
+from fastmetrics.stats.mean_interval import MARK, interval_notes
 
 _FEW = 30
 _NOTED = 8

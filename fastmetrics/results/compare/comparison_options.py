@@ -10,9 +10,8 @@ from fastmetrics.base.errors import Argument, OptionError, UnknownNameError
 from fastmetrics.base.input_columns import distinct
 from fastmetrics.base.options import Choice, Real, Seed, Whole, argument
 from fastmetrics.base.threads import cores
-from fastmetrics.stats.intervals.mean_interval import INTERVALS, SEQUENTIAL
-from fastmetrics.stats.significance.paired_tests import TESTS
-from fastmetrics.stats.significance.unpaired_tests import UNPAIRED_TESTS
+from fastmetrics.stats.mean_interval import INTERVALS, SEQUENTIAL
+from fastmetrics.stats.significance import TESTS, UNPAIRED_TESTS
 
 
 @dataclass(frozen=True)

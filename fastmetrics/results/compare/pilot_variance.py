@@ -16,9 +16,9 @@ from fastmetrics.results.rows.question_means import repeated_run
 from fastmetrics.results.rows.segments import cluster_numbers
 from fastmetrics.results.runs.open_runs import are_several, open_runs, two_runs
 from fastmetrics.results.runs.score_run import ScoreRun, shared_metrics
-from fastmetrics.stats.intervals.estimates import Sample
+from fastmetrics.stats.estimates import Sample
 from fastmetrics.stats.pass_at_k import variance
-from fastmetrics.stats.significance.sample_size import DifferenceVariance
+from fastmetrics.stats.significance import DifferenceVariance
 
 MOST = 1e300
 """The greatest variance or difference."""

@@ -14,7 +14,7 @@ from fastmetrics.base.errors import Argument, OptionError
 from fastmetrics.base.input_columns import listed
 from fastmetrics.base.options import Real, Whole, argument
 from fastmetrics.results.compare.pilot_variance import MOST, Pilot, pilots_of, with_given
-from fastmetrics.stats.significance.sample_size import detectable_difference, highest_variance, questions_needed
+from fastmetrics.stats.significance import detectable_difference, highest_variance, questions_needed
 
 _REPEATS = (1, 2, 3, 5, 10)
 """Numbers of answers to a question that a plan with known variance within questions lists."""

@@ -12,7 +12,7 @@ from fastmetrics.base.arrays import Floats
 from fastmetrics.base.display import Grid, number
 from fastmetrics.results.rows.pairing import PairedRuns
 from fastmetrics.stats.pass_at_k import QuestionScores, variance
-from fastmetrics.stats.sums.exact_sums import exact_sum
+from fastmetrics.stats.sums import exact_sum
 
 
 @dataclass(frozen=True)

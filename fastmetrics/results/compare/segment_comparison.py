@@ -14,13 +14,26 @@ from fastmetrics.base.arrays import Flags, Floats, Ints, rounding_error
 from fastmetrics.base.specs import Better
 from fastmetrics.results.compare.compared_pair import Compared, Ranking
 from fastmetrics.results.compare.comparison_options import HowToCompare
-from fastmetrics.stats.intervals.estimates import Bounds, Interval, Sample, Spread
-from fastmetrics.stats.intervals.mean_interval import mean_interval
-from fastmetrics.stats.significance.multiple_tests import compact_letters, tukey_p
-from fastmetrics.stats.significance.paired_counts import Formula, PairedCounts, counts_interval, swap_p
-from fastmetrics.stats.significance.paired_tests import detectable, effect_size, equivalence_p, not_worse_p, p_value
-from fastmetrics.stats.significance.unpaired_tests import permutation_p, welch_interval, welch_p, welch_spread
-from fastmetrics.stats.sums.exact_sums import exact_mean
+from fastmetrics.stats.estimates import Bounds, Interval, Sample, Spread
+from fastmetrics.stats.mean_interval import mean_interval
+from fastmetrics.stats.significance import (
+    Formula,
+    PairedCounts,
+    compact_letters,
+    counts_interval,
+    detectable,
+    effect_size,
+    equivalence_p,
+    not_worse_p,
+    p_value,
+    permutation_p,
+    swap_p,
+    tukey_p,
+    welch_interval,
+    welch_p,
+    welch_spread,
+)
+from fastmetrics.stats.sums import exact_mean
 
 _NO_SIGNS: dict[str, Any] = {"d_z": math.nan, "wins": None, "ties": None, "losses": None}
 """The fields of :class:`Compared` that need the difference of each row."""

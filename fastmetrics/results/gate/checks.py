@@ -13,8 +13,8 @@ from fastmetrics.results.gate.rule_metrics import AnyMetric, GateMetrics, check_
 from fastmetrics.results.gate.rule_rows import GateRows
 from fastmetrics.results.gate.rules import Rule
 from fastmetrics.results.rows.segments import Segment
-from fastmetrics.stats.intervals.estimates import Interval
-from fastmetrics.stats.intervals.mean_interval import FEWER, LEAST_CLUSTERS, LEAST_ROWS, SEQUENTIAL, has_long_tail
+from fastmetrics.stats.estimates import Interval
+from fastmetrics.stats.mean_interval import FEWER, LEAST_CLUSTERS, LEAST_ROWS, SEQUENTIAL, has_long_tail
 
 
 @dataclass(frozen=True)

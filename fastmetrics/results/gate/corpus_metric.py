@@ -16,8 +16,8 @@ from fastmetrics.plan.corpus_values import many_values
 from fastmetrics.results.gate.row_metric import NO_INTERVAL, Level, Value, sign, signed
 from fastmetrics.results.gate.rule_rows import GateRows
 from fastmetrics.results.gate.rules import Rule
-from fastmetrics.stats.intervals.estimates import Bounds, Interval
-from fastmetrics.stats.significance.paired_counts import PairedCounts, counts_interval, value_interval
+from fastmetrics.stats.estimates import Bounds, Interval
+from fastmetrics.stats.significance import PairedCounts, counts_interval, value_interval
 
 
 @dataclass(frozen=True)

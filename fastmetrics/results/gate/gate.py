@@ -27,7 +27,7 @@ from fastmetrics.results.runs.list_runs import latest_run
 from fastmetrics.results.runs.open_runs import open_run
 from fastmetrics.results.runs.score_run import ScoreRun
 from fastmetrics.results.summary.summary import summarize
-from fastmetrics.stats.intervals.mean_interval import SEQUENTIAL
+from fastmetrics.stats.mean_interval import SEQUENTIAL
 
 UNPAIRED = ("worst", "ignore")
 """How rows without a score count in rules that do not say it."""
@@ -89,7 +89,7 @@ def gate(
     An undefined figure meets no rule.
 
     ``interval="sequential"`` is for looking while rows still arrive: rules that read an interval read confidence
-    sequences (:func:`fastmetrics.stats.intervals.confidence_sequences.confidence_sequence`), which hold however often
+    sequences (:func:`fastmetrics.stats.mean_interval.confidence_sequence`), which hold however often
     one looks and whenever one stops.  Rows count in the order of the files, so new rows must be appended; rows of the
     baseline after the last row of the scores have not arrived and are in no rule.  It needs metrics with declared
     bounds and independent rows.

@@ -13,8 +13,7 @@ from xml.etree import ElementTree
 from fastmetrics.base.display import Grid, ShownSequence, number
 from fastmetrics.base.specs import Better
 from fastmetrics.results.gate.rules import Rule
-from fastmetrics.stats.intervals.interval_notes import interval_notes, interval_text
-from fastmetrics.stats.intervals.mean_interval import NAMES
+from fastmetrics.stats.mean_interval import NAMES, interval_notes, interval_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +33,7 @@ class CheckedRule:
     """The interval of the mean or of the change; NaN without one."""
     confidence: float = math.nan
     interval: str = "none"
-    """The kind of interval: a key of :data:`fastmetrics.stats.intervals.mean_interval.NAMES`."""
+    """The kind of interval: a key of :data:`fastmetrics.stats.mean_interval.NAMES`."""
     interval_note: str | None = None
     """Why the interval may hold another level, or why there is none."""
     n_clusters: int | None = None

@@ -13,10 +13,9 @@ from fastmetrics.base.arrays import Flags, Floats, Ints
 from fastmetrics.base.specs import Better
 from fastmetrics.results.gate.rule_rows import GateRows
 from fastmetrics.results.gate.rules import COUNTS, SHARES, Rule
-from fastmetrics.stats.intervals.estimates import Bounds, Interval, Sample
-from fastmetrics.stats.intervals.mean_interval import SEQUENTIAL, mean_interval
-from fastmetrics.stats.sums.exact_sums import State
-from fastmetrics.stats.sums.named_statistics import percentiles
+from fastmetrics.stats.estimates import Bounds, Interval, Sample
+from fastmetrics.stats.mean_interval import SEQUENTIAL, mean_interval
+from fastmetrics.stats.sums import State, percentiles
 
 NO_INTERVAL = Interval(math.nan, math.nan, "none")
 

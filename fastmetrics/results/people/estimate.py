@@ -15,9 +15,9 @@ from fastmetrics.base.columns import as_numbers
 from fastmetrics.base.errors import Argument, ColumnError, UnknownNameError
 from fastmetrics.base.frames import index_columns
 from fastmetrics.results.runs.score_file import read_table
-from fastmetrics.stats.agreement.joined_labels import as_table, join, ratings_of, truth_of
-from fastmetrics.stats.intervals.prediction_powered import PoweredMean, powered_mean
-from fastmetrics.stats.sums.summed_scores import score_columns
+from fastmetrics.stats.labels import as_table, join, ratings_of, truth_of
+from fastmetrics.stats.prediction_powered import PoweredMean, powered_mean
+from fastmetrics.stats.summed_scores import score_columns
 from fastmetrics.tables.sources.table_source import is_paths
 
 
@@ -41,7 +41,7 @@ def estimate(
     not used.
 
     Formula, intervals (``interval="normal"`` is that of PPI++) and undefined cases:
-    :func:`fastmetrics.stats.intervals.prediction_powered.powered_mean`.  The labelled rows must be a random
+    :func:`fastmetrics.stats.prediction_powered.powered_mean`.  The labelled rows must be a random
     sample of the judged rows.
 
     Parameters:

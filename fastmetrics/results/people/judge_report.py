@@ -18,11 +18,10 @@ from fastmetrics.results.people.judged_axis import AxisOptions, axis_report, pri
 from fastmetrics.results.rows.pairing import pair_runs
 from fastmetrics.results.runs.open_runs import are_several, open_runs
 from fastmetrics.results.runs.score_run import ScoreRun
-from fastmetrics.stats.agreement.agreement import agreement, scale_kappa
-from fastmetrics.stats.agreement.agreement_intervals import kappa_interval
-from fastmetrics.stats.agreement.association import associate
-from fastmetrics.stats.agreement.joined_labels import join
-from fastmetrics.stats.intervals.estimates import Interval
+from fastmetrics.stats.agreement import agreement, kappa_interval, scale_kappa
+from fastmetrics.stats.association import associate
+from fastmetrics.stats.estimates import Interval
+from fastmetrics.stats.labels import join
 
 _FIVE = (1.0, 5.0)
 _KAPPAS = (("kappa", 0), ("kappa_quadratic", 2))

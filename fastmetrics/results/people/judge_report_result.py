@@ -9,11 +9,10 @@ from typing import Any
 
 from fastmetrics.base.display import Grid, Shown, number
 from fastmetrics.base.input_columns import PREFIX
-from fastmetrics.stats.agreement.judge_quality import Consistency, JudgeDecisions, Latency
-from fastmetrics.stats.agreement.pairwise import Pairwise
-from fastmetrics.stats.intervals.estimates import Interval
-from fastmetrics.stats.intervals.interval_notes import interval_notes, interval_text
-from fastmetrics.stats.intervals.prediction_powered import PoweredMean
+from fastmetrics.stats.estimates import Interval
+from fastmetrics.stats.judge_quality import Consistency, JudgeDecisions, Latency, Pairwise
+from fastmetrics.stats.mean_interval import interval_notes, interval_text
+from fastmetrics.stats.prediction_powered import PoweredMean
 
 _WIDTH = 24
 

@@ -22,22 +22,22 @@ from fastmetrics.results.people.estimate import RowLabels
 from fastmetrics.results.people.judge_report_result import AxisReport, PeopleAgreement, SegmentMean
 from fastmetrics.results.price_tables import price_of
 from fastmetrics.results.rows.segments import segments_of
-from fastmetrics.stats.agreement.agreement import agreement, scale_kappa
-from fastmetrics.stats.agreement.agreement_intervals import kappa_interval
-from fastmetrics.stats.agreement.association import associate
-from fastmetrics.stats.agreement.joined_labels import positive_from
-from fastmetrics.stats.agreement.judge_quality import (
+from fastmetrics.stats.agreement import agreement, kappa_interval, scale_kappa
+from fastmetrics.stats.association import associate
+from fastmetrics.stats.estimates import Estimate, Interval
+from fastmetrics.stats.judge_quality import (
     Consistency,
     JudgeDecisions,
+    Pairwise,
     judge_consistency,
     judge_decisions,
     judge_error_rate,
     judge_latency,
+    pairwise,
     status_counts,
 )
-from fastmetrics.stats.agreement.pairwise import Pairwise, pairwise
-from fastmetrics.stats.intervals.estimates import Estimate, Interval
-from fastmetrics.stats.intervals.prediction_powered import powered_mean
+from fastmetrics.stats.labels import positive_from
+from fastmetrics.stats.prediction_powered import powered_mean
 
 _ANSWER = ("answer", *COLUMNS["answer"].aliases)
 _WORD = re.compile(r"\w+")

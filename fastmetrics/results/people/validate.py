@@ -20,20 +20,12 @@ from fastmetrics.base.specs import Better
 from fastmetrics.base.threads import cores
 from fastmetrics.results.runs.declared_metrics import column_named, declarations_of, directions, with_score_types
 from fastmetrics.results.runs.score_file import read_table
-from fastmetrics.stats.agreement.agreement import Agreement, Level, PairAgreement, agreement
-from fastmetrics.stats.agreement.association import Association, Decision, associate
-from fastmetrics.stats.agreement.joined_labels import (
-    as_table,
-    clusters_of,
-    join,
-    positive_from,
-    ratings_of,
-    same_precision,
-    truth_of,
-)
-from fastmetrics.stats.intervals.estimates import Estimate, Interval
-from fastmetrics.stats.intervals.interval_notes import MARK, interval_notes
-from fastmetrics.stats.sums.summed_scores import score_columns
+from fastmetrics.stats.agreement import Agreement, Level, PairAgreement, agreement
+from fastmetrics.stats.association import Association, Decision, associate
+from fastmetrics.stats.estimates import Estimate, Interval
+from fastmetrics.stats.labels import as_table, clusters_of, join, positive_from, ratings_of, same_precision, truth_of
+from fastmetrics.stats.mean_interval import MARK, interval_notes
+from fastmetrics.stats.summed_scores import score_columns
 from fastmetrics.tables.sources.table_source import is_paths
 
 _SCALE = 20  # a metric with at most this many values, all of them labels too, uses the labels' scale
@@ -78,7 +70,7 @@ def validate(
 
     Labels of at least ``positive`` are positive.  The default is 1 for labels 0 and 1, the higher of any other two
     values, and no default for graded labels.  ``thresholds`` fixes the threshold of some metrics.  The figures and
-    their intervals are those of :func:`fastmetrics.stats.agreement.association.associate`.
+    their intervals are those of :func:`fastmetrics.stats.association.associate`.
 
     Parameters:
 

@@ -17,7 +17,7 @@ from fastmetrics.base.input_columns import is_id
 from fastmetrics.base.score_metadata import METADATA, ScoreMetadata, counts_column
 from fastmetrics.plan.corpus_values import lists_read
 from fastmetrics.results.runs.declared_metrics import declared_specs, stored_declarations, untyped_scores
-from fastmetrics.stats.sums.summed_scores import score_columns
+from fastmetrics.stats.summed_scores import score_columns
 from fastmetrics.tables import FileSource, open_source
 from fastmetrics.tables.formats.csv_cells import as_it_looks
 from fastmetrics.tables.inputs.input_files import DataFile

@@ -18,7 +18,7 @@ from fastmetrics.base.specs import Better
 from fastmetrics.results.runs.declared_metrics import declared_better
 from fastmetrics.results.runs.open_runs import open_run
 from fastmetrics.results.runs.score_run import shared_metrics
-from fastmetrics.stats.agreement.correlation_matrix import correlate
+from fastmetrics.stats.association import correlate
 
 _SHOWN = 10
 """Number of pairs in each printed table."""

@@ -18,7 +18,7 @@ from fastmetrics.results.runs.open_runs import are_several, open_runs
 from fastmetrics.results.runs.score_run import ScoreRun
 from fastmetrics.results.summary.side_by_side import summaries_of
 from fastmetrics.results.summary.summary import Summary
-from fastmetrics.stats.sums.exact_sums import exact_mean
+from fastmetrics.stats.sums import exact_mean
 
 PRIMARY: Mapping[str, Sequence[str]] = {
     "Faithfulness": ("judge_answer_faithfulness.mean", "overlap_faithfulness.mean"),

@@ -19,9 +19,8 @@ from fastmetrics.results.rows.question_means import RepeatedRun, repeated_run
 from fastmetrics.results.runs.declared_metrics import declared_bounds
 from fastmetrics.results.runs.open_runs import open_run
 from fastmetrics.results.runs.score_run import shared_metrics
-from fastmetrics.stats.intervals.estimates import Estimate, Sample
-from fastmetrics.stats.intervals.interval_notes import interval_notes, interval_text
-from fastmetrics.stats.intervals.mean_interval import mean_interval
+from fastmetrics.stats.estimates import Estimate, Sample
+from fastmetrics.stats.mean_interval import interval_notes, interval_text, mean_interval
 from fastmetrics.stats.pass_at_k import pass_at_k, pass_hat_k, question_scores
 
 

@@ -20,9 +20,8 @@ from fastmetrics.results.rows.segments import Segment, cluster_numbers, segments
 from fastmetrics.results.runs.declared_metrics import declared_bounds, directions
 from fastmetrics.results.runs.open_runs import open_run
 from fastmetrics.results.runs.score_run import ScoreRun, shared_metrics
-from fastmetrics.stats.intervals.estimates import Sample
-from fastmetrics.stats.intervals.interval_notes import interval_notes, interval_text
-from fastmetrics.stats.intervals.mean_interval import INTERVALS, SEQUENTIAL, mean_interval
+from fastmetrics.stats.estimates import Sample
+from fastmetrics.stats.mean_interval import INTERVALS, SEQUENTIAL, interval_notes, interval_text, mean_interval
 
 _FEW = 30
 
@@ -40,7 +39,7 @@ class MeanInterval:
     low: float
     high: float
     interval: str
-    """The kind of interval: a key of :data:`fastmetrics.stats.intervals.mean_interval.NAMES`."""
+    """The kind of interval: a key of :data:`fastmetrics.stats.mean_interval.NAMES`."""
     interval_note: str | None
     """Why the interval may hold another level, or why there is none."""
     n_clusters: int | None

@@ -24,9 +24,8 @@ from fastmetrics.results.runs.declared_metrics import (
 )
 from fastmetrics.results.runs.pooled_files import PooledFiles
 from fastmetrics.results.runs.score_run import ScoreRun
-from fastmetrics.stats.sums.exact_sums import State
-from fastmetrics.stats.sums.named_statistics import named_statistics, percentiles
-from fastmetrics.stats.sums.summed_scores import CollectedScores, Piece, Scores, Sums, list_columns, score_columns
+from fastmetrics.stats.summed_scores import CollectedScores, Piece, Scores, Sums, list_columns, score_columns
+from fastmetrics.stats.sums import State, named_statistics, percentiles
 from fastmetrics.tables.sources.table_source import is_paths
 
 _FIGURES = ("mean", "std", "min", "max")

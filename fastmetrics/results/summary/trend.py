@@ -15,7 +15,7 @@ from fastmetrics.base.errors import UnknownNameError
 from fastmetrics.results.runs.declared_metrics import column_named
 from fastmetrics.results.runs.list_runs import list_runs
 from fastmetrics.results.summary.summarize_by import summarize_by
-from fastmetrics.stats.intervals.interval_notes import interval_notes, interval_text
+from fastmetrics.stats.mean_interval import interval_notes, interval_text
 from fastmetrics.tables.remote.addresses import shown, within
 
 _WIDTH = 20
@@ -33,7 +33,7 @@ class TrendPoint:
     low: float
     high: float
     interval: str
-    """The kind of interval: a key of :data:`fastmetrics.stats.intervals.mean_interval.NAMES`."""
+    """The kind of interval: a key of :data:`fastmetrics.stats.mean_interval.NAMES`."""
     interval_note: str | None
     """Why the interval may hold another level, or why there is none."""
     other_rows: bool | None

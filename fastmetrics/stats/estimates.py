@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastmetrics.base.arrays import Floats, Ints
-from fastmetrics.stats.sums.exact_sums import exact_mean, exact_sum
+from fastmetrics.stats.sums import exact_mean, exact_sum
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Interval:
     low: float
     high: float
     kind: str
-    """The method, a key of :data:`fastmetrics.stats.intervals.mean_interval.NAMES`."""
+    """The method, a key of :data:`fastmetrics.stats.mean_interval.NAMES`."""
     note: str | None = None
     """Why the interval may hold another level than it states, or why there is none."""
     skew: float = 0.0
@@ -40,7 +40,7 @@ class Estimate:
     low: float
     high: float
     interval: str = "none"
-    """The kind of interval: a key of :data:`fastmetrics.stats.intervals.mean_interval.NAMES`."""
+    """The kind of interval: a key of :data:`fastmetrics.stats.mean_interval.NAMES`."""
     note: str | None = None
     """Why the interval may hold another level, or why there is none."""
 

@@ -14,9 +14,8 @@ from fastmetrics.base.arrays import Floats
 from fastmetrics.base.display import Grid, Shown, number
 from fastmetrics.base.errors import InputError
 from fastmetrics.base.options import Choice, Real, argument
-from fastmetrics.stats.intervals.estimates import Estimate, Sample, Spread
-from fastmetrics.stats.intervals.interval_notes import MARK, interval_notes
-from fastmetrics.stats.intervals.mean_interval import level_note, mean_interval, spread_interval
+from fastmetrics.stats.estimates import Estimate, Sample, Spread
+from fastmetrics.stats.mean_interval import MARK, interval_notes, level_note, mean_interval, spread_interval
 
 _FEW_OF_A_KIND = 10
 """With fewer labels of 0 or of 1, the interval is conservative."""
@@ -88,7 +87,7 @@ def powered_mean(scores: Any, labels: Any, confidence: float = 0.95, interval: s
     widened for skewness, with the variance of the values of θ without each label (the jackknife, which includes the
     choice of λ) and degrees of freedom by Welch and Satterthwaite.  For labels of 0 and 1, half a row at each end of
     the range of Y − λ·F is added, as in the interval of Bonett and Price 2012.  If no label changes θ, the interval is
-    that of the labels alone, which is :func:`fastmetrics.stats.intervals.mean_interval.mean_interval`.
+    that of the labels alone, which is :func:`fastmetrics.stats.mean_interval.mean_interval`.
 
     The order of the rows does not change the result.  Source: Angelopoulos, Duchi and Zrnic 2023, PPI++.
 

@@ -16,7 +16,7 @@ from fastmetrics.base.columns import as_array, as_arrow, as_numbers, is_column
 from fastmetrics.base.errors import Argument, ColumnError, InputError, UnknownNameError
 from fastmetrics.base.frames import index_columns, with_index
 from fastmetrics.base.input_columns import is_id
-from fastmetrics.stats.sums.summed_scores import Scores
+from fastmetrics.stats.summed_scores import Scores
 
 
 def as_table(data: Any, on: str | None, columns: Collection[str], name: str) -> tuple[pa.Table, Sequence[str]]:

@@ -1,0 +1,634 @@
+"""Agreement between raters of the same units: Cohen's κ and Krippendorff's α, with their intervals."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, get_args
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from fastmetrics.base.arrays import Flags, Floats, Ints, doubles, narrowest
+from fastmetrics.base.arrow import is_number, is_text
+from fastmetrics.base.columns import as_array, as_arrow
+from fastmetrics.base.display import FigureTable, Grid, number
+from fastmetrics.base.errors import Argument, ColumnError, InputError, OptionError, UnknownNameError
+from fastmetrics.base.frames import index_columns, open_frame
+from fastmetrics.base.input_columns import is_id, listed
+from fastmetrics.base.options import Real, argument
+from fastmetrics.kernels.exact_sums import squared_ratios
+from fastmetrics.stats.estimates import Interval, Sample
+from fastmetrics.stats.mean_interval import level_note, spread_interval, unseen
+
+# How much each row adds to a correlation or an AUC, and the interval that follows from it.
+#
+# The influence ψ of a row is the derivative of the figure with respect to the row's weight, times the number of rows;
+# it
+# adds up to 0.  Its spread gives the standard error of the figure (the delta method), as the residuals do for a mean.
+
+
+_LEAST = 4
+"""With fewer rows or clusters, a correlation has no interval."""
+
+
+def figure_interval(
+    value: float, influence: Floats, clusters: Ints | None, confidence: float, *, fitted: int = 0
+) -> Interval | None:
+    """The interval of a figure between −1 and 1, from the influence of each row; None if it has no spread.
+
+    Student's t, widened for skewness as for a mean, on Fisher's scale artanh(value).  ``fitted`` is the number of
+    further degrees of freedom that the figure uses up.
+    """
+    sample = Sample.of(influence, clusters)
+    count = len(sample.units)
+    if count < _LEAST:
+        what = "rows" if clusters is None else "clusters"
+        return Interval(math.nan, math.nan, "none", f"no interval: fewer than {_LEAST} {what}")
+    slope = 1 - value * value
+    if slope < 1e-12 or not sample.spread.error > 1e-9:
+        return None
+    spread = sample.spread.times(1 / slope)
+    free = spread.freedom - fitted
+    if fitted and free > 0:
+        ratio = math.sqrt((spread.freedom + 1) * spread.freedom) / free
+        spread = spread.corrected(ratio, free)
+    interval = spread_interval(math.atanh(value), spread, confidence)
+    note = level_note("skew_t", free, count, clustered=clusters is not None)
+    return Interval(math.tanh(interval.low), math.tanh(interval.high), "skew_t", note)
+
+
+def worst_case(value: float, bound: float) -> Interval:
+    """The interval of a perfect figure, from it to a bound."""
+    bound = max(bound, -1.0) if value > 0 else min(-bound, 1.0)
+    low, high = sorted((value, bound))
+    return Interval(low, high, "worst_case", "rather too wide than too narrow: the figure is perfect in these rows")
+
+
+def pearson_influence(x: Floats, y: Floats, r: float) -> Floats:
+    """ψ = a·b − r·(a² + b²)/2 of the standardised values a and b."""
+    a, b = (_centred(values) / math.sqrt(float(np.mean(_centred(values) ** 2))) for values in (x, y))
+    influence: Floats = a * b - r * (a * a + b * b) / 2
+    return influence
+
+
+def spearman_influence(x: Floats, y: Floats, rho: float) -> Floats:
+    """ψ of Pearson's r of the ranks, including the change of the other rows' ranks.
+
+    With u and v the ranks divided by n and centred, a row moves the covariance by u·v + mean(v of rows above it in x) +
+    mean(u of rows above it in y), and the variances likewise; rows tied with it count half.
+    """
+    n = len(x)
+    above_x, above_y = _Above(x), _Above(y)
+    u, v = above_x.ranks, above_y.ranks
+    variance_u, variance_v = float(np.mean(u * u)), float(np.mean(v * v))
+    both = _centred(u * v + above_x.sums(v) / n + above_y.sums(u) / n)
+    own_u = _centred(u * u + 2 * above_x.sums(u) / n)
+    own_v = _centred(v * v + 2 * above_y.sums(v) / n)
+    influence: Floats = both / math.sqrt(variance_u * variance_v) - rho / 2 * (own_u / variance_u + own_v / variance_v)
+    return influence
+
+
+def auc_influence(x: Floats, good: Flags, auc: float) -> Floats:
+    """ψ of 2·AUC − 1: the share of pairs that a row wins, minus AUC, divided by the share of its class (DeLong)."""
+    above = _Above(x)
+    n, positives = len(x), int(good.sum())
+    lower = (n - positives) - above.sums((~good).astype(np.float64))
+    higher = above.sums(good.astype(np.float64))
+    wins = np.where(good, lower / (n - positives), higher / positives)
+    influence: Floats = 2 * (wins - auc) * np.where(good, n / positives, n / (n - positives))
+    return influence
+
+
+class _Above:
+    """The rows above each row in the order of a column; tied rows count half."""
+
+    def __init__(self, values: Floats) -> None:
+        self._order = np.argsort(values, kind="stable")
+        ordered = values[self._order]
+        self._first = np.searchsorted(ordered, values, side="left")
+        self._last = np.searchsorted(ordered, values, side="right")
+        self.ranks: Floats = _centred((self._first + self._last) / (2 * len(values)))
+
+    def sums(self, weights: Floats) -> Floats:
+        """The sum of the weights of the rows above each row."""
+        total = np.append(0.0, np.cumsum(weights[self._order]))
+        sums: Floats = total[-1] - (total[self._first] + total[self._last]) / 2
+        return sums
+
+
+def _centred(values: Floats) -> Floats:
+    return values - values.mean()
+
+
+# Ratings of the same units by several raters: columns of any table, as positions on one scale.
+
+
+@dataclass(frozen=True, eq=False)
+class Ratings:
+    """Ratings on one scale; ``codes`` (units × raters) are ascending positions on it, −1 for none."""
+
+    names: Sequence[str]
+    codes: NDArray[np.int64]
+    values: NDArray[np.float64] | None
+    """The number at each position; None for words."""
+    scaled: bool
+    """Whether an ordered scale was given; otherwise it consists of the sorted ratings that occur."""
+
+    @property
+    def ordered(self) -> bool:
+        """Whether ratings are ordered; words need a given scale."""
+        return self.scaled or self.values is not None
+
+
+def read_ratings(
+    ratings: Any, order: Sequence[Any] | None = None, raters: Sequence[str] | str | None = None
+) -> Ratings:
+    """The ratings in the columns of a table, or in a sequence of columns or an array of raters × units.
+
+    The raters are the columns ``raters`` of a table, by default all but ``id`` and the pandas index.  ``order`` is the
+    scale from the lowest to the highest rating; by default it comes from ordered categories, if the columns have them.
+    """
+    arrays = _columns(ratings, raters)
+    if not arrays:
+        raise InputError("expected ratings, one column for each rater")
+    narrow = narrowest([array.type for array in arrays.values()])
+    columns = [_plain(name, array, narrow) for name, array in arrays.items()]
+    if len({len(column) for column in columns}) != 1:
+        lengths = ", ".join(str(len(column)) for column in columns)
+        raise InputError(f"expected columns of equal length, one row per unit; their lengths are {lengths}")
+    kinds = {column.type for column in columns if not pa.types.is_null(column.type)} or {pa.float64()}
+    if len(kinds) != 1:
+        raise ColumnError(
+            "the ratings mix numbers and words; expected one of them; choose the columns of raters with ",
+            Argument("raters"),
+        )
+    kind = kinds.pop()
+    flat = pa.concat_arrays([column.cast(kind) for column in columns])
+    scale = _ordered(arrays) if order is None else order
+    categories = _distinct(flat) if scale is None else _scale(scale, kind)
+    places = pc.index_in(flat, categories, skip_nulls=True)
+    lacking = flat.filter(pc.and_(places.is_null(), flat.is_valid()))
+    if len(lacking):
+        raise OptionError(Argument("order", categories.to_pylist()), f": it lacks the rating {lacking[0].as_py()!r}")
+    codes = places.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
+    values = categories.to_numpy(zero_copy_only=False) if kind == pa.float64() else None
+    return Ratings(list(arrays), codes.reshape(len(columns), -1).T, values, scale is not None)
+
+
+def _columns(ratings: Any, raters: Sequence[str] | str | None) -> dict[str, pa.Array | pa.ChunkedArray]:
+    """The raters' columns by name; those of a plain sequence are named by position."""
+    first = ratings[0] if isinstance(ratings, list | tuple) and ratings else ratings
+    if not isinstance(first, Mapping) and not any(hasattr(type(first), name) for name in ("schema", "columns")):
+        if raters is not None:
+            raise OptionError(Argument("raters", raters), ": needs a table with named columns")
+        return {f"ratings[{place}]": as_arrow(column, f"ratings[{place}]") for place, column in enumerate(ratings)}
+    frame = open_frame(ratings)
+    names = frame.names if raters is None else listed(raters)
+    for name in names:
+        if name not in frame.names:
+            raise ColumnError(f"raters: {UnknownNameError.of('column', name, frame.names)}")
+    if raters is None:
+        names = [name for name in names if not is_id(name)]
+    schema, pieces = frame.read(names)
+    table = pa.concat_tables(pieces, promote_options="permissive")
+    return {name: table.column(name) for name in names if raters is not None or name not in index_columns(schema)}
+
+
+def _plain(name: str, column: pa.Array | pa.ChunkedArray, narrow: type[np.floating] | None = None) -> pa.Array:
+    """A rater's column as numbers (float64, with the precision of a narrower type) or words, null without a rating."""
+    array = as_array(column, name)
+    kind = array.type
+    if pa.types.is_null(kind):
+        return array
+    if is_number(kind) or pa.types.is_boolean(kind):
+        array = doubles(array)
+        if narrow is not None and pa.types.is_floating(kind):
+            array = array.cast(pa.from_numpy_dtype(narrow), safe=False).cast(pa.float64())
+        return pc.if_else(pc.is_nan(array), None, array)
+    if is_text(kind):
+        return array.cast(pa.string())
+    raise ColumnError(f"column {name!r}: expected ratings as numbers or words, got {array.type}")
+
+
+def _distinct(flat: pa.Array) -> pa.Array:
+    return pa.array(np.unique(flat.drop_null().to_numpy(zero_copy_only=False)), flat.type)
+
+
+def _scale(order: Sequence[Any], kind: pa.DataType) -> pa.Array:
+    """A given order, in the type of the ratings."""
+    if isinstance(order, str) or not len(order) or len(set(order)) < len(order):
+        raise OptionError(Argument("order", order), ": expected a list of all ratings, from the lowest to the highest")
+    scale = _plain("order", as_arrow(order, "order"))
+    if scale.type != kind or scale.null_count:
+        expected = "words" if is_text(kind) else "numbers"
+        raise OptionError(Argument("order", order), f": expected {expected}, as the ratings are")
+    return scale
+
+
+def _ordered(arrays: Mapping[str, pa.Array | pa.ChunkedArray]) -> list[Any] | None:
+    """The order of ordered categories of pandas and Polars."""
+    first, *others = [_categories(array) for array in arrays.values()]
+    if first is None or any(other != first for other in others):
+        return None
+    return first
+
+
+def _categories(array: pa.Array | pa.ChunkedArray) -> list[Any] | None:
+    if not (pa.types.is_dictionary(array.type) and array.type.ordered):
+        return None
+    chunk = array.chunk(0) if isinstance(array, pa.ChunkedArray) else array
+    return list(chunk.dictionary.to_pylist())
+
+
+# Intervals of agreement, such as Cohen's κ, from the influence of each unit.
+
+
+NO_INTERVAL = Interval(math.nan, math.nan, "none")
+
+
+def kappa_interval(first: NDArray[Any], second: NDArray[Any], power: int, confidence: float) -> Interval:
+    """The interval of kappa, whose disagreements weigh |x − y|^``power``; ``power`` 0 is the unweighted kappa.
+
+    With O and E the observed and the expected disagreement of κ = 1 − O/E, a unit of disagreement w and expected
+    disagreement g (of its first rating with all second ones, plus of its second with all first ones) has the influence
+    ψ = (O·(g − 2E)/E − (w − O))/E.
+    """
+    n = len(first)
+    if not n:
+        return NO_INTERVAL
+    apart = np.abs(first - second).astype(np.float64)
+    weights = (apart > 0).astype(np.float64) if power == 0 else apart**power
+    crossed = [_distances(values, other, power) for values, other in ((first, second), (second, first))]
+    observed, expected = float(weights.mean()), float(crossed[0].mean())
+    if not expected > 0:
+        return NO_INTERVAL
+    influence = (observed * (crossed[0] + crossed[1] - 2 * expected) / expected - (weights - observed)) / expected
+    farthest = 1.0 if power == 0 else float(max(first.max(), second.max()) - min(first.min(), second.min())) ** power
+    return agreement_interval(1 - observed / expected, influence, farthest / expected, confidence)
+
+
+def _distances(values: NDArray[Any], others: NDArray[Any], power: int) -> Floats:
+    """The mean distance of each value from the others."""
+    if power == 2:
+        distances: Floats = (values - others.mean()) ** 2 + others.var()
+        return distances
+    ordered = np.sort(others)
+    below, upto = (np.searchsorted(ordered, values, side=side) for side in ("left", "right"))
+    if power == 0:
+        return np.asarray(1 - (upto - below) / len(others), np.float64)
+    sums = np.append(0.0, np.cumsum(ordered))
+    return np.asarray((values * (2 * upto - len(others)) + sums[-1] - 2 * sums[upto]) / len(others), np.float64)
+
+
+def agreement_interval(value: float, influence: Floats, worst: float, confidence: float) -> Interval:
+    """The interval of an agreement; ``worst`` is the greatest disagreement of a unit, divided by the expected one."""
+    if value <= -1:
+        return Interval(math.nan, math.nan, "none", "no interval: the agreement is −1 or less")
+    interval = figure_interval(value, influence, None, confidence)
+    if interval is not None:
+        return interval
+    if value < 1:
+        return Interval(math.nan, math.nan, "none", "no interval: all units agree equally")
+    return worst_case(value, 1 - unseen(confidence, len(influence)) * worst)
+
+
+# The disagreements of which Krippendorff's alpha consists, and its interval.
+
+
+_SEVERAL = 1_000
+"""Number of distinct amounts up to which the ratio alpha has an interval."""
+
+
+@dataclass(frozen=True)
+class AlphaParts:
+    """The disagreements of which alpha consists: α = 1 − (n − 1)·Σ within/(size − 1) / between, for n ratings."""
+
+    units: Ints
+    """The unit of each rating."""
+    within: Floats
+    """The sum of the distances of the ordered pairs of ratings of each unit."""
+    between: float
+    """The sum of the distances of all ordered pairs of ratings."""
+    crossed: Floats | None
+    """The sum of the distances of each rating from all ratings; None if they are too many."""
+    farthest: float
+    """The greatest distance of two ratings."""
+
+    @property
+    def value(self) -> float:
+        """Alpha."""
+        return 1.0 - (len(self.units) - 1) * float((self.within / (np.bincount(self.units) - 1)).sum()) / self.between
+
+    def interval(self, confidence: float) -> Interval:
+        """The interval of alpha, from the influence of each unit on the logarithm of 1 − α."""
+        if self.crossed is None:
+            return Interval(math.nan, math.nan, "none", "no interval: too many distinct amounts")
+        sizes, n = np.bincount(self.units), len(self.units)
+        own = self.within / (sizes - 1)
+        total, value = float(own.sum()), self.value
+        moved = np.bincount(self.units, self.crossed) * 2 / self.between
+        influence = (value - 1) * len(sizes) * (sizes / n + (own / total if total else 0.0) - moved)
+        return agreement_interval(value, influence, self.farthest * n * (n - 1) / self.between, confidence)
+
+
+def alpha_parts(ratings: Ratings, level: str, crossed: bool = False) -> AlphaParts | None:
+    """The disagreements of the units with two ratings or more, with those that only intervals need if ``crossed``.
+
+    None without two different ratings.
+    """
+    codes = ratings.codes[(ratings.codes >= 0).sum(axis=1) >= 2]
+    units, raters = np.nonzero(codes >= 0)
+    used, flat = np.unique(codes[units, raters], return_inverse=True)
+    if len(used) < 2:
+        return None
+    sizes, n = np.bincount(units).astype(np.float64), len(flat)
+    counts = np.bincount(flat).astype(np.float64)
+    apart: NDArray[np.float64] | None
+    if level in ("nominal", "ratio"):
+        cells, occur = np.unique(units * len(used) + flat, return_counts=True)
+        owners, times = cells // len(used), occur.astype(np.float64)
+    if level == "nominal":
+        within = sizes**2 - np.bincount(owners, times**2)
+        between = float(n) ** 2 - float((counts**2).sum())
+        return AlphaParts(units, within, between, n - counts[flat], 1.0)
+    if level == "ratio" and ratings.values is not None:
+        amounts = ratings.values[used] / ratings.values[used].max()
+        within = _ratios(owners, amounts[cells % len(used)], times)
+        between = float(_ratios(np.zeros(len(used), np.int64), amounts, counts)[0])
+        apart = _ratio_sums(amounts, counts)[flat] if crossed and len(used) <= _SEVERAL else None
+        return AlphaParts(
+            units, within, between, apart, float(((amounts[-1] - amounts[0]) / (amounts[-1] + amounts[0])) ** 2)
+        )
+    ranks = np.cumsum(counts) - counts / 2  # their difference is the ordinal distance
+    scale = ranks if level == "ordinal" or ratings.values is None else ratings.values[used]
+    rated = (scale - scale @ counts / n)[flat]
+    within = 2 * (sizes * np.bincount(units, rated**2) - np.bincount(units, rated) ** 2)
+    between = 2 * (n * float((rated**2).sum()) - float(rated.sum()) ** 2)
+    return AlphaParts(units, within, between, n * rated**2 + float((rated**2).sum()), float(np.ptp(scale)) ** 2)
+
+
+def _ratio_sums(amounts: NDArray[np.float64], counts: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The sum of the distances of each amount from all ratings."""
+    both = amounts[:, None] + amounts
+    apart = np.divide(amounts[:, None] - amounts, both, out=np.zeros_like(both), where=both > 0)
+    sums: NDArray[np.float64] = apart**2 @ counts
+    return sums
+
+
+def _ratios(groups: NDArray[np.int64], amounts: NDArray[np.float64], times: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Twice the disagreement of the pairs in each group of equal amounts."""
+    starts = np.append(0, np.cumsum(np.bincount(groups))).astype(np.int64)
+    sums = np.empty(len(starts) - 1)
+    squared_ratios(starts, amounts, times, sums)
+    return sums
+
+
+# Agreement between raters: Cohen's κ and Krippendorff's α.
+
+
+Weights = Literal["none", "linear", "quadratic"]
+Level = Literal["nominal", "ordinal", "interval", "ratio"]
+_MANY = 20_000  # number of distinct amounts whose pairs take less than a second
+
+_ORDER = Argument("order"), "[lowest, ..., highest]"
+
+
+def cohen_kappa(first: Any, second: Any, *, weights: Weights = "none", order: Sequence[Any] | None = None) -> float:
+    """Cohen's kappa of two raters: κ = 1 − Σ w·observed / Σ w·expected over the pairs of categories.
+
+    A disagreement between the i-th and the j-th category in use, in ascending order, weighs 1, ``linear`` |i − j| or
+    ``quadratic`` (i − j)².  ``order`` lists all categories from the lowest to the highest, like scikit-learn's
+    ``labels``.  Words need it for weights, because alphabetical order is not a scale, unless they are ordered
+    categories of pandas or Polars.  Units that either rater left out (null, NaN) are ignored.  NaN if no disagreement
+    is expected (a single category) or no unit remains.  Source: Cohen 1960 and 1968, as in scikit-learn.
+
+    >>> cohen_kappa([1, 1, 0, 0], [1, 0, 0, 0])
+    0.5
+    >>> scale = ["bad", "fair", "good"]
+    >>> round(cohen_kappa(["bad", "good", "fair"], ["fair", "good", "fair"], weights="linear", order=scale), 3)
+    0.571
+
+    Raises ``OptionError`` for unknown weights, weights of words without an order, and an order that lacks a rating,
+    ``InputError`` for columns of different length, and ``ColumnError`` for columns that contain neither numbers nor
+    text.
+    """
+    if weights not in get_args(Weights):
+        raise OptionError(Argument("weights", weights), f": expected one of {', '.join(get_args(Weights))}")
+    ratings = read_ratings([first, second], order)
+    if weights != "none" and not ratings.ordered:
+        raise OptionError(Argument("weights", weights), ": the order of words is unknown; give ", *_ORDER)
+    return _kappa(*_codes_of(ratings, 0, 1), weights)
+
+
+def krippendorff_alpha(
+    ratings: Any,
+    *,
+    level: Level = "nominal",
+    order: Sequence[Any] | None = None,
+    raters: Sequence[str] | str | None = None,
+) -> float:
+    """Krippendorff's alpha of any number of raters: α = 1 − observed disagreement / expected disagreement.
+
+    ``ratings`` is a table with one row per unit and one column per rater (pandas, Polars, Arrow, a dict): all columns
+    but ``id``, or the columns in ``raters``.  A sequence of columns and an array of raters × units work too.  Convert a
+    long table with one row per rating by ``pivot`` of pandas or Polars: ``frame.pivot(index="unit", columns="rater",
+    values="rating")``.  Null and NaN mean not rated; units with fewer than two ratings are ignored.
+
+    The distance between two ratings is 1 (``nominal``), the square of the number of ratings between them, counting half
+    of their own (``ordinal``), the square of their difference (``interval``), or the square of their difference divided
+    by their sum (``ratio``, for amounts of 0 or more; its time grows with the square of the number of distinct
+    amounts).  Words are nominal, or ordinal with ``order``, which lists all words from the lowest to the highest.  NaN
+    if all ratings are equal.  Source: Krippendorff 2011, Computing Krippendorff's alpha-reliability.
+
+    >>> krippendorff_alpha([[1, 2, 3, None], [1, 2, 2, 3]])
+    0.5454545454545454
+    >>> round(krippendorff_alpha({"id": [7, 8, 9], "ann": [1, 2, 8], "bob": [1, 2, 9]}, level="ratio"), 4)
+    0.9961
+
+    Raises ``OptionError`` for an unknown level, a level that these ratings do not support, and an order that lacks a
+    rating, ``InputError`` for columns of different length, and ``ColumnError`` for columns that contain neither numbers
+    nor text.
+    """
+    if level not in get_args(Level):
+        raise OptionError(Argument("level", level), f": expected one of {', '.join(get_args(Level))}")
+    rated = read_ratings(ratings, order, raters)
+    if level not in _levels(rated):
+        if level == "ratio" and rated.values is not None:
+            least = float(rated.values.min())
+            raise OptionError(Argument("level", level), f": expected amounts of 0 or more, got {least}")
+        raise OptionError(
+            Argument("level", level), ": words need the nominal level, or the ordinal level with ", *_ORDER
+        )
+    return _alpha(rated, level)
+
+
+@dataclass(frozen=True)
+class PairAgreement:
+    """Cohen's kappa of two raters over the ``n`` units that both rated; NaN if undefined."""
+
+    first: str
+    second: str
+    n: int
+    kappa: float
+    kappa_linear: float
+    kappa_quadratic: float
+    intervals: Mapping[str, Interval] = field(default_factory=dict)
+    """The intervals of these figures, by name."""
+
+
+@dataclass(frozen=True)
+class Agreement(FigureTable):
+    """Agreement of raters: kappa of each pair, and Krippendorff's alphas.
+
+    Figures that the ratings do not support are NaN: weighted kappas and the ordinal alpha of words without an order,
+    the interval alpha of words, and the ratio alpha of anything but amounts of 0 or more.  The ratio alpha of more than
+    20,000 distinct amounts is omitted too, because it takes long: use ``krippendorff_alpha``.
+    """
+
+    n_units: int
+    pairs: Sequence[PairAgreement]
+    alpha_nominal: float
+    alpha_ordinal: float
+    alpha_interval: float
+    alpha_ratio: float
+    intervals: Mapping[str, Interval] = field(default_factory=dict)
+    """The intervals of the alphas, by name."""
+
+    @property
+    def figure_intervals(self) -> Mapping[str, Interval]:
+        """The intervals of the alphas."""
+        return self.intervals
+
+    def grids(self) -> Sequence[Grid]:
+        """The alphas with their intervals, and the kappas of each pair of raters."""
+        kinds = ("kappa", "kappa_linear", "kappa_quadratic")
+        lines = [
+            (pair.first, pair.second, number(pair.n), *(number(getattr(pair, kind)) for kind in kinds))
+            for pair in self.pairs
+        ]
+        return [*super().grids(), Grid(("first", "second", "n", *kinds), lines, label_columns=2)]
+
+    @property
+    def figures(self) -> dict[str, float]:
+        """The values by name; the kappa of the first and the third rater is ``kappa_1_3``."""
+        alphas = {
+            name: float(getattr(self, name)) for name in ("n_units", *(f"alpha_{level}" for level in get_args(Level)))
+        }
+        raters = list(dict.fromkeys(name for pair in self.pairs for name in (pair.first, pair.second)))
+        for pair in self.pairs:
+            both = f"{raters.index(pair.first) + 1}_{raters.index(pair.second) + 1}"
+            for kind in ("kappa", "kappa_linear", "kappa_quadratic"):
+                alphas[f"{kind}_{both}"] = getattr(pair, kind)
+        return alphas
+
+
+def agreement(
+    ratings: Any,
+    *,
+    order: Sequence[Any] | None = None,
+    raters: Sequence[str] | str | None = None,
+    confidence: float | None = 0.95,
+) -> Agreement:
+    """Agreement between raters, with ratings as in :func:`krippendorff_alpha`.
+
+    ``n_units`` is the number of units with two ratings or more.  ``intervals`` have the confidence interval of each
+    figure over units: Student's t on Fisher's scale artanh, with the standard error of the delta method; the ratio
+    alpha of more than 1,000 distinct amounts has none, and with ``confidence=None`` they are left out.
+
+    >>> agreement({"ann": [1, 0, 1, 1], "bob": [1, 0, 0, 1]}).pairs[0].kappa
+    0.5
+
+    Raises the errors of :func:`krippendorff_alpha`.
+    """
+    if confidence is not None:
+        argument("confidence", confidence, Real(0.0, 1.0, above=True, below=True))
+    table = read_ratings(ratings, order, raters)
+    rated = table.codes >= 0
+    weights = [weights for weights in get_args(Weights) if weights == "none" or table.ordered]
+    pairs = []
+    for (i, first), (j, second) in itertools.combinations(enumerate(table.names), 2):
+        a, b = _codes_of(table, i, j)
+        kappas = [_kappa(a, b, weight) for weight in weights]
+        names = ("kappa", "kappa_linear", "kappa_quadratic")[: len(kappas)]
+        intervals = {}
+        if confidence is not None:
+            intervals = {name: kappa_interval(a, b, power, confidence) for power, name in enumerate(names)}
+        padded = [*kappas, math.nan, math.nan]
+        pairs.append(PairAgreement(first, second, len(a), padded[0], padded[1], padded[2], intervals))
+    levels = _levels(table)
+    if table.values is not None and len(table.values) > _MANY:
+        levels = [level for level in levels if level != "ratio"]
+    parts = {level: alpha_parts(table, level, confidence is not None) for level in levels}
+    defined = {level: part for level, part in parts.items() if part is not None}
+    alphas = [defined[level].value if level in defined else math.nan for level in get_args(Level)]
+    intervals = {}
+    if confidence is not None:
+        intervals = {f"alpha_{level}": part.interval(confidence) for level, part in defined.items()}
+    n_units = int((rated.sum(axis=1) >= 2).sum())
+    return Agreement(n_units, pairs, alphas[0], alphas[1], alphas[2], alphas[3], intervals)
+
+
+def _levels(ratings: Ratings) -> list[str]:
+    """The levels of measurement that the ratings support."""
+    if ratings.values is None:
+        return ["nominal", "ordinal"] if ratings.ordered else ["nominal"]
+    return [level for level in get_args(Level) if level != "ratio" or ratings.values.min(initial=0.0) >= 0]
+
+
+def _codes_of(ratings: Ratings, first: int, second: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The ratings of two raters of the units that both rated, as positions on the scale.
+
+    Without a given scale, adjacent categories in use are one step apart.
+    """
+    codes = ratings.codes[:, [first, second]]
+    codes = codes[(codes >= 0).all(axis=1)]
+    if not ratings.scaled:
+        codes = np.unique(codes, return_inverse=True)[1]
+    a, b = codes.reshape(-1, 2).T
+    return a, b
+
+
+def _kappa(a: NDArray[np.int64], b: NDArray[np.int64], weights: Weights) -> float:
+    """Kappa of the positions of two raters' ratings."""
+    n, places = len(a), range(int(max(a.max(initial=0), b.max(initial=0))) + 1)
+    count_a, count_b = (np.bincount(side, minlength=len(places)).tolist() for side in (a, b))
+    if weights == "none":
+        observed = int((a != b).sum())
+        expected = n * n - sum(x * y for x, y in zip(count_a, count_b, strict=True))
+    elif weights == "linear":  # |i − j| is the number of boundaries between i and j
+        observed = int(abs(a - b).sum())
+        upto = zip(itertools.accumulate(count_a), itertools.accumulate(count_b), strict=True)
+        expected = sum(x * (n - y) + y * (n - x) for x, y in upto)
+    else:
+        observed = int(((a - b) ** 2).sum())
+        (sum_a, sum_b) = (sum(i * count[i] for i in places) for count in (count_a, count_b))
+        expected = n * sum(i * i * (count_a[i] + count_b[i]) for i in places) - 2 * sum_a * sum_b
+    return (expected - n * observed) / expected if expected else math.nan
+
+
+def scale_kappa(first: NDArray[np.float64], second: NDArray[np.float64], power: Literal[1, 2]) -> float:
+    """Cohen's weighted kappa of two raters whose ratings are numbers on one scale, such as a rubric's.
+
+    A disagreement weighs |x − y|^``power``: 1 is linear, 2 quadratic.  Grades of the scale that nobody used thus keep
+    their distance, and means of repeats (4.5) keep their place.  NaN if no disagreement is expected.
+    """
+    values = np.unique(np.concatenate([first, second]))
+    a, b = (np.searchsorted(values, side) for side in (first, second))
+    count_a, count_b = (np.bincount(side, minlength=len(values)) for side in (a, b))
+    observed = math.fsum(np.abs(first - second) ** power)
+    expected = math.fsum(
+        math.fsum(np.abs(value - values) ** power * count_b) * int(count)
+        for value, count in zip(values.tolist(), count_a, strict=True)
+        if count
+    )
+    return 1.0 - len(first) * observed / expected if expected else math.nan
+
+
+def _alpha(ratings: Ratings, level: str) -> float:
+    parts = alpha_parts(ratings, level)
+    return math.nan if parts is None else parts.value

@@ -1,0 +1,495 @@
+"""Confidence intervals of means, of rows or of clusters, and of shares: by t, by bootstrap, or valid however often one
+looks.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from functools import partial
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+
+from fastmetrics.base.arrays import Floats, Ints
+from fastmetrics.base.display import number
+from fastmetrics.base.errors import Argument, InputError, some
+from fastmetrics.base.options import Real, argument
+from fastmetrics.base.threads import cores, ordered
+from fastmetrics.kernels.resampling import bets, greatest_capital, resampled_clusters, resampled_sums
+from fastmetrics.stats.estimates import UNDEFINED, Estimate, Interval, Sample, Spread, whole
+from fastmetrics.stats.sums import exact_sum
+
+# Bootstrap intervals of a mean, over rows or clusters: percentile, BCa and studentised.
+
+
+_RESAMPLES_AT_ONCE = 256
+_ALONE = 1 << 22
+"""Up to this number of cells times resamples, one thread is faster than several."""
+
+
+def bootstrap_interval(
+    sample: Sample, kind: str, confidence: float, resamples: int, seed: int, threads: int | None
+) -> tuple[float, float]:
+    """The bootstrap interval of the mean: ``percentile``, ``bca`` or ``studentised``.
+
+    BCa (Efron 1987) corrects the percentiles for bias and skewness.  The studentised interval (bootstrap-t) is mean −
+    t*·s, with quantiles t* of (mean* − mean)/s*; a resample without spread is infinitely far.  NaN for fewer than 2
+    rows or clusters.
+    """
+    if len(sample.units) < 2:
+        return math.nan, math.nan
+    tails = np.array([(1 - confidence) / 2, (1 + confidence) / 2])
+    if kind == "studentised":
+        ratios = _studentised(sample, resamples, seed, threads)
+        low, high = np.quantile(ratios, tails, method="inverted_cdf").tolist()
+        return sample.mean - high * sample.spread.error, sample.mean - low * sample.spread.error
+    sums, rows = _resampled(sample.units, sample.sizes, resamples, seed, threads)
+    means = sums / (sample.scale * rows)
+    if kind == "bca":
+        tails = shifted_tails(tails, _share_below(sample, sums, rows), sample.spread.skew / 6)
+    rounding = sample.mean - float(sample.units.sum() / (sample.scale * sample.n))
+    low, high = (np.quantile(means, tails) + rounding).tolist()
+    return low, high
+
+
+def _resampled(
+    units: Ints, sizes: Ints | None, resamples: int, seed: int, threads: int | None
+) -> tuple[Ints, Ints | int]:
+    """The sums of the rows or clusters drawn, and the numbers of rows drawn."""
+    if sizes is None:
+        return drawn(partial(resampled_sums, units), len(units), resamples, seed, threads), len(units)
+    rows = np.empty(resamples, np.int64)
+
+    def draw(key: np.uint64, first: int, out: Ints) -> None:
+        resampled_clusters(units, sizes, key, first, out, rows[first : first + len(out)])
+
+    return drawn(draw, len(sizes), resamples, seed, threads), rows
+
+
+def _share_below(sample: Sample, sums: Ints, rows: Ints | int) -> float:
+    """The share of resampled means below the mean, and half of those equal to it.
+
+    Each unit was rounded by up to a half, so means that differ by no more than this rounding are equal.
+    """
+    apart = sums / rows - sample.units.sum() / sample.n
+    equal = np.abs(apart) <= len(sample.units) / np.minimum(rows, sample.n)
+    return float(((apart < 0) & ~equal).mean() + 0.5 * equal.mean())
+
+
+def shifted_tails(tails: Floats, below: float, skew: float) -> Floats:
+    """The tails of BCa: shifted by the share of resampled values below the value, and by a sixth of the skew."""
+    normal = NormalDist()
+    if not 0 < below < 1:
+        return tails
+    bias = normal.inv_cdf(below)
+    shifted = [bias + normal.inv_cdf(tail) for tail in tails]
+    return np.array([normal.cdf(bias + z / (1 - skew * z)) for z in shifted])
+
+
+def _studentised(sample: Sample, resamples: int, seed: int, threads: int | None) -> Floats:
+    """(mean* − mean)/s* of each resample, where s* has the scale of the sample's standard error."""
+    residuals, exponent = sample.residuals
+    sizes = sample.sizes
+    columns = [residuals, residuals**2]
+    if sizes is not None:
+        columns += [residuals * sizes, sizes.astype(np.float64) ** 2]
+    sums: list[Floats] = []
+    rows: Ints | int = 1
+    for column in columns:
+        units, scale = whole(column)
+        totals, rows = _resampled(units, sizes, resamples, seed, threads)
+        sums.append(totals / scale)
+    count = len(residuals)
+    centre = sums[0] / rows
+    cross, sizes_squared = (centre * count, count) if sizes is None else sums[2:]
+    squares = sums[1] - 2 * centre * cross + centre**2 * sizes_squared
+    squares = np.where(squares > 1e-12 * columns[1].sum(), squares, 0.0)
+    errors = np.sqrt(squares * count / (count - 1)) / rows
+    own = math.sqrt(columns[1].sum() * count / (count - 1)) / sample.n
+    unit = math.ldexp(sample.spread.error, -exponent) / own
+    far = np.where(centre == 0, 0.0, np.copysign(np.inf, centre))
+    return np.divide(centre, errors * unit, out=far, where=errors > 0)
+
+
+def drawn(
+    fill: Callable[[np.uint64, int, Any], None], cells: int, resamples: int, seed: int, threads: int | None
+) -> Ints:
+    """One integer for each resample of these cells, computed by several threads if there are many."""
+    out = np.empty(resamples, np.int64)
+    if cells * resamples <= _ALONE:
+        fill(np.uint64(seed), 0, out)
+        return out
+    size = max(1, min(_RESAMPLES_AT_ONCE, -(-resamples // cores(threads))))
+
+    def part(first: int) -> None:
+        fill(np.uint64(seed), first, out[first : first + size])
+
+    deque(ordered(part, range(0, resamples, size), cores(threads)), maxlen=0)
+    return out
+
+
+# Intervals and p values of a mean that stay valid however often one looks, for scores with bounds.
+
+
+_SHARE = 0.5
+"""The share of the capital that a bet may lose at most."""
+_STEPS = 60
+"""Bisections of the range of the mean: to the last bit of float64."""
+
+
+def confidence_sequence(values: Floats, bounds: tuple[float, float], confidence: float = 0.95) -> Estimate:
+    """The mean of values that arrive one after another, with an interval that is valid at every moment.
+
+    ``values`` (n,) are in the order of arrival; NaN is no value.  They lie within ``bounds`` and have a common mean μ
+    given the values before.  If the interval is computed again after each value, all these intervals hold μ with
+    probability ``confidence``, so one may look at any time and stop on what one sees.  An interval that is valid at one
+    n only, such as Student's, fails more and more often with the number of looks.
+
+    The interval has the means m against which no bettor, starting with a capital of 1 and betting on values above m or
+    below m, ever reached 2/α: the hedged capital process with predictable plug-in bets, intersected over time.  Its
+    bounds depend on the order of the values.  The whole range for no values.
+
+    >>> import numpy as np
+    >>> estimate = confidence_sequence(np.tile([0.9, 0.8], 100), (0, 1))
+    >>> round(estimate.value, 3), round(estimate.low, 3), round(estimate.high, 3)
+    (0.85, 0.819, 0.863)
+
+    Raises ``InputError`` for values outside the bounds and ``OptionError`` for bounds that are not finite.
+
+    Source: Waudby-Smith and Ramdas 2024, Estimating means of bounded random variables by betting, theorem 3.
+    """
+    argument("confidence", confidence, Real(0.0, 1.0, above=True, below=True))
+    low, high = bounds
+    shares = _shares(values, low, high)
+    if not len(shares):
+        return Estimate(math.nan, float(low), float(high))
+    alpha = 1 - confidence
+    least, most = _least_mean(shares, alpha), 1.0 - _least_mean(1.0 - shares, alpha)
+    mean = exact_sum(values[~np.isnan(values)]) / len(shares)
+    span = high - low
+    return Estimate(mean, max(low, low + span * least), min(high, low + span * most))
+
+
+def sequential_p(values: Floats, bounds: tuple[float, float], mean: float, confidence: float = 0.95) -> float:
+    """The two-sided p of the hypothesis that the values' mean is ``mean``, valid at every moment.
+
+    2 / the greatest capital that betting against ``mean`` ever reached, at most 1; at any stopping time, p ≤ α has a
+    probability of at most α under the hypothesis.  The bets are those of the ``confidence_sequence`` at this
+    confidence, which excludes ``mean`` if p is at most 1 − ``confidence``.  1 for no values.
+
+    >>> import numpy as np
+    >>> sequential_p(np.tile([0.9, 0.8], 100), (0, 1), 0.5) < 1e-10
+    True
+
+    Raises the errors of ``confidence_sequence``.
+    """
+    low, high = bounds
+    shares, share = _shares(values, low, high), (mean - low) / (high - low)
+    if not len(shares):
+        return 1.0
+    alpha = 1 - confidence
+    greatest = max(_capital(shares, share, alpha), _capital(1.0 - shares, 1.0 - share, alpha))
+    return min(1.0, 2.0 * math.exp(-greatest))
+
+
+def _shares(values: Floats, low: float, high: float) -> Floats:
+    """The values as shares of the range, in [0, 1]."""
+    if not (math.isfinite(low) and math.isfinite(high) and low < high):
+        limits = Argument("bounds", (low, high))
+        raise InputError("a confidence sequence needs scores with a least and a greatest value, got ", limits)
+    rows = np.flatnonzero(~np.isnan(values))
+    outside = (values[rows] < low) | (values[rows] > high)
+    if outside.any():
+        row = int(rows[outside.argmax()])
+        raise InputError(f"row {row}: expected a score from {low:g} to {high:g}, got {values[row]:g}")
+    return np.ascontiguousarray(np.clip((values[rows] - low) / (high - low), 0.0, 1.0))
+
+
+def _capital(shares: Floats, mean: float, alpha: float) -> float:
+    stakes = np.empty(len(shares))
+    bets(shares, math.log(2 / alpha), stakes)
+    return float(greatest_capital(shares, stakes, mean, _SHARE))
+
+
+def _least_mean(shares: Floats, alpha: float) -> float:
+    """The greatest mean below which every mean is refuted by bets on larger values; 0 if none is.
+
+    The capital falls with the mean, so the boundary is found by bisection; the result is refuted, or 0.
+    """
+    stakes = np.empty(len(shares))
+    bets(shares, math.log(2 / alpha), stakes)
+    enough = math.log(2 / alpha)
+    refuted, possible = 0.0, 1.0
+    for _ in range(_STEPS):
+        middle = (refuted + possible) / 2
+        if greatest_capital(shares, stakes, middle, _SHARE) >= enough:
+            refuted = middle
+        else:
+            possible = middle
+    return refuted
+
+
+# The confidence interval of a mean: of scores or of differences of paired scores, of rows or of clusters.
+#
+# The default kind depends on the data and holds its level by the simulation in docs/comparing.md:
+#
+# - ``skew_t``: Student's t with a longer tail on the side to which the values are skewed
+# - ``exact``: for scores of 0 and 1, Clopper and Pearson 1934
+# - ``adjusted``: for differences of scores of 0 and 1, Bonett and Price 2012
+# - ``worst_case``: if all values agree, from the bounds of the values
+
+
+INTERVALS = ("auto", "t", "percentile", "bca", "studentised")
+"""The kinds of intervals for one look at the data; ``auto`` lets the data decide."""
+SEQUENTIAL = "sequential"
+"""The interval that holds at every look."""
+
+NAMES: Mapping[str, str] = {
+    "skew_t": "t widened for skewness",
+    "exact": "exact for scores of 0 and 1",
+    "adjusted": "adjusted for scores of 0 and 1",
+    "worst_case": "the worst case of what was not seen",
+    "t": "Student's t",
+    "percentile": "percentile bootstrap",
+    "bca": "BCa bootstrap",
+    "studentised": "studentised bootstrap",
+    "sequential": "valid at every look, by betting",
+    "welch": "Welch's t",
+    "normal": "normal approximation",
+    "none": "none",
+}
+"""The kinds of intervals in words."""
+
+LEAST_ROWS, LEAST_CLUSTERS = 20, 12
+"""The numbers from which on intervals of means hold their level for most shapes of scores within bounds."""
+FEWER = 5
+"""Below this number, none does."""
+_FEW_RESAMPLED = 100
+_FEW_OF_A_KIND = 30
+_FEW_DIFFERING = 20
+_FEW_UNBOUNDED = 100
+_FEW_UNLIKE = 30
+_LONG_TAIL = 0.1
+_WEIGHT, _FLAT, _NORMAL = 0.85, 1.0, 3.0
+
+
+def mean_interval(
+    sample: Sample,
+    confidence: float = 0.95,
+    kind: str = "auto",
+    *,
+    resamples: int = 2_000,
+    seed: int = 0,
+    threads: int | None = None,
+) -> Interval:
+    """The interval of a mean, by the kind that the data allow or by one of ``INTERVALS`` or ``SEQUENTIAL``.
+
+    >>> import numpy as np
+    >>> found = mean_interval(Sample.of(np.array([0.1, 0.4, 0.2, 0.9, 0.3, 0.2])))
+    >>> found.kind, round(found.low, 3), round(found.high, 3)
+    ('skew_t', 0.048, 1.349)
+    >>> found = mean_interval(Sample.of(np.array([1.0, 1.0, 1.0, 1.0, 0.0])))
+    >>> found.kind, round(found.low, 3), round(found.high, 3)
+    ('exact', 0.284, 0.995)
+    """
+    count = len(sample.units)
+    if kind == SEQUENTIAL:
+        return _sequential(sample, confidence)
+    if kind == "auto" and sample.sizes is None and count:
+        if sample.kind == "flags":
+            return exact_interval(int(sample.values.sum()), count, confidence)
+        if sample.kind == "flag differences":
+            return _adjusted(sample, confidence)
+    if count < 2:
+        few = f"no interval: fewer than 2 {'rows' if sample.sizes is None else 'clusters'}"
+        return Interval(math.nan, math.nan, "none", few if count else None)
+    if sample.agree:
+        return _from_bounds(sample, confidence)
+    if kind in ("auto", "t"):
+        interval = spread_interval(sample.mean, sample.spread, confidence, kind)
+    else:
+        low, high = bootstrap_interval(sample, kind, confidence, resamples, seed, threads)
+        interval = Interval(low, high, kind)
+    low, high = (-math.inf, math.inf) if sample.bounds is None else sample.bounds
+    note = level_note(interval.kind, sample.spread.freedom, len(sample.units), clustered=sample.sizes is not None)
+    note = _shape_note(sample) if note is None else note
+    return replace(interval, low=max(interval.low, low), high=min(interval.high, high), note=note)
+
+
+def _shape_note(sample: Sample) -> str | None:
+    """Why the interval of enough rows or clusters may not hold its level, by the shape of the values."""
+    if sample.bounds is None and len(sample.units) < _FEW_UNBOUNDED:
+        what = "rows" if sample.sizes is None else "clusters"
+        return (
+            f"approximate: fewer than {_FEW_UNBOUNDED} {what} of values without bounds, rare large ones may be missing"
+        )
+    unlike = int((sample.values != np.median(sample.values)).sum())
+    if unlike < min(_FEW_UNLIKE, sample.n / 2):
+        return f"approximate: fewer than {_FEW_UNLIKE} rows differ from the most frequent value"
+    return None
+
+
+def _sequential(sample: Sample, confidence: float) -> Interval:
+    """The confidence sequence of the values in the order in which they arrived."""
+    if sample.sizes is not None:
+        return Interval(math.nan, math.nan, "none", "no interval: a sequential interval needs independent rows")
+    if sample.bounds is None:
+        return Interval(math.nan, math.nan, "none", "no interval: a sequential interval needs declared bounds")
+    estimate = confidence_sequence(sample.values, sample.bounds, confidence)
+    return Interval(estimate.low, estimate.high, SEQUENTIAL)
+
+
+def exact_interval(hits: int, n: int, confidence: float) -> Interval:
+    """The interval of a share that holds at least its level for every true share (Clopper and Pearson 1934)."""
+    from scipy.special import betaincinv
+
+    tail = (1 - confidence) / 2
+    low = float(betaincinv(hits, n - hits + 1, tail)) if hits else 0.0
+    high = float(betaincinv(hits + 1, n - hits, 1 - tail)) if hits < n else 1.0
+    few = min(hits, n - hits) < _FEW_OF_A_KIND
+    return Interval(low, high, "exact", "rather too wide than too narrow: few rows of 0 or few of 1" if few else None)
+
+
+def _adjusted(sample: Sample, confidence: float) -> Interval:
+    """The adjusted Wald interval of Bonett and Price 2012, with a quantile of t: one more row of +1 and of −1."""
+    from scipy.special import stdtrit
+
+    n, rises, falls = sample.n, int((sample.values > 0).sum()), int((sample.values < 0).sum())
+    if n < 2:
+        return Interval(math.nan, math.nan, "none", "no interval: fewer than 2 rows")
+    middle, share = (rises - falls) / (n + 2), (rises + falls + 2) / (n + 2)
+    reach = float(stdtrit(n - 1, (1 + confidence) / 2)) * math.sqrt((share - middle**2) / (n + 2))
+    few = n < LEAST_ROWS or rises + falls < _FEW_DIFFERING
+    note = "rather too wide than too narrow: few rows differ" if few else None
+    return Interval(max(middle - reach, -1.0), min(middle + reach, 1.0), "adjusted", note)
+
+
+def _from_bounds(sample: Sample, confidence: float) -> Interval:
+    """The interval if all n values equal v: another value was not seen, so its share is at most 1 − (α/2)^(1/n).
+
+    For scores of 0 and 1 it equals the exact interval.
+    """
+    if sample.bounds is None:
+        why = "no interval: all values agree, and the bounds of the metric are not declared"
+        return Interval(math.nan, math.nan, "none", why)
+    hidden = unseen(confidence, len(sample.units))
+    low, high = (sample.mean + hidden * (bound - sample.mean) for bound in sample.bounds)
+    return Interval(low, high, "worst_case", "rather too wide than too narrow: all values agree")
+
+
+def unseen(confidence: float, count: int) -> float:
+    """The share of cases of a kind that may exist though none of ``count`` independent ones is of this kind."""
+    return -math.expm1(math.log((1 - confidence) / 2) / count)
+
+
+def spread_interval(value: float, spread: Spread, confidence: float = 0.95, kind: str = "auto") -> Interval:
+    """Student's t, by default with a longer tail on the side to which the residuals are skewed.
+
+    Hall 1992 corrects t for skewness: t + a·t² + a²·t³/3 + a/2 has quantiles close to those of Student's t, where a is
+    a third of the skewness divided by √n.  Only the longer of both tails is used on each side: with few values, the
+    estimated skewness may be wrong.  The weight of the skewness is less where the values are flat, like uniform ones.
+    Fewer than 5 values say nothing about skewness.
+    """
+    from scipy.special import stdtrit
+
+    quantile, count = float(stdtrit(spread.freedom, (1 + confidence) / 2)), spread.freedom + 1
+    if kind == "t" or spread.count < FEWER:
+        reach = quantile * spread.error
+        return Interval(value - reach, value + reach, "t", skew=spread.skew)
+    flat = (spread.kurtosis * (count + 1) / (count - 1) - _FLAT) / _NORMAL
+    few = max(count, FEWER)
+    a = spread.skew / 3 * few / (few - 2) * min(max(flat, 0.0), _WEIGHT)
+    below, above = max(quantile, _untransformed(quantile, a)), max(quantile, -_untransformed(-quantile, a))
+    return Interval(value - below * spread.error, value + above * spread.error, "skew_t", skew=spread.skew)
+
+
+def _untransformed(quantile: float, a: float) -> float:
+    """The t for which t + a·t² + a²·t³/3 + a/2 equals the quantile."""
+    shifted = quantile - a / 2
+    return shifted - a * shifted**2 if abs(a) < 1e-6 else (math.cbrt(1 + 3 * a * shifted) - 1) / a
+
+
+def has_long_tail(interval: Interval, high: bool) -> bool:
+    """Whether the n values are few, below 100·skewness², for the bound on the side of their long tail.
+
+    Such a bound may miss the mean more often than in half of the cases that the level leaves.
+    """
+    return (interval.skew if high else -interval.skew) > _LONG_TAIL
+
+
+def level_note(kind: str, freedom: float, count: int, clustered: bool = False) -> str | None:
+    """Why an interval of this kind may not hold its level, for these degrees of freedom and rows or clusters."""
+    what = "clusters" if clustered else "rows"
+    least = _FEW_RESAMPLED if kind in ("t", "percentile", "bca") else LEAST_CLUSTERS if clustered else LEAST_ROWS
+    if count < FEWER:
+        return f"unreliable: no kind of interval holds its level for fewer than {FEWER} {what}"
+    if freedom + 1 >= least:
+        return None
+    if not clustered or count < least:
+        return f"approximate: fewer than {least} {what}"
+    return f"approximate: clusters so uneven that they count as fewer than {least}"
+
+
+# Shares of rows and F1, with exact confidence intervals.
+
+
+def share(hits: int, n: int, confidence: float = 0.95) -> Estimate:
+    """The share ``hits / n`` with its exact interval (Clopper and Pearson 1934); all NaN if n is 0.
+
+    >>> found = share(8, 10)
+    >>> found.value, round(found.low, 4), round(found.high, 4)
+    (0.8, 0.4439, 0.9748)
+    """
+    return Estimate.of(hits / n, exact_interval(hits, n, confidence)) if n else UNDEFINED
+
+
+def f1_share(hits: int, misses: int, confidence: float = 0.95) -> Estimate:
+    """F1 = 2·TP/(2·TP + FP + FN) with its exact interval; ``misses`` is FP + FN; all NaN without both.
+
+    J = TP/(TP + FP + FN) is the share of hits among the rows that are not true negatives, and F1 = 2·J/(1 + J).
+    """
+    if not hits + misses:
+        return UNDEFINED
+    interval = exact_interval(hits, hits + misses, confidence)
+    low, high = (2 * bound / (1 + bound) for bound in (interval.low, interval.high))
+    return Estimate(2 * hits / (2 * hits + misses), low, high, interval.kind, interval.note)
+
+
+# Intervals as text, and the notes on them below a table: their kinds, and those that may hold another level.
+
+
+MARK = "†"
+"""The mark of an interval with a note."""
+_MANY = 4
+
+
+def interval_text(low: float, high: float, note: str | None, text: Callable[[float], str] = number) -> str:
+    """The bounds of an interval, marked if there is a note on it; – without an interval.
+
+    >>> interval_text(0.25, 0.5, None), interval_text(math.nan, math.nan, "too few rows")
+    ('[0.2500, 0.5000]', '–†')
+    """
+    bounds = "–" if math.isnan(low) else f"[{text(low)}, {text(high)}]"
+    return bounds + ("" if note is None else MARK)
+
+
+def interval_notes(intervals: Iterable[tuple[str, str, str | None]], confidence: float, of: str = "") -> list[str]:
+    """The notes on intervals, given as the name of a metric, the kind of interval and its note.
+
+    >>> interval_notes([("f1", "skew_t", None), ("em", "exact", "conservative: few rows")], 0.95)
+    ['95 % intervals: t widened for skewness (f1), exact for scores of 0 and 1 (em)', '† conservative: few rows (em)']
+    """
+    kinds: dict[str, dict[str, None]] = {}
+    notes: dict[str, dict[str, None]] = {}
+    for name, kind, note in intervals:
+        if kind != "none":
+            kinds.setdefault(kind, {})[name] = None
+        if note is not None:
+            notes.setdefault(note, {})[name] = None
+    ways = [NAMES[kind] + (f" ({some(names, _MANY)})" if len(kinds) > 1 else "") for kind, names in kinds.items()]
+    lines = [f"{confidence * 100:g} % intervals{of}: {', '.join(ways)}"] if ways else []
+    return [*lines, *(f"{MARK} {note} ({some(names, _MANY)})" for note, names in notes.items())]

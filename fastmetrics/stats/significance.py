@@ -1,0 +1,595 @@
+"""Tests of differences between systems, paired and unpaired, several at once, and the size of experiments."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import combinations
+from string import ascii_lowercase
+from typing import TypeAlias
+
+import numpy as np
+
+from fastmetrics.base.arrays import Floats, Ints
+from fastmetrics.base.errors import InputError
+from fastmetrics.kernels.resampling import flipped_sums, permuted_ranges, resampled_clusters, resampled_sums, split_sums
+from fastmetrics.stats.estimates import Bounds, Interval, Sample, Spread, between, whole
+from fastmetrics.stats.mean_interval import SEQUENTIAL, drawn, mean_interval, sequential_p, shifted_tails
+from fastmetrics.stats.sums import exact_sum
+
+# Packing several integer columns into 64-bit words, so that one sum of words gives the sums of several columns.
+
+
+_BITS = 63
+
+
+@dataclass(frozen=True)
+class Packed:
+    """``words[w]`` contains, for each row, the fields (w, first bit, number of bits).
+
+    The number of bits is negative for a field of signed sums.  ``columns`` gives the field of each column: equal
+    columns share one.
+    """
+
+    words: Ints
+    fields: Sequence[tuple[int, int, int]]
+    columns: Sequence[int]
+
+    @classmethod
+    def of(cls, counts: Ints, bounds: Ints, signed: bool = False) -> Packed:
+        """The packed columns of ``counts``, whose sums are between 0, or −``bounds`` if ``signed``, and ``bounds``."""
+        numbers: dict[bytes, int] = {}
+        columns = [numbers.setdefault(column.tobytes(), len(numbers)) for column in np.ascontiguousarray(counts.T)]
+        firsts = [columns.index(field) for field in range(len(numbers))]
+        fields: list[tuple[int, int, int]] = []
+        word, begins = 0, 0
+        for first in firsts:
+            bits = int(bounds[first]).bit_length() + signed
+            if begins + bits > _BITS:
+                word, begins = word + 1, 0
+            fields.append((word, begins, -bits if signed else bits))
+            begins += bits
+        words = np.zeros((word + 1, len(counts)), np.int64)
+        for first, (word, begins, _) in zip(firsts, fields, strict=True):
+            words[word] += counts[:, first] << begins
+        return cls(words, fields, columns)
+
+    def unpacked(self, sums: Ints) -> Ints:
+        """The sums of the columns, one row for each row of sums of the words.
+
+        >>> counts = np.array([[1, -2, 3], [10, 20, 30]])
+        >>> packed = Packed.of(counts, np.array([11, 22, 33]), signed=True)
+        >>> packed.unpacked(packed.words.sum(axis=1, keepdims=True).T).tolist()
+        [[11, 18, 33]]
+        """
+        totals = np.empty((len(sums), len(self.fields)), np.int64)
+        words = sums.T.copy()
+        for field, (word, _, bits) in enumerate(self.fields):
+            spare = 64 - abs(bits)
+            totals[:, field] = (words[word] << spare) >> spare if bits < 0 else words[word] & ((1 << bits) - 1)
+            words[word] = (words[word] - totals[:, field]) >> abs(bits)
+        return totals[:, self.columns]
+
+
+# Paired tests for the mean difference between two systems, also for its equivalence.
+
+
+TESTS = ("fisher", "t", "mcnemar", "wilcoxon", "sequential")
+"""The tests for a pair of systems."""
+
+_EXACT = 20
+"""Up to this number of rows (or clusters), all sign patterns are enumerated."""
+
+
+def effect_size(differences: Sample) -> float:
+    """d_z, the mean of the differences divided by their standard deviation (ddof = 1); NaN if all of them are equal."""
+    if differences.n < 2 or differences.constant:
+        return math.nan
+    exponent = math.frexp(float(np.abs(differences.values).max()))[1]
+    mean = math.ldexp(differences.mean, -exponent)
+    squares = exact_sum((np.ldexp(differences.values, -exponent) - mean) ** 2)
+    return mean / math.sqrt(squares / (differences.n - 1))
+
+
+def detectable(differences: Sample, alpha: float = 0.05, power: float = 0.8) -> float:
+    """The smallest true difference that this many rows of this spread detect with probability ``power``.
+
+    (t₁₋α/₂ + t_power)·s/√n, for a two-sided test at level ``alpha``; NaN for fewer than 2 rows or clusters, and if all
+    differences are equal, so that their spread is unknown.
+    """
+    from scipy.special import stdtrit
+
+    spread = differences.spread
+    if math.isnan(spread.error) or differences.agree:
+        return math.nan
+    return float((stdtrit(spread.freedom, 1 - alpha / 2) + stdtrit(spread.freedom, power)) * spread.error)
+
+
+def p_value(
+    test: str, differences: Sample, resamples: int, seed: int, threads: int | None, confidence: float = 0.95
+) -> float:
+    """The two-sided p of one of ``TESTS``; NaN without rows, and of ``sequential`` for scores without bounds."""
+    if differences.n == 0:
+        return math.nan
+    if test == "fisher":
+        return randomisation_p(differences, resamples, seed, threads)
+    if test == "sequential":
+        if differences.bounds is None or differences.sizes is not None:
+            return math.nan
+        return sequential_p(differences.values, differences.bounds, 0.0, confidence)
+    return {"t": t_p, "mcnemar": mcnemar_p, "wilcoxon": wilcoxon_p}[test](differences)
+
+
+def randomisation_p(differences: Sample, resamples: int, seed: int, threads: int | None) -> float:
+    """Fisher's randomisation test: (1 + #{|Δ*| ≥ |Δ|})/(1 + N), where Δ* has random signs of the differences.
+
+    For 20 rows or fewer, all 2ⁿ sign patterns are enumerated instead.  Clusters flip together.
+    """
+    units = differences.units
+    tolerance = len(units)  # each value was rounded by up to half a unit
+    reached = abs(int(units.sum())) - tolerance
+    if len(units) <= _EXACT:
+        sums = np.zeros(1, np.int64)
+        for unit in units:
+            sums = np.concatenate([sums - unit, sums + unit])
+        return float(np.mean(np.abs(sums) >= reached))
+    totals = drawn(partial(flipped_sums, units), len(units), resamples, seed, threads)
+    return (1 + int((np.abs(totals) >= reached).sum())) / (1 + resamples)
+
+
+def t_p(differences: Sample) -> float:
+    """The paired t-test; for clusters with the standard error CR2 and Satterthwaite's degrees of freedom.
+
+    1 if all differences are 0, NaN if all have the same other value: their spread is unknown.
+    """
+    from scipy.special import stdtr
+
+    spread = differences.spread
+    if math.isnan(spread.error):
+        return math.nan
+    if differences.agree:
+        return math.nan if differences.units.any() else 1.0
+    return float(2 * stdtr(spread.freedom, -abs(differences.mean / spread.error)))
+
+
+def mcnemar_p(differences: Sample) -> float:
+    """McNemar's exact test for scores of 0 and 1: a binomial test over the differing rows; 1 without any."""
+    from scipy.special import bdtr
+
+    wins, losses = int((differences.values > 0).sum()), int((differences.values < 0).sum())
+    return min(1.0, 2 * float(bdtr(min(wins, losses), wins + losses, 0.5))) if wins + losses else 1.0
+
+
+def wilcoxon_p(differences: Sample) -> float:
+    """Wilcoxon's signed-rank test as in SciPy (without zeros); 1 if all differences are 0."""
+    from scipy.stats import wilcoxon
+
+    values = differences.values[differences.values != 0]
+    return float(wilcoxon(values).pvalue) if len(values) else 1.0
+
+
+def equivalence_p(delta: float, spread: Spread, margin: float) -> float:
+    """The p of two one-sided t tests (TOST, Schuirmann 1987) that |Δ| is at least ``margin``.
+
+    The greater of both p; equivalent at level α if it is at most α, that is if the interval at confidence 1 − 2α lies
+    within ±``margin``.  NaN without a standard error.
+
+    >>> round(equivalence_p(0.0, Spread(0.01, 50.0, 0.0, 3.0, 51), 0.02), 4)
+    0.0255
+    """
+    return max(not_worse_p(delta, spread, margin), not_worse_p(-delta, spread, margin))
+
+
+def not_worse_p(gain: float, spread: Spread, margin: float) -> float:
+    """The p of the one-sided t test that a gain is at most −``margin``: not worse by more than the margin if small.
+
+    NaN without a standard error.
+    """
+    from scipy.special import stdtr
+
+    if not spread.error > 0:
+        return math.nan
+    return float(stdtr(spread.freedom, -(gain + margin) / spread.error))
+
+
+# Resampling corpus metrics of two systems from the counts of each row, with the same draws as for paired scores.
+#
+# A corpus metric is a formula over sums of counts.  Resampling or swapping rows gives new sums and a new value;
+# integer
+# sums make it independent of the order of the work.
+
+
+Formula: TypeAlias = Callable[[Ints], Floats]
+"""The values for rows of sums, NaN if undefined."""
+
+_AT_ONCE = 1 << 16
+"""Number of sums passed to a formula at once."""
+_ROUNDING = 1e-12
+"""Differences that are equal but for rounding count as equally large."""
+
+
+@dataclass(frozen=True)
+class PairedCounts:
+    """The counts of two systems, one row per question or per cluster; ``sizes`` are the rows of the clusters."""
+
+    first: Ints
+    second: Ints
+    formula: Formula
+    sizes: Ints | None = None
+
+    @classmethod
+    def of(cls, first: Ints, second: Ints, formula: Formula, clusters: Ints | None = None) -> PairedCounts:
+        """From rows, with the cluster of each row, numbered in any way."""
+        if clusters is None:
+            return cls(first, second, formula)
+        _, numbers = np.unique(clusters, return_inverse=True)
+        sizes = np.bincount(numbers)
+        added = np.zeros((2, len(sizes), first.shape[1]), np.int64)
+        for sums, counts in zip(added, (first, second), strict=True):
+            np.add.at(sums, numbers, counts)
+        return cls(added[0], added[1], formula, sizes)
+
+    @property
+    def values(self) -> tuple[float, float]:
+        """The values of both systems; NaN without rows."""
+        if not len(self.first):
+            return float("nan"), float("nan")
+        a, b = self.formula(np.stack([self.first.sum(axis=0), self.second.sum(axis=0)])).tolist()
+        return a, b
+
+    def differences(self, first: Ints, second: Ints) -> Floats:
+        """The second system's value minus the first's, for each row of sums."""
+        pieces = range(0, len(first), _AT_ONCE)
+        values = [self.formula(sums[at : at + _AT_ONCE]) for sums in (second, first) for at in pieces]
+        both = np.concatenate(values) if values else np.zeros(0)
+        return both[: len(first)] - both[len(first) :]
+
+
+def swap_p(pair: PairedCounts, resamples: int, seed: int, threads: int | None) -> float:
+    """The two-sided p of approximate randomisation: (1 + #{|Δ*| ≥ |Δ|})/(1 + N), Δ* with rows swapped at random.
+
+    If there are no more than N patterns (2ⁿ⁻¹ for n rows, since the other half has the same |Δ*|), all are counted
+    instead.  Clusters are swapped together.  An undefined Δ* counts as equally large, so it cannot make p smaller; NaN
+    if Δ is undefined.
+    """
+    delta = abs(pair.values[1] - pair.values[0])
+    if np.isnan(delta):
+        return float("nan")
+    apart = pair.second - pair.first
+    packed = Packed.of(apart, np.abs(apart).sum(axis=0), signed=True)
+    exact = 2 ** min(len(apart) - 1, 64) <= resamples
+    if exact:
+        sums = packed.words[:, :1].T
+        for row in range(1, len(apart)):
+            sums = np.concatenate([sums - packed.words[:, row], sums + packed.words[:, row]])
+    else:
+        draws = [drawn(partial(flipped_sums, word), len(word), resamples, seed, threads) for word in packed.words]
+        sums = np.stack(draws, axis=1)
+    reached = sum(_reached(pair, packed, sums[at : at + _AT_ONCE], delta) for at in range(0, len(sums), _AT_ONCE))
+    return reached / len(sums) if exact else (1 + reached) / (1 + resamples)
+
+
+def _reached(pair: PairedCounts, packed: Packed, flipped: Ints, delta: float) -> int:
+    """The number of patterns with an equally large difference; ``flipped`` are signed sums of the rows' differences."""
+    total, flips = (pair.first + pair.second).sum(axis=0), packed.unpacked(flipped)
+    differences = np.abs(pair.differences((total - flips) // 2, (total + flips) // 2))
+    return int((~(differences < delta * (1 - _ROUNDING))).sum())
+
+
+def counts_interval(
+    pair: PairedCounts,
+    confidence: float,
+    kind: str = "auto",
+    *,
+    bounds: Bounds | None = None,
+    resamples: int = 2_000,
+    seed: int = 0,
+    threads: int | None = None,
+) -> Interval:
+    """The interval of the difference, by one of ``INTERVALS``; ``bounds`` are those of the metric.
+
+    ``auto``, ``t`` and ``studentised`` treat the values without each row (or cluster), the jackknife, like a mean;
+    ``percentile`` and ``bca`` take quantiles of the values of resampled rows, without the undefined ones.  NaN for
+    fewer than 2 rows or clusters, or if the difference is undefined.
+    """
+    if kind == SEQUENTIAL:
+        return Interval(math.nan, math.nan, "none", "no interval: a sequential interval needs scores of rows")
+    delta = pair.values[1] - pair.values[0]
+    without = _without(pair) if len(pair.first) > 1 else np.zeros(0)
+    if np.isnan(delta) or (len(without) and np.isnan(without).any()):
+        why = None if np.isnan(delta) else "no interval: the metric is undefined without one of the rows"
+        return Interval(math.nan, math.nan, "none", why)
+    limits = None if bounds is None else between(bounds)
+    sample = Sample.linearised(delta, without, pair.sizes if len(without) else None, limits)
+    interval = mean_interval(sample, confidence, kind, resamples=resamples, seed=seed, threads=threads)
+    if kind not in ("percentile", "bca") or interval.kind != kind:
+        return replace(interval, low=interval.low + delta - sample.mean, high=interval.high + delta - sample.mean)
+    values = _resampled(pair, resamples, seed, threads)
+    if not len(values):
+        return Interval(math.nan, math.nan, "none", "no interval: the metric is undefined for resampled rows")
+    tails = np.array([(1 - confidence) / 2, (1 + confidence) / 2])
+    if kind == "bca":
+        below = float((values < delta).mean() + 0.5 * (values == delta).mean())
+        tails = shifted_tails(tails, below, sample.spread.skew / 6)
+    low, high = np.quantile(values, tails).tolist()
+    return replace(interval, low=low, high=high)
+
+
+def value_interval(pair: PairedCounts, confidence: float, bounds: Bounds | None = None) -> Interval:
+    """The interval of the second system's value, by the jackknife as in ``counts_interval``."""
+    sums = pair.second.sum(axis=0)
+    value = pair.values[1]
+    pieces = range(0, len(pair.second), _AT_ONCE)
+    parts = [pair.formula(sums - pair.second[at : at + _AT_ONCE]) for at in pieces] if len(pair.second) > 1 else []
+    without = np.concatenate(parts) if parts else np.zeros(0)
+    if math.isnan(value) or np.isnan(without).any():
+        return Interval(math.nan, math.nan, "none", "no interval: the metric is undefined for these rows")
+    sample = Sample.linearised(value, without, pair.sizes if len(without) else None, bounds)
+    interval = mean_interval(sample, confidence)
+    return replace(interval, low=interval.low + value - sample.mean, high=interval.high + value - sample.mean)
+
+
+def _resampled(pair: PairedCounts, resamples: int, seed: int, threads: int | None) -> Floats:
+    """The defined differences of resampled rows or clusters."""
+    counts = np.concatenate([pair.first, pair.second], axis=1)
+    n, least = len(counts), counts.min(axis=0)
+    packed = Packed.of(counts - least, (counts.max(axis=0) - least) * n)
+    draws = [drawn(_resampler(word, pair.sizes), n, resamples, seed, threads) for word in packed.words]
+    first, second = np.split(packed.unpacked(np.stack(draws, axis=1)) + least * n, 2, axis=1)
+    differences = pair.differences(first, second)
+    return differences[~np.isnan(differences)]
+
+
+def _resampler(values: Ints, sizes: Ints | None) -> Callable[[np.uint64, int, Ints], None]:
+    """A function that draws rows, or clusters, with replacement and sums their values."""
+    if sizes is None:
+        return partial(resampled_sums, values)
+
+    def draw(key: np.uint64, first: int, out: Ints) -> None:
+        resampled_clusters(values, sizes, key, first, out, np.empty_like(out))
+
+    return draw
+
+
+def _without(pair: PairedCounts) -> Floats:
+    """The differences that are left without each row or cluster (the jackknife)."""
+    return pair.differences(pair.first.sum(axis=0) - pair.first, pair.second.sum(axis=0) - pair.second)
+
+
+# Tests and the interval for the difference of the means of two independent samples: runs that share no rows.
+
+
+UNPAIRED_TESTS = ("permutation", "welch")
+"""The tests for two runs without shared rows."""
+
+_EXACT_OF_UNPAIRED_TESTS = 20_000
+"""Up to this number of splits, all are enumerated."""
+_FEW = 20
+
+
+def welch_spread(first: Sample, second: Sample) -> Spread:
+    """The standard error of the difference of the means, and its degrees of freedom (Welch 1947, Satterthwaite 1946).
+
+    √(e₁² + e₂²) and (e₁² + e₂²)² / (e₁⁴/f₁ + e₂⁴/f₂), with the standard errors and the degrees of freedom of both
+    means; NaN if one of them has fewer than two rows or clusters.
+    """
+    return second.spread.plus(first.spread, -1)
+
+
+def welch_p(first: Sample, second: Sample) -> float:
+    """The two-sided p of Welch's t-test; NaN below two rows each, and where neither sample varies."""
+    from scipy.special import stdtr
+
+    spread = welch_spread(first, second)
+    if not spread.error > 0:
+        return math.nan
+    return float(2 * stdtr(spread.freedom, -abs(second.mean - first.mean) / spread.error))
+
+
+def welch_interval(first: Sample, second: Sample, confidence: float) -> Interval:
+    """The interval of the difference of the means by Welch's t."""
+    from scipy.special import stdtrit
+
+    spread = welch_spread(first, second)
+    if not spread.error > 0:
+        few = math.isnan(spread.error)
+        return Interval(math.nan, math.nan, "none", f"no interval: {'fewer than 2 rows' if few else 'no scores vary'}")
+    reach = float(stdtrit(spread.freedom, (1 + confidence) / 2)) * spread.error
+    delta = second.mean - first.mean
+    few = min(len(first.units), len(second.units)) < _FEW
+    note = f"approximate: fewer than {_FEW} rows or clusters in a run" if few else None
+    return Interval(delta - reach, delta + reach, "welch", note)
+
+
+def permutation_p(first: Sample, second: Sample, resamples: int, seed: int, threads: int | None) -> float:
+    """The randomisation test: (1 + #{|Δ*| ≥ |Δ|})/(1 + N), where Δ* is of a random split of all values.
+
+    The splits keep the sizes of the samples.  If there are at most 20,000 splits, all are enumerated instead.  NaN
+    without values on a side, and for clusters.
+    """
+    if not first.n or not second.n or first.sizes is not None:
+        return math.nan
+    smaller, larger = sorted((first.values, second.values), key=len)
+    units, _ = whole(np.concatenate([smaller, larger]))
+    size, n, total = len(units), len(smaller), int(units.sum())
+    own = int(units[:n].sum())
+    units = np.sort(units)  # the same draws for any order of the rows
+    is_small = (
+        n * math.log(size / n) < math.log(_EXACT_OF_UNPAIRED_TESTS) and math.comb(size, n) <= _EXACT_OF_UNPAIRED_TESTS
+    )
+    if is_small:
+        sums = [int(units[list(rows)].sum()) for rows in combinations(range(size), n)]
+    else:
+        sums = drawn(partial(split_sums, units, n), size, resamples, seed, threads).tolist()
+    # Δ is proportional to size·sum − n·total; each value was rounded by up to half a unit
+    reached = abs(size * own - n * total) - size * n
+    far = sum(abs(size * split_sum - n * total) >= reached for split_sum in sums)
+    return far / len(sums) if is_small else (1 + far) / (1 + resamples)
+
+
+# Several tests at once: corrected p values, the Tukey HSD test of several systems, and their letters.
+
+
+CORRECTIONS = ("holm", "bh", "none")
+
+
+def corrected(p_values: Sequence[float], correction: str) -> list[float]:
+    """Corrected p values: ``holm`` (family-wise error), ``bh`` (Benjamini and Hochberg's rate), ``none``.
+
+    NaN stays NaN and is not counted.
+
+    >>> corrected([0.01, 0.04, 0.03], "holm")
+    [0.03, 0.06, 0.06]
+    >>> corrected([0.01, 0.04, 0.03], "bh")
+    [0.03, 0.04, 0.04]
+    """
+    values = np.asarray(p_values, np.float64)
+    result = values.copy()
+    defined = np.flatnonzero(~np.isnan(values))
+    order = defined[np.argsort(values[defined], kind="stable")]
+    if correction != "none" and len(order):
+        result[order] = {"holm": _holm, "bh": _benjamini_hochberg}[correction](values[order])
+    return [float(p) for p in result]
+
+
+def _holm(ascending: Floats) -> Floats:
+    return np.minimum(1.0, np.maximum.accumulate(ascending * np.arange(len(ascending), 0, -1)))
+
+
+def _benjamini_hochberg(ascending: Floats) -> Floats:
+    n = len(ascending)
+    scaled = ascending * n / np.arange(1, n + 1)
+    return np.minimum(1.0, np.minimum.accumulate(scaled[::-1])[::-1])
+
+
+def compact_letters(count: int, differ: Callable[[int, int], bool]) -> list[str]:
+    """Letters for ``count`` systems, in the given order: two share a letter if they are not significantly different.
+
+    By insertion and absorption (Piepho 2004).
+
+    >>> compact_letters(3, lambda a, b: {a, b} == {0, 2})
+    ['a', 'ab', 'b']
+    """
+    groups = [set(range(count))]
+    for a in range(count):
+        for b in range(a + 1, count):
+            if differ(a, b):
+                cut = [part for group in groups for part in _split(group, a, b)]
+                groups = [group for at, group in enumerate(cut) if not _absorbed(at, cut)]
+    groups.sort(key=sorted)
+    return ["".join(_letter(at) for at, group in enumerate(groups) if system in group) for system in range(count)]
+
+
+def _split(group: set[int], a: int, b: int) -> list[set[int]]:
+    return [group - {a}, group - {b}] if a in group and b in group else [group]
+
+
+def _absorbed(at: int, groups: list[set[int]]) -> bool:
+    """Whether another group contains this one; of equal groups the first stays."""
+    group = groups[at]
+    return any(group < other or (group == other and place < at) for place, other in enumerate(groups))
+
+
+def _letter(place: int) -> str:
+    """a to z, then a1 to z1 and so on."""
+    return ascii_lowercase[place % 26] + (str(place // 26) if place >= 26 else "")
+
+
+def tukey_p(
+    scores: Floats, resamples: int, seed: int, threads: int | None = None, clusters: Ints | None = None
+) -> Floats:
+    """The family-wise p value of each pair of systems: a matrix with 1 on its diagonal.
+
+    ``scores`` has a row for each question and a column for each system, all finite.  Under the null hypothesis that all
+    systems are equal, the scores of a row can be permuted among them; p of a pair is (1 + #{range of the means ≥
+    difference of the pair's means})/(1 + N).  The rows of a cluster are permuted alike.
+
+    >>> tukey_p(np.array([[0.0, 1.0, 1.0]] * 30), resamples=999, seed=0)[0].round(3).tolist()
+    [1.0, 0.001, 0.001]
+    """
+    table = scores
+    if clusters is not None:
+        _, numbers = np.unique(clusters, return_inverse=True)
+        table = np.zeros((int(numbers.max(initial=-1)) + 1, scores.shape[1]))
+        np.add.at(table, numbers, scores)
+    units, _ = whole(table)
+    sums = units.sum(axis=0)
+    ranges = np.sort(drawn(partial(permuted_ranges, units), units.size, resamples, seed, threads))
+    reached = np.abs(sums[:, None] - sums[None, :]) - len(units)
+    as_large = resamples - np.searchsorted(ranges, reached)
+    p_values: Floats = (1 + as_large) / (1 + resamples)
+    np.fill_diagonal(p_values, 1.0)
+    return p_values
+
+
+# The size of an experiment: questions needed to detect a difference, and the difference that questions detect.
+
+
+@dataclass(frozen=True)
+class DifferenceVariance:
+    """The variance of one question's difference between two systems, by source.
+
+    With K answers to each question, its variance is ``between`` + (``within_baseline`` + ``within_other``) / K.
+    """
+
+    between: float
+    """ω², between questions: the variance of the true differences."""
+    within_baseline: float = 0.0
+    """σ² of one answer of the baseline within a question."""
+    within_other: float = 0.0
+    design_effect: float = 1.0
+    """The variance of Δ with clustered questions over that with independent ones."""
+    cluster_size: float = 1.0
+    """Questions per cluster, on average."""
+
+    def of_question(self, repeats: int) -> float:
+        """The effective variance of a question's difference with ``repeats`` answers of both systems."""
+        return self.design_effect * (self.between + (self.within_baseline + self.within_other) / repeats)
+
+
+def detectable_difference(variance: float, n: float, cluster_size: float, alpha: float, power: float) -> float:
+    """The smallest true difference that ``n`` questions of this variance detect: (t₁₋α/₂ + t_power)·√(variance/n).
+
+    t has one degree of freedom less than there are clusters.  NaN for fewer than two clusters.
+    """
+    from scipy.special import stdtrit
+
+    freedom = n / cluster_size - 1
+    if freedom < 1:
+        return math.nan
+    return float((stdtrit(freedom, 1 - alpha / 2) + stdtrit(freedom, power)) * math.sqrt(variance / n))
+
+
+def questions_needed(variance: float, delta: float, cluster_size: float, alpha: float, power: float) -> int:
+    """The fewest questions that detect a true difference ``delta`` with this power.
+
+    The smallest n with ``detectable_difference`` ≤ ``delta``; at least two clusters.
+
+    >>> questions_needed(0.25, 0.05, 1.0, 0.05, 0.8)
+    787
+    """
+    if not delta > 0:
+        raise InputError(f"expected a difference above 0, got {delta}")
+    low = math.ceil(2 * cluster_size) - 1
+    high = low + 1
+    while not detectable_difference(variance, high, cluster_size, alpha, power) <= delta:
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        if detectable_difference(variance, middle, cluster_size, alpha, power) <= delta:
+            high = middle
+        else:
+            low = middle
+    return high
+
+
+def highest_variance(variance: float, freedom: float, confidence: float) -> float:
+    """The upper confidence bound of a variance that was estimated with this many degrees of freedom.
+
+    variance · f / χ²_f, with χ²_f the lower quantile at 1 − confidence; exact for normal differences.
+    """
+    from scipy.special import chdtri
+
+    return variance * freedom / float(chdtri(freedom, confidence)) if freedom > 0 else math.nan

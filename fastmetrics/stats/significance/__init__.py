@@ -1,1 +1,0 @@
-"""Tests of differences between systems, and the size of experiments."""

@@ -1,1 +1,0 @@
-"""Exact sums and percentiles of columns, in any order and split of rows."""
