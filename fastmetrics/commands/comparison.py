@@ -70,7 +70,7 @@ def gate(
     The exit code is 0 if all rules are met, and 1 if one is broken.
     """
     from fastmetrics.base.errors import OptionError
-    from fastmetrics.tables.output.whole_outputs import page_place, write_page
+    from fastmetrics.tables.outputs import page_place, write_page
 
     if not (require or arguments["rules"]):
         raise OptionError("no rule given; add --require 'token_f1.mean >= 0.6' or --rules FILE")

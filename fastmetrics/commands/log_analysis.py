@@ -13,7 +13,7 @@ from fastmetrics.commands.options.shared_options import AsJson, Overwrite, Table
 from fastmetrics.commands.program.printing import ResultOfCheck
 
 if TYPE_CHECKING:
-    from fastmetrics.tables.output.whole_outputs import OutputPlace
+    from fastmetrics.tables.outputs import OutputPlace
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,7 +31,7 @@ class LogOptions:
 
         Raises ``OutputError`` before anything is read if the output may not be written.
         """
-        from fastmetrics.tables.output.whole_outputs import write_page
+        from fastmetrics.tables.outputs import write_page
 
         place = self.place(*inputs)
         figures = arguments.call()
@@ -41,7 +41,7 @@ class LogOptions:
 
     def place(self, *inputs: Any) -> OutputPlace | None:
         """The place of the output, checked before anything is read; raises ``OutputError`` if it may not be written."""
-        from fastmetrics.tables.output.whole_outputs import page_place
+        from fastmetrics.tables.outputs import page_place
 
         return None if self.output is None else page_place(self.output, inputs, overwrite=self.overwrite)
 
@@ -76,7 +76,7 @@ def chunk_utilization(
 
     Count how often rankings retrieve it, answers cite it, and users need it.
     """
-    from fastmetrics.tables.output.whole_outputs import table_place, write_whole
+    from fastmetrics.tables.outputs import table_place, write_whole
 
     chunks = arguments["chunks"]
     options.place(log, chunks)

@@ -83,7 +83,7 @@ def project(
 
     By PCA, PaCMAP or UMAP.
     """
-    from fastmetrics.tables.output.whole_outputs import table_place, write_whole
+    from fastmetrics.tables.outputs import table_place, write_whole
 
     target = table_place(output, vectors, overwrite=overwrite)
     projection = arguments.call()
@@ -104,7 +104,7 @@ def index(
     arguments: Arguments,
 ) -> None:
     """Build an index of vectors for searching."""
-    from fastmetrics.tables.remote.small_files import local_path
+    from fastmetrics.tables.small_files import local_path
     from fastmetrics.vectors.search.neighbors import check_absent
     from fastmetrics.vectors.search.search_files import build_index
 
@@ -144,7 +144,7 @@ def search(
 
     The output is rankings for the retrieval metrics.
     """
-    from fastmetrics.tables.output.whole_outputs import table_place, write_whole
+    from fastmetrics.tables.outputs import table_place, write_whole
     from fastmetrics.vectors.search.search_files import RANKINGS
 
     place = table_place(output, [index, queries], overwrite=overwrite)

@@ -36,7 +36,7 @@ def worst_rows(
 
     With a baseline, show the largest losses or gains.
     """
-    from fastmetrics.tables.output.whole_outputs import table_place, write_whole
+    from fastmetrics.tables.outputs import table_place, write_whole
 
     earlier = [] if arguments["system"] is not None else [arguments["baseline"]]
     place = None if output is None else table_place(output, [scores, answers, *earlier], overwrite=overwrite)

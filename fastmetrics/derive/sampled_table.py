@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from fastmetrics.base.options import Seed, Whole, argument
 from fastmetrics.tables.file_columns import Selection
-from fastmetrics.tables.sources.table_source import NarrowedSource, TableSource
+from fastmetrics.tables.sources import NarrowedSource, TableSource
 from fastmetrics.tables.table_chunks import BEGINNING, Chunk, Place
 
 _MOST = 100_000_000

@@ -14,7 +14,7 @@ from fastmetrics.engines.job import Job, Progress, RunOptions, RunResult, Watche
 from fastmetrics.engines.run_job import open_output, run_on
 from fastmetrics.engines.scored_parts import Finished, Score, Scored, Task, by_part, finish, pieces
 from fastmetrics.tables.file_columns import Widened
-from fastmetrics.tables.sources.table_source import TableSource
+from fastmetrics.tables.sources import TableSource
 from fastmetrics.tables.table_chunks import Limits, Span, batch_of
 
 

@@ -9,11 +9,9 @@ from typing import Any
 import pyarrow as pa
 
 from fastmetrics.engines.scored_parts import Finished
-from fastmetrics.tables.output.encoding.encoders import Encoder, dump, writing
-from fastmetrics.tables.output.encoding.output_formats import encoder
-from fastmetrics.tables.output.encoding.recorded_types import described
-from fastmetrics.tables.output.parts_journal import FinishedPart
-from fastmetrics.tables.output.run_output import Output
+from fastmetrics.tables.encoders import Encoder, described, dump, writing
+from fastmetrics.tables.file_formats import encoder
+from fastmetrics.tables.run_outputs import FinishedPart, Output
 
 
 class PartWriter:

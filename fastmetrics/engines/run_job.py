@@ -19,13 +19,10 @@ from fastmetrics.base.threads import Background, WorkDone, report
 from fastmetrics.engines.job import Engine, Job, Progress, RunOptions, RunResult
 from fastmetrics.engines.part_writer import PartWriter
 from fastmetrics.engines.scored_parts import Scored, Task, finish
+from fastmetrics.tables.encoders import KEY, dump, recorded_schema
 from fastmetrics.tables.file_columns import Selection, Widened
-from fastmetrics.tables.output.encoding.encoders import KEY, dump
-from fastmetrics.tables.output.encoding.recorded_types import recorded_schema
-from fastmetrics.tables.output.run_differences import describe_inputs
-from fastmetrics.tables.output.run_output import Output
-from fastmetrics.tables.output.work_folder import compare
-from fastmetrics.tables.sources.table_source import TableSource
+from fastmetrics.tables.run_outputs import Output, compare, describe_inputs
+from fastmetrics.tables.sources import TableSource
 from fastmetrics.tables.table_chunks import BEGINNING, Limits, Place, batch_of
 from fastmetrics.tables.text_values import encode_schema
 

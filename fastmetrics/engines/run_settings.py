@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from fastmetrics.base.options import Choice, Optional, Rows, about, argument, with_parameters
 
 if TYPE_CHECKING:
-    from fastmetrics.tables.sources.table_source import TableSource
+    from fastmetrics.tables.sources import TableSource
 
 
 @with_parameters
@@ -62,7 +62,7 @@ class FileSettings:
 
     def open(self, table: Any) -> TableSource:
         """A table in memory or in files; raises the errors of opening it."""
-        from fastmetrics.tables.sources.table_source import open_table
+        from fastmetrics.tables.sources import open_table
 
         return open_table(table, self.format, self.max_row_bytes, self.query)
 

@@ -12,12 +12,11 @@ import pyarrow as pa
 
 from fastmetrics.base.errors import FastmetricsError, InputError
 from fastmetrics.base.score_metadata import BatchSums
+from fastmetrics.tables.encoders import ParquetEncoder, undefined_as_null, writing
 from fastmetrics.tables.file_columns import Selection
-from fastmetrics.tables.invalid_utf8 import raw_text
-from fastmetrics.tables.output.encoding.encoders import ParquetEncoder, undefined_as_null, writing
-from fastmetrics.tables.sources.table_source import TableSource
+from fastmetrics.tables.sources import TableSource
 from fastmetrics.tables.table_chunks import Chunk, Limits, Place, Reject, Rows, Span, batch_of, cut
-from fastmetrics.tables.table_rows import good_rows
+from fastmetrics.tables.table_rows import good_rows, raw_text
 
 Score = Callable[[pa.RecordBatch], pa.RecordBatch]
 

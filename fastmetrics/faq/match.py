@@ -13,8 +13,8 @@ from fastmetrics.base.errors import ColumnError, quoted
 from fastmetrics.base.input_columns import resolve
 from fastmetrics.base.threads import cores
 from fastmetrics.faq.strict_match_bot import StrictMatchBot
-from fastmetrics.tables.output.whole_outputs import check_without_place, table_place, write_whole
-from fastmetrics.tables.sources.table_source import TableSource, is_paths, open_table
+from fastmetrics.tables.outputs import check_without_place, table_place, write_whole
+from fastmetrics.tables.sources import TableSource, is_paths, open_table
 from fastmetrics.tables.table_rows import whole_table
 
 

@@ -40,7 +40,7 @@ from fastmetrics.fitting.read_labelled import LabelledTable, naive_overlap, read
 from fastmetrics.metrics.shared.fitted.fitted_file import SUFFIX, text_of
 from fastmetrics.metrics.shared.fitted.fitted_model import Curve, Feature, FittedModel, RowScores, ScoreShares
 from fastmetrics.stats.summed_scores import fingerprint, fingerprint_text
-from fastmetrics.tables.output.whole_outputs import page_place, write_page
+from fastmetrics.tables.outputs import page_place, write_page
 
 _Share = Real(0.0, 1.0, above=True, below=True)
 _LONGEST = 100

@@ -19,8 +19,7 @@ from fastmetrics.plan.score_names import canonical_name
 from fastmetrics.plan.score_request import ScoreRequest
 from fastmetrics.results.runs.score_file import read_table
 from fastmetrics.scoring.score import score
-from fastmetrics.tables.sources.frame_source import FrameSource
-from fastmetrics.tables.sources.table_source import open_table
+from fastmetrics.tables.sources import FrameSource, open_table
 
 
 @dataclass(frozen=True)

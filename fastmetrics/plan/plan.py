@@ -26,7 +26,7 @@ from fastmetrics.plan.fitted_metric import FittedMetric, Part, fitted_metric, fi
 from fastmetrics.plan.missing_columns import check_columns, lacking, without_columns
 from fastmetrics.plan.score_names import canonical_name, own_name
 from fastmetrics.plan.score_request import ScoreRequest
-from fastmetrics.tables.remote.small_files import local_path, read_text
+from fastmetrics.tables.small_files import local_path, read_text
 
 
 @dataclass(frozen=True)

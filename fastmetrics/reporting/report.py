@@ -19,8 +19,8 @@ from fastmetrics.reporting.report_options import ReportOptions
 from fastmetrics.reporting.rows.row_files import MARK
 from fastmetrics.reporting.sections.section_list import SECTIONS
 from fastmetrics.results.runs.open_runs import are_several
-from fastmetrics.tables.output.whole_outputs import folder_place, page_place, whole_folder, write_page
-from fastmetrics.tables.remote.addresses import as_local, shown
+from fastmetrics.tables.addresses import as_local, shown_address
+from fastmetrics.tables.outputs import folder_place, page_place, whole_folder, write_page
 
 _MOST_NAMES = 3
 """Maximum number of systems that a title names."""
@@ -170,11 +170,11 @@ def report(
             content = report_content(runs_of_scores, replace(options, folder=folder))
             (folder / INDEX).write_text(page(content), encoding="utf-8", newline="\n")
             size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
-        return Report(shown(where), content.n_rows, content.n_shown, size)
+        return Report(shown_address(where), content.n_rows, content.n_shown, size)
     content = report_content(runs_of_scores, options)
     html = page(content)
     write_page(place, html)
-    return Report(shown(where), content.n_rows, content.n_shown, len(html.encode()))
+    return Report(shown_address(where), content.n_rows, content.n_shown, len(html.encode()))
 
 
 def _title(content: ReportContent, words: Mapping[str, str]) -> str:

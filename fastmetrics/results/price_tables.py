@@ -12,9 +12,9 @@ from typing import Any, TypeAlias
 
 from fastmetrics.base.errors import FileFormatError, UnknownNameError
 from fastmetrics.core.prices import Price
+from fastmetrics.tables.addresses import last_name, shown_address
 from fastmetrics.tables.file_formats import without_compression
-from fastmetrics.tables.remote.addresses import last_name, shown
-from fastmetrics.tables.remote.small_files import read_text
+from fastmetrics.tables.small_files import read_text
 
 Prices: TypeAlias = Mapping[str, Any] | str | os.PathLike[str]
 
@@ -25,7 +25,9 @@ def price_of(model: str, prices: Prices) -> Price:
     Raises ``FileFormatError`` for a file that cannot be read or has another structure, ``UnknownNameError`` for a model
     that is not in it.
     """
-    where = "prices" if isinstance(prices, Mapping) else shown(prices if isinstance(prices, str) else Path(prices))
+    where = (
+        "prices" if isinstance(prices, Mapping) else shown_address(prices if isinstance(prices, str) else Path(prices))
+    )
     table = price_table(prices)
     if model not in table:
         raise UnknownNameError(f"{where}: ", UnknownNameError.of("model", model, map(str, table)).message)
@@ -44,7 +46,7 @@ def price_table(prices: Prices) -> Mapping[str, Any]:
     if isinstance(prices, Mapping):
         return prices
     path = prices if isinstance(prices, str) else Path(prices)
-    text, where = read_text(path), shown(path)
+    text, where = read_text(path), shown_address(path)
     try:
         is_json = without_compression(last_name(path))[0].endswith(".json")
         table = json.loads(text) if is_json else tomllib.loads(text)

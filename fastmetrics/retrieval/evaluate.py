@@ -27,7 +27,7 @@ from fastmetrics.retrieval.measure_names import Measure
 from fastmetrics.retrieval.measure_names import measures as parse_measures
 from fastmetrics.retrieval.rank_result import RankResult, Settings, described
 from fastmetrics.retrieval.rankings import GradedRankings, Rankings, frozen, graded, offsets, spans, take_ids, text_ids
-from fastmetrics.tables.rankings.ranking_rows import Triples
+from fastmetrics.tables.rankings import Triples
 
 
 class QueryBlock(NamedTuple):

@@ -24,7 +24,7 @@ from fastmetrics.retrieval.rankings import (
     take_ids,
     text_ids,
 )
-from fastmetrics.tables.rankings.ranking_rows import Triples
+from fastmetrics.tables.rankings import Triples
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,9 @@ from fastmetrics.base.threads import cores
 from fastmetrics.retrieval.evaluate import evaluated_ranking
 from fastmetrics.retrieval.judgements import judgements
 from fastmetrics.retrieval.rank_result import RankReport, Settings, metadata_of
-from fastmetrics.tables.output.whole_outputs import check_without_place, table_place, write_whole
-from fastmetrics.tables.remote.addresses import shown
-from fastmetrics.tables.sources.table_source import is_paths
+from fastmetrics.tables.addresses import shown_address
+from fastmetrics.tables.outputs import check_without_place, table_place, write_whole
+from fastmetrics.tables.sources import is_paths
 
 MEASURES = ("ndcg@10", "mrr", "recall@100")
 """The default measures."""
@@ -139,10 +139,10 @@ def _several(rankings: Any) -> dict[str, Any] | None:
 
 def by_path(rankings: Sequence[str | Path]) -> dict[str, Any]:
     """Paths by what messages show of them; raises ``OptionError`` for a path that occurs twice."""
-    repeated = [path for path, count in Counter(map(shown, rankings)).items() if count > 1]
+    repeated = [path for path, count in Counter(map(shown_address, rankings)).items() if count > 1]
     if repeated:
         raise OptionError(f"rankings: the path {repeated[0]!r} occurs twice")
-    return {shown(path): path for path in rankings}
+    return {shown_address(path): path for path in rankings}
 
 
 def _is_ranking(value: Any) -> bool:

@@ -9,7 +9,7 @@ from fastmetrics.results.gate.gate import gate
 from fastmetrics.results.gate.rules import parse_rules
 from fastmetrics.results.runs.declared_metrics import column_named
 from fastmetrics.scoring.score import score
-from fastmetrics.tables.sources.table_source import is_paths
+from fastmetrics.tables.sources import is_paths
 
 
 def assert_scores(table: Any, *rules: str, baseline: Any = None, **options: Any) -> None:

@@ -23,8 +23,8 @@ from fastmetrics.declaration.batch import Batch
 from fastmetrics.declaration.metric import Metric
 from fastmetrics.metrics import REGISTRY, function_of
 from fastmetrics.plan.plan import Score, parse
-from fastmetrics.tables.output.whole_outputs import check_without_place, table_place, write_whole
-from fastmetrics.tables.sources.table_source import is_paths, open_table
+from fastmetrics.tables.outputs import check_without_place, table_place, write_whole
+from fastmetrics.tables.sources import is_paths, open_table
 from fastmetrics.tables.table_rows import whole_table
 from fastmetrics.text.tokenize import Wordbook
 

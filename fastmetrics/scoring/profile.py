@@ -23,7 +23,7 @@ from fastmetrics.plan.plan import Plan
 from fastmetrics.plan.score_batch import Shelf, score_batch
 from fastmetrics.plan.score_request import ScoreRequest
 from fastmetrics.scoring.score_output import fitted, job, plan_table
-from fastmetrics.tables.sources.table_source import open_table
+from fastmetrics.tables.sources import open_table
 from fastmetrics.text.tokenize import Wordbook
 
 T = TypeVar("T")

@@ -36,9 +36,8 @@ from fastmetrics.scoring.score_output import (
     write_scores,
 )
 from fastmetrics.stats.summed_scores import fingerprint, fingerprint_text, is_hashable
-from fastmetrics.tables.remote.addresses import is_url
-from fastmetrics.tables.sources.frame_source import FrameSource
-from fastmetrics.tables.sources.table_source import TableSource
+from fastmetrics.tables.addresses import is_url
+from fastmetrics.tables.sources import FrameSource, TableSource
 
 
 def score(

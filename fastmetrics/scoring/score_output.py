@@ -33,7 +33,7 @@ from fastmetrics.stats.summed_scores import fingerprint_text
 from fastmetrics.stats.sums import State, named_statistics
 from fastmetrics.tables import Output
 from fastmetrics.tables.file_columns import Widened
-from fastmetrics.tables.sources.table_source import TableSource
+from fastmetrics.tables.sources import TableSource
 from fastmetrics.tables.table_rows import good_batches
 
 

@@ -6,8 +6,8 @@ stores finished parts, so that a killed run can be resumed.
 """
 
 from fastmetrics.tables.file_columns import Selection
-from fastmetrics.tables.output.run_output import Output, read_metadata
-from fastmetrics.tables.sources.file_source import FileSource, open_source
+from fastmetrics.tables.run_outputs import Output, read_metadata
+from fastmetrics.tables.sources import FileSource, open_source
 from fastmetrics.tables.table_chunks import Chunk, Limits, Place, Reject, Span, cut
 
 __all__ = [

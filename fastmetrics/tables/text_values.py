@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 from uuid import UUID
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.json as pj
@@ -16,8 +17,27 @@ import pyarrow.types as pt
 
 from fastmetrics.base.arrow import as_lists, is_list, is_text, plain
 from fastmetrics.base.errors import shown
+from fastmetrics.kernels.byte_search import deepest
 from fastmetrics.tables.file_columns import cast, entries_type
-from fastmetrics.tables.formats.json_depth import is_deep
+
+# The maximum nesting of JSON: parsers recurse, and crash the process at some depth.
+
+
+DEPTH = 100
+"""Maximum nesting of brackets."""
+
+
+def is_deep(block: bytes) -> bool:
+    """Whether a line of the block is nested more than ``DEPTH`` levels deep.
+
+    >>> is_deep(b"[[1]]"), is_deep(b"[" * 101)
+    (False, True)
+    """
+    return bool(deepest(np.frombuffer(block, np.uint8), DEPTH) >= 0)
+
+
+# Values of any Arrow type as text, for CSV and JSON lines, and the values of such text, given their type.
+
 
 _STRINGS = pa.large_string()
 NOT_FINITE = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}

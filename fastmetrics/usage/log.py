@@ -20,8 +20,7 @@ from fastmetrics.base.limits import SIZES, ReadSizes
 from fastmetrics.base.threads import ordered
 from fastmetrics.declaration.batch import Batch
 from fastmetrics.metrics.abstention import PHRASES, RefusalsIn, abstained
-from fastmetrics.tables.sources.frame_source import FrameSource
-from fastmetrics.tables.sources.table_source import open_table
+from fastmetrics.tables.sources import FrameSource, open_table
 from fastmetrics.tables.table_rows import Piece, gathered
 from fastmetrics.vectors.embedding.embedder import Embedder, embedder_of
 from fastmetrics.vectors.search.neighbors import nearest

@@ -19,7 +19,7 @@ import threadpoolctl
 from fastmetrics.base.arrow import check, plain_column, plain_table
 from fastmetrics.base.columns import as_arrow, is_column
 from fastmetrics.base.errors import ColumnError, InputError
-from fastmetrics.tables.sources.frame_source import FrameSource
+from fastmetrics.tables.sources import FrameSource
 from fastmetrics.vectors.vector_columns import holds_vectors, vector_column
 from fastmetrics.vectors.vector_files import FileRows
 

@@ -22,12 +22,11 @@ from fastmetrics.base.arrays import Ints
 from fastmetrics.base.errors import ColumnError, FileFormatError, UnknownNameError
 from fastmetrics.base.input_columns import resolve
 from fastmetrics.base.limits import SIZES, WHOLE
+from fastmetrics.tables.addresses import as_local, shown_address
 from fastmetrics.tables.file_formats import NPY, table_formats
-from fastmetrics.tables.inputs.input_files import DataFile, reading
-from fastmetrics.tables.inputs.input_paths import expand
-from fastmetrics.tables.inputs.input_streams import spool
-from fastmetrics.tables.remote.addresses import as_local, shown
-from fastmetrics.tables.sources.file_source import FileSource, open_files
+from fastmetrics.tables.input_files import DataFile, reading, spool
+from fastmetrics.tables.input_paths import expand
+from fastmetrics.tables.sources import FileSource, open_files
 from fastmetrics.tables.table_rows import whole_table
 from fastmetrics.vectors.vector_columns import vector_column
 
@@ -115,7 +114,7 @@ def read_vectors(path: str | os.PathLike[str], column: str | None = None, option
     """
     path = path if isinstance(path, str) else Path(path)
     files = expand(path, formats=(*table_formats(), NPY.name))
-    name = files[0].shown if len(files) == 1 else shown(as_local(path))
+    name = files[0].shown if len(files) == 1 else shown_address(as_local(path))
     arrays = [file for file in files if file.format == NPY.name]
     if len(arrays) == len(files):
         return VectorFiles(name, [_array(file) for file in arrays])

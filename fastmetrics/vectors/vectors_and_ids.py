@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from fastmetrics.base.input_columns import resolve
-from fastmetrics.tables.sources.frame_source import FrameSource
+from fastmetrics.tables.sources import FrameSource
 from fastmetrics.vectors.vector_arrays import Vectors, VectorsLike, is_table
 from fastmetrics.vectors.vector_files import read_vectors
 

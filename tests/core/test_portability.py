@@ -15,8 +15,8 @@ import pytest
 
 from fastmetrics.base.threads import cores
 from fastmetrics.commands.program.interrupts import _interrupt
-from fastmetrics.tables.inputs import input_streams
-from fastmetrics.tables.output.targets import sync
+from fastmetrics.tables import input_files
+from fastmetrics.tables.output_places import sync
 from tests.support.program import ENVIRONMENT, program
 
 WITHOUT = """
@@ -71,7 +71,7 @@ def test_stream_is_copied_if_descriptors_have_no_path(tmp_path: Path, monkeypatc
             monkeypatch.setattr(os.path, "exists", lambda path: False)
         (tmp_path / "in.csv").write_bytes(content)
         with open(tmp_path / "in.csv", "rb") as stream:
-            path, checksum = input_streams.spool(stream, "standard input", stream.read(10))
+            path, checksum = input_files.spool(stream, "standard input", stream.read(10))
         assert path.startswith("/proc/self/fd/") == (kind == "descriptor")
         found[kind] = Path(path).read_bytes(), checksum
     assert found["descriptor"] == found["named"]

@@ -16,7 +16,7 @@ import fastmetrics as fm
 from fastmetrics.base.errors import ColumnError, FileFormatError
 from fastmetrics.derive.embed import embed
 from fastmetrics.tables import open_source
-from fastmetrics.tables.output.run_output import find_metadata
+from fastmetrics.tables.run_outputs import find_metadata
 from tests.support.program import jsonl, program
 
 ROWS = [

@@ -24,7 +24,7 @@ import fastmetrics.commands.options.shared_options, fastmetrics.derive.judge.jud
 from fastmetrics import cli
 from fastmetrics.stats import summed_scores as fingerprint
 from fastmetrics.stats import sums as moments
-from fastmetrics.tables.formats import jsonl
+from fastmetrics.tables import json_lines as jsonl
 jsonl.record_of(b"{}")
 fingerprint.fingerprint([pyarrow.array(["a"])])
 moments.State().add(pyarrow.array([1.0]))

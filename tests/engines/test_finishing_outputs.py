@@ -10,9 +10,8 @@ import pytest
 
 from fastmetrics.base.errors import OutputError
 from fastmetrics.engines.local import Job, RunResult, run
-from fastmetrics.tables import Limits, open_source
-from fastmetrics.tables.output import targets
-from fastmetrics.tables.output.renames import exchange
+from fastmetrics.tables import Limits, open_source, output_places
+from fastmetrics.tables.output_places import exchange
 from tests.support.toy_scores import KINDS, choosy
 
 
@@ -119,7 +118,7 @@ def test_a_crash_at_any_rename_leaves_the_old_output_or_the_new_one(
 
         with monkeypatch.context() as patch:
             patch.setattr(os, "replace", crash)
-            patch.setattr(targets, "exchange", crash_around)
+            patch.setattr(output_places, "exchange", crash_around)
             try:
                 go(source, f"{folder}/{name}", overwrite=overwrite)
                 finished = stop

@@ -20,7 +20,7 @@ from fastmetrics.engines import ray as engine
 from fastmetrics.engines.scored_parts import Finished, Scored, Task, by_part, finish, pieces
 from fastmetrics.tables import FileSource, Limits, Place, Span, open_source
 from fastmetrics.tables.file_columns import Widened
-from fastmetrics.tables.formats.csv_tsv import batch_of
+from fastmetrics.tables.table_chunks import batch_of
 from tests.support.toy_scores import KINDS, choosy
 
 LIMITS = Limits(batch_rows=7, part_rows=20)

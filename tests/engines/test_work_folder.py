@@ -15,8 +15,8 @@ import pytest
 
 from fastmetrics.base.errors import OutputError
 from fastmetrics.tables import Place
-from fastmetrics.tables.output import work_folder as checkpoint
-from fastmetrics.tables.output.work_folder import WorkFolder
+from fastmetrics.tables import run_outputs as checkpoint
+from fastmetrics.tables.run_outputs import WorkFolder
 
 REJECT = '{"file": "in.csv", "line": 3}\n'
 

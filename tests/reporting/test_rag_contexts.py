@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from fastmetrics.base.errors import ColumnError
 from fastmetrics.reporting.rag.contexts import with_contexts
-from fastmetrics.tables.sources.file_source import open_source
-from fastmetrics.tables.sources.frame_source import FrameSource
+from fastmetrics.tables.sources import FrameSource, open_source
 from tests.support.postgres import Database
 
 NASTY = [

@@ -13,7 +13,7 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics.results.runs.score_file import ScoreFile
-from fastmetrics.tables.sources.file_source import FileSource
+from fastmetrics.tables.sources import FileSource
 
 METRICS = [f"m{number}" for number in range(20)]
 SPECS = ",".join(f"token_f1(name='{name}')" for name in METRICS)

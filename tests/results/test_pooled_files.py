@@ -9,8 +9,8 @@ import pytest
 from fastmetrics.results.runs.pooled_files import PooledFiles
 from fastmetrics.results.summary.summary import summarize
 from fastmetrics.tables import read_metadata
-from fastmetrics.tables.inputs.input_files import DataFile
-from fastmetrics.tables.remote.addresses import parse
+from fastmetrics.tables.addresses import parse
+from fastmetrics.tables.input_files import DataFile
 from tests.support.program import jsonl, program, unfolded
 
 ROWS = [{"id": n, "answer": "a b", "reference": "a", "gold": "a b"} for n in range(3)]

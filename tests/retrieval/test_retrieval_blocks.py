@@ -14,7 +14,7 @@ from fastmetrics.base.errors import ColumnError, FileFormatError
 from fastmetrics.base.limits import RANKINGS, RankingSizes
 from fastmetrics.retrieval import evaluate as ranking
 from fastmetrics.retrieval.judgements import judgements
-from fastmetrics.tables.rankings.ranking_rows import Triples
+from fastmetrics.tables.rankings import Triples
 
 
 def documents(path: Path, sizes: RankingSizes = RANKINGS) -> list[str]:

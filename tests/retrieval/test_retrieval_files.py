@@ -18,7 +18,7 @@ import pytest
 import fastmetrics as fm
 from fastmetrics.base.errors import ColumnError, FileFormatError, InputError
 from fastmetrics.base.limits import RANKINGS, RankingSizes
-from fastmetrics.tables.rankings.ranking_rows import Triples
+from fastmetrics.tables.rankings import Triples
 
 RUN = [("q1", "d2", 1.5), ("q1", "d#1", 0.25), ("ü", "007", 3.0), ("q1", "d3", 1.5)]
 JUDGED = [("q1", "d#1", 1.0), ("q1", "d2", 0.0), ("ü", "007", 2.0), ("ü", "7", 1.0)]
@@ -209,7 +209,7 @@ import re, resource, sys
 from pathlib import Path
 from fastmetrics.base.limits import RankingSizes
 from fastmetrics.retrieval import rank as ranking
-from fastmetrics.tables.rankings.ranking_rows import Triples
+from fastmetrics.tables.rankings import Triples
 
 def peak():
     status = Path("/proc/self/status")

@@ -18,7 +18,7 @@ from fastmetrics.base.errors import InputError
 from fastmetrics.base.limits import RankingSizes
 from fastmetrics.retrieval.measure_families import FAMILIES
 from fastmetrics.retrieval.measure_names import measure
-from fastmetrics.tables.rankings.ranking_rows import Triples
+from fastmetrics.tables.rankings import Triples
 from tests.reference import retrieval as reference
 
 # (expected output, run, judgements, options), as trec_eval's own quick tests pair them

@@ -20,7 +20,7 @@ from fastmetrics.plan.score_request import ScoreRequest
 from fastmetrics.plan.source_files import source_digests
 from fastmetrics.scoring.score_output import job, plan_table
 from fastmetrics.tables import Limits, open_source
-from fastmetrics.tables.sources.table_source import TableSource
+from fastmetrics.tables.sources import TableSource
 
 PLUGIN = """
 import math

@@ -15,7 +15,7 @@ import pytest
 
 from fastmetrics import score
 from fastmetrics.engines import run_job as run
-from fastmetrics.tables.output.encoding.encoders import undefined_as_null
+from fastmetrics.tables.encoders import undefined_as_null
 
 ODD = [math.nan, math.inf, -math.inf, -0.0, 5e-324, 0.1, None, 2.0]
 DAY = datetime.datetime(2020, 2, 2)

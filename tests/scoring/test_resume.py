@@ -20,7 +20,7 @@ from fastmetrics.base.errors import InputError, OutputError
 from fastmetrics.base.limits import ReadSizes
 from fastmetrics.engines.local import Job, run
 from fastmetrics.tables import Limits, open_source
-from fastmetrics.tables.sources.table_source import open_table
+from fastmetrics.tables.sources import open_table
 from tests.support.optional_parts import NO_MOUNT
 
 pytestmark = pytest.mark.slow
@@ -215,7 +215,7 @@ import itertools, sys, time, resource
 import pyarrow as pa
 from fastmetrics.engines.local import Job, run
 from fastmetrics.base.errors import OutputError
-from fastmetrics.tables.sources.table_source import open_table
+from fastmetrics.tables.sources import open_table
 from fastmetrics.tables import Limits, open_source
 begun = itertools.count()
 def score(batch):

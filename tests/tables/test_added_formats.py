@@ -12,9 +12,9 @@ import fastmetrics as fm
 from fastmetrics.base.errors import OptionError
 from fastmetrics.tables.file_columns import Selection
 from fastmetrics.tables.file_formats import FORMATS
-from fastmetrics.tables.formats.reader import Format, Reader
-from fastmetrics.tables.inputs.input_files import DataFile
-from fastmetrics.tables.inputs.input_paths import expand
+from fastmetrics.tables.formats import Format, Reader
+from fastmetrics.tables.input_files import DataFile
+from fastmetrics.tables.input_paths import expand
 from fastmetrics.tables.table_chunks import Chunk
 from tests.support.program import program
 

@@ -14,7 +14,7 @@ import pytest
 
 from fastmetrics.base.errors import FileFormatError
 from fastmetrics.tables import open_source
-from fastmetrics.tables.sources.file_source import FileSource
+from fastmetrics.tables.sources import FileSource
 from tests.support.program import jsonl, program
 from tests.support.table_files import write
 

@@ -24,9 +24,7 @@ from fastmetrics.derive.bots.full_context_bot import read_knowledge
 from fastmetrics.derive.prompts.rubric import read_rubric
 from fastmetrics.results.gate.rules import read_rules
 from fastmetrics.results.price_tables import price_table
-from fastmetrics.tables import open_source
-from fastmetrics.tables.inputs import input_streams
-from fastmetrics.tables.remote import small_files
+from fastmetrics.tables import input_files, open_source, small_files
 from fastmetrics.vectors.vector_arrays import Vectors
 from tests.support.program import ENVIRONMENT
 from tests.support.table_files import read
@@ -162,7 +160,7 @@ def test_large_compressed_array_is_not_unpacked_into_memory(tmp_path: Path) -> N
 
 def test_compressed_array_that_fills_the_disk_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(SIZES, "array_bytes", 10)
-    monkeypatch.setattr(input_streams, "SPARE", 1 << 60)
+    monkeypatch.setattr(input_files, "SPARE", 1 << 60)
     sink = io.BytesIO()
     np.save(sink, np.zeros((1000, 300)))
     (tmp_path / "v.npy.gz").write_bytes(gzip.compress(sink.getvalue()))

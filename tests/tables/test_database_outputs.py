@@ -13,9 +13,9 @@ import pytest
 import fastmetrics as fm
 from fastmetrics.base.errors import OptionError, OutputError
 from fastmetrics.base.limits import RETRY_LIMITS
-from fastmetrics.tables.databases import written_tables
-from fastmetrics.tables.databases.sessions import Session
-from fastmetrics.tables.output.run_output import read_metadata
+from fastmetrics.tables import written_tables
+from fastmetrics.tables.databases import Session
+from fastmetrics.tables.run_outputs import read_metadata
 from tests.support.optional_parts import NEEDS
 from tests.support.postgres import Database
 from tests.support.program import program

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fastmetrics.tables.databases.database_types import UnequalVectorsError, readable
+from fastmetrics.tables.database_reader import UnequalVectorsError, readable
 
 FORMATS = {"vector": "f", "halfvec": "e"}
 NUMBERS = st.sampled_from([0.0, -0.0, 1.5, -2.25, 3.0e4, 2.0**-14])

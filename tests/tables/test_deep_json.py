@@ -12,7 +12,7 @@ import fastmetrics as fm
 from fastmetrics.base.limits import ReadSizes
 from fastmetrics.kernels.byte_search import deepest
 from fastmetrics.tables import open_source
-from fastmetrics.tables.formats.jsonl import DEPTH
+from fastmetrics.tables.text_values import DEPTH
 from tests.support.program import jsonl, program
 
 GOOD = {"id": 1, "answer": "in Paris", "reference": "Paris"}

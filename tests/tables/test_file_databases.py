@@ -12,8 +12,8 @@ import fastmetrics as fm
 from fastmetrics.base.errors import ColumnError, FileFormatError, OptionError, OutputError
 from fastmetrics.base.limits import SIZES
 from fastmetrics.results.runs.score_file import ScoreFile
-from fastmetrics.tables.databases.database_types import readable
-from fastmetrics.tables.sources.file_source import open_source
+from fastmetrics.tables.database_reader import readable
+from fastmetrics.tables.sources import open_source
 from fastmetrics.tables.table_rows import whole_table
 from tests.support.table_files import column_bytes
 

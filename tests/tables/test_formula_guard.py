@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from fastmetrics import FileSettings, score
 from fastmetrics.retrieval.rank import rank
 from fastmetrics.tables import open_source
-from fastmetrics.tables.output.encoding.formula_guard import guarded, unguarded
-from fastmetrics.tables.output.run_output import read_metadata
+from fastmetrics.tables.encoders import guarded, unguarded
+from fastmetrics.tables.run_outputs import read_metadata
 from tests.support.program import jsonl, program
 
 STARTS = "=+-@\t\r\n＝＋－＠"

@@ -19,7 +19,7 @@ from fastmetrics.base.errors import FileFormatError, InputError
 from fastmetrics.base.limits import ReadSizes
 from fastmetrics.engines.local import Job, run
 from fastmetrics.tables import Limits, open_source
-from fastmetrics.tables.formats import csv_tsv as records
+from fastmetrics.tables import csv_files as records
 from fastmetrics.tables.table_chunks import Place
 from fastmetrics.vectors.vector_arrays import Vectors
 from tests.support.toy_scores import KINDS, choosy

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 import fastmetrics as fm
 from fastmetrics.tables import open_source
-from fastmetrics.tables.output.encoding.output_formats import encoder, output_format
+from fastmetrics.tables.file_formats import encoder, output_format
 from tests.support.program import jsonl, program
 
 DELIMITED = ["o.csv", "o.tsv", "o.csv.gz", "o.tsv.gz", "o.csv.zst", "o.tsv.zst"]

@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 
 from fastmetrics.base.errors import FileFormatError
 from fastmetrics.base.limits import ReadSizes
-from fastmetrics.tables import open_source
-from fastmetrics.tables.formats import parquet
-from fastmetrics.tables.formats.parquet_pages import stored_columns
+from fastmetrics.tables import arrow_files, open_source
+from fastmetrics.tables.arrow_files import stored_columns
 from fastmetrics.tables.table_rows import whole_table
 from tests.support.table_files import read
 from tests.tables.test_row_limits import TOO_LONG, peak
@@ -87,7 +86,7 @@ def test_refused_groups_have_a_long_row(
     table = pa.table({"id": pa.array(range(len(column))), "answer": column})
     pq.write_table(table, path, row_group_size=rows, **options)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(parquet, "MAX_ROW_BYTES", 0)
+        patch.setattr(arrow_files, "MAX_ROW_BYTES", 0)
         source = open_source(path, max_row_bytes=most, sizes=ReadSizes(parquet_page_bytes=0))
         kept, rejects = read(source, {"id": "any", "answer": "texts"})
     sizes = [len("".join(filter(None, [cell] if isinstance(cell, str) else cell or []))) for cell in column.to_pylist()]
@@ -110,7 +109,7 @@ def test_refused_groups_have_a_long_row(
 def test_long_value_among_short_ones_is_refused_by_its_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cells = ["a"] * 40 + ["x" * 5000] + ["b"] * 40
     pq.write_table(pa.table({"answer": cells}), tmp_path / "t.parquet", use_dictionary=False, write_batch_size=1)
-    monkeypatch.setattr(parquet, "MAX_ROW_BYTES", 0)
+    monkeypatch.setattr(arrow_files, "MAX_ROW_BYTES", 0)
     whole = read(open_source(tmp_path / "t.parquet", max_row_bytes=5000, sizes=SMALL), {"answer": "text"})
     assert (whole[0]["answer"].to_pylist(), whole[1]) == (cells, [])
     pq.write_table(
@@ -126,7 +125,7 @@ def test_long_value_among_short_ones_is_refused_by_its_page(tmp_path: Path, monk
 def test_single_long_row_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     pq.write_table(pa.table({"answer": ["a", "x" * 5000], "reference": ["a", "a"]}), "t.parquet", row_group_size=1)
-    monkeypatch.setattr(parquet, "MAX_ROW_BYTES", 0)
+    monkeypatch.setattr(arrow_files, "MAX_ROW_BYTES", 0)
     with pytest.raises(FileFormatError, match=f"^t.parquet, row 1, column 'answer': {TOO_LONG.format(4000)}$"):
         whole_table(open_source("t.parquet", max_row_bytes=4000, sizes=SMALL), {"answer": "text"})
 
@@ -137,7 +136,7 @@ def test_damaged_page_headers_do_not_matter_for_the_sizes(tmp_path: Path, monkey
     pq.write_table(pa.table({"answer": ["x" * 5000] * 3}), path, use_dictionary=False, compression="none")
     column = pq.read_metadata(path).row_group(0).column(0)
     data = path.read_bytes()
-    monkeypatch.setattr(parquet, "MAX_ROW_BYTES", 0)
+    monkeypatch.setattr(arrow_files, "MAX_ROW_BYTES", 0)
     for junk in (b"\xff" * 40, b"\x1c" * 40, b"\x15\x00\x15\x01\x15" + b"\xff" * 20, b"\x19" * 9, b""):
         at = column.data_page_offset
         path.write_bytes(data[:at] + junk + data[at + len(junk) :])

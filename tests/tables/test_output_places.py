@@ -15,8 +15,8 @@ import pytest
 import fastmetrics as fm
 from fastmetrics.base.errors import OutputError
 from fastmetrics.commands import all_commands
-from fastmetrics.tables.output.renames import exchange, to_new_name
-from fastmetrics.tables.output.whole_outputs import OutputPlace, page_place, table_place, write_page, write_whole
+from fastmetrics.tables.output_places import exchange, to_new_name
+from fastmetrics.tables.outputs import OutputPlace, page_place, table_place, write_page, write_whole
 from tests.support.program import alone, jsonl, program
 
 pytestmark = pytest.mark.slow
@@ -149,8 +149,8 @@ def test_inputs_are_recognised_by_any_name(tmp_path: Path, read: object, written
     ],
 )
 def test_inputs_at_addresses_are_recognised(read: str, written: str) -> None:
-    from fastmetrics.tables.output.protected_inputs import check_not_read
-    from fastmetrics.tables.remote.addresses import parse
+    from fastmetrics.tables.addresses import parse
+    from fastmetrics.tables.output_places import check_not_read
 
     with pytest.raises(OutputError, match="is an input"):
         check_not_read(parse(written), read)
@@ -268,7 +268,7 @@ def test_exchange_replaces_a_folder(monkeypatch: pytest.MonkeyPatch, known: bool
         Path(name).mkdir()
         Path(name, name).touch()
     if not known:
-        monkeypatch.setattr("fastmetrics.tables.output.renames._renamed", lambda *_: False)
+        monkeypatch.setattr("fastmetrics.tables.output_places._renamed", lambda *_: False)
     exchange(Path("new"), Path("old"), Path("aside"))
     assert [path.name for path in Path("old").iterdir()] == ["new"]
 

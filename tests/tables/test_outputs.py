@@ -17,7 +17,7 @@ import pytest
 from fastmetrics.base.errors import OptionError, OutputError
 from fastmetrics.engines.local import Job, run
 from fastmetrics.tables import Limits, open_source, read_metadata
-from fastmetrics.tables.output.run_differences import describe_inputs
+from fastmetrics.tables.run_outputs import describe_inputs
 from fastmetrics.tables.text_values import decode_schema
 from tests.support.toy_scores import JOB, KINDS, choosy, names, score, table
 

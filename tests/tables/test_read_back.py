@@ -21,7 +21,7 @@ import fastmetrics as fm
 from fastmetrics.base.arrow import plain
 from fastmetrics.base.errors import FileFormatError
 from fastmetrics.tables import open_source
-from fastmetrics.tables.output.whole_outputs import table_place, write_whole
+from fastmetrics.tables.outputs import table_place, write_whole
 from fastmetrics.tables.table_rows import whole_table
 from tests.support.program import program, unfolded
 

@@ -10,7 +10,7 @@ import pytest
 from fastmetrics.base.errors import FileFormatError
 from fastmetrics.base.limits import RETRY_LIMITS, ReadSizes
 from fastmetrics.tables import open_source
-from fastmetrics.tables.remote.stores import passing
+from fastmetrics.tables.remote_files import passing
 from tests.support.table_files import FORMATS, KINDS, read, write
 
 SMALL = ReadSizes(parquet_rows=40, line_block_bytes=2000, csv_block_bytes=2000)

@@ -15,9 +15,8 @@ from fsspec.implementations.memory import MemoryFileSystem
 
 from fastmetrics.base.errors import FileFormatError
 from fastmetrics.base.limits import RETRY_LIMITS, ReadSizes
-from fastmetrics.tables import open_source
-from fastmetrics.tables.remote import stores
-from fastmetrics.tables.remote.addresses import parse
+from fastmetrics.tables import open_source, remote_files
+from fastmetrics.tables.addresses import parse
 from tests.support.loopback import BUCKET, KEY, SECRET, Server, Shelf, shelf
 from tests.support.program import program
 from tests.support.table_files import FORMATS, KINDS, read, write
@@ -31,9 +30,9 @@ def hasty(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Nobody waits between two tries; how long an answer may take is left alone, as a busy machine's may take long."""
     monkeypatch.setattr(RETRY_LIMITS, "pause_seconds", 0.001)
     monkeypatch.setattr(RETRY_LIMITS, "store_attempts", 1)
-    stores._native.cache_clear()
+    remote_files._native.cache_clear()
     yield
-    stores._native.cache_clear()  # the clients made here are only for these tests
+    remote_files._native.cache_clear()  # the clients made here are only for these tests
 
 
 @pytest.fixture
@@ -230,9 +229,9 @@ def test_parquet_reading_continues_at_the_same_row(failing: Shelf, tmp_path: Pat
                 raise OSError("AWS Error NETWORK_CONNECTION during GetObject operation: curlCode: 18, Partial file")
             yield batch
 
-    from fastmetrics.tables.formats import parquet
+    from fastmetrics.tables import arrow_files
 
-    monkeypatch.setattr(parquet, "_batches", lambda *rest, real=parquet._batches: breaking(*rest, real=real))
+    monkeypatch.setattr(arrow_files, "_batches", lambda *rest, real=arrow_files._batches: breaking(*rest, real=real))
     assert read(source, KINDS)[0].equals(TABLE)
     assert failures == [0]
     local = open_source(tmp_path / "t.parquet", sizes=sizes)

@@ -18,9 +18,8 @@ from hypothesis import strategies as st
 
 from fastmetrics.base.errors import FileFormatError
 from fastmetrics.results.summary.summary import summarize
-from fastmetrics.tables import open_source
-from fastmetrics.tables.inputs.input_paths import expand
-from fastmetrics.tables.remote import globs
+from fastmetrics.tables import open_source, remote_files
+from fastmetrics.tables.input_paths import expand
 from tests.support.loopback import BUCKET, Server
 from tests.support.table_files import tree
 
@@ -47,7 +46,7 @@ def test_patterns_match_the_glob_module(files: list[list[str]], steps: list[str]
                 memory.pipe_file(f"{root}/{path.relative_to(folder).as_posix()}", b"answer\nyes\n")
         everything = [os.path.relpath(found, folder) for found in Path(folder).rglob("*")]
         folders = [name for name in everything if Path(folder, name).is_dir()]
-        found = globs.matching(pattern, ["", *folders], set(everything) - set(folders))
+        found = remote_files.matching(pattern, ["", *folders], set(everything) - set(folders))
         wanted = glob.glob(pattern, root_dir=folder, recursive=True)
         wanted = {name.rstrip("/") for name in wanted if Path(folder, name).is_dir() or not name.endswith("/")}
         assert (found[0] | found[1]) - {""} == wanted, "glob leaves out the folder itself"
@@ -86,8 +85,8 @@ def test_patterns_follow_the_documented_rules(tmp_path: Path, pattern: str, fold
         (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / file).touch()
     (tmp_path / "x" / "y").mkdir(exist_ok=True)
-    assert globs.matching(pattern, *TREE) == (folders, files)
-    found = {os.path.relpath(path, tmp_path) for path in globs.on_disk(f"{tmp_path}/{pattern}")}
+    assert remote_files.matching(pattern, *TREE) == (folders, files)
+    found = {os.path.relpath(path, tmp_path) for path in remote_files.on_disk(f"{tmp_path}/{pattern}")}
     assert found == {folder or "." for folder in folders} | files
 
 

@@ -20,9 +20,9 @@ from pyarrow import fs
 from fastmetrics.base.errors import FileFormatError, MissingExtraError, OptionError
 from fastmetrics.base.limits import ReadSizes
 from fastmetrics.tables import open_source
-from fastmetrics.tables.inputs.input_paths import expand
-from fastmetrics.tables.remote.addresses import parse
-from fastmetrics.tables.remote.stores import store
+from fastmetrics.tables.addresses import parse
+from fastmetrics.tables.input_paths import expand
+from fastmetrics.tables.remote_files import store
 from tests.support.loopback import BUCKET, KEY, SECRET, Server, shelf
 from tests.support.program import ENVIRONMENT, alone, program
 from tests.support.table_files import FORMATS, KINDS, ROWS, read, tree, write

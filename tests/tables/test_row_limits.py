@@ -16,8 +16,8 @@ from fastmetrics.base.errors import FileFormatError, OptionError, OutputError
 from fastmetrics.base.limits import ReadSizes
 from fastmetrics.engines.local import Job, run
 from fastmetrics.tables import open_source
-from fastmetrics.tables.formats.lines import blocks
-from fastmetrics.tables.inputs.input_files import MAX_ROW_BYTES, DataFile
+from fastmetrics.tables.input_files import MAX_ROW_BYTES, DataFile
+from fastmetrics.tables.json_lines import blocks
 from fastmetrics.tables.table_chunks import Limits
 from tests.support.program import ENVIRONMENT, command, jsonl, program
 from tests.support.table_files import read, write

@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 
 from fastmetrics.base.errors import FastmetricsError, OptionError
 from fastmetrics.base.limits import RETRY_LIMITS
-from fastmetrics.tables import Output, open_source
-from fastmetrics.tables.remote import stores
-from fastmetrics.tables.remote.addresses import parse, shown
-from fastmetrics.tables.remote.stores import cause
+from fastmetrics.tables import Output, open_source, remote_files
+from fastmetrics.tables.addresses import parse, shown_address
+from fastmetrics.tables.remote_files import cause
 from tests.support.program import program
 
 SHOWN = {
@@ -54,7 +53,7 @@ def hides(text: str) -> bool:
 
 @pytest.mark.parametrize("address", SHOWN)
 def test_shown_address_omits_its_secret(address: str) -> None:
-    assert parse(address).shown == shown(address) == SHOWN[address]
+    assert parse(address).shown == shown_address(address) == SHOWN[address]
     assert repr(parse(address)) == f"Url({SHOWN[address]!r})"
     assert hides(SHOWN[address])
     assert str(parse(address)) == address, "and yet it is whole"
@@ -110,7 +109,7 @@ def nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
     monkeypatch.setattr(RETRY_LIMITS, "pause_seconds", 0.0)
     monkeypatch.setattr(RETRY_LIMITS, "store_attempts", 1)
-    stores._native.cache_clear()
+    remote_files._native.cache_clear()
 
 
 REFUSED = [
@@ -144,7 +143,7 @@ def test_error_for_unreachable_store_omits_the_secret() -> None:
     for address in ("s3://key:hidden@bucket/x.csv", "s3://key:hid%2Fden@bucket/x.csv?region=hidden-1"):
         done = program("summarize", address)
         assert (done.code, hides(done.err.replace("hidden-1", ""))) == (3, True)
-        assert done.err.startswith(f"error: {shown(address)}: cannot be read: the store is not reachable")
+        assert done.err.startswith(f"error: {shown_address(address)}: cannot be read: the store is not reachable")
 
 
 @pytest.mark.parametrize(
@@ -161,9 +160,9 @@ def test_quoted_keys_of_an_address_are_those_of_the_store(
     """An address can hold the characters / and @ of a secret only quoted; the store gets them as they are."""
     opened: dict[str, object] = {}
     monkeypatch.setattr("pyarrow.fs.S3FileSystem", lambda **options: opened.update(options))
-    stores._native.cache_clear()
-    stores.store(parse(f"s3://{user}@bucket/rows.csv"))
-    stores._native.cache_clear()
+    remote_files._native.cache_clear()
+    remote_files.store(parse(f"s3://{user}@bucket/rows.csv"))
+    remote_files._native.cache_clear()
     assert {
         name: value for name, value in opened.items() if name in ("access_key", "secret_key", "anonymous")
     } == expected

@@ -12,10 +12,9 @@ import pytest
 
 from fastmetrics.base.errors import ColumnError, FileFormatError, OptionError
 from fastmetrics.base.limits import ReadSizes
-from fastmetrics.tables import open_source
+from fastmetrics.tables import arrow_files, open_source
 from fastmetrics.tables.file_columns import Widened
-from fastmetrics.tables.formats import parquet
-from fastmetrics.tables.invalid_utf8 import bad_text
+from fastmetrics.tables.table_rows import bad_text
 from tests.support.table_files import ROWS, read, write
 
 
@@ -111,13 +110,13 @@ def damaged_batch():
 @pytest.mark.parametrize("name", ["t.parquet", "t.arrow", "t.arrows"])
 def test_a_damaged_batch_is_named_by_its_first_row(tmp_path, monkeypatch, name):
     """That of Parquet is damaged after it was decoded, since Arrow itself checks most of what it decodes."""
-    decoded = parquet._batches
+    decoded = arrow_files._batches
 
     def spoilt(*arguments):
         for number, batch in enumerate(decoded(*arguments)):
             yield batch if number < 2 else damaged_batch()
 
-    monkeypatch.setattr(parquet, "_batches", spoilt)
+    monkeypatch.setattr(arrow_files, "_batches", spoilt)
     whole = pa.table({"answer": ["yes"] * 4})
     third = whole if name == "t.parquet" else pa.Table.from_batches([damaged_batch()])
     path = write(pa.concat_tables([whole, whole, third]), tmp_path / name)

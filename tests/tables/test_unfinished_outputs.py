@@ -12,15 +12,14 @@ import pyarrow as pa
 import pytest
 
 from fastmetrics.base.errors import OutputError
-from fastmetrics.tables.output.unfinished_folder import unfinished
-from fastmetrics.tables.output.whole_outputs import page_place, table_place, write_page, write_whole
-from fastmetrics.tables.output.work_folder import WorkFolder
+from fastmetrics.tables.outputs import page_place, table_place, unfinished, write_page, write_whole
+from fastmetrics.tables.run_outputs import WorkFolder
 from tests.support.program import ENVIRONMENT, jsonl, program
 
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from fastmetrics.tables.output.unfinished_folder import unfinished
+from fastmetrics.tables.outputs import unfinished
 with unfinished(Path(sys.argv[1]), sys.argv[2]) as folder:
     (folder / "whole").write_bytes(b"x" * 1000)
     os.kill(os.getpid(), signal.SIGKILL)

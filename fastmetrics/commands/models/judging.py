@@ -87,7 +87,7 @@ def rubric(
     """
     from fastmetrics.base.options import Choice, argument
     from fastmetrics.derive.prompts.rubric import LANGUAGES, read_rubric, rubric_path
-    from fastmetrics.tables.remote.small_files import read_text
+    from fastmetrics.tables.small_files import read_text
 
     argument("language", language, Choice(*LANGUAGES))
     if source is None:
@@ -144,7 +144,7 @@ def sample_rows(
 
     The commands validate and judges read the sheet.
     """
-    from fastmetrics.tables.output.whole_outputs import table_place, write_whole
+    from fastmetrics.tables.outputs import table_place, write_whole
 
     place = table_place(output, [judged, texts], overwrite=overwrite)
     sheet = arguments.call()

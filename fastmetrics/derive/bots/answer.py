@@ -28,7 +28,7 @@ from fastmetrics.engines.job import Job, Progress, RunOptions, RunResult, check_
 from fastmetrics.engines.local import Threads, results_of
 from fastmetrics.engines.run_job import run_on
 from fastmetrics.engines.run_settings import FileSettings
-from fastmetrics.tables.sources.table_source import TableSource
+from fastmetrics.tables.sources import TableSource
 from fastmetrics.tables.table_chunks import Limits
 from fastmetrics.tables.table_rows import good_batches
 

@@ -10,7 +10,7 @@ from fastmetrics.base.errors import Argument, OptionError
 from fastmetrics.base.options import about, with_parameters
 from fastmetrics.derive.bots.prompt_bot import FENCED, NAME, PROMPT, PromptBot
 from fastmetrics.derive.calls.call_options import KNOWLEDGE, MODEL
-from fastmetrics.tables.remote.small_files import read_text
+from fastmetrics.tables.small_files import read_text
 
 TEMPLATE = f"""\
 Answer the question from the text below. If the text does not hold the answer, say "I don't know".

@@ -23,7 +23,7 @@ from fastmetrics.derive.clients.connect import connect
 from fastmetrics.derive.clients.server_address import address_of, endpoint_of
 from fastmetrics.derive.store.call_store import CallStore
 from fastmetrics.results.price_tables import price_of
-from fastmetrics.tables.output.targets import cache_folder
+from fastmetrics.tables.output_places import cache_folder
 
 MANY = 1_000_000_000
 STORE = "calls.sqlite"

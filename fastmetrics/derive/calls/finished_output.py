@@ -9,8 +9,8 @@ from fastmetrics.base.score_metadata import ScoreMetadata
 from fastmetrics.derive.judge.judged_columns import failed_calls, summed
 from fastmetrics.engines.job import RunOptions
 from fastmetrics.engines.run_job import open_output
-from fastmetrics.tables.output.run_output import Output, read_metadata
-from fastmetrics.tables.sources.table_source import TableSource
+from fastmetrics.tables.run_outputs import Output, read_metadata
+from fastmetrics.tables.sources import TableSource
 
 
 def open_calls_output(output: str | Path, source: TableSource, options: RunOptions) -> Output:

@@ -37,9 +37,9 @@ from fastmetrics.engines.run_settings import FileSettings
 from fastmetrics.results.summary.summary import Summary
 from fastmetrics.scoring.score_output import about_run, now
 from fastmetrics.tables import Output
-from fastmetrics.tables.output.encoding.encoders import undefined_as_null
-from fastmetrics.tables.output.protected_inputs import check_not_read
-from fastmetrics.tables.sources.table_source import TableSource
+from fastmetrics.tables.encoders import undefined_as_null
+from fastmetrics.tables.output_places import check_not_read
+from fastmetrics.tables.sources import TableSource
 from fastmetrics.tables.table_chunks import Limits
 
 

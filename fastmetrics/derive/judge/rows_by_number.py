@@ -10,7 +10,7 @@ import pyarrow as pa
 from fastmetrics.base.arrays import Flags, Ints
 from fastmetrics.derive.judge.judge_batch import IS_JUDGED
 from fastmetrics.tables.file_columns import Selection, Widened
-from fastmetrics.tables.sources.table_source import NarrowedSource, TableSource
+from fastmetrics.tables.sources import NarrowedSource, TableSource
 from fastmetrics.tables.table_chunks import Chunk
 from fastmetrics.tables.table_rows import GoodRows, good_rows
 

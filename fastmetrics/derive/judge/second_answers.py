@@ -16,9 +16,9 @@ from fastmetrics.base.input_columns import resolve
 from fastmetrics.derive.prompts.rubric import Rubric
 from fastmetrics.derive.prompts.template import kind_of
 from fastmetrics.engines.run_settings import FileSettings
+from fastmetrics.tables.addresses import last_name
 from fastmetrics.tables.file_columns import Selection
-from fastmetrics.tables.remote.addresses import last_name
-from fastmetrics.tables.sources.table_source import NarrowedSource, TableSource
+from fastmetrics.tables.sources import NarrowedSource, TableSource
 from fastmetrics.tables.table_chunks import Chunk
 from fastmetrics.tables.table_rows import whole_table
 

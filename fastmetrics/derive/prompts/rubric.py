@@ -18,8 +18,8 @@ from fastmetrics.base.errors import Argument, FileFormatError, OptionError, Unkn
 from fastmetrics.base.input_columns import PREFIX
 from fastmetrics.derive.prompts.template import split_template
 from fastmetrics.derive.replies.reply_forms import FORMS
-from fastmetrics.tables.remote.addresses import last_name
-from fastmetrics.tables.remote.small_files import read_text
+from fastmetrics.tables.addresses import last_name
+from fastmetrics.tables.small_files import read_text
 
 SUFFIX = ".toml"
 LANGUAGES = ("en", "ru")

@@ -13,7 +13,7 @@ from typing import Any
 from fastmetrics.base.errors import Argument, OutputError
 from fastmetrics.derive.calls.call import REPLY, Answer, Call, Model
 from fastmetrics.derive.store.store_file import StoreFile
-from fastmetrics.tables.remote.small_files import local_path
+from fastmetrics.tables.small_files import local_path
 
 _KEYS = 500
 """Number of keys looked up by one statement."""

@@ -16,7 +16,7 @@ from fastmetrics.base.errors import Argument, OptionError
 from fastmetrics.base.limits import SIZES
 from fastmetrics.derive.store.call_store import CallStore
 from fastmetrics.results.price_tables import Prices, price_of, price_table
-from fastmetrics.tables.output.whole_outputs import table_place, write_whole
+from fastmetrics.tables.outputs import table_place, write_whole
 
 _DAY = 86_400.0
 

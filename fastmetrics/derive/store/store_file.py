@@ -11,9 +11,9 @@ from pathlib import Path
 from urllib.parse import quote
 
 from fastmetrics.base.errors import OutputError
-from fastmetrics.tables.inputs.input_files import WORK_SUFFIX
-from fastmetrics.tables.output.private_files import make_private_folder
-from fastmetrics.tables.remote.addresses import as_local, is_url
+from fastmetrics.tables.addresses import as_local, is_url
+from fastmetrics.tables.input_files import WORK_SUFFIX
+from fastmetrics.tables.output_places import make_private_folder
 
 IN_MEMORY = Path(":memory:")
 """The path of a store that ends with its run."""

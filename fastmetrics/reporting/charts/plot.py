@@ -21,7 +21,7 @@ from fastmetrics.results.runs.declared_metrics import declared_bounds
 from fastmetrics.results.summary.histograms import Histograms
 from fastmetrics.results.summary.summarize_by import IntervalSummary
 from fastmetrics.results.summary.trend import Trend
-from fastmetrics.tables.output.whole_outputs import OutputPlace, page_place, write_page
+from fastmetrics.tables.outputs import OutputPlace, page_place, write_page
 from fastmetrics.usage.cache_hit_rate import CacheHits
 from fastmetrics.vectors.projection.project import AXES, Points
 

@@ -12,7 +12,7 @@ import pyarrow.types as pt
 
 from fastmetrics.base.arrow import is_text
 from fastmetrics.base.errors import ColumnError
-from fastmetrics.tables.sources.table_source import TableSource
+from fastmetrics.tables.sources import TableSource
 from fastmetrics.tables.table_rows import Piece, gathered
 
 CONTEXTS = ("retrieved_ids", "retrieved_scores", "context_ids", "contexts")

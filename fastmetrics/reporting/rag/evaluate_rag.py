@@ -26,8 +26,8 @@ from fastmetrics.reporting.rag.rag_judge import judge_of
 from fastmetrics.reporting.rag.rag_run import ANSWERS, RagChunks, RagRun
 from fastmetrics.reporting.rag.stages import STORE, Stages
 from fastmetrics.results.summary.summary import Summary, summarize
-from fastmetrics.tables.output.run_output import read_metadata
-from fastmetrics.tables.remote.small_files import local_path
+from fastmetrics.tables.run_outputs import read_metadata
+from fastmetrics.tables.small_files import local_path
 from fastmetrics.vectors.embedding.embedder import embedder_of
 
 

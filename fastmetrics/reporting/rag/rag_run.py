@@ -26,10 +26,10 @@ from fastmetrics.reporting.rag.contexts import CONTEXTS, with_contexts
 from fastmetrics.reporting.rag.stages import Stages
 from fastmetrics.reporting.report import report
 from fastmetrics.scoring.score import score
-from fastmetrics.tables.databases.database_address import DatabaseTable
-from fastmetrics.tables.output.whole_outputs import table_place, write_whole
-from fastmetrics.tables.remote.addresses import as_local, is_database, shown
-from fastmetrics.tables.sources.table_source import TableSource
+from fastmetrics.tables.addresses import as_local, is_database, shown_address
+from fastmetrics.tables.databases import DatabaseTable
+from fastmetrics.tables.outputs import table_place, write_whole
+from fastmetrics.tables.sources import TableSource
 from fastmetrics.tables.table_rows import whole_table
 from fastmetrics.vectors.embedding.embedded_columns import SUFFIX
 from fastmetrics.vectors.embedding.embedder import Embedder
@@ -61,7 +61,7 @@ class RagChunks:
     @classmethod
     def of(cls, path: str | Path, settings: ChunkSettings) -> RagChunks:
         """The chunks at a path; raises ``ColumnError`` if the table lacks a column, or holds no texts."""
-        source, name, vector = FileSettings().open(path), shown(as_local(path)), settings.vector
+        source, name, vector = FileSettings().open(path), shown_address(as_local(path)), settings.vector
         for option, column in {"id": settings.id, "text": settings.text, "vector": vector}.items():
             if column is not None and column not in source.names:
                 unknown = f"{name}: no column {column!r}, only {quoted(source.names)}; name that of the chunks with "
@@ -85,7 +85,7 @@ class RagChunks:
     @property
     def name(self) -> str:
         """The path for messages."""
-        return shown(as_local(self.path))
+        return shown_address(as_local(self.path))
 
     @property
     def table(self) -> DatabaseTable | None:
@@ -138,7 +138,7 @@ class RagRun:
             self.notes.append(f"not read: {quoted(left_out)}, which the evaluation makes")
         if "question" not in resolve(own, self.columns, needed={"question"}):
             raise ColumnError(
-                f"{shown(as_local(self.questions))}: no column 'question', only {quoted(own)}; name it with ",
+                f"{shown_address(as_local(self.questions))}: no column 'question', only {quoted(own)}; name it with ",
                 Argument("columns", {"question": ...}),
             )
         settings = {

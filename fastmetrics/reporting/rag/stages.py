@@ -9,8 +9,8 @@ from typing import Any
 
 from fastmetrics.base.errors import Argument, OutputError
 from fastmetrics.base.public_names import __version__, source_digest
-from fastmetrics.tables.output.run_differences import differences
-from fastmetrics.tables.output.whole_outputs import page_place, write_page
+from fastmetrics.tables.outputs import page_place, write_page
+from fastmetrics.tables.run_outputs import differences
 
 RECORD = "stages.json"
 STORE = "answers.sqlite"

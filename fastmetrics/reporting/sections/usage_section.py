@@ -18,9 +18,9 @@ from fastmetrics.reporting.charts.bar_list import BarList
 from fastmetrics.reporting.charts.line_chart import Charts, LineChart
 from fastmetrics.reporting.rows.texts.row_texts import cut
 from fastmetrics.reporting.sections.section import Section, shown_notes
-from fastmetrics.tables.inputs.input_files import reading
-from fastmetrics.tables.remote.addresses import as_local, last_name, shown
-from fastmetrics.tables.remote.small_files import read_small
+from fastmetrics.tables.addresses import as_local, last_name, shown_address
+from fastmetrics.tables.input_files import reading
+from fastmetrics.tables.small_files import read_small
 from fastmetrics.usage.cache_hit_rate import CacheHits
 from fastmetrics.usage.context_preservation import Sessions
 from fastmetrics.usage.domain.domain_analysis import Domain
@@ -79,15 +79,17 @@ def usage_parts(usage: Any, charts: Charts) -> list[UsagePart]:
 
 def _opened(path: str | Path) -> Iterator[tuple[Shown, str]]:
     where = as_local(path)
-    with reading(shown(where)):
+    with reading(shown_address(where)):
         data = read_small(where)
     if data is None:
-        raise FileFormatError(f"{shown(where)}: there is no such file; it is what {_COMMANDS} write with -o")
+        raise FileFormatError(f"{shown_address(where)}: there is no such file; it is what {_COMMANDS} write with -o")
     try:
         figures = json.loads(data)
     except (ValueError, RecursionError) as error:
-        raise FileFormatError(f"{shown(where)}: expected JSON as {_COMMANDS} write it with -o: {error}") from error
-    yield from _results(figures, last_name(shown(where)))
+        raise FileFormatError(
+            f"{shown_address(where)}: expected JSON as {_COMMANDS} write it with -o: {error}"
+        ) from error
+    yield from _results(figures, last_name(shown_address(where)))
 
 
 def _results(value: Any, name: str) -> list[tuple[Shown, str]]:

@@ -23,7 +23,7 @@ from fastmetrics.reporting.rows.paired_rows import PairedRows
 from fastmetrics.reporting.rows.texts.row_texts import cut, row_texts
 from fastmetrics.reporting.sections.section import Section
 from fastmetrics.results.runs.sorted_ids import SortedIds
-from fastmetrics.tables.sources.table_source import open_table
+from fastmetrics.tables.sources import open_table
 from fastmetrics.tables.table_rows import whole_table
 from fastmetrics.vectors.projection.principal_components import pca
 from fastmetrics.vectors.projection.project import AXES, Points

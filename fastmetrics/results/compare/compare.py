@@ -32,7 +32,7 @@ from fastmetrics.results.runs.open_runs import open_run, open_runs
 from fastmetrics.results.runs.score_file import read_table
 from fastmetrics.results.runs.score_run import ScoreRun, first_declared, shared_metrics
 from fastmetrics.stats.significance import CORRECTIONS, corrected
-from fastmetrics.tables.sources.table_source import is_paths
+from fastmetrics.tables.sources import is_paths
 
 
 def compare(

@@ -14,8 +14,8 @@ from fastmetrics.results.compare.comparison import Comparison
 from fastmetrics.retrieval.judgements import judgements
 from fastmetrics.retrieval.measure_names import measures as measures_of
 from fastmetrics.retrieval.rank import MEASURES, by_path, rank
-from fastmetrics.tables.remote.addresses import last_name
-from fastmetrics.tables.sources.table_source import is_paths
+from fastmetrics.tables.addresses import last_name
+from fastmetrics.tables.sources import is_paths
 
 
 def compare_rankings(

@@ -16,7 +16,7 @@ from fastmetrics.results.rows.question_means import RepeatedRun, repeated_run
 from fastmetrics.results.runs.score_run import ScoreRun
 from fastmetrics.results.runs.sorted_ids import SortedIds, rows_of_ids
 from fastmetrics.stats.summed_scores import text_hashes
-from fastmetrics.tables.output.run_differences import differences
+from fastmetrics.tables.run_outputs import differences
 
 _MOST_NOTED = 5
 

@@ -19,8 +19,7 @@ from fastmetrics.results.rows.segments import segments_of
 from fastmetrics.results.runs.declared_metrics import direction_of
 from fastmetrics.results.runs.open_runs import open_run, open_runs, two_runs
 from fastmetrics.results.runs.score_run import ScoreRun, first_declared, shared_metrics
-from fastmetrics.tables.sources.frame_source import FrameSource
-from fastmetrics.tables.sources.table_source import open_table
+from fastmetrics.tables.sources import FrameSource, open_table
 from fastmetrics.tables.table_rows import good_batches
 
 TEXTS = ("question", "reference", "answer", "contexts")

@@ -13,14 +13,12 @@ import pyarrow as pa
 from fastmetrics.base.errors import Argument, FileFormatError, OptionError
 from fastmetrics.base.score_metadata import ScoreMetadata
 from fastmetrics.results.runs.score_file import metadata_of
+from fastmetrics.tables.addresses import Url, as_local, is_url, parse, shown_address, within
 from fastmetrics.tables.file_formats import FORMATS
-from fastmetrics.tables.inputs.input_files import WORK_SUFFIX, reading
-from fastmetrics.tables.inputs.input_paths import expand
-from fastmetrics.tables.output.run_differences import described_inputs
-from fastmetrics.tables.remote.addresses import Url, as_local, is_url, parse, shown, within
-from fastmetrics.tables.remote.remote_files import listing, look, missing, side_by_side
-from fastmetrics.tables.remote.stores import plainly, store
-from fastmetrics.tables.retry import patiently
+from fastmetrics.tables.input_files import WORK_SUFFIX, reading
+from fastmetrics.tables.input_paths import expand
+from fastmetrics.tables.remote_files import listing, look, missing, patiently, plainly, side_by_side, store
+from fastmetrics.tables.run_outputs import described_inputs
 
 SCHEMA = pa.schema(
     [
@@ -125,7 +123,7 @@ def latest_run(folder: Any) -> tuple[str, str]:
     """
     if not isinstance(folder, str | Path):
         raise OptionError(Argument("latest", True), ": expected the path of a folder of runs")
-    runs, place = list_runs(folder).to_pylist(), shown(folder)
+    runs, place = list_runs(folder).to_pylist(), shown_address(folder)
     if not runs:
         raise OptionError(Argument("latest", True), f": {place} holds no output of a run")
     untimed = [run["file"] for run in runs if run["began"] is None]

@@ -21,9 +21,9 @@ from fastmetrics.results.runs.declared_metrics import with_score_types
 from fastmetrics.results.runs.score_file import ScoreFile, check_one, stored_scores
 from fastmetrics.results.runs.score_run import ScoreRun
 from fastmetrics.stats.summed_scores import score_columns
-from fastmetrics.tables.formats.csv_cells import as_it_looks
-from fastmetrics.tables.remote.addresses import last_name
-from fastmetrics.tables.sources.table_source import is_paths
+from fastmetrics.tables.addresses import last_name
+from fastmetrics.tables.csv_files import as_it_looks
+from fastmetrics.tables.sources import is_paths
 from fastmetrics.tables.table_rows import read_in_turn
 
 _BOTH = (Argument("baseline"), " and ", Argument("other"))

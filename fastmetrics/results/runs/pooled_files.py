@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from fastmetrics.base.errors import some
 from fastmetrics.results.runs.score_file import ScoreFile
-from fastmetrics.tables.output.run_differences import RunDifference, described_inputs, differences
+from fastmetrics.tables.run_outputs import RunDifference, described_inputs, differences
 
 _MOST_NOTED = 5
 """Maximum number of files and differences in a note."""

@@ -19,12 +19,12 @@ from fastmetrics.plan.corpus_values import lists_read
 from fastmetrics.results.runs.declared_metrics import declared_specs, stored_declarations, untyped_scores
 from fastmetrics.stats.summed_scores import score_columns
 from fastmetrics.tables import FileSource, open_source
-from fastmetrics.tables.formats.csv_cells import as_it_looks
-from fastmetrics.tables.inputs.input_files import DataFile
-from fastmetrics.tables.output.encoding.recorded_types import recorded_schema
-from fastmetrics.tables.output.run_output import find_metadata
-from fastmetrics.tables.remote.addresses import as_local, shown
-from fastmetrics.tables.sources.file_source import open_each
+from fastmetrics.tables.addresses import as_local, shown_address
+from fastmetrics.tables.csv_files import as_it_looks
+from fastmetrics.tables.encoders import recorded_schema
+from fastmetrics.tables.input_files import DataFile
+from fastmetrics.tables.run_outputs import find_metadata
+from fastmetrics.tables.sources import open_each
 from fastmetrics.tables.table_chunks import batch_of
 from fastmetrics.tables.table_rows import good_batches, whole_table
 
@@ -46,14 +46,14 @@ class ScoreFile:
         """Open ``path``; raises ``FileFormatError`` if it cannot be read or contains no scores."""
         text = as_local(path)
         source = open_source(text)
-        return cls._of(shown(text), source, metadata_of(text, source.files))
+        return cls._of(shown_address(text), source, metadata_of(text, source.files))
 
     @classmethod
     def open_all(cls, path: str | Path) -> list[ScoreFile]:
         """Open ``path``: one output, or each file of a folder or pattern, with its own metadata."""
         whole = open_source(as_local(path))
         if len(whole.files) == 1 or find_metadata(path) is not None:
-            return [cls._of(shown(as_local(path)), whole, metadata_of(path, whole.files))]
+            return [cls._of(shown_address(as_local(path)), whole, metadata_of(path, whole.files))]
         return cls._each(whole.files)
 
     @classmethod
@@ -147,7 +147,7 @@ def metadata_of(path: str | Path, files: Sequence[DataFile] = ()) -> ScoreMetada
     try:
         return None if stored is None else ScoreMetadata.of(stored)
     except FileFormatError as error:
-        raise FileFormatError(f"{shown(as_local(path))}: {error}") from error
+        raise FileFormatError(f"{shown_address(as_local(path))}: {error}") from error
 
 
 def stored_scores(metadata: ScoreMetadata | None) -> list[str] | None:

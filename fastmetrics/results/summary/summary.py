@@ -26,7 +26,7 @@ from fastmetrics.results.runs.pooled_files import PooledFiles
 from fastmetrics.results.runs.score_run import ScoreRun
 from fastmetrics.stats.summed_scores import CollectedScores, Piece, Scores, Sums, list_columns, score_columns
 from fastmetrics.stats.sums import State, named_statistics, percentiles
-from fastmetrics.tables.sources.table_source import is_paths
+from fastmetrics.tables.sources import is_paths
 
 _FIGURES = ("mean", "std", "min", "max")
 _COUNTS = ("n", "n_missing", "n_undefined", "n_error")

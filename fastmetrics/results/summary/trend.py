@@ -16,7 +16,7 @@ from fastmetrics.results.runs.declared_metrics import column_named
 from fastmetrics.results.runs.list_runs import list_runs
 from fastmetrics.results.summary.summarize_by import summarize_by
 from fastmetrics.stats.mean_interval import interval_notes, interval_text
-from fastmetrics.tables.remote.addresses import shown, within
+from fastmetrics.tables.addresses import shown_address, within
 
 _WIDTH = 20
 
@@ -149,7 +149,7 @@ def trend(
     if not having:
         metrics = dict.fromkeys(name for run in runs for name in run["metrics"])
         raise UnknownNameError(
-            f"{shown(folder)}: no run has it: ", UnknownNameError.of("metric", metric, metrics).message
+            f"{shown_address(folder)}: no run has it: ", UnknownNameError.of("metric", metric, metrics).message
         )
     how: dict[str, Any] = {
         "confidence": confidence,

@@ -15,7 +15,7 @@ from fastmetrics.scoring.frames.with_scores import lazy_scores, own_kind, own_se
 from fastmetrics.scoring.metric_functions import columns_and_options
 from fastmetrics.scoring.score import score
 from fastmetrics.scoring.score_output import plan_table
-from fastmetrics.tables.sources.frame_source import FrameSource
+from fastmetrics.tables.sources import FrameSource
 
 
 class LazyFrameAccessor:

@@ -9,7 +9,7 @@ from fastmetrics.base.threads import cores
 from fastmetrics.plan.score_request import ScoreRequest
 from fastmetrics.scoring.frames.row_function import TableFunction
 from fastmetrics.scoring.frames.with_scores import adder_of, plan_beside
-from fastmetrics.tables.sources.frame_source import FrameSource
+from fastmetrics.tables.sources import FrameSource
 
 
 def scorer(metrics: Sequence[str] | str | None = None, **options: Any) -> DatasetScorer:

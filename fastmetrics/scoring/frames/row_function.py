@@ -20,7 +20,7 @@ from fastmetrics.plan.score_batch import Scorer, Shelf, slices
 from fastmetrics.plan.score_names import canonical_name
 from fastmetrics.scoring.metric_functions import table_of_columns
 from fastmetrics.scoring.score import scores_of_source
-from fastmetrics.tables.sources.frame_source import FrameSource
+from fastmetrics.tables.sources import FrameSource
 
 
 class RowFunction:

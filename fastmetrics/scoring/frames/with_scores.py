@@ -18,8 +18,7 @@ from fastmetrics.plan.score_request import ScoreRequest
 from fastmetrics.scoring.frames.row_function import TableFunction, check_has_rows
 from fastmetrics.scoring.score import scores_of_source
 from fastmetrics.scoring.score_output import plan_table
-from fastmetrics.tables.sources.frame_source import FrameSource
-from fastmetrics.tables.sources.table_source import is_paths
+from fastmetrics.tables.sources import FrameSource, is_paths
 
 
 def with_scores(

@@ -13,7 +13,7 @@ from fastmetrics.base.arrays import Ints
 from fastmetrics.base.columns import as_array, is_column
 from fastmetrics.base.errors import Argument, ColumnError, InputError, UnknownNameError
 from fastmetrics.base.input_columns import COLUMNS
-from fastmetrics.tables.sources.table_source import is_paths, open_table
+from fastmetrics.tables.sources import is_paths, open_table
 from fastmetrics.tables.table_rows import whole_table
 from fastmetrics.usage.knowledge_chunks.listed_ids import as_ids, as_text
 

@@ -17,7 +17,7 @@ from fastmetrics.base.arrays import Ints, text_of_arrow
 from fastmetrics.base.columns import as_array
 from fastmetrics.base.errors import Argument, ColumnError, InputError
 from fastmetrics.base.threads import WorkDone, report
-from fastmetrics.tables.remote.small_files import local_path
+from fastmetrics.tables.small_files import local_path
 from fastmetrics.vectors.embedding.embedding_cache import KEY_BYTES, VectorCache, as_keys
 from fastmetrics.vectors.embedding.embedding_models import EmbeddingModel, Encode, as_vectors, load
 

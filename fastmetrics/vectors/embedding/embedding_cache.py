@@ -16,7 +16,7 @@ from fastmetrics.base.arrays import Ints, Uint64s
 from fastmetrics.base.arrow import check_table
 from fastmetrics.base.errors import FileFormatError, OutputError
 from fastmetrics.kernels.vectors import add_keys, find_keys
-from fastmetrics.tables.output.unfinished_folder import unfinished
+from fastmetrics.tables.outputs import unfinished
 from fastmetrics.vectors.vector_files import FileRows
 
 KEY_BYTES = 16

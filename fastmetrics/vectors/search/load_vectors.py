@@ -11,11 +11,10 @@ import pyarrow as pa
 from fastmetrics.base.display import FigureTable
 from fastmetrics.base.errors import Argument, ColumnError, FileFormatError, OptionError, OutputError
 from fastmetrics.base.options import Choice, argument
-from fastmetrics.tables.databases.database_address import DatabaseTable, quoted, table_parts
-from fastmetrics.tables.databases.sessions import Session
-from fastmetrics.tables.remote.addresses import is_database, parse
-from fastmetrics.tables.remote.addresses import shown as shown_path
-from fastmetrics.tables.sources.table_source import is_paths
+from fastmetrics.tables.addresses import is_database, parse
+from fastmetrics.tables.addresses import shown_address as shown_path
+from fastmetrics.tables.databases import DatabaseTable, Session, quoted, table_parts
+from fastmetrics.tables.sources import is_paths
 from fastmetrics.vectors.search.neighbors import Distance
 from fastmetrics.vectors.search.queries import Queries
 from fastmetrics.vectors.vector_arrays import Vectors, VectorsLike

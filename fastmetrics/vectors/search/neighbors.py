@@ -19,10 +19,10 @@ from fastmetrics.base.display import Grid, first_rows, html_of, number, rows_not
 from fastmetrics.base.errors import FileFormatError, InputError, OutputError, UnknownNameError
 from fastmetrics.base.options import ExactWork, Neighbours, Real, Rows, Seed, argument
 from fastmetrics.base.threads import cores
-from fastmetrics.tables.output.encoding.encoders import writing
-from fastmetrics.tables.output.renames import to_new_name
-from fastmetrics.tables.output.unfinished_folder import unfinished
-from fastmetrics.tables.remote.small_files import local_path
+from fastmetrics.tables.encoders import writing
+from fastmetrics.tables.output_places import to_new_name
+from fastmetrics.tables.outputs import unfinished
+from fastmetrics.tables.small_files import local_path
 from fastmetrics.vectors.centred_vectors import Cloud, Floats, survey
 from fastmetrics.vectors.pair_scan import join
 from fastmetrics.vectors.search.cell_neighbors import NearRows, RecallTarget, near_by_cells

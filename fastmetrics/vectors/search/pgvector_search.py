@@ -18,8 +18,8 @@ from fastmetrics.base.display import Grid
 from fastmetrics.base.errors import FileFormatError
 from fastmetrics.base.options import Choice, argument
 from fastmetrics.base.threads import ordered
-from fastmetrics.tables.databases.connections import Connections
-from fastmetrics.tables.databases.database_types import converted
+from fastmetrics.tables.database_reader import converted
+from fastmetrics.tables.databases import Connections
 from fastmetrics.vectors.search.neighbors import Index
 from fastmetrics.vectors.search.pgvector_table import OPERATORS, Chunks, StoredVectors
 from fastmetrics.vectors.search.queries import Queries

@@ -13,9 +13,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from fastmetrics.base.errors import Argument, ColumnError, InputError, OptionError
-from fastmetrics.tables.databases.database_address import DatabaseTable, quoted, with_query
-from fastmetrics.tables.databases.sessions import Session
-from fastmetrics.tables.sources.file_source import FileSource, open_source
+from fastmetrics.tables.databases import DatabaseTable, Session, quoted, with_query
+from fastmetrics.tables.sources import FileSource, open_source
 from fastmetrics.tables.table_rows import whole_table
 from fastmetrics.vectors.search.neighbors import Distance
 from fastmetrics.vectors.vector_arrays import Vectors

@@ -12,8 +12,8 @@ import pyarrow as pa
 
 from fastmetrics.base.errors import ColumnError
 from fastmetrics.base.input_columns import resolve
-from fastmetrics.tables.remote.addresses import as_local, shown
-from fastmetrics.tables.sources.table_source import is_paths, open_table
+from fastmetrics.tables.addresses import as_local, shown_address
+from fastmetrics.tables.sources import is_paths, open_table
 from fastmetrics.tables.table_rows import whole_table
 from fastmetrics.vectors.embedding.embedder import Embedder
 from fastmetrics.vectors.vector_arrays import Vectors, VectorsLike
@@ -46,7 +46,7 @@ class Queries:
 
         Raises ``ColumnError`` for a column that is missing or no text, and for a text that is null.
         """
-        name = shown(as_local(queries)) if is_paths(queries) else "queries"
+        name = shown_address(as_local(queries)) if is_paths(queries) else "queries"
         source = open_table(queries, name="queries")
         columns = resolve(source.names, None if column is None else {"question": column}, needed={"id", "question"})
         texts_column = columns.get("question", "question")

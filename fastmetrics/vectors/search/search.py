@@ -11,8 +11,8 @@ from typing import Any
 from fastmetrics.base.errors import Argument, OptionError
 from fastmetrics.base.options import Neighbours, Whole, argument
 from fastmetrics.base.threads import cores
-from fastmetrics.tables.remote.addresses import is_database, parameters, parse
-from fastmetrics.tables.remote.small_files import local_path
+from fastmetrics.tables.addresses import is_database, parameters, parse
+from fastmetrics.tables.small_files import local_path
 from fastmetrics.vectors.embedding.embedder import embedder_of
 from fastmetrics.vectors.search.neighbors import RECALL, Distance, Index
 from fastmetrics.vectors.search.pgvector_search import MOST_CONNECTIONS, search_table

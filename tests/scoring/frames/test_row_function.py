@@ -20,7 +20,7 @@ from fastmetrics.plan.score_request import ScoreRequest
 from fastmetrics.scoring import score as scoring
 from fastmetrics.scoring.frames.row_function import RowFunction, TableFunction, score_of
 from fastmetrics.scoring.score_output import plan_table
-from fastmetrics.tables.sources.frame_source import FrameSource
+from fastmetrics.tables.sources import FrameSource
 from tests.scoring.frames.tables import METRICS, ROWS, bits, scores
 
 TABLE = pa.table(ROWS)

@@ -25,7 +25,7 @@ from fastmetrics.metrics.shared.fitted.fitted_model import (
     Threshold,
     Trees,
 )
-from fastmetrics.tables.remote.small_files import read_text
+from fastmetrics.tables.small_files import read_text
 
 FORMAT = 1
 """The version of the structure of the file."""

@@ -12,7 +12,7 @@ from fastmetrics.base.errors import Argument, OptionError
 from fastmetrics.reporting.report_options import ReportOptions
 from fastmetrics.results.rows.worst_rows import text_pieces, with_texts
 from fastmetrics.results.runs.open_runs import are_several
-from fastmetrics.tables.sources.table_source import open_table
+from fastmetrics.tables.sources import open_table
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,533 @@
+"""Reading a table or a query of a database: one moment of it, in batches, with the types that Arrow gives its
+columns."""
+
+from __future__ import annotations
+
+import json
+import re
+import secrets
+import weakref
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.json as pj
+import pyarrow.types as pt
+
+from fastmetrics.base.arrow import check_names, check_table, is_list
+from fastmetrics.base.errors import ColumnError, FileFormatError, UnknownNameError
+from fastmetrics.base.limits import SIZES
+from fastmetrics.tables.databases import DatabaseTable, Session, quoted, quoted_table
+from fastmetrics.tables.file_columns import Selection, Widened, WiderTypeError, WrongValueError, cast, coerce
+from fastmetrics.tables.formats import Reader
+from fastmetrics.tables.input_files import DataFile, content_of, reading
+from fastmetrics.tables.remote_files import patiently
+from fastmetrics.tables.table_chunks import Chunk, Place, Reject
+
+# The columns of databases: their types in Arrow, and the conversion of what the drivers send as text or bytes.
+
+
+_COORDINATES: Mapping[str, np.dtype[Any]] = {"vector": np.dtype(">f4"), "halfvec": np.dtype(">f2")}
+"""The numbers of pgvector's types, after a header of two 16-bit integers: the dimensions and zero."""
+_HEADER = 4
+
+
+class UnequalVectorsError(ValueError):
+    """A vector that is not of the dimension of its bytes."""
+
+
+def is_json(type_: pa.DataType) -> bool:
+    """Whether a column contains JSON."""
+    return isinstance(type_, pa.JsonType)
+
+
+def readable_type(type_: pa.DataType) -> pa.DataType | None:
+    """The type of a column as it is read: no types of one database alone; None if the column cannot be read.
+
+    >>> readable_type(pa.uuid()), readable_type(pa.month_day_nano_interval())
+    (DataType(string), None)
+    """
+    if is_json(type_) or isinstance(type_, pa.UuidType):
+        return pa.string()
+    if isinstance(type_, pa.OpaqueType):
+        if type_.type_name == "numeric":
+            return pa.float64()
+        return pa.list_(pa.float32()) if type_.type_name in _COORDINATES else None
+    if isinstance(type_, pa.BaseExtensionType) or pt.is_interval(type_) or pt.is_union(type_) or pt.is_map(type_):
+        return None
+    if is_list(type_):
+        inner = readable_type(type_.value_type)
+        if inner is None or inner == type_.value_type:
+            return None if inner is None else type_
+        return pa.list_(inner)
+    return type_
+
+
+def type_name(field: pa.Field) -> str:
+    """The name of a type in its database."""
+    stated = (field.metadata or {}).get(b"POSTGRESQL:type")
+    return str(field.type) if stated is None else stated.decode()
+
+
+def readable(array: pa.Array) -> pa.Array:
+    """The values with their ``readable_type``.
+
+    Raises ``UnequalVectorsError`` for damaged vectors.
+    """
+    type_ = array.type
+    if isinstance(type_, pa.UuidType):
+        return _uuid_text(array.storage)
+    if is_json(type_):
+        return array.storage.cast(pa.string())
+    if isinstance(type_, pa.OpaqueType):
+        return array.storage.cast(pa.float64()) if type_.type_name == "numeric" else _vectors(array.storage, type_)
+    if is_list(type_) and readable_type(type_) != type_:
+        mask = array.is_null() if array.null_count else None
+        lists = array.cast(pa.list_(type_.value_type)) if not pt.is_list(type_) else array
+        offsets = pa.array(np.asarray(lists.offsets))  # a part of an array takes no mask
+        return pa.ListArray.from_arrays(offsets, readable(lists.values), mask=mask)
+    return array
+
+
+def _uuid_text(values: pa.Array) -> pa.Array:
+    """The usual text of UUIDs."""
+    digits = [None if value is None else value.hex() for value in values.to_pylist()]
+    parts = [None if hex_ is None else "-".join(map(hex_.__getitem__, _UUID_PARTS)) for hex_ in digits]
+    return pa.array(parts, pa.string())
+
+
+_UUID_PARTS = (slice(0, 8), slice(8, 12), slice(12, 16), slice(16, 20), slice(20, 32))
+
+
+def _vectors(values: pa.Array, type_: Any) -> pa.Array:
+    """The numbers of pgvector's binary form as lists."""
+    numbers = _COORDINATES[type_.type_name]
+    present = values.drop_null().cast(pa.large_binary())
+    ends = np.frombuffer(present.buffers()[1], np.int64)[present.offset :][: len(present) + 1]
+    data = np.frombuffer(present.buffers()[2] or b"", np.uint8)[ends[0] : ends[-1]]
+    sizes = np.diff(ends)
+    whole = bool(np.all(sizes >= _HEADER))
+    if whole:
+        headers = data[(ends[:-1] - ends[0])[:, None] + np.arange(_HEADER)]
+        dims = headers.view(">u2")[:, 0].astype(np.int64)
+        whole = np.array_equal(dims * numbers.itemsize + _HEADER, sizes)
+    if not whole:
+        raise UnequalVectorsError(f"a value of type {type_.type_name} does not have the bytes of its dimension")
+    if len(sizes) and np.all(sizes == sizes[0]):
+        coordinates = data.reshape(len(sizes), -1)[:, _HEADER:].view(numbers)
+    else:
+        coordinates = np.frombuffer(b"".join(value[_HEADER:] for value in present.to_pylist()), numbers)
+    all_dims = np.zeros(len(values), np.int64)
+    all_dims[np.asarray(values.is_valid())] = dims
+    offsets = np.concatenate([[0], np.cumsum(all_dims)]).astype(np.int32)
+    mask = values.is_null() if values.null_count else None
+    return pa.ListArray.from_arrays(pa.array(offsets), pa.array(coordinates.astype(np.float32).reshape(-1)), mask=mask)
+
+
+def converted(array: pa.Array, type_: pa.DataType) -> pa.Array:
+    """The values in the type of their column in batches."""
+    values = readable(array)
+    return values if values.type == type_ else cast(values, type_)
+
+
+# Columns of JSON in a database: the type that their first values have, and the values in the type of a column.
+
+
+_NAME = "value"
+
+
+def json_type_of(cells: Iterable[str]) -> pa.DataType | None:
+    """The type of JSON values; lists take precedence.  None for objects, whose text is their value.
+
+    >>> json_type_of(['["a"]', "[]", "null"]), json_type_of(["[1.5]", '"a"']), json_type_of(['[{"a": 1}]'])
+    (ListType(list<item: string>), ListType(list<item: double>), None)
+    """
+    values = [value for value in map(json.loads, cells) if value is not None]
+    lists = [value for value in values if isinstance(value, list)]
+    if any(isinstance(item, dict) for items in (values, *lists) for item in items):
+        return None
+    try:
+        type_ = pa.array(lists or values).type
+    except (pa.ArrowInvalid, pa.ArrowTypeError):
+        return pa.list_(pa.string()) if lists else pa.string()
+    if lists and pa.types.is_null(type_.value_type):
+        return pa.list_(pa.string())
+    return pa.string() if pa.types.is_null(type_) else type_
+
+
+def json_values(cells: pa.Array, type_: pa.DataType, kind: str) -> tuple[pa.Array, dict[int, str]]:
+    """The values of JSON texts in the type of their column, and the reasons why some rows have none.
+
+    Raises ``WiderTypeError`` for a value that its column can contain if it has another type.
+    """
+    texts = cells.fill_null("null").to_pylist()
+    block = "".join(f'{{"{_NAME}":{text}}}\n' for text in texts)
+    if block.count("\n") == len(texts):
+        values = _by_arrow(block.encode(), len(texts), type_)
+        if values is not None:
+            return values, {}
+    values_by_row: list[Any] = []
+    wrong: dict[int, str] = {}
+    for row, text in enumerate(texts):
+        try:
+            values_by_row.append(coerce(json.loads(text), type_, kind))
+        except WrongValueError as error:
+            values_by_row.append(None)
+            wrong[row] = str(error)
+    return pa.array(values_by_row, type_), wrong
+
+
+def _by_arrow(block: bytes, rows: int, type_: pa.DataType) -> pa.Array | None:
+    """The values as Arrow parses them, or None if they are of other types."""
+    options = pj.ParseOptions(explicit_schema=pa.schema([(_NAME, type_)]), unexpected_field_behavior="error")
+    try:
+        table = pj.read_json(pa.BufferReader(block), pj.ReadOptions(block_size=len(block) + 1), options)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        return None
+    return table[_NAME].combine_chunks() if table.num_rows == rows else None
+
+
+# The order of the rows of a table or a query: whether it is the same each time, and whether the rows are.
+
+
+_UNNAMED = (
+    "the rows of a query have no order that is the same each time; name columns whose values are unique, "
+    "as in ?order=id or &order=document,chunk"
+)
+_KEYLESS = (
+    "the table has no primary key, so its rows have no order that is the same each time; name columns whose values "
+    "are unique, as in &order=id"
+)
+_PRIMARY_KEY = """
+SELECT a.attname FROM pg_index i, unnest(i.indkey::int2[]) WITH ORDINALITY AS key(number, place), pg_attribute a
+WHERE i.indrelid = '{table}'::regclass AND i.indisprimary AND a.attrelid = i.indrelid AND a.attnum = key.number
+ORDER BY key.place
+"""
+_HAS_VERSIONS = "SELECT relkind IN ('r', 'm') FROM pg_class WHERE oid = '{table}'::regclass"
+
+
+@dataclass(frozen=True)
+class RowOrder:
+    """The ``ORDER BY`` of the rows; ``content`` identifies the rows of PostgreSQL, ``reason`` says what is missing."""
+
+    is_stable: bool
+    sql: str
+    reason: str = ""
+    content: str | None = None
+    content_sql: str | None = None
+
+    def changed(self, session: Session) -> bool:
+        """Whether the rows are not those at the beginning; rows without an order cannot be compared."""
+        if self.content_sql is None:
+            return not self.is_stable
+        return _content(session, self.content_sql) != self.content
+
+
+def row_order(table: DatabaseTable, session: Session, names: Sequence[str]) -> RowOrder:
+    """The order of the rows.
+
+    It is that of the columns in the address, or of the primary key of a table.  A table of SQLite or DuckDB has the
+    order in which its rows are stored.  Raises ``ColumnError`` if the columns in the address are missing, or if their
+    values do not give each row its place.
+    """
+    for name in table.order:
+        if name not in names:
+            raise ColumnError(f"{table.url.shown}: order: {UnknownNameError.of('column', name, names)}")
+    keys = list(table.order)
+    if keys:
+        _check_unique(table, session, keys)
+    elif table.scheme != "postgresql":
+        return RowOrder(table.table is not None, "", _UNNAMED)
+    elif table.table is not None:
+        keys = [row[0] for row in session.rows(_PRIMARY_KEY.format(table=_literal(table.table)))]
+    if not keys:
+        return RowOrder(False, "", _UNNAMED if table.table is None else _KEYLESS)
+    sql = f" ORDER BY {', '.join(map(quoted, keys))}"
+    if table.scheme != "postgresql":
+        return RowOrder(True, sql)
+    content_sql = _content_sql(table, session)
+    return RowOrder(True, sql, "", _content(session, content_sql), content_sql)
+
+
+def _literal(table: str) -> str:
+    return quoted_table(table).replace("'", "''")
+
+
+def _check_unique(table: DatabaseTable, session: Session, keys: Sequence[str]) -> None:
+    """Raise ``ColumnError`` unless no two rows have the same values, and none is null."""
+    columns = ", ".join(map(quoted, keys))
+    repeated = f"SELECT 1 FROM {table.relation} GROUP BY {columns} HAVING COUNT(*) > 1 LIMIT 1"
+    absent = f"SELECT 1 FROM {table.relation} WHERE {' OR '.join(f'{quoted(key)} IS NULL' for key in keys)} LIMIT 1"
+    for sql, what in ((repeated, "several rows have the same values"), (absent, "a value is null")):
+        if session.row(sql) is not None:
+            columns = ", ".join(map(repr, keys))
+            raise ColumnError(f"{table.url.shown}: order by {columns}: {what}; expected values that are unique")
+
+
+def _content_sql(table: DatabaseTable, session: Session) -> str:
+    """A query for the identity of the rows: of a table, the sum of the versions of its rows; else a sum of digests."""
+    if table.table is not None:
+        row = session.row(_HAS_VERSIONS.format(table=_literal(table.table)))
+        if row is not None and row[0]:
+            return f"SELECT count(*), sum(xmin::text::bigint)::text FROM {table.relation}"
+    name = "fastmetrics_rows" if table.table is None else "fastmetrics_table"
+    relation = table.relation if table.table is None else f"{table.relation} AS {name}"
+    return f"SELECT count(*), sum(hashtextextended({name}::text, 0)::numeric)::text FROM {relation}"
+
+
+def _content(session: Session, sql: str) -> str:
+    row: tuple[Any, ...] | None = session.row(sql)
+    return "" if row is None else f"{row[0]} rows, {row[1]}"
+
+
+# Reading a table or a query of a database: one moment of it, in batches, from any row on if the rows have an order.
+
+
+_MIXED = re.compile(r"Type mismatch in column (\d+): ")
+_JSON_SAMPLE = 1000
+"""Rows whose values show the type of a column of JSON."""
+
+
+class DatabaseReader(Reader):
+    """The rows of one table or query; ``schema`` has the columns that can be read.
+
+    A connection to PostgreSQL stays open as long as the reader: its transaction is the moment that all reads show.
+    """
+
+    is_text = True
+
+    def __init__(self, file: DataFile) -> None:
+        super().__init__(file)
+        self._table = DatabaseTable.of(file.path)
+        self._content = self._local_content()
+        self._first: Session | None = None
+        with reading(file.shown):
+            session = patiently(self._open)
+        try:
+            driver_schema = session.schema(f"SELECT * FROM {self._table.relation}")
+            check_names(driver_schema, file.shown, FileFormatError)
+            if not driver_schema.names:
+                raise FileFormatError(f"{file.shown}: the query has no columns; expected select …")
+            json_types = {
+                field.name: self._json_type(session, field.name) for field in driver_schema if is_json(field.type)
+            }
+            self._json_types = {name: type_ for name, type_ in json_types.items() if type_ is not None}
+            self.unreadable_columns = {
+                field.name: f"{file.shown}: column {field.name!r} is of type {type_name(field)}, which cannot be read; "
+                "leave it out of the query, or convert it there, for example to text"
+                for field in driver_schema
+                if readable_type(field.type) is None
+            }
+            self.schema = pa.schema([(field.name, self._type(field)) for field in driver_schema])
+            self._order = row_order(self._table, session, driver_schema.names)
+        except BaseException:
+            session.close()
+            raise
+        self._keep(session)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Another process makes a connection of its own."""
+        return {**self.__dict__, "_first": None, "_snapshot": None, "_closing": None}
+
+    def _open(self) -> Session:
+        return Session(self._table)
+
+    def _keep(self, session: Session) -> None:
+        """Keep the transaction of PostgreSQL open, so that other connections can read at the same moment."""
+        self._snapshot: str | None = None
+        if self._table.scheme != "postgresql":
+            session.close()
+            return
+        row = session.row("SELECT pg_export_snapshot()")
+        self._snapshot = None if row is None else str(row[0])
+        self._closing = weakref.finalize(self, session.close)
+
+    def _type(self, field: pa.Field) -> pa.DataType:
+        if field.name in self._json_types:
+            return self._json_types[field.name]
+        return readable_type(field.type) or pa.null()
+
+    def _json_type(self, session: Session, name: str) -> pa.DataType | None:
+        first = f"SELECT {quoted(name)} FROM {self._table.relation} LIMIT {_JSON_SAMPLE}"
+        cells = (row[0] for row in session.rows(first))
+        return json_type_of([str(cell) for cell in cells if cell is not None])
+
+    def states(self, name: str) -> bool:
+        """Whether the type of a column is known: SQLite and JSON have values of any type in a column."""
+        if name in self._json_types:
+            return False
+        return self._table.scheme != "sqlite" or bool(pt.is_binary(self.schema.field(name).type))
+
+    def fingerprint(self) -> list[Any]:
+        """The identity of the rows; that of rows without an order is new each time, since no run can go on in them."""
+        if not self._order.is_stable:
+            return [self.file.shown, self._table.digest, f"{self._order.reason} ({secrets.token_hex(8)})"]
+        return [self.file.shown, self._table.digest, self._order.content, *(self._content or ())]
+
+    @property
+    def snapshot(self) -> str | None:
+        """The moment that all reads of PostgreSQL show; None once its connection has ended."""
+        return self._snapshot
+
+    @property
+    def unstable(self) -> str | None:
+        """Why a run cannot go on in the middle of the rows."""
+        return None if self._order.is_stable else self._order.reason
+
+    def check_unchanged(self) -> None:
+        """Raise ``FileFormatError`` if the file of the database was changed since it was opened."""
+        if self._local_content() != self._content:
+            changed = "the database changed while it was read; read it again when nothing writes to it"
+            raise FileFormatError(f"{self.file.shown}: {changed}")
+
+    def _local_content(self) -> list[Any] | None:
+        """What identifies the file of a database and its log of changes."""
+        if self._table.scheme == "postgresql":
+            return None
+        files = (content_of(self._table.path), content_of(f"{self._table.path}-wal"))
+        return [list(content) for content in files if content is not None and content[0]]
+
+    def read(self, selection: Selection, number: int, start: int, threads: int) -> Iterator[Chunk]:
+        """The rows from ``start`` on."""
+        row = start
+        sql = self._sql(selection, start)
+        try:
+            session = self._session(is_first=start == 0)
+            try:
+                for batch in self._batches(session, sql):
+                    check_table(batch, f"{self.file.shown}, from row {row}, column", FileFormatError)
+                    yield self._chunk(batch, selection, number, row)
+                    row += batch.num_rows
+            finally:
+                session.close()
+        except ConnectionError as error:
+            lost = f"{self.file.shown}: the connection was lost after {row:,} rows: {error}"
+            if row and not self._order.is_stable:
+                raise FileFormatError(f"{lost}; reading cannot go on: {self._order.reason}") from None
+            raise FileFormatError(lost) from error
+        except FileFormatError as error:
+            self._raise_mixed(error, selection)
+            raise
+
+    def _raise_mixed(self, error: FileFormatError, selection: Selection) -> None:
+        """Raise ``Widened`` for a column of SQLite whose later values are of another type than the first, if it can be.
+
+        Otherwise raise a ``FileFormatError`` with the name of the column.
+        """
+        mixed = _MIXED.search(str(error))
+        if mixed is None:
+            return
+        field = selection.schema.field(int(mixed[1]))
+        if selection.kinds[field.name] in ("id", "any", "time"):
+            raise Widened(field.name, pa.string()) from None
+        what = "expected numbers in all rows, as in the first ones; convert the values in the query"
+        raise FileFormatError(f"{self.file.shown}: column {field.name!r}: {what}") from None
+
+    def _session(self, *, is_first: bool) -> Session:
+        """A connection that shows the rows of the first one, or rows that have not changed since."""
+        if self._snapshot is None and self._table.scheme != "postgresql":
+            return Session(self._table)
+        try:
+            if self._snapshot is not None:
+                return Session(self._table, self._snapshot)
+        except FileFormatError:  # the first connection has ended
+            self._snapshot = None
+        session = Session(self._table)
+        try:
+            if not (is_first and not self._order.is_stable) and self._order.changed(session):
+                changed = "the rows changed since they were first read; read them again when nothing writes to them"
+                raise FileFormatError(f"{self.file.shown}: {changed}")
+        except BaseException:
+            session.close()
+            raise
+        return session
+
+    def _batches(self, session: Session, sql: str) -> Iterator[pa.RecordBatch]:
+        """The batches, small ones joined; the first row of SQLite is that of the types."""
+        waiting: list[pa.RecordBatch] = []
+        skipped = 1 if self._table.scheme == "sqlite" else 0
+        for batch in session.batches(sql):
+            batch = batch.slice(skipped)
+            skipped = 0
+            waiting.append(batch)
+            if sum(piece.num_rows for piece in waiting) >= SIZES.read_batch_rows // 2:
+                yield from _joined(waiting)
+                waiting = []
+        yield from _joined(waiting)
+
+    def _chunk(self, batch: pa.RecordBatch, selection: Selection, number: int, row: int) -> Chunk:
+        """A batch with the types of the selection; rows whose JSON does not fit are bad rows."""
+        arrays: list[pa.Array] = []
+        wrong: dict[int, tuple[str, str]] = {}
+        for field in selection.schema:
+            name, column = field.name, batch.column(batch.schema.get_field_index(field.name))
+            with reading(f"{self.file.shown}, from row {row}, column {name!r}"):
+                if name in self._json_types:
+                    try:
+                        array, reasons = json_values(column.storage, field.type, selection.kinds[name])
+                    except WiderTypeError as wider:
+                        raise Widened(name, wider.type) from None
+                    wrong.update({at: (name, reason) for at, reason in reasons.items() if at not in wrong})
+                else:
+                    array = self._converted(column, field, row)
+            arrays.append(array)
+        rows = np.arange(row, row + batch.num_rows, dtype=np.int64)
+        result = pa.RecordBatch.from_arrays(arrays, schema=selection.schema)
+        if not wrong:
+            return Chunk(number, rows, result)
+        rejects = tuple(
+            Reject(Place(number, row + at), self.file.shown, self.where(row + at), *wrong[at], "")
+            for at in sorted(wrong)
+        )
+        good = np.ones(batch.num_rows, np.bool_)
+        good[list(wrong)] = False
+        return Chunk(number, rows[good], result.filter(pa.array(good)), rejects)
+
+    def _converted(self, column: pa.Array, field: pa.Field, row: int) -> pa.Array:
+        try:
+            return converted(column, field.type)
+        except UnequalVectorsError as error:
+            raise ColumnError(f"{self.file.shown}, from row {row}, column {field.name!r}: {error}") from None
+
+    def _sql(self, selection: Selection, start: int) -> str:
+        """The selected columns of the rows from ``start`` on."""
+        order = self._order.sql
+        columns = ", ".join(map(self._column, selection.schema)) or "1"
+        skip = f" OFFSET {start}" if start else ""
+        if self._table.scheme != "sqlite":
+            return f"SELECT {columns} FROM {self._table.relation}{order}{skip}"
+        limit = f" LIMIT -1{skip}" if start else ""
+        types = ", ".join(f"{_typed_value(field.type)} AS {quoted(field.name)}" for field in selection.schema) or "1"
+        # an index that has all columns would give the rows another order
+        stored = " NOT INDEXED" if self._table.table is not None and not order else ""
+        rows = f"SELECT {columns} FROM {self._table.relation}{stored}{order}{limit}"
+        return f"SELECT {types} UNION ALL SELECT * FROM ({rows})"
+
+    def _column(self, field: pa.Field) -> str:
+        """A column; SQLite converts its values, each of which has a type of its own."""
+        name = quoted(field.name)
+        if self._table.scheme != "sqlite":
+            return name
+        if pt.is_string(field.type):
+            return f"CAST({name} AS TEXT) AS {name}"
+        if pt.is_floating(field.type):
+            return f"CASE typeof({name}) WHEN 'integer' THEN CAST({name} AS REAL) ELSE {name} END AS {name}"
+        return name
+
+
+def _typed_value(type_: pa.DataType) -> str:
+    """A value that shows SQLite's driver the type of a column, which it takes from the first row."""
+    if pt.is_string(type_):
+        return "''"
+    return "0.5" if pt.is_floating(type_) else "x'00'" if pt.is_binary(type_) else "0"
+
+
+def _joined(batches: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Batches as pieces of at most the rows that are read at a time."""
+    if not batches:
+        return
+    whole = batches[0] if len(batches) == 1 else pa.concat_batches(batches)
+    for start in range(0, whole.num_rows, SIZES.read_batch_rows):
+        yield whole.slice(start, SIZES.read_batch_rows)

@@ -1,1 +1,0 @@
-"""Tables in databases: PostgreSQL, SQLite and DuckDB, through their ADBC drivers."""

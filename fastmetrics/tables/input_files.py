@@ -1,0 +1,304 @@
+"""A file of an input: its identity and its bytes, of a disk, an address, a stream or a compressed file."""
+
+from __future__ import annotations
+
+import bz2
+import io
+import lzma
+import os
+import shutil
+import stat
+import sys
+import tempfile
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, BinaryIO
+
+import pyarrow as pa
+
+from fastmetrics.base.errors import FileFormatError
+from fastmetrics.base.limits import SIZES, STANDARD, ReadSizes
+from fastmetrics.tables import remote_files as remote
+from fastmetrics.tables.addresses import last_name, parse
+from fastmetrics.tables.remote_files import cause, store
+
+# A file of an input: its identity, opening its bytes, and the files below a folder that are inputs.
+
+
+MAX_ROW_BYTES = 64 << 20
+"""Default maximum bytes of one row: a line of text, or its cells."""
+WORK_SUFFIX = ".partial"
+"""Suffix of the work folders of runs, which are never inputs."""
+
+
+@dataclass(frozen=True)
+class DataFile:
+    """One input file: ``shown`` is its name in messages, ``keys`` its hive partition values.
+
+    ``path`` is a local path or an address, resolved in each process; only an address has a ``stamp``.
+    """
+
+    path: str = field(repr=False)
+    shown: str
+    format: str
+    compression: str | None = None
+    keys: Mapping[str, str | None] = field(default_factory=dict)
+    checksum: int | None = None
+    max_row_bytes: int = MAX_ROW_BYTES
+    stamp: remote.Stamp | None = None
+    sizes: ReadSizes = STANDARD
+    content: tuple[int, int] | None = None
+    """The size and modification time of a local file when it was opened; None for a device or a stream."""
+
+    def check_unchanged(self) -> None:
+        """Raise ``FileFormatError`` if a local file was changed since it was opened."""
+        now = None if self.content is None else content_of(self.path)
+        if now != self.content:
+            change = f"{self.content[0]:,} bytes, now {now[0]:,}" if self.content and now else "now it is gone"
+            if now and self.content and now[0] == self.content[0]:
+                change = f"{now[0]:,} bytes, with other contents"
+            advice = "copy it, or wait until it is complete, and read it again"
+            raise FileFormatError(f"{self.shown}: the file changed while it was read ({change}); {advice}")
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether the file is at an address."""
+        return self.stamp is not None
+
+    @property
+    def name(self) -> str:
+        """The name without folders, which are specific to this machine; empty for a pipe."""
+        return last_name(self.shown) if self.checksum is None else "stream"
+
+    @property
+    def size(self) -> int:
+        """Bytes on disk, or in the store."""
+        return os.stat(self.path).st_size if self.stamp is None else self.stamp[0]
+
+    def fingerprint(self) -> list[Any]:
+        """The identity of the file's content: path, size and modification time (a checksum for standard input)."""
+        if self.stamp is not None:
+            return [self.shown, *self.stamp]
+        status = os.stat(self.path)
+        if self.checksum is not None:
+            return [self.shown, status.st_size, self.checksum]
+        return [os.path.abspath(self.path), status.st_size, status.st_mtime_ns]
+
+    def open(self) -> tuple[pa.NativeFile, Callable[[], int]]:
+        """The decompressed bytes as a stream, and a counter of the bytes read."""
+        with reading(self.shown):
+            file = pa.OSFile(self.path) if self.stamp is None else self._remote(self.stamp)
+            return unpacked(file, self.compression), file.tell
+
+    def _remote(self, stamp: remote.Stamp) -> pa.PythonFile:
+        """The bytes at an address; Arrow files are read in smaller blocks than text."""
+        ahead = self.sizes.remote_ahead_bytes // (16 if self.format == "arrow" else 1)
+        return pa.PythonFile(remote.RemoteFile(parse(self.path), stamp, ahead), mode="r")
+
+    def at_random(self) -> str | pa.NativeFile:
+        """The input of Arrow's Parquet reader: the local path, or a remote file with ranged reads."""
+        if self.stamp is None:
+            return self.path
+        place = store(parse(self.path))
+        if not place.native:
+            return self._remote(self.stamp)
+        return remote.unchanged(place, parse(self.path), self.stamp)
+
+
+@contextmanager
+def reading(shown: str) -> Iterator[None]:
+    """Convert errors while reading a file into ``FileFormatError``."""
+    try:
+        yield
+    except pa.ArrowCancelled:  # caused by an interrupt
+        raise
+    except pa.ArrowMemoryError as error:
+        raise FileFormatError(f"{shown}: cannot be read: not enough memory: {error}") from error
+    except (pa.ArrowException, UnicodeDecodeError) as error:
+        raise FileFormatError(f"{shown}: cannot be read: {_first_line(error)}") from error
+    except OSError as error:
+        if error.errno is not None and error.strerror:
+            raise FileFormatError(f"{shown}: cannot be read: {os.strerror(error.errno)}") from error
+        raise FileFormatError(f"{shown}: cannot be read: {cause(error)}") from error
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).splitlines()[0] if str(error) else type(error).__name__
+
+
+def content_of(path: str) -> tuple[int, int] | None:
+    """The size and modification time of a file; None for a device, or if there is none."""
+    try:
+        about = os.stat(path)
+    except FileNotFoundError:
+        return None
+    return (about.st_size, about.st_mtime_ns) if stat.S_ISREG(about.st_mode) else None
+
+
+def walked(folder: str, onerror: Callable[[OSError], None] | None) -> Iterator[tuple[str, str]]:
+    """The folder and name of each file below a folder that an input may have, by name."""
+    for where, folders, names in os.walk(folder, onerror=onerror, followlinks=True):
+        folders[:] = sorted(name for name in folders if _holds_input(os.path.join(where, name), folder))
+        yield from ((where, name) for name in sorted(names) if not name.startswith(("_", ".")))
+
+
+def _holds_input(folder: str, top: str) -> bool:
+    """Whether a folder below ``top`` is read: not hidden, not a work folder, not a link to a parent folder."""
+    name = os.path.basename(folder)
+    if name.startswith(("_", ".")) or name.endswith(WORK_SUFFIX):
+        return False
+    if not os.path.islink(folder):
+        return True
+    steps = os.path.relpath(os.path.dirname(folder), top).split(os.sep)
+    above = (os.path.realpath(os.path.join(top, *steps[:count])) for count in range(len(steps) + 1))
+    target = os.path.join(os.path.realpath(folder), "")
+    return not any(os.path.join(path, "").startswith(target) for path in above)
+
+
+# Streams: standard input, pipes and large compressed arrays are copied to disk; bz2 and xz are decompressed.
+
+
+MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"BZh": "bz2", b"\xfd7zXZ\x00": "xz"}
+"""The compressions by their first bytes."""
+SPARE = 1 << 30
+"""Free bytes that a copy of a stream leaves on the disk."""
+_CHECKED_BYTES = 64 << 20
+"""Bytes of a stream that are copied between two looks at the free bytes."""
+_MOST_MEMORY = 1 << 28
+
+PACKED: Mapping[str, Callable[[], Any]] = {
+    "bz2": bz2.BZ2Decompressor,
+    "xz": lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_MOST_MEMORY),
+}
+"""Decompressors of compressions that Arrow does not support everywhere."""
+
+
+class Unpacked(io.RawIOBase):
+    """The decompressed bytes of a file of one or several consecutive compressed streams.
+
+    Raises ``OSError`` if the bytes are damaged or the file ends within a stream.
+    """
+
+    def __init__(self, file: Any, compression: str) -> None:
+        self._file = file
+        self._new = PACKED[compression]
+        self._unpacker = self._new()
+        self._name = compression
+        self._begun = False
+
+    def readable(self) -> bool:
+        """Yes."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Decompress into a buffer what is available, at least one byte except at the end."""
+        while True:
+            data = self._packed()
+            if data is None:
+                return 0
+            if self._unpacker.eof:  # padding after a compressed stream
+                continue
+            try:
+                unpacked = self._unpacker.decompress(data, len(buffer))
+            except (lzma.LZMAError, OSError, ValueError) as error:
+                raise OSError(f"damaged {self._name} data: {error}") from error
+            if unpacked:
+                buffer[: len(unpacked)] = unpacked
+                return len(unpacked)
+
+    def _packed(self) -> bytes | None:
+        """The next compressed bytes, or None at the end; zeros between two streams are skipped."""
+        old = self._unpacker
+        data = old.unused_data.lstrip(b"\0") if old.eof else b""
+        if not data and (old.eof or old.needs_input):
+            data = self._file.read(SIZES.stream_block_bytes)
+            if not data:
+                if self._begun and not old.eof:
+                    raise OSError(f"the {self._name} data ends too early")
+                return None
+            data = data.lstrip(b"\0") if old.eof else data
+        if old.eof and data:
+            self._unpacker = self._new()
+        self._begun = True
+        return data
+
+    def close(self) -> None:
+        """Close the file too."""
+        self._file.close()
+        super().close()
+
+
+def unpacked(file: pa.NativeFile, compression: str | None) -> pa.NativeFile:
+    """The decompressed bytes of a file."""
+    if compression is None:
+        return file
+    if compression in PACKED:
+        return pa.PythonFile(io.BufferedReader(Unpacked(file, compression), SIZES.stream_block_bytes), mode="r")
+    return pa.CompressedInputStream(file, compression)
+
+
+def compression_of(head: bytes) -> str | None:
+    """The compression by the first bytes, or None."""
+    return next((name for magic, name in MAGIC.items() if head.startswith(magic)), None)
+
+
+def is_pipe(path: str) -> bool:
+    """Whether a file can be read only once: a named pipe, or the file of ``<(command)``."""
+    try:
+        return stat.S_ISFIFO(os.stat(path).st_mode)
+    except OSError:
+        return False
+
+
+def spool(stream: BinaryIO | pa.NativeFile, shown: str, head: bytes = b"", most: int = sys.maxsize) -> tuple[str, int]:
+    """Copy a stream to an unnamed file, for Parquet and resuming; returns its path and checksum.
+
+    ``head`` contains bytes that were already read; at most ``most`` bytes are read after them.  Raises
+    ``FileFormatError`` for a stream that does not end before the disk is nearly full.
+    """
+    checksum, size, checked = zlib.crc32(head), len(head), 0
+    with _unnamed(shown) as copy:
+        copy.write(head)
+        while block := stream.read(min(SIZES.stream_block_bytes, most - (size - len(head)))):
+            if size >= checked:
+                if shutil.disk_usage(tempfile.gettempdir()).free < SPARE + _CHECKED_BYTES:
+                    raise FileFormatError(_too_much(shown, size))
+                checked = size + _CHECKED_BYTES
+            checksum = zlib.crc32(block, checksum)
+            size += copy.write(block)
+        copy.flush()
+        if not os.path.exists("/proc/self/fd"):
+            return _path_of(copy), checksum
+        # The duplicated descriptor keeps the unnamed file alive until the process exits.
+        return f"/proc/self/fd/{os.dup(copy.fileno())}", checksum
+
+
+def _unnamed(shown: str) -> Any:
+    """A temporary file without a name; raises ``FileFormatError`` if no folder can hold one."""
+    try:
+        return tempfile.TemporaryFile()
+    except OSError as error:
+        lacking = f"no temporary file can be made ({error.strerror}); set TMPDIR to a folder that can be written"
+        raise FileFormatError(f"{shown}: streams are copied to disk, and {lacking}") from error
+
+
+def _too_much(shown: str, size: int) -> str:
+    folder = tempfile.gettempdir()
+    return (
+        f"{shown}: the first {size:,} bytes leave too little disk space in {folder}, to which streams are copied; "
+        "write the data to a file and read the file, or set TMPDIR to a folder with more space"
+    )
+
+
+def _path_of(spool: BinaryIO) -> str:
+    """A named copy of the spool on systems where open descriptors have no path; deleted at exit."""
+    import atexit
+
+    handle, path = tempfile.mkstemp(prefix="fastmetrics-")
+    atexit.register(os.unlink, path)
+    spool.seek(0)
+    with os.fdopen(handle, "wb") as copy:
+        shutil.copyfileobj(spool, copy, SIZES.stream_block_bytes)
+    return path

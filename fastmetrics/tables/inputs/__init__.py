@@ -1,1 +1,0 @@
-"""The files of an input: paths, folders, patterns, addresses and streams."""

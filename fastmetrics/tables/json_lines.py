@@ -1,0 +1,406 @@
+"""JSON lines: Arrow parses blocks of whole lines; a rejected block is parsed line by line to report the error."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.json as pj
+import pyarrow.types as pt
+
+from fastmetrics.base.arrays import well_formed
+from fastmetrics.base.arrow import check_names
+from fastmetrics.base.errors import FileFormatError, InputError
+from fastmetrics.base.limits import SIZES
+from fastmetrics.tables.encoders import NO_RECORD, Recorded, TextEncoder, recorded
+from fastmetrics.tables.file_columns import (
+    Selection,
+    Widened,
+    WiderTypeError,
+    WrongValueError,
+    coerce,
+    describe,
+    recorded_types,
+    states,
+    unify,
+)
+from fastmetrics.tables.formats import Format, Reader
+from fastmetrics.tables.input_files import DataFile, reading
+from fastmetrics.tables.table_chunks import Chunk, Place, Reject, batch_of, too_long
+from fastmetrics.tables.text_values import DEPTH, is_deep, json_type, of_json, of_records
+
+# A text file as blocks of whole lines, in bounded memory.
+
+
+_BOM = b"\xef\xbb\xbf"
+_SHOWN = 10_000
+
+
+class LineBlock(NamedTuple):
+    """Whole lines: the number of the first line, from 0, and the number of bytes of the file read so far.
+
+    Or, if ``cut``, the start of one line that is longer than the maximum row.
+    """
+
+    line: int
+    data: bytes
+    offset: int
+    cut: bool = False
+
+
+def blocks(file: DataFile) -> Iterator[LineBlock]:
+    """The blocks of a file, without a byte order mark.
+
+    A block reports a line longer than ``file.max_row_bytes`` at once; the rest of that line is skipped.
+    """
+    line = pending_bytes = 0
+    pending: list[bytes] = []
+    over = False
+    stream, tell = file.open()
+    with reading(file.shown), stream:
+        first = True
+        while data := stream.read(file.sizes.line_block_bytes):
+            data, first = (data.removeprefix(_BOM) if first else data), False
+            if over:
+                stop = data.find(b"\n") + 1
+                line, over, data = line + bool(stop), not stop, data[stop:] if stop else b""
+            stop = data.rfind(b"\n") + 1
+            if stop:
+                whole = b"".join([*pending, memoryview(data)[:stop]])
+                yield from _apart(LineBlock(line, whole, tell()), file.max_row_bytes)
+                line, pending_bytes, pending = line + whole.count(b"\n"), 0, []
+            if stop < len(data):
+                pending.append(data[stop:])
+                pending_bytes += len(pending[-1])
+            if pending_bytes > file.max_row_bytes:
+                yield LineBlock(line, b"".join(pending)[:_SHOWN], tell(), cut=True)
+                pending_bytes, pending, over = 0, [], True
+    if pending:
+        yield LineBlock(line, b"".join(pending), file.size)
+
+
+def _apart(block: LineBlock, most: int) -> Iterator[LineBlock]:
+    """The block with lines of more than ``most`` bytes truncated and separated."""
+    if len(block.data) <= most:
+        yield block
+        return
+    ends = np.flatnonzero(np.frombuffer(block.data, np.uint8) == ord("\n")) + 1
+    sizes = np.diff(ends, prepend=0)
+    begin = row = 0
+    for at in np.flatnonzero(sizes > most + 1).tolist():
+        start, stop = int(ends[at] - sizes[at]), int(ends[at])
+        if start > begin:
+            yield LineBlock(block.line + row, block.data[begin:start], block.offset)
+        yield LineBlock(block.line + at, block.data[start : min(stop - 1, start + _SHOWN)], block.offset, cut=True)
+        begin, row = stop, at + 1
+    if begin < len(block.data):
+        yield LineBlock(block.line + row, block.data[begin:], block.offset)
+
+
+# JSON lines: Arrow parses blocks of whole lines; a rejected block is parsed line by line to report the error.
+
+
+class NoGoodLineError(FileFormatError):
+    """No line of the first block is a JSON object."""
+
+
+class JsonLinesReader(Reader):
+    """One file of JSON lines.
+
+    Row numbers are line numbers, so blank lines count but give no row.  A column exists if a row of the first 8 MB has
+    it; later columns are found when they are requested by name (``holds``).  ``record`` is what the metadata beside the
+    file say of it: a file that this package wrote has the types of its columns there.
+    """
+
+    is_text = True
+    has_late_columns = True
+
+    def __init__(self, file: DataFile, record: Recorded = NO_RECORD) -> None:
+        super().__init__(file)
+        self.record = record
+        first = None
+        for block in blocks(file):
+            if block.cut or block.data.strip():
+                first = block if first is None or (first.cut and not block.cut) else first
+            # A line that is too long is a bad row, and the next ones have columns; a device may have no next one.
+            endless = file.content is None and not file.is_remote
+            if first is not None and (endless or not first.cut):
+                break
+        self.rows = 0 if first is None else None
+        self.schema = record.schema or pa.schema([])
+        try:
+            if first is not None and record.schema is None:
+                self.schema = _infer(first, file)
+        except NoGoodLineError as error:  # its lines are bad rows if there are other files
+            self.unreadable = error
+
+    def states(self, name: str) -> bool:
+        """Whether the type of a column is known: it is recorded, and not text."""
+        return states(self.record.schema, name)
+
+    def where(self, row: int) -> str:
+        """The row in messages."""
+        return f"line {row + 1}"
+
+    @property
+    def change_note(self) -> str | None:
+        """The note on a changed file whose types JSON does not show."""
+        if not self.record.changed or self.record.is_plain:
+            return None
+        lost = "values of types that JSON lacks, such as times, are text"
+        return f"{self.file.shown} was changed after it was written; it is read like any JSON lines: {lost}"
+
+    def holds(self, name: str) -> bool:
+        """Whether any line seems to have this key, anywhere in the file."""
+        keys = {json.dumps(name, ensure_ascii=plain).encode() for plain in (True, False)}
+        for block in blocks(self.file):
+            if block.cut:
+                raise FileFormatError(str(self._cut(block, 0)))
+            if any(key in block.data for key in keys):
+                return True
+        return False
+
+    def read(self, selection: Selection, number: int, start: int, threads: int) -> Iterator[Chunk]:
+        """The lines from ``start`` on."""
+        types = recorded_types(self.record.schema, selection.schema)
+        in_json = pa.schema(
+            [(field.name, json_type(types[field.name])) if field.name in types else field for field in selection.schema]
+        )
+        for block in blocks(self.file):
+            first, data, offset = block.line, block.data, block.offset
+            lines = 1 if block.cut else data.count(b"\n") + (not data.endswith(b"\n"))
+            if first + lines <= start:
+                continue
+            if block.cut:
+                nothing = np.empty(0, np.int64), batch_of(selection.schema)
+                yield Chunk(number, *nothing, (self._cut(block, number),), offset)
+                continue
+            if first < start:
+                data = data.split(b"\n", start - first)[-1]
+                first, lines = start, lines - (start - first)
+            batch = _parse(data, lines, in_json, threads)
+            if batch is not None:
+                columns = [_restored(batch.column(name), types.get(name)) for name in in_json.names]
+                batch = pa.RecordBatch.from_arrays(columns, names=in_json.names)
+                yield Chunk(number, np.arange(first, first + lines, dtype=np.int64), batch, (), offset)
+            else:
+                yield self._by_line(data, first, offset, number, selection, types)
+
+    def _cut(self, block: LineBlock, number: int) -> Reject:
+        """The error for a truncated line."""
+        raw = block.data.decode(errors="replace")
+        where = self.where(block.line)
+        return Reject(Place(number, block.line), self.file.shown, where, None, too_long(self.file.max_row_bytes), raw)
+
+    def _by_line(
+        self,
+        block: bytes,
+        first: int,
+        offset: int,
+        number: int,
+        selection: Selection,
+        types: Mapping[str, pa.DataType],
+    ) -> Chunk:
+        rows: list[int] = []
+        lines: list[bytes] = []
+        values: dict[str, list[Any]] = {name: [] for name in selection.schema.names}
+        rejects = []
+        for row, line in enumerate(block.split(b"\n"), first):
+            if not line.strip():
+                continue
+            column = None
+            try:
+                record = record_of(line)
+                cells = []
+                for column in values:
+                    value = record.get(column)
+                    cells.append(value if column in types else _value(value, column, selection))
+            except WrongValueError as error:
+                rejects.append(self._reject(Place(number, row), column, str(error), line))
+                continue
+            rows.append(row)
+            lines.append(line)
+            for column, value in zip(values, cells, strict=True):
+                values[column].append(value)
+        arrays = []
+        wrong: dict[int, tuple[str, str]] = {}
+        for field in selection.schema:
+            if field.name in types:
+                array, errors = of_records(values[field.name], types[field.name])
+                for at, reason in errors.items():
+                    wrong.setdefault(at, (field.name, reason))
+            else:
+                array = pa.array(values[field.name], field.type)
+            arrays.append(array)
+        batch = pa.RecordBatch.from_arrays(arrays, names=selection.schema.names)
+        numbers = np.asarray(rows, dtype=np.int64)
+        if wrong:
+            rejects += [self._reject(Place(number, rows[at]), *wrong[at], lines[at]) for at in wrong]
+            rejects.sort(key=lambda reject: reject.place)
+            good = np.ones(len(rows), np.bool_)
+            good[list(wrong)] = False
+            batch, numbers = batch.filter(pa.array(good)), numbers[good]
+        return Chunk(number, numbers, batch, tuple(rejects), offset)
+
+    def _reject(self, place: Place, column: str | None, reason: str, line: bytes) -> Reject:
+        raw = line.decode(errors="replace")
+        return Reject(place, self.file.shown, self.where(place.row), column, reason, raw)
+
+
+def _restored(column: pa.Array, type_: pa.DataType | None) -> pa.Array:
+    """A column that Arrow parsed as its recorded type, if there is one."""
+    return column if type_ is None else of_json(column, type_)
+
+
+def _value(value: Any, column: str, selection: Selection) -> Any:
+    try:
+        return coerce(value, selection.schema.field(column).type, selection.kinds[column])
+    except WiderTypeError as wider:
+        raise Widened(column, wider.type) from None
+
+
+def _parse(block: bytes, lines: int, schema: pa.Schema, threads: int) -> pa.RecordBatch | None:
+    """The block parsed by Arrow, or None if Arrow rejects it or if lines and rows do not correspond."""
+    if block.count(b"\n{") + block.startswith(b"{") != lines or is_deep(block):
+        return None
+    options = pj.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore")
+    sizes = [SIZES.json_block_bytes, len(block) + 1] if threads > 1 else [len(block) + 1]
+    for size in sizes:
+        try:
+            source = pa.BufferReader(block)
+            table = pj.read_json(source, pj.ReadOptions(use_threads=threads > 1, block_size=size), options)
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+            continue
+        if table.num_rows != lines:
+            return None
+        table = table.select(schema.names).combine_chunks()
+        arrays = [column.chunk(0) if column.num_chunks else column.combine_chunks() for column in table.columns]
+        return pa.RecordBatch.from_arrays(arrays, schema=schema)
+    return None
+
+
+def record_of(line: bytes) -> dict[str, Any]:
+    """The JSON object on a line; raises a ``WrongValueError`` with the reason for anything else."""
+    if is_deep(line):
+        raise WrongValueError(f"nested more than {DEPTH} levels deep")
+    try:
+        record = json.loads(line.decode())
+    except UnicodeDecodeError as error:
+        raise WrongValueError(f"invalid UTF-8: byte 0x{line[error.start]:02x} at byte {error.start}") from None
+    except json.JSONDecodeError as error:
+        raise WrongValueError(f"malformed JSON: {error.msg} at character {error.pos + 1}") from None
+    except ValueError:
+        raise WrongValueError("malformed JSON: a number of too many digits") from None
+    if record is None:
+        return {}
+    if not isinstance(record, dict):
+        raise WrongValueError(f"expected a JSON object, got {describe(record)}")
+    return record
+
+
+def _infer(block: LineBlock, file: DataFile) -> pa.Schema:
+    """The columns of a block and their types; if rows disagree, the most general type."""
+    data, shown = block.data, file.shown
+    if block.cut:
+        raise NoGoodLineError(f"{shown}, line {block.line + 1}: {too_long(file.max_row_bytes)}")
+    if data.lstrip()[:1] == b"[":
+        raise FileFormatError(f"{shown}, line 1: expected one JSON object a line, got a JSON array")
+    if is_deep(data):
+        return _infer_by_line(data, shown)
+    try:
+        options = pj.ReadOptions(use_threads=False, block_size=len(data) + 1)
+        schema = pj.read_json(pa.BufferReader(data), options).schema
+        check_names(schema, shown)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, InputError):
+        return _infer_by_line(data, shown)
+    has_floats = any("double" in str(field.type) for field in schema)  # also within lists and objects
+    return _infer_by_line(data, shown) if has_floats and _LONG_INTEGER.search(data) else schema
+
+
+_LONG_INTEGER = re.compile(rb"[:\[,]\s*-?[0-9]{19,}\s*[,\]}]")
+"""An integer that may be beyond 64 bits, which Arrow takes for a float: ids would lose their last digits."""
+_BEYOND_64_BITS = pa.decimal128(38)
+"""The type of such an integer among the types of values: floats where a column has some, and else text."""
+
+
+def _infer_by_line(block: bytes, shown: str) -> pa.Schema:
+    types: dict[str, pa.DataType] = {}
+    failure = None
+    for number, line in enumerate(block.split(b"\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            record = record_of(line)
+        except WrongValueError as error:
+            failure = failure or f"{shown}, line {number}: {error}"
+            continue
+        for name, value in record.items():
+            if name != well_formed(name):  # not a valid column name
+                continue
+            type_of_value = _type_of(value)
+            types[name] = _join(types[name], type_of_value) if name in types else type_of_value
+    if not types and failure:
+        raise NoGoodLineError(failure)
+    return pa.schema([(name, _with_text(type_)) for name, type_ in types.items()])
+
+
+def _with_text(type_: pa.DataType) -> pa.DataType:
+    """The type of a column with the digits of integers beyond 64 bits as text."""
+    if pt.is_list(type_):
+        return pa.list_(_with_text(type_.value_type))
+    return pa.string() if pt.is_decimal(type_) else type_
+
+
+def _join(first: pa.DataType, second: pa.DataType) -> pa.DataType:
+    if pt.is_list(first) and pt.is_list(second):
+        return pa.list_(_join(first.value_type, second.value_type))
+    if _BEYOND_64_BITS in (first, second) and all(map(_is_number, (first, second))):
+        return pa.float64() if pa.float64() in (first, second) else _BEYOND_64_BITS
+    if pt.is_list(first) != pt.is_list(second) and not (pt.is_null(first) or pt.is_null(second)):
+        return first if pt.is_list(first) else second
+    joined = unify(first, second)
+    if joined is None:
+        return pa.list_(pa.string()) if pt.is_list(first) else pa.string()
+    return pa.string() if pt.is_large_string(joined) else joined
+
+
+def _type_of(value: Any) -> pa.DataType:
+    if value is None:
+        return pa.null()
+    if isinstance(value, bool):
+        return pa.bool_()
+    if isinstance(value, int):
+        return pa.int64() if -(2**63) <= value < 2**63 else _BEYOND_64_BITS
+    if isinstance(value, float):
+        return pa.float64()
+    return pa.list_(_join_all(map(_type_of, value))) if isinstance(value, list) else pa.string()
+
+
+def _is_number(type_: pa.DataType) -> bool:
+    return bool(pt.is_null(type_) or pt.is_integer(type_) or pt.is_floating(type_) or pt.is_decimal(type_))
+
+
+def _join_all(types: Iterable[pa.DataType]) -> pa.DataType:
+    joined = pa.null()
+    for type_ in types:
+        joined = _join(joined, type_)
+    return joined
+
+
+def _looks_like_json(head: bytes) -> bool:
+    """Whether a file begins with an object, or with an array, which the reader reports with a specific message."""
+    return head.removeprefix(b"\xef\xbb\xbf").lstrip().startswith((b"{", b"["))
+
+
+JSONL = Format(
+    "jsonl",
+    (".jsonl", ".ndjson"),
+    lambda file: JsonLinesReader(file, recorded(file)),
+    looks_like=_looks_like_json,
+    encoder=lambda path, schema, compression, guard: TextEncoder(path, schema, compression, guard=guard),
+    compressions=("gzip", "zstd"),
+)

@@ -1,1 +1,0 @@
-"""Atomic outputs: encoders, targets, the work folder of a run."""

@@ -1,1 +1,0 @@
-"""Encoding tables as files: formats, metadata and types of columns."""

@@ -1,0 +1,488 @@
+"""Rankings and relevance judgements, from files of every kind and from tables in memory, as batches of query, doc and
+value.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import chain
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from fastmetrics.base.arrays import well_formed
+from fastmetrics.base.arrow import check, numpy_values
+from fastmetrics.base.errors import ColumnError, FileFormatError, quoted
+from fastmetrics.base.frames import open_frame
+from fastmetrics.base.limits import RANKINGS, RankingSizes, ReadSizes
+from fastmetrics.base.threads import cores
+from fastmetrics.kernels import byte_search as kernels
+from fastmetrics.tables.addresses import as_local, shown_address
+from fastmetrics.tables.file_columns import Selection, Widened, WrongValueError, describe
+from fastmetrics.tables.file_formats import sniff
+from fastmetrics.tables.input_files import MAX_ROW_BYTES, DataFile, compression_of, reading
+from fastmetrics.tables.input_paths import DATABASE, expand
+from fastmetrics.tables.json_lines import record_of
+from fastmetrics.tables.remote_files import side_by_side
+from fastmetrics.tables.sources import FileSource, open_files
+from fastmetrics.tables.table_chunks import Place
+
+# The columns of rankings and judgements: their names, and their valid contents.
+
+
+NAMES: Mapping[str, tuple[str, ...]] = {
+    "query": ("query_id", "qid", "query", "q_id", "topic", "topic_id"),
+    "doc": ("doc_id", "docno", "docid", "pid", "doc", "document_id", "passage_id", "corpus_id"),
+    "score": ("score", "sim", "similarity"),
+    "grade": ("relevance", "rel", "label", "grade", "judgment", "judgement", "score"),
+}
+"""The possible names of a column, ignoring letter case, with hyphens or underscores; the first match is used."""
+
+Batches = Iterator[pa.RecordBatch]
+
+
+def canonical(name: str) -> str:
+    """A column's name in the form of ``NAMES``."""
+    return name.lower().replace("-", "_")
+
+
+def is_text(kind: pa.DataType) -> bool:
+    """Whether the type holds consecutive strings."""
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+@dataclass(frozen=True)
+class RankingColumns:
+    """The columns of a table or file, called ``name`` in messages; ``kind`` is "score" of a ranking, or "grade"."""
+
+    name: str
+    kind: str
+
+    def columns_among(self, names: Sequence[str]) -> list[str]:
+        """The columns of query, document and value among ``names``; raises ``ColumnError`` if one is missing."""
+        present = {canonical(name): name for name in reversed(names)}
+        chosen = []
+        for what in ("query", "doc", self.kind):
+            matches = [present[name] for name in NAMES[what] if name in present]
+            if not matches:
+                raise ColumnError(f"{self.name}: no column {' or '.join(NAMES[what])} among {quoted(names)}")
+            chosen.append(matches[0])
+        return chosen
+
+    def of_table(self, table: pa.Table, rows: int) -> Batches:
+        """The three columns of a table in memory, in batches of the given number of rows."""
+        chosen = self.columns_among(table.schema.names)
+        for name in chosen:
+            check(table.column(name), f"{self.name}: column {name!r}", FileFormatError)
+        return self.of(iter(table.select(chosen).to_batches(rows)), chosen)
+
+    def of(self, batches: Batches, names: Sequence[str]) -> Batches:
+        """The columns ``names`` of batches, as query, doc and value."""
+        chosen = self.columns_among(names)
+        for batch in batches:
+            columns = [batch.column(name) for name in chosen]
+            rows = pa.record_batch(dict(zip(("query", "doc", "value"), columns, strict=True)))
+            try:
+                rows.validate(full=True)
+            except pa.ArrowInvalid as error:
+                raise FileFormatError(f"{self.name}: an id is not UTF-8: {error}") from None
+            yield rows
+
+    def checked(self, batch: pa.RecordBatch, row: int) -> pa.RecordBatch:
+        """The rows from number ``row`` on, ids as text and values as float64; raises ``ColumnError`` for a bad row."""
+        query, doc, value = batch.columns
+        for name, column in (("query", query), ("document", doc), (self.kind, value)):
+            holes = pa.types.is_dictionary(column.type) and column.dictionary.null_count
+            plain = column.cast(column.type.value_type) if holes else column
+            if plain.null_count:
+                wrong = int(np.flatnonzero(plain.is_null().to_numpy(zero_copy_only=False))[0]) + row
+                raise ColumnError(f"{self.name}, row {wrong}: the {name} is null")
+        numbers = value if pa.types.is_float64(value.type) else self._number(value, row)
+        unfit = np.isnan if self.kind == "score" else lambda grades: ~np.isfinite(grades)
+        wrong_rows = np.flatnonzero(unfit(numpy_values(numbers)))
+        if wrong_rows.size:
+            bad, where = numbers[int(wrong_rows[0])].as_py(), f"{self.name}, row {int(wrong_rows[0]) + row}"
+            raise ColumnError(f"{where}: the {self.kind} is {'not a number' if np.isnan(bad) else 'infinite'}")
+        if not pa.types.is_dictionary(query.type) or not is_text(query.dictionary.type):
+            query = self._text(query, "query")
+        return pa.record_batch({"query": query, "doc": self._text(doc, "document"), "value": numbers})
+
+    def _text(self, column: pa.Array, what: str) -> pa.Array:
+        kind = column.type
+        if pa.types.is_dictionary(kind):
+            return self._text(column.cast(kind.value_type), what)
+        if is_text(kind):
+            return column
+        if pa.types.is_string_view(kind) or pa.types.is_integer(kind):
+            return column.cast(pa.large_string())
+        raise ColumnError(f"{self.name}: expected {what} ids as strings or integers, got {kind}")
+
+    def _number(self, column: pa.Array, row: int) -> pa.Array:
+        try:
+            return column.cast(pa.float64(), safe=False)
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+            raise ColumnError(f"{self.name}, from row {row}: expected the {self.kind} as a number: {error}") from None
+
+
+# Rankings and judgements as JSON or Python objects: ``{query: {document: number}}``, or a list of records.
+
+
+_UNFIT = (pa.ArrowInvalid, pa.ArrowTypeError, TypeError, OverflowError)
+
+
+class Pairs(list[tuple[str, Any]]):
+    """A JSON object as a list of pairs, to detect duplicate documents."""
+
+
+def load(text: bytes, name: str, kind: str, columns: Callable[[Sequence[str]], list[str]]) -> pa.Table:
+    """The table of a JSON file; ``columns`` finds the columns of query, document and ``kind`` in records.
+
+    Raises a ``FileFormatError`` or ``ColumnError`` with the expected form for other JSON.
+    """
+    form = f"{{query: {{document: {kind}}}}}, or a list of objects with query, document and {kind}"
+    try:
+        loaded = json.loads(text, object_pairs_hook=Pairs)
+    except (ValueError, RecursionError) as error:
+        raise FileFormatError(f"{name}: malformed JSON: {error}; expected {form}") from None
+    if isinstance(loaded, Pairs):
+        for query, docs in loaded:
+            if not isinstance(docs, Pairs):
+                got = f"query {_brief(query)} holds {_description(docs)}"
+                raise FileFormatError(f"{name}: expected {form}; {got}")
+        return table_of(loaded, name, kind)
+    if not isinstance(loaded, list):
+        raise FileFormatError(f"{name}: expected {form}; got {_description(loaded)}")
+    for row, record in enumerate(loaded):
+        if not isinstance(record, Pairs):
+            raise FileFormatError(f"{name}: expected {form}; item {row} is {_description(record)}")
+    return _of_records([dict(record) for record in loaded], name, kind, columns)
+
+
+def table_of(queries: Sequence[tuple[Any, Sequence[tuple[Any, Any]]]], name: str, kind: str) -> pa.Table:
+    """The table of ``(query, [(document, value), …])``; raises ``ColumnError`` for a value that is not a number."""
+    counts = [len(docs) for _, docs in queries]
+    pairs = list(chain.from_iterable(docs for _, docs in queries))
+    heads = _texts([str(query) for query, _ in queries])
+    places = pa.array(np.repeat(np.arange(len(queries), dtype=np.int32), counts))
+    try:
+        values = pa.array([value for _, value in pairs], pa.float64(), from_pandas=False)
+    except _UNFIT:
+        places_and_values = (
+            (f"query {_brief(query)}, document {_brief(doc)}", value) for query, docs in queries for doc, value in docs
+        )
+        values = pa.array([_number(value, f"{name}, {where}") for where, value in places_and_values], pa.float64())
+    docs = _texts([str(doc) for doc, _ in pairs])
+    return pa.table({"query": pa.DictionaryArray.from_arrays(places, heads), "doc": docs, kind: values})
+
+
+def _of_records(
+    records: list[dict[str, Any]], name: str, kind: str, columns: Callable[[Sequence[str]], list[str]]
+) -> pa.Table:
+    if not records:
+        return table_of([], name, kind)
+    query, doc, value = columns(list(dict.fromkeys(key for record in records for key in record)))
+    values = [record.get(value) for record in records]
+    try:
+        numbers = pa.array(values)
+    except _UNFIT:
+        numbers = pa.array([_number(number, f"{name}, row {row}") for row, number in enumerate(values)], pa.float64())
+    return pa.table({"query": _ids(records, query, name), "doc": _ids(records, doc, name), kind: numbers})
+
+
+def _ids(records: list[dict[str, Any]], key: str, name: str) -> pa.Array:
+    """The ids of records as text, null if missing."""
+    ids: list[str | None] = []
+    for row, record in enumerate(records):
+        value = record.get(key)
+        if isinstance(value, bool) or not isinstance(value, str | int | None):
+            raise ColumnError(
+                f"{name}, row {row}: expected a string or a whole number as {key!r}, got {_description(value)}"
+            )
+        ids.append(None if value is None else str(value))
+    return _texts(ids)
+
+
+def _number(value: Any, where: str) -> float | None:
+    """A number as float64; missing values are reported later."""
+    try:
+        if not isinstance(value, str):
+            return None if value is None else float(value)
+    except (TypeError, OverflowError):
+        pass
+    raise ColumnError(f"{where}: expected a number that a float64 holds, got {_description(value)}")
+
+
+def _texts(strings: Sequence[str | None]) -> pa.Array:
+    try:
+        return pa.array(strings, pa.large_string())
+    except UnicodeEncodeError:
+        return pa.array([None if text is None else well_formed(text) for text in strings], pa.large_string())
+
+
+def _description(value: Any) -> str:
+    """A short description of a JSON value."""
+    if value is None:
+        return "null"
+    return "an object" if isinstance(value, Pairs) else well_formed(describe(value))
+
+
+def _brief(name: Any) -> str:
+    return repr(well_formed(str(name))[:80])
+
+
+# TREC text: runs (``query Q0 document rank score tag``) and judgements (``query 0 document grade``).
+#
+# Fields are separated by whitespace; blank lines and lines that start with ``#`` are skipped, and additional fields of
+# a
+# run are ignored, as in trec_eval.
+
+
+_RUN = "query Q0 document rank score tag"
+_JUDGEMENTS = "query 0 document grade"
+
+
+def read_trec(stream: Any, path: str, judgements: bool, block_bytes: int) -> Iterator[pa.RecordBatch]:
+    """Batches with the columns query, doc and value of the TREC text in ``stream``, a file of bytes, read by blocks.
+
+    Raises ``FileFormatError`` for a line with missing fields, and for a line of more than 64 MiB.
+    """
+    tail, line = b"", 1
+    while True:
+        block = stream.read(block_bytes)
+        text = tail + block
+        end = len(text) if not block else text.rfind(b"\n") + 1
+        tail = text[end:]
+        if end:
+            data = np.frombuffer(text, np.uint8, end)
+            yield _batch(data, path, line, judgements)
+            line += kernels.count_lines(data)
+        if len(tail) > MAX_ROW_BYTES:
+            raise FileFormatError(f"{path}, line {line}: the line is longer than {MAX_ROW_BYTES:,} bytes")
+        if not block:
+            return
+
+
+def _batch(data: NDArray[np.uint8], path: str, line: int, judgements: bool) -> pa.RecordBatch:
+    most = int(kernels.count_lines(data)) + 1
+    fields = (0, 2, 3) if judgements else (0, 2, 4)
+    starts, stops = np.empty((5, most), np.int64), np.empty((5, most), np.int64)
+    numbers = np.empty(most, np.int64)
+    rows = kernels.cut_fields(data, starts, stops, numbers)
+    numbers = numbers[:rows] + line
+    excess = starts[4, :rows] >= 0 if judgements else np.zeros(rows, np.bool_)
+    short = np.flatnonzero((starts[fields[-1], :rows] < 0) | excess)
+    if short.size:
+        form = _JUDGEMENTS if judgements else _RUN
+        raise FileFormatError(f"{path}, line {numbers[short[0]]}: expected a line {form!r}")
+    query, doc, value = (_texts_of_trec_text(data, starts[field, :rows], stops[field, :rows], path) for field in fields)
+    return pa.record_batch({"query": query, "doc": doc, "value": _floats(value, numbers, path)})
+
+
+def _texts_of_trec_text(
+    data: NDArray[np.uint8], starts: NDArray[np.int64], stops: NDArray[np.int64], path: str
+) -> pa.Array:
+    bounds = np.empty(starts.size + 1, np.int64)
+    gathered = kernels.gather(data, starts, stops, bounds)
+    texts = pa.LargeStringArray.from_buffers(starts.size, pa.py_buffer(bounds), pa.py_buffer(gathered))
+    try:
+        texts.validate(full=True)
+    except pa.ArrowInvalid as error:
+        raise FileFormatError(f"{path}: an id is not UTF-8: {error}") from None
+    return texts
+
+
+def _floats(texts: pa.Array, numbers: NDArray[np.int64], path: str) -> pa.Array:
+    try:
+        return texts.cast(pa.float64())
+    except pa.ArrowInvalid:
+        values = np.empty(len(texts))
+    for row, text in enumerate(texts.to_pylist()):
+        try:
+            values[row] = float(text)
+        except ValueError:
+            raise FileFormatError(f"{path}, line {numbers[row]}: expected a number, got {text!r}") from None
+    return pa.array(values)
+
+
+# Files of rankings and judgements: finding them, and detecting their formats from the contents, not the names.
+
+
+BOM = b"\xef\xbb\xbf"
+_UNSEEN = "ranking"
+_HEAD = 16
+
+
+def ranking_files(path: str | Path) -> list[DataFile]:
+    """The files of a path; for a folder, all files except hidden ones.
+
+    Each is ``parquet``, ``arrow``, ``jsonl``, ``csv``, ``tsv``, ``json`` or ``trec``, or in a database.
+    """
+    return side_by_side(_recognised, expand(path, _UNSEEN, (_UNSEEN,)))
+
+
+def opened(file: DataFile) -> BinaryIO:
+    """The text of a file, without a byte order mark."""
+    stream = io.BufferedReader(file.open()[0])
+    if stream.peek(len(BOM)).startswith(BOM):
+        stream.read(len(BOM))
+    return stream
+
+
+def _recognised(file: DataFile) -> DataFile:
+    """The file with the format and the compression detected from its first bytes; a table in a database has none."""
+    if file.format == DATABASE:
+        return file
+    with reading(file.shown), replace(file, compression=None).open()[0] as packed:
+        head = packed.read(_HEAD)
+    file = replace(file, compression=compression_of(head))
+    if (format := sniff(head)) in ("parquet", "arrow"):
+        return replace(file, format=str(format))
+    with reading(file.shown), opened(file) as text:
+        line = text.readline(file.max_row_bytes)
+    begin = line.strip()
+    is_json = begin[:1] in (b"{", b"[")
+    if len(line) == file.max_row_bytes and not is_json:
+        raise FileFormatError(f"{file.shown}, line 1: the line is longer than {file.max_row_bytes:,} bytes")
+    if is_json:
+        return replace(file, format="jsonl" if _is_record(begin) else "json")
+    return replace(file, format=_table_format(begin, file.shown) or "trec")
+
+
+def _table_format(head: bytes, where: str) -> str | None:
+    """csv or tsv, if the line is a header with names of columns of rankings or judgements."""
+    expected = {name for names in NAMES.values() for name in names}
+    for format, mark in (("csv", ","), ("tsv", "\t")):
+        try:
+            cells = next(csv.reader([head.decode("utf-8", "replace")], delimiter=mark), [])
+        except csv.Error as error:
+            raise FileFormatError(f"{where}, line 1: {error}") from error
+        names = set(map(canonical, cells))
+        if len(names) > 2 and len(names & expected) > 1:
+            return format
+    return None
+
+
+def _is_record(line: bytes) -> bool:
+    """Whether a line is one row of JSON lines, not (the beginning of) a dictionary of dictionaries."""
+    if not line.startswith(b"{"):
+        return False
+    try:
+        record = record_of(line)
+    except WrongValueError:
+        return False
+    return bool(record) and not any(isinstance(value, dict) for value in record.values())
+
+
+# Rankings and judgements, from files and from tables in memory, as record batches of query, doc and value.
+#
+# A file is TREC text, Parquet, Arrow IPC, JSON lines, CSV or TSV with a header, or a JSON dictionary
+# ``{query: {document: value}}``, each (except Parquet and Arrow) optionally compressed (gz, zst, bz2, xz); the
+# format is detected from the contents, not the name.  Columns are found by name.  Ids become text, so that 301 and
+# "301" are one id in any format.
+
+
+_LONGEST_JSON = 1 << 29
+_CODED = pa.dictionary(pa.int32(), pa.string())
+
+
+class Triples:
+    """Rows of query, document and value from ``source``; ``kind`` is "score" for a ranking, "grade" for judgements.
+
+    A path means a file, a folder, a glob, an address, or ``-`` for standard input; several files are one ranking.
+
+    >>> ranking = Triples({"q1": {"d1": 0.5, "d2": 1.5}}, "score")
+    >>> [batch.to_pydict() for batch in ranking.batches()]
+    [{'query': ['q1', 'q1'], 'doc': ['d1', 'd2'], 'value': [0.5, 1.5]}]
+    """
+
+    def __init__(self, source: Any, kind: str, sizes: RankingSizes = RANKINGS) -> None:
+        self.sizes = sizes
+        self.name = "ranking" if kind == "score" else "judgements"
+        self._parts: list[tuple[RankingColumns, Callable[[RankingColumns], Batches]]]
+        if isinstance(source, str | Path):
+            files = ranking_files(source)
+            self.name = files[0].shown if len(files) == 1 else shown_address(as_local(source))
+            self._parts = [(RankingColumns(file.shown, kind), partial(_file_rows, file, sizes)) for file in files]
+        else:
+            table = _table(source, RankingColumns(self.name, kind))
+            self._parts = [(RankingColumns(self.name, kind), lambda columns: columns.of_table(table, sizes.rows))]
+
+    def batches(self) -> Batches:
+        """All rows, in order; can be called repeatedly."""
+        for columns, batches in self._parts:
+            row = 0
+            for batch in batches(columns):
+                for start in range(0, batch.num_rows, self.sizes.rows):
+                    part = batch.slice(start, self.sizes.rows)
+                    yield columns.checked(part, row)
+                    row += part.num_rows
+
+
+def _table(source: Any, columns: RankingColumns) -> pa.Table:
+    """The rows of a table of any kind, or of nested dictionaries, in memory."""
+    nested = isinstance(source, Mapping) and all(isinstance(docs, Mapping) for docs in source.values())
+    if nested:
+        return table_of([(query, list(docs.items())) for query, docs in source.items()], columns.name, columns.kind)
+    try:
+        frame = open_frame(source)
+    except ColumnError as error:
+        expected = "expected a path, a table or a dictionary"
+        raise ColumnError(f"{columns.name}: {expected}, got {type(source).__name__}") from error
+    return pa.concat_tables(frame.read(columns.columns_among(frame.names))[1])
+
+
+def _file_rows(file: DataFile, sizes: RankingSizes, columns: RankingColumns) -> Batches:
+    """The rows of a file."""
+    if file.format == "trec":
+        with reading(file.shown), opened(file) as stream:
+            yield from read_trec(stream, file.shown, columns.kind == "grade", sizes.trec_block_bytes)
+    elif file.format == "json":
+        with reading(file.shown), opened(file) as stream:
+            text = stream.read(_LONGEST_JSON + 1)
+        if len(text) > _LONGEST_JSON:
+            longest = f"JSON files are limited to {_LONGEST_JSON:,} bytes; write TREC text or Parquet"
+            raise FileFormatError(f"{file.shown}: {longest}")
+        table = load(text, file.shown, columns.kind, columns.columns_among)
+        yield from columns.of(iter(table.to_batches(sizes.rows)), table.schema.names)
+    else:
+        read_sizes = ReadSizes(parquet_rows=sizes.rows, parquet_bytes=64 << 20, arrow_rows=sizes.rows)
+        yield from _read_table(open_files([replace(file, sizes=read_sizes)]), columns)
+
+
+def _read_table(source: FileSource, columns: RankingColumns) -> Batches:
+    """The rows of a table, with ids and values in their original types."""
+    (file,) = source.files
+    try:
+        chosen = columns.columns_among(source.schema.names)
+    except ColumnError as error:
+        if file.format != "jsonl":
+            raise
+        raise ColumnError(f"{error}; or expected {{query: {{document: {columns.kind}}}}}") from None
+    selection = source.select(dict.fromkeys(chosen, "any"))
+    if file.format == "parquet" and is_text(selection.schema.field(chosen[0]).type):
+        selection = selection.widen(chosen[0], _CODED)  # each query id occurs in many rows
+    start = 0
+    while True:
+        try:
+            for batch, stop in _chunks(source, selection, start):
+                start = stop
+                yield from columns.of(iter([batch]), chosen)
+            return
+        except Widened as wider:  # ids are converted to text, so a later row may change the type
+            selection = selection.widen(wider.name, wider.type)
+
+
+def _chunks(source: FileSource, selection: Selection, start: int) -> Any:
+    """The batches from row ``start`` on, each with the next row's number; raises ``FileFormatError`` for a bad row."""
+    for chunk in source.chunks(selection, Place(0, start), cores()):
+        if chunk.rejects:
+            raise FileFormatError(str(chunk.rejects[0]))
+        yield chunk.batch, max(start, chunk.stop)

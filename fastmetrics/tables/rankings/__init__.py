@@ -1,1 +1,0 @@
-"""Rankings and relevance judgements, from files and from tables in memory."""

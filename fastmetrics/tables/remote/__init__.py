@@ -1,1 +1,0 @@
-"""Files at addresses: stores, listings, retries."""

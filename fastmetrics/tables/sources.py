@@ -1,0 +1,620 @@
+"""A table as its readers see it: files of any format and number, a frame in memory, or a database, as batches of
+records.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import pyarrow as pa
+
+from fastmetrics.base.arrow import check_type, fits, plain
+from fastmetrics.base.errors import Argument, ColumnError, FileFormatError, OptionError, UnknownNameError
+from fastmetrics.base.frames import open_frame, with_null_types
+from fastmetrics.base.limits import SIZES, STANDARD, ReadSizes
+from fastmetrics.base.options import Optional, Whole, argument
+from fastmetrics.tables.database_reader import DatabaseReader
+from fastmetrics.tables.databases import with_query
+from fastmetrics.tables.file_columns import Selection, cast, key_types, loose, settle, unify
+from fastmetrics.tables.file_formats import FORMATS
+from fastmetrics.tables.formats import Reader
+from fastmetrics.tables.input_files import MAX_ROW_BYTES, DataFile, reading
+from fastmetrics.tables.input_paths import DATABASE, expand
+from fastmetrics.tables.remote_files import patient, side_by_side
+from fastmetrics.tables.table_chunks import BEGINNING, Chunk, Place, Span
+
+# A table as its readers see it, in memory or in files, and the rule that tells the two apart.
+
+
+class TableSource(Protocol):
+    """An opened table: its columns, and its rows in chunks; a table in memory is one file without a name."""
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the columns."""
+
+    @property
+    def rows(self) -> int | None:
+        """The number of rows, if it is known."""
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of the files, or of the columns in memory."""
+
+    @property
+    def max_row_bytes(self) -> int:
+        """The maximum bytes of a row; a longer row is a bad row."""
+
+    @property
+    def files(self) -> Sequence[DataFile]:
+        """The files."""
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """What the reader of a result should know."""
+
+    @property
+    def unstable(self) -> str | None:
+        """Why a run cannot go on in the middle of the rows, if it cannot."""
+
+    @property
+    def fingerprint(self) -> list[list[Any]]:
+        """The identity of the table, which differs for a changed table."""
+
+    def file_rows(self, number: int) -> int | None:
+        """The number of rows of a file, if it is known."""
+
+    def bytes_before(self, file: int) -> int:
+        """The bytes of the files before the given one."""
+
+    def select(self, columns: Mapping[str, str]) -> Selection:
+        """The named columns (user's name: kind), each with the type in its batches."""
+
+    def spans(self, start: Place = BEGINNING) -> list[Span]:
+        """The rows from ``start`` on in spans that can be scored independently."""
+
+    def chunks(
+        self, selection: Selection, start: Place = BEGINNING, threads: int = 1, stop: Place | None = None
+    ) -> Iterator[Chunk]:
+        """The rows from ``start`` to before ``stop``, in order."""
+
+    def where(self, place: Place) -> tuple[str, str]:
+        """The file and row of a position, for messages."""
+
+    def conform(self, chunk: Chunk, selection: Selection) -> pa.RecordBatch:
+        """A chunk's batch with exactly the selected columns and types."""
+
+
+class NarrowedSource:
+    """A source that shows another one in a narrower form; a subclass changes its rows or columns."""
+
+    def __init__(self, source: TableSource) -> None:
+        self._source = source
+        self.names = source.names
+        self.rows = source.rows
+        self.nbytes = source.nbytes
+        self.max_row_bytes = source.max_row_bytes
+        self.files = source.files
+        self.notes = source.notes
+        self.unstable = source.unstable
+
+    @property
+    def fingerprint(self) -> list[list[Any]]:
+        """The identity of the source."""
+        return self._source.fingerprint
+
+    def file_rows(self, number: int) -> int | None:
+        """The number of rows of a file of the source."""
+        return self._source.file_rows(number)
+
+    def bytes_before(self, file: int) -> int:
+        """The bytes of the files before the given one."""
+        return self._source.bytes_before(file)
+
+    def select(self, columns: Mapping[str, str]) -> Selection:
+        """The named columns of the source."""
+        return self._source.select(columns)
+
+    def spans(self, start: Place = BEGINNING) -> list[Span]:
+        """The spans of the source."""
+        return self._source.spans(start)
+
+    def chunks(
+        self, selection: Selection, start: Place = BEGINNING, threads: int = 1, stop: Place | None = None
+    ) -> Iterator[Chunk]:
+        """The rows of the source."""
+        return self._source.chunks(selection, start, threads, stop)
+
+    def where(self, place: Place) -> tuple[str, str]:
+        """The file and row of a position."""
+        return self._source.where(place)
+
+    def conform(self, chunk: Chunk, selection: Selection) -> pa.RecordBatch:
+        """A chunk's batch with the selected types."""
+        return self._source.conform(chunk, selection)
+
+
+def is_paths(data: Any, *, or_column: bool = False) -> bool:
+    """Whether an argument of data is paths: the rule of all functions.
+
+    A text or a ``Path`` is a path, an address or a pattern, and a list of them is several.  An argument that may also
+    be a plain column, ``or_column``, differs in one point: a list of texts is a column, and several paths are ``Path``
+    objects.  Anything else is in memory: a column
+    (:func:`fastmetrics.base.columns.is_column`) or a table
+    (:func:`fastmetrics.base.frames.open_frame`).
+
+    >>> is_paths("rows.parquet"), is_paths(["a.csv", "b.csv"]), is_paths({"answer": ["yes"]}), is_paths([])
+    (True, True, False, False)
+    >>> is_paths("rows.parquet", or_column=True), is_paths(["yes", "no"], or_column=True)
+    (True, False)
+    """
+    several = isinstance(data, Sequence) and not isinstance(data, str | bytes) and bool(data)
+    kinds = Path if or_column else str | Path
+    return isinstance(data, str | Path) or (several and all(isinstance(path, kinds) for path in data))
+
+
+def open_table(
+    table: Any,
+    format: str | None = None,
+    max_row_bytes: int | None = None,
+    query: str | None = None,
+    sizes: ReadSizes = STANDARD,
+    *,
+    name: str = "table",
+    or_column: bool = False,
+) -> TableSource:
+    """Open a table of any kind, or files by their paths, as ``open_source`` does; ``query`` is that of a database.
+
+    Files that are opened already, with other sizes for example, stay as they are.
+
+    ``name`` is the argument, for messages, and ``or_column`` that of :func:`is_paths`.
+
+    Raises ``ColumnError`` for anything else, ``OptionError`` for the ``format`` of a table in memory, and the errors of
+    ``open_source``.
+    """
+    if isinstance(table, FileSource):
+        return table
+    if is_paths(table, or_column=or_column):
+        if query is not None:
+            table = with_query(table, query)
+        return open_source(table, format, max_row_bytes, sizes)
+    if query is not None:
+        raise OptionError(
+            Argument("query", query), ": a table in memory has none; give it with the address of a database"
+        )
+    if format is not None:
+        raise OptionError(Argument("format", format), ": a table in memory has none; give it with paths")
+    return FrameSource(table, argument("max_row_bytes", max_row_bytes, Optional(Whole(1, 1 << 62))), name)
+
+
+# A table in memory with the interface of files, so that a run reads both in the same way.
+
+
+class FrameSource:
+    """A table of any kind that ``open_frame`` accepts; its columns are converted when they are selected.
+
+    >>> source = FrameSource({"answer": ["yes", None], "meta": [object(), object()]})
+    >>> [chunk.batch.to_pylist() for chunk in source.chunks(source.select({"answer": "text"}))]
+    [[{'answer': 'yes'}, {'answer': None}]]
+
+    Raises ``ColumnError`` for anything else.
+    """
+
+    files: tuple[DataFile, ...] = ()
+    notes: tuple[str, ...] = ()
+    unstable: str | None = None
+
+    def __init__(self, table: Any, max_row_bytes: int | None = None, name: str = "") -> None:
+        self._frame = open_frame(table, name)
+        self.names = list(dict.fromkeys(self._frame.names))
+        self.index = self._frame.index
+        """The index of a pandas frame."""
+        self.max_row_bytes = MAX_ROW_BYTES if max_row_bytes is None else max_row_bytes
+        self._columns: pa.Table | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Other processes get the selected columns only."""
+        return {**self.__dict__, "_frame": None, "index": None}
+
+    def hold(self, names: Iterable[str]) -> pa.Table:
+        """The named columns, converted once; a reader or an iterator of batches can be read only by the first call.
+
+        Raises ``ColumnError`` for a column that cannot be converted, or whose types differ between batches.
+        """
+        names = list(dict.fromkeys(names))
+        return self._with(names).select(names)
+
+    def _with(self, names: list[str]) -> pa.Table:
+        """All columns that are converted, among them the named ones."""
+        if self._columns is None or not set(names) <= set(self._columns.column_names):
+            pieces = self._frame.read(names)[1]
+            try:
+                self._columns = pa.concat_tables(pieces, promote_options="permissive")
+            except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+                raise ColumnError(f"the batches of the table hold columns of different types: {error}") from error
+        return self._columns
+
+    def pieces(self, kinds: Mapping[str, str], names: Iterable[str]) -> tuple[pa.Schema, Iterator[pa.Table]]:
+        """The named columns in their own types: their schema, and their rows as they are read, without a copy.
+
+        Raises ``ColumnError`` for a column that is not of its kind.
+        """
+        names = list(names)
+        if self._columns is not None and set(names) <= set(self._columns.column_names):
+            chosen = self._columns.select(names)
+            schema, pieces = chosen.schema, iter([chosen])
+        else:
+            schema, pieces = self._frame.read(names)
+        if not all(fits(kind, schema.field(name).type) for name, kind in kinds.items()):
+            whole = with_null_types(pa.concat_tables(pieces), kinds)
+            schema, pieces = whole.schema, iter([whole])
+        for name, kind in kinds.items():
+            check_type("", name, kind, schema.field(name).type)
+        return schema, pieces
+
+    @property
+    def rows(self) -> int | None:
+        """The number of rows, once columns are selected."""
+        return None if self._columns is None else int(self._columns.num_rows)
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of the selected columns."""
+        return 0 if self._columns is None else int(self._columns.nbytes)
+
+    @property
+    def fingerprint(self) -> list[list[Any]]:
+        """The identity of the selected columns, which differs for other values."""
+        digest = hashlib.blake2b(digest_size=16)
+        table = pa.table({}) if self._columns is None else self._columns
+        with pa.PythonFile(_Hashing(digest), mode="w") as sink, pa.ipc.new_stream(sink, table.schema) as stream:
+            stream.write_table(table)
+        return [["table", digest.hexdigest()]]
+
+    def file_rows(self, number: int) -> int | None:
+        """The number of rows."""
+        return self.rows
+
+    def bytes_before(self, file: int) -> int:
+        """No bytes: there are no files."""
+        return 0
+
+    def select(self, columns: Mapping[str, str]) -> Selection:
+        """The named columns (user's name: kind), each with the type in its batches.
+
+        Raises ``ColumnError`` for a column that is missing or not of its kind.
+        """
+        self.hold(columns)
+        self._columns = with_null_types(self._with(list(columns)), columns)
+        table = self._columns.select(list(columns))
+        for name, kind in columns.items():
+            check_type("", name, kind, table.schema.field(name).type)
+        return plain_selection(table.schema, columns)
+
+    def spans(self, start: Place = BEGINNING) -> list[Span]:
+        """All rows from ``start`` on."""
+        return [Span(start, None)]
+
+    def chunks(
+        self, selection: Selection, start: Place = BEGINNING, threads: int = 1, stop: Place | None = None
+    ) -> Iterator[Chunk]:
+        """The rows from ``start`` on, in order."""
+        row = start.row
+        for batch in self.hold(selection.schema.names).slice(row).to_batches(max_chunksize=SIZES.read_batch_rows):
+            yield Chunk(0, np.arange(row, row + batch.num_rows), batch)
+            row += batch.num_rows
+
+    def where(self, place: Place) -> tuple[str, str]:
+        """The row of a position, for messages."""
+        return "the table", f"row {place.row}"
+
+    def conform(self, chunk: Chunk, selection: Selection) -> pa.RecordBatch:
+        """A chunk's batch with the types of the selection: no dictionaries, views or runs."""
+        if chunk.batch.schema.equals(selection.schema):
+            return chunk.batch
+        arrays = [
+            array if array.type == field.type else cast(array, field.type)
+            for array, field in zip(chunk.batch.columns, selection.schema, strict=True)
+        ]
+        return pa.RecordBatch.from_arrays(arrays, schema=selection.schema)
+
+
+def plain_selection(schema: pa.Schema, columns: Mapping[str, str]) -> Selection:
+    """The columns of a schema with the types in batches: no dictionaries, views or runs."""
+    return Selection(pa.schema([pa.field(field.name, plain(field.type)) for field in schema]), dict(columns))
+
+
+class _Hashing:
+    """A file that adds what is written to a digest."""
+
+    closed = False
+
+    def __init__(self, digest: Any) -> None:
+        self._digest = digest
+
+    def write(self, data: Any) -> int:
+        self._digest.update(data)
+        return len(data)
+
+    def flush(self) -> None:
+        """Nothing is buffered."""
+
+    def close(self) -> None:
+        self.closed = True
+
+
+# A table on disk, in any format and number of files, as one stream of record batches.
+
+
+class FileSource:
+    """An opened input: ``schema`` of all columns, ``rows`` if the files store it, ``nbytes`` on disk."""
+
+    def __init__(self, readers: Sequence[Reader]) -> None:
+        self._readers = _without_empty(readers)
+        self.files = [reader.file for reader in self._readers]
+        self._unfit: dict[str, str] = {}
+        """The columns that cannot be read, with the reasons; the error is raised when such a column is requested."""
+        self.schema = self._unified()
+        counts = [reader.rows for reader in self._readers]
+        self.rows: int | None = None if None in counts else sum(count for count in counts if count is not None)
+        sizes = [file.size for file in self.files]
+        self.nbytes = sum(sizes)
+        self.max_row_bytes = min(file.max_row_bytes for file in self.files)
+        self._before = np.concatenate([[0], np.cumsum(sizes)])
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the columns."""
+        return list(self.schema.names)
+
+    @property
+    def fingerprint(self) -> list[list[Any]]:
+        """The identity of this input, which differs for a changed input."""
+        return [reader.fingerprint() for reader in self._readers]
+
+    def file_rows(self, number: int) -> int | None:
+        """The number of rows of a file, if it stores it."""
+        return self._readers[number].rows
+
+    def bytes_before(self, file: int) -> int:
+        """The total size on disk of the files before the given one."""
+        return int(self._before[file])
+
+    def _unified(self) -> pa.Schema:
+        """One schema for all files; text of any layout or numbers of any width can be mixed, other types must agree."""
+        types: dict[str, pa.DataType] = {}
+        origin: dict[str, Reader] = {}
+        for reader in self._readers:
+            self._unfit |= reader.unreadable_columns
+            for name, count in Counter(reader.schema.names).items():
+                if count > 1:
+                    self._unfit.setdefault(name, f"{reader.file.shown}: the file has {count} columns {name!r}")
+            for field in reader.schema:
+                name = field.name
+                type_ = types.get(name)
+                joined = plain(field.type) if type_ is None else unify(type_, field.type)
+                if joined is None:
+                    other = origin[name]
+                    if reader.is_text and other.is_text and not (reader.states(name) and other.states(name)):
+                        joined = loose(type_, field.type)
+                    else:
+                        before = f"but {other.file.shown} holds {type_}"
+                        self._unfit.setdefault(
+                            name, f"{reader.file.shown}: column {name!r} holds {field.type}, {before}"
+                        )
+                        joined = type_
+                types[name] = joined
+                origin.setdefault(name, reader)
+        keys = key_types([reader.file.keys for reader in self._readers])
+        return pa.schema([*((name, t) for name, t in types.items() if name not in keys), *keys.items()])
+
+    def select(self, columns: Mapping[str, str]) -> Selection:
+        """The named columns (user's name: kind), each with the type in its batches.
+
+        Raises ``ColumnError`` for a column that no file has, that one file lacks or has twice, whose type is of another
+        kind, or whose type differs between files.
+        A column of JSON lines that occurs only in late rows is found here; earlier rows are null.
+        """
+        fields = []
+        types = dict(zip(self.schema.names, self.schema.types, strict=True))
+        names = [set(reader.schema.names) for reader in self._readers]
+        for name, kind in columns.items():
+            if name in self._unfit:
+                raise ColumnError(self._unfit[name])
+            recorded = types.get(name)
+            for reader, own in zip(self._readers, names, strict=True):
+                self._require(reader, name, kind, name in own, recorded is not None)
+            type_ = recorded if recorded is not None and self.is_typed(name) else settle(kind, recorded)
+            fields.append(pa.field(name, type_))
+        return Selection(pa.schema(fields), dict(columns))
+
+    @property
+    def notes(self) -> list[str]:
+        """What the reader of a result should know: the files of this package that were changed since."""
+        return [reader.change_note for reader in self._readers if reader.change_note is not None]
+
+    @property
+    def unstable(self) -> str | None:
+        """Why a run cannot go on in the middle of the rows, if it cannot."""
+        reasons = (f"{reader.file.shown}: {reader.unstable}" for reader in self._readers if reader.unstable is not None)
+        return next(reasons, None)
+
+    @property
+    def snapshot(self) -> str | None:
+        """The moment of PostgreSQL that the rows are of, as long as this source lives."""
+        return next((reader.snapshot for reader in self._readers if reader.snapshot is not None), None)
+
+    @property
+    def has_types(self) -> bool:
+        """Whether the columns have types: CSV has none, unless this package wrote it."""
+        return any(reader.has_types for reader in self._readers)
+
+    def is_typed(self, name: str) -> bool:
+        """Whether a column has its own type, instead of one that depends on the requested kind, as text has."""
+        if self._is_key(name) or not all(reader.is_text for reader in self._readers):
+            return True
+        return all(reader.states(name) for reader in self._readers if name in reader.schema.names)
+
+    def _is_key(self, name: str) -> bool:
+        return any(name in file.keys for file in self.files)
+
+    @staticmethod
+    def _require(reader: Reader, name: str, kind: str, has: bool, exists: bool) -> None:
+        """Raise ``ColumnError`` if a reader has no such column, although others may, or one of another kind."""
+        if name in reader.file.keys:
+            return
+        if has:
+            if reader.states(name):
+                check_type(f"{reader.file.shown}: ", name, kind, reader.schema.field(name).type)
+        elif not (reader.has_late_columns and (exists or reader.holds(name))):
+            nearest = UnknownNameError.of("column", name, reader.schema.names)
+            raise ColumnError(f"{reader.file.shown}: {nearest}")
+
+    def spans(self, start: Place = BEGINNING) -> list[Span]:
+        """The rows from ``start`` on in spans that can be scored independently, computed without reading rows.
+
+        A span is a run of Parquet row groups of 131,072 rows or more (256 MB, if their rows are long), or of whole
+        files of other formats of 32 MB or more on disk; small files of any formats share a span.  The starts of
+        spans depend only on the files, and each span starts a new part, so that every engine makes the same parts.
+        """
+        begins, share = [BEGINNING], 0.0
+        for number, reader in enumerate(self._readers):
+            for row, piece in self._pieces(number, reader):
+                if share >= 1:
+                    begins.append(Place(number, row))
+                    share = 0.0
+                share += piece
+        spans = [Span(*pair) for pair in zip(begins, [*begins[1:], None], strict=True)]
+        left = [span for span in spans if span.stop is None or span.stop > start]
+        return [Span(max(start, span.start), span.stop) for span in left]
+
+    def _pieces(self, number: int, reader: Reader) -> Sequence[tuple[int, float]]:
+        """The rows at which a file can be divided, each with the share of a span that follows it."""
+        if reader.pieces is not None:
+            return reader.pieces
+        return [(0, (self.bytes_before(number + 1) - self.bytes_before(number)) / reader.file.sizes.span_bytes)]
+
+    def chunks(
+        self, selection: Selection, start: Place = BEGINNING, threads: int = 1, stop: Place | None = None
+    ) -> Iterator[Chunk]:
+        """The rows from ``start`` to before ``stop`` (the end of a span), or to the end of the input, in order.
+
+        Types are those of the files until ``conform`` unifies them.
+        """
+        for number in range(start.file, len(self._readers)):
+            if stop is not None and stop <= (number, 0):
+                return
+            reader = self._readers[number]
+            row = start.row if number == start.file else 0
+            ends = (stop.row,) if stop is not None and stop.file == number else ()
+            # Columns from folder names (key=value) are not read from the files.
+            within = selection.without(reader.file.keys) if reader.file.keys else selection
+            chunks_from = self._watched_reader(reader, within, number, threads, *ends)
+            yield from patient(chunks_from, row)
+
+    @staticmethod
+    def _watched_reader(
+        reader: Any, selection: Selection, number: int, threads: int, *ends: int
+    ) -> Callable[[int], Iterator[Chunk]]:
+        def read(row: int) -> Iterator[Chunk]:
+            try:
+                with reading(reader.file.shown):
+                    yield from reader.read(selection, number, row, threads, *ends)
+            except FileFormatError:
+                reader.check_unchanged()  # rather the cause than its effect
+                raise
+            reader.check_unchanged()
+
+        return read
+
+    def where(self, place: Place) -> tuple[str, str]:
+        """The file and row of a position, for messages."""
+        reader = self._readers[place.file]
+        return reader.file.shown, reader.where(place.row)
+
+    def conform(self, chunk: Chunk, selection: Selection) -> pa.RecordBatch:
+        """A chunk's batch with exactly the selected columns and types, hive partition keys among them."""
+        batch, reader = chunk.batch, self._readers[chunk.file]
+        if batch.schema.equals(selection.schema):
+            return batch
+        arrays = []
+        for field in selection.schema:
+            if field.name in reader.file.keys:
+                key = reader.file.keys[field.name]
+                array = pa.repeat(pa.scalar(key, pa.string()), batch.num_rows).cast(field.type)
+            else:
+                array = batch.column(batch.schema.get_field_index(field.name))
+                if array.type != field.type:
+                    with reading(reader.file.shown):
+                        array = cast(array, field.type)
+            arrays.append(array)
+        return pa.RecordBatch.from_arrays(arrays, schema=selection.schema)
+
+
+def _without_empty(readers: Sequence[Reader]) -> list[Reader]:
+    """Skip files of 0 bytes, which jobs write for empty parts; raise an error if all files are empty."""
+    full = [reader for reader in readers if reader.schema.names or reader.rows != 0]
+    if not any(reader.schema.names for reader in full):
+        for reader in full:
+            if reader.unreadable is not None:
+                raise reader.unreadable
+    if not full:
+        raise FileFormatError(f"{readers[0].file.shown}: the file is empty")
+    return full
+
+
+def open_source(
+    inputs: str | Path | Sequence[str | Path],
+    format: str | None = None,
+    max_row_bytes: int | None = None,
+    sizes: ReadSizes = STANDARD,
+) -> FileSource:
+    """Open files, folders, globs, ``-`` (standard input), or tables and queries of databases as one table.
+
+    Formats go by suffix, then by the first bytes: Parquet, JSON lines, CSV and TSV (with a header), Arrow IPC files
+    and streams; text may be compressed (.gz, .zst, .bz2, .xz).  A folder gives its files in order of path, with the
+    keys of hive folders (``lang=de/``) as columns: of integers if all values of a key are whole numbers, otherwise of
+    text.  In text formats ids that mix numbers and strings become strings in
+    the whole column.  A row of more than ``max_row_bytes`` bytes, by default 64 MiB, is a bad row.  ``sizes``
+    say how much is read at a time.  Raises ``FileFormatError`` for a file that is missing, empty, truncated, damaged or
+    of an unknown format.
+
+    >>> import tempfile, pathlib
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "answers.csv")
+    >>> _ = path.write_text("id,answer\\n7,yes\\n")
+    >>> source = open_source(path)
+    >>> source.schema.names
+    ['id', 'answer']
+    >>> [chunk.batch.to_pylist() for chunk in source.chunks(source.select({"answer": "text"}))]
+    [[{'answer': 'yes'}]]
+    """
+    files = [replace(file, sizes=sizes) for file in expand(inputs, format)]
+    if max_row_bytes is not None:
+        if max_row_bytes < 1:
+            raise OptionError(Argument("max_row_bytes", max_row_bytes), ": expected at least 1")
+        files = [replace(file, max_row_bytes=max_row_bytes) for file in files]
+    return open_files(files)
+
+
+def open_files(files: Sequence[DataFile]) -> FileSource:
+    """Files of known formats as one table."""
+    return FileSource(side_by_side(_reader, files))
+
+
+def open_each(files: Sequence[DataFile]) -> list[FileSource]:
+    """Each file that is not empty as a separate table."""
+    return [FileSource([reader]) for reader in _without_empty(side_by_side(_reader, files))]
+
+
+def _reader(file: DataFile) -> Reader:
+    if file.format == DATABASE:
+        return DatabaseReader(file)
+    make = FORMATS[file.format].reader
+    assert make is not None, file.format
+    return make(file)

@@ -1,1 +1,0 @@
-"""Sources of tables: files, frames in memory, and databases."""
