@@ -26,7 +26,7 @@ import pyarrow.parquet as pq
 import fastmetrics as fm
 from bench.frames import METRICS
 from bench.machine import machine
-from fastmetrics.vectors.vectors_and_ids import vectors_and_ids
+from fastmetrics.vectors.vector_arrays import vectors_and_ids
 from tests.support.postgres import Database, postgres_server
 from tests.support.table_files import column_bytes
 

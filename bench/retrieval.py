@@ -122,9 +122,9 @@ def alone(folder: str, queries: int, repeats: int) -> dict[str, Any]:
     """The evaluation on one thread, ids ready: order and repeats looked at, every measure; against pytrec_eval."""
     from pytrec_eval import RelevanceEvaluator
 
-    from fastmetrics.retrieval import evaluate as ranking
-    from fastmetrics.retrieval.judgements import judgements
-    from fastmetrics.retrieval.measure_names import measures
+    from fastmetrics.retrieval import rank as ranking
+    from fastmetrics.retrieval.measures import measures
+    from fastmetrics.retrieval.rankings import judgements
 
     run, qrels = write(folder, queries)
     ready = nested(run, "score")

@@ -43,8 +43,8 @@ def clustered(rows: int, dim: int = DIM, seed: int = 0) -> Rows:
 def moments(rows: int, repeats: int) -> list[dict[str, Any]]:
     """Spread, dimensionality, exact cosine mean and deviation of all pairs, against one float32 ``X.T @ X``."""
     from fastmetrics.base.threads import cores
-    from fastmetrics.vectors.centred_vectors import Cloud, survey
-    from fastmetrics.vectors.second_moments import Moments
+    from fastmetrics.vectors.geometry import Moments
+    from fastmetrics.vectors.pair_scan import Cloud, survey
     from fastmetrics.vectors.vector_arrays import Vectors, one_blas_thread
 
     vectors_of_size = clustered(rows)

@@ -34,9 +34,9 @@ from fastmetrics.base.errors import PluginError as PluginError
 from fastmetrics.base.errors import ServiceError as ServiceError
 from fastmetrics.base.errors import UnknownNameError as UnknownNameError
 from fastmetrics.base.errors import WorkerError as WorkerError
-from fastmetrics.faq.match import match as match
-from fastmetrics.faq.matcher import match_faq as match_faq
-from fastmetrics.faq.strict_match_bot import StrictMatchBot as StrictMatchBot
+from fastmetrics.retrieval.faq import match as match
+from fastmetrics.retrieval.faq import match_faq as match_faq
+from fastmetrics.retrieval.faq import StrictMatchBot as StrictMatchBot
 from fastmetrics.fitting.cut_promises import CutPromises as CutPromises
 from fastmetrics.fitting.fit import fit as fit
 from fastmetrics.metrics.answerability import AbstentionF1
@@ -103,14 +103,14 @@ from fastmetrics.usage.dataset.check_dataset import check_dataset as check_datas
 from fastmetrics.usage.domain.domain_analysis import domain_analysis as domain_analysis
 from fastmetrics.usage.knowledge_chunks.chunk_utilization import chunk_utilization as chunk_utilization
 from fastmetrics.usage.topics.topic_coverage import topic_coverage as topic_coverage
-from fastmetrics.vectors.embedding.embedder import Embedder as Embedder
+from fastmetrics.vectors.embedder import Embedder as Embedder
 from fastmetrics.vectors.geometry import Geometry
 from fastmetrics.vectors.geometry import geometry as geometry
-from fastmetrics.vectors.projection.project import project as project
-from fastmetrics.vectors.search.load_vectors import load_vectors as load_vectors
-from fastmetrics.vectors.search.neighbors import Index as Index
-from fastmetrics.vectors.search.neighbors import nearest as nearest
-from fastmetrics.vectors.search.search import search as search
+from fastmetrics.vectors.projection import project as project
+from fastmetrics.vectors.pgvector import load_vectors as load_vectors
+from fastmetrics.vectors.neighbors import Index as Index
+from fastmetrics.vectors.neighbors import nearest as nearest
+from fastmetrics.vectors.search import search as search
 
 __all__ = [
     "ChunkSettings",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 
-from fastmetrics.retrieval.measure_families import FAMILIES, UNSUPPORTED, Family
+from fastmetrics.retrieval.measures import FAMILIES, UNSUPPORTED, Family
 
 BEGIN, END = "<!-- measures, written by scripts/docs.py -->", "<!-- end of measures -->"
 WRITTEN = {"level": "rel"}

@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 import fastmetrics as fm
 from fastmetrics.base.errors import MissingExtraError
 from fastmetrics.metrics.grounding import grounding_evidence
-from fastmetrics.vectors.embedding.embedder import Embedder
+from fastmetrics.vectors.embedder import Embedder
 
 DATA = Path(os.environ.get("FASTMETRICS_DATA", "."))
 OUT = Path(__file__).parent.parent / "docs" / "studies" / "vectors.md"

@@ -81,7 +81,7 @@ def _others(metric: Metric) -> list[str]:
 
 def _measures() -> Iterator[str]:
     """The measures of the command rank, each with its options."""
-    from fastmetrics.retrieval.measure_families import FAMILIES
+    from fastmetrics.retrieval.measures import FAMILIES
 
     width = max(len(family.names[0]) for family in FAMILIES)
     for family in FAMILIES:

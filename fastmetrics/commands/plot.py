@@ -70,7 +70,7 @@ def plot(
     """
     from fastmetrics.base.threads import cores
     from fastmetrics.reporting.charts.plot import draw_into, picture_place
-    from fastmetrics.vectors.embedding.embedding_models import check_name
+    from fastmetrics.vectors.embedder import check_name
 
     if embedder is not None:
         check_name(embedder)
@@ -102,7 +102,7 @@ def plot(
         else:
             from fastmetrics.tables import open_source
             from fastmetrics.tables.table_rows import whole_table
-            from fastmetrics.vectors.projection.project import project
+            from fastmetrics.vectors.projection import project
 
             if color is not None:
                 colors = whole_table(open_source(path), {color: "any"})[color].to_pylist()

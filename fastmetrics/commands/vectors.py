@@ -47,7 +47,7 @@ def embed(
 
     Metrics, topics and caches read the embeddings.
     """
-    from fastmetrics.vectors.embedding.embedder import Embedder
+    from fastmetrics.vectors.embedder import Embedder
 
     done = arguments.call(embedder=Embedder(embedder or "wordllama", cache=cache))
     run = done.run
@@ -105,8 +105,8 @@ def index(
 ) -> None:
     """Build an index of vectors for searching."""
     from fastmetrics.tables.small_files import local_path
-    from fastmetrics.vectors.search.neighbors import check_absent
-    from fastmetrics.vectors.search.search_files import build_index
+    from fastmetrics.vectors.neighbors import check_absent
+    from fastmetrics.vectors.search_files import build_index
 
     check_absent(local_path(output, "output"))
     built = arguments.call(build_index)
@@ -145,7 +145,7 @@ def search(
     The output is rankings for the retrieval metrics.
     """
     from fastmetrics.tables.outputs import table_place, write_whole
-    from fastmetrics.vectors.search.search_files import RANKINGS
+    from fastmetrics.vectors.search_files import RANKINGS
 
     place = table_place(output, [index, queries], overwrite=overwrite)
     place.check_types(RANKINGS)

@@ -19,8 +19,7 @@ from fastmetrics.engines.job import Job, Progress, RunOptions, RunResult, check_
 from fastmetrics.engines.local import Threads, results_of
 from fastmetrics.engines.run_job import open_output, run_on
 from fastmetrics.engines.run_settings import FileSettings
-from fastmetrics.vectors.embedding.embedded_columns import SUFFIX, count, embedded, kind_of
-from fastmetrics.vectors.embedding.embedder import Embedder
+from fastmetrics.vectors.embedder import SUFFIX, Embedder, count, embedded, kind_of
 
 _TEXTS = ("question", "answer", "reference")
 

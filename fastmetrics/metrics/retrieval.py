@@ -1,7 +1,7 @@
 """Retrieval metrics (the RAG benchmark, tier 1): one score per row.
 
 Every row has a ranking ``retrieved_ids``, best first and used in the given order, and ``relevant_ids``, with grades in
-``relevance`` (absent: all 1).  The formulas are those of :mod:`fastmetrics.retrieval.formulas`, the numbers are
+``relevance`` (absent: all 1).  The formulas are those of :mod:`fastmetrics.retrieval.measures`, the numbers are
 trec_eval's.
 
 - A row without relevant documents is undefined (NaN), or 0 with ``no_relevant="zero"``, as in trec_eval; a note in the
@@ -33,8 +33,8 @@ from fastmetrics.metrics.shared.ranking_inputs import (
     RankedAndJudged,
     nothing_relevant,
 )
-from fastmetrics.retrieval import formulas as ranked
-from fastmetrics.retrieval.measure_families import names_of
+from fastmetrics.retrieval import measures as ranked
+from fastmetrics.retrieval.measures import names_of
 from fastmetrics.retrieval.rankings import graded
 
 

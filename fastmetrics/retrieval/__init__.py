@@ -1,1 +1,1 @@
-"""Evaluation of rankings against judgements: ids, measures, ``fm.rank``."""
+"""Rankings of documents: their measures against judgements, and the look-up of answers in an FAQ."""

@@ -22,8 +22,8 @@ from fastmetrics.declaration.batch import Batch
 from fastmetrics.metrics.abstention import PHRASES, RefusalsIn, abstained
 from fastmetrics.tables.sources import FrameSource, open_table
 from fastmetrics.tables.table_rows import Piece, gathered
-from fastmetrics.vectors.embedding.embedder import Embedder, embedder_of
-from fastmetrics.vectors.search.neighbors import nearest
+from fastmetrics.vectors.embedder import Embedder, embedder_of
+from fastmetrics.vectors.neighbors import nearest
 from fastmetrics.vectors.vector_arrays import Vectors
 
 T = TypeVar("T")

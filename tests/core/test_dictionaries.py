@@ -17,7 +17,7 @@ from fastmetrics.base.input_columns import COLUMNS
 from fastmetrics.metrics.grounding import grounding_evidence
 from fastmetrics.scoring.metric_functions import callable_of
 from fastmetrics.stats.labels import clusters_of
-from fastmetrics.vectors.embedding.embedder import Embedder
+from fastmetrics.vectors.embedder import Embedder
 from tests.support.every_metric import READERS, columns
 from tests.support.strategies import coded, coded_lists
 

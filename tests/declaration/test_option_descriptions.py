@@ -4,7 +4,7 @@ import pytest
 
 from fastmetrics.declaration.plugins import forget, load_plugin
 from fastmetrics.metrics import REGISTRY
-from fastmetrics.retrieval.measure_families import FAMILIES
+from fastmetrics.retrieval.measures import FAMILIES
 from tests.support.program import program
 
 OPTIONS = [(metric, name) for metric in list(REGISTRY.values()) for name in metric.defaults]

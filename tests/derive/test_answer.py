@@ -16,7 +16,7 @@ import fastmetrics as fm
 from fastmetrics.base.errors import ColumnError, FileFormatError, InputError, OptionError, ServiceError
 from fastmetrics.derive.bots.full_context_bot import TEMPLATE, read_knowledge
 from fastmetrics.derive.prompts.prompt import mark
-from fastmetrics.faq.strict_match_bot import FaqReply
+from fastmetrics.retrieval.faq import FaqReply
 from tests.support.judge_server import completion, judge_server, user_message
 from tests.support.program import jsonl, program
 

@@ -25,8 +25,7 @@ from fastmetrics.base.errors import (
 )
 from fastmetrics.base.errors import UnknownNameError as UnknownName
 from fastmetrics.derive.embed import embed
-from fastmetrics.vectors.embedding.embedder import Embedder
-from fastmetrics.vectors.embedding.embedding_cache import VectorCache
+from fastmetrics.vectors.embedder import Embedder, VectorCache
 from tests.support.optional_parts import needs
 from tests.support.program import jsonl, program
 
@@ -134,7 +133,7 @@ def test_interrupted_embedding_resumes_from_cache(tmp_path: Path):
 def test_a_process_killed_while_writing_leaves_the_cache_whole(tmp_path: Path):
     code = (
         "import os, sys, numpy as np\n"
-        "import fastmetrics.vectors.embedding.embedding_cache as module\n"
+        "import fastmetrics.vectors.embedder as module\n"
         "cache = module.VectorCache(sys.argv[1], 2)\n"
         "cache.put([b'a' * 16], [[1, 2]])\n"
         "module.os.fsync = lambda number: os._exit(9)\n"

@@ -24,7 +24,7 @@ from fastmetrics.engines.local import run
 from fastmetrics.engines.run_job import open_output, run_on
 from fastmetrics.tables import Limits, open_source
 from fastmetrics.tables.sources import open_table
-from fastmetrics.vectors.embedding.embedder import Embedder
+from fastmetrics.vectors.embedder import Embedder
 from tests.support.fitted_models import CUTS, features, written
 from tests.support.program import ENVIRONMENT, alone
 from tests.support.toy_scores import JOB, KINDS, choosy

@@ -1,1 +1,1 @@
-"""Tests of ``fastmetrics.faq``."""
+"""Tests of ``fastmetrics.retrieval``."""

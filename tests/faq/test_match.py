@@ -16,8 +16,7 @@ from pyarrow import parquet
 
 import fastmetrics as fm
 from fastmetrics.base.errors import ColumnError, InputError, OptionError
-from fastmetrics.faq.matcher import Matcher, match_faq
-from fastmetrics.faq.strict_match_bot import StrictMatchBot
+from fastmetrics.retrieval.faq import Matcher, StrictMatchBot, match_faq
 from tests.support.program import jsonl, program
 
 pytestmark = pytest.mark.slow
@@ -181,7 +180,7 @@ def test_latency_of_a_faq_bot_is_that_of_one_question(monkeypatch, n):
     bot = StrictMatchBot({"question": ["where", "when"], "answer": ["here", "now"]})
     ends = np.cumsum(np.arange(1.0, n + 1))
     clock = iter(np.column_stack([ends - np.arange(1.0, n + 1), ends]).ravel().tolist())  # the k-th takes k seconds
-    monkeypatch.setattr("fastmetrics.faq.strict_match_bot.time", SimpleNamespace(perf_counter=clock.__next__))
+    monkeypatch.setattr("fastmetrics.retrieval.faq.time", SimpleNamespace(perf_counter=clock.__next__))
     questions = pa.array(["when"] * n, pa.string())
     answered = fm.answer({"question": questions}, bot)
     assert answered["latency_ms"].to_pylist() == [1000.0 * k for k in range(1, n + 1)]

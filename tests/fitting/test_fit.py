@@ -20,7 +20,7 @@ from fastmetrics.fitting.labelled_rows import LabelledRows
 from fastmetrics.fitting.learners import SETTINGS, learn
 from fastmetrics.metrics import semantic
 from fastmetrics.metrics.shared.fitted.fitted_file import load
-from fastmetrics.vectors.embedding.embedder import Embedder
+from fastmetrics.vectors.embedder import Embedder
 from tests.reference import fitted as reference
 
 WORDS = ("the", "tower", "opened", "in", "1889", "Paris", "is", "old", "a", "city")

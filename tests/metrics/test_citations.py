@@ -10,7 +10,7 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics.metrics.grounding import grounding_evidence
-from fastmetrics.vectors.embedding.embedder import Embedder
+from fastmetrics.vectors.embedder import Embedder
 
 NAMES = ["Apples", "Bread", "Cheese"]
 

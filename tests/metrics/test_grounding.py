@@ -18,7 +18,7 @@ from fastmetrics.base.errors import FastmetricsError, OptionError
 from fastmetrics.metrics.grounding import grounding_evidence
 from fastmetrics.plan.plan import plan
 from fastmetrics.plan.score_request import ScoreRequest
-from fastmetrics.vectors.embedding.embedder import Embedder
+from fastmetrics.vectors.embedder import Embedder
 
 WORDS = ["Apples", "Bread", "Cheese", "Dates"]
 

@@ -22,8 +22,7 @@ from fastmetrics.plan.score_batch import Scorer
 from fastmetrics.plan.score_request import ScoreRequest
 from fastmetrics.scoring.score import score
 from fastmetrics.tables import read_metadata
-from fastmetrics.vectors.embedding.embedder import Embedder
-from fastmetrics.vectors.embedding.embedding_models import EmbeddingModel
+from fastmetrics.vectors.embedder import Embedder, EmbeddingModel
 
 
 def vectors(rows, dim, seed, dtype=np.float32):

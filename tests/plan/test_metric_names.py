@@ -13,8 +13,7 @@ from fastmetrics.base.errors import FEW, ColumnError, OptionError, UnknownNameEr
 from fastmetrics.metrics import REGISTRY, SPELLINGS
 from fastmetrics.plan.plan import parse, plan
 from fastmetrics.plan.score_request import ScoreRequest
-from fastmetrics.retrieval.measure_families import FAMILIES
-from fastmetrics.retrieval.measure_names import measure
+from fastmetrics.retrieval.measures import FAMILIES, measure
 from tests.support.program import jsonl, program
 
 SAME = [

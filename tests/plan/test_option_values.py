@@ -31,9 +31,7 @@ from fastmetrics.base.options import (
 from fastmetrics.metrics import REGISTRY
 from fastmetrics.metrics.bleu import OTHER_TOKENIZERS
 from fastmetrics.plan.plan import parse
-from fastmetrics.retrieval.formulas import Gains
-from fastmetrics.retrieval.measure_families import FAMILIES
-from fastmetrics.retrieval.measure_names import measure
+from fastmetrics.retrieval.measures import FAMILIES, Gains, measure
 from fastmetrics.scoring.metric_functions import callable_of
 from fastmetrics.stats.association import associate
 from fastmetrics.text.phrases import compile_phrases

@@ -8,7 +8,7 @@ import pytest
 import fastmetrics as fm
 from fastmetrics.metrics import REGISTRY
 from fastmetrics.results.summary.summary import summarize
-from fastmetrics.retrieval.measure_names import measure
+from fastmetrics.retrieval.measures import measure
 from tests.support.program import program, unfolded
 
 ROWS = {

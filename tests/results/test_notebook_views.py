@@ -19,8 +19,8 @@ from fastmetrics.base.display import Grid, Shown
 from fastmetrics.base.errors import FastmetricsError
 from fastmetrics.reporting.rag.evaluate_rag import RagEvaluation
 from fastmetrics.reporting.report import Report
-from fastmetrics.vectors.search.load_vectors import LoadedVectors
-from fastmetrics.vectors.search.search_files import SearchRankings
+from fastmetrics.vectors.pgvector import LoadedVectors
+from fastmetrics.vectors.search_files import SearchRankings
 from tests.reporting.test_report import HOSTILE, made
 
 

@@ -11,7 +11,7 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics.base.errors import FastmetricsError, UnknownNameError, fold
-from fastmetrics.retrieval.measure_families import FAMILIES, UNSUPPORTED
+from fastmetrics.retrieval.measures import FAMILIES, UNSUPPORTED
 from tests.reference import retrieval as reference
 
 ir_measures = pytest.importorskip("ir_measures")

@@ -12,8 +12,8 @@ import pytest
 import fastmetrics as fm
 from fastmetrics.base.errors import ColumnError, FileFormatError
 from fastmetrics.base.limits import RANKINGS, RankingSizes
-from fastmetrics.retrieval import evaluate as ranking
-from fastmetrics.retrieval.judgements import judgements
+from fastmetrics.retrieval import rank as ranking
+from fastmetrics.retrieval.rankings import judgements
 from fastmetrics.tables.rankings import Triples
 
 

@@ -6,7 +6,7 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics.base.errors import OptionError, UnknownNameError
-from fastmetrics.retrieval.measure_names import measure
+from fastmetrics.retrieval.measures import measure
 
 NAMES = [
     ("ndcg@10", "nDCG@10", "ndcg_cut_10", "ndcg_cut.10", "NDCG@10", " ndcg(k=10)"),

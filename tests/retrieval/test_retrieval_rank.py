@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 import fastmetrics as fm
 from fastmetrics.base.errors import InputError
 from fastmetrics.base.limits import RankingSizes
-from fastmetrics.retrieval.measure_families import FAMILIES
-from fastmetrics.retrieval.measure_names import measure
+from fastmetrics.retrieval.measures import FAMILIES, measure
 from fastmetrics.tables.rankings import Triples
 from tests.reference import retrieval as reference
 

@@ -10,7 +10,7 @@ import fastmetrics as fm
 from fastmetrics.base.errors import OptionError
 from fastmetrics.cli import app
 from fastmetrics.stats.association import associate
-from fastmetrics.vectors.search.search_files import build_index
+from fastmetrics.vectors.search_files import build_index
 from tests.support.program import program
 
 MISSING = "there-is-no-such-file"

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from fastmetrics.base.input_columns import COLUMNS
 from fastmetrics.metrics import REGISTRY
-from fastmetrics.vectors.embedding.embedder import Embedder
+from fastmetrics.vectors.embedder import Embedder
 
 PLAIN = "The tower was built in 1889 [1]."
 CHANGING = "#"

@@ -9,7 +9,7 @@ import pytest
 
 from fastmetrics.base.errors import OptionError
 from fastmetrics.vectors.geometry import geometry
-from fastmetrics.vectors.search.neighbors import nearest
+from fastmetrics.vectors.neighbors import nearest
 
 PAIRWISE = {"avg_pairwise_distance", "std_pairwise_distance"}
 NEIGHBOURS = {"avg_nn_distance", "std_nn_distance", "density_score"}

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fastmetrics.base.limits import SIZES
-from fastmetrics.vectors.search.neighbors import Index, nearest
+from fastmetrics.vectors.neighbors import Index, nearest
 
 
 def by_distance_and_number(square: np.ndarray, k: int, own: bool = True) -> np.ndarray:

@@ -11,7 +11,7 @@ from pyarrow import parquet
 from sklearn.neighbors import NearestNeighbors
 
 from fastmetrics.base.limits import SIZES
-from fastmetrics.vectors.search.neighbors import DISTANCES, METHODS, Index, nearest
+from fastmetrics.vectors.neighbors import DISTANCES, METHODS, Index, nearest
 
 pytestmark = pytest.mark.slow
 

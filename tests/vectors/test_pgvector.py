@@ -11,8 +11,8 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics.base.errors import ColumnError, FileFormatError, InputError, OptionError, OutputError
-from fastmetrics.vectors.search.neighbors import Index
-from fastmetrics.vectors.search.pgvector_table import Chunks
+from fastmetrics.vectors.neighbors import Index
+from fastmetrics.vectors.pgvector import Chunks
 from tests.support.postgres import PASSWORD, Database
 from tests.support.program import program
 

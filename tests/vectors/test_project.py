@@ -12,9 +12,7 @@ from sklearn.manifold import trustworthiness as oracle
 
 import fastmetrics as fm
 from fastmetrics.base.errors import ColumnError, InputError, MissingExtraError, OptionError
-from fastmetrics.vectors.projection.pacmap_and_umap import layout
-from fastmetrics.vectors.projection.project import beside
-from fastmetrics.vectors.projection.trustworthiness import trustworthiness
+from fastmetrics.vectors.projection import beside, layout, trustworthiness
 from tests.support.program import program
 
 

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from fastmetrics.base.errors import ColumnError, InputError, OptionError
-from fastmetrics.vectors.projection.principal_components import pca
+from fastmetrics.vectors.projection import pca
 
 
 def rows(n, dim, kind=np.float64, seed=0):

@@ -11,7 +11,7 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics.base.errors import ColumnError, InputError, OptionError
-from fastmetrics.vectors.search.neighbors import METHODS
+from fastmetrics.vectors.neighbors import METHODS
 from tests.support.postgres import Database
 from tests.support.program import program
 

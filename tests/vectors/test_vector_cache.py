@@ -13,8 +13,7 @@ import pyarrow as pa
 import pytest
 
 from fastmetrics.base.errors import FileFormatError, OutputError
-from fastmetrics.vectors.embedding.embedder import Embedder
-from fastmetrics.vectors.embedding.embedding_cache import VectorCache
+from fastmetrics.vectors.embedder import Embedder, VectorCache
 
 
 class Sums:
@@ -112,7 +111,7 @@ def test_cache_files_are_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_cache_separates_model_name_revision_and_precision(tmp_path: Path):
-    from fastmetrics.vectors.embedding.embedding_models import EmbeddingModel
+    from fastmetrics.vectors.embedder import EmbeddingModel
 
     asked = []
     for name, revision, precision in (("m", "1", "f"), ("n", "1", "f"), ("m", "2", "f"), ("m", "1", "g")):
@@ -143,7 +142,7 @@ def test_cache_files_are_written_atomically(tmp_path: Path):
     """A process that ends just before the renaming leaves no vector, one that cannot rename not even a file."""
     code = (
         "import os, sys\n"
-        "import fastmetrics.vectors.embedding.embedding_cache as module\n"
+        "import fastmetrics.vectors.embedder as module\n"
         "cache = module.VectorCache(sys.argv[1], 1)\n"
         "module.os.replace = lambda *_: os._exit(9)\n"
         "cache.put([b'a' * 16], [[1]])\n"

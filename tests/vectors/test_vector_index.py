@@ -13,7 +13,7 @@ import pytest
 from pyarrow import feather
 
 from fastmetrics.base.errors import FastmetricsError, FileFormatError, InputError, OptionError, OutputError
-from fastmetrics.vectors.search.neighbors import METHODS, Index, nearest
+from fastmetrics.vectors.neighbors import METHODS, Index, nearest
 from tests.vectors.test_neighbors import clusters
 
 pytestmark = pytest.mark.slow

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fastmetrics.base.errors import FileFormatError
-from fastmetrics.vectors.embedding.embedding_cache import VectorCache
+from fastmetrics.vectors.embedder import VectorCache
 from fastmetrics.vectors.vector_arrays import Vectors
 from tests.support.program import ENVIRONMENT
 

@@ -46,7 +46,7 @@ def chosen_bot(choice: BotChoice, columns: dict[str, str], settings: dict[str, A
     from fastmetrics.base.options import Choice, argument
     from fastmetrics.derive.bots.full_context_bot import FullContextBot, read_knowledge
     from fastmetrics.derive.bots.prompt_bot import GivenContextsBot
-    from fastmetrics.faq.match import read_faq
+    from fastmetrics.retrieval.faq import read_faq
 
     if ":" in choice.bot:
         return _function_bot(choice, settings)

@@ -10,7 +10,7 @@ from fastmetrics.derive.calls.budget import Budget
 from fastmetrics.derive.calls.call import Call
 from fastmetrics.derive.calls.call_sender import CallSender
 from fastmetrics.derive.store.call_store import CallStore
-from fastmetrics.faq.strict_match_bot import FaqReply
+from fastmetrics.retrieval.faq import FaqReply
 
 
 class _Bot(Protocol):

@@ -11,7 +11,7 @@ from fastmetrics.base.arrays import Flags, Floats
 from fastmetrics.base.options import Choice, Level
 from fastmetrics.declaration.batch import Batch, Options
 from fastmetrics.declaration.cautions import Caution
-from fastmetrics.retrieval import formulas as ranked
+from fastmetrics.retrieval import measures as ranked
 from fastmetrics.retrieval.rankings import GradedRankings, Rankings, graded, grades_of, rankings
 
 

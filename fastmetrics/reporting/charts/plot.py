@@ -23,7 +23,7 @@ from fastmetrics.results.summary.summarize_by import IntervalSummary
 from fastmetrics.results.summary.trend import Trend
 from fastmetrics.tables.outputs import OutputPlace, page_place, write_page
 from fastmetrics.usage.cache_hit_rate import CacheHits
-from fastmetrics.vectors.projection.project import AXES, Points
+from fastmetrics.vectors.projection import AXES, Points
 
 FORMATS = ("svg", "png")
 MOST = 16

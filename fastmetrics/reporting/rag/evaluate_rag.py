@@ -28,7 +28,7 @@ from fastmetrics.reporting.rag.stages import STORE, Stages
 from fastmetrics.results.summary.summary import Summary, summarize
 from fastmetrics.tables.run_outputs import read_metadata
 from fastmetrics.tables.small_files import local_path
-from fastmetrics.vectors.embedding.embedder import embedder_of
+from fastmetrics.vectors.embedder import embedder_of
 
 
 @dataclass(frozen=True)

@@ -31,12 +31,10 @@ from fastmetrics.tables.databases import DatabaseTable
 from fastmetrics.tables.outputs import table_place, write_whole
 from fastmetrics.tables.sources import TableSource
 from fastmetrics.tables.table_rows import whole_table
-from fastmetrics.vectors.embedding.embedded_columns import SUFFIX
-from fastmetrics.vectors.embedding.embedder import Embedder
-from fastmetrics.vectors.search.neighbors import Index
-from fastmetrics.vectors.search.search import search
-from fastmetrics.vectors.vector_arrays import Vectors
-from fastmetrics.vectors.vector_columns import holds_vectors, vector_column
+from fastmetrics.vectors.embedder import SUFFIX, Embedder
+from fastmetrics.vectors.neighbors import Index
+from fastmetrics.vectors.search import search
+from fastmetrics.vectors.vector_arrays import Vectors, holds_vectors, vector_column
 
 QUESTIONS, CHUNKS, RANKINGS, RETRIEVED, ANSWERS, JUDGED, SCORES, REPORT = (
     *("questions.parquet", "chunks.parquet", "rankings.parquet", "retrieved.parquet", "answers.parquet"),

@@ -25,11 +25,8 @@ from fastmetrics.reporting.sections.section import Section
 from fastmetrics.results.runs.sorted_ids import SortedIds
 from fastmetrics.tables.sources import open_table
 from fastmetrics.tables.table_rows import whole_table
-from fastmetrics.vectors.projection.principal_components import pca
-from fastmetrics.vectors.projection.project import AXES, Points
-from fastmetrics.vectors.vector_arrays import Vectors
-from fastmetrics.vectors.vector_columns import vector_column
-from fastmetrics.vectors.vector_files import VectorFiles, read_vectors
+from fastmetrics.vectors.projection import AXES, Points, pca
+from fastmetrics.vectors.vector_arrays import VectorFiles, Vectors, read_vectors, vector_column
 
 POINTS = 2_000
 """Maximum number of points, evenly spaced in the table."""

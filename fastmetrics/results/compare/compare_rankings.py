@@ -11,9 +11,9 @@ from fastmetrics.base.errors import InputError
 from fastmetrics.base.threads import cores
 from fastmetrics.results.compare.compare import compare
 from fastmetrics.results.compare.comparison import Comparison
-from fastmetrics.retrieval.judgements import judgements
-from fastmetrics.retrieval.measure_names import measures as measures_of
+from fastmetrics.retrieval.measures import measures as measures_of
 from fastmetrics.retrieval.rank import MEASURES, by_path, rank
+from fastmetrics.retrieval.rankings import judgements
 from fastmetrics.tables.addresses import last_name
 from fastmetrics.tables.sources import is_paths
 

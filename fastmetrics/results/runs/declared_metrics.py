@@ -16,7 +16,7 @@ from fastmetrics.declaration.metric import Reading
 from fastmetrics.metrics import lookup
 from fastmetrics.plan.plan import parse
 from fastmetrics.plan.stored_declarations import Declared, Stored
-from fastmetrics.retrieval.measure_names import measure
+from fastmetrics.retrieval.measures import measure
 
 T = TypeVar("T", pa.Table, pa.RecordBatch)
 

@@ -20,7 +20,7 @@ from fastmetrics.usage.dataset.row_faults import CHECKS, shown
 from fastmetrics.usage.dataset.sample_checks import SampledChecks, sampled_findings, sampled_rows
 from fastmetrics.usage.languages import check_languages
 from fastmetrics.usage.log import Columns, Log, LogPart, open_log
-from fastmetrics.vectors.embedding.embedder import embedder_of
+from fastmetrics.vectors.embedder import embedder_of
 
 _OPTIONAL = ("id", "question", "answer", "reference", "contexts", "answerable")
 _CONTRADICTING = "contradicting labels"

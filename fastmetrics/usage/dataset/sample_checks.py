@@ -15,7 +15,7 @@ from fastmetrics.usage.dataset.findings import EXAMPLES, Finding
 from fastmetrics.usage.dataset.row_faults import plain
 from fastmetrics.usage.languages import guessed
 from fastmetrics.usage.log import near_pairs, with_smallest_keys
-from fastmetrics.vectors.embedding.embedder import Embedder
+from fastmetrics.vectors.embedder import Embedder
 
 LANGUAGE, NEAR = "other language", "near duplicate"
 _LONG = 20

@@ -22,7 +22,7 @@ from fastmetrics.usage.domain.question_times import Activity, activity
 from fastmetrics.usage.domain.word_counts import log_odds, most, word_counts, words_of
 from fastmetrics.usage.languages import check_languages, languages_of, scripts, scripts_of
 from fastmetrics.usage.log import Columns, LogPart, answered, near_repeats, open_log, questions_of, sampled, sampled_of
-from fastmetrics.vectors.embedding.embedder import embedder_of
+from fastmetrics.vectors.embedder import embedder_of
 
 _SPANS = 60
 """Maximum number of blocks in the line of activity over time."""

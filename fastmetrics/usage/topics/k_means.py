@@ -10,7 +10,7 @@ import numpy as np
 from fastmetrics.base.arrays import Ints
 from fastmetrics.base.threads import ordered
 from fastmetrics.usage.log import Units
-from fastmetrics.vectors.search.faiss_index import faiss_threads
+from fastmetrics.vectors.faiss_search import faiss_threads
 from fastmetrics.vectors.vector_arrays import one_blas_thread
 
 ROUNDS = 25

@@ -23,8 +23,7 @@ from fastmetrics.core.settings.patterns import UserPattern
 from fastmetrics.kernels.claims import copy_without, find_citations
 from fastmetrics.kernels.vectors import pair_products
 from fastmetrics.text.segmentation import statements
-from fastmetrics.vectors.embedding.embedder import Embedder
-from fastmetrics.vectors.embedding.embedding_models import EmbeddingModel, check_name
+from fastmetrics.vectors.embedder import Embedder, EmbeddingModel, check_name
 
 if TYPE_CHECKING:
     import regex

@@ -23,19 +23,24 @@ from fastmetrics.tables.encoders import writing
 from fastmetrics.tables.output_places import to_new_name
 from fastmetrics.tables.outputs import unfinished
 from fastmetrics.tables.small_files import local_path
-from fastmetrics.vectors.centred_vectors import Cloud, Floats, survey
-from fastmetrics.vectors.pair_scan import join
-from fastmetrics.vectors.search.cell_neighbors import NearRows, RecallTarget, near_by_cells
-from fastmetrics.vectors.search.faiss_index import faiss_threads, filled, read_index, write_index
-from fastmetrics.vectors.search.faiss_search import EXACT, Effort, Seeker, Tuned
-from fastmetrics.vectors.search.search_space import Space, check_finite, padded
-from fastmetrics.vectors.vector_arrays import (
-    Ids,
-    Vectors,
-    VectorsLike,
-    check_same_width,
-    one_blas_thread,
+from fastmetrics.vectors.faiss_search import (
+    EXACT,
+    Effort,
+    NearRows,
+    RecallTarget,
+    Seeker,
+    Space,
+    Tuned,
+    check_finite,
+    faiss_threads,
+    filled,
+    near_by_cells,
+    padded,
+    read_index,
+    write_index,
 )
+from fastmetrics.vectors.pair_scan import Cloud, Floats, join, survey
+from fastmetrics.vectors.vector_arrays import Ids, Vectors, VectorsLike, check_same_width, one_blas_thread
 
 Distance: TypeAlias = Literal["cosine", "euclidean", "dot"]
 DISTANCES = ("cosine", "euclidean", "dot")

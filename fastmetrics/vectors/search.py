@@ -13,12 +13,10 @@ from fastmetrics.base.options import Neighbours, Whole, argument
 from fastmetrics.base.threads import cores
 from fastmetrics.tables.addresses import is_database, parameters, parse
 from fastmetrics.tables.small_files import local_path
-from fastmetrics.vectors.embedding.embedder import embedder_of
-from fastmetrics.vectors.search.neighbors import RECALL, Distance, Index
-from fastmetrics.vectors.search.pgvector_search import MOST_CONNECTIONS, search_table
-from fastmetrics.vectors.search.pgvector_table import Chunks, settings_of
-from fastmetrics.vectors.search.queries import Queries
-from fastmetrics.vectors.search.search_files import SearchRankings, search_run
+from fastmetrics.vectors.embedder import embedder_of
+from fastmetrics.vectors.neighbors import RECALL, Distance, Index
+from fastmetrics.vectors.pgvector import MOST_CONNECTIONS, Chunks, search_table, settings_of
+from fastmetrics.vectors.search_files import Queries, SearchRankings, search_run
 
 
 def search(

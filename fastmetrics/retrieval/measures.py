@@ -1,25 +1,46 @@
-"""The formulas of the retrieval measures: graded rankings (``retrieval.rankings.GradedRankings``) to numbers per query.
-
-Every function takes the judged rankings of n queries and returns n float64 values.  Without relevant documents the
-value is 0 here, and the caller decides whether it is undefined.  ``k`` truncates the ranking (None = all of it),
-``level`` is the lowest relevant grade.  The numbers are trec_eval's; functions of measures from other packages say so.
-"""
+"""The retrieval measures: their formulas over graded rankings, and their names in trec_eval, ir_measures and ranx."""
 
 from __future__ import annotations
 
+import inspect
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+import re
+import typing
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fastmetrics.base import specs
 from fastmetrics.base.arrays import Flags, Floats, Ints
-from fastmetrics.base.options import MOST, Cutoff, Gain, Level, NotAllowedError, Real
+from fastmetrics.base.errors import OptionError, UnknownNameError, fold, shown
+from fastmetrics.base.options import (
+    MOST,
+    Allowed,
+    Cutoff,
+    Flag,
+    Gain,
+    Level,
+    NotAllowedError,
+    Real,
+    description_of,
+    of_hint,
+    option,
+)
+from fastmetrics.base.specs import Better
 from fastmetrics.kernels import ranking_measures
 from fastmetrics.kernels import ranking_measures as kernels
-from fastmetrics.retrieval.rankings import GradedRankings, descending, frozen
+from fastmetrics.retrieval.rankings import GradedRankings, descending, frozen, offsets
+
+# The formulas of the retrieval measures: graded rankings (``retrieval.rankings.GradedRankings``) to numbers per query.
+#
+# Every function takes the judged rankings of n queries and returns n float64 values.  Without relevant documents the
+# value is 0 here, and the caller decides whether it is undefined.  ``k`` truncates the ranking (None = all of it),
+# ``level`` is the lowest relevant grade.  The numbers are trec_eval's; functions of measures from other packages say
+# so.
 
 
 @dataclass(frozen=True)
@@ -378,3 +399,258 @@ def ndcg_levels(judged: GradedRankings, *, level: Level = 1.0) -> Floats:
     """NDCG averaged over the ranks where the ideal gain decreases; 0 if no grade reaches ``level``."""
     scores = ranking_measures.ndcg_at_levels(judged.grades, judged.starts, judged.ideal, judged.ideal_starts)
     return np.where(relevant(judged, level) > 0, scores, 0.0)
+
+
+# The registry of retrieval measures: formulas, their names in all tools, and how queries are combined.
+#
+# ``rank`` computes all of them; the retrieval metrics of ``score`` take their names from here.
+
+
+@dataclass(frozen=True)
+class Family:
+    """A formula and its properties.
+
+    ``at`` is the option set by ``@``; ``needs`` defines the documents that make a query defined: "level" those at or
+    above the relevance level, "gain" those with a positive gain, "pairs" a retrieved relevant and another retrieved
+    document (the formula returns NaN without them), "" none; ``mean`` is how queries are combined; ``better`` is the
+    direction of better rankings, None for plain counts.
+    """
+
+    formula: Callable[..., Floats]
+    names: tuple[str, ...]
+    at: str = ""
+    needs: str = "level"
+    mean: str = "arithmetic"
+    better: Better = "higher"
+    fixed: dict[str, Any] = field(default_factory=dict)
+
+    @cached_property
+    def options(self) -> dict[str, Any]:
+        """The user options, with their defaults."""
+        parameters = inspect.signature(self.formula).parameters.values()
+        return {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY and p.name not in self.fixed}
+
+    @cached_property
+    def allowed(self) -> dict[str, Allowed]:
+        """The allowed values of each option."""
+        hints = typing.get_type_hints(self.formula, include_extras=True)
+        return {name: of_hint(hints[name]) for name in self.options}
+
+    @cached_property
+    def descriptions(self) -> dict[str, str]:
+        """The description of each option."""
+        hints = typing.get_type_hints(self.formula, include_extras=True)
+        return {name: description_of(hints[name]) for name in self.options}
+
+    @property
+    def summary(self) -> str:
+        """The first sentence of the docstring, and the options that the name sets."""
+        defaults = inspect.signature(self.formula).parameters
+        fixed = [f"{name}={value!r}" for name, value in self.fixed.items() if value != defaults[name].default]
+        first = (self.formula.__doc__ or "").strip().split("\n")[0]
+        return f"{first}  With {', '.join(fixed)}." if fixed else first
+
+
+FAMILIES = (
+    Family(ndcg, ("ndcg", "ndcg_cut"), "k", "gain"),
+    Family(ndcg, ("ndcg_burges",), "k", "gain", fixed={"gain": "exponential", "gains": None}),
+    Family(dcg, ("dcg",), "k", "gain"),
+    Family(ideal_dcg, ("ideal_dcg",), "k", "gain", better=None),
+    Family(reciprocal_rank, ("mrr", "rr", "recip_rank", "reciprocal_rank"), "k"),
+    Family(average_precision, ("ap", "map", "map_cut", "average_precision"), "k"),
+    Family(precision, ("p", "precision", "retrieval_precision", "set_P", "precision_at_k"), "k"),
+    Family(recall, ("r", "recall", "retrieval_recall", "set_recall", "SetR", "recall_at_k"), "k"),
+    Family(f1, ("f1", "retrieval_f1"), "k"),
+    Family(success, ("success", "hit_rate", "hit"), "k"),
+    Family(hits, ("hits", "num_rel_ret"), "k", mean="sum"),
+    Family(r_precision, ("Rprec", "r_precision"), fixed={"share": 1.0}),
+    Family(r_precision, ("Rprec_mult",), "share"),
+    Family(bpref, ("bpref",)),
+    Family(inferred_ap, ("infAP",)),
+    Family(interpolated_precision, ("IPrec", "iprec_at_recall"), "recall"),
+    Family(expected_reciprocal_rank, ("ERR",), "k", "gain"),
+    Family(rank_biased_precision, ("RBP",), "k", "gain"),
+    Family(rank_biased_residual, ("rbp_resid",), needs="", better="lower"),
+    Family(judged_share, ("judged",), "k", ""),
+    Family(unjudged_share, ("unj", "unjudged"), "k", "", better="lower"),
+    Family(geometric_average_precision, ("gm_map",), mean="geometric"),
+    Family(geometric_bpref, ("gm_bpref",), mean="geometric"),
+    Family(num_queries, ("num_q",), needs="", mean="sum", better=None),
+    Family(num_retrieved, ("num_ret",), needs="", mean="sum", better=None),
+    Family(num_relevant, ("num_rel",), needs="", mean="sum", better=None),
+    Family(num_nonrelevant_retrieved, ("num_nonrel_judged_ret",), needs="", mean="sum", better="lower"),
+    Family(precision, ("relative_P", "set_relative_P", "SetRelP"), "k", fixed={"relative": True}),
+    Family(set_average_precision, ("set_map", "SetAP")),
+    Family(set_f, ("set_F",), "beta"),
+    Family(utility, ("utility",)),
+    Family(eleven_point_average, ("11pt_avg",)),
+    Family(binary_g, ("binG",)),
+    Family(g, ("G",), needs="gain"),
+    Family(ndcg_relevant, ("ndcg_rel",), needs="gain"),
+    Family(ndcg_levels, ("Rndcg",)),
+    Family(accuracy, ("accuracy",), "k", "pairs"),
+    Family(compatibility, ("compat",), needs="gain"),
+)
+"""Every measure; the first name of a family is its canonical name."""
+
+
+def names_of(formula: Callable[..., Floats]) -> tuple[str, ...]:
+    """The names of the first family with a formula, in trec_eval, ir_measures, ranx and papers.
+
+    >>> from fastmetrics.retrieval import measures as formulas
+    >>> names_of(formulas.ndcg)
+    ('ndcg', 'ndcg_cut')
+    """
+    return next(family.names for family in FAMILIES if family.formula is formula)
+
+
+_SUBTOPICS = "it needs judgements by subtopic of a query, and rank reads one grade per document"
+_USER_MODEL = "it is a user model of the package cwl-eval; ir_measures computes it with that package"
+UNSUPPORTED = {
+    **dict.fromkeys(("alpha_DCG", "α_DCG", "alpha_nDCG", "α_nDCG", "AP_IA", "MAP_IA", "ERR_IA"), _SUBTOPICS),
+    **dict.fromkeys(("nERR_IA", "NRBP", "nNRBP", "P_IA", "StRecall"), _SUBTOPICS),
+    **dict.fromkeys(("BPM", "INSQ", "INST", "NERR8", "NERR9", "NERR10", "NERR11", "SDCG"), _USER_MODEL),
+}
+"""Measures of ir_measures that are not supported, and the reason."""
+
+
+# Parsing retrieval measures by the names of trec_eval, ir_measures and ranx.
+#
+# ``ndcg@10``, ``nDCG@10``, ``ndcg_cut_10`` and ``ndcg_cut.10`` are one measure; so are ``P@5``, ``P_5`` and
+# ``precision@5``, ``AP`` and ``map``, ``RR@10`` and ``mrr@10``, ``RBP(p=0.8)`` and ``rbp.8``.  Letter case, hyphens
+# and
+# underscores of a name do not matter.  Options go in brackets, ``AP(rel=2)@100``; ranx's suffix ``-l2`` is ``rel=2``.
+
+
+_BY_NAME = {fold(name): family for family in FAMILIES for name in family.names}
+_UNSUPPORTED = {fold(name): reason for name, reason in UNSUPPORTED.items()}
+_SYNONYMS = {"rel": "level", "relevance_level": "level", "cutoff": "k", "dcg": "gain", "persistence": "p"}
+_GAINS = {"log2": "linear", "exp-log2": "exponential"}
+_JUDGED_ONLY = "judged_only"
+"""The option of every measure that ignores documents without a judgement."""
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A family with its options, under the requested ``name``."""
+
+    name: str
+    family: Family
+    options: dict[str, Any]
+    judged_only: bool = False
+
+    def __call__(self, judged: GradedRankings, *, level: float = 1.0) -> Floats:
+        """One value per query; ``level`` is the relevance level unless the measure sets its own."""
+        options = self.family.fixed | self._leveled(level)
+        return self.family.formula(only_judged(judged) if self.judged_only else judged, **options)
+
+    def defined(self, judged: GradedRankings, *, level: float = 1.0) -> Flags:
+        """The queries with the relevant documents that the measure needs; all for one that needs none."""
+        needs, options = self.family.needs, self._leveled(level)
+        if needs == "level" or (needs == "gain" and options.get("level") is not None):
+            return relevant(judged, options["level"]) > 0
+        if needs == "gain":
+            return have_gain(judged, options.get("gains"))
+        return np.ones(judged.starts.size - 1, np.bool_)
+
+    def _leveled(self, level: float) -> dict[str, Any]:
+        return {"level": level} | self.options if self.family.options.get("level") == 1.0 else self.options
+
+    def over(self, values: Floats) -> float:
+        """The combined value of the queries: mean, sum or geometric mean, independent of their order."""
+        if not values.size:
+            return math.nan
+        if self.family.mean == "geometric":
+            return math.exp(math.fsum(np.log(values).tolist()) / values.size)
+        total = math.fsum(values.tolist())
+        return total if self.family.mean == "sum" else total / values.size
+
+
+def measure(text: str) -> Measure:
+    """The measure for ``text``.
+
+    >>> measure("nDCG@10").options
+    {'k': 10}
+    >>> measure("RBP(p=0.8)").options, measure("rbp.8").options, measure("Rprec").family.names[0]
+    ({'p': 0.8}, {'p': 0.8}, 'Rprec')
+    >>> measure("ncdg@10")
+    Traceback (most recent call last):
+    fastmetrics.base.errors.UnknownNameError: unknown measure 'ncdg'; did you mean 'ndcg' or 'Rndcg'?
+    >>> measure("RBP(p=2)")
+    Traceback (most recent call last):
+    fastmetrics.base.errors.OptionError: measure 'RBP(p=2)': option 'p' expects a number from 0 to 1, or None, got 2
+
+    Raises ``UnknownNameError`` for an unknown measure or option, ``OptionError`` for an invalid value.
+    """
+    spec = specs.parse_spec(text, lambda name: fold(name) in _BY_NAME, "measure")
+    family = _BY_NAME.get(fold(spec.name))
+    if family is None:
+        raise _unknown(spec.name)
+    values = dict(spec.options)
+    if spec.level:
+        _add(spec, values, "rel", int(spec.level))
+    if spec.at:
+        share = spec.mark == "." and "p" in family.options
+        at = "p" if share else family.at
+        if not at:
+            raise OptionError(f"measure {shown(spec.text)}: {family.names[0]} takes no cut-off")
+        _add(spec, values, at, float("." + spec.at.lstrip(".")) if share else spec.cutoff)
+    judged_only = option(f"measure {shown(spec.text)}", _JUDGED_ONLY, values.pop(_JUDGED_ONLY, False), Flag())
+    options: dict[str, Any] = {}
+    for written, value in values.items():
+        name = _SYNONYMS.get(written, written)
+        if name not in family.options:
+            raise UnknownNameError.of(f"option of {family.names[0]}", written, [*family.options, _JUDGED_ONLY])
+        _add(spec, options, name, _checked(spec, family, written, name, value))
+    for name, default in family.options.items():
+        if default is inspect.Parameter.empty and name not in options:
+            example = f"{family.names[0]}({name}=0.5)"
+            raise OptionError(f"measure {shown(spec.text)} needs the option {name!r}, as in {example}")
+    if options.get("gains") and (family.fixed | options).get("gain") == "exponential":
+        raise OptionError(
+            f"measure {shown(spec.text)}: 'gains' replaces the gains of grades, so it cannot be combined with "
+            "exponential gains; write the gains themselves"
+        )
+    return Measure(text, family, options, judged_only)
+
+
+def measures(texts: str | Sequence[str]) -> list[Measure]:
+    """The measures for a list of names, or for one text with commas.
+
+    >>> [one.name for one in measures("ndcg@10, mrr,RBP(p=0.8)")]
+    ['ndcg@10', 'mrr', 'RBP(p=0.8)']
+    """
+    names = re.split(r",(?![^(]*\))", texts) if isinstance(texts, str) else list(texts)
+    parsed = [measure(name.strip()) for name in names]
+    if not parsed:
+        raise OptionError("expected at least one measure")
+    for place, item in enumerate(parsed):
+        if item.name in [other.name for other in parsed[:place]]:
+            raise OptionError(f"measure {item.name!r} is requested twice")
+    return parsed
+
+
+def only_judged(judged: GradedRankings) -> GradedRankings:
+    """The rankings without documents that have no judgement or a negative one."""
+    mask = judged.grades >= 0.0
+    before = offsets(mask.astype(np.int64))
+    return GradedRankings(frozen(judged.grades[mask]), frozen(before[judged.starts]), judged.ideal, judged.ideal_starts)
+
+
+def _unknown(name: str) -> UnknownNameError:
+    if fold(name) in _UNSUPPORTED:
+        return UnknownNameError(f"measure {shown(name)} is not supported: {_UNSUPPORTED[fold(name)]}")
+    aliases = {alias: family.names[0] for family in FAMILIES for alias in family.names}
+    listing = "`fastmetrics metrics --rank` lists all"
+    return UnknownNameError.of("measure", name, set(aliases.values()), (), aliases, listing)
+
+
+def _add(spec: specs.Spec, options: dict[str, Any], name: str, value: Any) -> None:
+    if name in options:
+        raise OptionError(f"measure {shown(spec.text)}: expected option=value, each option once")
+    options[name] = value
+
+
+def _checked(spec: specs.Spec, family: Family, written: str, name: str, value: Any) -> Any:
+    value = _GAINS.get(value, value) if name == "gain" and isinstance(value, str) else value
+    return option(f"measure {shown(spec.text)}", written, value, family.allowed[name])

@@ -1,1 +1,0 @@
-"""FAQ lookup: the matcher, and the bot that returns its answers."""

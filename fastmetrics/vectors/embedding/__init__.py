@@ -1,1 +1,0 @@
-"""Embeddings of texts: models, their cache, columns of vectors."""

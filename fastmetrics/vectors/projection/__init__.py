@@ -1,1 +1,0 @@
-"""Projections of vectors to two or three dimensions."""

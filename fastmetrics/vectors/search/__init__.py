@@ -1,1 +1,0 @@
-"""Nearest neighbours of vectors: exact, by cells, by FAISS, over files."""
