@@ -132,7 +132,7 @@ def text(rows: int, repeats: int) -> list[dict[str, Any]]:
     The peer of ``token_f1`` of Cyrillic letters is ``token_f1`` of the same texts in Latin ones, and that of cutting
     text into words a loop over its bytes.
     """
-    from fastmetrics.metrics import REGISTRY
+    from fastmetrics.metrics.metric import REGISTRY
     from fastmetrics.scoring.metric_functions import callable_of
 
     answers, references = (data.table(rows)[name].combine_chunks() for name in ("answer", "reference"))

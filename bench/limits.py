@@ -33,7 +33,7 @@ from fastmetrics.base.arrays import Text, Tokens, text_of_arrow
 from fastmetrics.kernels import token_overlap
 from fastmetrics.kernels.lcs import lcs_lengths
 from fastmetrics.kernels.ngrams import Lists, count_ngrams
-from fastmetrics.metrics.shared.all_pair_counts import lists
+from fastmetrics.metrics.pair_counts import lists
 from fastmetrics.text.conventions import convention
 from fastmetrics.text.text_keys import is_utf8
 from fastmetrics.text.tokenize import Rewriter, Vocabulary

@@ -6,9 +6,9 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from fastmetrics.declaration.metric import metric as metric
-from fastmetrics.declaration.plugins import load_plugin as load_plugin
-from fastmetrics.declaration.tokenizers import tokenizer as tokenizer
+from fastmetrics.metrics.metric import metric as metric
+from fastmetrics.metrics.plugins import load_plugin as load_plugin
+from fastmetrics.metrics.tokenizers import tokenizer as tokenizer
 from fastmetrics.derive.bots.answer import answer as answer
 from fastmetrics.derive.bots.full_context_bot import FullContextBot as FullContextBot
 from fastmetrics.derive.bots.function_bot import FunctionBot as FunctionBot
@@ -45,10 +45,10 @@ from fastmetrics.metrics.corpus_chrf import ChrfScore
 from fastmetrics.metrics.grounding import grounding_evidence as grounding_evidence
 from fastmetrics.metrics.latency_and_cost import tokens_by_id as tokens_by_id
 from fastmetrics.metrics.risk import Aurc
-from fastmetrics.metrics.shared.repeats.repeated_questions import Repeats
-from fastmetrics.metrics.shared.repeats.repeated_questions import Repeats
-from fastmetrics.metrics.shared.repeats.repeated_questions import Repeats
-from fastmetrics.metrics.shared.repeats.repeated_questions import Repeats
+from fastmetrics.metrics.repeated_questions import Repeats
+from fastmetrics.metrics.repeated_questions import Repeats
+from fastmetrics.metrics.repeated_questions import Repeats
+from fastmetrics.metrics.repeated_questions import Repeats
 from fastmetrics.reporting.charts.plot import plot as plot
 from fastmetrics.reporting.rag.chunk_settings import ChunkSettings as ChunkSettings
 from fastmetrics.reporting.rag.evaluate_rag import evaluate_rag as evaluate_rag

@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import fastmetrics as fm
-from fastmetrics.metrics import REGISTRY
+from fastmetrics.metrics.metric import REGISTRY
 
 RESULTS = Path(__file__).parent.parent / "bench" / "results" / "choosing.json"
 PAGE = Path(__file__).parent.parent / "docs" / "choosing.md"

@@ -25,10 +25,8 @@ from fastmetrics import cli
 from fastmetrics.base import errors
 from fastmetrics.base.input_columns import COLUMNS, SCHEMAS
 from fastmetrics.commands import all_commands
-from fastmetrics.declaration.metric import Metric
-from fastmetrics.declaration.metric_labels import described
-from fastmetrics.declaration.sources import SOURCES, in_words
-from fastmetrics.metrics import FAMILIES, REGISTRY
+from fastmetrics.metrics.metric import REGISTRY, SOURCES, Metric, described, in_words
+from fastmetrics.metrics.suites import FAMILIES
 from scripts import measure_tables, scaling_tables, stubs, throughput
 
 ROOT = Path(__file__).parent.parent

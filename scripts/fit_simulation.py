@@ -27,7 +27,7 @@ from fastmetrics.fitting.folds import folds_of
 from fastmetrics.fitting.held_out_figures import ranking, ranking_difference, ranking_estimate
 from fastmetrics.fitting.labelled_rows import FOLDS, LabelledRows, filled
 from fastmetrics.fitting.promises import promises
-from fastmetrics.metrics.shared.fitted.fitted_model import RowScores
+from fastmetrics.metrics.fitted_file import RowScores
 
 OUT = Path(__file__).resolve().parent.parent / "bench" / "results" / "fit-noise.json"
 SIZES = (50, 200, 1000)

@@ -11,9 +11,8 @@ from typing import Any
 
 import fastmetrics as fm
 from fastmetrics.base.options import Choice
-from fastmetrics.declaration.corpus_formula import Formula
-from fastmetrics.declaration.metric import Metric
-from fastmetrics.metrics import REGISTRY, functions
+from fastmetrics.metrics.metric import REGISTRY, Formula, Metric
+from fastmetrics.metrics.suites import functions
 
 HEADER = '''"""Public names of fastmetrics.  Written by scripts/docs.py from the declarations; edit those."""
 

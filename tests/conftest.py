@@ -11,8 +11,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from fastmetrics.base.plugin_files import LOADED, REGISTRIES
-from fastmetrics.declaration.metric import REGISTRY
-from fastmetrics.declaration.plugins import forget
+from fastmetrics.metrics.metric import REGISTRY
+from fastmetrics.metrics.plugins import forget
 from tests.support.loopback import Server, s3_server
 from tests.support.optional_parts import ALLOWED, DATA, NEEDS
 from tests.support.postgres import Database, Postgres, postgres_server

@@ -10,8 +10,8 @@ from pathlib import Path
 
 
 HOMES = {
-    "metric": "declaration.metric",
-    "load_plugin": "declaration.plugins",
+    "metric": "metrics.metric",
+    "load_plugin": "metrics.plugins",
     "rouge": "scoring.metric_functions",
     "score": "scoring.score",
     "pairwise_scores": "scoring.pairwise_scores",
@@ -71,7 +71,7 @@ HOMES = {
     "ChunkSettings": "reporting.rag.chunk_settings",
     "plot": "reporting.charts.plot",
     "judge": "derive.judge.judge",
-    "tokenizer": "declaration.tokenizers",
+    "tokenizer": "metrics.tokenizers",
     "model_client": "derive.clients.model_client",
     "ModelRequest": "derive.clients.model_client",
     "ModelReply": "derive.clients.completion",

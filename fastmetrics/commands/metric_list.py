@@ -13,7 +13,7 @@ from fastmetrics.commands.options.shared_options import Plugins
 from fastmetrics.commands.program.printing import print_folded
 
 if TYPE_CHECKING:
-    from fastmetrics.declaration.metric import Metric
+    from fastmetrics.metrics.metric import Metric
 
 
 def metrics(
@@ -23,7 +23,7 @@ def metrics(
     rank: Annotated[bool, typer.Option("--rank", help="List the measures of the command rank instead.")] = False,
 ) -> None:
     """List the metrics, or explain one."""
-    from fastmetrics.plan.plan import parse
+    from fastmetrics.metrics.plan import parse
 
     if rank:
         lines = _measures()
@@ -36,7 +36,7 @@ def metrics(
 
 def _by_family() -> Iterator[str]:
     """The metrics by family, each with its columns and its summary."""
-    from fastmetrics.metrics import REGISTRY
+    from fastmetrics.metrics.metric import REGISTRY
 
     width = max(map(len, REGISTRY))
     families = itertools.groupby(REGISTRY.values(), lambda metric: metric.function.__module__.rpartition(".")[2])
@@ -48,8 +48,7 @@ def _by_family() -> Iterator[str]:
 
 
 def _explained(metric: Metric) -> Iterator[str]:
-    from fastmetrics.declaration.metric_labels import described
-    from fastmetrics.declaration.sources import in_words
+    from fastmetrics.metrics.metric import described, in_words
 
     low, high = metric.bounds
     yield f"{metric.name}: {metric.level} metric, {low:g} to {high:g}; source: {in_words(metric.source)}"

@@ -13,9 +13,8 @@ from fastmetrics.base.arrow import check, check_table
 from fastmetrics.base.columns import as_arrow
 from fastmetrics.base.errors import OptionError
 from fastmetrics.base.input_columns import listed
-from fastmetrics.plan.plan import Plan, parse, plan
-from fastmetrics.plan.score_batch import Scorer, score_batch, slices
-from fastmetrics.plan.score_request import ScoreRequest
+from fastmetrics.metrics.plan import Plan, ScoreRequest, parse, plan
+from fastmetrics.metrics.score_batch import Scorer, score_batch, slices
 from fastmetrics.stats.summed_scores import Sums
 from fastmetrics.stats.sums import State
 

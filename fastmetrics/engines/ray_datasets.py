@@ -16,8 +16,8 @@ from fastmetrics.base.errors import InputError
 from fastmetrics.base.threads import cores, keep_to_one
 from fastmetrics.engines.cluster_rows import RowScoring, pack, plan_rows, unpack
 from fastmetrics.engines.ray_cluster import ray_data
-from fastmetrics.plan.score_batch import fit, slices
-from fastmetrics.plan.score_request import ScoreRequest
+from fastmetrics.metrics.plan import ScoreRequest
+from fastmetrics.metrics.score_batch import fit, slices
 from fastmetrics.stats.summed_scores import CollectedScores, score_columns
 
 

@@ -19,9 +19,8 @@ from fastmetrics.base.errors import Argument, InputError, MissingExtraError, Opt
 from fastmetrics.base.input_columns import is_id
 from fastmetrics.base.threads import keep_to_one
 from fastmetrics.engines.cluster_rows import RowScoring, pack, plan_rows, unpack
-from fastmetrics.plan.plan import Plan
-from fastmetrics.plan.score_batch import fit
-from fastmetrics.plan.score_request import ScoreRequest
+from fastmetrics.metrics.plan import Plan, ScoreRequest
+from fastmetrics.metrics.score_batch import fit
 from fastmetrics.stats.summed_scores import CollectedScores
 
 __all__ = ["collect", "score"]

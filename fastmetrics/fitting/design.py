@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fastmetrics.base.arrays import Floats
-from fastmetrics.metrics.shared.fitted.fitted_model import Curve, RowScores
+from fastmetrics.metrics.fitted_file import Curve, RowScores
 
 _ENDS = (0.02, 0.98)
 _BENDS = (0.02, 0.2, 0.4, 0.6, 0.8, 0.98)

@@ -26,7 +26,7 @@ from fastmetrics.fitting.held_out_figures import (
 )
 from fastmetrics.fitting.labelled_rows import FOLDS, LabelledRows, filled
 from fastmetrics.fitting.nested_fit import CalibratedScore, cross_calibrated, fit_nested
-from fastmetrics.metrics.shared.fitted.fitted_model import RowScores
+from fastmetrics.metrics.fitted_file import RowScores
 from fastmetrics.stats.estimates import Estimate
 
 _PARTS = (0.25, 0.5)

@@ -14,7 +14,6 @@ import numpy as np
 import pyarrow as pa
 from threadpoolctl import threadpool_limits
 
-from fastmetrics import metrics as families
 from fastmetrics.base.columns import as_numbers
 from fastmetrics.base.errors import Argument, InputError, MissingExtraError, OptionError
 from fastmetrics.base.input_columns import PREFIX, is_id
@@ -37,8 +36,8 @@ from fastmetrics.fitting.labelled_rows import (
 from fastmetrics.fitting.learners import LEARNERS
 from fastmetrics.fitting.promises import promises as promises_of
 from fastmetrics.fitting.read_labelled import LabelledTable, naive_overlap, read_labelled
-from fastmetrics.metrics.shared.fitted.fitted_file import SUFFIX, text_of
-from fastmetrics.metrics.shared.fitted.fitted_model import Curve, Feature, FittedModel, RowScores, ScoreShares
+from fastmetrics.metrics import suites as families
+from fastmetrics.metrics.fitted_file import SUFFIX, Curve, Feature, FittedModel, RowScores, ScoreShares, text_of
 from fastmetrics.stats.summed_scores import fingerprint, fingerprint_text
 from fastmetrics.tables.outputs import page_place, write_page
 

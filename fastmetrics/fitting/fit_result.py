@@ -10,7 +10,7 @@ from fastmetrics.base.display import Grid, Shown, number
 from fastmetrics.base.input_columns import listed
 from fastmetrics.fitting.evaluation import Evaluation, SingleScore
 from fastmetrics.fitting.held_out_figures import printed
-from fastmetrics.metrics.shared.fitted.fitted_model import FittedModel, Threshold
+from fastmetrics.metrics.fitted_file import FittedModel, Threshold
 from fastmetrics.stats.estimates import Estimate
 
 _MEASURES = {"auc": ("AUC", "Brier"), "spearman": ("Spearman", "squared error")}

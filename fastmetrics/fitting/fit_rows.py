@@ -13,7 +13,7 @@ from fastmetrics.fitting.folds import part_of_groups
 from fastmetrics.fitting.labelled_rows import LabelledRows
 from fastmetrics.fitting.nested_fit import CalibratedScore, fit_nested
 from fastmetrics.fitting.promises import Promise, one_of_each, threshold
-from fastmetrics.metrics.shared.fitted.fitted_model import RowScores, Threshold
+from fastmetrics.metrics.fitted_file import RowScores, Threshold
 
 _APART = 1 / 3
 """The share of the groups that cuts are tested on."""

@@ -14,7 +14,7 @@ from fastmetrics.base.arrow import is_text
 from fastmetrics.base.columns import as_array, as_numbers
 from fastmetrics.base.errors import Argument, ColumnError, InputError, UnknownNameError
 from fastmetrics.fitting.design import within_reach
-from fastmetrics.metrics.shared.fitted.fitted_model import RowScores
+from fastmetrics.metrics.fitted_file import RowScores
 
 LEAST_ROWS, LEAST_OF_A_CLASS, LEAST_GROUPS = 30, 10, 10
 FOLDS = 5

@@ -14,7 +14,7 @@ import numpy as np
 from fastmetrics.base.arrays import Floats, Ints
 from fastmetrics.fitting.design import Basis, basis_of, within_reach
 from fastmetrics.fitting.labelled_rows import LabelledRows, filled
-from fastmetrics.metrics.shared.fitted.fitted_model import Curve, RowScores, Trees, columns_of_trees
+from fastmetrics.metrics.fitted_file import Curve, RowScores, Trees, columns_of_trees
 
 Setting: TypeAlias = Mapping[str, Any]
 """The options of a learner that an inner cross-validation chooses."""

@@ -12,7 +12,7 @@ from fastmetrics.base.arrays import Floats, Ints
 from fastmetrics.fitting.folds import folds_of, part_of_groups
 from fastmetrics.fitting.labelled_rows import LabelledRows
 from fastmetrics.fitting.learners import SETTINGS, Learned, Setting, learn, log_odds, quiet
-from fastmetrics.metrics.shared.fitted.fitted_model import Calibration, RowScores
+from fastmetrics.metrics.fitted_file import Calibration, RowScores
 
 INNER_FOLDS = 3
 MOST_ROWS = 10_000

@@ -17,7 +17,7 @@ import numpy as np
 
 from fastmetrics.base.arrays import Flags, Floats, Ints
 from fastmetrics.fitting.cut_promises import CutPromises
-from fastmetrics.metrics.shared.fitted.fitted_model import Threshold
+from fastmetrics.metrics.fitted_file import Threshold
 
 _STEPS = 40
 _ENOUGH = 1_000_000

@@ -13,10 +13,8 @@ from fastmetrics.base.arrow import is_number
 from fastmetrics.base.columns import as_numbers
 from fastmetrics.base.errors import ColumnError, UnknownNameError
 from fastmetrics.base.input_columns import COLUMNS, listed, resolve
-from fastmetrics.metrics.shared.fitted.fitted_model import RowScores
-from fastmetrics.plan.plan import parse, part_of, plan
-from fastmetrics.plan.score_names import canonical_name
-from fastmetrics.plan.score_request import ScoreRequest
+from fastmetrics.metrics.fitted_file import RowScores
+from fastmetrics.metrics.plan import ScoreRequest, canonical_name, parse, part_of, plan
 from fastmetrics.results.runs.score_file import read_table
 from fastmetrics.scoring.score import score
 from fastmetrics.tables.sources import FrameSource, open_table

@@ -17,10 +17,9 @@ import numpy as np
 from fastmetrics.base.arrays import Flags, Floats, Ids, Ints, Text, Tokens
 from fastmetrics.base.options import LimitedTexts
 from fastmetrics.core.settings.patterns import Pattern, UserPattern
-from fastmetrics.declaration.batch import Batch, Options
-from fastmetrics.declaration.cautions import Caution, english_and_russian_words
-from fastmetrics.declaration.metric import metric
 from fastmetrics.kernels import sentences as kernels
+from fastmetrics.metrics.batch import Batch, Caution, Options, english_and_russian_words
+from fastmetrics.metrics.metric import metric
 from fastmetrics.text.lexicons import lexicon
 from fastmetrics.text.phrases import Phrases, compile_phrases
 from fastmetrics.text.segmentation import statements

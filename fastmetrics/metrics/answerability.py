@@ -10,12 +10,8 @@ from typing import Annotated, Any
 import numpy as np
 
 from fastmetrics.base.arrays import Flags, Floats, Ints
-from fastmetrics.declaration.corpus_formula import Formula
-from fastmetrics.declaration.hooks import Corpus, RowHooks
-from fastmetrics.declaration.metric import REGISTRY, metric
 from fastmetrics.metrics.abstention import Answers, check_phrases, other_scripts
-from fastmetrics.metrics.lexical import exact_match, token_f1
-from fastmetrics.metrics.shared.answerability_flags import (
+from fastmetrics.metrics.answerability_flags import (
     KNOWN_ANSWERABILITY,
     AnswerabilityAndScore,
     AnswerabilityFlags,
@@ -23,6 +19,8 @@ from fastmetrics.metrics.shared.answerability_flags import (
     DecisionsIn,
     judged_by,
 )
+from fastmetrics.metrics.lexical import exact_match, token_f1
+from fastmetrics.metrics.metric import REGISTRY, Corpus, Formula, RowHooks, metric
 
 Decided = Annotated[AnswerabilityFlags, DecisionsIn()]
 Matched = Annotated[AnswerabilityAndScore, AnswerabilityIn(metric=exact_match.__name__)]

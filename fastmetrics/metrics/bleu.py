@@ -12,15 +12,11 @@ import numpy as np
 from fastmetrics.base.arrays import Floats, Ints, Tokens
 from fastmetrics.base.errors import OptionError
 from fastmetrics.base.options import Choice, Real, Whole
-from fastmetrics.core.all_pair_tokens import Side, crossed
-from fastmetrics.declaration.batch import Batch, OfTokens, Options
-from fastmetrics.declaration.cautions import Caution, one_word
-from fastmetrics.declaration.corpus_formula import Formula
-from fastmetrics.declaration.hooks import Corpus, RowHooks
-from fastmetrics.declaration.metric import metric
-from fastmetrics.declaration.tokenizers import tokens_of_function
 from fastmetrics.kernels.corpus_formulas import bleu_scores
-from fastmetrics.metrics.shared.pair_counts import clipped
+from fastmetrics.metrics.batch import Batch, Caution, OfTokens, Options, Side, crossed, one_word
+from fastmetrics.metrics.metric import Corpus, Formula, RowHooks, metric
+from fastmetrics.metrics.pair_counts import clipped
+from fastmetrics.metrics.tokenizers import tokens_of_function
 from fastmetrics.text.conventions import FRAMES, LOWER
 
 SMOOTHING = {"exp": None, "floor": 0.1, "add-k": 1.0, "none": None}

@@ -10,10 +10,9 @@ import numpy as np
 from fastmetrics.base.arrays import Floats, Ints, Tokens
 from fastmetrics.base.errors import OptionError
 from fastmetrics.base.options import Real, Whole
-from fastmetrics.core.all_pair_tokens import Side, crossed
-from fastmetrics.declaration.batch import Batch, Options
-from fastmetrics.declaration.metric import metric
-from fastmetrics.metrics.shared.pair_counts import ngrams
+from fastmetrics.metrics.batch import Batch, Options, Side, crossed
+from fastmetrics.metrics.metric import metric
+from fastmetrics.metrics.pair_counts import ngrams
 from fastmetrics.text import tokenize as text
 
 Characters = Annotated[int, Whole(0, 100), "the length of the longest n-grams of characters"]

@@ -10,15 +10,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fastmetrics.base.arrays import Flags, Floats, Ints
-from fastmetrics.declaration.batch import Batch, Options, Raw
-from fastmetrics.declaration.cautions import Caution, written
-from fastmetrics.declaration.hooks import RowHooks
-from fastmetrics.declaration.metric import metric
 from fastmetrics.kernels.folding import FOREIGN
 from fastmetrics.metrics.abstention import check_phrases, other_scripts
+from fastmetrics.metrics.batch import Batch, Caution, Options, Raw, written
+from fastmetrics.metrics.cited_support import citations, cosines, embedder_of
 from fastmetrics.metrics.grounding import GroundingIn, contexts_of, pattern_of, prepare, sentences_of
-from fastmetrics.metrics.shared.claims.cited_support import citations, cosines, embedder_of
-from fastmetrics.metrics.shared.pair_counts import divide
+from fastmetrics.metrics.metric import RowHooks, metric
+from fastmetrics.metrics.pair_counts import divide
 
 SOURCE = "S1, overlap; Gao, Yen, Yu and Chen 2023 (ALCE)"
 

@@ -9,11 +9,8 @@ from typing import Annotated, Any
 import numpy as np
 
 from fastmetrics.base.arrays import Floats, Ints
-from fastmetrics.declaration.batch import Batch, Options
-from fastmetrics.declaration.corpus_formula import Formula
-from fastmetrics.declaration.hooks import Corpus, RowHooks
-from fastmetrics.declaration.metric import metric
 from fastmetrics.kernels.corpus_formulas import chrf_scores
+from fastmetrics.metrics.batch import Batch, Options
 from fastmetrics.metrics.bleu import HEADS
 from fastmetrics.metrics.chrf import (
     Beta,
@@ -29,6 +26,7 @@ from fastmetrics.metrics.chrf import (
     f_score,
     shared_ngrams,
 )
+from fastmetrics.metrics.metric import Corpus, Formula, RowHooks, metric
 
 
 @dataclass(frozen=True, eq=False)

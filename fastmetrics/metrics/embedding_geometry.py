@@ -9,11 +9,10 @@ import numpy as np
 import pyarrow as pa
 
 from fastmetrics.base.options import Choice, Neighbours, Seed
-from fastmetrics.declaration.hooks import Corpus
-from fastmetrics.declaration.metric import metric
-from fastmetrics.declaration.stored_row_lists import KeptRows, heads_of, row_lists
+from fastmetrics.metrics.batch import KeptRows, heads_of, row_lists
+from fastmetrics.metrics.metric import Corpus, metric
+from fastmetrics.metrics.repeated_questions import joined, vectors_of, words_of
 from fastmetrics.metrics.semantic import Vector
-from fastmetrics.metrics.shared.vector_words import joined, vectors_of, words_of
 from fastmetrics.vectors.vector_arrays import METRICS, Block, Vectors
 
 if TYPE_CHECKING:

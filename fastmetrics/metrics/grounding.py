@@ -15,27 +15,26 @@ from fastmetrics.base.arrow import decoded
 from fastmetrics.base.columns import as_array
 from fastmetrics.base.errors import ColumnError
 from fastmetrics.base.options import Real
-from fastmetrics.declaration.batch import Batch, Number, Options, Raw
-from fastmetrics.declaration.cautions import Caution
-from fastmetrics.declaration.hooks import RowHooks
-from fastmetrics.declaration.metric import REGISTRY, metric
 from fastmetrics.metrics.abstention import PHRASES, Citation, Patterns, Refusals, RefusalsIn, check_phrases
-from fastmetrics.metrics.shared.answerability_flags import answerable
-from fastmetrics.metrics.shared.claims.cited_support import (
+from fastmetrics.metrics.answerability_flags import answerable
+from fastmetrics.metrics.batch import Batch, Caution, Number, Options, Raw
+from fastmetrics.metrics.cited_support import (
     PATTERN,
     REASONS,
     SUPPORTED,
     Cache,
     Embeds,
+    Ids,
     Sentences,
     Support,
     cut,
     embedder_of,
     strings_of,
     support,
+    with_numbers,
 )
-from fastmetrics.metrics.shared.claims.document_ids import Ids, with_numbers
-from fastmetrics.metrics.shared.pair_counts import divide
+from fastmetrics.metrics.metric import REGISTRY, RowHooks, metric
+from fastmetrics.metrics.pair_counts import divide
 
 Cosine = Annotated[float, Real(-1.0, 1.0), "the cosine from which on a sentence counts as supported"]
 

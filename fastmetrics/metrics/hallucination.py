@@ -10,10 +10,8 @@ import numpy as np
 
 from fastmetrics.base.arrays import Floats, Tokens
 from fastmetrics.base.options import MOST, LimitedTexts, Real, Whole
-from fastmetrics.declaration.batch import Batch, Options, Words
-from fastmetrics.declaration.cautions import UNSPACED, Caution, english_and_russian_words
-from fastmetrics.declaration.metric import metric
-from fastmetrics.metrics.shared.claims.claim_support import (
+from fastmetrics.metrics.batch import UNSPACED, Batch, Caution, Options, Words, english_and_russian_words
+from fastmetrics.metrics.claim_support import (
     TRIPLES,
     WORDS,
     ClaimSource,
@@ -23,7 +21,8 @@ from fastmetrics.metrics.shared.claims.claim_support import (
     senses_of,
     shared_pairs,
 )
-from fastmetrics.metrics.shared.pair_counts import divide, sets
+from fastmetrics.metrics.metric import metric
+from fastmetrics.metrics.pair_counts import divide, sets
 from fastmetrics.text.word_roles import STOP_WORDS
 
 StopWords = Annotated[tuple[str, ...], LimitedTexts(what="words"), "words that say nothing of their own"]

@@ -10,8 +10,8 @@ import numpy as np
 
 from fastmetrics.base.arrays import Floats
 from fastmetrics.base.errors import InputError
-from fastmetrics.declaration.batch import Number, Numbers
-from fastmetrics.declaration.metric import metric
+from fastmetrics.metrics.batch import Number, Numbers
+from fastmetrics.metrics.metric import metric
 
 
 def _within(scores: Numbers, column: str, low: float, high: float) -> Floats:

@@ -10,10 +10,9 @@ import pyarrow as pa
 from fastmetrics.base.arrays import Flags, Floats
 from fastmetrics.base.columns import as_array, codes_of
 from fastmetrics.base.errors import ColumnError
-from fastmetrics.declaration.batch import Batch, Number, Options
-from fastmetrics.declaration.hooks import RowHooks
-from fastmetrics.declaration.metric import REGISTRY, metric
-from fastmetrics.declaration.signature.alternative_columns import Either
+from fastmetrics.metrics.batch import Batch, Number, Options
+from fastmetrics.metrics.metric import REGISTRY, RowHooks, metric
+from fastmetrics.metrics.parameters import Either
 
 
 @metric(

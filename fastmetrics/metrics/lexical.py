@@ -9,12 +9,11 @@ import numpy as np
 
 from fastmetrics.base.arrays import Floats, Text, Tokens
 from fastmetrics.base.options import Choice, LimitedTexts
-from fastmetrics.declaration.batch import Batch, Light, OfTokens, Options, Raw, Words
-from fastmetrics.declaration.cautions import UNSPACED, Caution, english_words
-from fastmetrics.declaration.metric import metric
-from fastmetrics.declaration.tokenizers import TokenizedIn, TokenizerName
 from fastmetrics.kernels import byte_search as strings
-from fastmetrics.metrics.shared.pair_counts import divide, harmonic, same, sets, shared
+from fastmetrics.metrics.batch import UNSPACED, Batch, Caution, Light, OfTokens, Options, Raw, Words, english_words
+from fastmetrics.metrics.metric import metric
+from fastmetrics.metrics.pair_counts import divide, harmonic, same, sets, shared
+from fastmetrics.metrics.tokenizers import TokenizedIn, TokenizerName
 from fastmetrics.text.phrases import count_markers
 from fastmetrics.text.tokenize import Vocabulary
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from fastmetrics.base.arrays import Floats, Ints
-from fastmetrics.declaration.batch import Words
-from fastmetrics.declaration.cautions import UNSPACED, Caution, english_and_russian_words, written
-from fastmetrics.declaration.metric import metric
 from fastmetrics.kernels import claim_support
 from fastmetrics.kernels.folding import UNLISTED
 from fastmetrics.kernels.values import WEAK
-from fastmetrics.metrics.shared.claims.claim_support import Passage, Passages, shared_pairs, supported_values
-from fastmetrics.metrics.shared.pair_counts import divide
+from fastmetrics.metrics.batch import UNSPACED, Caution, Words, english_and_russian_words, written
+from fastmetrics.metrics.claim_support import Passage, Passages, shared_pairs, supported_values
+from fastmetrics.metrics.metric import metric
+from fastmetrics.metrics.pair_counts import divide
 
 _NEGATIONS = english_and_russian_words("negations", "novel_word_rate needs none")
 _NUMBERS = english_and_russian_words("number words and months", "numbers in the digits 0 to 9 count in any script")

@@ -11,10 +11,8 @@ import pyarrow.compute as pc
 
 from fastmetrics.base.arrays import Floats, Ints, floats_of_arrow
 from fastmetrics.base.arrow import decoded
-from fastmetrics.declaration.batch import Batch, Options
-from fastmetrics.declaration.hooks import Corpus
-from fastmetrics.declaration.metric import metric
-from fastmetrics.declaration.stored_row_lists import KeptRows, heads_of, row_lists
+from fastmetrics.metrics.batch import Batch, KeptRows, Options, heads_of, row_lists
+from fastmetrics.metrics.metric import Corpus, metric
 
 if TYPE_CHECKING:
     from fastmetrics.stats.agreement import Agreement

@@ -8,14 +8,21 @@ import numpy as np
 import pyarrow as pa
 
 from fastmetrics.base.options import Choice
-from fastmetrics.declaration.batch import Raw
-from fastmetrics.declaration.hooks import Corpus
-from fastmetrics.declaration.metric import metric
-from fastmetrics.declaration.stored_row_lists import KeptRows, numbered, row_lists
+from fastmetrics.metrics.batch import KeptRows, Raw, numbered, row_lists
+from fastmetrics.metrics.metric import Corpus, metric
+from fastmetrics.metrics.repeated_questions import (
+    SHARED_CALLS,
+    Calls,
+    Keys,
+    Repeats,
+    exact_match_rate,
+    heads,
+    repeated,
+    semantic_consistency,
+    vectors_of,
+    words_of,
+)
 from fastmetrics.metrics.semantic import Vector
-from fastmetrics.metrics.shared.repeats.repeated_answers import exact_match_rate, semantic_consistency
-from fastmetrics.metrics.shared.repeats.repeated_questions import SHARED_CALLS, Calls, Keys, Repeats, heads, repeated
-from fastmetrics.metrics.shared.vector_words import vectors_of, words_of
 from fastmetrics.text.text_keys import keys_of
 from fastmetrics.vectors.vector_arrays import Vectors
 

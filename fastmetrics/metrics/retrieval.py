@@ -22,9 +22,9 @@ import numpy as np
 
 from fastmetrics.base.arrays import Floats
 from fastmetrics.base.options import Cutoff, Gain
-from fastmetrics.declaration.metric import metric
 from fastmetrics.kernels import rankings as kernels
-from fastmetrics.metrics.shared.ranking_inputs import (
+from fastmetrics.metrics.metric import metric
+from fastmetrics.metrics.ranking_inputs import (
     ELSE,
     Grades,
     Judged,

@@ -9,20 +9,20 @@ import pyarrow as pa
 
 from fastmetrics.base.arrays import Text, Uint64s
 from fastmetrics.base.options import Choice, Real, Rows
-from fastmetrics.declaration.hooks import Corpus
-from fastmetrics.declaration.metric import metric
-from fastmetrics.declaration.stored_row_lists import KeptRows, numbered, row_lists
-from fastmetrics.metrics.shared.ranking_inputs import Ranked
-from fastmetrics.metrics.shared.repeats.repeated_questions import (
+from fastmetrics.metrics.batch import KeptRows, numbered, row_lists
+from fastmetrics.metrics.metric import Corpus, metric
+from fastmetrics.metrics.ranking_inputs import Ranked
+from fastmetrics.metrics.repeated_questions import (
     SHARED_CALLS,
     Calls,
     Keys,
     Repeated,
     Repeats,
+    consistency,
     heads,
+    rank_biased_overlap,
     repeated,
 )
-from fastmetrics.metrics.shared.repeats.repeated_rankings import consistency, rank_biased_overlap
 from fastmetrics.retrieval.rankings import Rankings, offsets
 from fastmetrics.text.text_keys import keys_of
 

@@ -12,9 +12,8 @@ from fastmetrics.base import specs
 from fastmetrics.base.arrays import Floats, Ints
 from fastmetrics.base.errors import FastmetricsError, OptionError, UnknownNameError
 from fastmetrics.base.options import LimitedText
-from fastmetrics.declaration.batch import Number, Options, Raw
-from fastmetrics.declaration.hooks import Corpus, RowHooks
-from fastmetrics.declaration.metric import REGISTRY, SPELLINGS, metric
+from fastmetrics.metrics.batch import Number, Options, Raw
+from fastmetrics.metrics.metric import REGISTRY, SPELLINGS, Corpus, RowHooks, metric
 from fastmetrics.stats.risk_coverage import Pairs, risks
 from fastmetrics.stats.sums import State
 

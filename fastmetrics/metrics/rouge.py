@@ -12,13 +12,10 @@ import pyarrow as pa
 from fastmetrics.base.arrays import Floats, Ids, Ints, Memo, Tokens
 from fastmetrics.base.errors import OptionError
 from fastmetrics.base.options import Choice
-from fastmetrics.core.all_pair_tokens import Side, crossed
-from fastmetrics.declaration.batch import Batch, OfTokens, Options
-from fastmetrics.declaration.cautions import Caution, no_word
-from fastmetrics.declaration.hooks import RowHooks
-from fastmetrics.declaration.metric import metric
 from fastmetrics.kernels.lcs import Texts, union_hits
-from fastmetrics.metrics.shared.pair_counts import divide, harmonic, lcs, ngrams
+from fastmetrics.metrics.batch import Batch, Caution, OfTokens, Options, Side, crossed, no_word
+from fastmetrics.metrics.metric import RowHooks, metric
+from fastmetrics.metrics.pair_counts import divide, harmonic, lcs, ngrams
 from fastmetrics.text.segmentation import lines
 
 Stemmer = Annotated[bool, "whether English words are reduced to their stems (Porter)"]

@@ -13,11 +13,11 @@ from fastmetrics.base.arrays import Floats
 from fastmetrics.base.arrow import decoded, is_list
 from fastmetrics.base.errors import ColumnError
 from fastmetrics.base.options import of_hint
-from fastmetrics.declaration.batch import Batch, Options
-from fastmetrics.declaration.metric import Metric, metric
 from fastmetrics.kernels.vectors import pair_halves
-from fastmetrics.metrics.shared.claims.cited_support import Cache, Embeds, embedder_of, strings_of
-from fastmetrics.metrics.shared.repeats.repeated_answers import doubles, products
+from fastmetrics.metrics.batch import Batch, Options
+from fastmetrics.metrics.cited_support import Cache, Embeds, embedder_of, strings_of
+from fastmetrics.metrics.metric import Metric, metric
+from fastmetrics.metrics.repeated_questions import doubles, products
 from fastmetrics.vectors.vector_arrays import Block, Vectors
 
 

@@ -10,11 +10,9 @@ import pyarrow as pa
 
 from fastmetrics.base.arrays import Floats
 from fastmetrics.base.options import Choice
-from fastmetrics.declaration.batch import Batch, Squad
-from fastmetrics.declaration.cautions import UNSPACED
-from fastmetrics.declaration.hooks import RowHooks
-from fastmetrics.declaration.metric import metric
-from fastmetrics.metrics.shared.pair_counts import divide, harmonic, same, shared
+from fastmetrics.metrics.batch import UNSPACED, Batch, Squad
+from fastmetrics.metrics.metric import RowHooks, metric
+from fastmetrics.metrics.pair_counts import divide, harmonic, same, shared
 
 Version = Annotated[int, Choice(1, 2), "the version of SQuAD's script; in 2, a question can have no answer"]
 

@@ -14,12 +14,10 @@ import numpy as np
 from fastmetrics.base.arrays import Flags, Floats, Tokens
 from fastmetrics.base.errors import OptionError
 from fastmetrics.base.options import Choice
-from fastmetrics.declaration.batch import Batch, Options
-from fastmetrics.declaration.cautions import UNSPACED
-from fastmetrics.declaration.hooks import RowHooks
-from fastmetrics.declaration.metric import metric
 from fastmetrics.kernels.token_overlap import count_documents, count_products, weighted_products
-from fastmetrics.metrics.shared.all_pair_counts import lists
+from fastmetrics.metrics.batch import UNSPACED, Batch, Options
+from fastmetrics.metrics.metric import RowHooks, metric
+from fastmetrics.metrics.pair_counts import lists
 from fastmetrics.text.tokenize import Vocabulary
 
 Idf = Annotated[

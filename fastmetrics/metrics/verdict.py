@@ -11,10 +11,8 @@ import numpy as np
 from fastmetrics.base.arrays import Floats, Tokens
 from fastmetrics.base.errors import OptionError
 from fastmetrics.base.options import LimitedText
-from fastmetrics.declaration.batch import Batch
-from fastmetrics.declaration.cautions import UNSPACED
-from fastmetrics.declaration.hooks import RowHooks
-from fastmetrics.declaration.metric import metric
+from fastmetrics.metrics.batch import UNSPACED, Batch
+from fastmetrics.metrics.claim_support import TRIPLES, ClaimSource, Passage, PassageIn, Passages
 from fastmetrics.metrics.hallucination import (
     KeywordsIn,
     Share,
@@ -24,8 +22,8 @@ from fastmetrics.metrics.hallucination import (
     other_verbs,
     unsupported,
 )
-from fastmetrics.metrics.shared.claims.claim_support import TRIPLES, ClaimSource, Passage, PassageIn, Passages
-from fastmetrics.metrics.shared.pair_counts import divide, sets
+from fastmetrics.metrics.metric import RowHooks, metric
+from fastmetrics.metrics.pair_counts import divide, sets
 from fastmetrics.metrics.tfidf import Idf, Tfidf, Weighed, WeighedIn, cosine, fit_idf
 from fastmetrics.text.word_roles import STOP_WORDS
 

@@ -16,28 +16,26 @@ import numpy as np
 from fastmetrics.base.arrays import Floats
 from fastmetrics.base.errors import OptionError, shown
 from fastmetrics.base.options import NotAllowedError, Real, Several
-from fastmetrics.declaration.metric import metric
-from fastmetrics.metrics.shared.fitted import fitted_file
-from fastmetrics.metrics.shared.pair_counts import divide
-from fastmetrics.metrics.shared.prose import (
-    LENGTHY,
-    Letters,
-    Prose,
-    Writing,
-    dropped_words,
-    other_scripts,
-)
-from fastmetrics.metrics.shared.writing_formulas import (
+from fastmetrics.metrics import fitted_file
+from fastmetrics.metrics.metric import metric
+from fastmetrics.metrics.pair_counts import divide
+from fastmetrics.metrics.prose import (
     CONNECTOR_SHARE,
     LENGTH_RATIO,
+    LENGTHY,
     PARAGRAPH_WORDS,
     ConnectorShare,
     LengthRatio,
+    Letters,
     ParagraphWords,
+    Prose,
     TopicThreshold,
+    Writing,
     building,
+    dropped_words,
     fulfilment,
     kinds,
+    other_scripts,
     ties,
 )
 

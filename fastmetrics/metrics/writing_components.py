@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 from fastmetrics.base.arrays import Floats
-from fastmetrics.declaration.metric import metric
-from fastmetrics.metrics.shared.prose import (
-    LENGTHY,
-    Letters,
-    Prose,
-    dropped_words,
-    other_scripts,
-)
-from fastmetrics.metrics.shared.writing_formulas import (
+from fastmetrics.metrics.metric import metric
+from fastmetrics.metrics.prose import (
     CONNECTOR_SHARE,
     LENGTH_RATIO,
+    LENGTHY,
     PARAGRAPH_WORDS,
     ConnectorShare,
     LengthRatio,
+    Letters,
     ParagraphWords,
+    Prose,
     TopicThreshold,
     building,
+    dropped_words,
     fulfilment,
     kinds,
+    other_scripts,
     ties,
 )
 

@@ -17,9 +17,9 @@ from typing import Any
 
 from fastmetrics.base.plugin_files import LOADED
 from fastmetrics.base.public_names import PACKAGE
-from fastmetrics.declaration.tokenizers import TOKENIZERS
-from fastmetrics.plan.fitted_metric import FittedMetric
-from fastmetrics.plan.plan import Plan
+from fastmetrics.metrics.fitted_metric import FittedMetric
+from fastmetrics.metrics.plan import Plan
+from fastmetrics.metrics.tokenizers import TOKENIZERS
 
 _INSTALLED = {"site-packages", "dist-packages"}
 

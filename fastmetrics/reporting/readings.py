@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from fastmetrics.base.specs import Better
-from fastmetrics.plan.stored_declarations import Stored
+from fastmetrics.metrics.stored_declarations import Stored
 from fastmetrics.results.runs.declared_metrics import declared_better, declared_bounds, declared_readings
 
 

@@ -18,13 +18,11 @@ from fastmetrics.base.errors import UnknownNameError
 from fastmetrics.base.frames import aligned_table, with_null_types
 from fastmetrics.base.input_columns import COLUMNS, listed
 from fastmetrics.base.threads import cores
-from fastmetrics.declaration.batch import Batch
-from fastmetrics.declaration.metric import Metric
-from fastmetrics.declaration.stored_row_lists import where_present
-from fastmetrics.metrics import REGISTRY
+from fastmetrics.metrics.batch import Batch, where_present
+from fastmetrics.metrics.metric import REGISTRY, Metric
+from fastmetrics.metrics.plan import Score, parse
 from fastmetrics.metrics.rouge import KINDS, PARTS
-from fastmetrics.plan.plan import Score, parse
-from fastmetrics.plan.score_batch import Shelf, map_batches, slices
+from fastmetrics.metrics.score_batch import Shelf, map_batches, slices
 from fastmetrics.text.tokenize import Wordbook
 
 T = TypeVar("T")

@@ -18,11 +18,10 @@ from fastmetrics.base.errors import Argument, ColumnError, OptionError, quoted
 from fastmetrics.base.input_columns import resolve
 from fastmetrics.base.limits import SIZES
 from fastmetrics.base.threads import cores, ordered
-from fastmetrics.core.all_pair_tokens import sides
-from fastmetrics.declaration.batch import Batch
-from fastmetrics.declaration.metric import Metric
-from fastmetrics.metrics import REGISTRY, function_of
-from fastmetrics.plan.plan import Score, parse
+from fastmetrics.metrics.batch import Batch, sides
+from fastmetrics.metrics.metric import REGISTRY, Metric
+from fastmetrics.metrics.plan import Score, parse
+from fastmetrics.metrics.suites import function_of
 from fastmetrics.tables.outputs import check_without_place, table_place, write_whole
 from fastmetrics.tables.sources import is_paths, open_table
 from fastmetrics.tables.table_rows import whole_table

@@ -16,12 +16,11 @@ from typing import Any, Literal, TypeVar
 import pyarrow as pa
 
 from fastmetrics.base.display import Grid, Shown
-from fastmetrics.declaration.batch import Batch
 from fastmetrics.engines.local import run
-from fastmetrics.plan.fitted_metric import SCORES
-from fastmetrics.plan.plan import Plan
-from fastmetrics.plan.score_batch import Shelf, score_batch
-from fastmetrics.plan.score_request import ScoreRequest
+from fastmetrics.metrics.batch import Batch
+from fastmetrics.metrics.fitted_metric import SCORES
+from fastmetrics.metrics.plan import Plan, ScoreRequest
+from fastmetrics.metrics.score_batch import Shelf, score_batch
 from fastmetrics.scoring.score_output import fitted, job, plan_table
 from fastmetrics.tables.sources import open_table
 from fastmetrics.text.tokenize import Wordbook

@@ -20,11 +20,10 @@ from fastmetrics.engines.job import Progress, RunOptions, check_without_output
 from fastmetrics.engines.local import results_of
 from fastmetrics.engines.run_job import open_output
 from fastmetrics.engines.run_settings import FileSettings, RayCluster
-from fastmetrics.plan.corpus_values import input_drifts
-from fastmetrics.plan.plan import Plan
-from fastmetrics.plan.score_batch import Scorer, map_batches, score_batch, slices
-from fastmetrics.plan.score_request import ScoreRequest
-from fastmetrics.plan.stored_declarations import to_store
+from fastmetrics.metrics.corpus_values import input_drifts
+from fastmetrics.metrics.plan import Plan, ScoreRequest
+from fastmetrics.metrics.score_batch import Scorer, map_batches, score_batch, slices
+from fastmetrics.metrics.stored_declarations import to_store
 from fastmetrics.scoring.score_output import (
     about_run,
     columns_read,

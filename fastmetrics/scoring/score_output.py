@@ -19,13 +19,11 @@ from fastmetrics.engines.job import Engine, Job, RunOptions, RunResult
 from fastmetrics.engines.local import Threads
 from fastmetrics.engines.run_job import run_on
 from fastmetrics.engines.run_settings import RayCluster
-from fastmetrics.plan.corpus_values import caution_notes, finish_all, input_drifts
-from fastmetrics.plan.plan import Plan, keeping_counts, plan
-from fastmetrics.plan.score_batch import Scorer, fit
-from fastmetrics.plan.score_request import ScoreRequest
-from fastmetrics.plan.signature import signature
+from fastmetrics.metrics.corpus_values import caution_notes, finish_all, input_drifts
+from fastmetrics.metrics.plan import Plan, ScoreRequest, keeping_counts, plan
+from fastmetrics.metrics.score_batch import Scorer, fit
+from fastmetrics.metrics.stored_declarations import Declared, signature
 from fastmetrics.plan.source_files import source_digests
-from fastmetrics.plan.stored_declarations import Declared
 from fastmetrics.results.runs.declared_metrics import declared_labels, declared_specs, declared_statistics
 from fastmetrics.results.runs.score_file import column_of
 from fastmetrics.results.summary.summary import MetricSummary, Summary

@@ -11,12 +11,12 @@ import pyarrow.compute as pc
 
 from fastmetrics.base.columns import as_arrow
 from fastmetrics.base.frames import aligned_table
-from fastmetrics.declaration.batch import Batch
-from fastmetrics.declaration.metric import REGISTRY
 from fastmetrics.kernels.byte_search import count_characters
-from fastmetrics.metrics.shared.claims.claim_support import KINDS, TRIPLES, PassageIn
-from fastmetrics.metrics.shared.claims.claim_support import anchors as find_anchors
-from fastmetrics.plan.score_batch import slices
+from fastmetrics.metrics.batch import Batch
+from fastmetrics.metrics.claim_support import ANCHOR_KINDS, TRIPLES, PassageIn
+from fastmetrics.metrics.claim_support import anchors as find_anchors
+from fastmetrics.metrics.metric import REGISTRY
+from fastmetrics.metrics.score_batch import slices
 
 ANCHOR = pa.struct(
     [
@@ -103,7 +103,7 @@ def _anchors(batch: Batch, options: Mapping[str, Any], unsupported: bool) -> pa.
     data, begins = answer.text.data, answer.text.starts[rows]
     texts = [data[a:b].tobytes().decode() for a, b in zip(starts, stops, strict=True)]
     first, size = count_characters(data, begins, starts), count_characters(data, starts, stops)
-    kinds = pa.array(KINDS).take(pa.array(spans.kinds[order]))
+    kinds = pa.array(ANCHOR_KINDS).take(pa.array(spans.kinds[order]))
     fields = [kinds, pa.array(texts, pa.string()), pa.array(first), pa.array(first + size)]
     values = pa.StructArray.from_arrays([*fields, pa.array(spans.supported[order])], fields=list(ANCHOR))
     offsets = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=batch.n_rows))]).astype(np.int32)

@@ -18,8 +18,8 @@ from fastmetrics.base.errors import Argument, ColumnError, UnknownNameError
 from fastmetrics.base.input_columns import COLUMNS, resolve
 from fastmetrics.base.limits import SIZES, ReadSizes
 from fastmetrics.base.threads import ordered
-from fastmetrics.declaration.batch import Batch
 from fastmetrics.metrics.abstention import PHRASES, RefusalsIn, abstained
+from fastmetrics.metrics.batch import Batch
 from fastmetrics.tables.sources import FrameSource, open_table
 from fastmetrics.tables.table_rows import Piece, gathered
 from fastmetrics.vectors.embedder import Embedder, embedder_of

@@ -11,9 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import fastmetrics
-from fastmetrics import metrics as families
-from fastmetrics.declaration.sources import in_words
-from fastmetrics.metrics import REGISTRY
+from fastmetrics.metrics import suites as families
+from fastmetrics.metrics.metric import REGISTRY, in_words
 from fastmetrics.tables import read_metadata
 from tests.support.program import jsonl, program
 

@@ -29,7 +29,7 @@ REAL = (
     "fastmetrics.base",
     "fastmetrics.core",
     "fastmetrics.plan",
-    "fastmetrics.declaration.metric_labels",
+    "fastmetrics.metrics.metric",
     "fastmetrics.results.compare.comparison_options",
     "fastmetrics.engines.run_settings",
     "fastmetrics.derive.calls.call_options",

@@ -10,7 +10,7 @@ from fastmetrics.base.errors import InputError
 from fastmetrics.engines import spark
 from fastmetrics.engines.cluster_rows import RowScoring, pack, plan_rows
 from fastmetrics.engines.ray_datasets import BatchWorker, _batches, _pack
-from fastmetrics.plan.score_request import ScoreRequest
+from fastmetrics.metrics.plan import ScoreRequest
 from tests.core.test_invalid_arrow_data import DAMAGED, UNWRITABLE
 from tests.support.optional_parts import needs
 

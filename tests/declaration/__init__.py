@@ -1,1 +1,1 @@
-"""Tests of ``fastmetrics.declaration``."""
+"""Tests of ``fastmetrics.metrics``."""

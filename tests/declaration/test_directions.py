@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.metrics import REGISTRY
+from fastmetrics.metrics.metric import REGISTRY
 from fastmetrics.scoring.metric_functions import callable_of
 
 GOOD = (

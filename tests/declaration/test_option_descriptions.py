@@ -2,8 +2,8 @@
 
 import pytest
 
-from fastmetrics.declaration.plugins import forget, load_plugin
-from fastmetrics.metrics import REGISTRY
+from fastmetrics.metrics.metric import REGISTRY
+from fastmetrics.metrics.plugins import forget, load_plugin
 from fastmetrics.retrieval.measures import FAMILIES
 from tests.support.program import program
 

@@ -11,8 +11,8 @@ import pytest
 import fastmetrics as fm
 from fastmetrics.base.arrays import Floats, Text
 from fastmetrics.base.options import Whole
-from fastmetrics.declaration.batch import Batch, Options, Raw
-from fastmetrics.metrics import REGISTRY
+from fastmetrics.metrics.batch import Batch, Options, Raw
+from fastmetrics.metrics.metric import REGISTRY
 
 Length = Annotated[int, Whole(0, 9), "the shortest length that counts"]
 

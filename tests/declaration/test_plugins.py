@@ -13,9 +13,9 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics.base.errors import OptionError, PluginError, UnknownNameError
-from fastmetrics.declaration.metric import REGISTRY, SPELLINGS
-from fastmetrics.plan.plan import parse
-from fastmetrics.plan.signature import code_of
+from fastmetrics.metrics.metric import REGISTRY, SPELLINGS
+from fastmetrics.metrics.plan import parse
+from fastmetrics.metrics.stored_declarations import code_of
 from tests.support.program import ENVIRONMENT, ROOT, program
 
 OWN = """

@@ -15,7 +15,7 @@ import pytest
 import fastmetrics as fm
 from fastmetrics.base.errors import FileFormatError, OptionError
 from fastmetrics.base.score_metadata import ScoreMetadata
-from fastmetrics.metrics import lookup
+from fastmetrics.metrics.suites import lookup
 from fastmetrics.reporting.readings import reading
 from fastmetrics.results.runs.declared_metrics import stored_declarations
 from fastmetrics.results.runs.score_file import read_table
@@ -25,8 +25,8 @@ PLUGIN = """
 import numpy as np
 import pyarrow as pa
 import fastmetrics as fm
-from fastmetrics.declaration.hooks import Corpus
-from fastmetrics.declaration.batch import Number
+from fastmetrics.metrics.metric import Corpus
+from fastmetrics.metrics.batch import Number
 
 @fm.metric(
     bounds=(0, 10), better="lower", labels={"mean": "errors_a_row"}, statistics=["p90"], reading=(1, 5)

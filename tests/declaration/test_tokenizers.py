@@ -10,7 +10,7 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics.base.errors import OptionError, PluginError
-from fastmetrics.declaration.tokenizers import TOKENIZERS
+from fastmetrics.metrics.tokenizers import TOKENIZERS
 from fastmetrics.tables import read_metadata
 from tests.reference.lexical import token_f1 as plain_f1
 from tests.support.program import jsonl, program

@@ -19,7 +19,7 @@ from fastmetrics.fitting.held_out_figures import FoldRanking, ranking_estimate
 from fastmetrics.fitting.labelled_rows import LabelledRows
 from fastmetrics.fitting.learners import SETTINGS, learn
 from fastmetrics.metrics import semantic
-from fastmetrics.metrics.shared.fitted.fitted_file import load
+from fastmetrics.metrics.fitted_file import load
 from fastmetrics.vectors.embedder import Embedder
 from tests.reference import fitted as reference
 
@@ -135,7 +135,7 @@ def test_fits_that_share_their_columns_are_those_made_alone():
 def test_trees_give_what_scikit_learn_predicts(graded):
     from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
-    from fastmetrics.metrics.shared.fitted.fitted_model import columns_of_trees
+    from fastmetrics.metrics.fitted_file import columns_of_trees
 
     rows = made_rows(graded=graded)
     sums = learn(rows, "boosting", [{"leaves": 6, "rounds": 30}], 3)[0].sums(rows.values)

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import fastmetrics as fm
+from fastmetrics.metrics.plan import parse
 from fastmetrics.metrics.writing import PARTS
-from fastmetrics.plan.plan import parse
 from tests.support.fitted_models import features, written
 
 

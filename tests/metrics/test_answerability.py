@@ -15,7 +15,7 @@ from sklearn.metrics import precision_recall_fscore_support
 import fastmetrics as fm
 from fastmetrics.base.errors import ColumnError, InputError
 from fastmetrics.base.limits import SIZES
-from fastmetrics.metrics import REGISTRY
+from fastmetrics.metrics.metric import REGISTRY
 from tests.reference import answerability as oracle
 from tests.support.every_metric import refusing
 

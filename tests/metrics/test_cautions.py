@@ -18,7 +18,7 @@ from fastmetrics.base.arrays import text_of_arrow, text_of_strings
 from fastmetrics.base.limits import SIZES
 from fastmetrics.engines.run_settings import FileSettings
 from fastmetrics.kernels.folding import CYRILLIC, FOREIGN, LATIN, ONE_WORD, OTHER, UNLISTED, UNSPACED
-from fastmetrics.plan.plan import parse
+from fastmetrics.metrics.plan import parse
 from fastmetrics.results.summary.summary import summarize
 from fastmetrics.scoring.score import score
 from fastmetrics.text.text_keys import _classes, scripts

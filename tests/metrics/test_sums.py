@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import fastmetrics as fm
 from fastmetrics.base.errors import UnknownNameError
-from fastmetrics.metrics import REGISTRY
+from fastmetrics.metrics.metric import REGISTRY
 from tests.support.program import jsonl, program
 
 IDK = ["I don't know [1].", "Paris [1].", "I don't know. [2] Ask again. I don't know [1].", None, "Не знаю [2]."]

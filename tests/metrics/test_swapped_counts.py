@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fastmetrics as fm
-from fastmetrics.declaration.batch import Light
-from fastmetrics.declaration.hooks import Corpus
-from fastmetrics.plan.corpus_values import many_values
+from fastmetrics.metrics.batch import Light
+from fastmetrics.metrics.corpus_values import many_values
+from fastmetrics.metrics.metric import Corpus
 from fastmetrics.stats.significance import PairedCounts, swap_p
 
 CORPUS = ["corpus_bleu", "corpus_chrf", "corpus_chrf++", "abstention_f1"]

@@ -11,7 +11,7 @@ import pytest
 import fastmetrics as fm
 from fastmetrics.base.errors import ColumnError, OptionError
 from fastmetrics.base.limits import SIZES
-from fastmetrics.metrics.shared.repeats import repeated_answers, repeated_rankings
+from fastmetrics.metrics import repeated_questions
 from tests.reference import repeats as reference
 
 
@@ -59,16 +59,16 @@ def by_functions(table):
     column = {name: typed(table)[name].combine_chunks() for name in table}
     question, lists = column["question"], column["retrieved_ids"]
     figures = {
-        "retrieval_consistency": repeated_rankings.consistency(question, lists, 10, "pairs"),
-        "retrieval_consistency@2": repeated_rankings.consistency(question, lists, 2, "pairs"),
-        "retrieval_consistency(against='first')": repeated_rankings.consistency(question, lists, 10, "first"),
-        "retrieval_rbo": repeated_rankings.rank_biased_overlap(question, lists, 0.9),
-        "retrieval_rbo(p=0.5)": repeated_rankings.rank_biased_overlap(question, lists, 0.5),
-        "response_exact_match_rate": repeated_answers.exact_match_rate(column["answer"], question),
-        "response_exact_match_rate(against='first')": repeated_answers.exact_match_rate(
+        "retrieval_consistency": repeated_questions.consistency(question, lists, 10, "pairs"),
+        "retrieval_consistency@2": repeated_questions.consistency(question, lists, 2, "pairs"),
+        "retrieval_consistency(against='first')": repeated_questions.consistency(question, lists, 10, "first"),
+        "retrieval_rbo": repeated_questions.rank_biased_overlap(question, lists, 0.9),
+        "retrieval_rbo(p=0.5)": repeated_questions.rank_biased_overlap(question, lists, 0.5),
+        "response_exact_match_rate": repeated_questions.exact_match_rate(column["answer"], question),
+        "response_exact_match_rate(against='first')": repeated_questions.exact_match_rate(
             column["answer"], question, "first"
         ),
-        "response_semantic_consistency": repeated_answers.semantic_consistency(column["answer_embedding"], question),
+        "response_semantic_consistency": repeated_questions.semantic_consistency(column["answer_embedding"], question),
     }
     told = {name: repeats.score for name, repeats in figures.items()}
     space = fm.geometry(column["embedding"].drop_null(), k=3).figures
@@ -199,7 +199,7 @@ def test_vectors_are_restored_exactly(dtype):
     rows = np.random.default_rng(0).standard_normal((50, 7)).astype(dtype)
     same(fm.embedding_geometry(rows, k=2).figures, fm.geometry(rows, k=2).figures)
     groups = [row % 9 for row in range(50)]
-    assert fm.response_semantic_consistency(rows, groups) == repeated_answers.semantic_consistency(rows, groups)
+    assert fm.response_semantic_consistency(rows, groups) == repeated_questions.semantic_consistency(rows, groups)
 
 
 def test_vectors_of_different_lengths_raise():
@@ -216,7 +216,7 @@ def test_embeddings_are_computed_from_text():
     found = fm.summarize(fm.score(table, "response_semantic_consistency", embedder=sizes)).corpus
     assert (
         found["response_semantic_consistency"]
-        == repeated_answers.semantic_consistency(np.array([[3.0, 2.0], [1.0, 1.0]], np.float32), ["q", "q"]).score
+        == repeated_questions.semantic_consistency(np.array([[3.0, 2.0], [1.0, 1.0]], np.float32), ["q", "q"]).score
     )
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import fastmetrics as fm
 from fastmetrics.base.errors import OptionError, UnknownNameError
-from fastmetrics.metrics import REGISTRY
+from fastmetrics.metrics.metric import REGISTRY
 from tests.metrics.test_writing import texts
 from tests.reference import writing
 from tests.support import made_prose

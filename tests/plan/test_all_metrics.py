@@ -12,11 +12,12 @@ import pyarrow as pa
 import pytest
 
 import fastmetrics as fm
-from fastmetrics import metrics as families
 from fastmetrics.base.input_columns import COLUMNS
 from fastmetrics.base.limits import SIZES
-from fastmetrics.metrics import REGISTRY, function_of
-from fastmetrics.plan import plan as planning
+from fastmetrics.metrics import plan as planning
+from fastmetrics.metrics import suites as families
+from fastmetrics.metrics.metric import REGISTRY
+from fastmetrics.metrics.suites import function_of
 from fastmetrics.scoring.metric_functions import callable_of
 from tests.support.every_metric import CASES, EXEMPT, READERS, columns
 

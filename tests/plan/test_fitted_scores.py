@@ -12,9 +12,8 @@ import numpy as np
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.metrics.shared.fitted.fitted_file import load, text_of
-from fastmetrics.plan.plan import parse, plan
-from fastmetrics.plan.score_request import ScoreRequest
+from fastmetrics.metrics.fitted_file import load, text_of
+from fastmetrics.metrics.plan import ScoreRequest, parse, plan
 from tests.reference import fitted as reference
 from tests.support.fitted_models import CUTS, ISOTONIC, LINE, PLATT, features, trees, written
 
@@ -240,9 +239,9 @@ def fit_plugin_score(answer: str) -> float:
 PICKLED = """
 import pickle, sys
 import fastmetrics as fm
-from fastmetrics.plan.plan import plan
-from fastmetrics.plan.score_request import ScoreRequest
-from fastmetrics.plan.signature import signature
+from fastmetrics.metrics.plan import plan
+from fastmetrics.metrics.plan import ScoreRequest
+from fastmetrics.metrics.stored_declarations import signature
 
 fm.load_plugin(sys.argv[1])
 planned = plan(["answer"], ScoreRequest(sys.argv[2]))

@@ -7,12 +7,11 @@ import string
 import pytest
 
 import fastmetrics as fm
-from fastmetrics import metrics as families
 from fastmetrics.base import specs
 from fastmetrics.base.errors import FEW, ColumnError, OptionError, UnknownNameError, fold, nearest, suggestion
-from fastmetrics.metrics import REGISTRY, SPELLINGS
-from fastmetrics.plan.plan import parse, plan
-from fastmetrics.plan.score_request import ScoreRequest
+from fastmetrics.metrics import suites as families
+from fastmetrics.metrics.metric import REGISTRY, SPELLINGS
+from fastmetrics.metrics.plan import ScoreRequest, parse, plan
 from fastmetrics.retrieval.measures import FAMILIES, measure
 from tests.support.program import jsonl, program
 

@@ -28,9 +28,9 @@ from fastmetrics.base.options import (
     Several,
     Whole,
 )
-from fastmetrics.metrics import REGISTRY
 from fastmetrics.metrics.bleu import OTHER_TOKENIZERS
-from fastmetrics.plan.plan import parse
+from fastmetrics.metrics.metric import REGISTRY
+from fastmetrics.metrics.plan import parse
 from fastmetrics.retrieval.measures import FAMILIES, Gains, measure
 from fastmetrics.scoring.metric_functions import callable_of
 from fastmetrics.stats.association import associate

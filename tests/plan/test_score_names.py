@@ -11,8 +11,8 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics.base.errors import FastmetricsError, OptionError, UnknownNameError
-from fastmetrics.metrics import REGISTRY
-from fastmetrics.plan.plan import parse
+from fastmetrics.metrics.metric import REGISTRY
+from fastmetrics.metrics.plan import parse
 from tests.support.program import jsonl, program
 
 ROWS = [

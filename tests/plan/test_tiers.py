@@ -13,9 +13,9 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics.base.errors import ColumnError, InputError, OptionError, UnknownNameError
-from fastmetrics.metrics import REGISTRY, SUITES, TIERS, suite
-from fastmetrics.plan.plan import parse, plan
-from fastmetrics.plan.score_request import ScoreRequest
+from fastmetrics.metrics.metric import REGISTRY
+from fastmetrics.metrics.plan import ScoreRequest, parse, plan
+from fastmetrics.metrics.suites import SUITES, TIERS, suite
 from fastmetrics.scoring.metric_functions import callable_of
 from tests.support.program import jsonl, program
 

@@ -6,8 +6,8 @@ import math
 
 import pytest
 
-from fastmetrics.metrics import lookup
-from fastmetrics.plan.stored_declarations import Declared
+from fastmetrics.metrics.stored_declarations import Declared
+from fastmetrics.metrics.suites import lookup
 from fastmetrics.reporting.readings import READINGS, reading, turn
 
 

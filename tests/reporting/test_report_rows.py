@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.metrics.shared.claims.spacy_claims import load
+from fastmetrics.metrics.claim_support import load
 from fastmetrics.reporting.rows.judged_rows import JudgedRows
 from fastmetrics.reporting.rows.page_rows import POOL, _unsupported
 from fastmetrics.reporting.rows.texts.citation_marks import citation_marks

@@ -9,7 +9,8 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from fastmetrics.metrics import REGISTRY, SUITES, suite
+from fastmetrics.metrics.metric import REGISTRY
+from fastmetrics.metrics.suites import SUITES, suite
 from scripts import choosing_tables
 from scripts.choosing_tables import MARKERS, PAGE, QUESTIONS, RESULTS, Question, table_of
 

@@ -15,7 +15,8 @@ import fastmetrics as fm
 from fastmetrics.base import errors
 from fastmetrics.base.input_columns import COLUMNS
 from fastmetrics.commands import all_commands
-from fastmetrics.metrics import FAMILIES, REGISTRY, functions
+from fastmetrics.metrics.metric import REGISTRY
+from fastmetrics.metrics.suites import FAMILIES, functions
 
 
 def test_dir_is_all() -> None:

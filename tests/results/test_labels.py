@@ -7,9 +7,8 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics.base.errors import OptionError, UnknownNameError
-from fastmetrics.declaration.metric_labels import labelled
-from fastmetrics.metrics import REGISTRY
-from fastmetrics.plan.plan import parse
+from fastmetrics.metrics.metric import REGISTRY, labelled
+from fastmetrics.metrics.plan import parse
 from fastmetrics.results.summary.summary import Summary, summarize
 from tests.support.program import jsonl, program
 

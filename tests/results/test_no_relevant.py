@@ -6,7 +6,7 @@ import json
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.metrics import REGISTRY
+from fastmetrics.metrics.metric import REGISTRY
 from fastmetrics.results.summary.summary import summarize
 from fastmetrics.retrieval.measures import measure
 from tests.support.program import program, unfolded

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 
 import fastmetrics as fm
 from fastmetrics.base.errors import ColumnError, OptionError
-from fastmetrics.declaration.batch import Batch
 from fastmetrics.kernels import rankings as kernels
 from fastmetrics.kernels.rankings import Ids
-from fastmetrics.metrics.shared.ranking_inputs import JudgedIn
+from fastmetrics.metrics.batch import Batch
+from fastmetrics.metrics.ranking_inputs import JudgedIn
 from fastmetrics.retrieval.rankings import grades_of, rankings
 from tests.reference import repeats
 from tests.reference import retrieval as reference

@@ -13,7 +13,7 @@ import pytest
 import fastmetrics as fm
 from fastmetrics.base.errors import ColumnError, OptionError
 from fastmetrics.engines.cluster_rows import RowScoring, pack, plan_rows, unpack
-from fastmetrics.plan.score_request import ScoreRequest
+from fastmetrics.metrics.plan import ScoreRequest
 from fastmetrics.stats.sums import State
 
 TABLE = pa.table(

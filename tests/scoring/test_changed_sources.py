@@ -15,8 +15,8 @@ from fastmetrics.base import public_names
 from fastmetrics.base.errors import OutputError
 from fastmetrics.engines import run_job
 from fastmetrics.engines.local import run
-from fastmetrics.plan.score_batch import Scorer
-from fastmetrics.plan.score_request import ScoreRequest
+from fastmetrics.metrics.plan import ScoreRequest
+from fastmetrics.metrics.score_batch import Scorer
 from fastmetrics.plan.source_files import source_digests
 from fastmetrics.scoring.score_output import job, plan_table
 from fastmetrics.tables import Limits, open_source

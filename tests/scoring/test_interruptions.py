@@ -182,9 +182,9 @@ except KeyboardInterrupt:
 """
 HELD = """
 from fastmetrics.commands.program.interrupts import interruptible
-from fastmetrics.plan.plan import plan
-from fastmetrics.plan.score_request import ScoreRequest
-from fastmetrics.plan.score_batch import score_batch
+from fastmetrics.metrics.plan import plan
+from fastmetrics.metrics.plan import ScoreRequest
+from fastmetrics.metrics.score_batch import score_batch
 with interruptible("last words"):
     score_batch(table.to_batches()[0], plan(table.schema.names, ScoreRequest(["rougeL_f1"])))
 """

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import fastmetrics as fm
 from fastmetrics.base.limits import SIZES
-from fastmetrics.plan.plan import parse
+from fastmetrics.metrics.plan import parse
 from fastmetrics.scoring.metric_functions import score_together
 from tests.support import strategies
 from tests.support.program import program

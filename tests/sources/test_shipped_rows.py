@@ -15,7 +15,8 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 import fastmetrics as fm
-from fastmetrics.metrics import REGISTRY, SUITES
+from fastmetrics.metrics.metric import REGISTRY
+from fastmetrics.metrics.suites import SUITES
 from tests.faq.test_match import assert_plain
 from tests.reference import retrieval
 from tests.retrieval.test_retrieval_rank import RENAMED, lines

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any
 
-from fastmetrics.metrics import REGISTRY
 from fastmetrics.metrics.abstention import PHRASES
+from fastmetrics.metrics.metric import REGISTRY
 from fastmetrics.scoring.metric_functions import callable_of
 from fastmetrics.text.lexicons import lexicon
 from tests.reference import answerability, claims, latency_and_cost, lexical, novelty, packages, retrieval, writing

@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from fastmetrics.metrics.shared.fitted.fitted_file import text_of
-from fastmetrics.metrics.shared.fitted.fitted_model import (
+from fastmetrics.metrics.fitted_file import (
     Calibration,
     Curve,
     Feature,
@@ -11,6 +10,7 @@ from fastmetrics.metrics.shared.fitted.fitted_model import (
     ScoreShares,
     Threshold,
     Trees,
+    text_of,
 )
 
 SPREAD = ScoreShares(np.array([0.2, 0.5]), np.array([0.3, 0.3, 0.4, 0.0, 0.0]))

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from fastmetrics.base.input_columns import COLUMNS
-from fastmetrics.metrics import REGISTRY
+from fastmetrics.metrics.metric import REGISTRY
 from fastmetrics.vectors.embedder import Embedder
 
 PLAIN = "The tower was built in 1889 [1]."

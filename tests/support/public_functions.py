@@ -13,7 +13,7 @@ import pyarrow as pa
 
 import fastmetrics as fm
 from fastmetrics.base.frames import index_columns
-from fastmetrics.metrics import functions
+from fastmetrics.metrics.suites import functions
 from tests.support import every_metric
 
 Columns = dict[str, list[Any]]

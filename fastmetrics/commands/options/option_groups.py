@@ -150,7 +150,7 @@ def _marks(hint: Any, kind: type[_Mark]) -> list[_Mark]:
 
 def load_plugins(paths: list[str] | None) -> None:
     """Load the files that ``--plugin`` names."""
-    from fastmetrics.declaration.plugins import load_plugin
+    from fastmetrics.metrics.plugins import load_plugin
 
     for path in paths or ():
         load_plugin(path)

@@ -12,8 +12,6 @@ import pyarrow as pa
 from fastmetrics.base.columns import as_text_lists
 from fastmetrics.base.input_columns import COLUMNS
 from fastmetrics.base.score_metadata import BatchSums
-from fastmetrics.declaration.batch import Batch
-from fastmetrics.declaration.cautions import script_counts
 from fastmetrics.derive.calls.call import REPLY, Answer, Call, CallMaker, Model
 from fastmetrics.derive.calls.call_sender import ModelCalls
 from fastmetrics.derive.clients.completion import completion
@@ -25,7 +23,8 @@ from fastmetrics.derive.prompts.rubric import Rubric
 from fastmetrics.derive.prompts.template import values_of
 from fastmetrics.derive.replies.reply_forms import FORMS
 from fastmetrics.derive.replies.reply_parsing import OK, UNPARSED, Reading, read_reply
-from fastmetrics.plan.score_batch import fingerprints, listed_texts
+from fastmetrics.metrics.batch import Batch, script_counts
+from fastmetrics.metrics.score_batch import fingerprints, listed_texts
 
 _SHOWN = 200
 BEHIND = 3

@@ -13,7 +13,7 @@ from fastmetrics.base.score_metadata import ScoreMetadata
 from fastmetrics.derive.judge.judge_settings import JudgeSettings
 from fastmetrics.derive.prompts.rubric import Rubric
 from fastmetrics.derive.prompts.template import columns_of, kind_of
-from fastmetrics.plan.plan import text_lists
+from fastmetrics.metrics.plan import text_lists
 
 
 @dataclass(frozen=True)

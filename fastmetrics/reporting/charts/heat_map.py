@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from fastmetrics.base.display import number
 from fastmetrics.base.errors import visible
 from fastmetrics.base.specs import Better
-from fastmetrics.plan.stored_declarations import Stored
+from fastmetrics.metrics.stored_declarations import Stored
 from fastmetrics.results.compare.comparison import Comparison
 from fastmetrics.results.runs.declared_metrics import declared_bounds
 from fastmetrics.results.runs.score_run import ScoreRun

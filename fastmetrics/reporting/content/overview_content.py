@@ -8,7 +8,7 @@ from typing import Any
 
 from fastmetrics.base.errors import visible
 from fastmetrics.base.specs import Better
-from fastmetrics.plan.stored_declarations import Stored
+from fastmetrics.metrics.stored_declarations import Stored
 from fastmetrics.reporting.charts.heat_map import HeatMap
 from fastmetrics.reporting.readings import reading
 from fastmetrics.results.runs.declared_metrics import declared_better

@@ -19,7 +19,7 @@ from fastmetrics.base.options import Choice, argument
 from fastmetrics.base.score_metadata import MissingQueries, counts_column
 from fastmetrics.base.specs import Better
 from fastmetrics.base.threads import reported
-from fastmetrics.plan.corpus_values import many_values
+from fastmetrics.metrics.corpus_values import many_values
 from fastmetrics.results.compare.compared_pair import Compared, Ranking
 from fastmetrics.results.compare.comparison import Comparison
 from fastmetrics.results.compare.comparison_options import check_sequential, check_unpaired, how_to_compare

@@ -12,7 +12,7 @@ import numpy as np
 from fastmetrics.base.arrays import Flags, Ints
 from fastmetrics.base.errors import Argument, ColumnError
 from fastmetrics.base.specs import Better
-from fastmetrics.plan.corpus_values import many_values
+from fastmetrics.metrics.corpus_values import many_values
 from fastmetrics.results.gate.row_metric import NO_INTERVAL, Level, Value, sign, signed
 from fastmetrics.results.gate.rule_rows import GateRows
 from fastmetrics.results.gate.rules import Rule

@@ -13,8 +13,8 @@ from fastmetrics.base.arrays import Ints
 from fastmetrics.base.errors import Argument, OptionError, UnknownNameError
 from fastmetrics.base.input_columns import is_axis, is_cost
 from fastmetrics.base.specs import Better
-from fastmetrics.plan.corpus_values import columns_read, is_corpus
-from fastmetrics.plan.stored_declarations import Stored
+from fastmetrics.metrics.corpus_values import columns_of_corpus, is_corpus
+from fastmetrics.metrics.stored_declarations import Stored
 from fastmetrics.results.gate.corpus_metric import CountedMetric, SummaryFigure
 from fastmetrics.results.gate.row_metric import Level, RowMetric, Value
 from fastmetrics.results.gate.rule_rows import GateRows
@@ -142,7 +142,7 @@ class GateMetrics:
         run, n_rows = self.rows.run, self._summary.n_rows
         counts = run.metadata.counts or {}
         metric = next((name for name in counts if figure.startswith(f"{name}.")), figure)
-        columns = columns_read([run.spec(metric)])
+        columns = columns_of_corpus([run.spec(metric)])
         if columns and all(column in run.scores for column in columns):
             alone = GateRows(run, None, n_rows)
             has = np.all([alone.scores(column).has for column in columns], axis=0)

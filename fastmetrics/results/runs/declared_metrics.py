@@ -12,10 +12,10 @@ from fastmetrics.base.errors import Argument, FastmetricsError, OptionError, Unk
 from fastmetrics.base.input_columns import is_axis, is_cost
 from fastmetrics.base.score_metadata import ScoreMetadata
 from fastmetrics.base.specs import Better, Side
-from fastmetrics.declaration.metric import Reading
-from fastmetrics.metrics import lookup
-from fastmetrics.plan.plan import parse
-from fastmetrics.plan.stored_declarations import Declared, Stored
+from fastmetrics.metrics.metric import Reading
+from fastmetrics.metrics.plan import parse
+from fastmetrics.metrics.stored_declarations import Declared, Stored
+from fastmetrics.metrics.suites import lookup
 from fastmetrics.retrieval.measures import measure
 
 T = TypeVar("T", pa.Table, pa.RecordBatch)

@@ -15,7 +15,7 @@ from fastmetrics.base.arrow import is_list
 from fastmetrics.base.errors import Argument, FileFormatError, OptionError, some
 from fastmetrics.base.input_columns import is_id
 from fastmetrics.base.score_metadata import METADATA, ScoreMetadata, counts_column
-from fastmetrics.plan.corpus_values import lists_read
+from fastmetrics.metrics.corpus_values import lists_read
 from fastmetrics.results.runs.declared_metrics import declared_specs, stored_declarations, untyped_scores
 from fastmetrics.stats.summed_scores import score_columns
 from fastmetrics.tables import FileSource, open_source

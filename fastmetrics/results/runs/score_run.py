@@ -17,8 +17,8 @@ from fastmetrics.base.columns import as_array, as_numbers
 from fastmetrics.base.errors import Argument, ColumnError, InputError, UnknownNameError
 from fastmetrics.base.input_columns import COLUMNS, is_cost, is_id, is_repeat
 from fastmetrics.base.score_metadata import MissingQueries, ScoreMetadata, counts_column, drift_notes
-from fastmetrics.plan.corpus_values import is_corpus, is_counted
-from fastmetrics.plan.stored_declarations import Declared
+from fastmetrics.metrics.corpus_values import is_corpus, is_counted
+from fastmetrics.metrics.stored_declarations import Declared
 from fastmetrics.results.runs.declared_metrics import column_named, stored_declarations, unknown_metric
 from fastmetrics.results.runs.score_file import ScoreFile
 from fastmetrics.results.runs.sorted_ids import SortedIds

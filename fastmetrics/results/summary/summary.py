@@ -14,7 +14,7 @@ from fastmetrics.base.arrays import floats_of_arrow
 from fastmetrics.base.display import Grid, ShownMapping, number
 from fastmetrics.base.errors import OptionError
 from fastmetrics.base.score_metadata import ScoreMetadata
-from fastmetrics.plan.corpus_values import caution_notes, columns_read, finish_all, is_counted
+from fastmetrics.metrics.corpus_values import caution_notes, columns_of_corpus, finish_all, is_counted
 from fastmetrics.results.runs.declared_metrics import (
     declared_labels,
     declared_specs,
@@ -305,7 +305,7 @@ def _added(scores: Any, requested: Callable[[Sequence[str], Mapping[str, Any]], 
         sums.add(piece)
         if not source.again:
             specs = {name: str(declaration.get("spec", name)) for name, declaration in sums.declared.items()}
-            corpus = columns_read(specs.get(name, name) for name in sums.corpus)
+            corpus = columns_of_corpus(specs.get(name, name) for name in sums.corpus)
             for name in {*requested(list(sums.states), sums.declared), *corpus}:
                 values.setdefault(name, []).extend(_values(piece, name))
     sums.close()

@@ -8,8 +8,8 @@ from typing import Any
 
 from fastmetrics.base.errors import ColumnError
 from fastmetrics.base.input_columns import resolve
-from fastmetrics.metrics import functions
-from fastmetrics.plan.score_request import ScoreRequest
+from fastmetrics.metrics.plan import ScoreRequest
+from fastmetrics.metrics.suites import functions
 from fastmetrics.scoring.frames.row_function import RowFunction, metric_of_name, score_of
 from fastmetrics.scoring.frames.with_scores import lazy_scores, own_kind, own_series, with_scores
 from fastmetrics.scoring.metric_functions import columns_and_options

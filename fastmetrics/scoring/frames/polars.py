@@ -11,8 +11,8 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from fastmetrics.declaration.metric import Metric
-from fastmetrics.metrics import functions
+from fastmetrics.metrics.metric import Metric
+from fastmetrics.metrics.suites import functions
 from fastmetrics.scoring.frames.accessor import FrameAccessor, LazyFrameAccessor
 from fastmetrics.scoring.frames.row_function import RowFunction, metric_of_name, score_of
 from fastmetrics.scoring.frames.with_scores import aligned

@@ -12,12 +12,10 @@ import pyarrow as pa
 
 from fastmetrics.base.errors import OptionError
 from fastmetrics.base.threads import cores, ordered
-from fastmetrics.declaration.batch import Batch
-from fastmetrics.declaration.metric import SPELLINGS, Metric
-from fastmetrics.metrics import REGISTRY
-from fastmetrics.plan.plan import Plan, Score, parse
-from fastmetrics.plan.score_batch import Scorer, Shelf, slices
-from fastmetrics.plan.score_names import canonical_name
+from fastmetrics.metrics.batch import Batch
+from fastmetrics.metrics.metric import REGISTRY, SPELLINGS, Metric
+from fastmetrics.metrics.plan import Plan, Score, canonical_name, parse
+from fastmetrics.metrics.score_batch import Scorer, Shelf, slices
 from fastmetrics.scoring.metric_functions import table_of_columns
 from fastmetrics.scoring.score import scores_of_source
 from fastmetrics.tables.sources import FrameSource

@@ -13,8 +13,7 @@ from fastmetrics.base.errors import ColumnError, OptionError
 from fastmetrics.base.frames import is_dataset, is_relation
 from fastmetrics.base.threads import cores
 from fastmetrics.engines.job import Progress
-from fastmetrics.plan.plan import Plan
-from fastmetrics.plan.score_request import ScoreRequest
+from fastmetrics.metrics.plan import Plan, ScoreRequest
 from fastmetrics.scoring.frames.row_function import TableFunction, check_has_rows
 from fastmetrics.scoring.score import scores_of_source
 from fastmetrics.scoring.score_output import plan_table

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from fastmetrics.base.arrays import Flags, Ints, Uint64s
-from fastmetrics.declaration.stored_row_lists import numbered
+from fastmetrics.metrics.batch import numbered
 from fastmetrics.text.text_keys import text_keys
 from fastmetrics.usage.dataset.row_faults import plain
 

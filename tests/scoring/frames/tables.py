@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 
 import fastmetrics as fm
-from fastmetrics.metrics import REGISTRY
+from fastmetrics.metrics.metric import REGISTRY
 from tests.support import every_metric
 
 ROWS: dict[str, list[Any]] = {

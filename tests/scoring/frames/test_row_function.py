@@ -14,13 +14,13 @@ import pytest
 import fastmetrics as fm
 from fastmetrics.base import threads as thread_pools
 from fastmetrics.base.frames import open_frame
-from fastmetrics.plan import score_batch
-from fastmetrics.plan.score_batch import Wordbook
-from fastmetrics.plan.score_request import ScoreRequest
+from fastmetrics.metrics import score_batch
+from fastmetrics.metrics.plan import ScoreRequest
 from fastmetrics.scoring import score as scoring
 from fastmetrics.scoring.frames.row_function import RowFunction, TableFunction, score_of
 from fastmetrics.scoring.score_output import plan_table
 from fastmetrics.tables.sources import FrameSource
+from fastmetrics.text.tokenize import Wordbook
 from tests.scoring.frames.tables import METRICS, ROWS, bits, scores
 
 TABLE = pa.table(ROWS)

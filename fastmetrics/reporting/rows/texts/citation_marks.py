@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from fastmetrics.base.arrays import text_of_strings
-from fastmetrics.metrics.shared.claims.cited_support import PATTERN
+from fastmetrics.metrics.cited_support import PATTERN
 from fastmetrics.reporting.rows.texts.scored_claims import ScoredClaims
 from fastmetrics.text.segmentation import statements
 

@@ -10,9 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastmetrics.base.errors import FastmetricsError, MissingExtraError, OptionError
-from fastmetrics.metrics.shared.claims.claim_support import TRIPLES, WORDS
-from fastmetrics.metrics.shared.claims.spacy_claims import load
-from fastmetrics.plan.plan import parse
+from fastmetrics.metrics.claim_support import TRIPLES, WORDS, load
+from fastmetrics.metrics.plan import parse
 from fastmetrics.results.runs.score_run import ScoreRun
 from fastmetrics.scoring.verdict_reasons import anchors
 

@@ -1,1 +1,0 @@
-"""Declaration of metrics: a batch of rows, its representations, and the decorator."""

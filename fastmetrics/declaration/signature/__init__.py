@@ -1,1 +1,0 @@
-"""Reading the signature of a metric: columns, representations, options, references."""

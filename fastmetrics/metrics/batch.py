@@ -1,0 +1,463 @@
+"""One batch of rows, a cache of everything derived from it, and notes about rows that a metric cannot score well."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Protocol, TypeAlias, TypeVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from fastmetrics.base.arrays import (
+    Bytes,
+    Flags,
+    Floats,
+    Ints,
+    Memo,
+    Text,
+    Tokens,
+    Uint64s,
+    floats_of_arrow,
+    text_of_arrow,
+)
+from fastmetrics.base.arrow import is_list, numpy_values
+from fastmetrics.base.columns import totals
+from fastmetrics.base.input_columns import COLUMNS
+from fastmetrics.kernels.folding import FOREIGN, ONE_WORD, UNLISTED
+from fastmetrics.text.conventions import convention, joined_lines
+from fastmetrics.text.text_keys import is_utf8, scripts
+from fastmetrics.text.tokenize import Folded, Vocabulary, Wordbook, fold
+
+# All pairs of the texts of two columns: each pair is a row, and each text keeps its place among the distinct ones.
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """One side of all pairs of n and m texts, where row i · m + j is the pair of texts i and j.
+
+    ``texts`` are the positions of the texts in their column, and ``rows`` is the one of each pair.
+    """
+
+    texts: Ints
+    rows: Ints
+    is_first: bool
+
+
+def sides(first: Ints, second: Ints) -> tuple[Side, Side]:
+    """Both sides of all pairs of the texts at these positions.
+
+    >>> [side.rows.tolist() for side in sides(np.array([4, 5]), np.array([0, 1, 2]))]
+    [[4, 4, 4, 5, 5, 5], [0, 1, 2, 0, 1, 2]]
+    """
+    return (
+        Side(first, np.repeat(first, len(second)), is_first=True),
+        Side(second, np.tile(second, len(first)), is_first=False),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Crossed(Tokens):
+    """The tokens of one side of all pairs; ``texts`` are those of its distinct texts, which may cache an index."""
+
+    texts: Tokens = field(kw_only=True)
+    is_first: bool = field(kw_only=True)
+
+    def take(self, rows: Ints) -> Tokens:
+        """The texts of the pairs ``rows``, which are no longer all pairs."""
+        return Tokens(self.ids, self.starts[rows], self.stops[rows], self.n_words)
+
+
+def crossed(tokens: Tokens, side: Side) -> Crossed:
+    """The tokens of a column on one side of all pairs.  The second side shares the memo of ``tokens``."""
+    starts, stops = tokens.starts[side.rows], tokens.stops[side.rows]
+    texts = tokens.take(side.texts) if side.is_first else tokens
+    return Crossed(tokens.ids, starts, stops, tokens.n_words, Memo(), texts=texts, is_first=side.is_first)
+
+
+# One batch of rows, a cache of everything derived from it, and the representations that metrics request of it.
+#
+# A column is tokenised once per convention for all metrics.  Everything derived from a column is computed at the first
+# request and cached for the lifetime of the batch.
+
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, eq=False)
+class Numbers:
+    """A column of numbers; null rows are NaN."""
+
+    values: Floats
+
+    def take(self, rows: Ints) -> Numbers:
+        """The numbers of ``rows``."""
+        return Numbers(self.values[rows])
+
+
+class Batch:
+    """Rows by canonical column name, with a cache of derived data."""
+
+    def __init__(
+        self, columns: Mapping[str, pa.Array], shared: Collection[str] = (), words: Wordbook | None = None
+    ) -> None:
+        """``shared`` are the columns needed under several conventions: they are tokenised for all at once."""
+        self.columns = columns
+        self.words = Wordbook() if words is None else words
+        self._shared = frozenset(shared)
+        self.n_rows = len(next(iter(columns.values()))) if columns else 0
+        self._memory = Memo()
+
+    def remember(self, key: Hashable, make: Callable[[], T], *beside: object) -> T:
+        """The cached result of ``make`` for ``key`` and the objects ``beside``."""
+        return self._memory.of(key, beside, make)
+
+    def text(self, column: str) -> Text:
+        """The strings of a column; in a column that may contain lists, each item is a separate string."""
+        lists = COLUMNS[column].kind == "texts"
+        return self.remember(("text", column), lambda: text_of_arrow(self.columns[column], column, lists, is_utf8))
+
+    def vocabulary(self, name: str) -> Vocabulary:
+        """The words of this batch under the convention ``name``."""
+        return self.words.vocabulary(name)
+
+    def tokens(self, column: str, name: str) -> Tokens:
+        """The tokens of a column under the convention ``name``."""
+
+        return self.remember(("tokens", column, name), lambda: self._tokens(column, name))
+
+    def _tokens(self, column: str, name: str) -> Tokens:
+        base = convention(name).base
+        if base is None or (base == "split" and column not in self._shared):
+            return self.vocabulary(name).tokenize(self.text(column))
+        tokens = self.words.rewriter(name).tokens(self.tokens(column, base))
+        if convention(name).frame is None:
+            return tokens
+        rows = joined_lines(self.text(column))
+        return tokens.with_rows(rows, self.vocabulary(name).tokenize(self.text(column).take(rows)))
+
+    def folded(self, column: str, name: str) -> Folded:
+        """The characters of a column under the convention ``name``, before tokenisation."""
+        return self.remember(("folded", column, name), lambda: fold(self.text(column), convention(name)))
+
+    def numbers(self, column: str) -> Numbers:
+        """A column of numbers as float64; lists are summed."""
+        return self.remember(("numbers", column), lambda: Numbers(floats_of_arrow(self._amounts(column), column)))
+
+    def _amounts(self, column: str) -> pa.Array:
+        array = self.columns[column]
+        if COLUMNS[column].kind != "amounts":
+            return array
+        return self.remember(("amounts", column), lambda: totals(array, column))
+
+    def owners(self, column: str) -> Ints | None:
+        """The row of each item of a column of lists of texts or vectors; None for a column with one item per row."""
+        groups = self._vector_groups(column) if COLUMNS[column].kind == "vectors" else self.text(column).groups
+        if groups is None:
+            return None
+        return self.remember(("owners", column), lambda: np.repeat(np.arange(self.n_rows), np.diff(groups)))
+
+    def _vector_groups(self, column: str) -> Ints | None:
+        """The vectors of each row in a column of lists of vectors; None for a column with one vector per row."""
+        array = self.columns[column]
+        if not (is_list(array.type) and is_list(array.type.value_type)):
+            return None
+        sizes = numpy_values(pc.list_value_length(array), null=0)
+        return self.remember(("groups", column), lambda: np.concatenate([[0], np.cumsum(sizes)]))
+
+    def present(self, column: str) -> Flags:
+        """Whether each row has a value: not null, a list not empty, amounts without null."""
+
+        def look() -> Flags:
+            of_ids = pa.types.is_integer(self.columns[column].type)  # some metrics accept integer ids instead of text
+            if COLUMNS[column].kind in ("text", "texts") and not of_ids:
+                text = self.text(column)
+                return text.valid if text.groups is None else text.valid & (np.diff(text.groups) > 0)
+            valid: Flags = numpy_values(self._amounts(column).is_valid())
+            groups = self._vector_groups(column) if COLUMNS[column].kind == "vectors" else None
+            return valid if groups is None else valid & (np.diff(groups) > 0)
+
+        return self.remember(("present", column), look)
+
+
+Options = Mapping[str, Any]
+
+
+class Need(Protocol):
+    """How to compute a representation from a column; ``options`` are those of the requesting metric.
+
+    A need based on tokens has an attribute ``convention``, the name of the text convention.  A need with a true
+    attribute ``by_item`` reads the items of a column of lists of vectors one by one.  A need with a method ``crossed``,
+    which gives the representation of one side of all pairs, lets ``fm.pairwise_scores`` compute the metric.
+
+    What a need reads beside its column is declared with it, and each metric that requests it has it without naming it:
+    an attribute ``options`` is a dataclass of options with defaults, ``columns`` are further, optional columns, each
+    with its representation.
+    """
+
+    def of(self, batch: Batch, column: str, options: Options) -> Any:
+        """The representation of ``column``, or of each of its strings if it contains lists."""
+
+
+class OfTokens:
+    """A need whose representation are tokens."""
+
+    def crossed(self, tokens: Tokens, side: Side) -> Crossed:
+        """The tokens on one side of all pairs."""
+        return crossed(tokens, side)
+
+
+@dataclass(frozen=True)
+class TokensIn(OfTokens):
+    """Tokens under one text convention."""
+
+    convention: str
+
+    def of(self, batch: Batch, column: str, options: Options) -> Tokens:
+        """The column's tokens."""
+        return batch.tokens(column, self.convention)
+
+
+@dataclass(frozen=True)
+class TextIn:
+    """The bytes themselves."""
+
+    def of(self, batch: Batch, column: str, options: Options) -> Text:
+        """The column's strings."""
+        return batch.text(column)
+
+
+@dataclass(frozen=True)
+class NumbersIn:
+    """Numbers as given."""
+
+    def of(self, batch: Batch, column: str, options: Options) -> Numbers:
+        """The column's numbers."""
+        return batch.numbers(column)
+
+
+Words = Annotated[Tokens, TokensIn("words")]
+Light = Annotated[Tokens, TokensIn("light")]
+Squad = Annotated[Tokens, TokensIn("squad")]
+Raw = Annotated[Text, TextIn()]
+Number = Annotated[Numbers, NumbersIn()]
+
+
+# The lists of integers that a run stores for each row, for corpus metrics that need all rows at once.
+
+
+KeptRows: TypeAlias = Callable[[], Iterable[tuple[pa.Array, ...]]]
+"""Returns the stored column batch by batch at each call; null for an incomplete row."""
+
+
+def row_lists(heads: Uint64s, values: Uint64s, sizes: Ints) -> pa.ListArray:
+    """Lists of integers: for each row its ``heads``, equally many in all rows, followed by its ``values``."""
+    offsets = np.concatenate([[0], np.cumsum(sizes + heads.shape[1])])
+    flat = np.empty(offsets[-1], np.uint64)
+    at_head = np.zeros(len(flat), np.bool_)
+    for place in range(heads.shape[1]):
+        flat[offsets[:-1] + place] = heads[:, place]
+        at_head[offsets[:-1] + place] = True
+    flat[~at_head] = values
+    return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), pa.array(flat.view(np.int64)))
+
+
+def where_present(lists: pa.ListArray, present: Flags) -> pa.ListArray:
+    """The lists of complete rows; null for the others."""
+    if present.all():
+        return lists
+    offsets = np.concatenate([[0], np.cumsum(np.diff(lists.offsets.to_numpy()) * present)])
+    values = lists.filter(pa.array(present)).flatten()
+    return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), values, mask=pa.array(~present))
+
+
+def heads_of(lists: pa.Array, count: int) -> tuple[NDArray[np.uint64], NDArray[np.uint64], Ints]:
+    """The heads, the values and the number of values of the rows that are not null: the inverse of ``row_lists``."""
+    present = lists.drop_null()
+    flat = present.flatten().to_numpy(zero_copy_only=False).astype(np.int64, copy=False).view(np.uint64)
+    sizes = present.value_lengths().to_numpy(zero_copy_only=False).astype(np.int64)
+    starts = np.cumsum(sizes) - sizes
+    at_head = np.zeros(len(flat), np.bool_)
+    places = starts[:, None] + np.arange(count)
+    at_head[places.ravel()] = True
+    return flat[places], flat[~at_head], sizes - count
+
+
+def numbered(keys: Uint64s) -> Ints:
+    """A number for each distinct row of keys, in order of first occurrence."""
+    width = keys.shape[1] * keys.itemsize
+    data = pa.py_buffer(np.ascontiguousarray(keys))
+    encoded = pa.Array.from_buffers(pa.binary(width), len(keys), [None, data]).dictionary_encode()
+    return np.asarray(encoded.indices.to_numpy(zero_copy_only=False), np.int64)
+
+
+# Cautions: notes about rows that a metric cannot score well, with their number and advice.
+#
+# A metric declares its caution.  The affected rows are counted in each batch as ``[rows, scored rows]``, and the
+# counts
+# are summed like those of corpus metrics.  The summary has one note per cause.
+
+
+MANY = 0.05
+"""The default share of the scored rows that triggers a note."""
+
+Finder: TypeAlias = Callable[[Batch, Options, Iterable[str]], Flags | None]
+"""A function that finds rows in the columns of a metric; None for no rows."""
+
+
+@dataclass(frozen=True)
+class Caution:
+    """One cause for caution, and advice.
+
+    A note states ``cause`` for the rows found by ``rows``, if there are any and they are at least the share ``least``
+    of the scored rows; ``advice`` may contain the metric's options in braces.  ``rows`` is None for a metric that needs
+    all rows to find them: ``cautioned`` of its value then has both numbers.
+    """
+
+    cause: str
+    advice: str
+    rows: Finder | None
+    least: float = MANY
+
+    def count(self, batch: Batch, options: Options, columns: Iterable[str], scored: Flags) -> list[int]:
+        """The numbers of affected and of ``scored`` rows."""
+        rows = None if self.rows is None else self.rows(batch, options, columns)
+        return [0 if rows is None else int(np.count_nonzero(rows & scored)), int(np.count_nonzero(scored))]
+
+    def applies(self, rows: int, scored: int) -> bool:
+        """Whether a note is needed."""
+        return rows > 0 and rows >= self.least * scored
+
+
+def notes(counts: Mapping[str, Sequence[int]], cautions: Mapping[str, tuple[Caution, Options]]) -> list[str]:
+    """One note per cause and advice, with the scores, the number of rows and the advice.
+
+    For several scores with different counts, the note states the highest share.
+    """
+    groups: dict[tuple[str, str], list[tuple[float, int, int, str]]] = {}
+    for name, (caution, options) in cautions.items():
+        rows, scored = counts[name]
+        if caution.applies(rows, scored):
+            key = caution.cause, caution.advice.format(**options)
+            groups.setdefault(key, []).append((rows / scored, rows, scored, name))
+    return [_note(cause, advice, entries) for (cause, advice), entries in groups.items()]
+
+
+def _note(cause: str, advice: str, entries: Sequence[tuple[float, int, int, str]]) -> str:
+    share, rows, scored, _ = max(entries, key=lambda entry: entry[:3])
+    upto = "up to " if len({entry[:3] for entry in entries}) > 1 else ""
+    names = ", ".join(name for *_, name in entries)
+    return f"{names}: {upto}{rows:,} of {scored:,} scored rows ({_percent(share)}) {cause}; {advice}"
+
+
+LISTS = "lists in "
+"""The beginning of the name under which the rows of a column are counted whose text is a list of texts."""
+
+
+def list_notes(counts: Mapping[str, Sequence[int]]) -> list[str]:
+    """The notes on columns of one text per row that are lists of texts.
+
+    >>> list_notes({"lists in gold": [300, 300]})[0].partition(";")[0]
+    'gold: 300 texts are lists, as JSON or Python writes them, and each was read as one text'
+    """
+    return [
+        f"{name.removeprefix(LISTS)}: {rows:,} {'text is a list' if rows == 1 else 'texts are lists'}, as JSON or "
+        f"Python writes them, and each was read as one text; lists={name.removeprefix(LISTS)!r} (--lists "
+        f"{name.removeprefix(LISTS)}) reads the lists"
+        for name, (rows, _) in counts.items()
+        if name.startswith(LISTS)
+    ]
+
+
+SCRIPT = "script for "
+"""The beginning of the name under which rows are counted that are in another script than a rubric's language."""
+
+_RUBRICS = {
+    "en": (FOREIGN, "English", "not in Latin letters", "--language ru has the built-in rubrics in Russian"),
+    "ru": (UNLISTED, "Russian", "neither in Cyrillic nor in Latin letters", "--language en has them in English"),
+}
+"""For the languages of rubrics: the rows in another script, the name of the language, what they are, and advice."""
+
+
+def script_counts(batch: Batch, language: str, columns: Iterable[str]) -> dict[str, list[int]]:
+    """The count of rows with a text in another script than a rubric's language, for a caution; none if unknown."""
+    if language not in _RUBRICS:
+        return {}
+    rows = written(_RUBRICS[language][0])(batch, {}, columns)
+    return {} if rows is None else {f"{SCRIPT}{language}": [int(np.count_nonzero(rows)), len(rows)]}
+
+
+def script_notes(counts: Mapping[str, Sequence[int]]) -> list[str]:
+    """The notes on rows in another script than the rubrics' language.
+
+    >>> script_notes({"script for en": [3, 4]})[0].partition(";")[0]
+    'rubrics in English: 3 of 4 rows (75 %) have texts mostly not in Latin letters'
+    """
+    lines = []
+    for name, (rows, total) in counts.items():
+        if name.startswith(SCRIPT) and rows and rows >= MANY * total:
+            _, language, letters, advice = _RUBRICS[name.removeprefix(SCRIPT)]
+            share = f"{rows:,} of {total:,} rows ({_percent(rows / total)})"
+            lines.append(
+                f"rubrics in {language}: {share} have texts mostly {letters}; {advice}, and your own rubric may be in "
+                "any language; validate says how far people agree with the judge"
+            )
+    return lines
+
+
+def _percent(share: float) -> str:
+    """A share in whole per cent; 0 and 100 are used only if exact."""
+    return "< 1 %" if share < 0.01 else "> 99 %" if 0.99 < share < 1 else f"{share:.0%}".replace("%", " %")
+
+
+def written(bit: int) -> Finder:
+    """A finder of rows with text in one of ``scripts``."""
+
+    def rows(batch: Batch, options: Options, columns: Iterable[str]) -> Flags | None:
+        texts = [column for column in columns if COLUMNS[column].kind in ("text", "texts")]
+        masks = [bits for bits in (_bits(batch, column) for column in texts) if bits is not None]
+        return np.bitwise_or.reduce(masks) & bit != 0 if masks else None
+
+    return rows
+
+
+def _bits(batch: Batch, column: str) -> Bytes | None:
+    """The bits of ``scripts`` of each row, combined over its texts; None if no row has any."""
+
+    def make() -> Bytes | None:
+        bits, owner = scripts(batch.text(column)), batch.owners(column)
+        if bits is None or owner is None:
+            return bits
+        together = np.zeros(batch.n_rows, np.uint8)
+        np.bitwise_or.at(together, owner, bits)
+        return together
+
+    return batch.remember(("scripts", column), make)
+
+
+def one_word(advice: str) -> Caution:
+    """The caution of tokenisers that split at spaces, which some scripts do not use."""
+    cause = "are in a script without spaces between words (such as Chinese or Thai), where a sentence is one word"
+    return Caution(cause, advice, written(ONE_WORD))
+
+
+def no_word(advice: str) -> Caution:
+    """The caution of tokenisers with Latin words only."""
+    return Caution("are in a script other than Latin, whose words this tokenizer drops", advice, written(FOREIGN))
+
+
+def english_words(words: str, advice: str) -> Caution:
+    """The caution of word lists in English alone; ``words`` names their words."""
+    return Caution(f"are in a script other than Latin, and the {words} are English", advice, written(FOREIGN))
+
+
+def english_and_russian_words(words: str, advice: str) -> Caution:
+    """The caution of word lists in English and Russian; ``words`` names their words."""
+    cause = f"are in a script other than Latin and Cyrillic, and the {words} are English and Russian"
+    return Caution(cause, advice, written(UNLISTED))
+
+
+UNSPACED = one_word("token_f1(tokenizer='unicode') treats each character as a word, and chrf needs no words")
+"""The caution of word metrics that can only split at spaces."""

@@ -1,0 +1,159 @@
+"""The values of corpus metrics from summed counts, and notes for the reader of scores."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from fastmetrics.base.arrays import Floats, Ints
+from fastmetrics.base.errors import FastmetricsError, UnknownNameError
+from fastmetrics.base.score_metadata import InputDrift
+from fastmetrics.metrics.batch import LISTS, SCRIPT, Caution, list_notes, notes, script_notes
+from fastmetrics.metrics.fitted_metric import FittedMetric
+from fastmetrics.metrics.metric import values_of
+from fastmetrics.metrics.plan import Plan, Score, parse
+
+Values: TypeAlias = Callable[[str], Iterable[Any]]
+"""Returns the scores of a column, or the lists stored in one, batch by batch at each call."""
+
+
+Specs: TypeAlias = Mapping[str, str]
+"""The specs of scores with a name of the user's own, by name; other names are specs themselves."""
+
+
+def columns_of_corpus(specs: Iterable[str]) -> list[str]:
+    """The columns of scores and stored lists that these corpus metrics read; none for unknown metrics."""
+    scores = filter(None, map(_corpus, specs))
+    return list(dict.fromkeys(column for score in scores for column in _columns_of(score)))
+
+
+def _columns_of(score: Score) -> tuple[str, ...]:
+    if score.metric.keeps is not None:
+        return (score.metric.keeps,)
+    return tuple(parse(spec).name for spec in score.metric.reads(score.options))
+
+
+def lists_read(specs: Iterable[str]) -> list[str]:
+    """The columns of stored lists that these corpus metrics read."""
+    columns = [score.metric.keeps for score in filter(None, map(_corpus, specs))]
+    return list(dict.fromkeys(column for column in columns if column is not None))
+
+
+def _corpus(spec: str) -> Score | None:
+    """The corpus metric that a spec means, if it does."""
+    try:
+        score = parse(spec)
+    except FastmetricsError:
+        return None
+    return None if score.metric.corpus is None else score
+
+
+def is_corpus(spec: str) -> bool:
+    """Whether this spec is a corpus metric."""
+    return _corpus(spec) is not None
+
+
+def is_counted(spec: str) -> bool:
+    """Whether this spec is a corpus metric based on counts of rows, rather than on scores or on all rows at once.
+
+    >>> is_counted("corpus_bleu(tokenizer='char')"), is_counted("bleu"), is_counted("aurc")
+    (True, False, False)
+    """
+    score = _corpus(spec)
+    return score is not None and not _columns_of(score)
+
+
+def many_values(spec: str, sums: Ints) -> Floats:
+    """The values of a corpus metric, one for each row of summed counts."""
+    score = parse(spec)
+    return values_of(score.metric, sums, score.options)
+
+
+def _finished(score: Score, counts: Sequence[int], values: Values) -> Any:
+    """The value of a corpus metric, from its summed counts or from the columns it reads."""
+    assert score.metric.corpus is not None
+    columns = _columns_of(score)
+    inputs = partial(together, values, columns) if columns else counts
+    return score.metric.corpus.finish(inputs, **score.options)
+
+
+def _figures(name: str, value: Any) -> dict[str, float]:
+    """The figures of a corpus metric by name; one with several has ``rater_agreement.n_units`` and so on."""
+    if not hasattr(value, "figures"):
+        return {name: float(value.score)}
+    return {f"{name}.{figure}": float(number) for figure, number in value.figures.items()}
+
+
+def finish_all(
+    counts: Mapping[str, Sequence[int]], values: Values, columns: Collection[str], specs: Specs
+) -> tuple[dict[str, float], list[str]]:
+    """The values of corpus metrics, and notes: cautions, unknown metrics, and columns not among ``columns``."""
+    results: dict[str, float] = {}
+    remarks = []
+    cautions: dict[str, tuple[Caution, Mapping[str, Any]]] = {}
+    affected: dict[str, Sequence[int]] = {}
+    for name, sums in counts.items():
+        score = _corpus(specs.get(name, name))
+        if score is None:
+            remarks.append(f"left out: {name}, a corpus metric that is unknown here; load the plugin that declares it")
+            continue
+        lost = [column for column in _columns_of(score) if column not in columns]
+        if lost:
+            what = "the scores" if score.metric.keeps is None else "the column"
+            remarks.append(f"left out: {name}, which needs {what} {', '.join(lost)}")
+            continue
+        value = _finished(score, sums, values)
+        results |= _figures(name, value)
+        caution = score.metric.caution_with(score.options)
+        if caution is not None and hasattr(value, "cautioned"):
+            cautions[name] = caution, score.options
+            affected[name] = value.cautioned
+    return results, [*remarks, *notes(affected, cautions)]
+
+
+def input_drifts(planned: Plan, counts: Mapping[str, Sequence[int]]) -> dict[str, InputDrift]:
+    """The distributions of the metrics that fitted scores read, beside those of the labelled rows."""
+    fitted = {score.name: score.metric for score in planned.scores if isinstance(score.metric, FittedMetric)}
+    return {name: fitted[name].drift(rows) for name, rows in counts.items()}
+
+
+def together(values: Values, names: Sequence[str]) -> Iterator[tuple[Any, ...]]:
+    """The scores of several columns combined, even if their batches differ."""
+    streams = [iter(values(name)) for name in names]
+    buffers: list[Any] = [np.empty(0) for _ in names]
+    while True:
+        for at, stream in enumerate(streams):
+            while not len(buffers[at]):
+                more = next(stream, None)
+                if more is None:
+                    return
+                buffers[at] = more
+        size = min(map(len, buffers))
+        yield tuple(buffer[:size] for buffer in buffers)
+        buffers = [buffer[size:] for buffer in buffers]
+
+
+def caution_notes(counts: Mapping[str, Sequence[int]], common: Mapping[str, Any], specs: Specs) -> list[str]:
+    """The notes on scores: ``counts`` has ``[rows, scored rows]`` for each score with a caution, or column of lists.
+
+    ``common`` are the options of all metrics that have them, unless a metric's name sets its own.
+    """
+    cautions: dict[str, tuple[Caution, Mapping[str, Any]]] = {}
+    unknown = []
+    for name, (rows, scored) in counts.items():
+        if not rows or name.startswith((LISTS, SCRIPT)):
+            continue
+        try:
+            score = parse(specs.get(name, name), common)
+        except UnknownNameError:
+            unknown.append(
+                f"{name}: its plugin has a caution for {rows:,} of {scored:,} scored rows; load it to read why"
+            )
+            continue
+        caution = score.metric.caution_with(score.options)
+        if caution is not None:
+            cautions[name] = caution, score.options
+    return [*notes(counts, cautions), *list_notes(counts), *script_notes(counts), *unknown]

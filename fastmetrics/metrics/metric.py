@@ -1,0 +1,515 @@
+"""Declaration of a metric: one decorated function, from which the rest of the package reads everything."""
+
+from __future__ import annotations
+
+import importlib
+import math
+import os
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from fastmetrics.base.arrays import Flags, Floats, Ints
+from fastmetrics.base.errors import PluginError, UnknownNameError, either, nearest, shown
+from fastmetrics.base.options import Allowed, option
+from fastmetrics.base.plugin_files import LOADED, execute
+from fastmetrics.base.specs import Better
+from fastmetrics.metrics.batch import Batch, Caution, Need, Options
+from fastmetrics.metrics.parameters import Either, aligned, best_of, column_of_items, declare_columns, parameters
+
+# The documents that metrics come from, by the short names that definitions use.
+
+
+SOURCES = {
+    "S0": (
+        "the QA framework",
+        "*Metrics and Mathematical Foundations*, the scoring methods of a framework for question-answering bots",
+    ),
+    "S1": ("the RAG project", "*Core Evaluation Metrics Explained*, the metrics of a RAG project (2025)"),
+    "S2": (
+        "the RAG benchmark",
+        "*Научное описание метрик бенчмарков RAG-системы*, the benchmarks of the system «Вопрошалыч»",
+    ),
+    "S3": (
+        "the answer checks",
+        "*Evaluation Criteria & Scoring Logic*, reference-free checks of an assistant's answers",
+    ),
+    "S4": ("the writing guide", "*LLM Lab – Quality Metrics Documentation*, five metrics of writing quality"),
+}
+"""What users read for the short name of a source, and what it is; others are papers or packages, named in full."""
+
+
+def in_words(source: str) -> str:
+    """A metric's source for users, with words instead of short names.
+
+    >>> in_words("S1, F1 score; Sclar 2024")
+    'the RAG project, F1 score; Sclar 2024'
+    """
+    return re.sub(rf"\b({'|'.join(SOURCES)})\b", lambda short: SOURCES[short[0]][0], source)
+
+
+# Formulas of corpus metrics over summed counts: for one set of sums, and for the many sums of resampling.
+
+
+@dataclass(frozen=True)
+class Formula:
+    """A ``finish`` with a vectorised form: ``of_many`` gives the score of ``of`` for each row of sums."""
+
+    of: Callable[..., Any]
+    of_many: Callable[..., Floats]
+
+    def __call__(self, sums: Sequence[int], **options: Any) -> Any:
+        """The result of the metric for one set of sums."""
+        return self.of(sums, **options)
+
+
+def values_of(metric: Metric, sums: Ints, options: Options) -> Floats:
+    """The values of a corpus metric, one per row of sums."""
+    assert metric.corpus is not None
+    finish = metric.corpus.finish
+    if isinstance(finish, Formula):
+        return finish.of_many(sums, **options)
+    return np.array([float(finish(row, **options).score) for row in sums.tolist()])
+
+
+# Checks of what a declaration says to the readers of a metric's scores.
+
+
+OWN_NAME = "name"
+"""The option of every metric that names its column."""
+
+
+def check_meaning(name: str, bounds: Any, better: Any, reading: Any, options: Iterable[str]) -> None:
+    """Raise ``PluginError`` for a direction, bounds or a reading that no reader could use, or a reserved option."""
+    if better not in ("higher", "lower", None):
+        near = nearest(better, ("higher", "lower")) if isinstance(better, str) else []
+        meant = f"; did you mean {either(near)}?" if near else ""
+        raise PluginError(f"metric {name!r}: better={shown(better)}: expected 'higher', 'lower' or None{meant}")
+    if not (_are_numbers(bounds) and len(bounds) == 2 and bounds[0] < bounds[1]):
+        raise PluginError(
+            f"metric {name!r}: bounds={shown(bounds)}: expected the smallest and the largest score, as in (0, 1)"
+        )
+    if reading is not None:
+        _check_reading(name, better, reading)
+    if OWN_NAME in options:
+        raise PluginError(f"metric {name!r}: an option cannot be called {OWN_NAME!r}, which names the score column")
+
+
+def _check_reading(name: str, better: Any, reading: Any) -> None:
+    means = [mean for mean in reading if mean is not None] if isinstance(reading, tuple | list) else []
+    if better is None or len(reading) != 2 or reading[0] is None or not _are_numbers(means):
+        raise PluginError(
+            f"metric {name!r}: reading={shown(reading)}: expected the means that are good and poor, as in (0.9, 0.5) "
+            "or (0.9, None), of a metric with a direction"
+        )
+    if len(means) == 2 and (means[0] > means[1]) != (better == "higher"):
+        raise PluginError(f"metric {name!r}: reading={shown(reading)}: {better} is better, but the poor mean is better")
+
+
+def _are_numbers(values: Any) -> bool:
+    return isinstance(values, tuple | list) and all(
+        isinstance(value, int | float) and not isinstance(value, bool) and not math.isnan(value) for value in values
+    )
+
+
+# The labels of a metric: the source's names for the figures of its summary.
+
+
+AT_K = "@k"
+"""The end of a label that applies with a cut-off only."""
+
+
+class Label(NamedTuple):
+    """A label: the options that it belongs to, as in a spec (empty for the defaults), its statistic, and the name."""
+
+    options: str
+    statistic: str
+    name: str
+
+
+def labelled(labels: Mapping[str, str]) -> list[Label]:
+    """The labels of a declaration.
+
+    >>> labelled({"mean": "mrr", "(k=3).mean": "mrr3"})
+    [Label(options='', statistic='mean', name='mrr'), Label(options='(k=3)', statistic='mean', name='mrr3')]
+    """
+    return [Label(*key.rpartition(".")[::2], name) for key, name in labels.items()]
+
+
+def typed(labels: Mapping[str, str]) -> list[str]:
+    """The labels that can be typed where names of metrics are expected: of default options, without spaces.
+
+    >>> typed({"mean": "mrr", "p50": "P50 Latency (ms)", "(k=3).mean": "mrr3"})
+    ['mrr']
+    """
+    return [label.name for label in labelled(labels) if not label.options and re.fullmatch(r"[\w+-]+(@k)?", label.name)]
+
+
+def labels_of(labels: Mapping[str, str], options: str) -> dict[str, str]:
+    """The labels by statistic of a metric with options, which are written as in its spec.
+
+    A label applies to the default options, and with a cut-off gets the same (``mrr@10``); a label such as ``recall@k``
+    applies with a cut-off only; a label of other options applies to exactly these.  Labels are thus unique.
+
+    >>> [labels_of({"mean": "mrr", "(k=3).mean": "mrr3"}, options) for options in ("@10", "(k=3)", "(k=4)")]
+    [{'mean': 'mrr@10'}, {'mean': 'mrr3'}, {}]
+    """
+    by_statistic = {}
+    plain = re.fullmatch("(@[0-9]+)?", options) is not None
+    for label in labelled(labels):
+        if label.options and label.options == options:
+            by_statistic[label.statistic] = label.name
+        elif plain and not label.options and (options or not label.name.endswith(AT_K)):
+            by_statistic[label.statistic] = label.name.removesuffix(AT_K) + options
+    return by_statistic
+
+
+def described(labels: Mapping[str, str], quote: str = "") -> list[str]:
+    """A line for each label.
+
+    >>> described({"(k=3).mean": "mrr3"}, "`")
+    ['in a summary, its mean is also `mrr3` with `k=3`']
+    """
+    return [
+        f"in a summary, its {label.statistic} is also {quote}{label.name}{quote}"
+        + (f" with {quote}{label.options[1:-1]}{quote}" if label.options else "")
+        for label in labelled(labels)
+    ]
+
+
+# Groups of a metric's hooks: how its function gets the rows, and how the value of a whole table is computed.
+
+
+@dataclass(frozen=True)
+class RowHooks:
+    """How a metric's function gets the rows of a batch."""
+
+    prepare: Callable[[Batch, Options], Batch] | None = None
+    """Replaces the batch before its columns are read."""
+    fit: Callable[[Iterable[Batch], Options], Options] | None = None
+    """Computes from all batches the options that each is scored with; reads no batch if the given options suffice."""
+    either: Either | None = None
+    """Sets of optional columns of which at least one must be complete."""
+    grouped: bool = False
+    """Whether the function sees all references of a row together and returns one score a row."""
+    best_by: Callable[..., Floats] | None = None
+    """Ranks the references of a row, called as the function is; by default the best score counts."""
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """How a corpus metric, which has one value a table, is computed from what its function returns for each row."""
+
+    finish: Callable[..., Any]
+    """Called with the sums of the rows' counts and all options; the ``score`` of what it returns is the value."""
+    over: Callable[[Options], tuple[str, ...]] | None = None
+    """Names the row metrics whose scores replace the counts; ``finish`` gets a function that reads them."""
+    keeps: str | None = None
+    """The column in which a run keeps lists of whole numbers that replace the counts, one for all metrics that name it;
+    ``finish`` gets a function that reads them."""
+
+
+# Declaration of a metric: one decorated function, from which the rest of the package reads everything.
+#
+# The parameters name the input columns, their annotations name the representation, and keyword-only parameters are the
+# options; the decorator adds bounds and source.  A metric called with raw columns converts them; called by ``score``,
+# it
+# uses the cached data of the batch.
+
+
+Reading: TypeAlias = tuple[float, float | None]
+"""The means beyond which a metric reads as good and as poor; None if no mean reads as poor."""
+
+
+@dataclass(frozen=True)
+class Metric:
+    """The declaration of a metric."""
+
+    name: str
+    function: Callable[..., Any]
+    bounds: tuple[float, float]
+    better: Better
+    source: str
+    needs: Mapping[str, Need]
+    optional: frozenset[str]
+    defaults: Mapping[str, Any]
+    allowed: Mapping[str, Allowed]
+    descriptions: Mapping[str, str]
+    statistics: tuple[str, ...]
+    labels: Mapping[str, str]
+    check: Callable[..., None] | None
+    rows: RowHooks
+    corpus: Corpus | None = None
+    usual: bool = True
+    aliases: tuple[str, ...] = ()
+    cues: Mapping[str, str] = field(default_factory=dict)
+    caution: Caution | Callable[[Options], Caution | None] | None = None
+    reading: Reading | None = None
+
+    def __reduce__(self) -> tuple[Callable[..., Metric], tuple[Any, ...]]:
+        """Other processes find the declaration by name in its module, or run the plugin that declares it."""
+        module = self.function.__module__
+        if module in LOADED:
+            return _of_plugin, (*LOADED[module], self.name)
+        if module == "__main__":
+            raise PluginError(
+                f"metric {self.name!r} is declared in the main program, which workers cannot import: "
+                "move it to a file and load the file with fastmetrics.load_plugin, or --plugin"
+            )
+        return _declared, (module, self.name)
+
+    @property
+    def level(self) -> str:
+        """``row`` for one score per row, ``corpus`` for one per table."""
+        return "row" if self.corpus is None else "corpus"
+
+    @property
+    def keeps(self) -> str | None:
+        """The column in which a run stores the data of each row for a corpus metric, if not counts."""
+        return None if self.corpus is None else self.corpus.keeps
+
+    @property
+    def required(self) -> tuple[str, ...]:
+        """The required columns."""
+        return tuple(column for column in self.needs if column not in self.optional)
+
+    def reads(self, options: Options) -> tuple[str, ...]:
+        """The row metrics whose scores it reads."""
+        return () if self.corpus is None or self.corpus.over is None else self.corpus.over(options)
+
+    def all_needs(self) -> list[tuple[str, Need]]:
+        """Each column with each representation of it; a metric computed from others may need several of one."""
+        return list(self.needs.items())
+
+    def fits(self, columns: Collection[str]) -> bool:
+        """Whether the metric can be computed from these columns."""
+        return set(self.required) <= set(columns) and (self.rows.either is None or self.rows.either.met_by(columns))
+
+    @property
+    def summary(self) -> str:
+        """The first line of the docstring."""
+        return (self.function.__doc__ or "").strip().split("\n")[0]
+
+    @property
+    def others(self) -> tuple[str, ...]:
+        """The other names of the metric: its aliases, and the labels that can be typed where names are expected."""
+        return tuple(dict.fromkeys([*typed(self.labels), *self.aliases]))
+
+    def options(self, values: Options) -> dict[str, Any]:
+        """All options: the given ``values`` and the defaults.
+
+        Raises ``UnknownNameError`` for an unknown option, ``OptionError`` for an invalid value.
+        """
+        merged = dict(self.defaults)
+        for name, value in values.items():
+            if name not in self.defaults:
+                raise UnknownNameError.of(f"option of {self.name}", name, self.defaults)
+            value = os.fspath(value) if isinstance(value, os.PathLike) else value
+            merged[name] = option(self.name, name, value, self.allowed[name])
+        if self.check is not None:
+            self.check(**merged)
+        return merged
+
+    def compute(self, batch: Batch, options: Options) -> tuple[Floats, Flags]:
+        """One score per row, and whether the row is complete; the score of an incomplete row is NaN."""
+        scores, present = self._call(batch, options)
+        return np.where(present, scores, np.nan), present
+
+    def row_counts(self, batch: Batch, options: Options) -> tuple[Any, Flags]:
+        """Each row's counts or stored data for a corpus metric, and whether the row is complete."""
+        return self._call(batch, options)
+
+    def caution_with(self, options: Options) -> Caution | None:
+        """The caution with these options, if there is one."""
+        return self.caution(options) if callable(self.caution) else self.caution
+
+    def cautioned(self, batch: Batch, options: Options) -> list[int] | None:
+        """The number of rows affected by the metric's caution, and of complete rows; None without a caution."""
+        caution = self.caution_with(options)
+        if caution is None or caution.rows is None:
+            return None
+        batch, columns, present = self._ready(batch, options)
+        return caution.count(batch, options, columns, present)
+
+    def _ready(self, batch: Batch, options: Options) -> tuple[Batch, list[str], Flags]:
+        """The batch to read, its columns among the needed ones, and whether each row is complete."""
+        if self.rows.prepare is not None:
+            batch = self.rows.prepare(batch, options)
+        columns = [column for column in self.needs if column in batch.columns]
+        present = np.ones(batch.n_rows, np.bool_)
+        for column in columns:
+            if column not in self.optional:
+                present = present & batch.present(column)
+        if self.rows.either is not None:
+            present = present & self.rows.either.rows(batch, options)
+        return batch, columns, present
+
+    def _call(self, batch: Batch, options: Options) -> tuple[Any, Flags]:
+        """The result of the function for the rows, and whether each row is complete."""
+        batch, columns, present = self._ready(batch, options)
+        items = None if self.rows.grouped else column_of_items(self.needs, columns)
+        owner = None if items is None else batch.owners(items)
+        arguments = {
+            column: need.of(batch, column, options)
+            if owner is None or column == items
+            else aligned(batch, column, need, options, owner)
+            for column, need in ((column, self.needs[column]) for column in columns)
+        }
+        scores = self.function(**arguments, **options)
+        if owner is not None:
+            if self.rows.best_by is not None:
+                merit = self.rows.best_by(**arguments, **options)
+            else:
+                merit = -scores if self.better == "lower" else scores
+            scores = best_of(scores, merit, owner, batch.n_rows)
+        return scores, present
+
+
+def metric(
+    *,
+    bounds: tuple[float, float],
+    better: Better,
+    source: str = "",
+    statistics: Sequence[str] = (),
+    labels: Mapping[str, str] | None = None,
+    check: Callable[..., None] | None = None,
+    rows: RowHooks | None = None,
+    corpus: Corpus | None = None,
+    usual: bool = True,
+    name: str | None = None,
+    aliases: Sequence[str] = (),
+    cues: Sequence[str] | Mapping[str, str] = (),
+    caution: Caution | Callable[[Options], Caution | None] | None = None,
+    reading: Reading | None = None,
+    columns: Mapping[str, str] | None = None,
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Declare the decorated function as a metric; ``fastmetrics.<name>`` then calls it with raw columns.
+
+    The positional parameters name the columns that the function reads (``docs/columns.md``); a column whose default is
+    None is optional.  The keyword-only parameters are options, each with a default and an annotation (``int``,
+    ``float``, ``str``, ``bool``, or a set of allowed values), and with a description in
+    ``Annotated[int, "the number of words"]``.  The annotation of a column decides what the function receives:
+
+    - ``str``, ``float``, ``int``, ``bool`` or ``list[...]``: the values of one row, as Python objects.  The function
+      returns a number, or None where the score is undefined.  It runs at the speed of Python: about a million simple
+      calls a second.
+    - ``pyarrow.Array``: whole columns of a batch of some thousand rows.  The function returns one number a row, NaN
+      where the score is undefined.
+    - a representation of this package's own metrics (``fastmetrics.metrics.batch``), which may change.
+
+    Rows that lack a column are not scored.  Of several references the best score counts, unless ``reference`` is a
+    ``list[str]``, which holds all references of a row.  :func:`fastmetrics.load_plugin` loads a file of such functions.
+
+    >>> import fastmetrics as fm
+    >>> @fm.metric(bounds=(0, 1), better="higher")
+    ... def shares_first_word(answer: str, reference: str) -> float:
+    ...     return float(answer.split()[:1] == reference.split()[:1])
+    >>> fm.score({"answer": ["in Rome", "Rome"], "reference": ["in Paris", None]}, "shares_first_word")[0].to_pylist()
+    [1.0, None]
+
+    ``columns`` declares columns of your own, each with its meaning; the annotation tells what they hold.  In
+    a column of lists, an empty list is a value; ``list`` without an item type takes lists of anything.
+
+    >>> @fm.metric(bounds=(0, 1), better="higher", columns={"tool_calls": "the tools that the system called"})
+    ... def searched(tool_calls: list[str]) -> float:
+    ...     return float("search" in tool_calls)
+    >>> fm.searched([["search", "answer"], []]).tolist()
+    [1.0, 0.0]
+
+    Score files store ``bounds``, ``better``, ``source``, ``statistics``, ``labels`` and ``reading``, so their readers
+    do not need the declaration.
+
+    Parameters:
+
+    - ``bounds``: The smallest and the largest possible score.
+    - ``better``: The direction of better scores: higher, lower, or None if a score alone does not tell which of two
+      answers is better.
+    - ``source``: The origin of the definition.
+    - ``statistics``: Statistics that are added to a summary: p50, sum.
+    - ``labels``: The source's names for figures of a summary: ``{"mean": "mrr"}``; ``"recall@k"`` only with a cut-off.
+    - ``check``: A function that receives all options and raises ``OptionError`` for values that do not go together.
+    - ``rows``: How the function receives the rows, a ``fastmetrics.metrics.metric.RowHooks``.
+    - ``corpus``: Makes it a metric with one value a table, a ``fastmetrics.metrics.metric.Corpus``.
+    - ``usual``: Whether suites contain the metric; if False, it is only computed by name.
+    - ``name``: The name of the metric where Python does not allow it as that of a function.
+    - ``aliases``: Other names of the same number, accepted like the labels.
+    - ``cues``: Ambiguous or similar names, for which an error suggests this metric; a mapping says how another
+      package's number differs.
+    - ``caution``: A note on rows that the metric cannot judge well, or a function of the options that returns one.
+    - ``reading``: The means beyond which a report calls the metric good and poor, ``(0.9, 0.5)``; the second may be
+      None.
+    - ``columns``: The meanings of columns that no other metric reads: {"tool_calls": "the tools that were called"}.
+
+    Raises ``PluginError`` for a name that is already used or an invalid direction, bounds, reading or column,
+    ``UnknownNameError`` for a parameter that is not a column, and ``TypeError`` for an unsupported annotation.
+    """
+
+    def declare(function: Callable[..., Any]) -> Callable[..., Any]:
+        declare_columns(function, columns or {})
+        signature = parameters(function, bounds)
+        check_meaning(name or function.__name__, bounds, better, reading, signature.defaults)
+        declared = Metric(
+            name=name or function.__name__,
+            function=signature.call,
+            bounds=bounds,
+            better=better,
+            source=source,
+            needs=signature.needs,
+            optional=signature.optional,
+            defaults=signature.defaults,
+            allowed=signature.allowed,
+            descriptions=signature.descriptions,
+            statistics=tuple(statistics),
+            labels=dict(labels or {}),
+            check=check,
+            rows=replace(rows or RowHooks(), grouped=signature.grouped or (rows is not None and rows.grouped)),
+            corpus=corpus,
+            usual=usual,
+            aliases=tuple(alias for alias in aliases if alias != (name or function.__name__)),
+            cues=dict(cues) if isinstance(cues, Mapping) else dict.fromkeys(cues, ""),
+            caution=caution,
+            reading=reading,
+        )
+        _check_free(declared)
+        REGISTRY[declared.name] = declared
+        SPELLINGS.update(dict.fromkeys((declared.name, *declared.others), declared.name))
+        return function
+
+    return declare
+
+
+REGISTRY: dict[str, Metric] = {}
+"""Every declared metric, by name; ``fastmetrics.metrics`` declares the built-in ones."""
+
+SPELLINGS: dict[str, str] = {}
+"""The name of the metric for each name and other name."""
+
+
+def _check_free(declared: Metric) -> None:
+    """Raise ``PluginError`` if another metric has one of the names; the same metric may be declared again."""
+    for spelling in (declared.name, *declared.others):
+        other = REGISTRY.get(SPELLINGS.get(spelling, ""))
+        if other is not None and (other.name != declared.name or _home(other) != _home(declared)):
+            raise PluginError(
+                f"metric {declared.name!r}: {spelling!r} is already used by the metric {other.name!r} of {_home(other)}"
+                "; choose another name"
+            )
+
+
+def _home(declared: Metric) -> str:
+    """The file or module that declares a metric."""
+    module = declared.function.__module__
+    return LOADED[module][0] if module in LOADED else module
+
+
+def _declared(module: str, name: str) -> Metric:
+    importlib.import_module(module)
+    return REGISTRY[name]
+
+
+def _of_plugin(path: str, text: str, name: str) -> Metric:
+    execute(path, text)
+    return REGISTRY[name]

@@ -1,0 +1,477 @@
+"""Planning from names: the requested metrics and suites, and the columns found."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+from fastmetrics.base import specs
+from fastmetrics.base.errors import (
+    Argument,
+    ColumnError,
+    FastmetricsError,
+    FileFormatError,
+    OptionError,
+    UnknownNameError,
+    quoted,
+    shown,
+)
+from fastmetrics.base.input_columns import COLUMNS, PREFIX, SCHEMAS, is_id, kept_columns, listed, passed_over, resolve
+from fastmetrics.base.options import LimitedText, Optional, argument, of_hint, option
+from fastmetrics.base.score_metadata import counts_column
+from fastmetrics.metrics import fitted_file
+from fastmetrics.metrics import suites as families
+from fastmetrics.metrics.cited_support import Embeds
+from fastmetrics.metrics.fitted_metric import FittedMetric, Part, fitted_metric, fitted_verdict, with_parts
+from fastmetrics.metrics.metric import OWN_NAME, Metric
+from fastmetrics.metrics.ranking_inputs import NoRelevant
+from fastmetrics.metrics.semantic import from_text
+from fastmetrics.metrics.suites import TIERS
+from fastmetrics.tables.small_files import local_path, read_text
+
+# Names of score columns: one name for each metric with its options, however a user spells them.
+
+
+OF_RUN = ("no_relevant", "embedder", "cache")
+"""Options that a run may set for all metrics; a spec that sets one keeps it, even with the default value."""
+
+_OWN = re.compile(r"[^\W\d][\w+-]*")
+_LONGEST = 200
+
+
+def canonical_name(metric: Metric, options: Mapping[str, Any], explicit: Collection[str]) -> str:
+    """The name of a metric with the ``explicit`` ones of its options; those with their default values are left out.
+
+    So equal names mean equal scores: ``nDCG_cut_10`` is written as ``ndcg@10``.
+    """
+    changed = [name for name in explicit if name in OF_RUN or options[name] != metric.defaults[name]]
+    cut = f"@{options['k']}" if "k" in changed else ""
+    others = [f"{name}={options[name]!r}" for name in metric.defaults if name in changed and name != "k"]
+    return metric.name + cut + (f"({', '.join(others)})" if others else "")
+
+
+def own_name(owner: str, name: Any) -> str:
+    """The user's own name of a score column, from the option ``name`` of the metric ``owner``, or from a file.
+
+    Raises ``OptionError`` for a name that a rule, a list of metrics or a file could misread.
+    """
+    text: str = option(owner, "name", name, LimitedText(_LONGEST, "a name"))
+    if not _OWN.fullmatch(text) or is_id(text) or text.startswith(PREFIX):
+        raise OptionError(
+            f"{owner}: option 'name' expects letters, digits, '_', '-' and '+', beginning with a letter, and not "
+            f"'id' or {PREFIX + '...'!r}; got {shown(text)}"
+        )
+    return text
+
+
+# What a user requests of a table: metrics and suites, and the columns that they read.
+
+
+@dataclass(frozen=True)
+class ScoreRequest:
+    """The metrics and suites to score, the columns that they read, and those to copy: options of ``fastmetrics.score``.
+
+    ``metrics`` are specs, in a list or separated by commas.  ``suites`` are names of
+    :data:`fastmetrics.metrics.suites.SUITES`, each of which selects its usual metrics whose columns exist, or of
+    :data:`fastmetrics.metrics.suites.TIERS`.  Without both, the suite ``core`` is used.  ``embedder`` and ``cache``
+    apply to every metric that embeds text and does not set its own; with an ``embedder``, missing embeddings are
+    computed from texts.  ``no_relevant`` applies to every retrieval metric that does not set its own.  ``lists`` are
+    columns of texts whose texts are lists in JSON.
+    """
+
+    metrics: Sequence[str] | str | None = None
+    columns: Mapping[str, str] | None = None
+    schema: str | None = None
+    keep: Sequence[str] | str = ()
+    suites: Sequence[str] | str = ()
+    embedder: Any = None
+    cache: str | os.PathLike[str] | None = None
+    no_relevant: str | None = None
+    lists: Sequence[str] | str = ()
+
+    def with_id(self, names: Sequence[str]) -> ScoreRequest:
+        """The request that also copies the ``id``, first; ``keep="all"`` is all columns of a table with these names.
+
+        >>> ScoreRequest(keep="all").with_id(["answer", "ID"]).keep
+        ['ID', 'answer']
+        """
+        canonical = resolve(names, self.columns, self.schema, {"id"})
+        ids = [canonical["id"]] if "id" in canonical else []
+        return replace(self, keep=list(dict.fromkeys([*ids, *kept_columns(self.keep, names)])))
+
+
+# Metrics whose columns a table lacks: the errors, and the notes on those that a tier leaves out.
+
+
+def check_columns(name: str, metric: Metric, names: Sequence[str], columns: Mapping[str, str]) -> None:
+    """Raise ``ColumnError`` for a missing column that a score needs, with the ways to provide it."""
+    if isinstance(metric, FittedMetric):
+        for part in metric.parts:
+            if part.metric is not None:
+                check_columns(f"{name} ({part.name})", part.metric, names, columns)
+            elif part.name not in columns:
+                lacks = f"{name} reads the column {part.name!r} of scores; the table has: {quoted(names)}"
+                raise ColumnError(f"{lacks}; add this column, or fit a score without it")
+        return
+    for column in metric.required:
+        if column in columns:
+            continue
+        aliases = ", ".join(COLUMNS[column].aliases)
+        also = f" (or {aliases})" if aliases else ""
+        ways: list[object] = ["set its name with ", Argument("columns", {column: ...})]
+        if from_text(metric, columns) is not metric:
+            ways += [", or compute it from the text with ", Argument("embedder", "wordllama")]
+        raise ColumnError(f"{name} needs the column {column!r}{also}; the table has: {quoted(names)}; ", *ways)
+    either = metric.rows.either
+    if either is not None and not either.met_by(columns):
+        way = Argument("columns", {either.sets[0][0]: ...})
+        raise ColumnError(f"{name} needs the column {either}; the table has: {quoted(names)}; set its name with ", way)
+
+
+def without_columns(suite: str, names: Sequence[str], members: Iterable[Metric]) -> ColumnError:
+    """The error for a suite none of whose metrics has its columns."""
+    some = "no metric" if suite in ("core", "all") else f"no metric of the suite {suite!r}"
+    required = dict.fromkeys(column for metric in members for column in metric.required)
+    reads = f"; it reads {', '.join(required)}" if suite in TIERS else ""
+    return ColumnError(f"{some} can be computed from the columns {quoted(names)}{reads}")
+
+
+def lacking(name: str, metric: Metric, columns: Mapping[str, str]) -> str:
+    """A score, and the columns that it lacks."""
+    return f"{name} ({', '.join(column for column in metric.required if column not in columns)})"
+
+
+# Planning from names: the requested metrics and suites, and the columns found.
+
+
+@dataclass(frozen=True)
+class Score:
+    """One score column: a metric with all its options, and the spec that names them all."""
+
+    name: str
+    """The spec, or the user's own name."""
+    metric: Metric
+    options: Mapping[str, Any]
+    spec: str
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The plan: the scores, the position of each canonical column, and the columns to copy."""
+
+    scores: tuple[Score, ...]
+    columns: Mapping[str, str]
+    keep: tuple[str, ...] = ()
+    passed_over: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """The columns that also match a used column by name and were ignored."""
+    common: Mapping[str, Any] = field(default_factory=dict)
+    """Options of all scores that have them, unless a score's name sets its own."""
+
+    identity: Mapping[str, str] = field(default_factory=dict)
+    """The columns of the fingerprint of the rows, by user name; empty without a fingerprint."""
+
+    left_out: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """The metrics of requested tiers that the columns do not allow, by tier, each with the columns it lacks."""
+
+    lists: tuple[str, ...] = ()
+    """The columns of the user's table whose texts are parsed as lists of texts."""
+
+    keep_counts: bool = False
+    """Whether each row's counts are stored with the scores, for corpus metrics based on counts."""
+
+    @cached_property
+    def kept_counts(self) -> dict[str, str]:
+        """The columns that store the counts of rows, by corpus metric; metrics that read scores have none.
+
+        Lists for corpus metrics that need all rows are always stored, once for all metrics with the same lists.
+        """
+        corpus = [
+            score for score in self.scores if score.metric.corpus is not None and score.metric.corpus.over is None
+        ]
+        columns = {score.name: score.metric.keeps or counts_column(score.name) for score in corpus}
+        return {score.name: columns[score.name] for score in corpus if self.keep_counts or score.metric.keeps}
+
+    @property
+    def kept_columns(self) -> list[str]:
+        """The columns that store data of each row for corpus metrics, each once."""
+        return list(dict.fromkeys(self.kept_counts.values()))
+
+    @property
+    def is_all_corpus(self) -> bool:
+        """Whether there is no row metric; the output then has only the counts of rows."""
+        return not self.names
+
+    @property
+    def notes(self) -> list[str]:
+        """The notes on metrics that were left out."""
+        return [
+            f"{tier}: not scored for lack of columns: {', '.join(scores)}" for tier, scores in self.left_out.items()
+        ]
+
+    @cached_property
+    def names(self) -> list[str]:
+        """The score columns: one per row metric."""
+        return [score.name for score in self.scores if score.metric.corpus is None]
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """The columns of the user's table that the plan reads, each once."""
+        return tuple(dict.fromkeys([*self.keep, *self.used.values(), *self.identity.values()]))
+
+    @cached_property
+    def used(self) -> dict[str, str]:
+        """The canonical columns that a score needs, and the user's name of each."""
+        needed = (column for score in self.scores for column, _ in score.metric.all_needs())
+        return {column: self.columns[column] for column in dict.fromkeys(needed) if column in self.columns}
+
+    @cached_property
+    def kinds(self) -> dict[str, str]:
+        """The required kind of each column of the user's table that a score needs."""
+        kinds: dict[str, str] = {}
+        needs = [need for score in self.scores for need in score.metric.all_needs()]
+        plain = {column for column, need in needs if not hasattr(need, "kind")}
+        required = {column: need.kind for column, need in needs if hasattr(need, "kind") and column not in plain}
+        for canonical, name in self.used.items():
+            if kinds.get(name) != "texts":
+                kinds[name] = required[canonical] if canonical in required else COLUMNS[canonical].kind
+        return kinds
+
+    @cached_property
+    def shared(self) -> frozenset[str]:
+        """The columns that are tokenised under several text conventions."""
+        by_column: dict[str, set[str | None]] = defaultdict(set)
+        for score in self.scores:
+            for column, need in score.metric.all_needs():
+                by_column[column].add(getattr(need, "convention", None))
+        return frozenset(column for column, conventions in by_column.items() if len(conventions - {None}) > 1)
+
+
+def parse(spec: str, common: Mapping[str, Any] | None = None) -> Score:
+    """The score for ``spec``: ``name``, ``name@k`` or ``name(option=value, ...)``.
+
+    The name may be an alias, in any letter case: ``MRR``, ``P@5``, ``ndcg_cut_10``.  The score column has the canonical
+    name, or the one that the option ``name`` sets.  ``common`` options apply to any metric that has them, unless the
+    spec sets its own.
+
+    >>> parse("squad_f1(version=2)").options
+    {'version': 2}
+    >>> [parse(spec).name for spec in ("nDCG_cut_10", "SQuAD_F1( version = 2 )", "token_f1(name='f1')")]
+    ['ndcg@10', 'squad_f1(version=2)', 'f1']
+
+    Raises ``UnknownNameError`` for an unknown metric or option, ``OptionError`` for an invalid value or an own name
+    that means another metric.
+    """
+    file = _FITTED.fullmatch(spec.strip())
+    if file is not None:
+        return _fitted(file["path"], file["options"])
+    parsed = specs.parse_spec(spec, lambda name: families.lookup(name, cut=True) is not None)
+    metric = families.find(parsed.name, cut=bool(parsed.at))
+    values = dict(parsed.options)
+    if parsed.level:
+        values["relevance_level"] = int(parsed.level)
+    if parsed.at:
+        if "k" not in metric.defaults or not isinstance(parsed.cutoff, int):
+            raise OptionError(f"metric {shown(parsed.text)}: {metric.name} takes no cut-off {shown(parsed.at)}")
+        values["k"] = parsed.cutoff
+    own = own_name(metric.name, values.pop(OWN_NAME)) if OWN_NAME in values else None
+    options = metric.options({**_those_of(metric, common or {}), **values})
+    if options.get("fitted") is not None:
+        path = options["fitted"]
+        metric = _verdict_of(read_text(path), path)
+    canonical = canonical_name(metric, options, values)
+    if own is not None:
+        _check_unambiguous(own, canonical)
+    return Score(own or canonical, metric, options, canonical)
+
+
+_FITTED = re.compile(r"(?P<path>[^()]+\.toml)(?P<options>\(.*\))?", re.IGNORECASE | re.DOTALL)
+
+
+def _fitted(path: str, options: str | None) -> Score:
+    """The score of a fitted score's file, under the name in the file or the user's own.
+
+    Raises ``FileFormatError`` for a file that is no fitted score, or reads metrics that are unknown here.
+    """
+    metric = _fitted_of(read_text(path), path)
+    values = dict(specs.parse_spec(f"fitted{options or ''}", lambda name: True).options)
+    own = own_name(path, values.pop(OWN_NAME, metric.name))
+    _check_unambiguous(own, path)
+    return Score(own, metric, metric.options(values), metric.name)
+
+
+def _fitted_of(text: str, path: str) -> FittedMetric:
+    model = fitted_file.model_of(text, path)
+    try:
+        parts = [part_of(feature.name, feature.is_column) for feature in model.features]
+    except (OptionError, UnknownNameError) as error:
+        plugin = "; load the plugin that declares it" if isinstance(error, UnknownNameError) else ""
+        raise FileFormatError(f"{path}: {error}{plugin}; the fitted score cannot be computed") from error
+    return fitted_metric(model, parts, text, path)
+
+
+def _verdict_of(text: str, path: str) -> FittedMetric:
+    return fitted_verdict(_fitted_of(text, path))
+
+
+def part_of(name: str, is_column: bool) -> Part:
+    """What a fitted score reads: a row metric by its spec, or a column.
+
+    Raises ``OptionError`` for a metric whose scores depend on other rows, or on another fitted score.
+    """
+    if is_column:
+        return Part(name)
+    if _FITTED.fullmatch(name.strip()) or "fitted" in dict(specs.parse_spec(name, lambda name: True).options):
+        raise OptionError(f"{name}: a fitted score cannot read another one; name the metrics that it reads")
+    score = parse(name)
+    if score.metric.corpus is not None or score.options.get("idf") == "corpus":
+        raise OptionError(
+            f"{name}: its value depends on all rows of a table; a fitted score reads metrics of single rows"
+        )
+    return Part(score.spec, score.metric, score.options)
+
+
+def _check_unambiguous(own: str, canonical: str) -> None:
+    """Raise ``OptionError`` if the user's own name of a score means another metric."""
+    try:
+        meant = parse(own).spec
+    except FastmetricsError:  # no metric has this name
+        return
+    if meant != canonical:
+        raise OptionError(f"{canonical}: option 'name' is {shown(own)}, which means {meant}; choose another name")
+
+
+def _those_of(metric: Metric, common: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of all metrics that one metric has."""
+    return {name: value for name, value in common.items() if name in metric.defaults}
+
+
+def plan(present: Iterable[str], request: ScoreRequest) -> Plan:
+    """The plan of a request for a table with the columns ``present``.
+
+    Raises ``ColumnError`` for a missing column, for two columns that both match a needed one, or for a suite without
+    its columns, ``OptionError`` for an invalid value of ``no_relevant``.
+    """
+    names = list(present)
+    mapping = resolve(names, request.columns, request.schema, needed=())
+    keep = listed(request.keep)
+    for name in keep:
+        if name not in names:
+            raise UnknownNameError.of("column", name, names)
+    metrics, suites = listed(request.metrics), listed(request.suites)
+    if request.embedder is not None:
+        argument("embedder", request.embedder, of_hint(Embeds))
+    cache = None if request.cache is None else os.path.abspath(local_path(request.cache, "cache"))
+    embedding = {"embedder": request.embedder, "cache": cache}
+    no_relevant = argument("no_relevant", request.no_relevant, Optional(of_hint(NoRelevant)))
+    # the default of every metric is no setting of the run, and not stored as one
+    common = {} if no_relevant in (None, "undefined") else {"no_relevant": no_relevant}
+    scores = [_embedding(parse(spec, common), mapping, embedding) for spec in metrics]
+    fitted = [score.metric for score in scores if isinstance(score.metric, FittedMetric)]
+    mapping |= {name: name for metric in fitted for name in metric.raw_columns if name in names}
+    left_out = {}
+    for suite in suites if suites or metrics else ["core"]:
+        requested = {score.name for score in scores}
+        members = [_embedding(score, mapping, embedding) for score in _of_suite(suite, common)]
+        able = [score for score in members if score.metric.fits(mapping)]
+        if not able:
+            raise without_columns(suite, names, [score.metric for score in members])
+        if suite in families.TIERS and len(able) < len(members):
+            left_out[suite] = [
+                lacking(score.name, score.metric, mapping) for score in members if not score.metric.fits(mapping)
+            ]
+        scores += [score for score in able if score.name not in requested]
+    for score_read in [parse(spec, common) for score in scores for spec in score.metric.reads(score.options)]:
+        if score_read.name not in {score.name for score in scores}:
+            scores.append(_embedding(score_read, mapping, embedding))
+    for score in scores:
+        check_columns(score.name, score.metric, names, mapping)
+    resolve(names, request.columns, request.schema, {column for score in scores for column in score.metric.needs})
+    _check_distinct(scores)
+    clash = [score.name for score in scores if score.name in keep]
+    if clash:
+        raise OptionError(f"cannot keep the column {clash[0]!r}: a metric has the same name; rename the column")
+    lists_as_text = text_lists(names, mapping, request.lists)
+    planned = Plan(tuple(scores), mapping, tuple(keep), common=common, left_out=left_out, lists=lists_as_text)
+    check_kept(planned)
+    explicit = {*(request.columns or ()), *SCHEMAS.get(request.schema or "", ())}
+    others = {name: over for name, over in passed_over(names, planned.used).items() if name not in explicit}
+    return replace(planned, passed_over=others)
+
+
+def _check_distinct(scores: Sequence[Score]) -> None:
+    """Raise ``OptionError`` if two scores have the same name."""
+    specs = {score.name: [_source(other) for other in scores if other.name == score.name] for score in scores}
+    for name, several in specs.items():
+        if len(set(several)) > 1:
+            raise OptionError(f"two metrics have the name {name!r}: {' and '.join(several)}; give each another name")
+    twice = sorted(name for name, several in specs.items() if len(several) > 1)
+    if twice:
+        raise OptionError(f"metrics requested twice: {', '.join(twice)}")
+
+
+def _source(score: Score) -> str:
+    """What the user wrote for a score: its spec, or the file of a fitted score."""
+    metric = score.metric
+    return metric.path if isinstance(metric, FittedMetric) and score.spec == metric.name else score.spec
+
+
+def text_lists(names: Sequence[str], mapping: Mapping[str, str], lists: Sequence[str] | str) -> tuple[str, ...]:
+    """The columns of texts that are lists; raises ``UnknownNameError`` or ``OptionError`` for any other column."""
+    columns = tuple(dict.fromkeys(listed(lists)))
+    fitting = [column for column in COLUMNS if COLUMNS[column].kind == "texts"]
+    for name in columns:
+        if name not in names:
+            raise UnknownNameError.of("column", name, names)
+        if not any(mapping.get(column) == name for column in fitting):
+            raise OptionError(Argument("lists", name), f": only the columns {' and '.join(fitting)} can hold lists")
+    return columns
+
+
+def keeping_counts(planned: Plan) -> Plan:
+    """The plan with stored counts of rows for its corpus metrics; raises ``OptionError`` if it has no such metric."""
+    with_counts = replace(planned, keep_counts=True)
+    if not with_counts.kept_counts:
+        raise OptionError(Argument("keep_counts", True), " needs a corpus metric, such as corpus_bleu")
+    check_kept(with_counts)
+    return with_counts
+
+
+def check_kept(planned: Plan) -> None:
+    """Raise ``OptionError`` if a kept column of the user has the name of a column stored for corpus metrics."""
+    clash = [name for name in planned.kept_columns if name in (*planned.keep, *planned.names)]
+    if clash:
+        raise OptionError(
+            f"cannot keep the column {clash[0]!r}: the counts of a metric have the same name; rename the column"
+        )
+
+
+def _of_suite(suite: str, common: Mapping[str, Any]) -> list[Score]:
+    """The scores of a suite: all that a tier lists, or the usual row metrics of families."""
+    if suite in families.TIERS:
+        return [parse(spec, common) for spec in families.TIERS[suite]]
+    row = [metric for metric in families.suite(suite) if metric.level == "row"]
+    return [Score(metric.name, metric, metric.options(_those_of(metric, common)), metric.name) for metric in row]
+
+
+def _embedding(score: Score, columns: Mapping[str, str], embedding: Mapping[str, Any]) -> Score:
+    """The score with the requested embedder and cache if it embeds text and sets none of its own."""
+    if isinstance(score.metric, FittedMetric):
+
+        def embedded(part: Part) -> Part:
+            if part.metric is None:
+                return part
+            changed = _embedding(Score(part.name, part.metric, part.options, part.name), columns, embedding)
+            return Part(part.name, changed.metric, changed.options)
+
+        embedding = score.metric.own_embedding(embedding)
+        return replace(score, metric=with_parts(score.metric, embedded))
+    metric = score.metric if embedding["embedder"] is None else from_text(score.metric, columns)
+    if "embedder" not in metric.defaults:
+        return score
+    own = {name: value for name, value in score.options.items() if value}
+    return replace(score, metric=metric, options={**metric.defaults, **embedding, **own})

@@ -1,0 +1,103 @@
+"""The inputs of retrieval metrics: rankings and grades, and rows without relevant documents."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar
+
+from fastmetrics.base.arrays import Flags, Floats
+from fastmetrics.base.options import Choice, Level
+from fastmetrics.metrics.batch import Batch, Caution, Options
+from fastmetrics.retrieval import measures as ranked
+from fastmetrics.retrieval.rankings import GradedRankings, Rankings, graded, grades_of, rankings
+
+
+@dataclass(frozen=True)
+class RankingsIn:
+    """Lists of ids."""
+
+    def of(self, batch: Batch, column: str, options: Options) -> Rankings:
+        """The column's lists, parsed once per batch."""
+        return batch.remember(("rankings", column), lambda: rankings(batch.columns[column], column))
+
+
+@dataclass(frozen=True)
+class GradesIn:
+    """One grade per relevant id."""
+
+    def of(self, batch: Batch, column: str, options: Options) -> Floats:
+        """The column's grades, in the order of the relevant ids."""
+        relevant = batch.columns["relevant_ids"]
+        return batch.remember(("grades", column), lambda: grades_of(batch.columns[column], relevant, column))
+
+
+NoRelevant = Annotated[str, Choice("undefined", "zero"), "the score of a question without relevant documents"]
+Ranked = Annotated[Rankings, RankingsIn()]
+Grades = Annotated[Floats, GradesIn()]
+
+
+@dataclass(frozen=True)
+class Judged:
+    """Rankings with their grades, the lowest relevant grade, and the score of a row without relevant documents."""
+
+    rankings: GradedRankings
+    level: float
+    no_relevant: float
+
+
+@dataclass(frozen=True)
+class JudgedOptions:
+    """What counts as relevant, and the score of a row without relevant documents."""
+
+    relevance_level: Level = 1
+    no_relevant: NoRelevant = "undefined"
+
+
+@dataclass(frozen=True)
+class JudgedIn:
+    """Rankings with the grades of the relevant documents of the same batch."""
+
+    options: ClassVar[type[JudgedOptions]] = JudgedOptions
+    columns: ClassVar[Mapping[str, Any]] = {"relevance": Grades}
+
+    def of(self, batch: Batch, column: str, options: Options) -> Judged:
+        """The column's rankings, graded."""
+        return Judged(_graded(batch, options), float(options["relevance_level"]), ELSE[options["no_relevant"]])
+
+
+RankedAndJudged = Annotated[Judged, JudgedIn()]
+ELSE = {"undefined": math.nan, "zero": 0.0}
+"""The score of a row without relevant documents."""
+
+
+def _graded(batch: Batch, options: Options) -> GradedRankings:
+    retrieved, relevant = (RankingsIn().of(batch, name, options) for name in ("retrieved_ids", "relevant_ids"))
+    return graded(
+        retrieved, relevant, GradesIn().of(batch, "relevance", options) if "relevance" in batch.columns else None
+    )
+
+
+def _without(batch: Batch, options: Options, columns: Iterable[str]) -> Flags:
+    """The rows without relevant documents; for gains, without a positive grade."""
+    level = float(options.get("relevance_level", math.ulp(0.0)))
+    return batch.remember(("nothing relevant", level), lambda: ranked.relevant(_graded(batch, options), level) == 0)
+
+
+_CAUTIONS = {
+    "undefined": Caution(
+        "have no relevant document and are excluded from the mean",
+        "no_relevant='zero' scores them 0, as trec_eval does",
+        _without,
+        least=0.0,
+    ),
+    "zero": Caution(
+        "have no relevant document and score 0", "no_relevant='undefined' excludes them from the mean", _without, 0.0
+    ),
+}
+
+
+def nothing_relevant(options: Options) -> Caution:
+    """The number of rows without relevant documents, and how they are scored."""
+    return _CAUTIONS[options["no_relevant"]]

@@ -1,0 +1,194 @@
+"""Scoring a record batch under a plan: the pure function that threads, the command line and clusters map.
+
+``score`` and the functions of single metrics share this code: columns are converted to Arrow, the table is split into
+batches, and :func:`score_batch` scores each.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import replace
+from typing import Any, TypeVar
+
+import numpy as np
+import pyarrow as pa
+
+from fastmetrics.base.arrow import arrow_numbers, is_text
+from fastmetrics.base.columns import as_text_lists, look_like_lists
+from fastmetrics.base.errors import InputError
+from fastmetrics.base.input_columns import COLUMNS
+from fastmetrics.base.limits import SIZES
+from fastmetrics.base.score_metadata import BatchSums, counts_array
+from fastmetrics.base.threads import ordered
+from fastmetrics.metrics.batch import LISTS, Batch, where_present
+from fastmetrics.metrics.fitted_metric import FittedMetric, remembered_scores
+from fastmetrics.metrics.plan import Plan
+from fastmetrics.stats.summed_scores import fingerprint_of_hashes, is_hashable, text_hashes
+from fastmetrics.text.tokenize import Wordbook
+
+T = TypeVar("T")
+
+_FEW_ROUNDS = 4
+"""A table of at most this many rounds of batches over all threads is divided evenly."""
+
+
+def fit(plan: Plan, batches: Callable[[], Iterable[pa.RecordBatch]]) -> Plan:
+    """The plan with the options that some metrics compute from all rows; ``batches`` returns the rows at each call."""
+    scores = []
+    for score in plan.scores:
+        if score.metric.rows.fit is not None:
+            rows = (rows_of(batch, plan) for batch in batches())
+            score = replace(score, options=score.metric.rows.fit(rows, score.options))
+        scores.append(score)
+    return replace(plan, scores=tuple(scores))
+
+
+def rows_of(batch: pa.RecordBatch, plan: Plan, make: Any = Batch, words: Wordbook | None = None) -> Batch:
+    """The columns of a record batch that a plan needs, under their canonical names."""
+    columns = {column: batch.column(name) for column, name in plan.used.items()}
+    for column, name in plan.used.items():
+        if name in plan.lists:
+            columns[column] = as_text_lists(columns[column], name)
+    return make(columns, plan.shared, words)
+
+
+def listed_texts(rows: Batch, used: Mapping[str, str]) -> dict[str, list[int]]:
+    """The counts of rows whose text is a list of texts, in the columns that may hold lists, for a caution."""
+    counts = {}
+    for column, name in used.items():
+        if column in COLUMNS and COLUMNS[column].kind == "texts" and is_text(rows.columns[column].type):
+            lists = look_like_lists(rows.columns[column], rows.text(column))
+            if lists is not None:
+                counts[f"{LISTS}{name}"] = [int(np.count_nonzero(lists))] * 2
+    return counts
+
+
+def score_batch(
+    batch: pa.RecordBatch,
+    plan: Plan,
+    make: Callable[[Mapping[str, pa.Array], Collection[str], Wordbook | None], Batch] = Batch,
+    words: Wordbook | None = None,
+    watch: Callable[[str], AbstractContextManager[Any]] = nullcontext,
+) -> pa.RecordBatch:
+    """The scores of a record batch: the kept columns, one float64 column per metric, and the stored counts.
+
+    A score is null where an input is missing and NaN where it is undefined.  A corpus metric has no column: its counts
+    are in the schema's metadata, as JSON under the key ``fastmetrics``, with the counts of cautions, the sums of
+    fingerprints and the counts of drift.  The function is pure; ``words`` from earlier batches save time and do not
+    change the result.  A profiler passes ``make`` and ``watch`` to time derived data and metrics.
+    """
+    rows = rows_of(batch, plan, make, words)
+    arrays = [batch.column(name) for name in plan.keep]
+    counts: dict[str, list[int]] = {}
+    columns: dict[str, pa.Array] = {}
+    cautions = listed_texts(rows, plan.used)
+    drift: dict[str, list[int]] = {}
+    for score in plan.scores:
+        with watch(score.name):
+            caution_counts = score.metric.cautioned(rows, score.options)
+            if caution_counts is not None:
+                cautions[score.name] = caution_counts
+            column = plan.kept_counts.get(score.name)
+            if score.metric.keeps is not None and column is not None:
+                if column not in columns:
+                    columns[column] = where_present(*score.metric.row_counts(rows, score.options))
+                counts[score.name] = [len(columns[column]) - columns[column].null_count]
+                continue
+            if score.metric.corpus is not None:
+                added, counted = score.metric.row_counts(rows, score.options)
+                counts[score.name] = added[counted].sum(axis=0).tolist()
+                cautions.setdefault(score.name, [0, int(np.count_nonzero(counted))])
+                if column is not None:
+                    columns[column] = counts_array(added, counted)
+                continue
+            values, present = remembered_scores(score.metric, rows, score.options)
+            if isinstance(score.metric, FittedMetric):
+                drift[score.name] = score.metric.input_counts(rows)
+        arrays.append(arrow_numbers(values, pa.float64(), ~present))
+    names = [*plan.keep, *plan.names, *columns]
+    scored = pa.RecordBatch.from_arrays([*arrays, *columns.values()], names=names)
+    return BatchSums(counts, cautions, fingerprints(batch, plan.identity), drift).on(scored)
+
+
+def fingerprints(batch: pa.RecordBatch, identity: Mapping[str, str]) -> dict[str, list[int]]:
+    """The fingerprints of the rows: by id, and by id and question, if these columns are read."""
+    columns = {canonical: batch.column(name) for canonical, name in identity.items()}
+    hashes = {name: text_hashes(column) for name, column in columns.items() if is_hashable(column.type)}
+    sums = {"ids": fingerprint_of_hashes([hashes["id"]])} if "id" in hashes else {}
+    return {**sums, "questions": fingerprint_of_hashes(list(hashes.values()))} if "question" in hashes else sums
+
+
+class Shelf:
+    """Vocabularies shared by threads one after the other: one per thread, created on demand, replaced when full."""
+
+    def __init__(self) -> None:
+        self._free: deque[Wordbook] = deque()
+
+    @contextmanager
+    def book(self) -> Iterator[Wordbook]:
+        """A vocabulary for this thread alone, returned at the end."""
+        try:
+            words = self._free.pop()
+        except IndexError:
+            words = Wordbook()
+        yield words
+        if not words.full:
+            self._free.append(words)
+
+
+class Scorer:
+    """``score_batch`` under one plan, thread-safe, with a cache of known words."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self._shelf = Shelf()
+
+    def __reduce__(self) -> tuple[type[Scorer], tuple[Plan]]:
+        """Pickling drops the cache of words."""
+        return Scorer, (self.plan,)
+
+    def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """The scores of a batch."""
+        with self._shelf.book() as words:
+            return score_batch(batch, self.plan, words=words)
+
+
+def map_batches(work: Callable[[pa.RecordBatch], T], batches: Iterable[pa.RecordBatch], threads: int) -> Iterator[T]:
+    """``work`` applied to consecutive batches of a table on threads, in order.
+
+    An ``InputError`` about one row of a batch names the row of the table.
+    """
+
+    def located(item: tuple[int, pa.RecordBatch]) -> T:
+        first, batch = item
+        try:
+            return work(batch)
+        except InputError as error:
+            if error.row is None:
+                raise
+            raise InputError(f"row {first + error.row}: ", error.message) from error
+
+    def numbered() -> Iterator[tuple[int, pa.RecordBatch]]:
+        first = 0
+        for batch in batches:
+            yield first, batch
+            first += batch.num_rows
+
+    return ordered(located, numbered(), threads)
+
+
+def slices(table: pa.Table, threads: int = 1) -> Iterator[pa.RecordBatch]:
+    """The rows of ``table`` in batches of at most ``SIZES.batch_rows`` rows and about ``SIZES.batch_bytes`` bytes.
+
+    Tables of few batches are divided evenly, so that all threads have work.
+    """
+    rows = max(1, min(SIZES.batch_rows, SIZES.batch_bytes * table.num_rows // max(table.nbytes, 1)))
+    rounds = math.ceil(table.num_rows / (rows * threads))
+    if threads > 1 and rounds <= _FEW_ROUNDS:
+        rows = min(rows, max(SIZES.least_batch_rows, math.ceil(table.num_rows / (max(rounds, 1) * threads))))
+    for batch in table.to_batches(max_chunksize=rows):
+        if batch.num_rows:
+            yield batch

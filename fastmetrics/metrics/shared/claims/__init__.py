@@ -1,1 +1,0 @@
-"""Claims of answers: their extraction, and their support by contexts and cited documents."""

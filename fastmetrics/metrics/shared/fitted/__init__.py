@@ -1,1 +1,0 @@
-"""Fitted scores: their model and their file."""

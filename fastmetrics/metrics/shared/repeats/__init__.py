@@ -1,1 +1,0 @@
-"""Repeated questions: their answers and their rankings."""

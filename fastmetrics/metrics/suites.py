@@ -1,0 +1,153 @@
+"""The metrics, one file per family.  Importing this package declares them all."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+from collections.abc import Mapping
+
+from fastmetrics.base.errors import UnknownNameError, fold
+from fastmetrics.metrics.metric import REGISTRY, SPELLINGS, Metric
+from fastmetrics.metrics.plugins import load_entry_points
+
+SUITES: Mapping[str, tuple[str, ...]] = {
+    "lexical": ("lexical", "squad", "abstention"),
+    "answerability": ("abstention", "answerability", "risk"),
+    "grounding": ("abstention", "grounding", "citations"),
+    "generation": ("rouge", "bleu", "chrf", "corpus_chrf", "tfidf"),
+    "verdict": ("hallucination", "verdict"),
+    "novelty": ("novelty",),
+    "writing": ("writing_components", "writing"),
+    "retrieval": ("retrieval", "retrieval_consistency"),
+    "semantic": ("semantic", "response_consistency", "embedding_geometry"),
+    "latency_and_cost": ("latency_and_cost", "rater_agreement"),
+}
+"""Families of metrics by name; ``core`` is the families in ``CORE`` without ``FURTHER``, ``all`` is every family."""
+
+CORE = ("lexical", "retrieval", "semantic", "latency_and_cost")
+"""The suites computed by default: all but those that take long to compile or run."""
+
+FURTHER = ("jaccard", "politeness")
+"""Metrics of these suites that are computed on request only: they say nothing about whether an answer is good."""
+
+COSTLY = "grounding"
+"""The suite whose metrics embed text; it is computed only on request."""
+
+_TEXTS = ("rouge1_f1", "rouge2_f1", "rougeL_f1", "bleu")
+_REPEATS = ("response_exact_match_rate", "response_semantic_consistency")
+
+TIERS: Mapping[str, tuple[str, ...]] = {
+    "tier0": ("embedding_geometry",),
+    "tier1": (
+        *(f"hit_rate@{k}" for k in (1, 5, 10)),
+        "reciprocal_rank",
+        *(f"{name}@{k}" for name in ("retrieval_recall", "retrieval_precision") for k in (1, 3, 5, 10)),
+        *("ndcg@5", "ndcg@10", "retrieval_consistency"),
+    ),
+    "tier2": ("judge_answer_faithfulness", "judge_answer_relevance", "judge_correctness", *_REPEATS, *_TEXTS),
+    "tier3": (
+        *("judge_e2e", "semantic_similarity", "dot_similarity", "euclidean_distance"),
+        *_REPEATS,
+        *_TEXTS,
+    ),
+}
+"""The suites of the RAG benchmark's tables: metrics of several families with their cut-offs, and corpus metrics."""
+
+FAMILIES = (*dict.fromkeys(family for families in SUITES.values() for family in families), "judge_scores")
+"""The modules that declare metrics, in the order of lists."""
+
+ONE_FUNCTION = {"rouge": "rouge"}
+"""Families of metrics that differ by a number or a part, with the public function that computes them all."""
+
+for _family in FAMILIES:
+    importlib.import_module(f"fastmetrics.metrics.{_family}")
+load_entry_points()
+
+
+def function_of(name: str) -> str:
+    """The public function that computes the metric ``name``.
+
+    >>> function_of("rouge2_f1"), function_of("jaccard")
+    ('rouge', 'jaccard')
+    """
+    return ONE_FUNCTION.get(REGISTRY[name].function.__module__.rpartition(".")[2], name)
+
+
+def functions() -> list[str]:
+    """The metrics that are public functions: those whose name is a Python identifier, without numbered families."""
+    return [name for name in REGISTRY if name.isidentifier() and function_of(name) == name]
+
+
+def lookup(name: str, cut: bool = False) -> Metric | None:
+    """The metric with the name, alias or label ``name``, in any letter case; None if unknown.
+
+    Some names, such as ``precision``, are unambiguous only with a cut-off; ``cut`` says whether one follows.
+    """
+    spellings = (name, f"{name}@k") if cut else (name,)
+    names = (SPELLINGS.get(spelling) or _folded().get(fold(spelling)) for spelling in spellings)
+    return REGISTRY.get(next(filter(None, names), ""))
+
+
+def find(name: str, cut: bool = False) -> Metric:
+    """Like ``lookup``, but raises ``UnknownNameError`` for an unknown name.
+
+    >>> find("jacard")
+    Traceback (most recent call last):
+    fastmetrics.base.errors.UnknownNameError: unknown metric 'jacard'; did you mean 'jaccard'?
+    >>> find("MRR").name, find("precision", cut=True).name
+    ('reciprocal_rank', 'retrieval_precision')
+    """
+    metric = lookup(name, cut)
+    if metric is None:
+        listing = f"`fastmetrics metrics` lists all {len(REGISTRY)}"
+        error = UnknownNameError.of("metric", name, REGISTRY, meant(name), SPELLINGS, listing)
+        raise UnknownNameError(error.message, difference(name))
+    return metric
+
+
+def meant(name: str) -> list[str]:
+    """The metrics to suggest for an ambiguous or related name.
+
+    >>> meant("f1"), meant("EM"), meant("bert-score")
+    (['token_f1', 'squad_f1', 'retrieval_f1'], ['exact_match', 'squad_em'], ['semantic_similarity'])
+    """
+    folded = fold(name)
+    return [metric.name for metric in REGISTRY.values() if folded in map(fold, metric.cues)]
+
+
+def difference(name: str) -> str:
+    """How the suggested metrics differ from the number that other packages call ``name``; empty if nothing is known.
+
+    >>> difference("bert_score"), difference("f1")
+    (' BERTScore compares the embeddings of words, semantic_similarity those of whole texts.', '')
+    """
+    folded = fold(name)
+    texts = (text for metric in REGISTRY.values() for cue, text in metric.cues.items() if fold(cue) == folded)
+    return "".join(f" {text}." for text in dict.fromkeys(texts) if text)
+
+
+def _folded() -> dict[str, str]:
+    """The metrics by case-folded spelling; computed again when a metric is declared."""
+    return _folded_once(len(SPELLINGS))
+
+
+@functools.cache
+def _folded_once(_: int) -> dict[str, str]:
+    return {fold(spelling): name for spelling, name in SPELLINGS.items()}
+
+
+def suite(name: str) -> list[Metric]:
+    """The metrics of a suite of families: its usual metrics, and all metrics of ``COSTLY``; ``core`` lacks ``FURTHER``.
+
+    >>> [metric.name for metric in suite("latency_and_cost")]
+    ['latency_ms', 'prompt_tokens', 'completion_tokens', 'total_tokens', 'rater_agreement']
+
+    Raises ``UnknownNameError`` for an unknown suite.
+    """
+    if name not in (*SUITES, "core", "all"):
+        raise UnknownNameError.of("suite", name, [*SUITES, *TIERS, "core", "all"])
+    parts = {"core": CORE, "all": tuple(SUITES)}.get(name, (name,))
+    homes = [f"{__name__}.{family}" for part in parts for family in SUITES[part]]
+    members = [metric for metric in REGISTRY.values() if metric.function.__module__ in homes]
+    left_out = FURTHER if name == "core" else ()
+    return [metric for metric in members if (metric.usual or name == COSTLY) and metric.name not in left_out]
