@@ -20,8 +20,8 @@ from fastmetrics.derive.embed import embed as embed
 from fastmetrics.derive.judge.judge import judge as judge
 from fastmetrics.derive.judge.judge_settings import JudgeSettings as JudgeSettings
 from fastmetrics.derive.store.call_store_overview import stored_calls as stored_calls
-from fastmetrics.engines.run_settings import FileSettings as FileSettings
-from fastmetrics.engines.run_settings import RayCluster as RayCluster
+from fastmetrics.engines.job import FileSettings as FileSettings
+from fastmetrics.engines.job import RayCluster as RayCluster
 from fastmetrics.base.errors import ColumnError as ColumnError
 from fastmetrics.base.errors import FastmetricsError as FastmetricsError
 from fastmetrics.base.errors import FileFormatError as FileFormatError

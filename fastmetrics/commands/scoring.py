@@ -20,7 +20,7 @@ from fastmetrics.commands.options.shared_options import (
     print_bad_rows,
 )
 from fastmetrics.commands.program.printing import print_result
-from fastmetrics.engines.run_settings import RayCluster
+from fastmetrics.engines.job import RayCluster
 
 
 def score(

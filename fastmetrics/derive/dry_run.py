@@ -23,7 +23,7 @@ from fastmetrics.derive.judge.judge_settings import JudgeSettings
 from fastmetrics.derive.judge.second_answers import open_answers
 from fastmetrics.derive.sampled_table import described, sampled
 from fastmetrics.derive.store.call_store import CallStore
-from fastmetrics.engines.run_settings import FileSettings
+from fastmetrics.engines.job import FileSettings
 from fastmetrics.tables.sources import TableSource
 from fastmetrics.tables.table_chunks import Limits
 from fastmetrics.tables.table_rows import good_batches

@@ -15,10 +15,8 @@ from fastmetrics.base.frames import with_index
 from fastmetrics.base.input_columns import kept_columns, listed, resolve
 from fastmetrics.base.public_names import __version__
 from fastmetrics.base.score_metadata import ScoreMetadata
-from fastmetrics.engines.job import Job, Progress, RunOptions, RunResult, check_without_output
-from fastmetrics.engines.local import Threads, results_of
-from fastmetrics.engines.run_job import open_output, run_on
-from fastmetrics.engines.run_settings import FileSettings
+from fastmetrics.engines.job import FileSettings, Job, Progress, RunOptions, RunResult, check_without_output
+from fastmetrics.engines.run_job import Threads, open_output, results_of, run_on
 from fastmetrics.vectors.embedder import SUFFIX, Embedder, count, embedded, kind_of
 
 _TEXTS = ("question", "answer", "reference")

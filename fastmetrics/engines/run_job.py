@@ -1,10 +1,14 @@
-"""A run on any engine: finished parts are saved, remaining parts are scored, and the output is atomic."""
+"""A run on any engine: finished parts are saved, remaining parts are scored, and the output is atomic; locally on
+threads.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -15,16 +19,85 @@ from fastmetrics.base.errors import Argument, OutputError
 from fastmetrics.base.limits import SIZES
 from fastmetrics.base.public_names import source_digest
 from fastmetrics.base.score_metadata import ScoreMetadata
-from fastmetrics.base.threads import Background, WorkDone, report
-from fastmetrics.engines.job import Engine, Job, Progress, RunOptions, RunResult
-from fastmetrics.engines.part_writer import PartWriter
-from fastmetrics.engines.scored_parts import Scored, Task, finish
-from fastmetrics.tables.encoders import KEY, dump, recorded_schema
+from fastmetrics.base.threads import Background, WorkDone, cores, ordered, report
+from fastmetrics.engines.job import Engine, Job, Progress, RunOptions, RunResult, Watcher
+from fastmetrics.engines.scored_parts import Finished, Score, Scored, Task, by_part, finish, pieces
+from fastmetrics.tables.encoders import KEY, Encoder, described, dump, recorded_schema, writing
 from fastmetrics.tables.file_columns import Selection, Widened
-from fastmetrics.tables.run_outputs import Output, compare, describe_inputs
+from fastmetrics.tables.file_formats import encoder
+from fastmetrics.tables.run_outputs import FinishedPart, Output, compare, describe_inputs
 from fastmetrics.tables.sources import TableSource
-from fastmetrics.tables.table_chunks import BEGINNING, Limits, Place, batch_of
+from fastmetrics.tables.table_chunks import BEGINNING, Limits, Place, Span, batch_of
 from fastmetrics.tables.text_values import encode_schema
+
+# Writing finished parts to the work folder and the output while scoring continues.
+
+
+class PartWriter:
+    """Receives parts in order, saves each, and encodes the output in parallel; ``signed`` is the output's schema."""
+
+    def __init__(self, output: Output, signed: pa.Schema) -> None:
+        self._output = output
+        self._signed = signed
+        self._encoder: Encoder | None = None
+        self.seconds = 0.0
+        self.guarded = 0
+        """After the output is complete, the number of its cells with a leading quote."""
+        if not output.folder:
+            with writing(output.path):
+                self._encoder = encoder(output.temporary, signed, output.format, output.compression, guard=output.guard)
+
+    def add(self, number: int, make: Callable[[], Finished]) -> None:
+        """Save a new part, completed by ``make``, and write it to the output."""
+        began = time.perf_counter()
+        part = make()
+        self._output.work.save(
+            number, part.data, rows=part.rows, rejects=part.rejects, stop=part.stop, observed=part.observed
+        )
+        if self._encoder is not None:
+            self._encode(_batch_of(pa.py_buffer(part.data[0])) if part.batch is None else part.batch)
+        self.seconds += time.perf_counter() - began
+
+    def reuse(self, data: pa.Buffer) -> None:
+        """Write a part saved by an earlier run to the output."""
+        began = time.perf_counter()
+        if not self._output.folder:
+            self._encode(_batch_of(data))
+        self.seconds += time.perf_counter() - began
+
+    def _encode(self, part: pa.RecordBatch) -> None:
+        if self._encoder is not None:
+            with writing(self._output.path):
+                self._encoder.write(part)
+
+    def close(self, signature: Mapping[str, Any], conclusion: Mapping[str, Any]) -> None:
+        """Complete the output under its temporary name and rename it."""
+        began = time.perf_counter()
+        parts: dict[int, FinishedPart] = self._output.work.parts
+        beside: dict[str, Any] = {}
+        with writing(self._output.path):
+            if self._encoder is not None:
+                self._encoder.close(conclusion)
+                self.guarded = self._encoder.guarded
+                if self._output.sidecar is not None:
+                    beside = described(self._signed, self._encoder, self._output.temporary)
+                self._encoder = None
+        self._output.commit(dump({**signature, **conclusion, **beside}), sum(part.rejects for part in parts.values()))
+        self.seconds += time.perf_counter() - began
+
+    def discard(self) -> None:
+        """Discard the unfinished file; the parts stay."""
+        if self._encoder is not None:
+            self._encoder.discard()
+            self._encoder = None
+            self._output.temporary.unlink(missing_ok=True)
+
+
+def _batch_of(data: pa.Buffer) -> pa.RecordBatch:
+    return pa.ipc.open_stream(data).read_next_batch()
+
+
+# A run on any engine: finished parts are saved, remaining parts are scored, and the output is atomic.
 
 
 def _limits(target: Output, options: RunOptions) -> Limits:
@@ -219,3 +292,87 @@ class _Run:
         report(WorkDone("", progress.rows, "rows", progress.share))
         if self._progress is not None:
             self._progress(progress)
+
+
+# Runs on this machine: on threads, into an output or in memory.
+
+
+def results_of(
+    source: TableSource,
+    score: Score,
+    columns: Mapping[str, str],
+    threads: int,
+    limits: Limits | None = None,
+    rows_each: int = 1,
+    progress: Callable[[Progress], None] | None = None,
+) -> list[pa.RecordBatch]:
+    """The results of ``score`` for all batches of the ``columns`` (yours: kind), in order; at least one batch.
+
+    ``score`` is that of a :class:`fastmetrics.engines.job.Job`.  Raises ``InputError`` with file and row for bad data.
+    """
+    selection = source.select(columns)
+    while True:
+        empty = score(batch_of(selection.schema))
+        schema = empty.schema.remove_metadata()
+        task = Task(source, selection, score, schema, limits or Limits(), False, lambda part: None, None, rows_each)
+        batches = pieces(task, source.spans(), threads, lambda stage, seconds: None)
+        results, rows = [empty], 0
+        try:
+            for scored in ordered(task.worker(), batches, threads):
+                results += scored.batches
+                rows += scored.rows
+                nbytes = source.bytes_before(scored.stop.file) + scored.offset
+                done = Progress(rows, source.rows, nbytes, source.nbytes)
+                report(WorkDone("", rows, "rows", done.share))
+                if progress is not None:
+                    progress(done)
+            return results
+        except Widened as wider:  # a later row needs a wider type: start again with it
+            selection = selection.widen(wider.name, wider.type)
+
+
+_PARTS_BEHIND = 2
+
+
+class Threads:
+    """The engine of one process: this thread reads, ``threads`` others score, one writes; one thread does it all."""
+
+    def __init__(self, threads: int) -> None:
+        self._threads = cores(threads)
+        self.behind = _PARTS_BEHIND if threads > 1 else 0
+
+    def parts(
+        self, task: Task, spans: Sequence[Span], watcher: Watcher
+    ) -> Generator[Callable[[], Finished], None, None]:
+        """The parts in order; the caller's thread copies, observes and encodes each."""
+        items = pieces(task, spans, self._threads, watcher.spent)
+        results = ordered(task.worker(), items, self._threads)
+        try:
+            for scored in by_part(_watched(results, watcher)):
+                yield partial(finish, task, scored)
+        finally:
+            results.close()
+
+
+def _watched(results: Iterator[Scored], watcher: Watcher) -> Iterator[Scored]:
+    for scored in results:
+        watcher.spent("score", scored.seconds)
+        watcher.done(scored.rows, scored.stop, scored.offset)
+        yield scored
+
+
+def run(source: TableSource, job: Job, output: str | Path, *, threads: int = 1, **options: Any) -> RunResult:
+    """Score ``source`` into ``output`` on threads of this process: ``run_on`` with ``RunOptions.of(**options)``.
+
+    >>> import pathlib, tempfile, pyarrow as pa, pyarrow.compute as pc
+    >>> from fastmetrics.tables import open_source
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> _ = (folder / "in.csv").write_text("answer\\nyes\\n")
+    >>> def score(batch):
+    ...     return pa.record_batch({"length": pc.binary_length(batch["answer"]).cast(pa.float64())})
+    >>> result = run(open_source(folder / "in.csv", format="csv"), Job(score, {"answer": "text"}), folder / "out.jsonl")
+    >>> result.rows, result.output.read_text()
+    (1, '{"length": 3}\\n')
+    """
+    chosen = RunOptions.of(**options)
+    return run_on(Threads(threads), source, job, open_output(output, source, chosen), chosen)

@@ -16,10 +16,8 @@ from fastmetrics.base.frames import with_index
 from fastmetrics.base.options import LimitedText, Optional, argument
 from fastmetrics.base.score_metadata import BatchSums, RowCounts, ScoreMetadata
 from fastmetrics.base.threads import cores
-from fastmetrics.engines.job import Progress, RunOptions, check_without_output
-from fastmetrics.engines.local import results_of
-from fastmetrics.engines.run_job import open_output
-from fastmetrics.engines.run_settings import FileSettings, RayCluster
+from fastmetrics.engines.job import FileSettings, Progress, RayCluster, RunOptions, check_without_output
+from fastmetrics.engines.run_job import open_output, results_of
 from fastmetrics.metrics.corpus_values import input_drifts
 from fastmetrics.metrics.plan import Plan, ScoreRequest
 from fastmetrics.metrics.score_batch import Scorer, map_batches, score_batch, slices
@@ -203,10 +201,10 @@ def _distributed(
         if value is not None:
             raise OptionError(Argument(argument_, value), ": score files by their paths, or a table in memory")
     if type(table).__module__.startswith("ray.data"):
-        from fastmetrics.engines.ray_datasets import score_dataset
+        from fastmetrics.engines.cluster_rows import score_dataset
 
         return score_dataset(table, request, threads)
-    from fastmetrics.engines.spark import score as score_dataframe
+    from fastmetrics.engines.cluster_rows import score as score_dataframe
 
     return score_dataframe(table, request)
 

@@ -15,10 +15,8 @@ import pyarrow as pa
 from fastmetrics.base.errors import Argument, OptionError
 from fastmetrics.base.score_metadata import BatchSums, RowCounts, ScoreMetadata, drift_notes
 from fastmetrics.base.threads import cores
-from fastmetrics.engines.job import Engine, Job, RunOptions, RunResult
-from fastmetrics.engines.local import Threads
-from fastmetrics.engines.run_job import run_on
-from fastmetrics.engines.run_settings import RayCluster
+from fastmetrics.engines.job import Engine, Job, RayCluster, RunOptions, RunResult
+from fastmetrics.engines.run_job import Threads, run_on
 from fastmetrics.metrics.corpus_values import caution_notes, finish_all, input_drifts
 from fastmetrics.metrics.plan import Plan, ScoreRequest, keeping_counts, plan
 from fastmetrics.metrics.score_batch import Scorer, fit

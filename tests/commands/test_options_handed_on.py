@@ -31,7 +31,7 @@ REAL = (
     "fastmetrics.plan",
     "fastmetrics.metrics.metric",
     "fastmetrics.results.compare.comparison_options",
-    "fastmetrics.engines.run_settings",
+    "fastmetrics.engines.job",
     "fastmetrics.derive.calls.call_options",
     "fastmetrics.fitting.cut_promises",
     "fastmetrics.reporting.rag.chunk_settings",

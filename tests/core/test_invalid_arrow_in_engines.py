@@ -7,9 +7,8 @@ import pyarrow as pa
 import pytest
 
 from fastmetrics.base.errors import InputError
-from fastmetrics.engines import spark
-from fastmetrics.engines.cluster_rows import RowScoring, pack, plan_rows
-from fastmetrics.engines.ray_datasets import BatchWorker, _batches, _pack
+from fastmetrics.engines import cluster_rows
+from fastmetrics.engines.cluster_rows import BatchWorker, RowScoring, _batches, _pack, pack, plan_rows
 from fastmetrics.metrics.plan import ScoreRequest
 from tests.core.test_invalid_arrow_data import DAMAGED, UNWRITABLE
 from tests.support.optional_parts import needs
@@ -42,7 +41,7 @@ def test_batches_of_spark_are_checked(name):
     (batch,) = table.to_batches()
     spoil()
     with pytest.raises(InputError, match=r"'answer': the data are damaged"):
-        list(spark._scores(pickle.dumps(rows()), ["answer", "reference"], [batch]))
+        list(cluster_rows._scores(pickle.dumps(rows()), ["answer", "reference"], [batch]))
 
 
 @pytest.mark.parametrize("name", DAMAGED)
@@ -88,4 +87,4 @@ def test_batches_of_spark_that_come_to_this_process_are_checked(name):
     frame = Frame(table.to_batches())
     spoil()
     with pytest.raises(InputError, match=r"'answer': the data are damaged"):
-        list(spark._local(frame, ["answer", "reference"]))
+        list(cluster_rows._local(frame, ["answer", "reference"]))

@@ -21,7 +21,8 @@ from hypothesis import strategies as st
 from fastmetrics.base.errors import FileFormatError, InputError, OptionError
 from fastmetrics.base.limits import ReadSizes
 from fastmetrics.base.threads import ordered
-from fastmetrics.engines.local import Job, run
+from fastmetrics.engines.job import Job
+from fastmetrics.engines.run_job import run
 from fastmetrics.tables import Limits, open_source
 from tests.support.toy_scores import JOB, KINDS, choosy, names, score, table
 
@@ -263,7 +264,8 @@ NO_POOL = {"OPENBLAS_NUM_THREADS": "1"}
 ONE_THREAD = """
 import os, sys
 import pyarrow as pa
-from fastmetrics.engines.local import Job, run
+from fastmetrics.engines.job import Job
+from fastmetrics.engines.run_job import run
 from fastmetrics.tables import open_source
 before, count = len(os.listdir("/proc/self/task")), pa.cpu_count()
 most = 0

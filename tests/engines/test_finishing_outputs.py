@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from fastmetrics.base.errors import OutputError
-from fastmetrics.engines.local import Job, RunResult, run
+from fastmetrics.engines.job import Job, RunResult
+from fastmetrics.engines.run_job import run
 from fastmetrics.tables import Limits, open_source, output_places
 from fastmetrics.tables.output_places import exchange
 from tests.support.toy_scores import KINDS, choosy

@@ -20,8 +20,7 @@ from fastmetrics import RayCluster, score, summarize
 from fastmetrics.base.errors import InputError, OptionError, OutputError, WorkerError
 from fastmetrics.base.limits import RETRY_LIMITS, STANDARD, ReadSizes
 from fastmetrics.engines.job import Job, RunOptions
-from fastmetrics.engines.local import run
-from fastmetrics.engines.run_job import open_output, run_on
+from fastmetrics.engines.run_job import open_output, run, run_on
 from fastmetrics.tables import Limits, open_source
 from fastmetrics.tables.sources import open_table
 from fastmetrics.vectors.embedder import Embedder

@@ -16,7 +16,7 @@ from tests.support.program import ENVIRONMENT
 
 ray = pytest.importorskip("ray")
 
-from fastmetrics.engines.ray_cluster import Cluster, quietly  # noqa: E402
+from fastmetrics.engines.ray import Cluster, quietly  # noqa: E402
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::DeprecationWarning:ray[.]"),

@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fastmetrics.base.limits import ReadSizes
-from fastmetrics.engines.local import Job, run
+from fastmetrics.engines.job import Job
+from fastmetrics.engines.run_job import run
 from fastmetrics.tables import Limits, Place, Span, cut, open_source
 from tests.support.table_files import FORMATS, write
 from tests.support.toy_scores import JOB, KINDS, choosy

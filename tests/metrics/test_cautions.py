@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import fastmetrics as fm
 from fastmetrics.base.arrays import text_of_arrow, text_of_strings
 from fastmetrics.base.limits import SIZES
-from fastmetrics.engines.run_settings import FileSettings
+from fastmetrics.engines.job import FileSettings
 from fastmetrics.kernels.folding import CYRILLIC, FOREIGN, LATIN, ONE_WORD, OTHER, UNLISTED, UNSPACED
 from fastmetrics.metrics.plan import parse
 from fastmetrics.results.summary.summary import summarize

@@ -14,7 +14,7 @@ import fastmetrics as fm
 from fastmetrics.base import public_names
 from fastmetrics.base.errors import OutputError
 from fastmetrics.engines import run_job
-from fastmetrics.engines.local import run
+from fastmetrics.engines.run_job import run
 from fastmetrics.metrics.plan import ScoreRequest
 from fastmetrics.metrics.score_batch import Scorer
 from fastmetrics.plan.source_files import source_digests

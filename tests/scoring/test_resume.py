@@ -18,7 +18,8 @@ import pytest
 
 from fastmetrics.base.errors import InputError, OutputError
 from fastmetrics.base.limits import ReadSizes
-from fastmetrics.engines.local import Job, run
+from fastmetrics.engines.job import Job
+from fastmetrics.engines.run_job import run
 from fastmetrics.tables import Limits, open_source
 from fastmetrics.tables.sources import open_table
 from tests.support.optional_parts import NO_MOUNT
@@ -213,7 +214,8 @@ def test_concurrent_runs_with_one_output_raise(tmp_path, source):
 RUN = """
 import itertools, sys, time, resource
 import pyarrow as pa
-from fastmetrics.engines.local import Job, run
+from fastmetrics.engines.job import Job
+from fastmetrics.engines.run_job import run
 from fastmetrics.base.errors import OutputError
 from fastmetrics.tables.sources import open_table
 from fastmetrics.tables import Limits, open_source

@@ -12,7 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from fastmetrics.base.errors import OutputError
-from fastmetrics.engines.local import Job, Progress, RunResult, run
+from fastmetrics.engines.job import Job, Progress, RunResult
+from fastmetrics.engines.run_job import run
 from fastmetrics.tables import Limits, open_source
 from tests.support.toy_scores import KINDS, choosy, names, score
 

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fastmetrics.base.errors import InputError
-from fastmetrics.engines.local import Job
+from fastmetrics.engines.job import Job
 
 KINDS = {"id": "id", "answer": "text"}
 

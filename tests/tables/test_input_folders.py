@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from fastmetrics.base.errors import FileFormatError, OutputError
-from fastmetrics.engines.local import run
+from fastmetrics.engines.run_job import run
 from fastmetrics.tables import Limits, open_source
 from tests.support.table_files import FORMATS, read, write
 from tests.support.toy_scores import JOB, table

@@ -17,7 +17,8 @@ import pytest
 import fastmetrics as fm
 from fastmetrics.base.errors import FileFormatError, InputError
 from fastmetrics.base.limits import ReadSizes
-from fastmetrics.engines.local import Job, run
+from fastmetrics.engines.job import Job
+from fastmetrics.engines.run_job import run
 from fastmetrics.tables import Limits, open_source
 from fastmetrics.tables import csv_files as records
 from fastmetrics.tables.table_chunks import Place

@@ -15,7 +15,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from fastmetrics.base.errors import OptionError, OutputError
-from fastmetrics.engines.local import Job, run
+from fastmetrics.engines.job import Job
+from fastmetrics.engines.run_job import run
 from fastmetrics.tables import Limits, open_source, read_metadata
 from fastmetrics.tables.run_outputs import describe_inputs
 from fastmetrics.tables.text_values import decode_schema
@@ -144,7 +145,8 @@ BOUND_BY_MODES = """
 import ctypes, os, struct, sys
 if os.getuid() == 0:  # without its capabilities, root is refused what modes refuse to the owner
     ctypes.CDLL(None).capset(struct.pack("Ii", 0x20080522, 0), bytes(24))
-from fastmetrics.engines.local import Job, run
+from fastmetrics.engines.job import Job
+from fastmetrics.engines.run_job import run
 from fastmetrics.base.errors import OutputError
 from fastmetrics.tables import open_source
 try:

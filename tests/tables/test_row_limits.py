@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 import fastmetrics as fm
 from fastmetrics.base.errors import FileFormatError, OptionError, OutputError
 from fastmetrics.base.limits import ReadSizes
-from fastmetrics.engines.local import Job, run
+from fastmetrics.engines.job import Job
+from fastmetrics.engines.run_job import run
 from fastmetrics.tables import open_source
 from fastmetrics.tables.input_files import MAX_ROW_BYTES, DataFile
 from fastmetrics.tables.json_lines import blocks

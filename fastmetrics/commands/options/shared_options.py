@@ -12,7 +12,7 @@ from fastmetrics.base.options import descriptions
 from fastmetrics.commands.options.function_parameters import Before
 from fastmetrics.commands.options.option_groups import OptionsOf
 from fastmetrics.commands.options.option_syntax import FromText, names, split
-from fastmetrics.engines.run_settings import FileSettings
+from fastmetrics.engines.job import FileSettings
 
 _FILES = descriptions(FileSettings)
 

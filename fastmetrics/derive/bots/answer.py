@@ -24,10 +24,8 @@ from fastmetrics.derive.judge.judged_columns import failed_calls
 from fastmetrics.derive.sampled_table import described, sampled
 from fastmetrics.derive.store.call_store import CallStore
 from fastmetrics.derive.store.store_file import check_apart
-from fastmetrics.engines.job import Job, Progress, RunOptions, RunResult, check_without_output
-from fastmetrics.engines.local import Threads, results_of
-from fastmetrics.engines.run_job import run_on
-from fastmetrics.engines.run_settings import FileSettings
+from fastmetrics.engines.job import FileSettings, Job, Progress, RunOptions, RunResult, check_without_output
+from fastmetrics.engines.run_job import Threads, results_of, run_on
 from fastmetrics.tables.sources import TableSource
 from fastmetrics.tables.table_chunks import Limits
 from fastmetrics.tables.table_rows import good_batches

@@ -30,10 +30,8 @@ from fastmetrics.derive.prompts.rubric import Rubric
 from fastmetrics.derive.sampled_table import described, sampled
 from fastmetrics.derive.store.call_store import CallStore
 from fastmetrics.derive.store.store_file import check_apart
-from fastmetrics.engines.job import Job, Progress, RunOptions, RunResult, check_without_output
-from fastmetrics.engines.local import Threads, results_of
-from fastmetrics.engines.run_job import run_on
-from fastmetrics.engines.run_settings import FileSettings
+from fastmetrics.engines.job import FileSettings, Job, Progress, RunOptions, RunResult, check_without_output
+from fastmetrics.engines.run_job import Threads, results_of, run_on
 from fastmetrics.results.summary.summary import Summary
 from fastmetrics.scoring.score_output import about_run, now
 from fastmetrics.tables import Output

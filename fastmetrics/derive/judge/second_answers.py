@@ -15,7 +15,7 @@ from fastmetrics.base.errors import Argument, ColumnError, InputError, OptionErr
 from fastmetrics.base.input_columns import resolve
 from fastmetrics.derive.prompts.rubric import Rubric
 from fastmetrics.derive.prompts.template import kind_of
-from fastmetrics.engines.run_settings import FileSettings
+from fastmetrics.engines.job import FileSettings
 from fastmetrics.tables.addresses import last_name
 from fastmetrics.tables.file_columns import Selection
 from fastmetrics.tables.sources import NarrowedSource, TableSource

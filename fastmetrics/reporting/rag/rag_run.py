@@ -19,8 +19,7 @@ from fastmetrics.derive.calls.budget import Spending
 from fastmetrics.derive.embed import embed
 from fastmetrics.derive.judge.judge import JudgedFiles, judge
 from fastmetrics.derive.judge.judge_settings import JudgeSettings
-from fastmetrics.engines.job import Progress
-from fastmetrics.engines.run_settings import FileSettings
+from fastmetrics.engines.job import FileSettings, Progress
 from fastmetrics.reporting.rag.chunk_settings import ChunkSettings
 from fastmetrics.reporting.rag.contexts import CONTEXTS, with_contexts
 from fastmetrics.reporting.rag.stages import Stages

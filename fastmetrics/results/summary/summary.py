@@ -286,11 +286,11 @@ def _collected(scores: Any, requested: Callable[[Sequence[str], Mapping[str, Any
     """The sums of scores, computed by Ray or Spark if they hold the scores, otherwise in this process."""
     home = type(scores).__module__
     if home.startswith("ray.data"):
-        from fastmetrics.engines.ray_datasets import collect as collect_dataset
+        from fastmetrics.engines.cluster_rows import collect_dataset
 
         return collect_dataset(scores, lambda names: requested(names, {}))
     if home.startswith("pyspark."):
-        from fastmetrics.engines.spark import collect as collect_dataframe
+        from fastmetrics.engines.cluster_rows import collect_dataframe
 
         return collect_dataframe(scores, lambda names: requested(names, {}))
     return scores if isinstance(scores, CollectedScores) else _added(scores, requested)
