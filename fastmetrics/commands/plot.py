@@ -78,7 +78,7 @@ def plot(
     arguments["threads"] = cores(threads)
     colors = None
     if kind == Kind.comparison:
-        from fastmetrics.results.compare.compare import compare
+        from fastmetrics.results.compare import compare
 
         result = arguments.call(compare, runs=inputs)
     elif kind == Kind.cache:
@@ -88,15 +88,15 @@ def plot(
     else:
         [path] = _single(inputs, kind)
         if kind == Kind.histograms:
-            from fastmetrics.results.summary.histograms import histograms
+            from fastmetrics.results.distributions import histograms
 
             result = arguments.call(histograms, scores=path)
         elif kind == Kind.means:
-            from fastmetrics.results.summary.summarize_by import summarize_by
+            from fastmetrics.results.summarize_by import summarize_by
 
             result = arguments.call(summarize_by, scores=path)
         elif kind == Kind.trend:
-            from fastmetrics.results.summary.trend import trend
+            from fastmetrics.results.trend import trend
 
             result = arguments.call(trend, folder=path, metric=_single(metrics or [], kind)[0])
         else:

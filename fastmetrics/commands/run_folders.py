@@ -22,7 +22,7 @@ def list_runs(
     Print names, times (if stored), rows, fingerprints and inputs.
     """
     from fastmetrics.base.display import Grid
-    from fastmetrics.results.runs.list_runs import list_runs
+    from fastmetrics.results.open_runs import list_runs
 
     runs = list_runs(folder).to_pylist()
     if as_json:

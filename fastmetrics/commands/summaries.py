@@ -21,7 +21,7 @@ def summarize(
 
     The table gives mean, standard deviation and extremes, and counts the rows without a score by reason.
     """
-    from fastmetrics.results.summary.summary import summarize
+    from fastmetrics.results.summary import summarize
 
     return arguments.call(summarize)
 
@@ -42,7 +42,7 @@ def side_by_side(runs: Runs, *, plugin: Plugins = None, as_json: AsJson = False,
 
     The table has one line for each metric and one column of means for each run.
     """
-    from fastmetrics.results.summary.side_by_side import side_by_side
+    from fastmetrics.results.summary import side_by_side
 
     return arguments.call(side_by_side)
 
@@ -52,7 +52,7 @@ def primary_table(runs: Runs, *, plugin: Plugins = None, as_json: AsJson = False
 
     They are N, Faithfulness, Overlap, F1, Tokens, Latency, Abstain Rate and Avg EM.
     """
-    from fastmetrics.results.summary.primary_table import primary_table
+    from fastmetrics.results.primary_table import primary_table
 
     return arguments.call(primary_table)
 

@@ -11,7 +11,6 @@ import pyarrow as pa
 
 from fastmetrics.base.errors import OptionError
 from fastmetrics.base.limits import SIZES
-from fastmetrics.core.prices import REPLY_TOKENS
 from fastmetrics.derive.bots.answer_batch import BatchAnswerer, plan_answering
 from fastmetrics.derive.bots.bot import Bot
 from fastmetrics.derive.calls.budget import tokens_of
@@ -24,6 +23,7 @@ from fastmetrics.derive.judge.second_answers import open_answers
 from fastmetrics.derive.sampled_table import described, sampled
 from fastmetrics.derive.store.call_store import CallStore
 from fastmetrics.engines.job import FileSettings
+from fastmetrics.results.prices import REPLY_TOKENS
 from fastmetrics.tables.sources import TableSource
 from fastmetrics.tables.table_chunks import Limits
 from fastmetrics.tables.table_rows import good_batches

@@ -15,7 +15,7 @@ from fastmetrics.base.errors import ColumnError, UnknownNameError
 from fastmetrics.base.input_columns import COLUMNS, listed, resolve
 from fastmetrics.metrics.fitted_file import RowScores
 from fastmetrics.metrics.plan import ScoreRequest, canonical_name, parse, part_of, plan
-from fastmetrics.results.runs.score_file import read_table
+from fastmetrics.results.score_file import read_table
 from fastmetrics.scoring.score import score
 from fastmetrics.tables.sources import FrameSource, open_table
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from fastmetrics.base.specs import Better
 from fastmetrics.metrics.stored_declarations import Stored
-from fastmetrics.results.runs.declared_metrics import declared_better, declared_bounds, declared_readings
+from fastmetrics.results.score_file import declared_better, declared_bounds, declared_readings
 
 
 @dataclass(frozen=True)

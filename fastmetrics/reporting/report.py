@@ -18,7 +18,7 @@ from fastmetrics.reporting.page import rendered
 from fastmetrics.reporting.report_options import ReportOptions
 from fastmetrics.reporting.rows.row_files import MARK
 from fastmetrics.reporting.sections.section_list import SECTIONS
-from fastmetrics.results.runs.open_runs import are_several
+from fastmetrics.results.open_runs import are_several
 from fastmetrics.tables.addresses import as_local, shown_address
 from fastmetrics.tables.outputs import folder_place, page_place, whole_folder, write_page
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from fastmetrics.base.frames import open_frame
-from fastmetrics.results.gate.gate import gate
-from fastmetrics.results.gate.rules import parse_rules
-from fastmetrics.results.runs.declared_metrics import column_named
+from fastmetrics.results.gate import gate
+from fastmetrics.results.gate_rules import parse_rules
+from fastmetrics.results.score_file import column_named
 from fastmetrics.scoring.score import score
 from fastmetrics.tables.sources import is_paths
 
@@ -16,7 +16,7 @@ def assert_scores(table: Any, *rules: str, baseline: Any = None, **options: Any)
     """Raise ``AssertionError`` with a readable table unless the scores meet every rule; for use in pytest.
 
     ``table`` is a score file or a table of scores.  A table of answers without the columns named in the rules is first
-    scored with these metrics.  ``rules`` and ``options`` are as in :func:`fastmetrics.results.gate.gate.gate`.
+    scored with these metrics.  ``rules`` and ``options`` are as in :func:`fastmetrics.results.gate.gate`.
 
     >>> import fastmetrics as fm
     >>> fm.assert_scores({"answer": ["in Paris"], "reference": ["Paris"]}, "token_f1 > 0.6", min_n=1)

@@ -82,7 +82,7 @@ def score(
     references or contexts whose texts are lists in JSON (``'["Paris", "Paris, France"]'``): each is parsed, any other
     text is a list of one.  Without it such a text is one text, and ``summarize`` notes it.  ``keep_counts`` adds a
     column ``<metric>.counts``, a list of integers per row, for each corpus metric that is based on counts;
-    :func:`fastmetrics.results.compare.compare.compare` needs it for resampling (docs/comparing.md states its size).
+    :func:`fastmetrics.results.compare.compare` needs it for resampling (docs/comparing.md states its size).
 
     Without ``output``, returns an Arrow table with the ``id`` column, if there is one, and one float64 column per
     metric: null where an input is missing, NaN where the metric is undefined.  The counts of a corpus metric are stored

@@ -22,9 +22,8 @@ from fastmetrics.metrics.plan import Plan, ScoreRequest, keeping_counts, plan
 from fastmetrics.metrics.score_batch import Scorer, fit
 from fastmetrics.metrics.stored_declarations import Declared, signature
 from fastmetrics.plan.source_files import source_digests
-from fastmetrics.results.runs.declared_metrics import declared_labels, declared_specs, declared_statistics
-from fastmetrics.results.runs.score_file import column_of
-from fastmetrics.results.summary.summary import MetricSummary, Summary
+from fastmetrics.results.score_file import column_of, declared_labels, declared_specs, declared_statistics
+from fastmetrics.results.summary import MetricSummary, Summary
 from fastmetrics.stats.summed_scores import fingerprint_text
 from fastmetrics.stats.sums import State, named_statistics
 from fastmetrics.tables import Output

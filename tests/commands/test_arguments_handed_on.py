@@ -12,11 +12,11 @@ import pytest
 from scipy.special import stdtrit
 
 import fastmetrics as fm
-from fastmetrics.core.prices import Price
 from fastmetrics.derive.calls import call_setup
 from fastmetrics.derive.calls.call import Model
 from fastmetrics.derive.calls.call_options import CallOptions
 from fastmetrics.derive.store.call_store import CallStore
+from fastmetrics.results.prices import Price
 
 pytestmark = pytest.mark.slow
 

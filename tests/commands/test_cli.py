@@ -308,7 +308,7 @@ def test_an_interrupt_names_resume_only_where_there_is_one(monkeypatch):
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("fastmetrics.results.summary.summary.summarize", interrupted)
+    monkeypatch.setattr("fastmetrics.results.summary.summarize", interrupted)
     monkeypatch.setattr("fastmetrics.scoring.score.score", interrupted)
     assert program("summarize", "o.parquet").err == "interrupted\n"
     done = program("score", "t.jsonl", "-o", "o.parquet")

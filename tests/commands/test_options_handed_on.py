@@ -30,7 +30,7 @@ REAL = (
     "fastmetrics.core",
     "fastmetrics.plan",
     "fastmetrics.metrics.metric",
-    "fastmetrics.results.compare.comparison_options",
+    "fastmetrics.results.compare",
     "fastmetrics.engines.job",
     "fastmetrics.derive.calls.call_options",
     "fastmetrics.fitting.cut_promises",

@@ -17,8 +17,7 @@ from fastmetrics.base.errors import FileFormatError, OptionError
 from fastmetrics.base.score_metadata import ScoreMetadata
 from fastmetrics.metrics.suites import lookup
 from fastmetrics.reporting.readings import reading
-from fastmetrics.results.runs.declared_metrics import stored_declarations
-from fastmetrics.results.runs.score_file import read_table
+from fastmetrics.results.score_file import read_table, stored_declarations
 from tests.support.program import ENVIRONMENT, alone, jsonl, program, unfolded
 
 PLUGIN = """

@@ -18,8 +18,8 @@ from fastmetrics.base.limits import SIZES
 from fastmetrics.derive.judge.judge_until import Until, judge_until
 from fastmetrics.derive.judge.stop_condition import parse_until
 from fastmetrics.derive.prompts.rubric import find_rubrics
-from fastmetrics.results.runs.open_runs import open_run
-from fastmetrics.results.runs.score_file import ScoreFile
+from fastmetrics.results.open_runs import open_run
+from fastmetrics.results.score_file import ScoreFile
 from fastmetrics.stats.mean_interval import confidence_sequence
 from tests.derive.test_judge_calls import number_in, written
 from tests.support.judge_server import judge_server, user_message

@@ -12,10 +12,10 @@ import pytest
 import fastmetrics as fm
 from fastmetrics.base.errors import OptionError
 from fastmetrics.base.limits import SIZES
-from fastmetrics.core.prices import REPLY_TOKENS, Price
 from fastmetrics.derive.calls.budget import Budget, Spending
 from fastmetrics.derive.calls.call import Answer, CallMaker, Message, Model
 from fastmetrics.derive.calls.rate_limits import RateLimits
+from fastmetrics.results.prices import REPLY_TOKENS, Price
 from tests.support.judge_server import completion, grade, judge_server, user_message
 
 CALL = CallMaker(Model("m", "here"), None).call([Message("user", "four")])

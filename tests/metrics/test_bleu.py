@@ -232,7 +232,7 @@ def test_corpus_bleu_through_files(tmp_path: Path) -> None:
             path, output=tmp_path / name, metrics=["bleu", "corpus_bleu"], files=fm.FileSettings(batch_rows=512)
         )
         assert made.summary.figures["corpus_bleu"] == whole.score
-        from fastmetrics.results.summary.summary import summarize
+        from fastmetrics.results.summary import summarize
 
         assert summarize(tmp_path / name).figures["corpus_bleu"] == whole.score
 

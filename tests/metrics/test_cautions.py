@@ -19,7 +19,7 @@ from fastmetrics.base.limits import SIZES
 from fastmetrics.engines.job import FileSettings
 from fastmetrics.kernels.folding import CYRILLIC, FOREIGN, LATIN, ONE_WORD, OTHER, UNLISTED, UNSPACED
 from fastmetrics.metrics.plan import parse
-from fastmetrics.results.summary.summary import summarize
+from fastmetrics.results.summary import summarize
 from fastmetrics.scoring.score import score
 from fastmetrics.text.text_keys import _classes, scripts
 from tests.reference import scripts as plain

@@ -10,7 +10,7 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics.reporting.charts.heat_map import SEGMENTS, fewer_segments, heat_of_changes, heat_of_means
-from fastmetrics.results.runs.open_runs import open_run
+from fastmetrics.results.open_runs import open_run
 
 LANGUAGES = ["de", "en", "ru"]
 METRICS = {"token_f1": 1, "hallucination": -1}

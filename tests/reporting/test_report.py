@@ -29,7 +29,7 @@ from fastmetrics.reporting import page as page_module
 from fastmetrics.reporting.content.comparison_content import compared
 from fastmetrics.reporting.labels import _WORDS
 from fastmetrics.reporting.rows.row_selection import EACH, _ranks, candidates, strata
-from fastmetrics.results.runs.open_runs import open_run
+from fastmetrics.results.open_runs import open_run
 from fastmetrics.tables import open_source
 from fastmetrics.tables.table_rows import read_in_turn, whole_table
 from tests.support.program import program

@@ -10,7 +10,7 @@ import fastmetrics as fm
 from fastmetrics.reporting.sections.runs_section import _places
 from fastmetrics.reporting.sections.section import Section
 from fastmetrics.reporting.sections.section_list import SECTIONS
-from fastmetrics.results.summary.trend import TrendPoint
+from fastmetrics.results.trend import TrendPoint
 
 SCORES = {"id": ["a", "b", "c"], "token_f1": [0.5, 1.0, 0.25]}
 

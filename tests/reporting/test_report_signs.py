@@ -14,7 +14,7 @@ import pytest
 import fastmetrics as fm
 from fastmetrics.reporting.content.comparison_content import compared
 from fastmetrics.reporting.labels import labels
-from fastmetrics.results.runs.open_runs import open_run
+from fastmetrics.results.open_runs import open_run
 
 ROWS = 120
 OPTIONS = SimpleNamespace(resamples=2_000, by=["language"], allow_differences=False, seed=0, threads=1)

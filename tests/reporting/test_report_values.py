@@ -15,7 +15,7 @@ from selenium.webdriver.support.ui import Select
 
 import fastmetrics as fm
 from fastmetrics.base.display import number
-from fastmetrics.results.compare.comparison_tables import bounds, signed
+from fastmetrics.results.comparison import bounds, signed
 from tests.support.browser import complaints
 
 ROWS = 40

@@ -13,7 +13,7 @@ import pytest
 import fastmetrics as fm
 from fastmetrics.reporting.content.comparison_content import Against, PairVerdict, compared
 from fastmetrics.reporting.labels import labels
-from fastmetrics.results.runs.open_runs import open_run
+from fastmetrics.results.open_runs import open_run
 from tests.reporting.test_report import read
 
 ROWS = 60

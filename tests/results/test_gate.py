@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import fastmetrics as fm
 from fastmetrics.base.errors import ColumnError, FileFormatError, OptionError, UnknownNameError
-from fastmetrics.results.gate.rules import parse_rule, read_rules
+from fastmetrics.results.gate_rules import parse_rule, read_rules
 from tests.support.program import program
 
 N = 200

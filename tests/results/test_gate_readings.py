@@ -13,7 +13,7 @@ from scipy import stats
 
 import fastmetrics as fm
 from fastmetrics.base.errors import OptionError, UnknownNameError
-from fastmetrics.results.gate.rules import parse_rule
+from fastmetrics.results.gate_rules import parse_rule
 from tests.support.program import program
 
 N = 120

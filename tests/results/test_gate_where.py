@@ -14,8 +14,8 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics.base.errors import ColumnError
-from fastmetrics.results.gate.gate_result import Gate
-from fastmetrics.results.gate.rule_rows import matching_rows
+from fastmetrics.results.gate import Gate
+from fastmetrics.results.gate_metrics import matching_rows
 from tests.support.program import jsonl, program
 
 N = 60

@@ -9,7 +9,7 @@ import fastmetrics as fm
 from fastmetrics.base.errors import OptionError, UnknownNameError
 from fastmetrics.metrics.metric import REGISTRY, labelled
 from fastmetrics.metrics.plan import parse
-from fastmetrics.results.summary.summary import Summary, summarize
+from fastmetrics.results.summary import Summary, summarize
 from tests.support.program import jsonl, program
 
 LABELLED = sorted(name for name, metric in REGISTRY.items() if metric.labels)

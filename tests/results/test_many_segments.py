@@ -11,7 +11,7 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics.reporting.charts.heat_map import SEGMENTS, fewer_segments
-from fastmetrics.results.runs.open_runs import open_run
+from fastmetrics.results.open_runs import open_run
 
 
 def test_a_table_lists_segments_from_the_worst_and_equal_ones_by_name() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics.metrics.metric import REGISTRY
-from fastmetrics.results.summary.summary import summarize
+from fastmetrics.results.summary import summarize
 from fastmetrics.retrieval.measures import measure
 from tests.support.program import program, unfolded
 

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from fastmetrics.results.runs.pooled_files import PooledFiles
-from fastmetrics.results.summary.summary import summarize
+from fastmetrics.results.open_runs import PooledFiles
+from fastmetrics.results.summary import summarize
 from fastmetrics.tables import read_metadata
 from fastmetrics.tables.addresses import parse
 from fastmetrics.tables.input_files import DataFile

@@ -24,7 +24,7 @@ import fastmetrics as fm
 from fastmetrics.base.errors import ColumnError, FileFormatError, InputError, UnknownNameError
 from fastmetrics.kernels import exact_sums as sums
 from fastmetrics.metrics.corpus_values import many_values
-from fastmetrics.results.summary.summary import Summary, summarize
+from fastmetrics.results.summary import Summary, summarize
 from fastmetrics.stats.sums import State
 
 EDGES = [0.0, -0.0, 5e-324, -5e-324, 2.2250738585072014e-308, 1e308, -1e308, 1.7976931348623157e308, 0.1, 1.0, -3.5]

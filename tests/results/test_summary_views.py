@@ -16,7 +16,7 @@ from scipy.stats import pearsonr, spearmanr
 
 import fastmetrics as fm
 from fastmetrics.base.errors import ColumnError, FileFormatError, InputError, OptionError, UnknownNameError
-from fastmetrics.results.summary.correlations import MetricPair
+from fastmetrics.results.distributions import MetricPair
 from fastmetrics.stats.association import correlate
 from tests.support.program import program
 

@@ -18,8 +18,8 @@ from sklearn import metrics as sk
 import fastmetrics as fm
 from fastmetrics.base.errors import FileFormatError, InputError, OptionError
 from fastmetrics.kernels.resampling import draw
-from fastmetrics.results.people.validate import validate
-from fastmetrics.results.runs.score_file import read_table
+from fastmetrics.results.score_file import read_table
+from fastmetrics.results.validate import validate
 from fastmetrics.stats.agreement import cohen_kappa, krippendorff_alpha
 from fastmetrics.stats.association import associate
 

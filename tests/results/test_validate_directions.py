@@ -19,7 +19,7 @@ import fastmetrics as fm
 from fastmetrics.base.errors import ColumnError, OptionError, UnknownNameError
 from fastmetrics.commands import load
 from fastmetrics.metrics.metric import REGISTRY
-from fastmetrics.results.summary.summary import summarize
+from fastmetrics.results.summary import summarize
 from fastmetrics.stats.association import associate
 
 GOOD = [1, 1, 0, 1, 0, 0]

@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 
 from fastmetrics.base.errors import ColumnError, InputError, UnknownNameError
 from fastmetrics.commands import load
-from fastmetrics.results.people.validate import validate
+from fastmetrics.results.validate import validate
 from fastmetrics.stats.agreement import cohen_kappa, krippendorff_alpha
 
 SCORE_TABLE = pa.table(

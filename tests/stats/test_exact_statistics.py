@@ -11,7 +11,7 @@ import pytest
 
 from fastmetrics.base.errors import ColumnError, InputError
 from fastmetrics.kernels import exact_sums as sums
-from fastmetrics.results.summary.summary import summarize
+from fastmetrics.results.summary import summarize
 from fastmetrics.stats import sums as module
 from fastmetrics.stats.sums import State, quantiles
 

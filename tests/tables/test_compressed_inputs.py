@@ -22,8 +22,8 @@ from fastmetrics.base.errors import FileFormatError
 from fastmetrics.base.limits import SIZES
 from fastmetrics.derive.bots.full_context_bot import read_knowledge
 from fastmetrics.derive.prompts.rubric import read_rubric
-from fastmetrics.results.gate.rules import read_rules
-from fastmetrics.results.price_tables import price_table
+from fastmetrics.results.gate_rules import read_rules
+from fastmetrics.results.prices import price_table
 from fastmetrics.tables import input_files, open_source, small_files
 from fastmetrics.vectors.vector_arrays import Vectors
 from tests.support.program import ENVIRONMENT

@@ -11,7 +11,7 @@ import pytest
 import fastmetrics as fm
 from fastmetrics.base.errors import ColumnError, FileFormatError, OptionError, OutputError
 from fastmetrics.base.limits import SIZES
-from fastmetrics.results.runs.score_file import ScoreFile
+from fastmetrics.results.score_file import ScoreFile
 from fastmetrics.tables.database_reader import readable
 from fastmetrics.tables.sources import open_source
 from fastmetrics.tables.table_rows import whole_table

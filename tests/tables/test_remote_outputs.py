@@ -20,7 +20,7 @@ from fastmetrics.base.errors import InputError, OptionError, OutputError
 from fastmetrics.base.limits import SIZES
 from fastmetrics.engines.job import Job
 from fastmetrics.engines.run_job import run
-from fastmetrics.results.summary.summary import summarize
+from fastmetrics.results.summary import summarize
 from fastmetrics.tables import Limits, open_source, output_places, read_metadata
 from fastmetrics.tables.addresses import as_local
 from tests.support.loopback import BUCKET, KEY, SECRET, Server

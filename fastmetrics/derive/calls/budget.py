@@ -11,8 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from fastmetrics.base.errors import Argument, OptionError
-from fastmetrics.core.prices import REPLY_TOKENS, Price, estimated_tokens
 from fastmetrics.derive.calls.call import Answer, Call
+from fastmetrics.results.prices import REPLY_TOKENS, Price, estimated_tokens
 
 LONGEST_REPLY = 4_096
 """The tokens of the longest reply, if the parameters of the call do not limit them."""

@@ -13,7 +13,6 @@ from types import FrameType
 from typing import Protocol
 
 from fastmetrics.base.errors import OutputError, ServiceError
-from fastmetrics.core.prices import REPLY_TOKENS
 from fastmetrics.derive.calls.budget import Budget, tokens_of
 from fastmetrics.derive.calls.call import BUDGET, REPLY, Answer, Call, Model
 from fastmetrics.derive.calls.call_loop import CallLoop, Queue, Task
@@ -24,6 +23,7 @@ from fastmetrics.derive.clients.client import Client, Failure, Reply
 from fastmetrics.derive.clients.completion import usage
 from fastmetrics.derive.store.call_store import CallStore
 from fastmetrics.derive.store.shared_store import SharedStore
+from fastmetrics.results.prices import REPLY_TOKENS
 
 _PATIENCE = 1.0
 """Seconds that calls in progress have to stop when nobody waits for them any more."""

@@ -10,7 +10,6 @@ from typing import Any
 
 from fastmetrics.base.errors import Argument, OptionError
 from fastmetrics.base.options import LimitedText, NotAllowedError, Optional, Real, Whole, argument
-from fastmetrics.core.prices import Price
 from fastmetrics.derive.calls.budget import LONGEST_REPLY, Budget
 from fastmetrics.derive.calls.call import CallMaker, Message, Model
 from fastmetrics.derive.calls.call_options import CallOptions
@@ -22,7 +21,7 @@ from fastmetrics.derive.clients.client import Connection
 from fastmetrics.derive.clients.connect import connect
 from fastmetrics.derive.clients.server_address import address_of, endpoint_of
 from fastmetrics.derive.store.call_store import CallStore
-from fastmetrics.results.price_tables import price_of
+from fastmetrics.results.prices import Price, price_of
 from fastmetrics.tables.output_places import cache_folder
 
 MANY = 1_000_000_000

@@ -19,8 +19,8 @@ from fastmetrics.base.threads import ordered
 from fastmetrics.derive.judge.judge_batch import BEHIND
 from fastmetrics.derive.judge.judge_plan import JudgePlan
 from fastmetrics.derive.judge.stop_condition import MeanEstimate, StopCondition, parse_until
-from fastmetrics.results.runs.open_runs import open_run
-from fastmetrics.results.runs.score_run import ScoreRun
+from fastmetrics.results.open_runs import open_run
+from fastmetrics.results.score_run import ScoreRun
 
 _FIRST_LOOKS = 16
 _SHARE_OF_ROWS = 10

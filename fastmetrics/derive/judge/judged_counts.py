@@ -10,7 +10,7 @@ import pyarrow as pa
 from fastmetrics.base.score_metadata import BatchSums, RowCounts, ScoreMetadata
 from fastmetrics.derive.judge.judged_columns import IDENTICAL, MISSING, SCORED, UNASKED, UNSETTLED, added, counted
 from fastmetrics.metrics.batch import list_notes, script_notes
-from fastmetrics.results.summary.summary import MetricSummary, Summary
+from fastmetrics.results.summary import MetricSummary, Summary
 from fastmetrics.stats.summed_scores import fingerprint_text
 from fastmetrics.stats.sums import State
 

@@ -22,7 +22,7 @@ from fastmetrics.base.errors import Argument, OptionError
 from fastmetrics.base.input_columns import PREFIX
 from fastmetrics.base.options import LimitedText, argument
 from fastmetrics.derive.prompts.rubric import Rubric
-from fastmetrics.results.gate.rules import Rule, parse_rule
+from fastmetrics.results.gate_rules import Rule, parse_rule
 from fastmetrics.stats.estimates import Estimate, between
 from fastmetrics.stats.mean_interval import confidence_sequence
 

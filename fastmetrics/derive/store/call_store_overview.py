@@ -15,7 +15,7 @@ from fastmetrics.base.display import Grid, Shown
 from fastmetrics.base.errors import Argument, OptionError
 from fastmetrics.base.limits import SIZES
 from fastmetrics.derive.store.call_store import CallStore
-from fastmetrics.results.price_tables import Prices, price_of, price_table
+from fastmetrics.results.prices import Prices, price_of, price_table
 from fastmetrics.tables.outputs import table_place, write_whole
 
 _DAY = 86_400.0

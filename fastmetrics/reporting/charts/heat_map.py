@@ -14,10 +14,10 @@ from fastmetrics.base.display import number
 from fastmetrics.base.errors import visible
 from fastmetrics.base.specs import Better
 from fastmetrics.metrics.stored_declarations import Stored
-from fastmetrics.results.compare.comparison import Comparison
-from fastmetrics.results.runs.declared_metrics import declared_bounds
-from fastmetrics.results.runs.score_run import ScoreRun
-from fastmetrics.results.summary.summarize_by import IntervalSummary
+from fastmetrics.results.comparison import Comparison
+from fastmetrics.results.score_file import declared_bounds
+from fastmetrics.results.score_run import ScoreRun
+from fastmetrics.results.summarize_by import IntervalSummary
 
 SEGMENTS = 60
 """Maximum number of segments per column: those with the most rows; the others are merged."""

@@ -16,11 +16,11 @@ from fastmetrics.base.columns import as_array
 from fastmetrics.base.errors import Argument, InputError, MissingExtraError, OptionError, visible
 from fastmetrics.reporting.charts.forest import ForestRow, draw_forest
 from fastmetrics.reporting.charts.heat_map import HeatMap, heat_of_changes, heat_of_means, scale_of
-from fastmetrics.results.compare.comparison import Comparison
-from fastmetrics.results.runs.declared_metrics import declared_bounds
-from fastmetrics.results.summary.histograms import Histograms
-from fastmetrics.results.summary.summarize_by import IntervalSummary
-from fastmetrics.results.summary.trend import Trend
+from fastmetrics.results.comparison import Comparison
+from fastmetrics.results.distributions import Histograms
+from fastmetrics.results.score_file import declared_bounds
+from fastmetrics.results.summarize_by import IntervalSummary
+from fastmetrics.results.trend import Trend
 from fastmetrics.tables.outputs import OutputPlace, page_place, write_page
 from fastmetrics.usage.cache_hit_rate import CacheHits
 from fastmetrics.vectors.projection import AXES, Points

@@ -21,11 +21,9 @@ from fastmetrics.reporting.content.difference_line import (
 )
 from fastmetrics.reporting.readings import turn
 from fastmetrics.reporting.rows.row_segments import RowSegments
-from fastmetrics.results.compare.compare import compare
-from fastmetrics.results.compare.compared_pair import Compared, could_turn
-from fastmetrics.results.compare.comparison import Comparison, verdict_word
-from fastmetrics.results.compare.comparison_tables import bounds, signed
-from fastmetrics.results.runs.score_run import ScoreRun, shared_metrics
+from fastmetrics.results.compare import compare
+from fastmetrics.results.comparison import Compared, Comparison, bounds, could_turn, signed, verdict_word
+from fastmetrics.results.score_run import ScoreRun, shared_metrics
 from fastmetrics.stats.mean_interval import MARK, interval_notes
 from fastmetrics.stats.significance import compact_letters
 

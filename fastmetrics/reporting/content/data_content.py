@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from fastmetrics.base.errors import visible
-from fastmetrics.results.runs.score_run import ScoreRun
+from fastmetrics.results.score_run import ScoreRun
 
 _LONGEST = 240
 _JSON = 20_000

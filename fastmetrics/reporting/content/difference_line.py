@@ -7,7 +7,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from fastmetrics.results.compare.compared_pair import Compared
+from fastmetrics.results.comparison import Compared
 
 VERDICTS = ("worse", "better", "lower", "higher", "–")
 """The verdicts in their order on the page."""

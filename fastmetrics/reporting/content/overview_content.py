@@ -11,8 +11,8 @@ from fastmetrics.base.specs import Better
 from fastmetrics.metrics.stored_declarations import Stored
 from fastmetrics.reporting.charts.heat_map import HeatMap
 from fastmetrics.reporting.readings import reading
-from fastmetrics.results.runs.declared_metrics import declared_better
-from fastmetrics.results.summary.summary import Summary
+from fastmetrics.results.score_file import declared_better
+from fastmetrics.results.summary import Summary
 
 LACKING = 0.05
 """The share of rows without a score from which on a report points at it."""

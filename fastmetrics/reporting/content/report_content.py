@@ -32,15 +32,13 @@ from fastmetrics.reporting.rows.texts.text_sources import TextSource, text_sourc
 from fastmetrics.reporting.rows.worst_of_systems import worst_of_systems
 from fastmetrics.reporting.sections.section import Counter, SectionInput
 from fastmetrics.reporting.sections.section_list import SECTIONS
-from fastmetrics.results.runs.declared_metrics import declared_better
-from fastmetrics.results.runs.open_runs import open_run, open_runs
-from fastmetrics.results.runs.score_run import ScoreRun
-from fastmetrics.results.summary.correlations import Correlations, correlations
-from fastmetrics.results.summary.histograms import histograms
-from fastmetrics.results.summary.primary_table import PRIMARY, primary_of
-from fastmetrics.results.summary.side_by_side import SideBySide, summaries_of
-from fastmetrics.results.summary.summarize_by import summarize_by
-from fastmetrics.results.summary.summary import Summary
+from fastmetrics.results.distributions import Correlations, correlations, histograms
+from fastmetrics.results.open_runs import open_run, open_runs
+from fastmetrics.results.primary_table import PRIMARY, primary_of
+from fastmetrics.results.score_file import declared_better
+from fastmetrics.results.score_run import ScoreRun
+from fastmetrics.results.summarize_by import summarize_by
+from fastmetrics.results.summary import SideBySide, Summary, summaries_of
 
 _CORRELATED = 40
 """Maximum number of correlated metrics: the first ones."""

@@ -25,7 +25,7 @@ from fastmetrics.reporting.rag.chunk_settings import ChunkSettings
 from fastmetrics.reporting.rag.rag_judge import judge_of
 from fastmetrics.reporting.rag.rag_run import ANSWERS, RagChunks, RagRun
 from fastmetrics.reporting.rag.stages import STORE, Stages
-from fastmetrics.results.summary.summary import Summary, summarize
+from fastmetrics.results.summary import Summary, summarize
 from fastmetrics.tables.run_outputs import read_metadata
 from fastmetrics.tables.small_files import local_path
 from fastmetrics.vectors.embedder import embedder_of

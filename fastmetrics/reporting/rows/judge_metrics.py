@@ -9,8 +9,8 @@ import pyarrow as pa
 
 from fastmetrics.base.arrays import Floats
 from fastmetrics.reporting.rows.judged_rows import JudgedRows
-from fastmetrics.results.runs.score_run import ScoreRun
-from fastmetrics.results.summary.summary import Summary, summarize
+from fastmetrics.results.score_run import ScoreRun
+from fastmetrics.results.summary import Summary, summarize
 
 
 def with_judge_metrics(run: ScoreRun, judged: JudgedRows) -> tuple[ScoreRun, Summary]:

@@ -14,9 +14,9 @@ from fastmetrics.base.columns import as_numbers
 from fastmetrics.base.errors import visible
 from fastmetrics.base.score_metadata import ScoreMetadata
 from fastmetrics.reporting.rows.texts.row_texts import cut
-from fastmetrics.results.people.estimate import axes_of
-from fastmetrics.results.runs.open_runs import open_run, open_runs
-from fastmetrics.results.runs.score_run import ScoreRun
+from fastmetrics.results.estimate import axes_of
+from fastmetrics.results.open_runs import open_run, open_runs
+from fastmetrics.results.score_run import ScoreRun
 
 _STATUS, _REASON = "_status", "_reason"
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 from fastmetrics.base.arrays import Floats, Ints
 from fastmetrics.base.columns import as_numbers
 from fastmetrics.reporting.rows.row_partners import partners
-from fastmetrics.results.runs.score_run import ScoreRun
+from fastmetrics.results.score_run import ScoreRun
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,8 @@ from fastmetrics.reporting.rows.row_selection import EACH, Stratum, candidates, 
 from fastmetrics.reporting.rows.texts.row_texts import Seen, row_texts
 from fastmetrics.reporting.rows.texts.scored_claims import scores_of
 from fastmetrics.reporting.script_json import embedded
-from fastmetrics.results.runs.declared_metrics import declared_better
-from fastmetrics.results.summary.correlations import Correlations
+from fastmetrics.results.distributions import Correlations
+from fastmetrics.results.score_file import declared_better
 
 BUDGET = 3_600_000
 """Maximum bytes of the rows in a page."""

@@ -22,7 +22,7 @@ from fastmetrics.reporting.rows.row_segments import RowSegments
 from fastmetrics.reporting.rows.texts.kept_columns import KeptColumns
 from fastmetrics.reporting.rows.texts.row_texts import cut, row_texts
 from fastmetrics.reporting.rows.texts.text_sources import TextSource
-from fastmetrics.results.runs.score_run import ScoreRun
+from fastmetrics.results.score_run import ScoreRun
 
 _LABEL = 300
 """Maximum characters of a displayed id."""

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from fastmetrics.base.arrays import Ints
-from fastmetrics.results.runs.score_run import ScoreRun
-from fastmetrics.results.runs.sorted_ids import rows_of_ids
+from fastmetrics.results.score_run import ScoreRun, rows_of_ids
 
 
 def partners(main: ScoreRun, base: ScoreRun) -> Ints:

@@ -11,8 +11,8 @@ import numpy as np
 from fastmetrics.base.arrays import Ints
 from fastmetrics.base.errors import visible
 from fastmetrics.reporting.row_links import label
-from fastmetrics.results.rows.segments import segments_of
-from fastmetrics.results.runs.score_run import ScoreRun
+from fastmetrics.results.score_run import ScoreRun
+from fastmetrics.results.segments import segments_of
 
 
 @dataclass(frozen=True)

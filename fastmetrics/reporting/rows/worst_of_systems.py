@@ -14,7 +14,7 @@ from fastmetrics.base.specs import Better
 from fastmetrics.reporting.row_links import RowLinks
 from fastmetrics.reporting.rows.paired_rows import PairedRows
 from fastmetrics.reporting.rows.row_selection import least
-from fastmetrics.results.compare.comparison_tables import signed
+from fastmetrics.results.comparison import signed
 
 EACH = 3
 """Maximum number of rows of a system."""

@@ -6,8 +6,7 @@ from typing import Any
 
 from fastmetrics.base.errors import visible
 from fastmetrics.reporting.sections.section import Section, SectionInput
-from fastmetrics.results.people.judge_report import judge_report
-from fastmetrics.results.people.judge_report_result import JudgeReport
+from fastmetrics.results.judge_report import JudgeReport, judge_report
 
 
 def _content(section_input: SectionInput) -> dict[str, Any] | None:

@@ -15,7 +15,7 @@ from fastmetrics.base.display import Grid, number
 from fastmetrics.base.errors import visible
 from fastmetrics.reporting.charts.line_chart import Charts, LineChart
 from fastmetrics.reporting.sections.section import Section
-from fastmetrics.results.summary.summary import Summary
+from fastmetrics.results.summary import Summary
 from fastmetrics.retrieval.rankings import Rankings, graded, grades_of, rankings
 
 PLACES = 50

@@ -9,9 +9,9 @@ from typing import Any
 from fastmetrics.base.errors import visible
 from fastmetrics.reporting.charts.line_chart import LineChart
 from fastmetrics.reporting.sections.section import Section, SectionInput, shown_notes
-from fastmetrics.results.runs.list_runs import list_runs
-from fastmetrics.results.summary.primary_table import PRIMARY
-from fastmetrics.results.summary.trend import Trend, TrendPoint, trend
+from fastmetrics.results.open_runs import list_runs
+from fastmetrics.results.primary_table import PRIMARY
+from fastmetrics.results.trend import Trend, TrendPoint, trend
 
 _TRENDS = 8
 """Maximum number of metrics with trends over runs."""

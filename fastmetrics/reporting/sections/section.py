@@ -13,8 +13,8 @@ from fastmetrics.base.errors import visible
 from fastmetrics.reporting.charts.line_chart import Charts
 from fastmetrics.reporting.report_options import ReportOptions
 from fastmetrics.reporting.rows.paired_rows import PairedRows
-from fastmetrics.results.runs.score_run import ScoreRun
-from fastmetrics.results.summary.summary import Summary
+from fastmetrics.results.score_run import ScoreRun
+from fastmetrics.results.summary import Summary
 
 
 class Counter(Protocol):

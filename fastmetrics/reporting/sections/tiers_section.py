@@ -11,7 +11,7 @@ from fastmetrics.base.display import number
 from fastmetrics.base.errors import visible
 from fastmetrics.reporting.readings import reading
 from fastmetrics.reporting.sections.section import Section, SectionInput
-from fastmetrics.results.summary.summary import Summary
+from fastmetrics.results.summary import Summary
 
 _TIERS: Mapping[str, str] = {
     "tier_0": r"embedding_geometry\.(?!n_|estimates|k$).+",

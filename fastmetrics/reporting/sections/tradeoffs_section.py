@@ -17,9 +17,9 @@ from fastmetrics.base.errors import visible
 from fastmetrics.base.input_columns import is_cost
 from fastmetrics.reporting.charts.scatter_chart import ScatterChart
 from fastmetrics.reporting.sections.section import Section, SectionInput
-from fastmetrics.results.runs.declared_metrics import declared_better
-from fastmetrics.results.runs.score_run import ScoreRun
-from fastmetrics.results.summary.primary_table import PRIMARY
+from fastmetrics.results.primary_table import PRIMARY
+from fastmetrics.results.score_file import declared_better
+from fastmetrics.results.score_run import ScoreRun
 from fastmetrics.stats.sums import exact_mean
 
 _COST = re.compile(r"(.+_)?(cost|price)(_.+)?", re.IGNORECASE)

@@ -22,7 +22,7 @@ from fastmetrics.reporting.rows.page_rows import short
 from fastmetrics.reporting.rows.paired_rows import PairedRows
 from fastmetrics.reporting.rows.texts.row_texts import cut, row_texts
 from fastmetrics.reporting.sections.section import Section
-from fastmetrics.results.runs.sorted_ids import SortedIds
+from fastmetrics.results.score_run import SortedIds
 from fastmetrics.tables.sources import open_table
 from fastmetrics.tables.table_rows import whole_table
 from fastmetrics.vectors.projection import AXES, Points, pca

@@ -16,7 +16,7 @@ from fastmetrics.base.errors import visible
 from fastmetrics.base.input_columns import resolve
 from fastmetrics.base.score_metadata import counts_column
 from fastmetrics.reporting.rows.texts.row_texts import JUDGED
-from fastmetrics.results.runs.score_run import ScoreRun
+from fastmetrics.results.score_run import ScoreRun
 
 _MOST = 30
 """Maximum number of displayed columns: the first ones."""

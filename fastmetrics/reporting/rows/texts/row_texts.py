@@ -12,7 +12,7 @@ from fastmetrics.base.input_columns import resolve
 from fastmetrics.reporting.rows.texts.citation_marks import Mark, citation_marks
 from fastmetrics.reporting.rows.texts.scored_claims import Anchor, ScoredClaims
 from fastmetrics.reporting.rows.texts.text_sources import TextSource
-from fastmetrics.results.runs.score_run import ScoreRun
+from fastmetrics.results.score_run import ScoreRun
 
 Seen = Callable[[Mapping[str, pa.ChunkedArray]], None]
 """Callback that receives the columns of all rows during reading."""

@@ -12,7 +12,7 @@ import numpy as np
 from fastmetrics.base.errors import FastmetricsError, MissingExtraError, OptionError
 from fastmetrics.metrics.claim_support import TRIPLES, WORDS, load
 from fastmetrics.metrics.plan import parse
-from fastmetrics.results.runs.score_run import ScoreRun
+from fastmetrics.results.score_run import ScoreRun
 from fastmetrics.scoring.verdict_reasons import anchors
 
 _COUNTING = ("hallucination", "verdict", "hallucination_risk")

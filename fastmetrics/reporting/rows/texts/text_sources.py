@@ -10,8 +10,8 @@ import pyarrow as pa
 
 from fastmetrics.base.errors import Argument, OptionError
 from fastmetrics.reporting.report_options import ReportOptions
-from fastmetrics.results.rows.worst_rows import text_pieces, with_texts
-from fastmetrics.results.runs.open_runs import are_several
+from fastmetrics.results.open_runs import are_several
+from fastmetrics.results.worst_rows import text_pieces, with_texts
 from fastmetrics.tables.sources import open_table
 
 

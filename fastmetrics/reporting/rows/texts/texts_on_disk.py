@@ -15,7 +15,7 @@ from fastmetrics.base.input_columns import resolve
 from fastmetrics.base.limits import SIZES
 from fastmetrics.reporting.rows.texts.row_texts import Seen
 from fastmetrics.reporting.rows.texts.text_sources import TextSource
-from fastmetrics.results.runs.score_run import ScoreRun
+from fastmetrics.results.score_run import ScoreRun
 
 
 class KeptTexts:

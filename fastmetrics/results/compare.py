@@ -1,0 +1,644 @@
+"""Comparing systems by their scores on the same rows, segment by segment."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import chain, combinations
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from fastmetrics.base.arrays import Flags, Floats, Ints, rounding_error
+from fastmetrics.base.errors import Argument, ColumnError, OptionError, UnknownNameError
+from fastmetrics.base.input_columns import distinct, listed
+from fastmetrics.base.options import Choice, Real, Seed, Whole, argument
+from fastmetrics.base.score_metadata import MissingQueries, counts_column
+from fastmetrics.base.specs import Better
+from fastmetrics.base.threads import cores, reported
+from fastmetrics.metrics.corpus_values import many_values
+from fastmetrics.results.comparison import Compared, Comparison, Ranking, repeat_parts
+from fastmetrics.results.open_runs import open_run, open_runs
+from fastmetrics.results.pairing import PAIRINGS, PairedRuns, check_settings, pair_runs
+from fastmetrics.results.score_file import declared_bounds, directions, read_table
+from fastmetrics.results.score_run import ScoreRun, first_declared, shared_metrics
+from fastmetrics.results.segments import Segment, cluster_numbers, segments_of
+from fastmetrics.stats.estimates import Bounds, Interval, Sample, Spread
+from fastmetrics.stats.mean_interval import INTERVALS, SEQUENTIAL, mean_interval
+from fastmetrics.stats.significance import (
+    CORRECTIONS,
+    TESTS,
+    UNPAIRED_TESTS,
+    Formula,
+    PairedCounts,
+    compact_letters,
+    corrected,
+    counts_interval,
+    detectable,
+    effect_size,
+    equivalence_p,
+    not_worse_p,
+    p_value,
+    permutation_p,
+    swap_p,
+    tukey_p,
+    welch_interval,
+    welch_p,
+    welch_spread,
+)
+from fastmetrics.stats.sums import exact_mean
+from fastmetrics.tables.sources import is_paths
+
+# The options of a comparison, checked: tests, intervals, resamples, and which of them fit together.
+
+
+@dataclass(frozen=True)
+class HowToCompare:
+    """The settings of a comparison, common to all metrics, segments and pairs."""
+
+    tests: Sequence[str]
+    resamples: int
+    bootstrap: int
+    confidence: float
+    interval: str
+    seed: int
+    threads: int | None
+    margin: float | None = None
+    """The difference that does not matter, for the tests of equivalence."""
+    family: int = 1
+    """The number of comparisons that are corrected together."""
+
+    @property
+    def corrected_alpha(self) -> float:
+        """The level at which a single difference among the family is sure to be significant."""
+        return (1 - self.confidence) / self.family
+
+
+def check_sequential(interval: str, cluster: str | None) -> None:
+    """Raise ``OptionError`` for clusters of rows and an interval that holds at every look, which no method has."""
+    if interval == SEQUENTIAL and cluster is not None:
+        raise OptionError(Argument("interval", interval), " cannot be combined with ", Argument("cluster"))
+
+
+def check_unpaired(segments: Any, counted: Sequence[str]) -> None:
+    """Raise ``OptionError`` for a table and for metrics that need pairs of rows."""
+    if segments is not None:
+        raise OptionError(Argument("segments"), " needs paired rows, but there is ", Argument("pairing", "none"))
+    if counted:
+        metrics = Argument("metrics")
+        raise OptionError(
+            f"{counted[0]} is compared over paired rows only; leave it out with ", metrics, ", or pair the runs"
+        )
+
+
+def how_to_compare(
+    tests: Sequence[str] | str | None,
+    resamples: int,
+    bootstrap: int,
+    confidence: float,
+    interval: str,
+    seed: int,
+    threads: Any,
+    margin: float | None,
+    unpaired: bool,
+) -> HowToCompare:
+    """The settings, checked; raises ``OptionError`` and ``UnknownNameError``."""
+    chosen, allowed = distinct(tests), UNPAIRED_TESTS if unpaired else TESTS
+    default = SEQUENTIAL if interval == SEQUENTIAL else allowed[0]
+    for name in chosen:
+        if name not in allowed:
+            raise UnknownNameError.of("test", name, allowed)
+    if margin is not None:
+        argument("margin", margin, Real(0.0, 1e300, above=True))
+    if unpaired and interval not in ("auto", "t"):
+        raise OptionError(Argument("interval", interval), ": runs without shared rows have Welch's interval only")
+    argument("resamples", resamples, Whole(1, 100_000_000))
+    argument("bootstrap", bootstrap, Whole(1, 10_000_000))
+    argument("confidence", confidence, Real(0.0, 1.0, above=True, below=True))
+    argument("interval", interval, Choice(*INTERVALS, SEQUENTIAL))
+    argument("seed", seed, Seed)
+    cores(threads)
+    return HowToCompare(chosen or [default], resamples, bootstrap, confidence, interval, seed, threads, margin)
+
+
+# One metric over one segment: tests of every pair of systems on shared rows, on counts of rows, or on other rows.
+
+
+_NO_SIGNS: dict[str, Any] = {"d_z": math.nan, "wins": None, "ties": None, "losses": None}
+"""The fields of :class:`Compared` that need the difference of each row."""
+
+
+def figures_of(interval: Interval, test: str, p: float) -> dict[str, Any]:
+    """The fields of :class:`Compared` for the interval of a difference and its p, before any correction."""
+    bounds = {"low": interval.low, "high": interval.high, "interval": interval.kind, "interval_note": interval.note}
+    return {**bounds, "test": test, "p": p, "p_corrected": p}
+
+
+def margin_tests(delta: float, spread: Spread, better: Better, margin: float | None) -> dict[str, Any]:
+    """The p of equivalence within the margin, and of not being worse by more; nothing without a margin."""
+    if margin is None:
+        return {}
+    gain = -delta if better == "lower" else delta
+    return {
+        "p_equivalent": equivalence_p(delta, spread, margin),
+        "p_not_worse": not_worse_p(gain, spread, margin),
+    }
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One metric in one segment, with a row of scores for each system."""
+
+    metric: str
+    segment: str | None
+    better: Better
+    scores: Floats
+    clusters: Ints | None
+    bounds: Bounds | None
+    rounding: float = rounding_error(None)
+    """The relative error of differences of the scores, by their type."""
+
+    def compared(self, systems: Sequence[str], how: HowToCompare) -> Iterator[Compared]:
+        """The comparisons of every pair of systems, one for each test."""
+        for a, b in combinations(range(len(systems)), 2):
+            yield from self._pair(systems[a], systems[b], self.scores[a], self.scores[b], how)
+
+    def _pair(self, first: str, second: str, a: Floats, b: Floats, how: HowToCompare) -> Iterator[Compared]:
+        has_a, has_b = ~np.isnan(a), ~np.isnan(b)
+        both = has_a & has_b
+        x, y = a[both], b[both]
+        clusters = None if self.clusters is None else self.clusters[both]
+        differences = Sample.between(x, y, clusters, self.bounds, self.rounding)
+        drawn: dict[str, Any] = {"resamples": how.bootstrap, "seed": how.seed, "threads": how.threads}
+        interval = mean_interval(differences, how.confidence, how.interval, **drawn)
+        rises, falls = int((y > x).sum()), int((y < x).sum())
+        wins, losses = (falls, rises) if self.better == "lower" else (rises, falls)
+        for test in how.tests:
+            fits = test != "mcnemar" or bool(np.isin(np.concatenate([x, y]), (0.0, 1.0)).all())
+            drawn_p = (how.resamples, how.seed, how.threads, how.confidence)
+            p = p_value(test, differences, *drawn_p) if fits else math.nan
+            yield Compared(
+                metric=self.metric,
+                baseline=first,
+                other=second,
+                segment=self.segment,
+                n_paired=len(x),
+                n_only_baseline=int((has_a & ~has_b).sum()),
+                n_only_other=int((has_b & ~has_a).sum()),
+                mean_baseline=exact_mean(x),
+                mean_other=exact_mean(y),
+                delta=differences.mean,
+                n_clusters=None if differences.sizes is None else len(differences.sizes),
+                d_z=effect_size(differences),
+                wins=wins,
+                ties=len(x) - wins - losses,
+                losses=losses,
+                detectable=detectable(differences, how.corrected_alpha),
+                all_baseline=exact_mean(a[has_a]),
+                all_other=exact_mean(b[has_b]),
+                **figures_of(interval, test, p),
+                **margin_tests(differences.mean, differences.spread, self.better, how.margin),
+            )
+
+    def ranking(self, systems: Sequence[str], how: HowToCompare) -> Ranking:
+        """The systems sorted by their means over the rows where all have a score, with letters by Tukey's test."""
+        has_all = ~np.isnan(self.scores).any(axis=0)
+        table = np.ascontiguousarray(self.scores[:, has_all].T)
+        clusters = None if self.clusters is None else self.clusters[has_all]
+        means = [exact_mean(column) for column in table.T]
+        sign = 1 if self.better == "lower" else -1
+        order = sorted(range(len(systems)), key=lambda at: (sign * means[at] if len(table) else 0, at))
+        p = tukey_p(table, how.resamples, how.seed, how.threads, clusters)
+        alpha = 1 - how.confidence
+        letters = compact_letters(len(order), lambda first, second: bool(p[order[first], order[second]] <= alpha))
+        return Ranking(
+            metric=self.metric,
+            n=len(table),
+            systems=[systems[at] for at in order],
+            means=[means[at] for at in order],
+            letters=letters,
+            p=[[float(p[first, second]) for second in order] for first in order],
+        )
+
+
+@dataclass(frozen=True)
+class CountedCell:
+    """One corpus metric in one segment: the counts of each system's rows, and which rows it has."""
+
+    metric: str
+    segment: str | None
+    counts: Ints
+    has: Flags
+    formula: Formula
+    clusters: Ints | None
+    bounds: Bounds | None
+
+    def compared(self, systems: Sequence[str], how: HowToCompare) -> Iterator[Compared]:
+        """The comparisons of every pair of systems, one for each test."""
+        for a, b in combinations(range(len(systems)), 2):
+            yield from self._pair((a, b), (systems[a], systems[b]), how)
+
+    def _pair(self, places: tuple[int, int], names: tuple[str, str], how: HowToCompare) -> Iterator[Compared]:
+        has_a, has_b = (self.has[place] for place in places)
+        both = has_a & has_b
+        first, second = (self.counts[place, both] for place in places)
+        pair = PairedCounts.of(first, second, self.formula, None if self.clusters is None else self.clusters[both])
+        mean_a, mean_b = pair.values
+        drawn: dict[str, Any] = {"resamples": how.bootstrap, "seed": how.seed, "threads": how.threads}
+        interval = counts_interval(pair, how.confidence, how.interval, bounds=self.bounds, **drawn)
+        for test in how.tests:
+            p = swap_p(pair, how.resamples, how.seed, how.threads) if test == "fisher" else math.nan
+            yield Compared(
+                metric=self.metric,
+                baseline=names[0],
+                other=names[1],
+                segment=self.segment,
+                n_paired=len(first),
+                n_only_baseline=int((has_a & ~has_b).sum()),
+                n_only_other=int((has_b & ~has_a).sum()),
+                mean_baseline=mean_a,
+                mean_other=mean_b,
+                delta=mean_b - mean_a,
+                n_clusters=None if pair.sizes is None else len(pair.sizes),
+                all_baseline=self._value(places[0]),
+                all_other=self._value(places[1]),
+                detectable=math.nan,
+                **_NO_SIGNS,
+                **figures_of(interval, test, p),
+            )
+
+    def _value(self, system: int) -> float:
+        """The value over all rows of a system; NaN without rows."""
+        rows = self.has[system]
+        return float(self.formula(self.counts[system, rows].sum(axis=0)[None])[0]) if rows.any() else math.nan
+
+
+@dataclass(frozen=True)
+class UnpairedCell:
+    """One metric in one segment, with a row of scores for each system, NaN for the rows of other systems."""
+
+    metric: str
+    segment: str | None
+    better: Better
+    scores: Floats
+    clusters: Ints | None
+    bounds: Bounds | None
+
+    def compared(self, systems: Sequence[str], how: HowToCompare) -> Iterator[Compared]:
+        """The comparisons of every pair of systems, one for each test."""
+        samples = [self._sample(scores) for scores in self.scores]
+        for a, b in combinations(range(len(systems)), 2):
+            yield from self._pair((systems[a], systems[b]), samples[a], samples[b], how)
+
+    def _sample(self, scores: Floats) -> Sample:
+        has_score = ~np.isnan(scores)
+        return Sample.of(scores[has_score], None if self.clusters is None else self.clusters[has_score], self.bounds)
+
+    def _pair(self, names: tuple[str, str], first: Sample, second: Sample, how: HowToCompare) -> Iterator[Compared]:
+        from scipy.special import stdtrit
+
+        interval, spread = welch_interval(first, second, how.confidence), welch_spread(first, second)
+        delta, detectable = second.mean - first.mean, math.nan
+        if spread.error > 0:
+            quantiles = stdtrit(spread.freedom, 1 - how.corrected_alpha / 2) + stdtrit(spread.freedom, 0.8)
+            detectable = float(quantiles * spread.error)
+        for test in how.tests:
+            p = (
+                welch_p(first, second)
+                if test == "welch"
+                else permutation_p(first, second, how.resamples, how.seed, how.threads)
+            )
+            yield Compared(
+                metric=self.metric,
+                baseline=names[0],
+                other=names[1],
+                segment=self.segment,
+                n_paired=0,
+                n_only_baseline=first.n,
+                n_only_other=second.n,
+                mean_baseline=first.mean,
+                mean_other=second.mean,
+                delta=delta,
+                n_clusters=None
+                if first.sizes is None or second.sizes is None
+                else len(first.sizes) + len(second.sizes),
+                detectable=detectable,
+                all_baseline=exact_mean(first.values),
+                all_other=exact_mean(second.values),
+                **_NO_SIGNS,
+                **figures_of(interval, test, p),
+                **margin_tests(delta, spread, self.better, how.margin),
+            )
+
+
+# Comparing systems by their scores on the same rows.
+
+
+def compare(
+    runs: Any,
+    *,
+    metrics: Sequence[str] | str | None = None,
+    by: Sequence[str] | str | Sequence[Sequence[str]] | None = None,
+    segments: Any = None,
+    cluster: str | None = None,
+    tests: Sequence[str] | str | None = None,
+    confidence: float = 0.95,
+    interval: Literal["auto", "t", "percentile", "bca", "studentised", "sequential"] = "auto",
+    bootstrap: int = 2_000,
+    seed: int = 0,
+    threads: int | None = None,
+    correction: Literal["holm", "bh", "none"] = "holm",
+    resamples: int = 10_000,
+    baseline: str | None = None,
+    system: str | None = None,
+    on: str | None = None,
+    pairing: Literal["id", "position", "none"] = "id",
+    allow_differences: bool = False,
+    margin: float | None = None,
+    better: Mapping[str, str] | None = None,
+) -> Comparison:
+    """Compare systems by their existing scores on the same rows.
+
+    ``runs`` are score files, folders, addresses, tables of scores or results of ``fm.rank``, in a list or by name in a
+    dict; or one table with a column ``system`` that names the systems.  Rows are paired by the column ``on``, by
+    default the id; with ``pairing="position"``, row i is paired with row i.  All pairs of systems are compared, pairs
+    with the ``baseline`` (by default the first run) first.
+
+    For each metric, over the n rows where both systems have a score: Δ = mean(other − baseline); its interval, of the
+    kind that holds its level for these data (:func:`fastmetrics.stats.mean_interval.mean_interval`), or by
+    ``interval``: Student's ``t``, or from ``bootstrap`` samples of rows, ``percentile``, ``bca`` or ``studentised``;
+    d_z = mean/sd of the differences; rows won, tied and lost, by the
+    direction of the metric (as declared, or ``better={"name": "lower"}``; otherwise higher); the p of each of the
+    ``tests``; and ``detectable``, the smallest true difference that n such rows detect with power 0.8 at the corrected
+    level, the level divided by the number of comparisons.  Rows with a
+    score of one system only are counted, and a note says where they could reverse Δ.
+
+    ``tests``: ``fisher``, the randomisation test with ``resamples`` random sign patterns (all 2ⁿ up to 20 rows); ``t``,
+    the paired t-test; ``mcnemar``, exact, for scores of 0 and 1; ``wilcoxon``, the signed-rank test.  The p values of a
+    test are corrected together over metrics, segments and pairs: ``holm``, ``bh`` (Benjamini and Hochberg) or
+    ``none``.  For three systems or more, each metric also has a ranking by the randomised Tukey HSD test, which already
+    corrects for the pairs: systems with a common letter are not significantly different.
+
+    Corpus metrics (``corpus_bleu``, ``corpus_chrf``, …) are compared if the runs store the counts of their rows
+    (``keep_counts=True``).  The means are the metric's values and Δ their difference.  The interval is a bootstrap over
+    rows, and p comes from approximate randomisation (the ``fisher`` test): rows are swapped between systems, and p = (1
+    + #{|Δ*| ≥ |Δ|})/(1 + N), or the share of all patterns if there are no more than N.  Statistics of single rows (d_z,
+    wins, ``detectable``, other tests, rankings) do not exist for them.
+
+    A run may have several answers to each question: rows with the same id, numbered by a column ``repeat``, or the same
+    number for every question.  The score of a question is then the mean of its answers' scores, and n counts questions.
+    ``repeats`` splits the variance of Δ: ω² between questions, which only more questions reduce, and σ²/K within
+    questions, which more answers K reduce.
+
+    ``interval="sequential"`` is for looking while rows still arrive: the interval (a confidence sequence) and, if
+    ``tests`` names no other, p (the test ``sequential``) hold however often one looks and whenever one stops, for
+    metrics with declared bounds.  Rows count in the order of the files, so new rows must be appended.  The price is an
+    interval about half as wide again.
+
+    ``pairing="none"`` compares runs that share no rows as independent samples: Δ with Welch's interval, and the tests
+    ``permutation`` (the default: values are randomly assigned to the runs) and ``welch``.
+
+    ``margin`` is a difference that does not matter: a difference that is not significant is ``equivalent`` if two
+    one-sided t tests show that it lies within ±``margin``, and ``not worse`` if one shows that it is not worse by the
+    margin.
+
+    ``by`` names columns whose values define segments: ``"language"``, ``["language", "length"]`` for each combination,
+    ``[["language"], ["length"]]`` for one after the other.  They are columns that a run kept, or columns of the table
+    ``segments`` with ids; numeric columns with more than 12 values are divided into quartiles.  ``cluster`` names the
+    column with the document, session or question that rows share: such rows are flipped and resampled together.
+
+    The same ``seed`` gives the same bits for any order of the rows and any number of ``threads``.
+
+    Parameters:
+
+    - ``runs``: The runs, in a list or by name in a dict.
+    - ``metrics``: Only these metrics: token_f1,mrr.
+    - ``by``: Columns whose values define segments: language,topic; compare takes several divisions of rows.
+    - ``segments``: A table with ids and the columns of by.
+    - ``cluster``: The column whose equal values mark dependent rows: document, session or question.
+    - ``tests``: fisher (the default), t, mcnemar, wilcoxon; of compare also sequential, and of runs that share no rows
+      permutation, welch.
+    - ``confidence``: Confidence level of the intervals.
+    - ``interval``: Kind of the intervals: auto chooses the one that fits the data; sequential ones, of means and
+      differences, hold at every look while rows are appended.
+    - ``bootstrap``: Samples for each bootstrap interval.
+    - ``seed``: Random seed.
+    - ``threads``: Number of threads, from 1 to 1,024; by default one for each core available to this process, of
+      profile one.
+    - ``correction``: Correction of p for the number of comparisons.
+    - ``resamples``: Random sign patterns for each p.
+    - ``baseline``: The name of the baseline run; by default the first.
+    - ``system``: The column of one file that names the systems.
+    - ``on``: The column that pairs the rows; by default the id (of validate, without one, the position).
+    - ``pairing``: What pairs the rows: id (or the column of on), position (row i of each run is the same question), or,
+      of compare, none: runs that share no rows, as independent samples.
+    - ``allow_differences``: Compare runs even if their options or versions differ.
+    - ``margin``: A difference that does not matter: tests equivalence within it.
+    - ``better``: Which direction is better, of scores and labels: my_score=lower,hallucinated=lower.
+
+    >>> import fastmetrics as fm
+    >>> a = {"id": range(8), "token_f1": [0.1, 0.4, 0.5, 0.3, 0.2, 0.6, 0.4, 0.0]}
+    >>> b = {"id": range(8), "token_f1": [0.3, 0.6, 0.5, 0.4, 0.5, 0.7, 0.6, 0.2]}
+    >>> found = fm.compare({"old": a, "new": b})["token_f1"]
+    >>> round(found.delta, 4), found.wins, found.ties, found.p
+    (0.1625, 7, 1, 0.015625)
+
+    Raises ``ColumnError`` for runs without ids or without a common metric, ``InputError`` for ids that are missing,
+    duplicated or not shared, and ``UnknownNameError`` for unknown names.  Unless ``allow_differences`` is set,
+    different questions under the same id are an ``InputError``, and different options or versions of a metric an
+    ``OptionError``.
+
+    Sources: Smucker, Allan and Carterette 2007; Carterette 2012; Efron 1987; Holm 1979; Piepho 2004.
+    """
+    argument("pairing", pairing, Choice(*PAIRINGS))
+    unpaired = pairing == "none"
+    how = how_to_compare(tests, resamples, bootstrap, confidence, interval, seed, threads, margin, unpaired)
+    check_sequential(interval, cluster)
+    if cluster is not None and not {"fisher", "t", "welch"} >= set(how.tests):
+        fitting = "the test welch" if unpaired else "the tests fisher or t"
+        raise OptionError(Argument("cluster", cluster), f" needs {fitting}")
+    argument("correction", correction, Choice(*CORRECTIONS))
+    opened = baseline_first(open_runs(runs, system), baseline)
+    names = shared_metrics(opened, listed(metrics), counted=True)
+    groupings = _groupings(by)
+    beside = [name for grouping in groupings for name in grouping] + ([cluster] if cluster else [])
+    names = names if metrics else [name for name in names if name not in (*beside, on)]
+    counted = [name for name in names if name not in opened[0].scores]
+    columns = [counts_column(name) if name in counted else name for name in names]
+    keys = [name for run in opened for name in run.keys(on)]
+    loaded = [run.by_column([*columns, *keys, *beside]) for run in opened]
+    notes = check_settings(loaded, names, allow_differences)
+    if unpaired:
+        check_unpaired(segments, counted)
+    paired = pair_runs(loaded, on, pairing, allow_differences, repeats=True)
+    side = None if segments is None else _side_table(paired, segments, on)
+    clusters = None if cluster is None else cluster_numbers(cluster, _column(paired, cluster, side))
+    stored = first_declared(loaded)
+    ways = directions(names, stored, better or {})
+    bounds = declared_bounds(names, stored)
+    parts = _Parts(
+        [segments_of([(name, _column(paired, name, side)) for name in grouping]) for grouping in groupings],
+        paired if "sequential" in (interval, *how.tests) else None,
+    )
+    if correction != "none":
+        pairs = len(loaded) * (len(loaded) - 1) // 2
+        how = replace(how, family=max(1, len(names) * len(parts) * pairs))
+    comparisons: list[Compared] = []
+    rankings: list[Ranking] = []
+    systems = [run.name for run in loaded]
+    lacking = {run.name: queries for run in loaded if (queries := run.missing_queries) is not None}
+    cells = (
+        cell
+        for name in names
+        for cell in _cells(paired, name, name in counted, ways[name], bounds.get(name), parts, clusters, unpaired)
+    )
+    for cell in reported(cells, "comparing", "comparisons", len(names) * len(parts)):
+        comparisons += [_with_missing(pair, lacking) for pair in cell.compared(systems, how)]
+        if len(loaded) > 2 and isinstance(cell, Cell) and cell.segment is None:
+            rankings.append(cell.ranking(systems, how))
+    return Comparison(
+        systems=systems,
+        joined_by=paired.joined_by,
+        repeats=repeat_parts(paired, [name for name in names if name not in counted]),
+        n_rows={run.name: int((rows >= 0).sum()) for run, rows in zip(loaded, paired.rows, strict=True)},
+        comparisons=_corrected(comparisons, correction),
+        rankings=rankings,
+        better=ways,
+        bounds={name: None if name in counted else bounds.get(name) for name in names},
+        correction=correction,
+        confidence=confidence,
+        cluster=cluster,
+        differences=[
+            *notes,
+            *paired.notes,
+            *_segment_notes(paired, groupings, side is None),
+            *(run.describe() for run in paired.repeated if run is not None),
+            *(note for run in loaded for note in run.drift_notes),
+        ],
+        counted=counted,
+        interval=interval,
+        missing_queries=lacking,
+        margin=margin,
+    )
+
+
+@dataclass(frozen=True)
+class _Parts:
+    """The parts of the rows to compare: all rows (None), then the segments."""
+
+    cuts: Sequence[Sequence[Segment]]
+    arrived: PairedRuns | None
+    """The rows whose order of arrival counts, if it does."""
+
+    def __len__(self) -> int:
+        return 1 + sum(map(len, self.cuts))
+
+    def __iter__(self) -> Iterator[tuple[str | None, Ints | slice]]:
+        whole: list[tuple[str | None, Ints | slice]] = [(None, slice(None))]
+        for name, rows in chain(whole, ((segment.name, segment.rows) for cut in self.cuts for segment in cut)):
+            yield name, rows if self.arrived is None else self.arrived.by_arrival(rows)
+
+
+def _with_missing(pair: Compared, lacking: Mapping[str, MissingQueries]) -> Compared:
+    """The comparison with the numbers of judged queries that its runs lack."""
+    if pair.segment is not None or not lacking:
+        return pair
+    first, second = (lacking[name].count if name in lacking else None for name in (pair.baseline, pair.other))
+    return replace(pair, n_missing_baseline=first, n_missing_other=second)
+
+
+def baseline_first(runs: list[ScoreRun], baseline: str | None) -> list[ScoreRun]:
+    """The runs with the named baseline first; raises ``UnknownNameError`` for an unknown name."""
+    names = [run.name for run in runs]
+    if baseline is None:
+        return runs
+    if baseline not in names:
+        raise UnknownNameError.of("run", baseline, names)
+    return sorted(runs, key=lambda run: run.name != baseline)
+
+
+def _cells(
+    paired: PairedRuns,
+    name: str,
+    counted: bool,
+    better: Better,
+    bounds: tuple[float, float] | None,
+    parts: _Parts,
+    clusters: Ints | None,
+    unpaired: bool,
+) -> Iterator[Cell | CountedCell | UnpairedCell]:
+    """One cell per segment of a metric, from its scores or from the counts of rows."""
+    counts, has = paired.counts(name) if counted else (None, None)
+    scores = np.stack([np.zeros(0) if counted else paired.scores(at, name) for at in range(len(paired.runs))])
+    rounding = rounding_error(None if counted else paired.precision(name))
+    formula = partial(many_values, paired.runs[0].spec(name))
+    for segment, rows in parts:
+        some = None if clusters is None else clusters[rows]
+        if counts is None or has is None:
+            data = (name, segment, better, scores[:, rows], some, bounds)
+            yield UnpairedCell(*data) if unpaired else Cell(*data, rounding)
+        else:
+            yield CountedCell(name, segment, counts[:, rows], has[:, rows], formula, some, bounds)
+
+
+def _segment_notes(paired: PairedRuns, groupings: Sequence[Sequence[str]], own: bool) -> list[str]:
+    """Notes on segments by a score, and on columns of segments in which the runs differ."""
+    notes = []
+    for name in dict.fromkeys(column for grouping in groupings for column in grouping):
+        scored = [run.name for run in paired.runs if name in run.scores]
+        if scored:
+            notes.append(
+                f"segments by {name}, a score of {scored[0]}: rows chosen by one system's score regress to the mean: "
+                "the other system seems to gain where the score is low and to lose where it is high"
+            )
+        notes += paired.disagreements(name) if own else []
+    return notes
+
+
+def _groupings(by: Any) -> list[list[str]]:
+    if by is None or isinstance(by, str):
+        return [distinct(by)] if by else []
+    nested = [columns for columns in by if not isinstance(columns, str)]
+    if not nested:
+        return [distinct(by)] if len(by) else []
+    return list(map(list, dict.fromkeys(tuple(distinct(columns)) for columns in by)))
+
+
+def _side_table(paired: PairedRuns, table: Any, on: str | None) -> tuple[ScoreRun, Ints]:
+    """A table beside the runs, and its row for each question, or −1."""
+    # a file without scores is no run
+    side = open_run(read_table(table, ()) if is_paths(table) else table, table="segments")
+    if paired.ids is None:
+        raise OptionError(
+            Argument("segments"), " needs rows with ids; ", Argument("pairing", "position"), " reads none"
+        )
+    key = on or side.id_column
+    if key is None:
+        raise ColumnError("the table of segments has no id column to match rows by; set one with ", Argument("on"))
+    rows = pc.index_in(paired.ids, value_set=side.ids(key)).fill_null(-1)
+    return side, rows.to_numpy().astype(np.int64)
+
+
+def _column(paired: PairedRuns, name: str, side: tuple[ScoreRun, Ints] | None) -> pa.Array:
+    if side is None or name not in side[0].columns:
+        return paired.column(name)
+    table, rows = side
+    return table.column(name, "").take(pa.array(rows, mask=rows < 0))
+
+
+def _corrected(compared: Sequence[Compared], correction: str) -> list[Compared]:
+    """The comparisons with the p values of each test corrected together, and so those of equivalence."""
+    together = list(compared)
+    for test in dict.fromkeys(pair.test for pair in compared):
+        places = [place for place, pair in enumerate(compared) if pair.test == test]
+        for name, target in (("p", "p_corrected"), ("p_equivalent", "p_equivalent"), ("p_not_worse", "p_not_worse")):
+            p_values = [getattr(compared[place], name) for place in places]
+            if None not in p_values:
+                for place, p in zip(places, corrected(p_values, correction), strict=True):
+                    figure: dict[str, Any] = {target: p}
+                    together[place] = replace(together[place], **figure)
+    return together

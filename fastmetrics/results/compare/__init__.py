@@ -1,1 +1,0 @@
-"""Comparing systems by their scores, and planning such comparisons."""

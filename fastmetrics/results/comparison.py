@@ -1,0 +1,587 @@
+"""The result of comparing systems: figures of each pair, rankings, notes; as text, JSON, Markdown and LaTeX."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from fastmetrics.base.arrays import Floats
+from fastmetrics.base.columns import table_of_records
+from fastmetrics.base.display import Grid, ShownSequence, number
+from fastmetrics.base.score_metadata import MissingQueries
+from fastmetrics.base.specs import Better
+from fastmetrics.results.pairing import PairedRuns
+from fastmetrics.results.segments import worst_first
+from fastmetrics.stats.mean_interval import MARK, interval_notes
+from fastmetrics.stats.pass_at_k import QuestionScores, variance
+from fastmetrics.stats.sums import exact_sum
+
+# The figures of one metric of two systems over one segment, and the ranking of several systems.
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """One metric of two systems over one segment (None: all rows), by one test."""
+
+    metric: str
+    baseline: str
+    other: str
+    segment: str | None
+    n_paired: int
+    """Rows where both have a score; all figures except the other counts use these rows."""
+    n_only_baseline: int
+    n_only_other: int
+    mean_baseline: float
+    mean_other: float
+    delta: float
+    """mean_other − mean_baseline."""
+    low: float
+    high: float
+    interval: str
+    """The kind of interval: a key of :data:`fastmetrics.stats.mean_interval.NAMES`."""
+    interval_note: str | None
+    """Why the interval may hold another level, or why there is none."""
+    n_clusters: int | None
+    """The number of clusters, if rows are clustered."""
+    d_z: float
+    wins: int | None
+    ties: int | None
+    losses: int | None
+    test: str
+    p: float
+    p_corrected: float
+    detectable: float
+    all_baseline: float
+    """The mean over all rows where the baseline has a score."""
+    all_other: float
+    n_missing_baseline: int | None = None
+    """Judged queries that the baseline lacks; None for scores that are not of an evaluated run, and for segments."""
+    n_missing_other: int | None = None
+    p_equivalent: float | None = None
+    """With a margin: the p of two one-sided tests that |Δ| is at least the margin, corrected like ``p_corrected``."""
+    p_not_worse: float | None = None
+    """With a margin: the p of the one-sided test that the other system is worse by the margin or more."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The figures by name, except those of unpaired rows."""
+        return {name: getattr(self, name) for name in self.__slots__ if not name.startswith("all_")}
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """The systems by one metric, best first, over the ``n`` rows where all have a score.
+
+    Systems with a common letter are not significantly different by the randomised Tukey HSD test; ``p`` has the p value
+    of each pair.
+    """
+
+    metric: str
+    n: int
+    systems: Sequence[str]
+    means: Sequence[float]
+    letters: Sequence[str]
+    p: Sequence[Sequence[float]]
+
+
+def least_rows(pair: Compared) -> int:
+    """The paired rows; of independent runs, the rows of the smaller one."""
+    return pair.n_paired or min(pair.n_only_baseline, pair.n_only_other)
+
+
+def could_turn(pair: Compared, bounds: tuple[float, float] | None) -> str | None:
+    """The note if the rows with one score only could reverse Δ, for any values of the missing scores."""
+    alone = pair.n_only_baseline + pair.n_only_other
+    if not alone or not pair.n_paired or pair.delta == 0:
+        return None
+    where = f"{pair.metric}{'' if pair.segment is None else f' ({pair.segment})'}, {pair.other} against {pair.baseline}"
+    counts = (
+        f"{pair.n_only_baseline:,} rows with a score of {pair.baseline} alone, {pair.n_only_other:,} of {pair.other}"
+    )
+    if bounds is None or not all(map(math.isfinite, bounds)):
+        return f"{where}: {counts}; they could reverse Δ"
+    low, high = (_extreme(pair, bounds[0], bounds[1]), _extreme(pair, bounds[1], bounds[0]))
+    if low * high > 0:
+        return None
+    return f"{where}: {counts}; they could reverse Δ, to between {low:+.4f} and {high:+.4f}"
+
+
+def _extreme(pair: Compared, missing_other: float, missing_baseline: float) -> float:
+    """Δ over all rows with any score if the missing scores had these values."""
+    total = pair.n_paired * pair.delta
+    for alone, paired_mean, all_mean, sign, missing in (
+        (pair.n_only_baseline, pair.mean_baseline, pair.all_baseline, -1, missing_other),
+        (pair.n_only_other, pair.mean_other, pair.all_other, 1, missing_baseline),
+    ):
+        if alone:
+            mean_alone = (all_mean * (pair.n_paired + alone) - paired_mean * pair.n_paired) / alone
+            total += sign * alone * (mean_alone - missing)
+    return total / (pair.n_paired + pair.n_only_baseline + pair.n_only_other)
+
+
+# The tables of comparisons: cells as text, and LaTeX tables of systems and metrics, as in papers on retrieval.
+
+
+def counted(count: int | None) -> str:
+    """A count.
+
+    >>> counted(1500), counted(None)
+    ('1,500', '–')
+    """
+    return "–" if count is None else number(count)
+
+
+def compared_rows(pair: Compared) -> str:
+    """The number of paired rows, or of both systems' rows if they are independent."""
+    return number(pair.n_paired) if pair.n_paired else f"{pair.n_only_baseline:,} + {pair.n_only_other:,}"
+
+
+def signed(value: float) -> str:
+    """A difference with its sign.
+
+    >>> signed(0.25), signed(-0.25), signed(math.nan)
+    ('+0.2500', '-0.2500', '–')
+    """
+    return "–" if math.isnan(value) else ("+" if value > 0 else "") + number(value)
+
+
+def bounds(low: float, high: float, mark: str = "") -> str:
+    """The interval of a difference, and a mark.
+
+    >>> bounds(-0.5, 0.25, "*")
+    '[-0.5000, +0.2500]*'
+    """
+    return f"–{mark}" if math.isnan(low) else f"[{signed(low)}, {signed(high)}]{mark}"
+
+
+def p_value(p: float) -> str:
+    """A p value.
+
+    >>> p_value(0.03), p_value(1e-9)
+    ('0.0300', '<0.0001')
+    """
+    return "–" if math.isnan(p) else "<0.0001" if p < 0.0001 else f"{p:.4f}"
+
+
+def latex_table(
+    systems: Sequence[str],
+    metrics: Sequence[str],
+    means: Mapping[tuple[str, str], float],
+    beaten: Mapping[tuple[str, str], Sequence[str]],
+    rows: Mapping[str, str],
+    better: Mapping[str, str | None],
+    notes: Sequence[str] = (),
+) -> str:
+    """Means by (system, metric), with superscript letters of the systems that are significantly worse.
+
+    The best mean of a metric, by the direction in ``better``, is bold; the rules are those of the package booktabs.
+    ``rows`` has the number of rows behind the means of each metric; notes come last.
+    """
+    marks = dict(zip(systems, map(_mark, range(len(systems))), strict=True))
+    lines = [f"\\begin{{tabular}}{{ll{'r' * len(metrics)}}}", "\\toprule"]
+    lines += [" & ".join(["", "System", *map(_escaped, metrics)]) + " \\\\", "\\midrule"]
+    best = {metric: _best([means[name, metric] for name in systems], better.get(metric)) for metric in metrics}
+    for name in systems:
+        cells = [
+            _cell(
+                means[name, metric],
+                [marks[other] for other in beaten.get((name, metric), ())],
+                bold=means[name, metric] == best.get(metric),
+            )
+            for metric in metrics
+        ]
+        lines.append(" & ".join([marks[name], _escaped(name), *cells]) + " \\\\")
+    lines += ["\\midrule", " & ".join(["", "$n$", *(_escaped(rows[metric]) for metric in metrics)]) + " \\\\"]
+    wide = f"\\multicolumn{{{2 + len(metrics)}}}{{l}}"
+    below = [f"{wide}{{\\footnotesize {_escaped(note)}}} \\\\" for note in notes]
+    return "\n".join([*lines, "\\bottomrule", *below, "\\end{tabular}"]) + "\n"
+
+
+def _mark(place: int) -> str:
+    """a to z, then a1 to z1 and so on."""
+    return chr(ord("a") + place % 26) + (str(place // 26) if place >= 26 else "")
+
+
+def _best(means: Sequence[float], better: str | None) -> float | None:
+    """The best of several means; None without a direction, and where no mean differs.
+
+    >>> [_best([0.1, 0.3, math.nan], way) for way in ("higher", "lower")], _best([1, 1], "lower")
+    ([0.3, 0.1], None)
+    """
+    values = [mean for mean in means if not math.isnan(mean)]
+    if better is None or len(set(values)) < 2:
+        return None
+    return max(values) if better == "higher" else min(values)
+
+
+def _cell(mean: float, beaten: Sequence[str], *, bold: bool) -> str:
+    if math.isnan(mean):
+        return "--"
+    shown = f"\\textbf{{{mean:.4f}}}" if bold else f"{mean:.4f}"
+    return shown + (f"$^{{{''.join(sorted(beaten))}}}$" if beaten else "")
+
+
+def _escaped(text: str) -> str:
+    special = {"\\": "\\textbackslash{}", "~": "\\textasciitilde{}", "^": "\\textasciicircum{}"}
+    return "".join(special.get(c, f"\\{c}" if c in "&%$#_{}" else c) for c in text)
+
+
+# The variance of a difference between systems that answered each question several times.
+
+
+@dataclass(frozen=True)
+class RepeatParts:
+    """The variance of a question's difference of means: between questions, and within them by repeats.
+
+    Variance of Δ = (``between`` + ``within_baseline`` + ``within_other``) / ``n_questions``.
+    """
+
+    metric: str
+    baseline: str
+    other: str
+    n_questions: int
+    """Questions where both systems have a score."""
+    answers_baseline: float
+    """The mean number of scored answers to a question."""
+    answers_other: float
+    between: float
+    """ω², the variance between questions of the true differences, at least 0; NaN if it cannot be separated."""
+    within_baseline: float
+    """σ²/K of the baseline's answers; 0 for a single answer, whose noise is part of ``between``."""
+    within_other: float
+
+
+def repeat_parts(paired: PairedRuns, metrics: Sequence[str]) -> list[RepeatParts]:
+    """The parts of each metric and pair of systems, if a run has several answers to a question."""
+    if not any(paired.repeated):
+        return []
+    return [parts for metric in metrics for parts in _of_metric(paired, metric)]
+
+
+def _of_metric(paired: PairedRuns, metric: str) -> Iterator[RepeatParts]:
+    scores = [paired.scores(run, metric) for run in range(len(paired.runs))]
+    answers = [None if run is None else run.scores(metric) for run in paired.repeated]
+    for a, b in itertools.combinations(range(len(scores)), 2):
+        both = ~np.isnan(scores[a]) & ~np.isnan(scores[b])
+        within = [_within(answers[run]) for run in (a, b)]
+        yield RepeatParts(
+            metric=metric,
+            baseline=paired.runs[a].name,
+            other=paired.runs[b].name,
+            n_questions=int(both.sum()),
+            answers_baseline=_mean_count(answers[a]),
+            answers_other=_mean_count(answers[b]),
+            between=_between(scores[b][both] - scores[a][both], sum(within)),
+            within_baseline=within[0],
+            within_other=within[1],
+        )
+
+
+def _within(answers: QuestionScores | None) -> float:
+    """σ²/K: the mean over questions of the variance of a question's mean; 0 for single answers."""
+    if answers is None or not len(answers.counts):
+        return 0.0
+    return answers.within * exact_sum(1.0 / answers.counts) / len(answers.counts)
+
+
+def _between(differences: Floats, within: float) -> float:
+    total = variance(differences)
+    return float(np.maximum(total - within, 0.0))  # keeps NaN
+
+
+def _mean_count(answers: QuestionScores | None) -> float:
+    return 1.0 if answers is None else exact_sum(answers.counts.astype(np.float64)) / max(len(answers.counts), 1)
+
+
+def repeat_grid(parts: Sequence[RepeatParts]) -> Grid:
+    """The parts of the variance as a table."""
+    rows = [
+        (
+            part.metric,
+            f"{part.baseline} → {part.other}",
+            f"{part.answers_baseline:.3g}, {part.answers_other:.3g}",
+            number(part.n_questions),
+            number(part.between),
+            number(part.within_baseline + part.within_other),
+        )
+        for part in parts
+    ]
+    return Grid(("variance of Δ", "systems", "answers", "questions", "between ω²", "within σ²/K"), rows)
+
+
+# The result of comparing systems: figures of each pair, rankings, notes; as text, JSON, Markdown and LaTeX.
+
+
+_FEW = 30
+_NOTED = 8
+
+
+def verdict_word(better: Better, delta: float) -> str:
+    """The word for a difference other than 0 that is more than chance.
+
+    >>> verdict_word("lower", -0.25), verdict_word(None, -0.25)
+    ('better', 'lower')
+    """
+    words = {"higher": ("better", "worse"), "lower": ("worse", "better"), None: ("higher", "lower")}
+    return words[better][0 if delta > 0 else 1]
+
+
+@dataclass(frozen=True)
+class Comparison(ShownSequence[Compared], of="comparisons"):
+    """Systems compared by each metric; prints as tables; indexed by metric name or position."""
+
+    systems: Sequence[str]
+    joined_by: str
+    """What pairs the rows: a column, the position, or none for runs that share no rows."""
+    n_rows: Mapping[str, int]
+    """The number of rows of each system."""
+    comparisons: Sequence[Compared]
+    rankings: Sequence[Ranking]
+    better: Mapping[str, Better]
+    bounds: Mapping[str, tuple[float, float] | None]
+    correction: str
+    confidence: float
+    cluster: str | None = None
+    differences: Sequence[str] = ()
+    """The differences in the settings of the runs."""
+    counted: Sequence[str] = ()
+    """The corpus metrics among the metrics."""
+    interval: str = "auto"
+    """The kind of intervals asked for."""
+    margin: float | None = None
+    """The difference that does not matter."""
+    repeats: Sequence[RepeatParts] = ()
+    """For runs with several answers to a question, the parts of the variance of each difference."""
+    missing_queries: Mapping[str, MissingQueries] = field(default_factory=dict)
+    """The judged queries that each evaluated run lacks, and the rule for them."""
+
+    @property
+    def unpaired(self) -> bool:
+        """Whether the runs are independent samples that share no rows."""
+        return self.joined_by == "none"
+
+    def __getitem__(self, key: Any) -> Any:
+        """The comparison at a position, or the first one of a metric over all rows; raises ``KeyError``."""
+        if not isinstance(key, str):
+            return self.comparisons[key]
+        for pair in self._whole:
+            if pair.metric == key:
+                return pair
+        raise KeyError(key)
+
+    @property
+    def _whole(self) -> list[Compared]:
+        """The comparisons over all rows."""
+        return [pair for pair in self.comparisons if pair.segment is None]
+
+    @property
+    def alpha(self) -> float:
+        """The significance level: 1 − confidence."""
+        return 1 - self.confidence
+
+    def verdict(self, pair: Compared) -> str:
+        """``better``, ``worse`` (``higher``, ``lower`` without a declared direction) or ``–`` if not significant.
+
+        With a margin, a difference that is not significant is ``equivalent`` if it is shown to lie within the margin,
+        or ``not worse`` if it is shown not to be worse by the margin.
+        """
+        if math.isnan(pair.p_corrected) or pair.p_corrected > self.alpha or pair.delta == 0:
+            shown = (("equivalent", pair.p_equivalent), ("not worse", pair.p_not_worse))
+            return next((word for word, p in shown if p is not None and p <= self.alpha), "–")
+        return verdict_word(self.better[pair.metric], pair.delta)
+
+    @property
+    def notes(self) -> list[str]:
+        """How rows were paired, missing scores that could reverse a difference, and the correction of p values."""
+        counts = ", ".join(f"{name} {count:,}" for name, count in self.n_rows.items())
+        notes = [f"{'independent rows' if self.unpaired else f'rows paired by {self.joined_by}'}: {counts}"]
+        notes += [f"{name}: {note}" for name, queries in self.missing_queries.items() for note in queries.notes]
+        of = "" if self.cluster is None else f", clustered by {self.cluster!r}"
+        how = {"holm": "corrected by Holm", "bh": "corrected by Benjamini and Hochberg", "none": "not corrected"}
+        names = list(dict.fromkeys(pair.test for pair in self.comparisons))
+        tests, family = ", ".join(names), len(self.comparisons) // max(1, len(names))
+        notes += self._intervals(of)
+        notes.append(f"p of {tests}, {how[self.correction]} over {family:,} comparison{'s' * (family != 1)}{of}")
+        if family > 1 and self.correction != "none":
+            notes.append("intervals hold each by itself, not all together; detectable is at the corrected level")
+        if self.margin is not None:
+            notes.append(
+                f"equivalent: Δ within ±{self.margin:g} by two one-sided tests; not worse: by less than {self.margin:g}"
+            )
+        notes += [] if self.unpaired else self._turned()
+        small = sum(least_rows(pair) < _FEW for pair in self._once if pair.segment is not None)
+        notes += [f"* fewer than {_FEW} rows: {small:,} segment{'s' * (small != 1)}"] if small else []
+        undefined = (pair.metric for pair in self.comparisons if pair.test == "mcnemar" and math.isnan(pair.p))
+        odd = [metric for metric in dict.fromkeys(undefined) if metric not in self.counted]
+        notes += [f"mcnemar needs scores of 0 and 1; not computed for {', '.join(odd)}"] if odd else []
+        unsaid = [name for name, better in self.better.items() if better is None]
+        notes += [f"neither better nor worse, as no direction is declared: {', '.join(unsaid)}"] if unsaid else []
+        if self.counted:
+            notes.append(
+                f"computed from the counts of all rows, which are swapped for p: "
+                f"{', '.join(self.counted)}; wins, d_z, ranking and other tests do not exist for them"
+            )
+        return [*notes, *self.differences]
+
+    def _intervals(self, of: str = "") -> list[str]:
+        """The kinds of intervals, and the notes on them."""
+        kinds = dict.fromkeys((pair.metric, pair.interval, pair.interval_note) for pair in self._once)
+        return interval_notes(kinds, self.confidence, of)
+
+    def _turned(self) -> list[str]:
+        """The differences that unpaired rows could reverse: the first ones, and the number of the others."""
+        notes = [note for pair in self._once if (note := could_turn(pair, self.bounds.get(pair.metric))) is not None]
+        more = len(notes) - _NOTED
+        return [*notes[:_NOTED], *([f"{more:,} more differences that unpaired rows could reverse"] if more > 0 else [])]
+
+    @cached_property
+    def _once(self) -> list[Compared]:
+        """The comparisons by the first test, whose verdicts tables of several tests show."""
+        return [pair for pair in self.comparisons if pair.test == self.comparisons[0].test]
+
+    def to_dict(self) -> dict[str, Any]:
+        """``{"comparisons": [{"metric", "baseline", …}], "rankings": […], "notes": […]}`` and the settings."""
+        return {
+            "comparisons": list(map(self._row, self.comparisons)),
+            "rankings": [asdict(ranking) for ranking in self.rankings],
+            **({"repeats": [asdict(parts) for parts in self.repeats]} if self.repeats else {}),
+            "systems": list(self.systems),
+            "correction": self.correction,
+            "confidence": self.confidence,
+            "interval": self.interval,
+            "margin": self.margin,
+            "unpaired": self.unpaired,
+            "joined_by": self.joined_by,
+            "missing_queries": {name: asdict(queries) for name, queries in self.missing_queries.items()},
+            "notes": self.notes,
+        }
+
+    def _row(self, pair: Compared) -> dict[str, Any]:
+        """The figures of a comparison by name, with its verdict and the direction of the metric."""
+        return {**pair.to_dict(), "verdict": self.verdict(pair), "better": self.better[pair.metric]}
+
+    def to_arrow(self) -> pa.Table:
+        """One row per comparison, with the columns of ``comparisons`` in the JSON."""
+        names = [field.name for field in fields(Compared) if not field.name.startswith("all_")]
+        table = table_of_records(Compared, self.comparisons, names)
+        table = table.append_column("verdict", pa.array(map(self.verdict, self.comparisons), pa.string()))
+        better = [self.better[pair.metric] for pair in self.comparisons]
+        return table.append_column("better", pa.array(better, pa.string()))
+
+    def to_latex(self) -> str:
+        """A table of means by system and metric, with superscript letters of significantly worse systems.
+
+        The best mean of each metric is bold; the rules are those of the LaTeX package booktabs.
+
+        Means are over the rows that are compared: those where all systems have a score.  Their number is in the last
+        row, with a star if a system has other rows; of independent runs, each system's rows are its own.  Notes name
+        the test of the letters and the kind of the differences' intervals.
+        """
+        whole = [pair for pair in self._once if pair.segment is None]
+        means: dict[tuple[str, str], float] = {}
+        rows: dict[str, str] = {}
+        for pair in reversed(whole):
+            means |= {(pair.baseline, pair.metric): pair.mean_baseline, (pair.other, pair.metric): pair.mean_other}
+            alone = pair.n_only_baseline + pair.n_only_other
+            rows[pair.metric] = compared_rows(pair) + ("*" if alone and not self.unpaired else "")
+        for ranking in self.rankings:
+            means |= {
+                (system, ranking.metric): mean for system, mean in zip(ranking.systems, ranking.means, strict=True)
+            }
+            others = any(count != ranking.n for count in self.n_rows.values())
+            rows[ranking.metric] = number(ranking.n) + ("*" if others else "")
+        beaten: dict[tuple[str, str], list[str]] = {}
+        for pair in whole:
+            verdict = self.verdict(pair)
+            if verdict in ("better", "higher"):
+                beaten.setdefault((pair.other, pair.metric), []).append(pair.baseline)
+            elif verdict in ("worse", "lower"):
+                beaten.setdefault((pair.baseline, pair.metric), []).append(pair.other)
+        lacking = [f"{name}: {queries.brief}" for name, queries in self.missing_queries.items() if queries.count]
+        kinds = [note for note in self._intervals(" of differences") if not note.startswith(MARK)]
+        lacking += [
+            f"superscripts: better than these systems, by the test {whole[0].test}, level {self.alpha:g}",
+            *kinds,
+        ]
+        if any(count.endswith("*") for count in rows.values()):
+            lacking.append("* some systems have scores of other rows too")
+        metrics = list(dict.fromkeys(pair.metric for pair in whole))
+        return latex_table(self.systems, metrics, means, beaten, rows, self.better, lacking)
+
+    def remarks(self) -> Sequence[str]:
+        """The notes."""
+        return self.notes
+
+    def grids(self) -> list[Grid]:
+        """Differences with their intervals, counts, segments (worst first), rankings, and variances of repeats."""
+        whole, several = self._whole, len(self.systems) > 2
+        grids = [self._differences(whole, several), self._counts(whole, several)]
+        segments: dict[str, list[Compared]] = {metric: [] for metric in self.better}
+        for pair in self._once:
+            if pair.segment is not None:
+                segments[pair.metric].append(pair)
+        if any(segments.values()):
+            grids += [self._segments(metric, pairs) for metric, pairs in segments.items()]
+        return [*grids, *map(_ranked, self.rankings), *([repeat_grid(self.repeats)] if self.repeats else [])]
+
+    def _differences(self, whole: Sequence[Compared], several: bool) -> Grid:
+        tests = len({pair.test for pair in whole}) > 1
+        first = ("metric", *(("baseline", "other") if several else self.systems), "Δ")
+        header = (*first, "interval", *(("test",) if tests else ()), "p", "verdict")
+        rows = [
+            (
+                pair.metric,
+                *((pair.baseline, pair.other) if several else map(number, (pair.mean_baseline, pair.mean_other))),
+                signed(pair.delta),
+                _interval(pair),
+                *((pair.test,) if tests else ()),
+                p_value(pair.p_corrected),
+                self.verdict(pair),
+            )
+            for pair in whole
+        ]
+        return Grid(header, rows, label_columns=3 if several else 1)
+
+    def _counts(self, whole: Sequence[Compared], several: bool) -> Grid:
+        lacking = ("missing base", "missing other") if self.missing_queries else ()
+        header = ("metric", *(("baseline", "other") if several else ()), "n", "only base", "only other", *lacking)
+        rows = []
+        for pair in {(o.metric, o.baseline, o.other): o for o in whole}.values():
+            names = (pair.baseline, pair.other) if several else ()
+            counts = map(number, (pair.n_paired, pair.n_only_baseline, pair.n_only_other))
+            absent = map(counted, (pair.n_missing_baseline, pair.n_missing_other) if lacking else ())
+            won = "–" if pair.wins is None else f"{pair.wins:,}/{pair.ties:,}/{pair.losses:,}"
+            rows.append((pair.metric, *names, *counts, *absent, won, number(pair.d_z), number(pair.detectable)))
+        return Grid((*header, "won/tied/lost", "d_z", "detectable"), rows, label_columns=3 if several else 1)
+
+    def _segments(self, metric: str, segments: Sequence[Compared]) -> Grid:
+        """The segments of a metric, worst for the other system first; small segments are marked."""
+        several = len(self.systems) > 2
+        rows = [
+            (
+                str(pair.segment),
+                *((pair.baseline, pair.other) if several else map(number, (pair.mean_baseline, pair.mean_other))),
+                signed(pair.delta),
+                _interval(pair),
+                compared_rows(pair) + ("*" if least_rows(pair) < _FEW else ""),
+                self.verdict(pair),
+            )
+            for pair in worst_first(segments, "delta", self.better[metric])
+        ]
+        names = ("baseline", "other") if several else tuple(self.systems)
+        return Grid((metric, *names, "Δ", "interval", "n", "verdict"), rows, label_columns=3 if several else 1)
+
+
+def _ranked(ranking: Ranking) -> Grid:
+    rows = list(zip(ranking.systems, map(number, ranking.means), ranking.letters, strict=True))
+    return Grid((f"{ranking.metric}, {ranking.n:,} rows of all", "mean", "group"), rows)
+
+
+def _interval(pair: Compared) -> str:
+    return bounds(pair.low, pair.high, "" if pair.interval_note is None else MARK)

@@ -1,0 +1,293 @@
+"""Correlations between the metrics of a run, and exact histograms of their scores."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from fastmetrics.base.arrays import Floats
+from fastmetrics.base.display import BLOCKS, Grid, ShownMapping, ShownSequence, number
+from fastmetrics.base.errors import ColumnError
+from fastmetrics.base.input_columns import listed
+from fastmetrics.base.options import Whole, argument
+from fastmetrics.base.specs import Better
+from fastmetrics.results.open_runs import open_run
+from fastmetrics.results.score_file import declared_better, declared_bounds
+from fastmetrics.results.score_run import ScoreRun, shared_metrics
+from fastmetrics.stats.association import correlate
+
+# Correlations between the metrics of a run, and the RAG project's paired views.
+
+
+_SHOWN = 10
+"""Number of pairs in each printed table."""
+
+VIEWS = (
+    (
+        ("judge_faithfulness", "judge_answer_faithfulness", "overlap_faithfulness", "grounding_overlap"),
+        ("token_f1", "exact_match(normalize='plain')", "exact_match"),
+    ),
+    (("total_tokens", "latency_ms"), ("abstained",)),
+)
+"""The RAG project's paired views: faithfulness beside correctness, and cost beside abstention."""
+
+
+@dataclass(frozen=True)
+class MetricPair:
+    """Two metrics over the ``n`` rows where both have a finite score; NaN where undefined."""
+
+    a: str
+    b: str
+    n: int
+    pearson: float
+    spearman: float
+    agreement: float
+    """``spearman``, with the sign reversed if lower is better for one of the two; −1 for opposite rankings of rows."""
+
+
+@dataclass(frozen=True)
+class PairedView:
+    """The mean of one metric where another, between 0 and 1, is at most 0.5 (``low``) and above (``high``)."""
+
+    a: str
+    b: str
+    n_low: int
+    mean_low: float
+    n_high: int
+    mean_high: float
+
+
+@dataclass(frozen=True)
+class Correlations(ShownSequence[MetricPair], of="pairs"):
+    """The pairs of a run's metrics, largest disagreement first; prints as tables."""
+
+    scores: str
+    pairs: Sequence[MetricPair]
+    views: Sequence[PairedView]
+    better: Mapping[str, Better]
+
+    def _name(self, metric: str) -> str:
+        return f"{metric} (−)" if self.better.get(metric) == "lower" else metric
+
+    def grids(self) -> list[Grid]:
+        """The pairs with the largest disagreement, those with the largest agreement, and the paired views."""
+        defined = [pair for pair in self.pairs if not math.isnan(pair.agreement)]
+        first = defined[: max(_SHOWN, 2 * _SHOWN if len(defined) <= 2 * _SHOWN else _SHOWN)]
+        grids = [Grid(("least alike", "", "n", "Pearson", "Spearman"), [self._line(pair) for pair in first])]
+        if len(defined) > len(first):
+            last = defined[: -_SHOWN - 1 : -1]
+            grids.append(Grid(("most alike", "", "n", "Pearson", "Spearman"), [self._line(pair) for pair in last]))
+        views = [
+            (view.a, view.b, f"{number(view.mean_low)} ({view.n_low:,})", f"{number(view.mean_high)} ({view.n_high:,})")
+            for view in self.views
+        ]
+        return [*grids, *([Grid(("mean (rows) of", "where", "≤ 0.5", "> 0.5"), views)] if views else [])]
+
+    def _line(self, pair: MetricPair) -> tuple[str, ...]:
+        return self._name(pair.a), self._name(pair.b), number(pair.n), number(pair.pearson), number(pair.spearman)
+
+    def remarks(self) -> Sequence[str]:
+        """The meaning of the sign, and the number of omitted pairs."""
+        notes = [f"{self.scores}: {len(self.pairs):,} pairs of metrics, each over the rows with both scores"]
+        if any(way == "lower" for way in self.better.values()):
+            notes.append("(−) lower is better: −1 is full agreement with a metric where higher is better")
+        constant = sum(math.isnan(pair.agreement) for pair in self.pairs)
+        return [
+            *notes,
+            *([f"{constant:,} pairs are undefined: a score is constant, or there are too few rows"] * (constant > 0)),
+        ]
+
+    def to_arrow(self) -> pa.Table:
+        """One row per pair."""
+        types = {"str": pa.string(), "int": pa.int64(), "float": pa.float64()}
+        schema = pa.schema([(field.name, types[str(field.type)]) for field in fields(MetricPair)])
+        return pa.Table.from_pylist([asdict(pair) for pair in self.pairs], schema)
+
+    def to_dict(self) -> dict[str, Any]:
+        """``{"pairs": [{"a", "b", "n", "pearson", "spearman", "agreement"}, …], "views": […], "notes": […]}``."""
+        pairs, views = ([asdict(entry) for entry in some] for some in (self.pairs, self.views))
+        return {"pairs": pairs, "views": views, "notes": list(self.remarks())}
+
+
+def correlations(scores: Any, *, metrics: Sequence[str] | str | None = None) -> Correlations:
+    """Correlations between the metrics of a run over its rows, the largest disagreement first.
+
+    For every pair of ``metrics`` (by default all): Pearson's r and Spearman's ρ over the rows where both have a finite
+    score; NaN if one is constant there.  ``agreement`` is ρ, with the sign reversed if lower is better for one of the
+    two, so that metrics that rank the rows in opposite order come first.  If the run has the metrics, paired views
+    follow: faithfulness and overlap beside F1 and exact match (a faithful wrong answer had bad contexts), tokens
+    and latency beside abstention.
+
+    ``scores`` is a score file, folder, address or table.
+
+    Source: the QA framework and the RAG project, "Paired Analysis".
+
+    Parameters:
+
+    - ``scores``: A score file, folder, address or table.
+    - ``metrics``: Only these metrics: token_f1,mrr.
+
+    >>> import fastmetrics as fm
+    >>> scores = {"token_f1": [0.1, 0.5, 0.9], "rougeL_f1": [0.2, 0.4, 0.8], "hallucination": [0.9, 0.1, 0.2]}
+    >>> [(one.a, one.b, round(one.agreement, 2)) for one in fm.correlations(scores)]
+    [('token_f1', 'hallucination', 0.5), ('rougeL_f1', 'hallucination', 0.5), ('token_f1', 'rougeL_f1', 1.0)]
+
+    Raises ``ColumnError`` for fewer than two metrics, ``UnknownNameError`` for an unknown metric.
+    """
+    run = open_run(scores)
+    names = shared_metrics([run], listed(metrics))
+    if len(names) < 2:
+        raise ColumnError(f"{run.name} has only scores of {names[0]!r}; correlations need at least two metrics")
+    loaded = run.by_column(names)
+    columns = {name: loaded.values(name) for name in names}
+    better: dict[str, Better] = {
+        name: way for name, way in declared_better(names, run.declared).items() if way is not None
+    }
+    pairs = []
+    for correlation in correlate(list(columns.values())):
+        a, b = names[correlation.a], names[correlation.b]
+        turned = (better.get(a) == "lower") != (better.get(b) == "lower")
+        pairs.append(
+            MetricPair(
+                a,
+                b,
+                correlation.n,
+                correlation.pearson,
+                correlation.spearman,
+                -correlation.spearman if turned else correlation.spearman,
+            )
+        )
+    pairs.sort(key=lambda pair: (math.isnan(pair.agreement), pair.agreement))
+    return Correlations(run.name, pairs, list(_views(columns)), better)
+
+
+def _views(columns: Mapping[str, Floats]) -> Iterator[PairedView]:
+    for firsts, seconds in VIEWS:
+        for a in firsts:
+            for b in seconds:
+                if a in columns and b in columns:
+                    both = np.isfinite(columns[a]) & np.isfinite(columns[b])
+                    low, high = both & (columns[b] <= 0.5), both & (columns[b] > 0.5)
+                    yield PairedView(
+                        a, b, int(low.sum()), _mean(columns[a][low]), int(high.sum()), _mean(columns[a][high])
+                    )
+
+
+def _mean(values: Floats) -> float:
+    return float(np.mean(values)) if len(values) else math.nan
+
+
+# Exact histograms of the scores of each metric, printed as lines of block characters.
+
+
+_EMPTY = "·"
+
+
+@dataclass(frozen=True)
+class Histogram:
+    """Counts of the ``n`` finite scores of a metric in each bin: [edge, next edge), the last one closed."""
+
+    metric: str
+    n: int
+    n_missing: int
+    """Rows without a finite score, for any reason."""
+    edges: Sequence[float]
+    counts: Sequence[int]
+
+    def drawn(self) -> str:
+        """One block per bin, with a height relative to the largest count; · for an empty bin."""
+        most = max(self.counts, default=0)
+        return "".join(BLOCKS[math.ceil(count / most * len(BLOCKS)) - 1] if count else _EMPTY for count in self.counts)
+
+
+@dataclass(frozen=True)
+class Histograms(ShownMapping[Histogram], of="metrics"):
+    """The histogram of each metric, by name; prints one line per metric."""
+
+    scores: str
+    metrics: Mapping[str, Histogram]
+
+    def grids(self) -> list[Grid]:
+        """One line per metric."""
+        rows = [
+            (
+                histogram.metric,
+                *(
+                    (number(histogram.edges[0]), histogram.drawn(), number(histogram.edges[-1]))
+                    if histogram.n
+                    else ("–", "", "–")
+                ),
+                number(histogram.n),
+            )
+            for histogram in self.metrics.values()
+        ]
+        return [Grid(("metric", "from", "", "to", "n"), rows)]
+
+    def remarks(self) -> Sequence[str]:
+        """The meaning of the blocks."""
+        bins = max((len(histogram.counts) for histogram in self.metrics.values()), default=0)
+        return [f"{self.scores}: exact counts in {bins} bins of equal width; · is an empty bin"]
+
+    def to_dict(self) -> dict[str, Any]:
+        """``{"histograms": [{"metric", "n", "n_missing", "edges", "counts"}, …]}``."""
+        return {"histograms": [asdict(histogram) for histogram in self.metrics.values()]}
+
+
+def histograms(scores: Any, *, metrics: Sequence[str] | str | None = None, bins: int = 20) -> Histograms:
+    """Histograms of the scores of a run, for each metric, with ``bins`` bins of equal width.
+
+    For a metric with finite bounds, the bins cover the bounds, so that runs can be compared; otherwise they cover the
+    range from the lowest to the highest score.  A bin includes its lower edge, the last bin also its upper edge, as in
+    ``numpy.histogram``; a range in which float64 has fewer than ``bins`` numbers is widened.  ``scores`` is a score
+    file, folder, address or table; one metric is in memory at a time.
+
+    Parameters:
+
+    - ``scores``: A score file, folder, address or table.
+    - ``metrics``: Only these metrics: token_f1,mrr.
+    - ``bins``: Number of bins of a histogram.
+
+    >>> import fastmetrics as fm
+    >>> found = fm.histograms({"token_f1": [0.0, 0.1, 0.5, 0.9, 1.0, None]}, bins=2)
+    >>> found["token_f1"].counts, found["token_f1"].n_missing, found["token_f1"].drawn()
+    ([2, 3], 1, '▆█')
+
+    Raises ``UnknownNameError`` for an unknown metric, ``OptionError`` for bins not from 1 to 1,000.
+    """
+    argument("bins", bins, Whole(1, 1_000))
+    run = open_run(scores)
+    names = shared_metrics([run], listed(metrics))
+    run = run.by_column(names)
+    return Histograms(run.name, {name: _histogram(name, run, bins) for name in names})
+
+
+_LARGEST = float(np.finfo(np.float64).max)
+
+
+def _histogram(name: str, run: ScoreRun, bins: int) -> Histogram:
+    values = run.values(name)
+    finite = values[np.isfinite(values)]
+    missing = len(values) - len(finite)
+    if not len(finite):
+        return Histogram(name, 0, missing, [], [0] * bins)
+    low, high = declared_bounds([name], run.declared).get(name, (-math.inf, math.inf))
+    if not (math.isfinite(low) and math.isfinite(high) and low <= finite.min() and finite.max() <= high):
+        low, high = float(finite.min()), float(finite.max())
+    scale = 1.0 if math.isfinite(high - low) else 4.0  # the width of the widest range overflows float64
+    counts, edges = np.histogram(finite / scale, bins, _divisible(low / scale, high / scale, bins))
+    return Histogram(name, len(finite), missing, (edges * scale).tolist(), counts.tolist())
+
+
+def _divisible(low: float, high: float, bins: int) -> tuple[float, float]:
+    """The range; widened if float64 has too few numbers in it for ``bins`` bins, as from 1e300 to 1e300."""
+    if low == high:
+        low, high = low - 0.5, high + 0.5  # as numpy.histogram
+    if (np.diff(np.linspace(low, high, bins + 1)) > 0).all():
+        return low, high
+    room = 2.0 * bins * math.ulp(max(abs(low), abs(high)))
+    return max(low - room, -_LARGEST), min(high + room, _LARGEST)

@@ -1,0 +1,148 @@
+"""The mean of human labels over all rows that a judge scored, estimated from the labelled rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from fastmetrics.base.arrays import Floats, Ints, narrowest, rounded
+from fastmetrics.base.arrow import is_list
+from fastmetrics.base.columns import as_numbers
+from fastmetrics.base.errors import Argument, ColumnError, UnknownNameError
+from fastmetrics.base.frames import index_columns
+from fastmetrics.results.score_file import read_table
+from fastmetrics.stats.labels import as_table, join, ratings_of, truth_of
+from fastmetrics.stats.prediction_powered import PoweredMean, powered_mean
+from fastmetrics.stats.summed_scores import score_columns
+from fastmetrics.tables.sources import is_paths
+
+
+def estimate(
+    judged: Any,
+    labels: Any = None,
+    *,
+    score: str | None = None,
+    label: str | None = None,
+    on: str | None = None,
+    confidence: float = 0.95,
+    interval: str = "auto",
+) -> PoweredMean:
+    """The prediction-powered mean of a label over all judged rows, together with the plain mean of the labels.
+
+    ``judged`` is a file of judgements or scores, a table, or a sequence of scores.  ``labels`` is a file or table of
+    the labelled rows, or a sequence as long as the scores, with null or NaN for rows without a label.  Without
+    ``labels``, they are a column of ``judged``.  Rows are matched by the column ``on``, by default by ``id`` if both
+    have it, otherwise by position; labels without a judged row are counted.  ``score`` and ``label`` name the columns
+    if there are several candidates; a label that is a list (several people) is its mean.  Rows with a null score are
+    not used.
+
+    Formula, intervals (``interval="normal"`` is that of PPI++) and undefined cases:
+    :func:`fastmetrics.stats.prediction_powered.powered_mean`.  The labelled rows must be a random
+    sample of the judged rows.
+
+    Parameters:
+
+    - ``judged``: judged files or tables
+    - ``labels``: a file or table of human labels
+    - ``score``: the column of scores; by default the only judged column
+    - ``label``: the column of labels; by default the only numeric column
+    - ``on``: the column that pairs the rows; by default the id
+    - ``confidence``: the level of the intervals
+    - ``interval``: the kind of the intervals; ``auto`` chooses the one that fits the data
+
+    >>> found = estimate([1, 2, 3, 4, 5, 5, 4, 5], [1, 2, 3, 5, None, None, None, None])
+    >>> print(found)
+    mean                 value       low     high  rows
+    prediction-powered  3.5561  -0.3042†  7.4164†     8
+    labels alone        2.7500   0.0325†  5.4675†     4
+    judge alone         3.6250                        8
+    <BLANKLINE>
+    lambda 0.3583
+    95 % intervals: Student's t
+    † unreliable: no kind of interval holds its level for fewer than 5 rows
+    (prediction-powered, labels alone)
+    valid if the labelled rows are a random sample of the judged rows
+
+    Raises ``ColumnError`` if a column or the matching is ambiguous, ``InputError`` for duplicate ids, for no shared id,
+    and if no row has both a score and a label.
+    """
+    left = table_of(judged, on, "judged")
+    right = left if labels is None else table_of(labels, on, "labels", or_column=True)
+    if labels is None and label is None:
+        raise ColumnError(
+            "human labels are needed: ",
+            Argument("labels"),
+            ", or as ",
+            Argument("label"),
+            " a column of the judged table",
+        )
+    own = [label] if labels is None and label is not None else []
+    score = score_of(left.schema, score, [*own, *([on] if on is not None else [])])
+    rows = np.arange(left.num_rows) if labels is None else join(left, right, on)[0]
+    labelled = labels_of_rows(right, rows, label, on)
+    scores, truth = labelled.beside(left.column(score))
+    return replace(powered_mean(scores, truth, confidence, interval), n_not_judged=labelled.n_not_judged)
+
+
+@dataclass(frozen=True)
+class RowLabels:
+    """The label of each judged row, NaN for none; a label without a judged row counts in ``n_not_judged``."""
+
+    truth: Floats
+    n_not_judged: int
+    precision: type[np.floating] | None
+    """The narrowest floating type of the labels below float64."""
+
+    def beside(self, column: pa.ChunkedArray) -> tuple[Floats, Floats]:
+        """The scores of a judged column and the labels, both in the narrower of their precisions."""
+        narrow = self._precision_beside(column)
+        return rounded(as_numbers(column), narrow), rounded(self.truth, narrow)
+
+    def threshold(self, positive: float | None, column: pa.ChunkedArray) -> float | None:
+        """The lowest positive score in the same precision."""
+        return None if positive is None else float(rounded(np.array([positive]), self._precision_beside(column))[0])
+
+    def _precision_beside(self, column: pa.ChunkedArray) -> type[np.floating] | None:
+        own = [] if self.precision is None else [pa.from_numpy_dtype(self.precision)]
+        return narrowest([column.type, *own])
+
+
+def labels_of_rows(labels: pa.Table, rows: Ints, label: str | None, on: str | None) -> RowLabels:
+    """The labels of judged rows; ``rows`` has, for each judged row, the row of its label, or −1."""
+    name, ratings = ratings_of(labels, label, (), [on] if on is not None else [])
+    every = truth_of(labels, name, ratings)
+    truth = np.full(len(rows), np.nan)
+    truth[rows >= 0] = every[rows[rows >= 0]]
+    kinds = [labels.column(name).type] if name in labels.column_names else [rater.type for rater in ratings.values()]
+    precision = narrowest([kind.value_type if is_list(kind) else kind for kind in kinds])
+    return RowLabels(truth, int((~np.isnan(every)).sum() - (~np.isnan(truth)).sum()), precision)
+
+
+def table_of(table: Any, on: str | None, name: str, *, or_column: bool = False) -> pa.Table:
+    """A table from files or any form of table; a plain sequence becomes the column ``label``."""
+    if is_paths(table, or_column=or_column):
+        return read_table(table, {"id", on or "id"})  # read these as text, so that 007 differs from 7
+    return as_table(table, on, [on] if on is not None else [], name)[0]
+
+
+def axes_of(columns: Sequence[str]) -> list[str]:
+    """The columns of a judge's scores: those with a status column, but the answers of a bot, which have one too."""
+    return [name for name in columns if name != "answer" and f"{name}_status" in columns]
+
+
+def score_of(schema: pa.Schema, score: str | None, others: Sequence[str]) -> str:
+    """The column of scores: the named one, the only one of a judge, or the only numeric one."""
+    names = [name for name in score_columns(schema) if name not in others]
+    if score is not None:
+        if score not in score_columns(schema):
+            raise ColumnError(f"scores: {UnknownNameError.of('column', score, names)}")
+        return score
+    fit = axes_of(schema.names) or [name for name in names if name not in index_columns(schema)]
+    if len(fit) != 1:
+        could = f"; candidates: {', '.join(fit) or 'none'}"
+        raise ColumnError("set the column of scores with ", Argument("score"), could)
+    return fit[0]

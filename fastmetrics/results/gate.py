@@ -1,0 +1,706 @@
+"""Checking scores against rules: the check of each rule, and the result as text, JSON, Markdown and JUnit XML."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import Any, Literal
+from xml.etree import ElementTree
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from fastmetrics.base.display import Grid, ShownSequence, number
+from fastmetrics.base.errors import Argument, OptionError
+from fastmetrics.base.options import Choice, Optional, Real, Seed, Whole, argument
+from fastmetrics.base.score_metadata import counts_column
+from fastmetrics.base.specs import Better
+from fastmetrics.base.threads import cores
+from fastmetrics.results.compare import check_sequential
+from fastmetrics.results.gate_metrics import (
+    AnyMetric,
+    GateMetrics,
+    GateRows,
+    Level,
+    Value,
+    check_sequence,
+    columns_read,
+)
+from fastmetrics.results.gate_rules import Rule, parse_rules, read_rules
+from fastmetrics.results.open_runs import latest_run, open_run
+from fastmetrics.results.pairing import check_settings, pair_runs
+from fastmetrics.results.score_file import column_named
+from fastmetrics.results.score_run import ScoreRun
+from fastmetrics.results.segments import Segment
+from fastmetrics.results.summary import summarize
+from fastmetrics.stats.estimates import Interval
+from fastmetrics.stats.mean_interval import (
+    FEWER,
+    LEAST_CLUSTERS,
+    LEAST_ROWS,
+    NAMES,
+    SEQUENTIAL,
+    has_long_tail,
+    interval_notes,
+    interval_text,
+)
+
+# The result of checking scores against rules: the check of each rule; as text, JSON, Markdown and JUnit XML.
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedRule:
+    """The check of one rule for one metric and segment (None: all rows, or no segment)."""
+
+    rule: Rule
+    metric: str
+    better: Better
+    segment: str | None
+    value: float
+    n: int
+    """The number of rows with a score; for a change, of both runs."""
+    met: bool
+    low: float = math.nan
+    high: float = math.nan
+    """The interval of the mean or of the change; NaN without one."""
+    confidence: float = math.nan
+    interval: str = "none"
+    """The kind of interval: a key of :data:`fastmetrics.stats.mean_interval.NAMES`."""
+    interval_note: str | None = None
+    """Why the interval may hold another level, or why there is none."""
+    n_clusters: int | None = None
+    n_worst: int = 0
+    """Rows without a score that count as ``worst``."""
+    worst: float | None = None
+    n_ignored: int = 0
+    """Rows without a score that are left out on request."""
+    n_new: int = 0
+    """Rows that only the scores have; no change includes them."""
+    why: str | None = None
+    """Why there is nothing to compare with the limit."""
+
+    @property
+    def title(self) -> str:
+        """The rule as written, with its name, and the metric and segment if it covers several."""
+        parts = [f"{self.rule.name}: {self.rule.text}" if self.rule.name else self.rule.text]
+        parts += [self.metric] if self.rule.metric is None else []
+        parts += [self.segment] if self.segment and self.rule.several else []
+        return " · ".join(parts)
+
+    @property
+    def has_interval(self) -> bool:
+        """Whether the value is shown with its interval: of a change or of a bound."""
+        return (self.rule.is_change or self.rule.reads_interval) and not math.isnan(self.low)
+
+    @property
+    def shown(self) -> str:
+        """The value; for a change or a bound, with its interval, marked if there is a note on it."""
+        if not self.has_interval:
+            return self._number(self.value)
+        return f"{self._number(self.value)} {interval_text(self.low, self.high, self.interval_note, self._number)}"
+
+    def _number(self, value: float) -> str:
+        return f"{number(value * 100)}%" if self.rule.percent and self.rule.is_change else number(value)
+
+    @property
+    def bound_at(self) -> float:
+        """The end of the interval that a rule reads; the value if it reads none."""
+        if not self.rule.reads_interval:
+            return self.value
+        if self.rule.reading == "equivalent":
+            return self.low if -self.low > self.high else self.high
+        if self.rule.is_change:
+            return self.high if self.rule.compare in ("<", "<=") else self.low
+        return self.low if self.rule.reading == "low" else self.high
+
+    @property
+    def bound(self) -> float:
+        """The number that is compared with the limit: the value, a bound of its interval, or the size of a bound."""
+        return abs(self.bound_at) if self.rule.reading == "equivalent" else self.bound_at
+
+    @property
+    def crosses(self) -> bool:
+        """Whether a rule reads a mean whose interval crosses the limit, so that the rows do not decide it."""
+        return self.rule.reading in (None, "mean") and self.low < self.rule.limit < self.high
+
+    @property
+    def reason(self) -> str:
+        """Why the rule is not met, in one sentence."""
+        rule, limit = self.rule, f"{self.rule.compare} {self.rule.limit_text}"
+        if self.why is not None:
+            return self.why
+        over = f"over {self.n:,} rows" + (
+            f" and {self.n_worst:,} that count as {number(self.worst)}"
+            if self.worst is not None and self.n_worst
+            else ""
+        )
+        if not rule.reads_interval:
+            return f"{self._number(self.value)} {over}, expected {limit}"
+        what = "the mean" + (" drop" if rule.is_directed else " change" if rule.is_change else "")
+        reason = f"{what} is {self._number(self.value)} {over}"
+        if rule.reading == "equivalent":
+            limit = f"between -{rule.limit_text} and {rule.limit_text}"
+        if not rule.met(abs(self.value) if rule.reading == "equivalent" else self.value):
+            return f"{reason}, expected {limit}"
+        but = "but" if self.interval != "worst_case" else "which all agree, but so few may miss a rare change:"
+        reach = f"its {self.confidence * 100:g} % interval reaches {self._number(self.bound_at)}"
+        plain = f"{self.metric}.{rule.point}" if rule.is_change else self.metric
+        limit = f"that it is {limit}" if rule.reading == "equivalent" else limit
+        return f"{reason}, {but} {reach}, so these rows do not show {limit} ({plain} reads the mean itself)"
+
+    @property
+    def basis(self) -> str:
+        """The value, its interval with its kind and note, and the rows behind it, in one line."""
+        parts = [f"value {self._number(self.value)}"]
+        if not math.isnan(self.low):
+            ends = f"[{self._number(self.low)}, {self._number(self.high)}]"
+            parts.append(f"{self.confidence * 100:g} % interval {ends}: {NAMES[self.interval]}")
+        parts += [self.interval_note] if self.interval_note is not None else []
+        parts.append(f"n = {self.n:,}" + ("" if self.n_clusters is None else f" in {self.n_clusters:,} clusters"))
+        parts += [f"{self.n_worst:,} rows without a score"] if self.n_worst else []
+        return "; ".join(parts)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The rule and the result, as plain values."""
+        rule = self.rule
+        entry = {"rule": rule.text, "name": rule.name, "metric": self.metric, "reading": rule.reading or "mean"}
+        limits = {"compare": rule.compare, "limit": rule.limit, "percent": rule.percent, "segment": self.segment}
+        interval = {"low": self.low, "high": self.high, "confidence": self.confidence, "interval": self.interval}
+        rows = {"n": self.n, "n_clusters": self.n_clusters, "n_worst": self.n_worst, "worst": self.worst}
+        left_out = {"n_ignored": self.n_ignored, "n_new": self.n_new}
+        verdict = {"met": self.met, "verdict": "met" if self.met else "not met", "crosses": self.crosses}
+        last = {"interval_note": self.interval_note, "reason": None if self.met else self.reason}
+        return {
+            **entry,
+            "better": self.better,
+            **limits,
+            "value": self.value,
+            **interval,
+            **rows,
+            **left_out,
+            **verdict,
+            **last,
+        }
+
+
+_NOTED = 8
+
+
+@dataclass(frozen=True)
+class Gate(ShownSequence[CheckedRule], of="checks"):
+    """All rules with their results; prints as a table."""
+
+    scores: str
+    checks: Sequence[CheckedRule]
+    baseline: str | None
+    confidence: float
+    correction: str = "none"
+    notes: Sequence[str] = ()
+    interval: str = "auto"
+    """``auto``, or ``sequential`` for intervals that hold at every look."""
+
+    @property
+    def passed(self) -> bool:
+        """Whether there are rules and all are met."""
+        return bool(self.checks) and not self.failures
+
+    @property
+    def failures(self) -> list[CheckedRule]:
+        """The rules that are not met."""
+        return [check for check in self.checks if not check.met]
+
+    @property
+    def verdict(self) -> str:
+        """The number of rules that are met."""
+        failed = len(self.failures)
+        total = f"{len(self.checks):,} check{'s' * (len(self.checks) != 1)}"
+        if self.passed:
+            return f"passed: {total} met"
+        return f"FAILED: {failed:,} of {total} not met" if failed else "FAILED: no rule was checked"
+
+    def grids(self) -> list[Grid]:
+        """The rules, unmet rules first; the rows without a score are those that count or would count as the worst."""
+        rows = [_cells(check) for check in sorted(self.checks, key=lambda check: check.met)]
+        return [Grid(("rule", "value", "interval", "n", "no score", ""), rows)]
+
+    def remarks(self) -> Sequence[str]:
+        """The verdict, why rules are not met, how rows without a score count, the intervals, and the notes."""
+        verdict = f"{self.scores} {self.verdict}"
+        reasons = (f"not met: {check.title}: {check.reason}" for check in self.failures)
+        against = [] if self.baseline is None else [f"changes against {self.baseline}"]
+        return [
+            verdict,
+            *_some(reasons),
+            *against,
+            *_some(dict.fromkeys(text for check in self.checks for text in _unscored(check))),
+            *_some(self._crossed()),
+            *self._intervals(),
+            *self.notes,
+        ]
+
+    def _crossed(self) -> Iterator[str]:
+        """The rules on means that the rows do not decide."""
+        return (
+            f"{check.title}: the {check.confidence * 100:g} % interval [{number(check.low)}, {number(check.high)}] "
+            f"({NAMES[check.interval]}{'' if check.interval_note is None else f'; {check.interval_note}'}) crosses "
+            f"{check.rule.limit_text}, so these rows do not decide it; {check.metric}."
+            f"{'low' if check.rule.compare in ('>', '>=') else 'high'} reads the bound"
+            for check in self.checks
+            if check.crosses
+        )
+
+    def _intervals(self) -> list[str]:
+        """The kinds of intervals that are shown, and their correction."""
+        kinds: dict[float, dict[tuple[str, str, str | None], None]] = {}
+        for check in self.checks:
+            if check.has_interval:
+                kinds.setdefault(check.confidence, {})[check.metric, check.interval, check.interval_note] = None
+        notes = [note for level, several in kinds.items() for note in interval_notes(several, level)]
+        with_interval = sum(check.rule.reads_interval and check.why is None for check in self.checks)
+        if self.correction != "none" and with_interval:
+            notes.append(
+                f"{self.confidence * 100:g} % intervals corrected by Bonferroni for {with_interval:,} checks that "
+                "read one"
+            )
+        return notes
+
+    def to_dict(self) -> dict[str, Any]:
+        """``{"passed", "verdict", "scores", "baseline", "checks": [{"rule", "value", "met", …}], "notes"}``."""
+        result = {"passed": self.passed, "verdict": self.verdict, "scores": self.scores, "baseline": self.baseline}
+        settings = {"confidence": self.confidence, "correction": self.correction, "interval": self.interval}
+        notes = list(self.remarks()[1:])
+        return {**result, **settings, "checks": [check.to_dict() for check in self.checks], "notes": notes}
+
+    def to_markdown(self) -> str:
+        """The verdict, the table and the notes in GitHub's Markdown."""
+        verdict = f"### {'✅' if self.passed else '❌'} {self.scores} {self.verdict}"
+        notes = [f"- {note}" for note in self.remarks()[1:]]
+        return "\n".join([verdict, "", self.grids()[0].markdown(), *(["", *notes] if notes else []), ""])
+
+    def to_junit(self) -> str:
+        """JUnit XML: a test case for each rule, with a failure if it is not met."""
+        counts = {"tests": str(len(self.checks)), "failures": str(len(self.failures)), "errors": "0"}
+        suite = ElementTree.Element("testsuite", {"name": f"fastmetrics gate {_plain(self.scores)}", **counts})
+        for check in self.checks:
+            names = {"classname": _plain(check.metric), "name": _plain(check.title)}
+            case = ElementTree.SubElement(suite, "testcase", names)
+            if not check.met:
+                ElementTree.SubElement(case, "failure", {"message": _plain(check.reason)})
+            ElementTree.SubElement(case, "system-out").text = _plain(check.basis)
+        ElementTree.indent(suite)
+        return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(suite, encoding="unicode") + "\n"
+
+
+def _cells(check: CheckedRule) -> tuple[str, ...]:
+    return (
+        check.title,
+        check.shown,
+        check.interval if check.has_interval else "–",
+        number(check.n),
+        number(check.n_worst + check.n_ignored),
+        "ok" if check.met else "FAILED",
+    )
+
+
+def _unscored(check: CheckedRule) -> Iterator[str]:
+    """How the rows without a score count in a check."""
+    where = check.metric if check.segment is None else f"{check.metric} ({check.segment})"
+    lacking = "that the run failed to score" if not check.rule.is_change else "that only the baseline scores"
+    if check.n_worst and check.worst is not None:
+        yield f"{where}: {check.n_worst:,} rows {lacking} count as {number(check.worst)}"
+    if check.n_ignored:
+        yield f"{where}: {check.n_ignored:,} rows {lacking} are ignored (unpaired=ignore)"
+    if check.n_new:
+        yield f"{where}: {check.n_new:,} rows that the baseline does not score are in no change"
+
+
+def _some(lines: Iterable[str]) -> list[str]:
+    """The first lines, and the number of the others."""
+    others = iter(lines)
+    first = list(islice(others, _NOTED))
+    more = sum(1 for _ in others)
+    return [*first, *([f"{more:,} more of this kind"] if more else [])]
+
+
+def _plain(text: str) -> str:
+    """The text with U+FFFD for characters that XML forbids: most control characters, surrogates, U+FFFE, U+FFFF."""
+    return re.sub("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", "\ufffd", text)
+
+
+# The checks of one call: the metrics and rows that each rule covers, and whether it is met.
+
+
+@dataclass(frozen=True)
+class GateSettings:
+    """The settings of all rules of a call."""
+
+    unpaired: str
+    min_n: int | None
+    confidence: float
+    correction: str
+    interval: str
+    """``auto``, or ``sequential`` for intervals that hold at every look."""
+    seed: int
+    threads: int | None
+
+    def least(self, rule: Rule) -> int:
+        """The number of rows with a score that a rule needs: by default as many as its interval does, or a few."""
+        if rule.least is not None or rule.is_count:
+            return rule.least or 0
+        return self.min_n or (LEAST_ROWS if rule.reads_interval and self.interval != SEQUENTIAL else FEWER)
+
+    def least_clusters(self, rule: Rule) -> int:
+        """The number of clusters that a rule needs which reads an interval."""
+        return min(LEAST_CLUSTERS, self.least(rule))
+
+    def counting(self, rule: Rule) -> str | float:
+        """How rows without a score count in a rule."""
+        return self.unpaired if rule.unpaired is None else rule.unpaired
+
+
+@dataclass(frozen=True)
+class _Tasks:
+    """One rule for one metric over the rows of each of some segments."""
+
+    rule: Rule
+    metric: AnyMetric
+    segments: Sequence[Segment]
+    why: str | None = None
+    """Why there are no rows to check."""
+
+
+@dataclass
+class GateChecks:
+    """The checks of the rules of one call, and notes on them."""
+
+    rows: GateRows
+    metrics: GateMetrics
+    settings: GateSettings
+    notes: list[str] = field(default_factory=list)
+
+    def of(self, rules: Sequence[Rule]) -> list[CheckedRule]:
+        """The checks of all rules.
+
+        With a correction, each of the m intervals that rules read has the level 1 − (1 − confidence)/m (Bonferroni).
+        """
+        several = [tasks for rule in rules for tasks in self._tasks(rule)]
+        with_interval = sum(len(tasks.segments) for tasks in several if tasks.rule.reads_interval and tasks.why is None)
+        confidence = self.settings.confidence
+        corrected = (
+            1 - (1 - confidence) / max(with_interval, 1) if self.settings.correction == "bonferroni" else confidence
+        )
+        checks = []
+        for tasks in several:
+            level = self._level(tasks.rule, corrected)
+            checks += [self._checked(tasks, segment, level) for segment in tasks.segments]
+        return checks
+
+    def _level(self, rule: Rule, corrected: float) -> float:
+        """The level of the interval of a rule: of one-sided tests at α, 1 − 2α.  Raises ``OptionError`` if α > 0.5."""
+        confidence = corrected if rule.reads_interval else self.settings.confidence
+        if rule.is_margin and confidence <= 0.5:
+            raise OptionError(f"rule {rule.text!r} needs a ", Argument("confidence"), " above 0.5")
+        return 2 * confidence - 1 if rule.is_margin else confidence
+
+    def _tasks(self, rule: Rule) -> Iterator[_Tasks]:
+        """What a rule covers: its metrics, and of each the segments that are large enough."""
+        segments = self.rows.segments(rule)
+        metrics, notes = self.metrics.of(rule)
+        self.notes += notes
+        if self.settings.interval == SEQUENTIAL and rule.reads_interval:
+            check_sequence(rule, metrics)
+        if rule.where and self.rows.n_rejected:
+            self.notes.append(f"{rule.text}: {self.rows.n_rejected:,} rows that scoring rejected are in no segment")
+        for metric in metrics:
+            counting = self.settings.counting(rule)
+            least = max(self.settings.least(rule), 1) if rule.several else 0
+            large = [some for some in segments if metric.n_considered(rule, some.rows, counting) >= least]
+            small = len(segments) - len(large)
+            least = self.settings.least(rule)
+            if small and large:
+                plural = "s" * (small != 1)
+                self.notes.append(f"{rule.text}: {small:,} segment{plural} of fewer than {least:,} rows skipped")
+            if large:
+                yield _Tasks(rule, metric, large)
+            else:
+                why = f"no segment has at least {least:,} rows" if segments else "there are no rows"
+                yield _Tasks(rule, metric, [Segment(None, self.rows.none)], why)
+
+    def _checked(self, task: _Tasks, segment: Segment, confidence: float) -> CheckedRule:
+        rule, unpaired = task.rule, self.settings.counting(task.rule)
+        level = Level(confidence, self.settings.interval, self.settings.seed, self.settings.threads)
+        value = Value.nothing() if task.why is not None else task.metric.value_for(rule, segment.rows, unpaired, level)
+        self.notes += [value.note] if value.note is not None and value.note not in self.notes else []
+        why = task.why or self._why(rule, task.metric.name, value)
+        checked = CheckedRule(
+            rule=rule,
+            metric=task.metric.name,
+            better=task.metric.better,
+            segment=segment.name,
+            value=value.value,
+            n=value.n,
+            met=False,
+            low=value.interval.low,
+            high=value.interval.high,
+            confidence=confidence,
+            interval=value.interval.kind,
+            interval_note=value.interval.note,
+            n_clusters=value.n_clusters,
+            n_worst=value.n_worst,
+            worst=value.worst,
+            n_ignored=value.n_ignored,
+            n_new=value.n_new,
+            why=why,
+        )
+        note = _tail_note(checked, value.interval)
+        notes = [text for text in (checked.interval_note, note) if text is not None]
+        return replace(checked, met=why is None and rule.met(checked.bound), interval_note="; ".join(notes) or None)
+
+    def _why(self, rule: Rule, name: str, value: Value) -> str | None:
+        """Why there is nothing to compare with the limit, if there is not."""
+        least = self.settings.least(rule)
+        clusters = value.n_clusters if rule.reads_interval else None
+        if value.lacks_worst:
+            rows = f"{value.n_worst:,} rows have no score, and {name} has no "
+            ignore = "add 'with unpaired=ignore' to the rule"
+            if not value.has_row_scores:
+                return f"{rows}scores of rows, of which one could count for them; {ignore}"
+            return f"{rows}worst score to count for them; {ignore}, or the score to count, 'with unpaired=NUMBER'"
+        if value.n < least:
+            way = (
+                "" if rule.least is not None else f"; a rule over fewer states it, as in 'with n >= {max(value.n, 1)}'"
+            )
+            return f"{value.n:,} row{'s' * (value.n != 1)} with a score, expected at least {least:,}{way}"
+        if clusters is not None and clusters < (least := self.settings.least_clusters(rule)):
+            way = f"a rule over fewer states it, as in 'with n >= {max(clusters, 1)}'"
+            return f"{clusters:,} cluster{'s' * (clusters != 1)}, expected at least {least:,}; {way}"
+        if math.isnan(value.value):
+            return f"undefined over {value.n:,} rows"
+        if rule.reads_interval and math.isnan(value.interval.low):
+            return value.interval.note or "no interval"
+        return None
+
+
+def _tail_note(checked: CheckedRule, interval: Interval) -> str | None:
+    """The note on a rule that reads the bound on the side of a long tail, if the rows are few for it."""
+    if not (checked.rule.reads_interval and has_long_tail(interval, checked.bound_at == interval.high)):
+        return None
+    missed = f"{(1 - checked.confidence) * 50:.3g}"
+    return f"skewed: a few rows decide the mean, so the bound may miss it in more than {missed} % of the cases"
+
+
+# Checking scores against rules.
+
+
+UNPAIRED = ("worst", "ignore")
+"""How rows without a score count in rules that do not say it."""
+
+
+def gate(
+    scores: Any,
+    require: Sequence[str] | str = (),
+    *,
+    rules: str | Path | None = None,
+    baseline: Any = None,
+    latest: bool = False,
+    unpaired: Literal["worst", "ignore"] = "worst",
+    min_n: int | None = None,
+    better: Mapping[str, str] | None = None,
+    cluster: str | None = None,
+    confidence: float = 0.95,
+    correction: Literal["none", "bonferroni"] = "none",
+    interval: Literal["auto", "sequential"] = "auto",
+    on: str | None = None,
+    pairing: Literal["id", "position"] = "id",
+    allow_differences: bool = False,
+    seed: int = 0,
+    threads: int | None = None,
+) -> Gate:
+    """Check scores against rules; ``passed`` of the result is True if all rules are met.
+
+    ``scores`` is a score file, a folder, an address or a table of scores; of a folder with several runs, ``latest``
+    takes the last one in the order of :func:`fastmetrics.results.open_runs.list_runs`.  ``require`` contains
+    rules as text, ``rules`` is a TOML file of rules (:func:`fastmetrics.results.gate_rules.read_rules`).
+
+    A rule is a metric, what it reads, a comparison and a number.  Every reading has a name:
+
+    - ``token_f1 >= 0.6`` reads the mean, and the output says if its interval crosses 0.6.  Other figures are ``std``,
+      ``min``, ``max``, ``sum``, percentiles (``latency_ms.p95 < 800``), counts of rows (``n``, ``n_missing``,
+      ``n_undefined``, ``n_error``, ``n_unpaired``) and their shares (``token_f1.share_missing <= 1%``).  A label
+      (``abstain_rate``) and a corpus metric are figures too.
+    - ``token_f1.low >= 0.6`` and ``.high`` read a bound of the mean's interval.
+    - ``token_f1.drop <= 0.02`` reads the less favourable bound of the drop's interval: it is met if the rows show that
+      the scores are not worse than the ``baseline`` by more.  ``delta`` is the same for scores − baseline, whatever
+      direction is better.  ``drop <= 0.02`` applies to every metric with a direction that both runs have.
+    - ``token_f1.drop.point <= 0.02`` and ``delta.point`` read the change of the mean itself.
+    - ``token_f1.equivalent <= 0.01`` is met if two one-sided tests at the level 1 − ``confidence`` show that the change
+      lies within ±0.01, and ``token_f1.not_worse <= 0.01`` if one shows that the scores are not worse by more: bounds
+      of the interval at the level 2·``confidence`` − 1.  Both are verdicts of ``compare(margin=0.01)`` too.
+    - A change compared with a percentage (``drop <= 2%``) is relative to the baseline's mean over the same rows.
+
+    Rows without a score count as the worst score of the metric's bounds: rows that the baseline scores and the scores
+    lack, for whatever reason, and, with or without a baseline, rows that failed or miss an input.  Rows where the
+    metric is undefined do not count, unless the baseline scores them.  Rows that only the scores have are in no change.
+    A rule on a metric without a worst score (``latency_ms`` has no highest value) is not met if there are such rows,
+    unless it states the score to count, ``with unpaired=60000``, or leaves them out, ``with unpaired=ignore``;
+    ``unpaired`` sets this for all rules that do not.  The output states how many rows there are.
+
+    ``where language=ru`` restricts a rule to some rows, by columns that the runs kept; ``where language=*`` applies it
+    to each value.  A rule needs 5 rows with a score, one that reads an interval 20 rows and 12 clusters, the numbers
+    from which on intervals hold their level; ``min_n`` sets another number for all rules, and ``with n >= 50`` for one.
+    Counts of rows need none.  With ``*``, smaller segments are skipped and counted; if all are, the rule is not met.
+    An undefined figure meets no rule.
+
+    ``interval="sequential"`` is for looking while rows still arrive: rules that read an interval read confidence
+    sequences (:func:`fastmetrics.stats.mean_interval.confidence_sequence`), which hold however often
+    one looks and whenever one stops.  Rows count in the order of the files, so new rows must be appended; rows of the
+    baseline after the last row of the scores have not arrived and are in no rule.  It needs metrics with declared
+    bounds and independent rows.
+
+    ``confidence`` is the level of intervals; ``correction="bonferroni"`` raises it so that all intervals that rules of
+    this call read hold together.  ``better={"my_score": "lower"}`` states the direction of scores that declare none,
+    which ``drop`` needs.  ``cluster``, ``on``, ``pairing``, ``allow_differences`` and ``seed`` are as in
+    :func:`fastmetrics.results.compare.compare`.
+
+    Parameters:
+
+    - ``scores``: A score file, folder, address or table.
+    - ``require``: A rule, repeatable: 'token_f1.mean >= 0.6'.
+    - ``rules``: A TOML file of rules.
+    - ``baseline``: The baseline scores for rules on delta and drop.
+    - ``latest``: Take the last run of a folder of several.
+    - ``unpaired``: Rows without a score count as the worst score of the metric, or are left out.
+    - ``min_n``: Rows with a score that a rule needs; by default 5, or 20 if it reads an interval.
+    - ``better``: Which direction is better, of scores and labels: my_score=lower,hallucinated=lower.
+    - ``cluster``: The column whose equal values mark dependent rows: document, session or question.
+    - ``confidence``: Confidence level of the intervals.
+    - ``correction``: Correction of the intervals for the number of rules that read one.
+    - ``interval``: Kind of the intervals: auto chooses the one that fits the data; sequential ones, of means and
+      differences, hold at every look while rows are appended.
+    - ``on``: The column that pairs the rows; by default the id (of validate, without one, the position).
+    - ``pairing``: What pairs the rows: id (or the column of on), position (row i of each run is the same question), or,
+      of compare, none: runs that share no rows, as independent samples.
+    - ``allow_differences``: Compare runs even if their options or versions differ.
+    - ``seed``: Random seed.
+    - ``threads``: Number of threads, from 1 to 1,024; by default one for each core available to this process, of
+      profile one.
+
+    >>> import fastmetrics as fm
+    >>> found = fm.gate({"token_f1": [0.5, 1.0, 0.9, 0.7, 0.8]}, ["token_f1 >= 0.6", "token_f1.min > 0.5"])
+    >>> found.passed, [one.met for one in found]
+    (False, [True, False])
+
+    Raises ``OptionError`` for a malformed rule, for ``drop`` of a metric without a direction, and for a folder of
+    several runs, ``UnknownNameError`` for an unknown name in a rule, and the errors of ``compare``.
+    """
+    argument("unpaired", unpaired, Choice(*UNPAIRED))
+    argument("min_n", min_n, Optional(Whole(1, 1_000_000_000)))
+    argument("confidence", confidence, Real(0.0, 1.0, above=True, below=True))
+    argument("correction", correction, Choice("none", "bonferroni"))
+    argument("interval", interval, Choice("auto", SEQUENTIAL))
+    argument("pairing", pairing, Choice("id", "position"))
+    argument("seed", seed, Seed)
+    cores(threads)
+    check_sequential(interval, cluster)
+    all_rules = [
+        *(parse_rules(require) if len(require) or rules is None else []),
+        *(read_rules(rules) if rules else []),
+    ]
+    for rule in all_rules:
+        if rule.is_change and baseline is None:
+            raise OptionError(f"rule {rule.text!r} needs a ", Argument("baseline"))
+    path, chosen = latest_run(scores) if latest else (scores, None)
+    run = open_run(path, table="scores", latest=True)
+    base = None if baseline is None else open_run(baseline, table="baseline")
+    run, base = (
+        _prefetched(run, all_rules, cluster, on),
+        None if base is None else _prefetched(base, all_rules, cluster, on),
+    )
+    rows, differences = _rows(run, base, all_rules, cluster, on, pairing, allow_differences)
+    rows = _in_order(rows) if interval == SEQUENTIAL else rows
+    excluded = [*columns_read(all_rules, cluster), *([on] if on is not None else [])]
+    metrics = GateMetrics(rows, better or {}, excluded, partial(summarize, run.score_batches))
+    checks = GateChecks(rows, metrics, GateSettings(unpaired, min_n, confidence, correction, interval, seed, threads))
+    checked = checks.of(all_rules)
+    notes = [*([] if chosen is None else [chosen]), *differences, *checks.notes]
+    for each in (run, base):
+        notes += [] if each is None else [*_missing_queries(each), *each.drift_notes]
+    notes += _looks(rows, checked) if interval == SEQUENTIAL else []
+    return Gate(run.name, checked, None if base is None else base.name, confidence, correction, notes, interval)
+
+
+def _prefetched(run: ScoreRun, rules: Sequence[Rule], cluster: str | None, on: str | None) -> ScoreRun:
+    """The run with the columns of the rules at hand."""
+    metrics = [None if rule.metric is None else column_named(rule.metric, run.scores) for rule in rules]
+    if all(name in run.scores for name in metrics):
+        scores = [name for name in metrics if name is not None]
+    else:  # a metric of the whole table, or all of them
+        scores = [*run.scores, *map(counts_column, run.counted), *run.summed_columns]
+    return run.by_column([*scores, *columns_read(rules, cluster), *run.keys(on)])
+
+
+def _rows(
+    run: ScoreRun,
+    base: ScoreRun | None,
+    rules: Sequence[Rule],
+    cluster: str | None,
+    on: str | None,
+    pairing: str,
+    allow_differences: bool,
+) -> tuple[GateRows, list[str]]:
+    """The rows of both runs, and notes on differences between them."""
+    if base is None:
+        repeated = None if cluster is not None else _repeated(run)
+        notes = [] if repeated is None else [f"rows with one {repeated!r} are several answers to a question: a cluster"]
+        return GateRows(run, None, run.read(run.columns[:1]).num_rows, cluster or repeated), notes
+    changes = [rule for rule in rules if rule.is_change]
+    columns = [column_named(rule.metric, run.scores) for rule in changes if rule.metric is not None]
+    metrics = run.scores if len(columns) < len(changes) else columns
+    notes = check_settings([base, run], metrics, allow_differences)
+    paired = pair_runs([base, run], on, pairing, allow_differences, repeats=True)
+    repeats = [repeated.describe() for repeated in paired.repeated if repeated is not None]
+    return GateRows(run, paired, paired.n, cluster), [*notes, *paired.notes, *repeats]
+
+
+def _in_order(rows: GateRows) -> GateRows:
+    """The rows in their order of arrival; raises ``OptionError`` if they are not independent."""
+    if rows.cluster is not None:
+        several = f"rows with one {rows.cluster!r} are several answers to a question"
+        raise OptionError(
+            f"{several}, but ", Argument("interval", SEQUENTIAL), " needs independent rows: one answer each"
+        )
+    return replace(rows, sequential=True)
+
+
+def _looks(rows: GateRows, checks: Sequence[CheckedRule]) -> list[str]:
+    """Notes on rows that have not arrived, and on rules that do not hold at every look."""
+    later = rows.n - len(rows.every)
+    notes = [f"{later:,} rows of the baseline after the last row of the scores are in no rule"] if later else []
+    figures = [check for check in checks if not (check.rule.reads_interval or check.rule.is_count)]
+    if figures:
+        notes.append(
+            f"{figures[0].title}{f' and {len(figures) - 1:,} more' if len(figures) > 1 else ''} read a figure of this "
+            "look: who stops as soon as it is met passes too often"
+        )
+    return notes
+
+
+def _repeated(run: ScoreRun) -> str | None:
+    """The column of ids if some of them repeat; intervals then need clusters."""
+    name = run.id_column
+    if name is None:
+        return None
+    ids = run.column(name, "")
+    if pa.types.is_nested(ids.type) or pa.types.is_null(ids.type):
+        return None
+    return name if pc.count_distinct(ids).as_py() < pc.count(ids).as_py() else None
+
+
+def _missing_queries(run: ScoreRun) -> list[str]:
+    queries = run.missing_queries
+    return [] if queries is None else [f"{run.name}: {note}" for note in queries.notes]

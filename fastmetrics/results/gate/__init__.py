@@ -1,1 +1,0 @@
-"""Checking scores against rules."""

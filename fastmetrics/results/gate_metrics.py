@@ -1,0 +1,764 @@
+"""What rules read: the metrics and rows that each names, and the figures of rows and of corpus metrics."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from decimal import Decimal, InvalidOperation
+from functools import cached_property, partial
+from typing import Any, Protocol
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from fastmetrics.base.arrays import Flags, Floats, Ints
+from fastmetrics.base.errors import Argument, ColumnError, OptionError, UnknownNameError
+from fastmetrics.base.input_columns import is_axis, is_cost
+from fastmetrics.base.specs import Better
+from fastmetrics.metrics.corpus_values import columns_of_corpus, is_corpus, many_values
+from fastmetrics.metrics.stored_declarations import Stored
+from fastmetrics.results.gate_rules import COUNTS, SHARES, Rule
+from fastmetrics.results.pairing import PairedRuns
+from fastmetrics.results.score_file import (
+    column_named,
+    declared,
+    declared_bounds,
+    declared_labels,
+    directions,
+    unknown_metric,
+)
+from fastmetrics.results.score_run import ScoreRun, first_declared, shared_metrics
+from fastmetrics.results.segments import ScoreStates, Segment, cluster_numbers, segments_of
+from fastmetrics.results.summary import Summary
+from fastmetrics.stats.estimates import Bounds, Interval, Sample
+from fastmetrics.stats.mean_interval import SEQUENTIAL, mean_interval
+from fastmetrics.stats.significance import PairedCounts, counts_interval, value_interval
+from fastmetrics.stats.sums import State, percentiles
+
+# What rules read of a metric of rows: figures of its scores, and changes against a baseline.
+
+
+NO_INTERVAL = Interval(math.nan, math.nan, "none")
+
+
+@dataclass(frozen=True)
+class Level:
+    """How intervals are computed."""
+
+    confidence: float
+    kind: str
+    """``auto``, or ``sequential`` for intervals that hold at every look."""
+    seed: int
+    threads: int | None
+
+    def of(self, sample: Sample) -> Interval:
+        """The interval of a mean."""
+        return mean_interval(sample, self.confidence, self.kind, seed=self.seed, threads=self.threads)
+
+
+@dataclass(frozen=True)
+class Value:
+    """What a rule reads: a value, its interval, and the numbers of rows behind it."""
+
+    value: float
+    interval: Interval
+    n: int
+    """Rows with a score; for a change, of both runs."""
+    n_worst: int = 0
+    """Rows without a score that count as the score ``worst``."""
+    worst: float | None = None
+    n_ignored: int = 0
+    """Rows without a score that are left out, though the run failed there."""
+    n_new: int = 0
+    """Rows that only the scores have, which no change includes."""
+    n_clusters: int | None = None
+    note: str | None = None
+    lacks_worst: bool = False
+    """Whether rows without a score could not be counted, so that there is no value."""
+    has_row_scores: bool = True
+    """Whether the metric has scores of rows, so that a rule can state the score that counts for rows without one."""
+
+    @classmethod
+    def nothing(cls) -> Value:
+        """No rows."""
+        return cls(math.nan, NO_INTERVAL, 0)
+
+    @classmethod
+    def uncounted(cls, n: int, n_failed: int, n_new: int = 0, *, has_row_scores: bool = True) -> Value:
+        """No value, since ``n_failed`` rows without a score cannot be counted."""
+        return cls(math.nan, NO_INTERVAL, n, n_failed, n_new=n_new, lacks_worst=True, has_row_scores=has_row_scores)
+
+
+@dataclass(frozen=True)
+class RowMetric:
+    """A metric of rows, with its direction and bounds."""
+
+    name: str
+    better: Better
+    bounds: Bounds | None
+    rows: GateRows
+    usual: str = "mean"
+    """The figure that a rule reads which names none."""
+
+    @property
+    def has_sequence(self) -> bool:
+        """Whether its mean has an interval that holds at every look: whether its bounds are declared and finite."""
+        return self.bounds is not None and all(map(math.isfinite, self.bounds))
+
+    def value_for(self, rule: Rule, rows: Ints, unpaired: str | float, level: Level) -> Value:
+        """What a rule reads over these rows."""
+        return (self.change if rule.is_change else self.figure)(rule, rows, unpaired, level)
+
+    def n_considered(self, rule: Rule, rows: Ints, unpaired: str | float) -> int:
+        """The rows that a rule reads in a segment, with a score or counted without one."""
+        has = self.rows.scores(self.name).has[rows]
+        if rule.is_change:
+            before = self.rows.baseline(self.name).has[rows]
+            return int((before & has if unpaired == "ignore" else before).sum())
+        return int((has if unpaired == "ignore" else has | self.without_score(rows)).sum())
+
+    def worst(self, rule: Rule, unpaired: str | float) -> float | None:
+        """The score that counts for a row without one; None if there is none.
+
+        The worst by the direction of the metric, or without a direction the least favourable for the rule.
+        """
+        if isinstance(unpaired, float):
+            return unpaired
+        lowest = self.better == "higher" if self.better is not None else rule.compare in (">", ">=")
+        if self.bounds is None or (self.better is None and (rule.compare == "==" or rule.reading == "equivalent")):
+            return None
+        score = self.bounds[0] if lowest else self.bounds[1]
+        return score if math.isfinite(score) else None
+
+    def without_score(self, rows: Ints) -> Flags:
+        """Which of the rows have no score though the run failed there, or the baseline has one."""
+        certain, doubtful = self._unscored
+        failed = certain[rows]
+        failed[np.flatnonzero(doubtful[rows])[: self.rows.scores(self.name).most_failed]] = True
+        return failed
+
+    @cached_property
+    def _unscored(self) -> tuple[Flags, Flags]:
+        """The rows that count as without a score for certain, and those that may."""
+        scores = self.rows.scores(self.name)
+        if self.rows.paired is None:
+            base_has = base_undefined = np.zeros(self.rows.n, np.bool_)
+        else:
+            base = self.rows.baseline(self.name)
+            base_has, base_undefined = base.has, base.undefined
+        certain = ~scores.has & ((scores.failed > 0) | base_has)
+        return certain, scores.doubtful & ~certain & ~base_undefined
+
+    def figure(self, rule: Rule, rows: Ints, unpaired: str | float, level: Level) -> Value:
+        """The figure of a rule over these rows, or the bound of the mean's interval."""
+        scores, reading = self.rows.scores(self.name), rule.reading or self.usual
+        if rule.is_count:
+            return Value(self._count(reading, rows), NO_INTERVAL, int(scores.has[rows].sum()))
+        failed = self.without_score(rows)
+        extra = 0 if rule.where else self.rows.n_rejected
+        has = scores.has[rows]
+        scored = rows[has]
+        partly = int((scores.failed[scored] > 0).sum())
+        n_failed = int(failed.sum()) + extra + partly
+        worst = None if unpaired == "ignore" else self.worst(rule, unpaired)
+        clusters = None if self.rows.clusters is None else self.rows.clusters[scored]
+        values = scores.values[scored]
+        unplaced = 0
+        if n_failed and unpaired != "ignore":
+            if worst is None:
+                return Value.uncounted(len(scored), n_failed)
+            used, unplaced = has | failed, extra
+            values = np.where(has, scores.counting(worst, rows), worst)[used]
+            values = np.concatenate([values, np.full(extra, worst)])
+            clusters = self._with_rejected(rows[used], extra)
+        sample = Sample.of(values, clusters, self.bounds)
+        interval = level.of(sample) if reading in ("mean", "low", "high") else NO_INTERVAL
+        if unplaced and level.kind == SEQUENTIAL and interval is not NO_INTERVAL:
+            why = (
+                "rows that scoring rejected have no place in the order of arrival; leave them out with unpaired=ignore"
+            )
+            interval = replace(NO_INTERVAL, note=f"no interval: {unplaced:,} {why}")
+        ignored = n_failed if unpaired == "ignore" else 0
+        count = None if clusters is None else len(sample.units)
+        value = _statistic(values, reading)
+        note = self._doubt(rule, rows) if n_failed else None
+        counted = worst if n_failed else None
+        return Value(value, interval, len(scored), n_failed - ignored, counted, ignored, n_clusters=count, note=note)
+
+    def _doubt(self, rule: Rule, rows: Ints) -> str | None:
+        """The note on rows that may have failed or be undefined."""
+        scores = self.rows.scores(self.name)
+        if not (rule.where or self.rows.paired) or not scores.doubtful[rows].any():
+            return None
+        return (
+            f"{self.name}: the metadata do not store which of the rows without a score are undefined; up to "
+            f"{scores.most_failed:,} of them count as failed"
+        )
+
+    def _with_rejected(self, rows: Ints, extra: int) -> Ints | None:
+        """The clusters of the rows; each of the ``extra`` rows that scoring rejected is a cluster of its own."""
+        if self.rows.clusters is None:
+            return None
+        alone = self.rows.clusters.max(initial=-1) + 1 + np.arange(extra)
+        return np.concatenate([self.rows.clusters[rows], alone])
+
+    def _count(self, reading: str, rows: Ints) -> float:
+        """A count of rows, or its share."""
+        scores = self.rows.scores(self.name)
+        present = ~self.rows.absent[rows]
+        has, undefined = scores.has[rows], scores.undefined[rows] & present
+        doubtful = scores.doubtful[rows] & present
+        extra = self.rows.n_rejected if len(rows) == len(self.rows.every) else 0
+        n_doubtful = int(doubtful.sum())
+        n_failed = int((present & ~has & ~undefined & ~doubtful).sum()) + min(n_doubtful, scores.most_failed)
+        n_undefined = int(undefined.sum()) + n_doubtful - min(n_doubtful, scores.most_failed)
+        n_error = min(n_failed, self._n_error(rows))
+        counts = {
+            "n": int(has.sum()),
+            "n_missing": n_failed - n_error,
+            "n_undefined": n_undefined,
+            "n_error": n_error + extra,
+            "n_unpaired": self._n_unpaired(rows),
+        }
+        if reading in COUNTS:
+            return counts[reading]
+        total = len(rows) if reading == "share_unpaired" else int(present.sum()) + extra
+        return counts[SHARES[reading]] / total if total else math.nan
+
+    def _n_error(self, rows: Ints) -> int:
+        """How many rows failed by the metadata; unknown, so 0, for some of the rows."""
+        counts = (self.rows.run.metadata.metrics or {}).get(self.name)
+        return 0 if counts is None or len(rows) < len(self.rows.every) else counts.n_error
+
+    def _n_unpaired(self, rows: Ints) -> int:
+        """The rows that only one of the two runs scores; without a baseline, that the run failed to score."""
+        if self.rows.paired is None:
+            extra = self.rows.n_rejected if len(rows) == len(self.rows.every) else 0
+            return int(self.without_score(rows).sum()) + extra
+        return int((self.rows.scores(self.name).has[rows] != self.rows.baseline(self.name).has[rows]).sum())
+
+    def change(self, rule: Rule, rows: Ints, unpaired: str | float, level: Level) -> Value:
+        """The change or drop of a rule over these rows: absolute, or as a share of the baseline's mean."""
+        before, after = self.rows.baseline(self.name), self.rows.scores(self.name)
+        has_before, has_after = before.has[rows], after.has[rows]
+        both = has_before & has_after
+        n_new = int((~has_before & has_after).sum())
+        lost = has_before & ~has_after
+        partly = both & (after.more_unscored(before, rows) > 0)
+        n_failed = int(lost.sum() + partly.sum())
+        used, values = both, after.values[rows]
+        worst = None if unpaired == "ignore" else self.worst(rule, unpaired)
+        if n_failed and unpaired != "ignore":
+            if worst is None:
+                return Value.uncounted(int(both.sum()), n_failed, n_new)
+            used = has_before
+            values = np.where(lost, worst, after.counting_beyond(before, worst, rows))
+        ignored = n_failed if unpaired == "ignore" else 0
+        first, second = before.values[rows][used], values[used]
+        clusters = None if self.rows.clusters is None else self.rows.clusters[rows][used]
+        sample = Sample.between(first, second, clusters, self.bounds)
+        towards = sign(rule, self.better)
+        value, interval = signed(towards, sample.mean, self._interval(sample, level))
+        if rule.percent:
+            rows_changed = towards * (second - first)
+            value, interval = self._of_baseline(value, interval, rows_changed, first, clusters, level)
+        count = None if clusters is None else len(sample.units)
+        counted = worst if n_failed else None
+        return Value(value, interval, int(both.sum()), n_failed - ignored, counted, ignored, n_new, count)
+
+    def _interval(self, sample: Sample, level: Level) -> Interval:
+        """The interval of a change.
+
+        Without bounds there is none of changes that all agree.  If no score changed, it is then 0: otherwise an
+        unchanged run would meet no rule on such a metric.
+        """
+        interval = level.of(sample)
+        if math.isnan(interval.low) and sample.n > 1 and not sample.values.any():
+            return replace(interval, low=0.0, high=0.0, note="no row changed, and the scores have no bounds")
+        return interval
+
+    def _of_baseline(
+        self, change: float, interval: Interval, changes: Floats, first: Floats, clusters: Ints | None, level: Level
+    ) -> tuple[float, Interval]:
+        """The change and its interval as shares of the baseline's mean, which is estimated from the same rows.
+
+        The ratio r of two means has the interval of the mean of r + (d − r·b)/|mean(b)| over rows with the change d
+        and the baseline's score b (linearisation); if these agree, that of the change, divided by |mean(b)|.  None of
+        these holds at every look.
+        """
+        base = Sample.of(first).mean
+        if not len(first) or base == 0:
+            return math.nan, NO_INTERVAL
+        size, ratio = abs(base), change / abs(base)
+        if level.kind == SEQUENTIAL:
+            return ratio, NO_INTERVAL
+        rows = ratio + (changes - ratio * math.copysign(1.0, base) * first) / size
+        span = self.bounds[1] - self.bounds[0] if self.bounds is not None else math.inf
+        interval = level.of(Sample.of(rows, clusters, (-span / size, span / size)))
+        if math.isnan(interval.low):
+            return ratio, replace(interval, low=interval.low / size, high=interval.high / size)
+        return ratio, interval
+
+
+def sign(rule: Rule, better: Better) -> float:
+    """1 for a change, and for a drop if lower scores are better; −1 for any other drop."""
+    return -1.0 if rule.is_directed and better != "lower" else 1.0
+
+
+def signed(towards: float, delta: float, interval: Interval) -> tuple[float, Interval]:
+    """A change and its interval, or both with the other sign."""
+    if towards > 0:
+        return delta, interval
+    low, high = 0.0 - interval.high, 0.0 - interval.low
+    return 0.0 - delta, replace(interval, low=low, high=high, skew=-interval.skew)
+
+
+def _statistic(values: Floats, reading: str) -> float:
+    """A statistic of values; NaN without any."""
+    if reading.startswith("p"):
+        return float(np.quantile(values, percentiles([reading])[reading])) if len(values) else math.nan
+    state = State()
+    state.add(pa.array(values))
+    name = {"low": "mean", "high": "mean"}.get(reading, reading)
+    return float(getattr(state, name))
+
+
+# What rules read of a corpus metric: from the counts of rows if a run stores them, else from its summary.
+
+
+@dataclass(frozen=True)
+class CountedMetric:
+    """A corpus metric, computed from the counts of rows.
+
+    A row without counts has no worst score, since the metric has no scores of rows.
+    """
+
+    name: str
+    better: Better
+    bounds: Bounds | None
+    rows: GateRows
+
+    @property
+    def has_sequence(self) -> bool:
+        """False: a sequence needs scores of rows."""
+        return False
+
+    def n_considered(self, rule: Rule, rows: Ints, unpaired: str | float) -> int:
+        """The rows that a rule reads in a segment."""
+        has = self._counts[1][:, rows]
+        return int((has[0] if rule.is_change and unpaired != "ignore" else has[-1]).sum())
+
+    def value_for(self, rule: Rule, rows: Ints, unpaired: str | float, level: Level) -> Value:
+        """What a rule reads over these rows: the change over those that both runs counted, or the value."""
+        counts, has = self._counts
+        counts, has = counts[:, rows], has[:, rows]
+        after, before = has[-1], has[0] if len(has) > 1 else np.zeros(len(rows), np.bool_)
+        present = ~self.rows.absent[rows]
+        extra = 0 if rule.where else self.rows.n_rejected
+        lost = int((before & ~after).sum()) if rule.is_change else int((~after & (present | before)).sum()) + extra
+        used = after & before if rule.is_change else after
+        n_new = int((after & ~before).sum()) if rule.is_change else 0
+        if lost and unpaired != "ignore":
+            return Value.uncounted(int(used.sum()), lost, n_new, has_row_scores=False)
+        clusters = None if self.rows.clusters is None else self.rows.clusters[rows][used]
+        pair = PairedCounts.of(counts[0][used], counts[-1][used], partial(many_values, self._spec), clusters)
+        value, interval = (self._change if rule.is_change else self._figure)(rule, pair, level)
+        count = None if pair.sizes is None else len(pair.sizes)
+        return Value(value, interval, int(used.sum()), 0, None, lost, n_new, count)
+
+    @property
+    def _spec(self) -> str:
+        return self.rows.run.spec(self.name)
+
+    @cached_property
+    def _counts(self) -> tuple[Ints, Flags]:
+        """The counts of each run and row, of the scores last, and which of them exist."""
+        if self.rows.paired is not None and self.name in self.rows.paired.runs[0].counted:
+            return self.rows.paired.counts(self.name)
+        run, places = self.rows.run, None
+        if self.rows.paired is not None:
+            run, places = self.rows.paired.runs[1], self.rows.paired.rows[1]
+        counts, counted = run.counts(self.name)
+        if places is None:
+            return counts[None], counted[None]
+        placed = np.zeros((len(places), counts.shape[1]), np.int64)
+        placed[places >= 0] = counts[places[places >= 0]]
+        has = np.zeros(len(places), np.bool_)
+        has[places >= 0] = counted[places[places >= 0]]
+        return placed[None], has[None]
+
+    def _change(self, rule: Rule, pair: PairedCounts, level: Level) -> tuple[float, Interval]:
+        before, after = pair.values
+        drawn: dict[str, Any] = {"seed": level.seed, "threads": level.threads}
+        interval = counts_interval(pair, level.confidence, level.kind, bounds=self.bounds, **drawn)
+        value, interval = signed(sign(rule, self.better), after - before, interval)
+        if not rule.percent:
+            return value, interval
+        size = abs(before) or math.nan
+        return value / size, replace(interval, low=interval.low / size, high=interval.high / size)
+
+    def _figure(self, rule: Rule, pair: PairedCounts, level: Level) -> tuple[float, Interval]:
+        value = pair.values[1]
+        return value, value_interval(pair, level.confidence, self.bounds) if rule.reads_interval else NO_INTERVAL
+
+
+@dataclass(frozen=True)
+class SummaryFigure:
+    """A figure of the summary of all rows: a corpus metric without stored counts of rows, or one of its figures."""
+
+    name: str
+    better: Better
+    value: float
+    n: int
+    """The rows behind the figure."""
+    n_missing: int
+    """The rows that are not behind it since they miss an input, or a score that the metric reads."""
+    rows: GateRows
+
+    @property
+    def has_sequence(self) -> bool:
+        """False: a sequence needs scores of rows."""
+        return False
+
+    def n_considered(self, rule: Rule, rows: Ints, unpaired: str | float) -> int:
+        """The rows behind the figure."""
+        return self.n
+
+    def value_for(self, rule: Rule, rows: Ints, unpaired: str | float, level: Level) -> Value:
+        """The figure, unless rows are known to be left out of it."""
+        if rule.where or rule.reads_interval:
+            raise ColumnError(
+                f"rule {rule.text!r} needs the counts of {self.name} for each row; score with ",
+                Argument("keep_counts", True),
+            )
+        lost = self.n_missing + int(self.rows.absent[self.rows.every].sum()) + self.rows.n_rejected
+        if lost and unpaired != "ignore":
+            return Value.uncounted(self.n, lost, has_row_scores=False)
+        return Value(self.value, NO_INTERVAL, self.n, n_ignored=lost)
+
+
+# The rows of rules: those of a segment, paired with the baseline's, and those that a condition selects.
+
+
+_FLAGS = {"true": 1, "false": 0}
+
+
+def matching_rows(name: str, column: pa.Array, value: str) -> Flags:
+    """Whether each row of the column has this value, whatever the type of the column.
+
+    Numbers are compared as numbers (``1`` and ``1.0`` are equal), booleans with ``true`` and ``false`` in any case or 1
+    and 0, texts as they are.  A text that no row has is compared as a number or boolean too, since files of text store
+    these as text.  ``null`` is a missing value unless it is a text of the column.  Raises ``ColumnError`` for a column
+    of lists.
+
+    >>> matching_rows("g", pa.array([1.0, 2.0, None]), "1").tolist()
+    [True, False, False]
+    >>> matching_rows("g", pa.array(["1", "x"]), "1.0").tolist(), matching_rows("b", pa.array([True]), "true").tolist()
+    ([True, False], [True])
+    """
+    if pa.types.is_nested(column.type):
+        raise ColumnError(f"column {name!r} holds {column.type}; rules need text, numbers, dates or booleans")
+    values = column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
+    distinct = pc.unique(values)
+    texts = distinct.to_pylist()
+    same = [text is not None and str(text) == value for text in texts]
+    if not any(same):
+        number = _number(value)
+        same = [number is not None and _number(text) == number for text in texts]
+    if not any(same) and value == "null":
+        same = [text is None or (isinstance(text, float) and math.isnan(text)) for text in texts]
+    codes = pc.index_in(values, value_set=distinct).to_numpy(zero_copy_only=False).astype(np.int64)
+    return np.array(same, np.bool_)[codes]
+
+
+def _number(value: Any) -> Decimal | None:
+    """The number that a value is or spells; true is 1 and false 0."""
+    text = str(value).strip()
+    try:
+        parsed = Decimal(_FLAGS.get(text.lower(), text))
+    except InvalidOperation:
+        return None
+    return parsed if parsed.is_finite() else None
+
+
+@dataclass(frozen=True)
+class GateRows:
+    """The rows of the scores, or with a baseline of either run, sorted by id."""
+
+    run: ScoreRun
+    paired: PairedRuns | None
+    """The baseline and the scores, if there is a baseline."""
+    n: int
+    cluster: str | None = None
+    sequential: bool = False
+    """Whether rows count in their order of arrival, up to the last row that the scores have."""
+    _states: dict[tuple[int, str], ScoreStates] = field(default_factory=dict, repr=False)
+
+    @property
+    def none(self) -> Ints:
+        """No rows."""
+        return np.zeros(0, np.int64)
+
+    def scores(self, metric: str) -> ScoreStates:
+        """The states of a metric of the scores."""
+        return self._of(1, metric)
+
+    def baseline(self, metric: str) -> ScoreStates:
+        """The states of a metric of the baseline."""
+        return self._of(0, metric)
+
+    def _of(self, at: int, metric: str) -> ScoreStates:
+        if (at, metric) not in self._states:
+            self._states[at, metric] = self._placed_states(at, metric)
+        return self._states[at, metric]
+
+    def _placed_states(self, at: int, metric: str) -> ScoreStates:
+        if self.paired is None:
+            return ScoreStates.of(self.run, metric)
+        repeated, precision = self.paired.repetition(at), self.paired.precision(metric)
+        if repeated is None:
+            return ScoreStates.of(self.paired.runs[at], metric, precision).placed(self.paired.rows[at])
+        states = ScoreStates.of(repeated.run, metric, precision).by_question(repeated.questions)
+        return states.placed(self.paired.rows[at])
+
+    @cached_property
+    def absent(self) -> Flags:
+        """The rows that the scores lack."""
+        return np.zeros(self.n, np.bool_) if self.paired is None else self.paired.rows[1] < 0
+
+    @cached_property
+    def every(self) -> Ints:
+        """The rows of rules without ``where``: all, or, looking while rows arrive, those that have arrived, in order.
+
+        A row that the scores lack has not arrived if it comes after all their rows in the baseline.
+        """
+        if self.paired is None or not self.sequential:
+            return np.arange(self.n)
+        before, after = self.paired.rows
+        last = before[after >= 0].max(initial=-1)
+        return self.paired.by_arrival(np.flatnonzero((after >= 0) | (before < last)))
+
+    @cached_property
+    def n_rejected(self) -> int:
+        """The rows that scoring rejected, except for as many as are known to be absent."""
+        return max(0, (self.run.metadata.n_rejected or 0) - int(self.absent[self.every].sum()))
+
+    def column(self, name: str, purpose: str) -> pa.Array:
+        """A column of either run; raises a ``ColumnError`` that states its purpose."""
+        if self.paired is None or name not in self.paired.runs[0].columns:
+            self.run.column(name, purpose)
+        return self.run.column(name, purpose) if self.paired is None else self.paired.column(name)
+
+    @cached_property
+    def clusters(self) -> Ints | None:
+        """The cluster of each row, if rows are clustered."""
+        if self.cluster is None:
+            return None
+        return cluster_numbers(self.cluster, self.column(self.cluster, "to cluster rows by"))
+
+    def segments(self, rule: Rule) -> Sequence[Segment]:
+        """The rows of a rule, in segments if it covers each value of a column.
+
+        Raises ``ColumnError`` if the runs lack a column of the rule or no row has a value that it names.
+        """
+        if not rule.where:
+            return [Segment(None, self.every)]
+        columns = {name: self.column(name, f"for rule {rule.text!r}") for name in rule.where}
+        rows = self.every[self._matching(rule, columns)[self.every]]
+        each = [(name, column.take(pa.array(rows))) for name, column in columns.items() if rule.where[name] == "*"]
+        if not each:
+            return [Segment(", ".join(f"{name}={value}" for name, value in rule.where.items()), rows)]
+        return [Segment(segment.name, rows[segment.rows]) for segment in segments_of(each)]
+
+    def _matching(self, rule: Rule, columns: Mapping[str, pa.Array]) -> Flags:
+        """The rows with all values that a rule names."""
+        rows = np.ones(self.n, np.bool_)
+        conditions = [(name, value) for name, value in rule.where.items() if value != "*"]
+        for name, value in conditions:
+            equal = matching_rows(name, columns[name], value)
+            if not equal.any():
+                values = ", ".join(map(str, pc.unique(columns[name].drop_null())[:5].to_pylist()))
+                raise ColumnError(f"rule {rule.text!r}: no row has {name}={value}; the column contains {values}")
+            rows &= equal
+        if conditions and not rows.any():
+            raise ColumnError(f"rule {rule.text!r}: no row has all of {', '.join(f'{n}={v}' for n, v in conditions)}")
+        return rows
+
+
+def columns_read(rules: Sequence[Rule], cluster: str | None) -> list[str]:
+    """The columns beside the scores that rules and clusters read."""
+    columns = [name for rule in rules for name in rule.where]
+    return list(dict.fromkeys([*columns, *([cluster] if cluster is not None else [])]))
+
+
+# The metrics that a rule names: columns of scores, labels of their figures, and corpus metrics.
+
+
+class AnyMetric(Protocol):
+    """A metric that a rule can read."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def better(self) -> Better: ...
+    @property
+    def has_sequence(self) -> bool: ...
+
+    def n_considered(self, rule: Rule, rows: Ints, unpaired: str | float) -> int:
+        """The rows that a rule reads in a segment, with a score or counted without one."""
+
+    def value_for(self, rule: Rule, rows: Ints, unpaired: str | float, level: Level) -> Value:
+        """What a rule reads over these rows."""
+
+
+@dataclass
+class GateMetrics:
+    """The metrics of the scores, and of a baseline, by the names in rules."""
+
+    rows: GateRows
+    stated: Mapping[str, str]
+    """The directions of scores that declare none."""
+    excluded: Sequence[str]
+    """Columns that rules read beside the scores."""
+    summarized: Callable[[], Summary]
+    """The summary of all scores, which corpus metrics need."""
+
+    @cached_property
+    def _stored(self) -> Stored:
+        return first_declared([*([] if self.rows.paired is None else [self.rows.paired.runs[0]]), self.rows.run])
+
+    @cached_property
+    def _own_names(self) -> list[str]:
+        """The columns of scores and the corpus metrics with counts of rows."""
+        return list(dict.fromkeys([*self.rows.run.scores, *self.rows.run.counted]))
+
+    @cached_property
+    def _directions(self) -> dict[str, Better]:
+        return directions(self._own_names, self._stored, self.stated)
+
+    @cached_property
+    def _summary(self) -> Summary:
+        return self.summarized()
+
+    def of(self, rule: Rule) -> tuple[list[AnyMetric], list[str]]:
+        """The metrics that a rule covers, and notes on those that it does not.
+
+        Raises ``UnknownNameError`` for an unknown name, ``OptionError`` for a drop of a metric without a direction.
+        """
+        if not rule.is_change:
+            return [self._figure(rule)], []
+        assert self.rows.paired is not None
+        shared = [
+            name
+            for name in self._own_names
+            if all(name in (*run.scores, *run.counted) for run in self.rows.paired.runs)
+        ]
+        if rule.metric is not None:
+            name = column_named(rule.metric, shared)
+            if name not in shared:
+                if name in self._own_names or self._is_corpus(name):
+                    shared_metrics(self.rows.paired.runs, [name], counted=True)
+                raise self._unknown(rule, shared)
+            if rule.is_directed and self._directions[name] is None:
+                raise _no_direction(rule, [name])
+            return [self._metric(name)], []
+        shared = [name for name in shared if name not in self.excluded and not is_cost(name)]
+        if not rule.is_directed:
+            return [self._metric(name) for name in shared], []
+        neutral = [name for name in shared if self._directions[name] is None]
+        unknown = [name for name in neutral if name not in declared(neutral, self._stored) and not is_axis(name)]
+        if unknown:
+            raise _no_direction(rule, unknown)
+        note = [f"{rule.text}: not {', '.join(neutral)}, whose values are neither better nor worse"] if neutral else []
+        directed = [name for name in shared if name not in neutral]
+        if not directed:
+            raise UnknownNameError(f"rule {rule.text!r}: the runs share no metric with a direction")
+        return [self._metric(name) for name in directed], note
+
+    def _figure(self, rule: Rule) -> AnyMetric:
+        """The metric of a rule on the scores alone: a column, a label of a figure, or a corpus metric."""
+        assert rule.metric is not None
+        labels = {
+            label: flat.rpartition(".") for flat, label in declared_labels(self.rows.run.scores, self._stored).items()
+        }
+        if rule.metric in labels and rule.metric not in self._own_names:
+            name, _, statistic = labels[rule.metric]
+            return replace(self._row_metric(name), usual=statistic)
+        name = column_named(rule.metric, self._own_names)
+        if name in self.rows.run.scores:
+            return self._metric(name)
+        figures = {**self._summary.corpus, **dict.fromkeys(self.rows.run.counted)}
+        name = column_named(rule.metric, list(figures))
+        if name not in figures or rule.reading not in (None, "mean", "low", "high"):
+            raise self._unknown(rule, [*self.rows.run.scores, *self._summary.figures])
+        if name in self.rows.run.counted:
+            return self._metric(name)
+        better = directions([name], self._stored, {})[name]
+        n, n_missing = self._rows_behind(name)
+        return SummaryFigure(name, better, self._summary.corpus[name], n, n_missing, self.rows)
+
+    def _rows_behind(self, figure: str) -> tuple[int, int]:
+        """The rows behind a figure of a corpus metric, and those that are not though they should be.
+
+        Metrics that read scores have the rows with all of them; of others, the metadata count the rows.
+        """
+        run, n_rows = self.rows.run, self._summary.n_rows
+        counts = run.metadata.counts or {}
+        metric = next((name for name in counts if figure.startswith(f"{name}.")), figure)
+        columns = columns_of_corpus([run.spec(metric)])
+        if columns and all(column in run.scores for column in columns):
+            alone = GateRows(run, None, n_rows)
+            has = np.all([alone.scores(column).has for column in columns], axis=0)
+            lost = [RowMetric(column, None, None, alone).without_score(alone.every) for column in columns]
+            return int(has.sum()), int(np.any(lost, axis=0).sum())
+        n = counts[metric][0] if columns else (run.metadata.cautions or {}).get(metric, [0, n_rows])[1]
+        return n, n_rows - n
+
+    def _metric(self, name: str) -> AnyMetric:
+        if name in self.rows.run.scores:
+            return self._row_metric(name)
+        return CountedMetric(name, self._directions[name], self._bounds(name), self.rows)
+
+    def _row_metric(self, name: str) -> RowMetric:
+        return RowMetric(name, self._directions[name], self._bounds(name), self.rows)
+
+    def _bounds(self, name: str) -> tuple[float, float] | None:
+        return declared_bounds([name], self._stored).get(name)
+
+    def _is_corpus(self, name: str) -> bool:
+        return is_corpus(self.rows.run.spec(name))
+
+    def _unknown(self, rule: Rule, names: Sequence[str]) -> UnknownNameError:
+        near = unknown_metric(str(rule.metric), names, self._stored).message
+        return UnknownNameError(f"rule {rule.text!r}: {near}")
+
+
+def _no_direction(rule: Rule, names: Sequence[str]) -> OptionError:
+    some, plural = ", ".join(map(repr, names[:5])), "s" * (len(names) == 1)
+    what, other = ("worse", "equivalent") if rule.is_margin else ("a drop", "delta")
+    return OptionError(
+        f"rule {rule.text!r}: {some} declare{plural} no direction, so no change is {what}; state it with ",
+        Argument("better", {names[0]: "higher"}),
+        f" or lower, or use {other}",
+    )
+
+
+def check_sequence(rule: Rule, metrics: Sequence[AnyMetric]) -> None:
+    """Raise an ``OptionError`` if a rule reads an interval that has no version which holds at every look."""
+    lacking = [metric.name for metric in metrics if not metric.has_sequence]
+    without = Argument("interval", "sequential")
+    if rule.is_change and rule.percent:
+        raise OptionError(
+            f"rule {rule.text!r}: a change in per cent has no interval that holds at every look; state the change "
+            f"itself, as in '{rule.reading} {rule.compare} 0.02', or check the rule without ",
+            without,
+        )
+    if lacking:
+        point = f"{lacking[0]}.{rule.point}" if rule.is_change else lacking[0]
+        raise OptionError(
+            f"rule {rule.text!r}: {', '.join(lacking[:5])} has no interval that holds at every look, which needs "
+            f"scores of rows within declared bounds; read the mean with {point}, or check the rule without ",
+            without,
+        )

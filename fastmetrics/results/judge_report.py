@@ -1,0 +1,640 @@
+"""Evaluating judges: consistency, failures, bias, cost, and agreement with people and with each other."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from fastmetrics.base.arrays import Floats
+from fastmetrics.base.arrow import is_list
+from fastmetrics.base.columns import as_array, as_numbers
+from fastmetrics.base.display import Grid, Shown, number
+from fastmetrics.base.errors import ColumnError, UnknownNameError
+from fastmetrics.base.input_columns import (
+    CALL,
+    COLUMNS,
+    COMPLETION_TOKENS,
+    LATENCIES,
+    LATENCY,
+    PREFIX,
+    PROMPT_TOKENS,
+    distinct,
+)
+from fastmetrics.results.estimate import RowLabels, axes_of, labels_of_rows, table_of
+from fastmetrics.results.open_runs import are_several, open_runs
+from fastmetrics.results.pairing import pair_runs
+from fastmetrics.results.prices import Price, price_of
+from fastmetrics.results.score_run import ScoreRun
+from fastmetrics.results.segments import segments_of
+from fastmetrics.stats.agreement import agreement, kappa_interval, scale_kappa
+from fastmetrics.stats.association import associate
+from fastmetrics.stats.estimates import Estimate, Interval
+from fastmetrics.stats.judge_quality import (
+    Consistency,
+    JudgeDecisions,
+    Latency,
+    Pairwise,
+    judge_consistency,
+    judge_decisions,
+    judge_error_rate,
+    judge_latency,
+    pairwise,
+    status_counts,
+)
+from fastmetrics.stats.labels import join, positive_from
+from fastmetrics.stats.mean_interval import interval_notes, interval_text
+from fastmetrics.stats.prediction_powered import PoweredMean, powered_mean
+
+# The results of evaluating judges: figures of each judged column, agreement between judges, printed tables.
+
+
+_WIDTH = 24
+
+
+@dataclass(frozen=True)
+class PeopleAgreement:
+    """Agreement of a judge's scores with human labels over ``n`` rows; NaN if undefined."""
+
+    n: int
+    accuracy: float
+    precision: float
+    recall: float
+    f1: float
+    kappa: float
+    kappa_linear: float
+    kappa_quadratic: float
+    alpha_nominal: float
+    alpha_ordinal: float
+    alpha_interval: float
+    pearson: float
+    spearman: float
+    kendall: float
+    intervals: Mapping[str, Interval]
+    """The confidence intervals of these figures, by name."""
+
+
+@dataclass(frozen=True)
+class SegmentMean:
+    """The judge's mean over the ``n`` scored rows of a segment."""
+
+    segment: str
+    n: int
+    mean: float
+
+
+@dataclass(frozen=True)
+class AxisReport:
+    """The figures of one judge for one judged column; None if the file lacks the data."""
+
+    judge: str
+    axis: str
+    n_rows: int
+    n: int
+    """Rows with a score."""
+    mean: float
+    statuses: Mapping[str, int]
+    error_rate: float
+    consistency: Consistency | None
+    latency: Latency | None
+    """Milliseconds per call."""
+    prompt_tokens: int | None
+    completion_tokens: int | None
+    cost: float | None
+    """The cost of the tokens, by a table of prices."""
+    length_spearman: float | None
+    """Spearman's ρ between the score and the number of words of the answer."""
+    segments: Sequence[SegmentMean]
+    people: PeopleAgreement | None
+    powered: PoweredMean | None
+    orders: Pairwise | None
+    """For a comparison of two answers: the win rate, and how often the order changes the verdict."""
+    decisions: JudgeDecisions | None
+    """For decisions: their quality against labels of 0 and 1."""
+    systems: Sequence[str] = ()
+    """For a comparison of two answers: the names of both systems; the wins are those of the first."""
+
+
+@dataclass(frozen=True)
+class JudgePair:
+    """Two judges for one judged column, over the ``n`` rows that both scored."""
+
+    axis: str
+    first: str
+    second: str
+    n: int
+    kappa: float
+    kappa_quadratic: float
+    alpha_interval: float
+    spearman: float
+    intervals: Mapping[str, Interval]
+    """The confidence intervals of these figures, by name."""
+
+
+@dataclass(frozen=True)
+class JudgeReport(Shown):
+    """Every judge for every judged column, and the agreement of judges; prints as tables."""
+
+    axes: Sequence[AxisReport]
+    pairs: Sequence[JudgePair]
+    notes: Sequence[str]
+    confidence: float = 0.95
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as nested dictionaries of plain values."""
+        plain = asdict(self)
+        for entry, axis in zip(plain["axes"], self.axes, strict=True):
+            if axis.consistency is not None:
+                entry["consistency"]["reading"] = axis.consistency.reading
+        return plain
+
+    def grids(self) -> Sequence[Grid]:
+        """The judged columns of each judge; then, if any, human labels, means, segments and pairs of judges."""
+        judges = dict.fromkeys(report.judge for report in self.axes)
+        grids = [
+            Grid((_cut(name), "rows", "scored", "mean", "errors", "steady", "p50 ms"), self._quality(name))
+            for name in judges
+        ]
+        people = [(report, report.people) for report in self.axes if report.people is not None]
+        rows = [
+            (self._name(report), number(p.n), *map(number, (p.accuracy, p.f1, p.kappa, p.kappa_quadratic, p.spearman)))
+            for report, p in people
+        ]
+        grids += [Grid(("against people", "n", "acc.", "f1", "kappa", "quadr.", "rho"), rows)] if rows else []
+        head = (f"{self.confidence * 100:g} % intervals", "accuracy", "kappa", "rho")
+        shown = [
+            (self._name(report), *(_bounds(p.intervals.get(figure)) for figure in ("accuracy", "kappa", "spearman")))
+            for report, p in people
+        ]
+        grids += [Grid(head, shown)] if shown else []
+        rows = [(self._name(report), *_ends(report.powered)) for report in self.axes if report.powered is not None]
+        grids += [Grid(("mean label", "powered", "low", "high", "plain", "low", "high"), rows)] if rows else []
+        rows = [
+            (self._name(report), _cut(s.segment), number(s.n), number(s.mean))
+            for report in self.axes
+            for s in report.segments
+        ]
+        grids += [Grid(("by segment", "segment", "n", "mean"), rows)] if rows else []
+        grids += [*self._orders(), *self._decisions()]
+        rows = [
+            (
+                _cut(p.axis),
+                f"{_short(p.first)} / {_short(p.second)}",
+                number(p.n),
+                *map(number, (p.kappa, p.alpha_interval, p.spearman)),
+            )
+            for p in self.pairs
+        ]
+        return [*grids, *([Grid(("between judges", "judges", "n", "kappa", "alpha", "rho"), rows)] if rows else [])]
+
+    def _orders(self) -> list[Grid]:
+        """Win rates over both orders."""
+        rows = [
+            (
+                self._name(report),
+                number(o.n),
+                *(number(end) for end in (o.win_rate.value, o.win_rate.low, o.win_rate.high)),
+                number(o.flips.value),
+                number(o.first_place.value),
+            )
+            for report in self.axes
+            if (o := report.orders) is not None
+        ]
+        return [Grid(("both orders", "n", "wins", "low", "high", "flips", "first"), rows)] if rows else []
+
+    def _decisions(self) -> list[Grid]:
+        """Confusion tables of decisions."""
+        rows = [
+            (
+                self._name(report),
+                *map(number, (d.tp, d.fp, d.fn, d.tn)),
+                *(number(end) for end in (d.accuracy.value, d.accuracy.low, d.accuracy.high)),
+                number(d.f1.value),
+            )
+            for report in self.axes
+            if (d := report.decisions) is not None
+        ]
+        return [Grid(("decisions", "tp", "fp", "fn", "tn", "accuracy", "low", "high", "F1"), rows)] if rows else []
+
+    def _quality(self, judge: str) -> list[tuple[str, ...]]:
+        return [
+            (
+                _cut(report.axis),
+                number(report.n_rows),
+                number(report.n),
+                number(report.mean),
+                number(report.error_rate),
+                number(math.nan if report.consistency is None else report.consistency.share),
+                number(math.nan if report.latency is None else report.latency.percentiles["p50"]),
+            )
+            for report in self.axes
+            if report.judge == judge
+        ]
+
+    def _name(self, report: AxisReport) -> str:
+        several = len({axis.judge for axis in self.axes}) > 1
+        axis = report.axis.removeprefix(PREFIX)
+        return f"{_short(report.judge)} {_cut(axis, 12)}" if several else _cut(report.axis)
+
+    def remarks(self) -> Sequence[str]:
+        """The notes, and details of each judged column that the tables omit."""
+        notes = [*interval_notes(self._intervals(), self.confidence), *self.notes]
+        return [*[line for report in self.axes for line in self._lines(report)], *notes]
+
+    def _intervals(self) -> Iterator[tuple[str, str, str | None]]:
+        """The figure, kind and note of each printed interval."""
+        for report in self.axes:
+            if report.consistency is not None and not math.isnan(report.consistency.share):
+                yield "steady", report.consistency.interval.kind, report.consistency.interval.note
+            for figure, label in (("accuracy", "accuracy"), ("kappa", "kappa"), ("spearman", "rho")):
+                interval = None if report.people is None else report.people.intervals.get(figure)
+                if interval is not None:
+                    yield label, interval.kind, interval.note
+            estimates = [("powered", report.powered.powered), ("plain", report.powered.plain)] if report.powered else []
+            estimates += [("wins", report.orders.win_rate)] if report.orders else []
+            estimates += [("accuracy", report.decisions.accuracy)] if report.decisions else []
+            yield from ((label, estimate.interval, estimate.note) for label, estimate in estimates)
+
+    def _lines(self, report: AxisReport) -> list[str]:
+        counts = ", ".join(f"{count:,} {status}" for status, count in report.statuses.items())
+        lines = [f"{self._name(report)}: {counts}"]
+        if report.consistency is not None:
+            share = f"{number(report.consistency.share)} {_bounds(report.consistency.interval)}"
+            lines.append(f"  {report.consistency.reading} over {report.consistency.n:,} repeated rows: steady {share}")
+        if report.orders is not None and report.orders.wins:
+            lines += [f"  {line}" for line in _verdicts(report.systems, report.orders.wins)]
+        if report.orders is not None and report.orders.n_identical:
+            lines.append(f"  {report.orders.n_identical:,} pairs of identical answers: ties, left out of the flips")
+        if report.length_spearman is not None:
+            lines.append(f"  rank correlation with the length of the answer: {number(report.length_spearman)}")
+        if report.prompt_tokens is not None and report.completion_tokens is not None:
+            cost = "" if report.cost is None else f", cost {report.cost:,.4g} by the table of prices"
+            lines.append(f"  {report.prompt_tokens:,} + {report.completion_tokens:,} tokens{cost}")
+        return lines
+
+
+def _verdicts(systems: Sequence[str], wins: Mapping[str, int]) -> Iterator[str]:
+    """Which system is better in both orders, and how often.
+
+    >>> list(_verdicts(["old", "new"], {"old, old": 3, "old, new": 1, "new, tie": 2}))
+    ['wins are those of old over new: 3 in both orders, new 0; ties or another verdict in the other order: 3']
+    """
+    first, second = systems
+    both = [wins.get(f"{name}, {name}", 0) for name in systems]
+    others = sum(wins.values()) - sum(both)
+    yield (
+        f"wins are those of {first} over {second}: {both[0]:,} in both orders, {second} {both[1]:,}; "
+        f"ties or another verdict in the other order: {others:,}"
+    )
+
+
+def _bounds(interval: Interval | None) -> str:
+    if interval is None:
+        return "–"
+    return interval_text(interval.low, interval.high, interval.note, "{:.3f}".format)
+
+
+def _ends(estimate: PoweredMean) -> list[str]:
+    both = (estimate.powered, estimate.plain)
+    return [number(value) for mean in both for value in (mean.value, mean.low, mean.high)]
+
+
+def _short(judge: str) -> str:
+    """The judge's name without a file suffix, in at most 11 characters.
+
+    >>> _short("judged_by_a_model_2.parquet")
+    'judge…del_2'
+    """
+    stem, dot, suffix = judge.rpartition(".")
+    return _cut(stem if dot and suffix.isalpha() else judge, 11)
+
+
+def _cut(name: str, width: int = _WIDTH) -> str:
+    """A name shortened in the middle to a maximum length.
+
+    >>> _cut("a_rather_long_name_1", 11)
+    'a_rat…ame_1'
+    """
+    half = (width - 1) // 2
+    return name if len(name) <= width else f"{name[: width - 1 - half]}…{name[-half:]}"
+
+
+# One judge for one judged column: statuses, consistency, tokens and cost, segments, and agreement with people.
+
+
+_ANSWER = ("answer", *COLUMNS["answer"].aliases)
+_WORD = re.compile(r"\w+")
+
+
+@dataclass(frozen=True)
+class AxisOptions:
+    """The properties of a judged column's rubric, and the caller's options."""
+
+    span: tuple[float, float]
+    kind: Any
+    price: Price | None
+    by: Sequence[str]
+    positive: float | None
+    confidence: float
+    systems: tuple[str, ...] = ("A", "B")
+    """The names of the two systems that are compared."""
+
+
+def price_of_judge(settings: Mapping[str, Any], prices: Any) -> Price | None:
+    """The price of the judge's model, if the model is known."""
+    if prices is None or not isinstance(settings.get("model"), str):
+        return None
+    return price_of(settings["model"], prices)
+
+
+def axis_report(judge: str, table: pa.Table, axis: str, labels: RowLabels | None, how: AxisOptions) -> AxisReport:
+    """The report of one judge for one judged column; ``labels`` are those of people, if there are any."""
+    scores, truth = as_numbers(table.column(axis)), None
+    if labels is not None:
+        scores, truth = labels.beside(table.column(axis))
+        how = replace(how, positive=labels.threshold(how.positive, table.column(axis)))
+    statuses = _statuses(table, axis)
+    latencies = _latencies(table, axis)
+    values = scores[~np.isnan(scores)]
+    both = None if truth is None else ~np.isnan(scores) & ~np.isnan(truth)
+    calls = _one_row_per_call(table, axis)
+    prompt_tokens, completion_tokens = (_total(calls, axis + name) for name in (PROMPT_TOKENS, COMPLETION_TOKENS))
+    priced = how.price is not None and prompt_tokens is not None and completion_tokens is not None
+    return AxisReport(
+        judge=judge,
+        axis=axis,
+        n_rows=len(scores),
+        n=len(values),
+        mean=_mean(values),
+        statuses=status_counts(table.column(f"{axis}_status").to_pylist()),
+        error_rate=judge_error_rate(statuses),
+        consistency=None if how.kind == "pairwise" else _consistency(table, axis, how.span, how.confidence),
+        latency=None if latencies is None else judge_latency(latencies),
+        prompt_tokens=prompt_tokens,
+        completion_tokens=completion_tokens,
+        cost=how.price.cost(prompt_tokens or 0, completion_tokens or 0) if how.price is not None and priced else None,
+        length_spearman=_with_length(table, scores),
+        segments=_segments(table, scores, how.by),
+        people=None if truth is None or both is None else _people(scores[both], truth[both], how),
+        powered=None
+        if truth is None or both is None or not both.any()
+        else powered_mean(scores, truth, how.confidence),
+        orders=_orders(table, axis, how) if how.kind == "pairwise" else None,
+        systems=how.systems if how.kind == "pairwise" else (),
+        decisions=_decided(table, axis, scores, truth, how.confidence) if how.kind == "decision" else None,
+    )
+
+
+_IDENTICAL = "identical"
+
+
+def _orders(table: pa.Table, axis: str, how: AxisOptions) -> Pairwise | None:
+    """The verdicts on two answers: the first half of a row's repeats used one order, the second half the other.
+
+    An odd number of replies lacks the last of the second order.
+    """
+    if not _has_lists(table, f"{axis}_scores"):
+        return None
+    a, b = how.systems
+    tie = "a tie" if "tie" in how.systems else "tie"
+    verdict_of = {1.0: a, 0.5: tie, 0.0: b}
+    first, second, rows, identical = [], [], [], []
+    columns = (table.column(f"{axis}_{name}").to_pylist() for name in ("scores", "status"))
+    for row, (scores, status) in enumerate(zip(*columns, strict=True)):
+        verdicts = [verdict_of.get(score) for score in scores or ()]
+        half = (len(verdicts) + 1) // 2
+        first += verdicts[:half]
+        second += [*verdicts[half:], *[None] * (2 * half - len(verdicts))]
+        rows += [row] * half
+        identical += [status == _IDENTICAL] * half
+    return pairwise(first, second, a=a, b=b, tie=tie, rows=rows, identical=identical, confidence=how.confidence)
+
+
+def _decided(
+    table: pa.Table, axis: str, scores: Floats, truth: Floats | None, confidence: float
+) -> JudgeDecisions | None:
+    """The decisions against the labels, if these are 0 and 1; repeats that differ give no decision."""
+    if truth is None or not np.isin(truth[~np.isnan(truth)], (0.0, 1.0)).all():
+        return None
+    clear = np.where(np.isin(scores, (0.0, 1.0)), scores, np.nan)
+    latencies = _latencies(table, axis)
+    return judge_decisions(clear, truth, latency_ms=() if latencies is None else latencies, confidence=confidence)
+
+
+def _statuses(table: pa.Table, axis: str) -> list[str | None]:
+    """The statuses of all calls, including repeats if they are stored."""
+    if _has_lists(table, f"{axis}_statuses"):
+        return [status for row in table.column(f"{axis}_statuses").to_pylist() for status in row or ()]
+    return list(table.column(f"{axis}_status").to_pylist())
+
+
+def _has_lists(table: pa.Table, name: str) -> bool:
+    """Whether the repeats are stored; in CSV that lost its metadata, lists are text."""
+    return name in table.column_names and is_list(table.column(name).type)
+
+
+def _consistency(table: pa.Table, axis: str, span: tuple[float, float], confidence: float) -> Consistency | None:
+    if not _has_lists(table, f"{axis}_scores"):
+        return None
+    return judge_consistency(table.column(f"{axis}_scores"), range=span, confidence=confidence)
+
+
+def _latencies(table: pa.Table, axis: str) -> pa.ChunkedArray | None:
+    """The latency of each judgement, of all repeats if the table has them."""
+    name = axis + LATENCIES if _has_lists(table, axis + LATENCIES) else axis + LATENCY
+    return table.column(name) if name in table.column_names else None
+
+
+def _one_row_per_call(table: pa.Table, axis: str) -> pa.Table:
+    """The first of the rows that share their calls, which were paid for once; rows without a call have no tokens."""
+    if axis + CALL not in table.column_names:
+        return table
+    ids = table.column(axis + CALL).to_numpy()
+    return table.take(pa.array(np.unique(ids.astype(str), return_index=True)[1]))
+
+
+def _total(table: pa.Table, name: str) -> int | None:
+    return int(pc.sum(table.column(name)).as_py() or 0) if name in table.column_names else None
+
+
+def _with_length(table: pa.Table, scores: Floats) -> float | None:
+    name = next((column for column in table.column_names if column.lower() in _ANSWER), None)
+    if "answer_words" in table.column_names:
+        words = as_numbers(table.column("answer_words"))
+    elif name is not None:
+        texts = table.column(name).to_pylist()
+        words = np.array([math.nan if text is None else len(_WORD.findall(text)) for text in texts], np.float64)
+    else:
+        return None
+    both = ~np.isnan(scores) & ~np.isnan(words)
+    return associate(scores[both], words[both]).spearman.value
+
+
+def _segments(table: pa.Table, scores: Floats, by: Sequence[str]) -> list[SegmentMean]:
+    for name in by:
+        if name not in table.column_names:
+            raise ColumnError(f"by: {UnknownNameError.of('column', name, table.column_names)}")
+    if not by:
+        return []
+    segments = []
+    for segment in segments_of([(name, as_array(table.column(name), name)) for name in by]):
+        values = scores[segment.rows][~np.isnan(scores[segment.rows])]
+        segments.append(SegmentMean(str(segment.name), len(values), _mean(values)))
+    return segments
+
+
+def _people(scores: Floats, truth: Floats, how: AxisOptions) -> PeopleAgreement:
+    span, level = how.span, how.confidence
+    on_scale = len(truth) > 0 and span[0] <= truth.min() and truth.max() <= span[1]
+    least = how.positive if how.positive is not None else positive_from(truth) if on_scale else None
+    figures: dict[str, Any] = dict.fromkeys((field.name for field in fields(PeopleAgreement)), math.nan)
+    intervals: dict[str, Interval] = {}
+    if least is not None and len(truth):
+        decisions = judge_decisions(scores >= least, truth >= least, confidence=level)
+        for name in ("accuracy", "precision", "recall", "f1"):
+            figures[name], intervals[name] = _apart(getattr(decisions, name))
+    if on_scale:
+        both = agreement({"judge": scores, "people": truth}, confidence=level)
+        figures["kappa"] = both.pairs[0].kappa
+        intervals["kappa"] = both.pairs[0].intervals["kappa"]
+        figures["kappa_linear"] = scale_kappa(scores, truth, 1)
+        figures["kappa_quadratic"] = scale_kappa(scores, truth, 2)
+        for power, name in ((1, "kappa_linear"), (2, "kappa_quadratic")):
+            intervals[name] = kappa_interval(scores, truth, power, level)
+        for name in ("alpha_nominal", "alpha_ordinal", "alpha_interval"):
+            figures[name] = getattr(both, name)
+            intervals |= {name: both.intervals[name]} if name in both.intervals else {}
+    related = associate(scores, truth, confidence=level)
+    for name in ("pearson", "spearman", "kendall"):
+        figures[name], intervals[name] = _apart(getattr(related, name))
+    return PeopleAgreement(**{**figures, "n": len(scores), "intervals": intervals})
+
+
+def _apart(estimate: Estimate) -> tuple[float, Interval]:
+    return estimate.value, Interval(estimate.low, estimate.high, estimate.interval, estimate.note)
+
+
+def _mean(values: Floats) -> float:
+    return math.fsum(values) / len(values) if len(values) else math.nan
+
+
+# Evaluating judges: consistency, failures, bias, and agreement with people and with each other.
+
+
+_FIVE = (1.0, 5.0)
+_KAPPAS = (("kappa", 0), ("kappa_quadratic", 2))
+
+
+def judge_report(
+    judged: Any,
+    labels: Any = None,
+    *,
+    label: str | None = None,
+    by: Sequence[str] | str = (),
+    on: str | None = None,
+    positive: float | None = None,
+    ranges: Mapping[str, tuple[float, float]] | None = None,
+    prices: Mapping[str, Any] | str | os.PathLike[str] | None = None,
+    confidence: float = 0.95,
+) -> JudgeReport:
+    """Evaluate judges from one or several judged files or tables, in a list or in a dict by name.
+
+    For each judged column (with a ``_status`` column): the number of rows per status, the error rate, consistency over
+    repeats, latency and tokens, if the file has them; the mean in each segment of the columns ``by``; Spearman's ρ with
+    the number of words of ``answer`` (or ``answer_words``), if that column was kept.
+
+    With ``labels``, a file or table of human labels (its column ``label``, by default the only numeric column), matched
+    by ``on`` or ``id``: correlations, the prediction-powered mean, and, if the labels are in the range of the judge's
+    scores, kappas and Krippendorff's alphas.  Weighted kappas take the distances of the rubric's scale.  Scores and
+    labels of at least ``positive`` are positive in accuracy, precision, recall and F1; without ``positive``, these are
+    NaN if the labels are graded or outside the range.
+    ``ranges`` sets the ranges of judged columns; by default they come from the rubrics, which the metadata of judged
+    rows contain.  If the range is unknown, 1 to 5 is assumed, and a note says so.
+
+    The rubrics also identify columns that compare two answers in both orders (win rate, flips and first-position
+    preference, as in :func:`pairwise`), and columns of decisions (confusion table, as in :func:`judge_decisions`, if
+    the labels are 0 and 1).  ``prices``, a table or a file as in :func:`judge`, gives the cost of the tokens.
+
+    Parameters:
+
+    - ``judged``: Judged files or tables.
+    - ``labels``: The file of human labels.
+    - ``label``: The column of labels; by default the only numeric column.
+    - ``by``: Columns whose values define segments: language,topic; compare takes several divisions of rows.
+    - ``on``: The column that pairs the rows; by default the id (of validate, without one, the position).
+    - ``positive``: Labels (of judge-report also scores) of at least this value are positive.
+    - ``ranges``: Ranges of scores without a known rubric: judge_style=0:10,judge_tone=0:1.
+    - ``prices``: Prices of a million tokens, or a TOML or JSON file of them: {"MODEL": {"input": 0.5, "output": 2}}.
+    - ``confidence``: Confidence level of the intervals.
+
+    >>> judged = {"id": [1, 2, 3], "judge_x": [1.0, 4.0, None], "judge_x_status": ["ok", "ok", "timeout"]}
+    >>> found = judge_report(judged, {"id": [1, 2], "human": [2, 4]})
+    >>> found.axes[0].statuses, found.axes[0].people.n, found.axes[0].people.spearman
+    ({'ok': 2, 'timeout': 1}, 2, 1.0)
+
+    Raises ``ColumnError`` if a table has no judged column, lacks a named column or has no unambiguous label, and
+    ``InputError`` for duplicate ids or no shared id.
+    """
+    opened = open_runs(judged if are_several(judged) else [judged], least=1)
+    runs = [run.in_memory(run.columns) for run in opened]
+    people = None if labels is None else table_of(labels, on, "labels", or_column=True)
+    reports, notes = [], []
+    for run in runs:
+        table = run.read(run.columns)
+        axes = axes_of(run.columns)
+        if not axes:
+            raise ColumnError(f"{run.name} has no judged column (a column of scores with a _status column)")
+        truth = None
+        if people is not None:
+            truth = labels_of_rows(people, join(table, people, on)[0], label, on)
+            unused = truth.n_not_judged
+            notes += [f"{run.name}: {unused:,} labels belong to no judged row"] if unused else []
+        for axis in axes:
+            settings = run.metadata.settings_of(axis)
+            span = (ranges or {}).get(axis) or run.metadata.range_of(axis)
+            if span is None:
+                notes.append(f"{run.name}: the range of {axis} is unknown without its rubric; 1 to 5 is assumed")
+            how = AxisOptions(
+                span or _FIVE,
+                settings.get("kind"),
+                price_of_judge(settings, prices),
+                distinct(by),
+                positive,
+                confidence,
+                tuple(settings.get("systems") or settings.get("pair") or ("A", "B")),
+            )
+            reports.append(axis_report(run.name, table, axis, truth, how))
+    if people is not None and any(
+        report.people is not None and math.isnan(report.people.accuracy) for report in reports
+    ):
+        notes.append("accuracy and F1 need labels on the judge's scale and a threshold for positive labels")
+    return JudgeReport(reports, _pairs(runs, on, confidence), notes, confidence)
+
+
+def _pairs(runs: Sequence[ScoreRun], on: str | None, confidence: float) -> list[JudgePair]:
+    """All pairs of judges with a common judged column."""
+    pairs = []
+    for first, second in itertools.combinations(runs, 2):
+        axes = [name for name in axes_of(first.columns) if name in second.columns]
+        if not axes:
+            continue
+        paired = pair_runs([first, second], on)
+        for axis in axes:
+            a, b = paired.scores(0, axis), paired.scores(1, axis)
+            both = ~np.isnan(a) & ~np.isnan(b)
+            agreed = agreement({"a": a[both], "b": b[both]}, confidence=confidence)
+            pair, rho = agreed.pairs[0], associate(a[both], b[both], confidence=confidence).spearman
+            figures = (pair.n, pair.kappa, scale_kappa(a[both], b[both], 2), agreed.alpha_interval, rho.value)
+            intervals = {name: kappa_interval(a[both], b[both], power, confidence) for name, power in _KAPPAS}
+            intervals |= {name: interval for name, interval in agreed.intervals.items() if name == "alpha_interval"}
+            intervals["spearman"] = Interval(rho.low, rho.high, rho.interval, rho.note)
+            pairs.append(JudgePair(axis, first.name, second.name, *figures, intervals))
+    return pairs

@@ -1,0 +1,431 @@
+"""Pairing the rows of several runs by id, several answers to a question reduced to one row first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from fastmetrics.base.arrays import Flags, Floats, Ints, Uint64s, narrowest, rounded
+from fastmetrics.base.columns import as_array
+from fastmetrics.base.errors import Argument, ColumnError, InputError, OptionError
+from fastmetrics.base.score_metadata import counts_column
+from fastmetrics.results.score_run import ScoreRun, SortedIds, rows_of_ids
+from fastmetrics.stats.pass_at_k import QuestionScores, question_scores
+from fastmetrics.stats.summed_scores import text_hashes
+from fastmetrics.tables.run_outputs import differences
+
+# Runs with several answers to each question, reduced to one row per question before rows are paired.
+
+
+@dataclass(frozen=True)
+class RepeatedRun:
+    """A run with several answers to each question."""
+
+    run: ScoreRun
+    """All answers."""
+    questions: Ints
+    """The number of each row's question, from 0, in the order of first occurrence."""
+    first_rows: Ints
+    """The first row of each question."""
+
+    @property
+    def counts(self) -> Ints:
+        """The number of answers to each question."""
+        return np.bincount(self.questions, minlength=len(self.first_rows))
+
+    def scores(self, metric: str) -> QuestionScores:
+        """The scores of a metric by question; infinite scores are no scores."""
+        values = self.run.values(metric)
+        return question_scores(np.where(np.isfinite(values), values, np.nan), self.questions)
+
+    def reduced(self) -> ScoreRun:
+        """The run with one row per question.
+
+        A score is the mean of the question's scores; counts of corpus metrics are added; of other columns, the first
+        answer's value is taken.
+        """
+        return replace(self.run, read=self._read_means, sorted={})
+
+    def describe(self) -> str:
+        """How many answers the questions have, for a note."""
+        counts = self.counts
+        least, most = int(counts.min()), int(counts.max())
+        many = f"{least:,}" if least == most else f"{least:,} to {most:,}"
+        return f"{self.run.name}: {many} answers to each of {len(counts):,} questions; a question's score is their mean"
+
+    def _read_means(self, names: Sequence[str]) -> pa.Table:
+        table = self.run.read(names)
+        counted = {counts_column(metric) for metric in self.run.counted}
+        columns = [self._column(name, table.column(name), name in counted) for name in table.column_names]
+        return pa.table(columns, names=table.column_names)
+
+    def _column(self, name: str, column: pa.ChunkedArray, is_counts: bool) -> pa.Array:
+        if name in self.run.scores:
+            return pa.array(self.means(name))
+        if is_counts:
+            return self._added(name.removesuffix(counts_column("")))
+        return as_array(column, name).take(pa.array(self.first_rows))
+
+    def means(self, metric: str, precision: type[np.floating] | None = None) -> Floats:
+        """The mean score of each question in the order of ``first_rows``, NaN without a score.
+
+        The scores are rounded to a ``precision`` first: means of equal scores in two precisions are then equal.
+        """
+        values = rounded(self.run.values(metric), precision)
+        has_score = np.isfinite(values)
+        means = np.full(len(self.first_rows), np.nan)
+        scored = np.unique(self.questions[has_score])
+        means[scored] = question_scores(np.where(has_score, values, np.nan), self.questions).means
+        return means
+
+    def _added(self, metric: str) -> pa.Array:
+        counts, counted = self.run.counts(metric)
+        sums = np.zeros((len(self.first_rows), counts.shape[1]), np.int64)
+        np.add.at(sums, self.questions[counted], counts[counted])
+        lists = pa.FixedSizeListArray.from_arrays(pa.array(sums.ravel()), max(counts.shape[1], 1))
+        has_counts = np.bincount(self.questions[counted], minlength=len(sums)) > 0
+        return lists.take(pa.array(np.arange(len(sums)), mask=~has_counts))
+
+
+def repeated_run(run: ScoreRun, key: str, by_design: bool = False) -> RepeatedRun | None:
+    """The run by questions if its ids, in the column ``key``, repeat by design; None if they are unique.
+
+    They do if the user says so, if a column ``repeat`` numbers the answers to a question, or if all questions have the
+    same number of answers.  Raises ``InputError`` for other duplicates, and for one id with different questions.
+    """
+    by_id = run.sorted_ids(key)
+    if by_id.are_distinct:
+        return None
+    ids = by_id.text
+    questions, first_rows = _in_order_of_rows(by_id)
+    numbered = run.repeat_column
+    counts = np.bincount(questions)
+    if numbered is None and counts.min() != counts.max() and not by_design:
+        run.check_distinct(key, "; a column 'repeat' numbers several answers to a question")
+    if numbered is not None:
+        _check_numbers(run, key, numbered, ids, questions)
+    _check_questions(run, ids, questions, first_rows)
+    return RepeatedRun(run, questions, first_rows)
+
+
+def _in_order_of_rows(ids: SortedIds) -> tuple[Ints, Ints]:
+    """The number of each row's id, in the order of first occurrence, and the first row of each id."""
+    first_rows = ids.order[ids.is_first]
+    by_row = np.argsort(first_rows)
+    numbers = np.empty(len(by_row), np.int64)
+    numbers[by_row] = np.arange(len(by_row))
+    return numbers[ids.numbers], first_rows[by_row]
+
+
+def _check_numbers(run: ScoreRun, key: str, numbered: str, ids: pa.Array, questions: Ints) -> None:
+    """Raise ``InputError`` if one question has two answers with the same number."""
+    repeats = pc.dictionary_encode(run.column(numbered, ""), null_encoding="encode")
+    codes = repeats.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+    order = np.lexsort((codes, questions))
+    same = (np.diff(questions[order]) == 0) & (np.diff(codes[order]) == 0)
+    if same.any():
+        row = int(order[1:][same].min())
+        where = f"columns {key!r} and {numbered!r} of {run.name}"
+        repeat = repeats.dictionary[codes[row]].as_py()
+        raise InputError(
+            f"{where}: the id {ids[row].as_py()!r} has the repeat {repeat!r} twice, the second in row {row}"
+        )
+
+
+def _check_questions(run: ScoreRun, ids: pa.Array, questions: Ints, first_rows: Ints) -> None:
+    """Raise ``InputError`` if the answers under one id are to different questions."""
+    if run.question_column is None:
+        return
+    texts = run.column(run.question_column, "")
+    differ = pc.not_equal(texts, texts.take(pa.array(first_rows[questions]))).fill_null(False)
+    if pc.any(differ).as_py():
+        row = int(np.flatnonzero(differ.to_numpy(zero_copy_only=False))[0])
+        raise InputError(f"{run.name}, row {row}: the id {ids[row].as_py()!r} has another question than before")
+
+
+# Pairing the rows of several runs by id, and checking that the runs can be compared.
+
+
+_MOST_NOTED = 5
+
+
+@dataclass(frozen=True)
+class PairedRuns:
+    """Runs with paired rows: ``rows[i][r]`` is the row of run i for the r-th question, or −1.
+
+    Questions are sorted by id, so the order of the rows in the runs does not matter; without ids, they are in the order
+    of the rows.
+    """
+
+    runs: Sequence[ScoreRun]
+    rows: Sequence[Ints]
+    by_id: SortedIds | None
+    joined_by: str
+    notes: Sequence[str] = ()
+    """Differences in the questions, if these were allowed."""
+    repeated: Sequence[RepeatedRun | None] = ()
+    """For each run, its answers if it has several to a question; ``runs`` then has one row per question."""
+
+    @property
+    def ids(self) -> pa.Array | None:
+        """The ids of the questions, if rows are paired by id."""
+        return None if self.by_id is None else self.by_id.distinct()
+
+    @property
+    def n(self) -> int:
+        """The number of questions in any run."""
+        return len(self.rows[0])
+
+    @cached_property
+    def arrival(self) -> Ints:
+        """When each question was complete: the greatest of its rows' numbers in the runs."""
+        return np.max(np.stack(self.rows), axis=0)
+
+    def by_arrival(self, questions: Ints | slice) -> Ints:
+        """Some questions in the order in which they were complete."""
+        chosen = np.arange(self.n)[questions] if isinstance(questions, slice) else questions
+        return chosen[np.argsort(self.arrival[chosen], kind="stable")]
+
+    def scores(self, run: int, metric: str) -> Floats:
+        """The scores of a metric in the common order and precision, NaN where the run has no finite score."""
+        repeated, precision, rows = self.repetition(run), self.precision(metric), self.rows[run]
+        if repeated is None:
+            values = rounded(self.runs[run].values(metric), precision)
+        else:
+            values = repeated.means(metric, precision)
+        scores = np.full(self.n, np.nan)
+        scores[rows >= 0] = values[rows[rows >= 0]]
+        scores[np.isinf(scores)] = np.nan
+        return scores
+
+    def precision(self, metric: str) -> type[np.floating] | None:
+        """The narrowest floating type in which a run stores the metric, if narrower than float64.
+
+        The scores of all runs are compared in this type: 0.7 of float32 equals 0.7 of float64.
+        """
+        repeated = [self.repetition(at) for at in range(len(self.runs))]
+        runs = [run if several is None else several.run for run, several in zip(self.runs, repeated, strict=True)]
+        return narrowest([run.type_of(metric) for run in runs])
+
+    def repetition(self, run: int) -> RepeatedRun | None:
+        """The answers of a run, if it has several to a question."""
+        return self.repeated[run] if self.repeated else None
+
+    def counts(self, metric: str) -> tuple[Ints, Flags]:
+        """The counts of a corpus metric for each run and row in the common order, and which of them exist.
+
+        Raises ``OptionError`` if the runs store different counts.
+        """
+        counted = [run.counts(metric) for run in self.runs]
+        sizes = sorted({counts.shape[1] for counts, has in counted if has.any()})
+        if len(sizes) > 1:
+            many = " and ".join(map(str, sizes))
+            raise OptionError(
+                f"the runs store different counts of {metric}: {many} per row; score both with the same settings"
+            )
+        placed = np.zeros((len(counted), self.n, sizes[0] if sizes else 0), np.int64)
+        has = np.zeros((len(counted), self.n), np.bool_)
+        for run, (counts, present) in enumerate(counted):
+            rows = self.rows[run]
+            has[run, rows >= 0] = present[rows[rows >= 0]]
+            placed[run, has[run]] = counts[rows[has[run]]]
+        return placed, has
+
+    def column(self, name: str) -> pa.Array:
+        """A column of any run in the common order: the value of the first run that has the row."""
+        holders = [at for at, run in enumerate(self.runs) if name in run.columns]
+        if not holders:
+            columns = ", ".join(dict.fromkeys(column for run in self.runs for column in run.columns))
+            raise ColumnError(f"no run has the column {name!r}; keep it when scoring; the columns are {columns}")
+        values = self._placed(holders[0], name)
+        for at in holders[1:]:
+            if values.null_count == 0:
+                break
+            other = self._placed(at, name)
+            values = other if pa.types.is_null(values.type) else pc.coalesce(values, other.cast(values.type))
+        return values
+
+    def disagreements(self, name: str) -> list[str]:
+        """A note for each run whose values of a column differ from those of the first run that has it."""
+        holders = [at for at, run in enumerate(self.runs) if name in run.columns]
+        notes = []
+        for at in holders[1:]:
+            first = self._placed(holders[0], name)
+            other = self._placed(at, name)
+            if pa.types.is_null(first.type) or pa.types.is_null(other.type):
+                continue  # a column of nulls only differs from nothing
+            differ = pc.not_equal(first, other.cast(first.type)).fill_null(False)
+            if count := int(pc.sum(differ).as_py() or 0):
+                names = f"{self.runs[holders[0]].name} and {self.runs[at].name}"
+                notes.append(
+                    f"{names} differ in {name!r} in {count:,} rows, which are put by {self.runs[holders[0]].name}"
+                )
+        return notes
+
+    def _placed(self, run: int, name: str) -> pa.Array:
+        rows = pa.array(self.rows[run], mask=self.rows[run] < 0)
+        column = self.runs[run].column(name, "")
+        return column.cast(pa.large_string()).take(rows) if pa.types.is_string(column.type) else column.take(rows)
+
+
+PAIRINGS = ("id", "position", "none")
+"""What pairs the rows of runs; with "none", they share no rows."""
+
+
+def pair_runs(
+    runs: Sequence[ScoreRun], on: str | None, pairing: str = "id", allow: bool = False, *, repeats: bool = False
+) -> PairedRuns:
+    """Pair the rows of the runs by one of ``PAIRINGS``: the id, or the column ``on`` instead, or the position.
+
+    With ``repeats``, a run may have several answers to each question: its rows are then questions, with the means of
+    their scores.  Raises ``OptionError`` for ``on`` with another pairing than by ids, ``ColumnError`` if a run has no
+    ids, ``InputError`` for other duplicate ids, for runs without a shared id, and, unless ``allow``, for different
+    questions under the same id.
+    """
+    if on is not None and pairing != "id":
+        raise OptionError(Argument("on"), " pairs rows by a column, so it needs ", Argument("pairing", "id"))
+    if pairing == "none":
+        return _without_pairs(runs)
+    paired = _by_position(runs) if pairing == "position" else _by_id(runs, on, repeats)
+    notes = [*_other_questions(paired), *_other_fingerprints(runs)]
+    if notes and not allow:
+        raise InputError(f"{notes[0]}; to compare them anyway, use ", Argument("allow_differences", True))
+    return replace(paired, notes=notes)
+
+
+def _by_id(runs: Sequence[ScoreRun], on: str | None, repeats: bool) -> PairedRuns:
+    keys = []
+    for run in runs:
+        keys.append(on or run.id_column or "")
+        if not keys[-1]:
+            ways = Argument("on"), " or, if row i of each run is the same question, pair rows with "
+            raise ColumnError(
+                f"{run.name} has no id column to match rows by; set one with ", *ways, Argument("pairing", "position")
+            )
+    _sorted_ids(runs, keys)
+    repeated = [repeated_run(run, key) if repeats else None for run, key in zip(runs, keys, strict=True)]
+    runs = [run if several is None else several.reduced() for run, several in zip(runs, repeated, strict=True)]
+    for run, key in zip(runs, keys, strict=True):
+        run.check_distinct(key)
+    columns = _sorted_ids(runs, keys)
+    every, rows = rows_of_ids(columns)
+    for at in range(1, len(runs)):
+        shared = (rows[0] >= 0) & (rows[at] >= 0)
+        if len(columns[0]) and len(columns[at]) and not shared.any():
+            raise _nothing_shared(runs[0], columns[0], runs[at], columns[at])
+    pa.default_memory_pool().release_unused()
+    return PairedRuns(runs, rows, every, keys[0], (), repeated)
+
+
+def _sorted_ids(runs: Sequence[ScoreRun], keys: Sequence[str]) -> list[SortedIds]:
+    """The ids of each run; runs with the same ids in the same order share them."""
+    first = runs[0].sorted_ids(keys[0])
+    return [first, *(run.sorted_ids(key, like=first) for run, key in zip(runs[1:], keys[1:], strict=True))]
+
+
+def _without_pairs(runs: Sequence[ScoreRun]) -> PairedRuns:
+    """Runs that share no rows: every row is a question of one run only."""
+    lengths = [run.read([]).num_rows for run in runs]
+    rows = np.full((len(runs), sum(lengths)), -1, np.int64)
+    start = 0
+    for run, length in enumerate(lengths):
+        rows[run, start : start + length] = np.arange(length)
+        start += length
+    return PairedRuns(runs, list(rows), None, "none")
+
+
+def _by_position(runs: Sequence[ScoreRun]) -> PairedRuns:
+    lengths = [run.read([]).num_rows for run in runs]
+    for run, length in zip(runs, lengths, strict=True):
+        if length != lengths[0]:
+            both = f"{runs[0].name} has {lengths[0]:,} rows and {run.name} {length:,}"
+            raise InputError(f"{both}: pairing by position needs equal numbers of rows")
+    return PairedRuns(runs, [np.arange(lengths[0])] * len(runs), None, "position")
+
+
+def _nothing_shared(first: ScoreRun, ids: SortedIds, other: ScoreRun, others: SortedIds) -> InputError:
+    has = f"{first.name} has {ids.text_of(0)!r}, {other.name} has {others.text_of(0)!r}"
+    return InputError(
+        f"{first.name} and {other.name} share no id: {has}; name the column that pairs their rows with ",
+        Argument("on", ...),
+        "; compare takes them as independent samples with ",
+        Argument("pairing", "none"),
+    )
+
+
+def _other_questions(paired: PairedRuns) -> list[str]:
+    """Notes on runs with different questions in paired rows, if they kept their questions.
+
+    Hashes are compared, so that the questions of one run at a time are in memory.
+    """
+    questions = [(at, run.question_column) for at, run in enumerate(paired.runs) if run.question_column is not None]
+    notes = []
+    hashes = [_question_hashes(paired, at, name) for at, name in questions] if len(questions) > 1 else []
+    for place, (at, name) in enumerate(questions[1:], 1):
+        differ = (hashes[0] != hashes[place]) & (hashes[0] != 0) & (hashes[place] != 0)
+        if differ.any():
+            row = int(differ.argmax())
+            where = f"row {row}" if paired.by_id is None else f"id {paired.by_id.distinct_text(row)!r}"
+            names = f"{paired.runs[questions[0][0]].name} and {paired.runs[at].name}"
+            texts = " and ".join(
+                repr(_question(paired, *question, row)[:80]) for question in (questions[0], (at, name))
+            )
+            notes.append(f"{names} have different questions in {int(differ.sum()):,} rows, first in {where}: {texts}")
+    return notes
+
+
+def _question_hashes(paired: PairedRuns, at: int, name: str) -> Uint64s:
+    """The hash of each question in the common order, 0 where the run has none."""
+    hashes = text_hashes(paired.runs[at].column(name, ""))
+    rows = paired.rows[at]
+    placed = np.zeros(paired.n, np.uint64)
+    placed[rows >= 0] = hashes[rows[rows >= 0]]
+    return placed
+
+
+def _question(paired: PairedRuns, at: int, name: str, row: int) -> str:
+    return str(paired.runs[at].column(name, "")[int(paired.rows[at][row])].as_py())
+
+
+def _other_fingerprints(runs: Sequence[ScoreRun]) -> list[str]:
+    """Notes on runs with the same ids but different questions, by the fingerprints in their metadata."""
+    prints = [(run.name, run.metadata.fingerprint or {}) for run in runs]
+    prints = [(name, rows) for name, rows in prints if {"ids", "questions"} <= rows.keys()]
+    return [
+        f"{prints[0][0]} and {name} have the same ids but different questions, by their fingerprints"
+        for name, rows in prints[1:]
+        if rows["ids"] == prints[0][1]["ids"] and rows["questions"] != prints[0][1]["questions"]
+    ]
+
+
+def _other_settings(runs: Sequence[ScoreRun], metrics: Sequence[str]) -> list[str]:
+    """Differences in the versions and options of these metrics, as text, as far as the metadata record them."""
+    settings_of_runs = [(run, run.settings(metrics)) for run in runs]
+    settings_of_runs = [(run, settings) for run, settings in settings_of_runs if settings]
+    notes = []
+    for run, settings in settings_of_runs[1:]:
+        first = {name: value for name, value in settings_of_runs[0][1].items() if name in settings}
+        other = {name: value for name, value in settings.items() if name in first}
+        notes += [
+            f"{what} is {a} in {settings_of_runs[0][0].name}, {b} in {run.name}"
+            for what, a, b in differences(first, other)
+        ]
+    return notes
+
+
+def check_settings(runs: Sequence[ScoreRun], metrics: Sequence[str], allow: bool) -> list[str]:
+    """Notes on differences in settings; raises an ``OptionError`` with them unless ``allow``."""
+    differing = _other_settings(runs, metrics)
+    if differing and not allow:
+        more = f"; and {len(differing) - _MOST_NOTED} more" if len(differing) > _MOST_NOTED else ""
+        raise OptionError(
+            f"the runs were scored with different settings: {'; '.join(differing[:_MOST_NOTED])}{more}. Score "
+            "them with the same settings, or compare them anyway with ",
+            Argument("allow_differences", True),
+        )
+    return differing

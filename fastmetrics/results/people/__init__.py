@@ -1,1 +1,0 @@
-"""Scores against the labels of people: validation, the quality of judges, estimates, rows to label."""

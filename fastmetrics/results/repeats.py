@@ -1,0 +1,256 @@
+"""``fm.repeats``: several answers to each question: variance between and within questions, pass@k and pass^k."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from fastmetrics.base.arrays import Floats, Ints
+from fastmetrics.base.display import Grid, ShownSequence, number
+from fastmetrics.base.errors import Argument, ColumnError, InputError
+from fastmetrics.base.input_columns import listed
+from fastmetrics.base.options import Real, Whole, argument
+from fastmetrics.results.open_runs import open_run
+from fastmetrics.results.pairing import RepeatedRun, repeated_run
+from fastmetrics.results.score_file import declared_bounds
+from fastmetrics.results.score_run import shared_metrics
+from fastmetrics.stats.estimates import Estimate, Sample
+from fastmetrics.stats.mean_interval import interval_notes, interval_text, mean_interval
+from fastmetrics.stats.pass_at_k import pass_at_k, pass_hat_k, question_scores
+
+
+@dataclass(frozen=True)
+class PassRate:
+    """Of ``k`` answers to a question, at least one (pass@k) or all (pass^k) correct: means over questions."""
+
+    k: int
+    pass_at_k: Estimate
+    pass_hat_k: Estimate
+    n_questions: int
+    """Questions with at least ``k`` scored answers."""
+
+
+@dataclass(frozen=True)
+class RepeatedMetric:
+    """One metric over questions with several answers."""
+
+    metric: str
+    n_questions: int
+    """Questions with a scored answer."""
+    n_answers: int
+    """Scored answers."""
+    n_missing: int
+    """Answers without a finite score."""
+    mean: Estimate
+    """The mean over questions of the question's mean; the interval is over questions."""
+    between: float
+    """ω², the variance between the questions' true means."""
+    within: float
+    """σ², the variance of one answer's score within a question."""
+    reliability: float
+    """ω² / (ω² + σ²): the share of the variance of one score that is due to its question."""
+    standard_error: float
+    """Of the mean: √((ω² + σ²/K)/n)."""
+    least_error: float
+    """The standard error with unlimited answers to the same questions: √(ω²/n)."""
+    passes: Sequence[PassRate]
+    """Empty for scores other than 0 and 1 without a ``threshold``."""
+
+
+@dataclass(frozen=True)
+class RepeatReport(ShownSequence[RepeatedMetric], of="metrics"):
+    """Figures of repeated answers; prints as tables."""
+
+    run: str
+    metrics: Sequence[RepeatedMetric]
+    confidence: float
+    threshold: float | None
+    answers: str
+    """How many answers the questions have."""
+
+    def __getitem__(self, place: Any) -> Any:
+        """The figures at a position, or of a metric by its name; raises ``KeyError``."""
+        if not isinstance(place, str):
+            return self.metrics[place]
+        for metric in self.metrics:
+            if metric.metric == place:
+                return metric
+        raise KeyError(place)
+
+    def grids(self) -> list[Grid]:
+        """Means and variances, then pass@k and pass^k."""
+        header = ("metric", "mean", "interval", "questions", "between", "within", "reliability")
+        rows = [
+            (
+                metric.metric,
+                *_cells(metric.mean),
+                number(metric.n_questions),
+                *map(number, (metric.between, metric.within, metric.reliability)),
+            )
+            for metric in self.metrics
+        ]
+        passes = [
+            (metric.metric, str(rate.k), *_cells(rate.pass_at_k), *_cells(rate.pass_hat_k), number(rate.n_questions))
+            for metric in self.metrics
+            for rate in metric.passes
+        ]
+        header_of_passes = ("metric", "k", "pass@k", "interval", "pass^k", "interval", "questions")
+        return [Grid(header, rows), *([Grid(header_of_passes, passes)] if passes else [])]
+
+    def remarks(self) -> Sequence[str]:
+        """The number of answers, missing scores, and the kind of intervals."""
+        notes = [self.answers, "between: the variance of the questions' true means; within: of one answer"]
+        notes += interval_notes(self._intervals(), self.confidence, " over questions")
+        missing = sum(metric.n_missing for metric in self.metrics)
+        notes += [f"{missing:,} missing scores are left out of their questions' means"] if missing else []
+        if self.threshold is not None:
+            notes.append(f"an answer is correct from a score of {self.threshold:g}")
+        return notes
+
+    def _intervals(self) -> Iterator[tuple[str, str, str | None]]:
+        for metric in self.metrics:
+            estimates = {metric.metric: metric.mean}
+            for rate in metric.passes:
+                estimates[f"{metric.metric} pass@{rate.k}"] = rate.pass_at_k
+                estimates[f"{metric.metric} pass^{rate.k}"] = rate.pass_hat_k
+            for name, estimate in estimates.items():
+                yield name, estimate.interval, estimate.note
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as nested dictionaries of plain values."""
+        return {**asdict(self), "notes": list(self.remarks())}
+
+    def to_arrow(self) -> pa.Table:
+        """One row per metric and ``k`` (null without passes), with the figures as columns."""
+        rows = []
+        for metric in self.metrics:
+            base = asdict(metric) | {"low": metric.mean.low, "high": metric.mean.high, "mean": metric.mean.value}
+            del base["passes"]
+            rates: list[dict[str, Any]] = [
+                {"k": rate.k, "pass_at_k": rate.pass_at_k.value, "pass_hat_k": rate.pass_hat_k.value}
+                for rate in metric.passes
+            ]
+            rows += [base | rate for rate in rates or [{"k": None, "pass_at_k": None, "pass_hat_k": None}]]
+        return pa.Table.from_pylist(rows)
+
+
+def repeats(
+    scores: Any,
+    *,
+    metrics: Sequence[str] | str | None = None,
+    k: Sequence[int] | int = (1, 2, 3, 5),
+    threshold: float | None = None,
+    on: str | None = None,
+    confidence: float = 0.95,
+) -> RepeatReport:
+    """Split the variance of repeated answers into between and within questions, and compute pass@k and pass^k.
+
+    ``scores`` is a score file, folder, address or table with several rows per question: rows with the same value of the
+    column ``on``, or with the same id.  Ids can repeat by mistake, so without ``on`` a column ``repeat`` must number
+    the answers to a question, or every question have equally many.  Questions are the sample: the interval of the mean
+    is over questions, so more answers to the same questions narrow it only to √(ω²/n).
+
+    For scores of 0 and 1, or with ``threshold`` (scores of at least this value are correct), pass@k is the probability
+    that at least one of k answers is correct, and pass^k that all are, by their unbiased estimators 1 − C(n − c, k) /
+    C(n, k) and C(c, k) / C(n, k); each question counts once, and questions with fewer than k answers are left out.
+
+    Parameters:
+
+    - ``scores``: A score file, folder, address or table.
+    - ``metrics``: Only these metrics: token_f1,mrr.
+    - ``k``: Numbers of answers for pass@k and pass^k; repeatable.
+    - ``threshold``: Scores of at least this value are correct.
+    - ``on``: The column that names the question; by default the id.
+    - ``confidence``: Confidence level of the intervals.
+
+    >>> import fastmetrics as fm
+    >>> table = {"id": [1, 1, 2, 2, 3, 3], "exact_match": [1, 0, 1, 1, 0, 0]}
+    >>> report = fm.repeats(table, k=2)
+    >>> report["exact_match"].mean.value, report["exact_match"].within
+    (0.5, 0.16666666666666666)
+    >>> [(round(rate.pass_at_k.value, 3), round(rate.pass_hat_k.value, 3)) for rate in report["exact_match"].passes]
+    [(0.667, 0.333)]
+
+    Raises ``InputError`` if no question has several answers or other ids are duplicates, ``ColumnError`` without ids,
+    ``UnknownNameError`` for an unknown metric, and ``OptionError`` for a ``k`` below 1.
+
+    Sources: Miller 2024, Adding Error Bars to Evals; Chen and others 2021 (pass@k); Yao and others 2024 (pass^k).
+    """
+    argument("confidence", confidence, Real(0.0, 1.0, above=True, below=True))
+    sizes = [int(argument("k", size, Whole(1, 1_000_000))) for size in ([k] if isinstance(k, int) else k)]
+    run = open_run(scores)
+    key = on or run.id_column
+    if key is None:
+        raise ColumnError(f"{run.name} has no id column that tells which answers belong together; set one with ", _ON)
+    names = shared_metrics([run], listed(metrics))
+    names = [name for name in names if name in run.scores]
+    beside = [name for name in (key, run.question_column, run.repeat_column) if name]
+    answers = repeated_run(run.in_memory([*names, *beside]), key, by_design=on is not None)
+    if answers is None:
+        raise InputError(f"{run.name} has one answer to each question (column {key!r}); repeats need several")
+    reports = [_report(answers, name, sizes, threshold, confidence) for name in names]
+    return RepeatReport(run.name, reports, confidence, threshold, answers.describe())
+
+
+_ON = Argument("on")
+
+
+def _report(
+    answers: RepeatedRun, metric: str, sizes: Sequence[int], threshold: float | None, confidence: float
+) -> RepeatedMetric:
+    values = answers.run.values(metric)
+    has_score = np.isfinite(values)
+    scores = question_scores(np.where(has_score, values, np.nan), answers.questions)
+    mean = _mean(scores.means, confidence, declared_bounds([metric], answers.run.declared).get(metric))
+    n = len(scores.means)
+    error = Sample.of(scores.means).spread.error
+    return RepeatedMetric(
+        metric=metric,
+        n_questions=n,
+        n_answers=int(has_score.sum()),
+        n_missing=int((~has_score).sum()),
+        mean=mean,
+        between=scores.between,
+        within=scores.within,
+        reliability=scores.reliability,
+        standard_error=error,
+        least_error=math.sqrt(scores.between / n) if n else math.nan,
+        passes=_passes(values[has_score], answers.questions[has_score], sizes, threshold, confidence),
+    )
+
+
+def _passes(
+    values: Floats, questions: Ints, sizes: Sequence[int], threshold: float | None, confidence: float
+) -> list[PassRate]:
+    if threshold is None and not np.isin(values, (0.0, 1.0)).all():
+        return []
+    correct = values >= (1.0 if threshold is None else threshold)
+    n = np.bincount(questions)
+    c = np.bincount(questions, correct, minlength=len(n)).astype(np.int64)
+    n, c = n[n > 0], c[n > 0]
+    rates = []
+    for size in sizes:
+        enough = n >= size
+        pairs, places = np.unique(np.stack([n[enough], c[enough]]), axis=1, return_inverse=True)
+        places = places.ravel()
+        any_correct, all_correct = (
+            np.array([rate(int(a), int(b), size) for a, b in pairs.T], np.float64)[places]
+            for rate in (pass_at_k, pass_hat_k)
+        )
+        at_k, hat_k = (_mean(chances, confidence, (0.0, 1.0)) for chances in (any_correct, all_correct))
+        rates.append(PassRate(size, at_k, hat_k, int(enough.sum())))
+    return rates
+
+
+def _mean(values: Floats, confidence: float, bounds: tuple[float, float] | None) -> Estimate:
+    rows = Sample.of(values, None, bounds)
+    return Estimate.of(rows.mean, mean_interval(rows, confidence))
+
+
+def _cells(estimate: Estimate) -> tuple[str, str]:
+    return number(estimate.value), interval_text(estimate.low, estimate.high, estimate.note)

@@ -1,0 +1,173 @@
+"""Means of scores with their intervals, over all rows and over segments."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+
+from fastmetrics.base.columns import table_of_records
+from fastmetrics.base.display import Grid, ShownSequence, number
+from fastmetrics.base.input_columns import distinct, listed
+from fastmetrics.base.options import Choice, Real, Seed, Whole, argument
+from fastmetrics.base.specs import Better
+from fastmetrics.base.threads import cores, reported
+from fastmetrics.results.open_runs import open_run
+from fastmetrics.results.score_file import declared_bounds, directions
+from fastmetrics.results.score_run import ScoreRun, shared_metrics
+from fastmetrics.results.segments import Segment, cluster_numbers, segments_of, worst_first
+from fastmetrics.stats.estimates import Sample
+from fastmetrics.stats.mean_interval import INTERVALS, SEQUENTIAL, interval_notes, interval_text, mean_interval
+
+_FEW = 30
+
+
+@dataclass(frozen=True, slots=True)
+class MeanInterval:
+    """The mean of a metric over a segment (None: all rows), and its interval."""
+
+    metric: str
+    segment: str | None
+    n: int
+    n_missing: int
+    """Rows without a finite score, for any reason."""
+    mean: float
+    low: float
+    high: float
+    interval: str
+    """The kind of interval: a key of :data:`fastmetrics.stats.mean_interval.NAMES`."""
+    interval_note: str | None
+    """Why the interval may hold another level, or why there is none."""
+    n_clusters: int | None
+    """The number of clusters, if rows are clustered."""
+
+
+@dataclass(frozen=True)
+class IntervalSummary(ShownSequence[MeanInterval], of="means"):
+    """Means with intervals; prints as a table for each metric, the worst segment first."""
+
+    scores: str
+    means: Sequence[MeanInterval]
+    better: Mapping[str, Better]
+    confidence: float
+    cluster: str | None
+
+    def grids(self) -> list[Grid]:
+        """The means over all rows, then over the segments of each metric."""
+        header = ("mean", "interval", "n", "no score")
+        whole = [(mean.metric, *_cells(mean)) for mean in self.means if mean.segment is None]
+        grids = [Grid(("metric", *header), whole)]
+        segments: dict[str, list[MeanInterval]] = {}
+        for mean in self.means:
+            if mean.segment is not None:
+                segments.setdefault(mean.metric, []).append(mean)
+        for metric, means in segments.items():
+            rows = [(mean.segment, *_cells(mean)) for mean in worst_first(means, "mean", self.better[metric])]
+            grids.append(Grid((metric, *header), rows))
+        return grids
+
+    def remarks(self) -> Sequence[str]:
+        """The kind of intervals, and the number of small segments."""
+        of = "" if self.cluster is None else f", clustered by {self.cluster!r}"
+        kinds = dict.fromkeys((mean.metric, mean.interval, mean.interval_note) for mean in self.means)
+        notes = [f"means of {self.scores}", *interval_notes(kinds, self.confidence, of)]
+        small = sum(mean.segment is not None and mean.n < _FEW for mean in self.means)
+        return [*notes, *([f"* fewer than {_FEW} rows: {small:,} segment{'s' * (small != 1)}"] if small else [])]
+
+    def to_dict(self) -> dict[str, Any]:
+        """``{"means": [{"metric", "segment", "n", "mean", "low", "high", "interval", …}, …], "notes": […]}``."""
+        names = MeanInterval.__slots__
+        means = [{name: getattr(mean, name) for name in names} for mean in self.means]
+        return {"means": means, "notes": list(self.remarks())}
+
+    def to_arrow(self) -> pa.Table:
+        """One row per mean."""
+        return table_of_records(MeanInterval, self.means, MeanInterval.__slots__)
+
+
+def _cells(mean: MeanInterval) -> tuple[str, str, str, str]:
+    interval = interval_text(mean.low, mean.high, mean.interval_note)
+    small = "*" if mean.segment is not None and mean.n < _FEW else ""
+    return number(mean.mean), interval, number(mean.n) + small, number(mean.n_missing)
+
+
+def summarize_by(
+    scores: Any,
+    *,
+    by: Sequence[str] | str | None = None,
+    metrics: Sequence[str] | str | None = None,
+    cluster: str | None = None,
+    confidence: float = 0.95,
+    interval: Literal["auto", "t", "percentile", "bca", "studentised", "sequential"] = "auto",
+    bootstrap: int = 2_000,
+    seed: int = 0,
+    threads: int | None = None,
+) -> IntervalSummary:
+    """The mean of each metric with its interval, over all rows and over each segment.
+
+    ``scores`` is a score file, folder, address or table.  ``by`` names kept columns whose combined values define
+    segments (numeric columns with more than 12 values are divided into quartiles).  Rows whose score is missing,
+    undefined or infinite are counted.  ``cluster``, ``confidence``, ``interval``, ``bootstrap``, ``seed`` and
+    ``threads`` are as in :func:`fastmetrics.results.compare.compare`.
+
+    Parameters:
+
+    - ``scores``: A score file, folder, address or table.
+    - ``by``: Columns whose values define segments: language,topic; compare takes several divisions of rows.
+    - ``metrics``: Only these metrics: token_f1,mrr.
+    - ``cluster``: The column whose equal values mark dependent rows: document, session or question.
+    - ``confidence``: Confidence level of the intervals.
+    - ``interval``: Kind of the intervals: auto chooses the one that fits the data; sequential ones, of means and
+      differences, hold at every look while rows are appended.
+    - ``bootstrap``: Samples for each bootstrap interval.
+    - ``seed``: Random seed.
+    - ``threads``: Number of threads, from 1 to 1,024; by default one for each core available to this process, of
+      profile one.
+
+    >>> import fastmetrics as fm
+    >>> scores = {"token_f1": [0.2, 0.4, 0.9, 0.7], "language": ["ru", "ru", "en", "en"]}
+    >>> [(one.segment, round(one.mean, 3), one.n) for one in fm.summarize_by(scores, by="language")]
+    [(None, 0.55, 4), ('language=en', 0.8, 2), ('language=ru', 0.3, 2)]
+
+    Raises ``UnknownNameError`` for an unknown metric, ``ColumnError`` for a missing column.
+    """
+    argument("confidence", confidence, Real(0.0, 1.0, above=True, below=True))
+    argument("interval", interval, Choice(*INTERVALS, SEQUENTIAL))
+    argument("bootstrap", bootstrap, Whole(1, 10_000_000))
+    argument("seed", seed, Seed)
+    cores(threads)
+    run, columns = open_run(scores), distinct(by)
+    beside = [*columns, *([cluster] if cluster else [])]
+    names = shared_metrics([run], listed(metrics))
+    names = names if metrics else [name for name in names if name not in beside]
+    loaded = run.by_column([*names, *beside])
+    segments = _segments(loaded, columns)
+    groups = None if cluster is None else cluster_numbers(cluster, loaded.column(cluster, "to cluster rows by"))
+    means: list[MeanInterval] = []
+    bounds = declared_bounds(names, run.declared)
+    for name in reported(names, "computing intervals", "metrics", len(names)):
+        values = loaded.values(name)
+        for part in chain([Segment(None, np.arange(len(values)))], segments):
+            some = values[part.rows]
+            has_score = np.isfinite(some)
+            rows = Sample.of(
+                some[has_score], None if groups is None else groups[part.rows][has_score], bounds.get(name)
+            )
+            drawn: dict[str, Any] = {"resamples": bootstrap, "seed": seed, "threads": threads}
+            rows = rows if interval == SEQUENTIAL else rows.ordered()
+            mean = mean_interval(rows, confidence, interval, **drawn)
+            counts = (rows.n, len(some) - rows.n)
+            clusters = None if rows.sizes is None else len(rows.sizes)
+            figures: tuple[Any, ...] = (mean.low, mean.high, mean.kind, mean.note, clusters)
+            means.append(MeanInterval(name, part.name, *counts, rows.mean, *figures))
+    return IntervalSummary(run.name, means, directions(names, run.declared, {}), confidence, cluster)
+
+
+def _segments(run: ScoreRun, columns: Sequence[str]) -> Sequence[Segment]:
+    """The segments by the values of these columns; none without columns."""
+    purpose = "to segment the rows by; keep it when scoring"
+    return segments_of([(name, run.column(name, purpose)) for name in columns]) if columns else []

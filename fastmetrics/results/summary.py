@@ -1,0 +1,411 @@
+"""Summaries of score tables, one by one and side by side."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
+
+import pyarrow as pa
+
+from fastmetrics.base.arrays import floats_of_arrow
+from fastmetrics.base.display import Grid, ShownMapping, number
+from fastmetrics.base.errors import OptionError
+from fastmetrics.base.score_metadata import ScoreMetadata
+from fastmetrics.metrics.corpus_values import caution_notes, columns_of_corpus, finish_all, is_counted
+from fastmetrics.results.open_runs import PooledFiles, open_runs
+from fastmetrics.results.score_file import (
+    declared_labels,
+    declared_specs,
+    declared_statistics,
+    stored_declarations,
+    with_score_types,
+)
+from fastmetrics.results.score_run import ScoreRun
+from fastmetrics.stats.summed_scores import CollectedScores, Piece, Scores, Sums, list_columns, score_columns
+from fastmetrics.stats.sums import State, named_statistics, percentiles
+from fastmetrics.tables.sources import is_paths
+
+# Summaries of score tables.
+
+
+_FIGURES = ("mean", "std", "min", "max")
+_COUNTS = ("n", "n_missing", "n_undefined", "n_error")
+
+
+@dataclass(frozen=True)
+class MetricSummary:
+    """The figures of one metric; ``std`` is that of the population (ddof = 0); figures without values are NaN."""
+
+    mean: float
+    std: float
+    min: float
+    max: float
+    n: int
+    n_missing: int
+    n_undefined: int
+    n_error: int
+    extra: Mapping[str, float] = field(default_factory=dict)
+    """Further statistics by name, such as ``p95`` and ``sum``."""
+
+    @classmethod
+    def of(cls, state: State, extra: Mapping[str, float]) -> MetricSummary:
+        """The figures of the rows accumulated in ``state``."""
+        return cls(**{name: getattr(state, name) for name in _FIGURES + _COUNTS}, extra=dict(extra))
+
+
+@dataclass(frozen=True)
+class Summary(ShownMapping[MetricSummary], of="metrics"):
+    """The figures of each metric, by name; prints as a table."""
+
+    n_rows: int
+    metrics: Mapping[str, MetricSummary]
+    corpus: Mapping[str, float] = field(default_factory=dict)
+    """Corpus metrics, such as ``corpus_bleu``."""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    """The labels of statistics: ``{"reciprocal_rank.mean": "mrr"}``."""
+    notes: Sequence[str] = ()
+    columns: Mapping[str, str] = field(default_factory=dict)
+    """The scored columns, ``{canonical: yours}``, if known."""
+    passed_over: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """The ignored columns that also match a scored column by name."""
+
+    def __post_init__(self) -> None:
+        """Raise ``OptionError`` if two figures would have the same name."""
+        for name, count in Counter([*self.unlabelled, *(label for label, _ in self._labels)]).items():
+            if count > 1:
+                raise OptionError(f"labels: {count} figures have the name {name!r}; give each a different name")
+
+    @property
+    def figures(self) -> dict[str, float]:
+        """All statistics by flat name (``token_f1.mean``, ``latency_ms.p95``, ``corpus_bleu``) and label (``mrr``)."""
+        flat = self.unlabelled
+        return {**flat, **{label: flat[name] for label, name in self._labels}}
+
+    @property
+    def _labels(self) -> list[tuple[str, str]]:
+        """The labels of the statistics at hand, each with the statistic's flat name."""
+        return [(label, name) for name, label in self.labels.items() if name in self.unlabelled]
+
+    @property
+    def unlabelled(self) -> dict[str, float]:
+        """All statistics by metric and statistic, without labels: ``reciprocal_rank.mean``."""
+        flat = {
+            f"{name}.{statistic}": value
+            for name, metric in self.metrics.items()
+            for statistic, value in [*((f, getattr(metric, f)) for f in _FIGURES), *metric.extra.items()]
+        }
+        return {**flat, **self.corpus}
+
+    def to_dict(self) -> dict[str, Any]:
+        """``{"n_rows", "metrics": {name: {"mean", …, "n_error", "p95", …}}, "figures": {name: value}, …}``.
+
+        It also contains "columns", "passed_over" and "notes".
+        """
+        metrics = {
+            name: {**{key: getattr(metric, key) for key in _FIGURES + _COUNTS}, **metric.extra}
+            for name, metric in self.metrics.items()
+        }
+        columns_read = {"columns": dict(self.columns), "passed_over": dict(self.passed_over)}
+        return {
+            "n_rows": self.n_rows,
+            "metrics": metrics,
+            "figures": self.figures,
+            **columns_read,
+            "notes": list(self.notes),
+        }
+
+    def to_arrow(self) -> pa.Table:
+        """One row per metric; one column per statistic, null where a metric has none; ``corpus`` has corpus metrics."""
+        extra = list(dict.fromkeys(name for metric in self.metrics.values() for name in metric.extra))
+        rows: list[dict[str, Any]] = [
+            {"metric": name, **{key: getattr(metric, key) for key in _FIGURES + _COUNTS}, **metric.extra}
+            for name, metric in self.metrics.items()
+        ]
+        rows += [{"metric": name, "corpus": value} for name, value in self.corpus.items()]
+        fields = [("metric", pa.string()), *((name, pa.float64()) for name in _FIGURES)]
+        fields += [(name, pa.int64()) for name in _COUNTS]
+        fields += [(name, pa.float64()) for name in ("corpus", *extra)]
+        return pa.Table.from_pylist(rows, pa.schema(fields))
+
+    def remarks(self) -> Sequence[str]:
+        """The notes, and the columns that were read."""
+        return [*self.notes, *([f"read: {', '.join(map(self._column_text, self.columns))}"] if self.columns else [])]
+
+    def _column_text(self, column: str) -> str:
+        """``reference = gold (not target)``: a column, its name in the table, and the ignored alternatives."""
+        user_column, others = self.columns[column], self.passed_over.get(column)
+        described = column if user_column == column else f"{column} = {user_column}"
+        return f"{described} (not {', '.join(others)})" if others else described
+
+    def grids(self) -> list[Grid]:
+        """The metrics, with the counts of rows without a score where there are any, and the other figures."""
+        counts = {"n_missing": "missing", "n_undefined": "undef.", "n_error": "error"}
+        shown = {key: title for key, title in counts.items() if any(getattr(m, key) for m in self.metrics.values())}
+        header = ("metric", *_FIGURES, "n", *shown.values())
+        rows = [
+            (name, *(number(getattr(metric, key)) for key in (*_FIGURES, "n", *shown)))
+            for name, metric in self.metrics.items()
+        ]
+        figures = [(name, number(value), flat) for name, value, flat in self.further]
+        columns = ("figure", "value", "of") if any(flat for *_, flat in figures) else ("figure", "value")
+        return [
+            Grid(header, rows),
+            *([Grid(columns, [figure[: len(columns)] for figure in figures])] if figures else []),
+        ]
+
+    @property
+    def further(self) -> list[tuple[str, float, str]]:
+        """The figures beside the usual statistics of metrics: their labels, further statistics, corpus metrics.
+
+        Each has a name, a value, and, for a label, the name of the statistic: ``("mrr", 0.5, "reciprocal_rank.mean")``.
+        """
+        plain = {f"{name}.{key}" for name in self.metrics for key in _FIGURES}
+        return [
+            (self.labels.get(flat, flat), value, flat if flat in self.labels else "")
+            for flat, value in self.unlabelled.items()
+            if flat in self.labels or flat not in plain
+        ]
+
+
+def summarize(
+    scores: Any,
+    *,
+    statistics: Mapping[str, Sequence[str]] | None = None,
+    labels: Mapping[str, str] | None = None,
+    finish: Callable[[str, Sequence[int]], float] | None = None,
+    budget: int = 1 << 22,
+) -> Summary:
+    """Mean, population standard deviation, extremes and counts of every numeric or boolean column of ``scores``.
+
+    ``scores`` is a score file, a folder, pattern or address of such files, or a list of them; an Arrow table, record
+    batch or reader, a pandas or Polars frame, a lazy Polars frame, a mapping of names to arrays, a list of dicts, an
+    iterable of Arrow tables or batches, a function that returns such an iterable at each call, or a Ray Dataset or
+    Spark DataFrame, whose workers add up its parts.  Several files are pooled, and the notes of the summary name the
+    files, their inputs and the differences in their settings.  The
+    ``id``, the pandas index, and kept columns of integers or booleans are not summarised.  Sums are exact and rounded
+    once, so any order or split of the rows gives the same bits.
+
+    Null means that an input was missing, NaN that the metric is undefined.  Files written by this package store both as
+    null and count them in the schema's metadata; if a table no longer has the same number of rows, every null counts as
+    missing, and a note says so.  pandas does not distinguish the two: all are missing.
+
+    Corpus metrics are computed from the counts of rows (``keep_counts`` of ``score``); without them, from their sums in
+    the metadata, and left out with a note if the number of rows or the fingerprint of the ids is another.
+
+    >>> summary = summarize({"token_f1": [0.5, 1.0, None], "latency_ms": [10.0, 20.0, 40.0]})
+    >>> summary["token_f1"].mean, summary["token_f1"].n_missing, summary.figures["latency_ms.p50"]
+    (0.75, 1, 20.0)
+
+    >>> import pathlib, tempfile, fastmetrics as fm
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> _ = (folder / "rows.jsonl").write_text('{"answer": "in Paris", "reference": "Paris"}')
+    >>> _ = fm.score(folder / "rows.jsonl", "token_precision", output=folder / "scores.parquet")
+    >>> summarize(folder / "scores.parquet")["token_precision"].mean
+    0.5
+
+    ``statistics`` requests the ``sum`` of some columns, or percentiles (``p50``, ``p99.9``: interpolated like
+    ``numpy.percentile``), computed in bounded memory (``budget`` values) if ``scores`` can be read more than once.
+    ``labels`` are further names of statistics (``{"reciprocal_rank.mean": "mrr"}``).  Both default to the declarations
+    of the metrics.  ``finish(name, counts)`` computes the value of a corpus metric from the counts in the metadata,
+    summed over all parts.
+
+    Raises ``InputError`` for an unsupported type, ``FileFormatError`` for a file that cannot be read or has no scores,
+    ``ColumnError`` if the parts differ in their columns,
+    ``UnknownNameError`` for an unknown statistic, and ``OptionError`` for labels that give two figures the same name.
+    """
+    if is_paths(scores):
+        files = PooledFiles.open(scores)
+        return _of_files(files, statistics=statistics, labels=labels, finish=finish, budget=budget)
+    requested = partial(asked_of, statistics=statistics)
+    collected = _collected(scores, requested)
+    sums = collected.sums
+    stored = stored_declarations(ScoreMetadata(declared=sums.declared))
+    specs = declared_specs(stored)
+    by_column = declared_statistics(sums.states, stored) if statistics is None else statistics
+    try:
+        extra = {
+            name: named_statistics(sums.states[name], keys, partial(collected.values, name), budget)
+            for name, keys in by_column.items()
+            if name in sums.states
+        }
+        if finish is None:
+            corpus, left_out = finish_all(sums.counts, collected.values, [*sums.states, *sums.lists], specs)
+        else:
+            corpus, left_out = {name: float(finish(name, counts)) for name, counts in sums.counts.items()}, []
+    finally:
+        collected.release()
+    metrics = {name: MetricSummary.of(state, extra.get(name, {})) for name, state in sums.states.items()}
+    by_label = declared_labels(metrics, stored) if labels is None else dict(labels)
+    cautions = [note for options, counts in sums.cautions for note in caution_notes(counts, options, specs)]
+    rows_behind = _rows_behind(sums, specs)
+    return Summary(sums.n_rows, metrics, corpus, by_label, [*sums.notes, *left_out, *rows_behind, *cautions])
+
+
+def _rows_behind(sums: Sums, specs: Mapping[str, str]) -> list[str]:
+    """The notes on corpus metrics that some rows have no part in."""
+    names: dict[int, list[str]] = {}
+    for name, n in sums.rows_behind.items():
+        if n < sums.n_rows and is_counted(specs.get(name, name)):
+            names.setdefault(n, []).append(name)
+    return [
+        f"{', '.join(alike)}: computed from {n:,} of {sums.n_rows:,} rows; the others have no score"
+        for n, alike in names.items()
+    ]
+
+
+def summary_of(run: ScoreRun) -> Summary:
+    """The summary of an opened run; its file is not opened again."""
+    file = run.file
+    if file is None:
+        return summarize(run.score_batches if run.origin is None else run.origin)
+    if len(parts := file.parts()) > 1:
+        return _of_files(PooledFiles(parts))
+    columns, ignored = file.columns_read
+    return replace(summarize(run.score_batches), columns=columns, passed_over=ignored)
+
+
+def _of_files(files: PooledFiles, **options: Any) -> Summary:
+    summary = summarize(files.batches, **options)
+    columns, ignored = files.columns_read
+    return replace(summary, notes=[*summary.notes, *files.notes], columns=columns, passed_over=ignored)
+
+
+def asked_of(
+    names: Sequence[str], declared: Mapping[str, Any], *, statistics: Mapping[str, Sequence[str]] | None
+) -> list[str]:
+    """The columns whose percentiles, which need all values, are requested; by default those that are ``declared``."""
+    by_column = (
+        declared_statistics(names, stored_declarations(ScoreMetadata(declared=declared)))
+        if statistics is None
+        else statistics
+    )
+    return [name for name, keys in by_column.items() if percentiles(keys)]
+
+
+def _collected(scores: Any, requested: Callable[[Sequence[str], Mapping[str, Any]], list[str]]) -> CollectedScores:
+    """The sums of scores, computed by Ray or Spark if they hold the scores, otherwise in this process."""
+    home = type(scores).__module__
+    if home.startswith("ray.data"):
+        from fastmetrics.engines.cluster_rows import collect_dataset
+
+        return collect_dataset(scores, lambda names: requested(names, {}))
+    if home.startswith("pyspark."):
+        from fastmetrics.engines.cluster_rows import collect_dataframe
+
+        return collect_dataframe(scores, lambda names: requested(names, {}))
+    return scores if isinstance(scores, CollectedScores) else _added(scores, requested)
+
+
+def _added(scores: Any, requested: Callable[[Sequence[str], Mapping[str, Any]], list[str]]) -> CollectedScores:
+    """The sums of scores in this process, and the values of requested columns if they can be read only once."""
+    source = Scores.of(scores)
+    values: dict[str, list[Any]] = {}
+    sums = Sums(source.notes)
+    for piece in map(with_score_types, source.read()):
+        sums.add(piece)
+        if not source.again:
+            specs = {name: str(declaration.get("spec", name)) for name, declaration in sums.declared.items()}
+            corpus = columns_of_corpus(specs.get(name, name) for name in sums.corpus)
+            for name in {*requested(list(sums.states), sums.declared), *corpus}:
+                values.setdefault(name, []).extend(_values(piece, name))
+    sums.close()
+    return CollectedScores(sums, partial(_reread, source) if source.again else lambda name: iter(values[name]))
+
+
+def _reread(source: Scores, name: str) -> Iterator[Any]:
+    for piece in map(with_score_types, source.read()):
+        yield from _values(piece, name)
+
+
+def _values(piece: Piece, name: str) -> Iterator[Any]:
+    """The scores of one column, NaN without a score, or the lists stored in it."""
+    lists = name in list_columns(piece.schema)
+    if lists or name in score_columns(piece.schema):
+        column = piece.column(name)
+        for chunk in column.chunks if isinstance(column, pa.ChunkedArray) else [column]:
+            yield chunk if lists else floats_of_arrow(chunk, name)
+
+
+# Summaries of several runs side by side, metric by metric.
+
+
+_WIDE = 14
+"""Maximum length of a run's name as a column header; longer names are numbered."""
+
+
+@dataclass(frozen=True)
+class SideBySide(ShownMapping[Summary], of="summaries"):
+    """The summary of each run, by name; prints a table of means, one line per metric and one column per run."""
+
+    summaries: Mapping[str, Summary]
+
+    @property
+    def metrics(self) -> list[str]:
+        """All metrics of the runs: row metrics, then corpus metrics."""
+        summaries = self.summaries.values()
+        return list(
+            dict.fromkeys(
+                [
+                    *(n for summary in summaries for n in summary.metrics),
+                    *(n for summary in summaries for n in summary.corpus),
+                ]
+            )
+        )
+
+    def _cell(self, run: str, metric: str) -> str:
+        summary = self.summaries[run]
+        if metric in summary.corpus:
+            return number(summary.corpus[metric])
+        if metric not in summary.metrics:
+            return "–"
+        return number(summary.metrics[metric].mean) + ("*" if summary.metrics[metric].n < summary.n_rows else "")
+
+    def grids(self) -> list[Grid]:
+        """The means by metric and run."""
+        names = list(self.summaries)
+        long = any(len(name) > _WIDE for name in names)
+        header = [str(place) if long else name for place, name in enumerate(names, 1)]
+        rows = [(metric, *(self._cell(run, metric) for run in names)) for metric in self.metrics]
+        rows.append(("rows", *(number(summary.n_rows) for summary in self.summaries.values())))
+        return [Grid(("mean", *header), rows)]
+
+    def remarks(self) -> Sequence[str]:
+        """The names of numbered runs, and the meaning of the star."""
+        names = list(self.summaries)
+        numbered = any(len(name) > _WIDE for name in names)
+        notes = [f"{place}: {name}" for place, name in enumerate(names, 1)] if numbered else []
+        starred = any(
+            metric.n < summary.n_rows for summary in self.summaries.values() for metric in summary.metrics.values()
+        )
+        return [*notes, *(["* mean over some rows: the other rows have no score"] * starred)]
+
+    def to_dict(self) -> dict[str, Any]:
+        """``{"runs": {name: summary}}``, each as in ``Summary.to_dict``."""
+        return {"runs": {name: summary.to_dict() for name, summary in self.summaries.items()}}
+
+
+def side_by_side(runs: Any) -> SideBySide:
+    """The summaries of several runs side by side; nothing is pooled, and rows are not paired.
+
+    ``runs`` is a list of score files, folders, addresses or tables, or a dict of those by name.  To test whether a
+    difference is significant, use :func:`fastmetrics.results.compare.compare`.
+
+    >>> import fastmetrics as fm
+    >>> print(fm.side_by_side({"old": {"token_f1": [0.5, 0.7]}, "new": {"token_f1": [0.8, None]}}))
+    mean         old      new
+    token_f1  0.6000  0.8000*
+    rows           2        2
+    <BLANKLINE>
+    * mean over some rows: the other rows have no score
+
+    Raises ``InputError`` for no run, ``FileFormatError`` for a file that cannot be read.
+    """
+    return SideBySide(summaries_of(open_runs(runs, least=1)))
+
+
+def summaries_of(runs: Sequence[ScoreRun]) -> dict[str, Summary]:
+    """The summary of each run, by name."""
+    return {run.name: summary_of(run) for run in runs}

@@ -1,1 +1,0 @@
-"""Summaries of scores: of one run, of segments, of several runs."""

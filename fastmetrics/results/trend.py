@@ -1,0 +1,176 @@
+"""A metric over the runs in a folder, sorted by start time."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any, Literal
+
+import pyarrow as pa
+
+from fastmetrics.base.display import Grid, ShownSequence, number, sparkline
+from fastmetrics.base.errors import UnknownNameError
+from fastmetrics.results.open_runs import list_runs
+from fastmetrics.results.score_file import column_named
+from fastmetrics.results.summarize_by import summarize_by
+from fastmetrics.stats.mean_interval import interval_notes, interval_text
+from fastmetrics.tables.addresses import shown_address, within
+
+_WIDTH = 20
+
+
+@dataclass(frozen=True)
+class TrendPoint:
+    """One run: the mean of the metric, its interval, and whether its rows equal those of the previous run."""
+
+    file: str
+    name: str | None
+    began: str | None
+    n: int
+    mean: float
+    low: float
+    high: float
+    interval: str
+    """The kind of interval: a key of :data:`fastmetrics.stats.mean_interval.NAMES`."""
+    interval_note: str | None
+    """Why the interval may hold another level, or why there is none."""
+    other_rows: bool | None
+    """Whether the ids or questions differ from those of the previous run; None if unknown."""
+
+
+@dataclass(frozen=True)
+class Trend(ShownSequence[TrendPoint], of="points"):
+    """A metric over runs; prints as a table with the intervals drawn to scale."""
+
+    metric: str
+    points: Sequence[TrendPoint]
+    confidence: float
+
+    def grids(self) -> list[Grid]:
+        """The runs, first to last."""
+        values = [
+            value for point in self.points for value in (point.low, point.high, point.mean) if not math.isnan(value)
+        ]
+        least, most = min(values, default=0.0), max(values, default=0.0)
+        rows = [
+            (
+                (point.name or point.file) + ("*" if point.other_rows else ""),
+                (point.began or "–")[:16],
+                number(point.n),
+                number(point.mean),
+                interval_text(point.low, point.high, point.interval_note),
+                _drawn(point, least, most),
+            )
+            for point in self.points
+        ]
+        return [Grid(("run", "began", "n", self.metric, "interval", ""), rows)]
+
+    def remarks(self) -> Sequence[str]:
+        """The kind of intervals, and the runs with different rows."""
+        notes = interval_notes(
+            ((point.name or point.file, point.interval, point.interval_note) for point in self.points), self.confidence
+        )
+        if len(self) > 1:
+            notes.append(f"means from the first run to the last: {sparkline(point.mean for point in self)}")
+        marked = any(point.other_rows for point in self.points)
+        return [
+            *notes,
+            *(["* other rows than in the previous run, so the questions differ"] * marked),
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """``{"metric", "runs": [{"file", "name", "began", "n", "mean", "low", "high", "interval", …}, …]}``."""
+        return {"metric": self.metric, "runs": [asdict(point) for point in self.points]}
+
+    def to_arrow(self) -> pa.Table:
+        """One row per run."""
+        types = {"str": pa.string(), "str | None": pa.string(), "int": pa.int64(), "float": pa.float64()}
+        types["bool | None"] = pa.bool_()
+        schema = pa.schema([(field.name, types[str(field.type)]) for field in fields(TrendPoint)])
+        return pa.Table.from_pylist([asdict(point) for point in self.points], schema)
+
+
+def _drawn(point: TrendPoint, least: float, most: float) -> str:
+    """The interval as a line and the mean as a point, on a scale common to all runs."""
+    if math.isnan(point.mean):
+        return " " * _WIDTH
+
+    def place(value: float) -> int:
+        return round((value - least) / (most - least) * (_WIDTH - 1)) if most > least else 0
+
+    low, high = (place(point.mean if math.isnan(bound) else bound) for bound in (point.low, point.high))
+    line = [" "] * low + ["─"] * (high - low + 1) + [" "] * (_WIDTH - 1 - high)
+    line[place(point.mean)] = "●"
+    return "".join(line)
+
+
+def trend(
+    folder: str | Path,
+    metric: str,
+    *,
+    confidence: float = 0.95,
+    interval: Literal["auto", "t", "percentile", "bca", "studentised", "sequential"] = "auto",
+    bootstrap: int = 2_000,
+    seed: int = 0,
+    threads: int | None = None,
+) -> Trend:
+    """The mean of a metric with its interval for each run in a folder, or at an address, in ``fm.list_runs``'s order.
+
+    Runs without the metric are omitted.  Runs without times (``score --times``) come last, sorted by name.
+
+    Parameters:
+
+    - ``folder``: A folder of outputs, or its address.
+    - ``metric``: The metric.
+    - ``confidence``: Confidence level of the intervals.
+    - ``interval``: Kind of the intervals: auto chooses the one that fits the data; sequential ones, of means and
+      differences, hold at every look while rows are appended.
+    - ``bootstrap``: Samples for each bootstrap interval.
+    - ``seed``: Random seed.
+    - ``threads``: Number of threads, from 1 to 1,024; by default one for each core available to this process, of
+      profile one.
+
+    >>> import fastmetrics as fm
+    >>> import tempfile, pathlib
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> _ = (folder / "rows.jsonl").write_text('{"id": 1, "answer": "in Paris"}')
+    >>> for name in ("a", "b"):
+    ...     _ = fm.score(folder / "rows.jsonl", "answer_words", output=folder / f"{name}.parquet", name=name)
+    >>> [(one.name, one.mean, one.other_rows) for one in fm.trend(folder, "answer_words")]
+    [('a', 2.0, None), ('b', 2.0, False)]
+
+    Raises ``UnknownNameError`` if no run has the metric, and the errors of ``fm.list_runs``.
+    """
+    runs = list_runs(folder).to_pylist()
+    columns = {run["file"]: column_named(metric, run["metrics"]) for run in runs}
+    having = [run for run in runs if columns[run["file"]] in run["metrics"]]
+    if not having:
+        metrics = dict.fromkeys(name for run in runs for name in run["metrics"])
+        raise UnknownNameError(
+            f"{shown_address(folder)}: no run has it: ", UnknownNameError.of("metric", metric, metrics).message
+        )
+    how: dict[str, Any] = {
+        "confidence": confidence,
+        "interval": interval,
+        "bootstrap": bootstrap,
+        "seed": seed,
+        "threads": threads,
+    }
+    points: list[TrendPoint] = []
+    before: dict[str, Any] | None = None
+    for run in having:
+        (figures,) = summarize_by(within(folder, run["file"]), metrics=[columns[run["file"]]], **how)
+        other = None if before is None else _other_rows(before, run)
+        described = {key: run[key] for key in ("file", "name", "began")}
+        shared = {key: getattr(figures, key) for key in ("n", "mean", "low", "high", "interval", "interval_note")}
+        points.append(TrendPoint(**described, **shared, other_rows=other))
+        before = run
+    return Trend(columns[having[0]["file"]], points, confidence)
+
+
+def _other_rows(before: dict[str, Any], run: dict[str, Any]) -> bool | None:
+    """Whether two runs scored different rows, by the fingerprints that both have."""
+    keys = [key for key in ("ids", "questions") if before[key] is not None and run[key] is not None]
+    return any(before[key] != run[key] for key in keys) if keys else None

@@ -1,0 +1,362 @@
+"""Comparing scores with human labels, and the agreement between people: figures, notes and printed tables."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from typing import Any, Literal, get_args
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from fastmetrics.base.columns import as_numbers
+from fastmetrics.base.display import Grid, ShownMapping, number
+from fastmetrics.base.errors import ColumnError, UnknownNameError
+from fastmetrics.base.input_columns import listed
+from fastmetrics.base.options import Real, argument
+from fastmetrics.base.specs import Better
+from fastmetrics.base.threads import cores
+from fastmetrics.results.score_file import column_named, declarations_of, directions, read_table, with_score_types
+from fastmetrics.stats.agreement import Agreement, Level, PairAgreement, agreement
+from fastmetrics.stats.association import Association, Decision, associate
+from fastmetrics.stats.estimates import Estimate, Interval
+from fastmetrics.stats.labels import as_table, clusters_of, join, positive_from, ratings_of, same_precision, truth_of
+from fastmetrics.stats.mean_interval import MARK, interval_notes
+from fastmetrics.stats.summed_scores import score_columns
+from fastmetrics.tables.sources import is_paths
+
+_SCALE = 20  # a metric with at most this many values, all of them labels too, uses the labels' scale
+
+
+def validate(
+    scores: Any,
+    labels: Any,
+    *,
+    label: str | None = None,
+    raters: Sequence[str] | str = (),
+    on: str | None = None,
+    metrics: Sequence[str] | str | None = None,
+    positive: float | None = None,
+    thresholds: Mapping[str, float] | None = None,
+    interval: Literal["auto", "percentile"] = "auto",
+    resamples: int = 2000,
+    confidence: float = 0.95,
+    seed: int = 0,
+    cluster: str | None = None,
+    better: Mapping[str, str] | None = None,
+    threads: int | None = None,
+) -> Validation:
+    """Compare each metric of ``scores`` with human labels: correlations, ROC AUC, best threshold, intervals, agreement.
+
+    ``scores`` and ``labels`` are tables, or files by their paths, as in ``score``; ``labels`` may also be a sequence of
+    labels (several files of labels are then ``Path`` objects).  Rows are matched by the column
+    ``on``; by default by ``id`` if both tables have it, otherwise by position, which needs equal lengths, or by the
+    pandas index, if both tables have the same index in another order.
+
+    ``label`` names the column of labels (numbers or booleans; by default the only such column); a cell may also be a
+    list with the labels of several people.  ``raters`` names columns with the labels of one person each.  The label of
+    a row with several raters is their mean, unless ``label`` names another column.
+
+    High labels are assumed to be good.  If lower is better for a metric, as for ``hallucination``, low scores are
+    treated as positive; correlations keep their sign.  ``better={"name": "lower"}`` sets the direction of a metric that
+    is not declared here, or of the label: with it, high scores of ``hallucination`` detect rows labelled
+    ``hallucinated``.
+
+    ``cluster`` names a column of the labels or scores with the group of each row: the session, document or question
+    that several rows share; the intervals then treat rows of a group as dependent.
+
+    Labels of at least ``positive`` are positive.  The default is 1 for labels 0 and 1, the higher of any other two
+    values, and no default for graded labels.  ``thresholds`` fixes the threshold of some metrics.  The figures and
+    their intervals are those of :func:`fastmetrics.stats.association.associate`.
+
+    Parameters:
+
+    - ``scores``: A score file, or a table of scores.
+    - ``labels``: Human labels: a file, a table, a column, or columns by name.
+    - ``label``: The column of labels; by default the only numeric column.
+    - ``raters``: Columns of labels, one for each person: ann,bob.
+    - ``on``: The column that pairs the rows; by default the id (of validate, without one, the position).
+    - ``metrics``: Only these metrics: token_f1,mrr.
+    - ``positive``: Labels (of judge-report also scores) of at least this value are positive.
+    - ``thresholds``: Thresholds of metrics, instead of the best: token_f1=0.5.
+    - ``interval``: Kind of the intervals: auto chooses the one that fits the data; sequential ones, of means and
+      differences, hold at every look while rows are appended.
+    - ``resamples``: Samples for each bootstrap interval.
+    - ``confidence``: Confidence level of the intervals.
+    - ``seed``: Random seed.
+    - ``cluster``: The column whose equal values mark dependent rows: document, session or question.
+    - ``better``: Which direction is better, of scores and labels: my_score=lower,hallucinated=lower.
+    - ``threads``: Number of threads, from 1 to 1,024; by default one for each core available to this process, of
+      profile one.
+
+    >>> found = validate({"token_f1": [0.1, 0.4, 0.35, 0.8]}, [0, 0, 1, 1], resamples=100)
+    >>> found["token_f1"].auc.value
+    0.75
+
+    Raises ``ColumnError`` if there is no score or no unambiguous label, or if the tables cannot be matched;
+    ``InputError`` for duplicate ids or no shared id; ``UnknownNameError`` for an unknown metric.
+    """
+    workers = cores(threads)
+    raters, metrics, fixed = listed(raters), listed(metrics), dict(thresholds or {})
+    positive = None if positive is None else argument("positive", positive, _ANY_NUMBER)
+    fixed = {name: argument(f"thresholds[{name!r}]", value, _ANY_NUMBER) for name, value in fixed.items()}
+    keys = [name for name in (on, cluster) if name is not None]
+    texts = {"id", on or "id", cluster or "id"}  # read these as text, so that 007 differs from 7
+    scores = read_table(scores, texts) if is_paths(scores) else scores
+    labels = read_table(labels, texts) if is_paths(labels, or_column=True) else labels
+    left, left_out = as_table(scores, on, [*metrics, *fixed, *keys], "scores")
+    right, _ = as_table(labels, on, [*raters, *keys, *([label] if label is not None else [])], "labels")
+    left = with_score_types(left)
+    names = score_columns(left.schema)
+    metrics = [column_named(name, names) for name in metrics]
+    fixed = {column_named(name, names): threshold for name, threshold in fixed.items()}
+    rows, joined_by = join(left, right, on)
+    groups = clusters_of({"labels": right, "scores": left}, cluster, rows)
+    label, ratings = ratings_of(right, label, raters, keys)
+    chosen = metrics or [name for name in names if name not in (*keys, *raters, label)]
+    if not chosen:
+        kinds = "numbers or booleans"
+        raise ColumnError(f"no column of scores ({kinds}) among {', '.join(left.column_names) or 'none'}")
+    for name in [*metrics, *fixed]:
+        if name not in names:
+            raise UnknownNameError.of("metric", name, names)
+    stated = {label: "higher", **(better or {})}
+    ways = directions([*names, label], declarations_of(left.schema), stated, "metric or label")
+    truth = truth_of(right, label, ratings)[rows[rows >= 0]]
+    has_label = ~np.isnan(truth)
+    positive = positive_from(truth[has_label]) if positive is None else positive
+    scored = left.filter(pa.array(rows >= 0))
+    kind = right.schema.field(label).type if label in right.column_names else pa.float64()
+    labelled = _Labelled(label, truth, kind, positive, groups)
+    how: dict[str, Any] = {
+        "resamples": resamples,
+        "confidence": confidence,
+        "interval": interval,
+        "seed": seed,
+        "threads": workers,
+    }
+    validations = {
+        name: _validated(name, scored.column(name), labelled, ways, threshold=fixed.get(name), **how) for name in chosen
+    }
+    return Validation(
+        joined_by=joined_by,
+        n_rows=scored.num_rows,
+        n_no_label=int((~has_label).sum()),
+        n_only_scores=int((rows < 0).sum()),
+        n_only_labels=right.num_rows - scored.num_rows,
+        label=label,
+        positive=positive,
+        confidence=confidence,
+        metrics=validations,
+        raters=agreement(ratings, raters=list(ratings), confidence=confidence) if len(ratings) > 1 else None,
+        cluster=cluster,
+        n_clusters=None if groups is None else len(np.unique(groups[has_label])),
+        left_out=left_out,
+    )
+
+
+@dataclass(frozen=True)
+class _Labelled:
+    """The labels of the rows (NaN without a label), the threshold of positive labels, and the groups of the rows."""
+
+    name: str
+    truth: NDArray[np.float64]
+    kind: pa.DataType
+    positive: float | None
+    groups: NDArray[Any] | None
+
+
+def _validated(
+    name: str, column: pa.ChunkedArray, labels: _Labelled, directions: Mapping[str, Better], **options: Any
+) -> MetricValidation:
+    """The comparison of one metric with the labels; ``options`` are those of ``associate``."""
+    values, label = same_precision(as_numbers(column), column.type, labels.truth, labels.kind)
+    has_label = ~np.isnan(label)
+    usable = has_label & np.isfinite(values)
+    scores, truth = values[usable], label[usable]
+    opposed = directions[name] is not None and directions[name] != directions[labels.name]
+    clusters = None if labels.groups is None else np.unique(labels.groups[usable], return_inverse=True)[1]
+    figures = associate(scores, truth, positive=labels.positive, opposed=opposed, clusters=clusters, **options)
+    raters = [name, labels.name]
+    agreed = None
+    if not opposed and _on_scale(scores, truth):
+        agreed = agreement({name: scores, labels.name: truth}, raters=raters, confidence=options["confidence"])
+    return MetricValidation(
+        **vars(figures),
+        n_no_score=int((has_label & ~usable).sum()),
+        better=directions[name],
+        opposed=opposed,
+        agreement=agreed,
+    )
+
+
+def _on_scale(values: NDArray[np.float64], truth: NDArray[np.float64]) -> bool:
+    distinct = np.unique(values)
+    return 2 <= len(distinct) <= _SCALE and bool(np.isin(distinct, truth).all())
+
+
+_ANY_NUMBER = Real(-1e18, 1e18)
+_ESTIMATES = tuple(f.name for f in fields(Association) if f.type == "Estimate")
+_DECISION = tuple(f.name for f in fields(Decision))
+
+
+@dataclass(frozen=True)
+class MetricValidation(Association):
+    """The figures of one metric against the labels."""
+
+    n_no_score: int
+    """Labelled rows without a score: null, undefined or infinite; not in ``n``."""
+    better: Better
+    """The direction of better scores; None if neither declared nor given."""
+    opposed: bool
+    """Whether low scores go with high labels; AUC and decisions then treat low scores as positive.
+    """
+    agreement: Agreement | None
+    """Agreement of metric and label as two raters, if the metric's values are values of the label."""
+
+
+@dataclass(frozen=True)
+class Validation(ShownMapping[MetricValidation], of="metrics"):
+    """All metrics against the labels, and the agreement of the raters; prints as tables."""
+
+    joined_by: str
+    """``position``, or the column that pairs labels and scores."""
+    n_rows: int
+    """Rows of scores with a row of labels."""
+    n_no_label: int
+    """Paired rows whose label is missing."""
+    n_only_scores: int
+    """Rows of scores without a row of labels; not in ``n_rows``."""
+    n_only_labels: int
+    """Rows of labels without a row of scores."""
+    label: str
+    positive: float | None
+    """Labels of at least this value are positive; None: the label is graded, and AUC, F1 and others are undefined."""
+    confidence: float
+    metrics: Mapping[str, MetricValidation]
+    raters: Agreement | None
+    """The agreement of the labels' raters, if there are several."""
+    cluster: str | None = None
+    """The column with the groups of the rows."""
+    n_clusters: int | None = None
+    """The number of groups of labelled rows."""
+    left_out: Sequence[str] = ()
+    """The columns that could not be read, with the reasons."""
+
+    @property
+    def notes(self) -> list[str]:
+        """How the tables were paired, missing rows, and the definition of positive."""
+        notes = [f"{self.n_rows:,} rows paired by {self.joined_by}; label {self.label!r}"]
+        counts = {
+            "without a label": self.n_no_label,
+            "only in the scores": self.n_only_scores,
+            "only in the labels": self.n_only_labels,
+        }
+        notes += [f"{count:,} rows {what}" for what, count in counts.items() if count]
+        of = "" if self.n_clusters is None else f" over {self.n_clusters:,} groups of {self.cluster!r}"
+        notes += interval_notes(self._intervals(), self.confidence, of)
+        if self.positive is None:
+            notes.append("the label is graded: AUC and threshold need a threshold for positive labels")
+        else:
+            notes.append(
+                f"labels of at least {self.positive:g} are positive; a threshold chosen on these rows is optimistic"
+            )
+            low = ", ".join(name for name, metric in self.metrics.items() if metric.opposed)
+            notes += [f"low scores count as positive, by the declared directions: {low}"] if low else []
+        return [*notes, *self.left_out]
+
+    def _intervals(self) -> Iterator[tuple[str, str, str | None]]:
+        """The figure, kind and note of each printed interval."""
+        for metric in self.metrics.values():
+            for name in self._shown():
+                estimate = getattr(metric, name)
+                yield name, estimate.interval, estimate.note
+        for raters in self._agreements():
+            for intervals in (*(pair.intervals for pair in raters.pairs), raters.intervals):
+                yield from (
+                    (name.replace("_", " "), interval.kind, interval.note) for name, interval in intervals.items()
+                )
+
+    def _shown(self) -> list[str]:
+        return [name for name in _ESTIMATES if self.positive is not None or name not in ("auc", "f1")]
+
+    def _agreements(self) -> list[Agreement]:
+        as_raters = [m.agreement for m in self.metrics.values()]
+        return [raters for raters in (*as_raters, self.raters) if raters is not None]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as nested dictionaries of plain values."""
+        return {**asdict(self), "notes": self.notes}
+
+    def to_arrow(self) -> pa.Table:
+        """One row per metric: figures with their ``_low``, ``_high`` and ``_interval``, and those of the decision."""
+        rows = []
+        for name, metric in self.metrics.items():
+            row = {key: getattr(metric, key) for key in ("n", "n_no_score", "better", "opposed")} | {"metric": name}
+            for figure in _ESTIMATES:
+                estimate = getattr(metric, figure)
+                row |= {figure: estimate.value, f"{figure}_low": estimate.low, f"{figure}_high": estimate.high}
+                row[f"{figure}_interval"] = estimate.interval
+            rows.append(row | asdict(metric.decision))
+        names = [f"{figure}{end}" for figure in _ESTIMATES for end in ("", "_low", "_high")]
+        types = [("metric", pa.string()), ("n", pa.int64()), ("n_no_score", pa.int64())]
+        types += [("better", pa.string()), ("opposed", pa.bool_())]
+        types += [(name, pa.float64()) for name in (*names, *_DECISION)]
+        types += [(f"{figure}_interval", pa.string()) for figure in _ESTIMATES]
+        return pa.Table.from_pylist(rows, pa.schema(types))
+
+    def remarks(self) -> Sequence[str]:
+        """The notes."""
+        return self.notes
+
+    def grids(self) -> list[Grid]:
+        """The figures, the decisions, and the agreement of raters."""
+        shown = self._shown()
+        rows = [
+            (name, m.better or "–", number(m.n), *(_interval(getattr(m, figure)) for figure in shown))
+            for name, m in self.metrics.items()
+        ]
+        grids = [Grid(("metric", "better", "n", *shown), rows)]
+        if self.positive is not None:
+            decisions = [
+                (name, "≤" if m.opposed else "≥", *(number(v) for v in vars(m.decision).values()), number(m.n_no_score))
+                for name, m in self.metrics.items()
+            ]
+            grids.append(Grid(("metric", "positive", *_DECISION, "no score"), decisions))
+        agreements = self._agreements()
+        return [*grids, *([_agreement_grid(agreements)] if agreements else [])]
+
+
+def _interval(estimate: Estimate) -> str:
+    if math.isnan(estimate.value):
+        return number(math.nan)
+    return _cell(estimate.value, Interval(estimate.low, estimate.high, estimate.interval, estimate.note))
+
+
+def _cell(value: float, interval: Interval | None) -> str:
+    if interval is None or math.isnan(value):
+        return number(value)
+    bounds = "" if math.isnan(interval.low) else f" [{interval.low:.3f}, {interval.high:.3f}]"
+    return f"{value:.3f}{bounds}{'' if interval.note is None else MARK}"
+
+
+def _agreement_grid(agreements: Sequence[Agreement]) -> Grid:
+    """A line for each figure of each pair of raters, and of all raters."""
+    rows: list[tuple[str, ...]] = []
+    for raters in agreements:
+        for pair in raters.pairs:
+            label = f"{pair.first} × {pair.second}"
+            rows += _figures(label, pair.n, pair, ("kappa", "kappa_linear", "kappa_quadratic"))
+        label = label if len(raters.pairs) == 1 else "all"
+        rows += _figures(label, raters.n_units, raters, [f"alpha_{level}" for level in get_args(Level)])
+    return Grid(("raters", "n", "agreement", "value"), rows)
+
+
+def _figures(label: str, n: int, raters: Agreement | PairAgreement, names: Sequence[str]) -> list[tuple[str, ...]]:
+    return [
+        (label, number(n), name.replace("_", " "), _cell(getattr(raters, name), raters.intervals.get(name)))
+        for name in names
+        if not math.isnan(getattr(raters, name))
+    ]

@@ -1,0 +1,237 @@
+"""The rows behind a figure: the worst scores, or the largest changes against a baseline, with their texts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from fastmetrics.base.arrays import Flags, Floats, Ints
+from fastmetrics.base.errors import Argument, ColumnError, InputError, OptionError, UnknownNameError
+from fastmetrics.base.input_columns import COLUMNS, distinct, resolve
+from fastmetrics.base.options import Flag, Whole, argument
+from fastmetrics.results.open_runs import open_run, open_runs, two_runs
+from fastmetrics.results.pairing import check_settings, pair_runs
+from fastmetrics.results.score_file import direction_of
+from fastmetrics.results.score_run import ScoreRun, first_declared, shared_metrics
+from fastmetrics.results.segments import segments_of
+from fastmetrics.tables.sources import FrameSource, open_table
+from fastmetrics.tables.table_rows import good_batches
+
+TEXTS = ("question", "reference", "answer", "contexts")
+
+
+def worst_rows(
+    scores: Any,
+    metric: str,
+    *,
+    n: int = 20,
+    answers: Any = None,
+    baseline: Any = None,
+    best: bool = False,
+    on: str | None = None,
+    by: Sequence[str] | str | None = None,
+    segment: str | None = None,
+    system: str | None = None,
+    other: str | None = None,
+    better: Mapping[str, str] | None = None,
+    allow_differences: bool = False,
+) -> pa.Table:
+    """The ``n`` rows with the worst scores of a metric, worst first.
+
+    Which scores are worse, the metric declares, or ``better={"my_score": "lower"}``.
+
+    ``scores`` is a score file, folder, address or table.  With a ``baseline``, the result has the rows with the largest
+    drops, with the columns ``baseline``, ``score`` and ``change``.  ``answers``, a file or table with ids, adds
+    question, reference, answer and contexts; it is read once, and only the selected rows are held in memory.  ``best``
+    reverses the order.  Rows of equal scores are sorted by id; rows without a score are omitted.  ``by`` and
+    ``segment`` select the rows of one segment, named as in the output of ``compare`` and ``summarize_by``:
+    ``by="language", segment="language=ru"``.  With ``system``, the column of ``scores`` that names several systems,
+    ``baseline`` and ``other`` are two of those names; if the answers have this column too, only those of ``other`` are
+    used.  ``allow_differences`` is as in ``compare``.
+
+    Parameters:
+
+    - ``scores``: A score file, folder, address or table.
+    - ``metric``: The metric.
+    - ``n``: Number of rows.
+    - ``answers``: The file that was scored, for its texts.
+    - ``baseline``: Scores of another run, or with a system its name: show the rows with the largest changes.
+    - ``best``: Show the best rows, or the largest gains.
+    - ``on``: The column that pairs the rows; by default the id (of validate, without one, the position).
+    - ``by``: Columns whose values define segments: language,topic; compare takes several divisions of rows.
+    - ``segment``: Only rows of this segment of the columns in by: language=ru.
+    - ``system``: The column of one file that names the systems.
+    - ``other``: The name of the run that is compared with the baseline, if one file has several systems.
+    - ``better``: Which direction is better, of scores and labels: my_score=lower,hallucinated=lower.
+    - ``allow_differences``: Compare runs even if their options or versions differ.
+
+    >>> import fastmetrics as fm
+    >>> scores = {"id": ["a", "b", "c"], "token_f1": [0.9, 0.1, None]}
+    >>> answers = {"id": ["c", "b", "a"], "question": ["Who?", "Where?", "When?"], "answer": ["Ann", "here", "now"]}
+    >>> fm.worst_rows(scores, "token_f1", n=1, answers=answers).to_pylist()
+    [{'id': 'b', 'token_f1': 0.1, 'question': 'Where?', 'answer': 'here'}]
+
+    Raises ``UnknownNameError`` for an unknown metric, system or segment, ``ColumnError`` for scores or answers without
+    ids, ``InputError`` for answers with a duplicate id, ``OptionError`` for ``by`` without ``segment`` and for a metric
+    without a direction, and the errors of ``compare`` for two runs that cannot be compared.
+    """
+    argument("n", n, Whole(1, 1_000_000))
+    argument("best", best, Flag())
+    columns = distinct(by)
+    if bool(columns) != (segment is not None):
+        raise OptionError(
+            Argument("by"), " and ", Argument("segment"), " must be given together: a column and one of its segments"
+        )
+    request = _RowRequest(metric, n, best, on, columns, segment, better or {})
+    of = None
+    if system is not None:
+        pair = two_runs(open_runs(scores, system), baseline, other)
+        rows, of = _changed(pair, request, allow_differences), (system, pair[1].name)
+    elif baseline is None:
+        rows = _of_one(open_run(scores), request)
+    else:
+        rows = _changed(open_runs({"baseline": baseline, "scores": scores}), request, allow_differences)
+    return rows if answers is None else with_texts(rows, answers, of)
+
+
+@dataclass(frozen=True)
+class _RowRequest:
+    """The request for rows."""
+
+    metric: str
+    n: int
+    best: bool
+    on: str | None
+    by: Sequence[str]
+    segment: str | None
+    stated: Mapping[str, str]
+    """The directions of metrics, by name, as the user states them."""
+    lower: bool = False
+    """Whether lower scores of the metric are better."""
+
+    def of(self, runs: Sequence[ScoreRun]) -> _RowRequest:
+        """The request with the column of the metric in these runs, and its direction."""
+        [metric] = shared_metrics(runs, [self.metric])
+        return replace(self, metric=metric, lower=direction_of(metric, first_declared(runs), self.stated) == "lower")
+
+    def chosen(self, values: Floats, ids: pa.Array, column: Callable[[str], pa.Array]) -> Ints:
+        """The positions of the n worst (or best) values in the segment; ties are sorted by id."""
+        inside = self._inside(column) if self.by else np.ones(len(values), np.bool_)
+        values = np.where(inside, values, np.nan)
+        sign = -1 if self.lower != self.best else 1
+        order = np.lexsort((np.asarray(pc.rank(ids, tiebreaker="first").to_numpy()), sign * values))
+        return np.asarray(order[: min(self.n, int((~np.isnan(values)).sum()))])
+
+    def _inside(self, column: Callable[[str], pa.Array]) -> Flags:
+        parts = {str(segment.name): segment.rows for segment in segments_of([(name, column(name)) for name in self.by])}
+        if self.segment not in parts:
+            raise UnknownNameError.of("segment", str(self.segment), list(parts))
+        inside = np.zeros(sum(map(len, parts.values())), np.bool_)
+        inside[parts[self.segment]] = True
+        return inside
+
+
+def _of_one(run: ScoreRun, request: _RowRequest) -> pa.Table:
+    request = request.of([run])
+    loaded = run.by_column([request.metric, *request.by, *run.keys(request.on)])
+    ids, values = loaded.ids(_key(run, request.on)), loaded.values(request.metric)
+    chosen = request.chosen(
+        values, ids, lambda name: loaded.column(name, "to segment the rows by; keep it when scoring")
+    )
+    return pa.table({"id": ids.take(pa.array(chosen)), request.metric: values[chosen]})
+
+
+def _changed(runs: Sequence[ScoreRun], request: _RowRequest, allow_differences: bool) -> pa.Table:
+    request = request.of(runs)
+    loaded = [run.by_column([request.metric, *request.by, *run.keys(request.on)]) for run in runs]
+    check_settings(loaded, [request.metric], allow_differences)
+    paired = pair_runs(loaded, request.on, allow=allow_differences)
+    assert paired.ids is not None
+    before, after = (paired.scores(at, request.metric) for at in range(2))
+    chosen = request.chosen(after - before, paired.ids, paired.column)
+    columns = {"baseline": before, "score": after, "change": after - before}
+    return pa.table(
+        {"id": paired.ids.take(pa.array(chosen)), **{name: values[chosen] for name, values in columns.items()}}
+    )
+
+
+def _key(run: ScoreRun, on: str | None) -> str:
+    key = on or run.id_column
+    if key is None:
+        raise ColumnError(f"{run.name} has no id column to identify rows")
+    return key
+
+
+def with_texts(
+    rows: pa.Table,
+    answers: Any,
+    of: tuple[str, str] | None,
+    texts: Sequence[str] = TEXTS,
+    seen: Callable[[dict[str, pa.ChunkedArray]], None] | None = None,
+) -> pa.Table:
+    """The rows with the texts of a file or table, matched by id, null for missing texts; ``of`` selects one system.
+
+    ``seen`` is called with the columns of each chunk of the answers as it is read.
+    """
+    row_ids = rows["id"].combine_chunks()
+    columns, pieces = text_pieces(answers, texts, of)
+    matches = []
+    for piece in pieces:
+        if seen is not None:
+            seen({name: piece.column(column) for name, column in columns.items()})
+        ids = piece.column(columns["id"]).cast(pa.large_string())
+        here = pc.is_in(ids, value_set=row_ids.cast(pa.large_string()))
+        matches.append(piece.set_column(piece.schema.get_field_index(columns["id"]), "id", ids).filter(here))
+    matched = pa.concat_tables(matches) if matches else None
+    if len(row_ids) and (matched is None or matched.num_rows == 0):
+        raise InputError(f"the answers contain no id of the scores, such as {row_ids[0].as_py()!r}")
+    if matched is None:
+        return rows
+    counts = pc.value_counts(matched["id"].combine_chunks())
+    twice = counts.filter(pc.greater(counts.field("counts"), 1))
+    if len(twice):
+        first = twice[0].as_py()
+        raise InputError(
+            f"the answers contain the id {first['values']!r} in {first['counts']:,} rows; give the answers of one run"
+        )
+    places = pc.index_in(row_ids.cast(pa.large_string()), value_set=matched["id"].combine_chunks())
+    for name in texts:
+        if name in columns:
+            rows = rows.append_column(name, matched[columns[name]].take(places))
+    return rows
+
+
+def text_pieces(
+    answers: Any, texts: Sequence[str], of: tuple[str, str] | None = None
+) -> tuple[dict[str, str], Iterator[pa.Table]]:
+    """The names of the id and text columns of a file or table, and its rows piece by piece.
+
+    ``of`` is a column and the name of a system in it: where there is such a column, only the system's rows count.
+    """
+    source = open_table(answers, name="answers")
+    columns = _columns_of(source.names, texts)
+    divided = of is not None and of[0] in source.names
+    kinds = {column: COLUMNS[name].kind if name in COLUMNS else "any" for name, column in columns.items()}
+    if of is not None and divided:
+        kinds = {of[0]: "any", **kinds}
+    if isinstance(source, FrameSource):
+        pieces = source.pieces({}, kinds)[1]
+    else:
+        batches = good_batches(source, source.select(kinds), any_length=True)
+        pieces = (pa.Table.from_batches([batch]) for batch in batches)
+    if of is None or not divided:
+        return columns, pieces
+    column, system = of
+    return columns, (piece.filter(pc.equal(piece.column(column).cast(pa.large_string()), system)) for piece in pieces)
+
+
+def _columns_of(names: Sequence[str], texts: Sequence[str]) -> dict[str, str]:
+    resolved = resolve(names, needed=("id", *texts))
+    if "id" not in resolved:
+        raise ColumnError(f"the answers have no id column to match rows by; the columns are {', '.join(names)}")
+    return {name: resolved[name] for name in ("id", *texts) if name in resolved}
