@@ -37,7 +37,7 @@ from fastmetrics.base.errors import WorkerError as WorkerError
 from fastmetrics.retrieval.faq import match as match
 from fastmetrics.retrieval.faq import match_faq as match_faq
 from fastmetrics.retrieval.faq import StrictMatchBot as StrictMatchBot
-from fastmetrics.fitting.cut_promises import CutPromises as CutPromises
+from fastmetrics.fitting.fit import CutPromises as CutPromises
 from fastmetrics.fitting.fit import fit as fit
 from fastmetrics.metrics.answerability import AbstentionF1
 from fastmetrics.metrics.bleu import BleuScore
@@ -82,8 +82,8 @@ from fastmetrics.scoring.metric_functions import rouge as rouge
 from fastmetrics.scoring.pairwise_scores import pairwise_scores as pairwise_scores
 from fastmetrics.scoring.profile import profile as profile
 from fastmetrics.scoring.score import score as score
-from fastmetrics.scoring.verdict_reasons import anchors as anchors
-from fastmetrics.scoring.verdict_reasons import verdicts as verdicts
+from fastmetrics.scoring.metric_functions import anchors as anchors
+from fastmetrics.scoring.metric_functions import verdicts as verdicts
 from fastmetrics.stats.agreement import Agreement
 from fastmetrics.stats.agreement import agreement as agreement
 from fastmetrics.stats.agreement import cohen_kappa as cohen_kappa

@@ -20,13 +20,9 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from fastmetrics.base.arrays import Floats
-from fastmetrics.fitting.cut_promises import CutPromises
-from fastmetrics.fitting.evaluation import held_out, ranking_alone
-from fastmetrics.fitting.fit_rows import fit_rows
-from fastmetrics.fitting.folds import folds_of
-from fastmetrics.fitting.held_out_figures import ranking, ranking_difference, ranking_estimate
-from fastmetrics.fitting.labelled_rows import FOLDS, LabelledRows, filled
-from fastmetrics.fitting.promises import promises
+from fastmetrics.fitting.evaluation import held_out, ranking, ranking_alone, ranking_difference, ranking_estimate
+from fastmetrics.fitting.fit import CutPromises, fit_rows, promises_of
+from fastmetrics.fitting.labelled_rows import FOLDS, LabelledRows, filled, folds_of
 from fastmetrics.metrics.fitted_file import RowScores
 
 OUT = Path(__file__).resolve().parent.parent / "bench" / "results" / "fit-noise.json"
@@ -87,10 +83,10 @@ def errors_of_figures(labelled: LabelledRows, number: int) -> dict[str, int]:
 def errors_of_cuts(rng: np.random.Generator, n: int, number: int) -> dict[str, int]:
     """Whether a fit has cuts, and whether other rows break their promises."""
     counts = {"trials of cuts": 1}
-    fitted = fit_rows(rows(rng, n), "splines", promises=promises(CutPromises(**TARGETS)), seed=number, curves=False)
+    fitted = fit_rows(rows(rng, n), "splines", promises=promises_of(CutPromises(**TARGETS)), seed=number, curves=False)
     fresh = rows(rng, FRESH)
     values, good = fitted.score.score(fresh.values), fresh.labels > 0
-    for promise in promises(CutPromises(**TARGETS)):
+    for promise in promises_of(CutPromises(**TARGETS)):
         cut = fitted.thresholds[promise.name].cut
         broken = False
         if cut is not None:

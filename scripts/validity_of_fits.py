@@ -26,7 +26,7 @@ from scipy.stats import rankdata
 
 import fastmetrics as fm
 from fastmetrics.base.score_metadata import ScoreMetadata, drift_notes
-from fastmetrics.fitting.fit_result import FitResult
+from fastmetrics.fitting.evaluation import FitResult
 from fastmetrics.stats.estimates import Estimate
 
 ROOT = Path(__file__).resolve().parent.parent

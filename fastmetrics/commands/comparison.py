@@ -20,7 +20,7 @@ from fastmetrics.commands.options.shared_options import (
     named_runs,
 )
 from fastmetrics.commands.program.printing import ResultOfCheck
-from fastmetrics.fitting.cut_promises import CutPromises
+from fastmetrics.fitting.fit import CutPromises
 
 
 def compare(

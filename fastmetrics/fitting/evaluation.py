@@ -1,8 +1,9 @@
-"""How good a fitted score is on groups that its fits have not seen, beside the single metrics and naive overlap."""
+"""How good a fitted score is on groups that its fits have not seen, and the result of a fit as printed tables."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any
@@ -10,24 +11,217 @@ from typing import Any
 import numpy as np
 
 from fastmetrics.base.arrays import Floats, Ints
-from fastmetrics.fitting.design import within_reach
-from fastmetrics.fitting.folds import folds_of, part_of_groups
-from fastmetrics.fitting.held_out_figures import (
-    CalibrationBin,
-    FoldRanking,
-    calibration_curve,
-    calibration_error,
-    error_difference,
-    printed,
-    ranking,
-    ranking_difference,
-    ranking_estimate,
-    squared_error,
-)
-from fastmetrics.fitting.labelled_rows import FOLDS, LabelledRows, filled
-from fastmetrics.fitting.nested_fit import CalibratedScore, cross_calibrated, fit_nested
-from fastmetrics.metrics.fitted_file import RowScores
-from fastmetrics.stats.estimates import Estimate
+from fastmetrics.base.display import Grid, Shown, number
+from fastmetrics.base.input_columns import listed
+from fastmetrics.fitting.labelled_rows import FOLDS, LabelledRows, filled, folds_of, part_of_groups, within_reach
+from fastmetrics.fitting.learners import CalibratedScore, cross_calibrated, fit_nested
+from fastmetrics.metrics.fitted_file import FittedModel, RowScores, Threshold
+from fastmetrics.stats.agreement import auc_influence, figure_interval, spearman_influence
+from fastmetrics.stats.estimates import UNDEFINED, Estimate, Interval, Sample
+from fastmetrics.stats.mean_interval import level_note, mean_interval, unseen
+
+# Figures on rows that a fit has not seen, each with an interval that holds for few rows too.
+#
+# A figure of ranks is that within each held-out fold, averaged: scores of different folds come from different fits and
+# do not compare.  The fits of two folds share rows, so that their figures are dependent.  For labels that are pure
+# noise
+# this doubles the variance of their mean: with S_k the sum of label times scores over fold k, the figure of fold k is
+# proportional to S_k · Σ_{j≠k} S_j, so that each product S_j · S_k counts in two folds.  The intervals of fitted
+# scores
+# therefore have twice the variance of held-out rows; where the labels follow the scores this is more than needed.
+# They are those of Student's t for the arcsine of the figure, which stabilises the variance of a share such as AUC:
+# with
+# twice the variance, intervals on Fisher's scale are too wide for few rows (98 % instead of 95 % for 50).
+
+
+_WIDER = math.sqrt(2.0)
+_FEWEST_IN_BIN, _MOST_BINS = 50, 10
+
+
+@dataclass(frozen=True, eq=False)
+class FoldRanking:
+    """How scores rank labels within folds: 2·AUC − 1 or Spearman's correlation, and the influence of each row."""
+
+    value: float
+    influence: Floats
+    is_binary: bool
+
+    def shown(self, scaled: float) -> float:
+        """A figure as it is printed: AUC, or the correlation."""
+        return (1 + scaled) / 2 if self.is_binary else scaled
+
+    def reversed(self) -> FoldRanking:
+        """The figure of the scores in the other order."""
+        return FoldRanking(-self.value, -self.influence, self.is_binary)
+
+
+def ranking(scores: Floats, rows: LabelledRows, folds: Ints) -> FoldRanking:
+    """The mean figure of the folds, weighted by their pairs of classes, or by their rows."""
+    n = len(rows)
+    influence, value = np.zeros(n), 0.0
+    weights = np.array([_weight(rows.labels[folds == fold], is_binary=rows.is_binary) for fold in np.unique(folds)])
+    for fold, weight in zip(np.unique(folds), weights / weights.sum(), strict=True):
+        inside = folds == fold
+        if not weight:
+            continue
+        figure, own = _figure(scores[inside], rows.labels[inside], is_binary=rows.is_binary)
+        value += weight * figure
+        influence[inside] = weight * own * (n / inside.sum())
+    return FoldRanking(value, influence, rows.is_binary)
+
+
+def _weight(labels: Floats, *, is_binary: bool) -> float:
+    if is_binary:
+        return float(labels.sum() * (len(labels) - labels.sum()))
+    return float(len(labels)) if len(np.unique(labels)) > 1 else 0.0
+
+
+def _figure(scores: Floats, labels: Floats, *, is_binary: bool) -> tuple[float, Floats]:
+    """2·AUC − 1 or Spearman's correlation, and the influences; 0 for scores without spread."""
+    from scipy.stats import rankdata
+
+    ranks = rankdata(scores)
+    if is_binary:
+        good = labels > 0
+        positives = int(good.sum())
+        auc = float((ranks[good].sum() - positives * (positives + 1) / 2) / (positives * (len(labels) - positives)))
+        return 2 * auc - 1, auc_influence(ranks, good, auc)
+    if ranks.std() == 0:
+        return 0.0, np.zeros(len(labels))
+    rho = float(np.corrcoef(ranks, rankdata(labels))[0, 1])
+    return rho, spearman_influence(ranks, labels, rho)
+
+
+def printed(estimate: Estimate) -> str:
+    """A figure with its interval; a dash where there is none."""
+    if math.isnan(estimate.low):
+        return f"{estimate.value:.3f} –"
+    return f"{estimate.value:.3f} [{estimate.low:.3f}, {estimate.high:.3f}]"
+
+
+def ranking_estimate(figure: FoldRanking, rows: LabelledRows, confidence: float, *, fitted: bool) -> Estimate:
+    """AUC or correlation with its interval, wider for a fitted score."""
+    interval_of = _fitted_interval if fitted else figure_interval
+    interval = interval_of(figure.value, figure.influence, rows.clusters, confidence)
+    if interval is None:
+        count = rows.n_groups if rows.has_groups else len(rows)
+        reach = 2 * unseen(confidence, max(count // 2, 1))
+        low, high = max(figure.value - reach, -1.0), min(figure.value + reach, 1.0)
+        interval = Interval(
+            low, high, "worst_case", "rather too wide than too narrow: no row of these changes the figure"
+        )
+    low, high = figure.shown(interval.low), figure.shown(interval.high)
+    return Estimate(figure.shown(figure.value), low, high, interval.kind, interval.note)
+
+
+def _fitted_interval(value: float, influence: Floats, clusters: Ints | None, confidence: float) -> Interval | None:
+    """The interval of a fitted score's figure between −1 and 1, with twice the variance; None if it has no spread."""
+    from scipy.special import stdtrit
+
+    spread = Sample.of(influence, clusters).spread
+    slope = 1 - value * value
+    if slope < 1e-12 or not spread.error > 1e-9:
+        return None
+    reach = float(stdtrit(spread.freedom, (1 + confidence) / 2)) * _WIDER * spread.error / math.sqrt(slope)
+    low, high = max(math.asin(value) - reach, -math.pi / 2), min(math.asin(value) + reach, math.pi / 2)
+    note = level_note("skew_t", spread.freedom, spread.count, clustered=clusters is not None)
+    return Interval(math.sin(low), math.sin(high), "t", note)
+
+
+def ranking_difference(first: FoldRanking, other: FoldRanking, rows: LabelledRows, confidence: float) -> Estimate:
+    """How much better a fitted score ranks than ``other``, on the same rows; only the fitted one counts twice."""
+    from scipy.special import stdtrit
+
+    half = 0.5 if first.is_binary else 1.0
+    difference = half * (first.value - other.value)
+    paired = Sample.of(half * (first.influence - other.influence), rows.clusters).spread
+    alone = Sample.of(half * first.influence, rows.clusters).spread
+    error = math.hypot(paired.error, alone.error)
+    if not error > 0:
+        return Estimate(difference, math.nan, math.nan, "none", "no interval: no row changes either figure")
+    reach = float(stdtrit(paired.freedom, (1 + confidence) / 2)) * error
+    return Estimate(difference, difference - reach, difference + reach, "t")
+
+
+def squared_error(scores: Floats, rows: LabelledRows, bounds: tuple[float, float], confidence: float) -> Estimate:
+    """The mean squared error of scores, which for classes is Brier's score."""
+    losses = (scores - rows.labels) ** 2
+    most = (bounds[1] - bounds[0]) ** 2
+    return _mean(losses, rows, (0.0, most), confidence)
+
+
+def error_difference(scores: Floats, other: Floats, rows: LabelledRows, confidence: float) -> Estimate:
+    """How much lower the squared error of scores is than that of other scores of the same rows."""
+    gains = (other - rows.labels) ** 2 - (scores - rows.labels) ** 2
+    return _mean(gains, rows, None, confidence)
+
+
+def _mean(values: Floats, rows: LabelledRows, bounds: tuple[float, float] | None, confidence: float) -> Estimate:
+    """A mean with an interval of twice the variance."""
+    mean = float(values.mean())
+    interval = mean_interval(Sample.of(values, rows.clusters, bounds), confidence)
+    low, high = mean - _WIDER * (mean - interval.low), mean + _WIDER * (interval.high - mean)
+    if bounds is not None:
+        low, high = max(low, bounds[0]), min(high, bounds[1])
+    return Estimate.of(mean, Interval(low, high, interval.kind, interval.note))
+
+
+@dataclass(frozen=True)
+class CalibrationBin:
+    """A part of the curve of calibration: rows of similar scores, their mean score and their mean label."""
+
+    n: int
+    score: float
+    label: float
+    low: float
+    high: float
+
+
+def calibration_curve(
+    scores: Floats, rows: LabelledRows, bounds: tuple[float, float], confidence: float
+) -> list[CalibrationBin]:
+    """The mean labels of rows in the order of their scores, in bins of about as many rows, each with its interval."""
+    n_bins = int(np.clip(len(rows) // _FEWEST_IN_BIN, 2, _MOST_BINS))
+    edges = np.unique(np.quantile(scores, np.linspace(0, 1, n_bins + 1)[1:-1]))
+    numbers = np.searchsorted(edges, scores, side="left")
+    bins = []
+    for of_bin in np.unique(numbers):
+        inside = numbers == of_bin
+        clusters = None if rows.clusters is None else rows.clusters[inside]
+        labels = rows.labels[inside]
+        interval = mean_interval(Sample.of(labels, clusters, bounds), confidence)
+        bins.append(
+            CalibrationBin(
+                int(inside.sum()), float(scores[inside].mean()), float(labels.mean()), interval.low, interval.high
+            )
+        )
+    return bins
+
+
+def calibration_error(curve: Callable[[float], list[CalibrationBin]], confidence: float) -> Estimate:
+    """The mean distance of score and label over the bins of a curve, by number of rows.
+
+    Its interval takes all bins at their ends at once, each at a level that makes all of them hold together
+    (Bonferroni), and so holds at least its level.
+    """
+    bins = curve(confidence)
+    together = curve(1 - (1 - confidence) / len(bins))
+    sizes = np.array([part.n for part in bins], np.float64)
+    shares = sizes / sizes.sum()
+    value = float(shares @ np.array([abs(part.score - part.label) for part in bins]))
+    nearest = [max(part.low - part.score, part.score - part.high, 0.0) for part in together]
+    farthest = [max(abs(part.low - part.score), abs(part.high - part.score)) for part in together]
+    if np.isnan(nearest).any() or np.isnan(farthest).any():
+        return (
+            Estimate(value, math.nan, math.nan, "none", "no interval: too few groups in a bin") if bins else UNDEFINED
+        )
+    return Estimate(
+        value, float(shares @ nearest), float(shares @ farthest), "exact", "rather too wide than too narrow"
+    )
+
+
+# How good a fitted score is on groups that its fits have not seen, beside the single metrics and naive overlap.
+
 
 _PARTS = (0.25, 0.5)
 """The shares of the training groups on the learning curve, besides all."""
@@ -253,3 +447,147 @@ def _importance(
             scores[out_of_fold.folds == fold] = fit.score(exchanged)
         losses[name] = ranking_difference(figure, ranking(scores, rows, out_of_fold.folds), rows, confidence)
     return dict(sorted(losses.items(), key=lambda item: -item[1].value))
+
+
+# The result of a fit: the score's file as text, its evaluation, and both as printed tables.
+
+
+_MEASURES = {"auc": ("AUC", "Brier"), "spearman": ("Spearman", "squared error")}
+_CHANCE = {"auc": 0.5, "spearman": 0.0}
+_PERFECT = 1 - 1e-12
+_PROMISES = {
+    "precision": "of the rows from the cut on, at least {target:.0%} are positive",
+    "recall": "of the positive rows, at least {target:.0%} are from the cut on",
+    "risk": "of all rows, at most {target:.0%} are from the cut on and negative",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class FitResult(Shown):
+    """A fitted score, its evaluation, and the text of its file."""
+
+    model: FittedModel
+    evaluation: Evaluation
+    text: str
+    output: str | None = None
+    """The file that was written."""
+
+    @property
+    def recommended(self) -> str:
+        """The fitted score, or the best single metric if the fitted score does not rank better."""
+        return self.model.name if self.evaluation.beats_best else self.evaluation.best.name
+
+    def to_dict(self) -> dict[str, Any]:
+        """The evaluation, the labels, the thresholds and the recommendation as plain values."""
+        thresholds = {name: asdict(entry) for name, entry in self.model.thresholds.items()}
+        return {
+            "name": self.model.name,
+            "output": self.output,
+            "recommended": self.recommended,
+            "labels": dict(self.model.labels),
+            "thresholds": thresholds,
+            **self.evaluation.to_store(),
+            "notes": self.remarks(),
+        }
+
+    def grids(self) -> Sequence[Grid]:
+        """The figures beside those of single metrics, the calibration, the learning curve, importances, thresholds."""
+        evaluation = self.evaluation
+        ranking, error = _MEASURES[evaluation.measure]
+        rows: list[tuple[str, ...]] = [
+            (self.model.name, printed(evaluation.ranking), "", printed(evaluation.error), "")
+        ]
+        rows += [_line(single) for single in sorted(evaluation.singles, key=lambda single: -single.ranking.value)]
+        grids = [Grid(("held out", ranking, "fitted gains", error, "fitted gains"), rows)]
+        curve = [
+            (f"{part.score:.3f}", number(part.n), printed(Estimate(part.label, part.low, part.high)))
+            for part in evaluation.curve
+        ]
+        grids.append(Grid(("mean score", "rows", "mean label"), curve))
+        if evaluation.learning:
+            points = [(number(point.rows), printed(point.ranking)) for point in evaluation.learning]
+            grids.append(Grid(("fitted to rows", ranking), points))
+        if evaluation.importance:
+            losses = [(name, printed(loss)) for name, loss in evaluation.importance.items()]
+            grids.append(Grid(("exchanged between rows", f"{ranking} lost"), losses))
+        if self.model.thresholds:
+            grids.append(
+                Grid(
+                    ("promise", "cut", "rows apart", "hits"),
+                    [_promise(*item) for item in self.model.thresholds.items()],
+                )
+            )
+        return grids
+
+    def remarks(self) -> Sequence[str]:
+        """The verdicts, and what the fit has read."""
+        evaluation, labels = self.evaluation, self.model.labels
+        ranking, _ = _MEASURES[evaluation.measure]
+        best = evaluation.best
+        gain = printed(best.gain)
+        if evaluation.beats_best:
+            notes = [f"{self.model.name} ranks better than the best single metric, {best.name}: {ranking} +{gain}"]
+        else:
+            notes = [
+                f"nothing here ranks better than the best single metric, {best.name}, beyond chance: "
+                f"difference {gain}; use {best.name}"
+            ]
+            if not best.ranking.low > _CHANCE[evaluation.measure]:
+                notes.append(f"{best.name} does not rank better than chance either: {ranking} {printed(best.ranking)}")
+        perfect = [single.name for single in evaluation.singles if single.ranking.value > _PERFECT]
+        if perfect:
+            notes.append(f"{', '.join(perfect)}: the order is that of the labels; check that no label was made from it")
+        naive = next((single for single in evaluation.singles if single.name == evaluation.naive), None)
+        if naive is not None and not naive.gain.low > 0:
+            notes.append(
+                f"it does not rank better than naive overlap ({naive.name}) beyond chance: "
+                f"difference {printed(naive.gain)}"
+            )
+        notes.append(
+            f"calibration error {printed(evaluation.calibration_error)}; brackets are {evaluation.confidence:.0%} "
+            f"intervals over {evaluation.folds} held-out folds, of fitted scores widened for what their fits share"
+        )
+        notes += [evaluation.learning_verdict] if evaluation.learning_verdict else []
+        low = [single.name for single in evaluation.singles if single.reversed]
+        notes += [f"low values go with high labels: {', '.join(low)}"] if low else []
+        groups = f" in {labels['groups']:,} groups of {labels['group']!r}" if "groups" in labels else ""
+        positive = f", {labels['positive']:,} of them positive" if "positive" in labels else ""
+        notes.append(
+            f"fitted on {labels['rows']:,} rows{groups} labelled {labels['column']!r}{positive}; {labels['settings']}"
+        )
+        notes += (
+            [f"{labels['rows_without_label']:,} rows without a label left out"] if labels["rows_without_label"] else []
+        )
+        if labels["repeated_questions"]:
+            notes.append(
+                f"{labels['repeated_questions']:,} rows have a question that is in several groups: hold their rows out "
+                "together (group), or the figures are too good"
+            )
+        notes += (
+            [f"left out, as they are constant or read the label: {', '.join(listed(labels['left_out']))}"]
+            if ("left_out" in labels)
+            else []
+        )
+        return [*notes, *(_promise_note(name, entry) for name, entry in self.model.thresholds.items())]
+
+
+def _line(single: SingleScore) -> tuple[str, ...]:
+    cells = (single.ranking, single.gain, single.error, single.error_gain)
+    return (single.name, *map(printed, cells))
+
+
+def _promise(name: str, entry: Threshold) -> tuple[str, ...]:
+    cut = "none" if entry.cut is None else number(entry.cut)
+    return f"{name} {entry.target:g}", cut, number(entry.rows), number(entry.hits)
+
+
+def _promise_note(name: str, entry: Threshold) -> str:
+    what = _PROMISES[name].format(target=entry.target)
+    if entry.cut is not None:
+        return f"{name}: {what}, with confidence {entry.confidence:g}"
+    more = (
+        "no number of labels would show it for this score"
+        if entry.needed is None
+        else (f"about {entry.needed:,} rows apart (a third of the labelled groups) would")
+    )
+    return f"{name}: the labels do not suffice to show that {what}; {more}"

@@ -1,7 +1,10 @@
-"""The labelled rows: labels, groups and the scores that a fit may read, with the checks of all three."""
+"""The labelled rows: reading labels, groups and scores with their checks, dividing groups into folds, columns of a
+regression.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,11 +13,158 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fastmetrics.base.arrays import Flags, Floats, Ints
-from fastmetrics.base.arrow import is_text
+from fastmetrics.base.arrow import is_number, is_text
 from fastmetrics.base.columns import as_array, as_numbers
 from fastmetrics.base.errors import Argument, ColumnError, InputError, UnknownNameError
-from fastmetrics.fitting.design import within_reach
-from fastmetrics.metrics.fitted_file import RowScores
+from fastmetrics.base.input_columns import COLUMNS, listed, resolve
+from fastmetrics.metrics.fitted_file import Curve, RowScores
+from fastmetrics.metrics.plan import ScoreRequest, canonical_name, parse, part_of, plan
+from fastmetrics.results.score_file import read_table
+from fastmetrics.scoring.score import score
+from fastmetrics.tables.sources import FrameSource, open_table
+
+# Dividing groups of rows: every group is on one side, and the sides have about the same share of each class.
+
+
+_CLASSES = 4
+"""Labels that are no classes are balanced by quarters of their order."""
+
+
+def folds_of(labels: Floats, groups: Ints, n_folds: int, seed: int) -> Ints:
+    """The number of each row's fold."""
+    rng = np.random.default_rng([seed, n_folds, len(labels)])
+    strata = _strata(labels)
+    numbers, first, inverse, sizes = np.unique(groups, return_index=True, return_inverse=True, return_counts=True)
+    order = rng.permutation(len(numbers))
+    if len(numbers) == len(groups):
+        return _singles(strata[first], order, n_folds)[inverse]
+    counts = np.zeros((len(numbers), int(strata.max()) + 1))
+    np.add.at(counts, (inverse, strata), 1)
+    counts /= counts.sum(axis=0)  # in shares of each class
+    loads = np.zeros((n_folds, counts.shape[1]))
+    folds = np.empty(len(numbers), np.int64)
+    for group in order[np.argsort(-sizes[order], kind="stable")]:
+        change = ((loads + counts[group]) ** 2).sum(axis=1) - (loads**2).sum(axis=1)
+        folds[group] = np.argmin(change + 1e-12 * loads.sum(axis=1))
+        loads[folds[group]] += counts[group]
+    return folds[inverse]
+
+
+def _strata(labels: Floats) -> Ints:
+    """The class of each label, or the quarter of its rank."""
+    distinct, codes = np.unique(labels, return_inverse=True)
+    if len(distinct) <= _CLASSES:
+        return codes.astype(np.int64)
+    return np.argsort(np.argsort(labels, kind="stable"), kind="stable") * _CLASSES // len(labels)
+
+
+def _singles(strata: Ints, order: Ints, n_folds: int) -> Ints:
+    """The folds of rows without groups: those of each class are dealt out in turn."""
+    folds = np.empty(len(strata), np.int64)
+    dealt = order[np.argsort(strata[order], kind="stable")]
+    folds[dealt] = np.arange(len(strata)) % n_folds
+    return folds
+
+
+def part_of_groups(labels: Floats, groups: Ints, share: float, seed: int) -> Ints:
+    """The rows of a share of the groups, in order."""
+    pieces = max(round(1 / share), 2)
+    return np.flatnonzero(folds_of(labels, groups, pieces, seed) == 0)
+
+
+# The columns of a regression over scores: a line and bends for each, and flags of missing and undefined scores.
+
+
+_ENDS = (0.02, 0.98)
+_BENDS = (0.02, 0.2, 0.4, 0.6, 0.8, 0.98)
+_BEND = 0.5
+"""The standard deviation of a bend; that of a line is 1, so that bends are penalised more."""
+_RARE = 0.05
+_REACH = 1e100
+"""The largest score that is fitted as it is: the square of a sum of such scores is finite."""
+
+
+@dataclass(frozen=True, eq=False)
+class Basis:
+    """The columns for one score: ``knots``, the columns at the knots, and whether absences have columns."""
+
+    knots: Floats
+    at_knots: Floats
+    flags: tuple[bool, bool]
+    """Whether missing and undefined scores have a column each."""
+    flag_shares: tuple[float, float]
+
+    @property
+    def width(self) -> int:
+        """The number of columns."""
+        return self.at_knots.shape[1] + sum(self.flags)
+
+    def curve(self, coefficients: Floats) -> Curve:
+        """The curve of a score from the coefficients of its columns."""
+        place = self.at_knots.shape[1]
+        heights = self.at_knots @ coefficients[:place]
+        raised = []
+        level = 0.0
+        for has_column, share in zip(self.flags, self.flag_shares, strict=True):
+            step = float(coefficients[place]) / _flag_scale(share) if has_column else 0.0
+            place += has_column
+            level -= step * share
+            raised.append(step)
+        return Curve(self.knots, heights + level, level + raised[0], level + raised[1])
+
+
+def _flag_scale(share: float) -> float:
+    return max(float(np.sqrt(share * (1 - share))), _RARE)
+
+
+def within_reach(values: Floats) -> Floats:
+    """The scores, of which infinite and huge ones become the largest that a fit can square, and tiny ones 0."""
+    return np.where(np.abs(values) < 1 / _REACH, 0.0, np.clip(values, -_REACH, _REACH))
+
+
+def basis_of(scores: RowScores, *, bends: bool) -> tuple[Basis, Floats]:
+    """The basis for a score, a line alone or a line with bends, and its columns: those of absent scores are 0."""
+    values, present = scores
+    undefined = present & np.isnan(values)
+    defined = present & ~undefined
+    numbers = within_reach(values[defined])
+    knots = _knots(numbers, bends=bends)
+    absent = ~present, undefined
+    shares = float(np.mean(absent[0])), float(np.mean(absent[1]))
+    raw = _raw(numbers, knots)
+    centres, spreads = (raw.mean(axis=0), raw.std(axis=0)) if raw.shape[1] else (np.zeros(0), np.zeros(0))
+    scales = np.where(spreads > 0, spreads, 1.0)
+    scales[1:] /= _BEND
+    at_knots = (_raw(knots, knots) - centres) / scales
+    basis = Basis(knots, at_knots, (0 < shares[0] < 1, 0 < shares[1] < 1), shares)
+    columns = np.zeros((len(values), basis.width))
+    columns[defined, : len(centres)] = (raw - centres) / scales
+    kinds = [kind for kind, has_column in enumerate(basis.flags) if has_column]
+    for place, kind in enumerate(kinds, len(centres)):
+        columns[:, place] = (absent[kind] - shares[kind]) / _flag_scale(shares[kind])
+    return basis, columns
+
+
+def _raw(values: Floats, knots: Floats) -> Floats:
+    """The value within the knots, and a tent over each inner knot."""
+    clipped = np.clip(values, knots[0], knots[-1])
+    tents = [np.interp(clipped, knots[place - 1 : place + 2], [0.0, 1.0, 0.0]) for place in range(1, len(knots) - 1)]
+    return np.stack([clipped, *tents], axis=1) if len(knots) > 1 else np.zeros((len(values), 0))
+
+
+def _knots(values: Floats, *, bends: bool) -> Floats:
+    """Quantiles of the values, each once; all values if there are few of them."""
+    if not len(values):
+        return np.zeros(1)
+    distinct = np.unique(values)
+    if len(distinct) <= (len(_BENDS) if bends else 2):
+        return distinct
+    knots = np.unique(np.quantile(values, _BENDS if bends else _ENDS))
+    return knots if len(knots) > 1 else distinct[[0, -1]]
+
+
+# The labelled rows: labels, groups and the scores that a fit may read, with the checks of all three.
+
 
 LEAST_ROWS, LEAST_OF_A_CLASS, LEAST_GROUPS = 30, 10, 10
 FOLDS = 5
@@ -178,3 +328,158 @@ def filled(values: Floats, present: Flags) -> Floats:
     usable = present & ~np.isnan(values)
     middle = float(np.median(within_reach(values[usable]))) if usable.any() else 0.0
     return np.where(usable, values, middle)
+
+
+# Reading a labelled table: its columns, the metrics that a fit may read, and their scores.
+
+
+@dataclass(frozen=True)
+class Features:
+    """What a fit may read: metrics by their specs, and columns of numbers."""
+
+    metrics: Sequence[str]
+    columns: Sequence[str]
+    left_out: Sequence[str] = ()
+    """The metrics of suites that read the label."""
+
+
+@dataclass(frozen=True)
+class LabelledTable:
+    """A table with labels, the user's names of its columns, and the features."""
+
+    table: pa.Table
+    mapping: Mapping[str, str]
+    features: Features
+    naming: Mapping[str, Any]
+    """The arguments about columns, embedder and rows without relevant documents."""
+    embedder: str | None = None
+    """The embedder that the metrics were asked to use, if any of them embeds text."""
+
+    def scores(self, rows: Any, threads: int | None) -> dict[str, RowScores]:
+        """The scores of some rows, by feature."""
+        table = self.table.filter(pa.array(rows))
+        scores: dict[str, RowScores] = {}
+        if self.features.metrics:
+            scored = score(table, list(self.features.metrics), threads=threads, **self.naming)
+            scores = {name: _split(scored.column(name)) for name in self.features.metrics}
+        return scores | {name: _split(table.column(name)) for name in self.features.columns}
+
+
+def _split(column: pa.ChunkedArray) -> RowScores:
+    """The numbers of a column, and which are not null."""
+    return as_numbers(column, "scores"), column.is_valid().to_numpy()
+
+
+def read_labelled(
+    table: Any,
+    label: str,
+    group: str | None,
+    metrics: Sequence[str] | str | None,
+    suites: Sequence[str] | str,
+    naming: Mapping[str, Any],
+) -> LabelledTable:
+    """Read what a fit needs of a table in memory or in files.
+
+    Raises ``UnknownNameError`` and ``ColumnError`` for metrics and columns that the table does not allow.
+    """
+    source = open_table(table)
+    names = list(source.names)
+    for name in [label, *([] if group is None else [group])]:
+        if name not in names:
+            raise UnknownNameError.of("column", name, names)
+    mapping = resolve(names, naming["columns"], naming["schema"], needed=())
+    texts = {column for name, column in mapping.items() if COLUMNS[name].kind in ("text", "texts", "ids", "id")}
+    if not isinstance(source, FrameSource):
+        whole = read_table(table, texts | ({group} if group is not None else set()))
+    else:
+        columns = [label, *([] if group is None else [group]), *mapping.values(), *listed(metrics)]
+        whole = source.hold([name for name in dict.fromkeys(columns) if name in names])
+    features = _features(names, whole.schema, mapping, label, group, metrics, suites, naming)
+    embedder = None
+    if features.metrics:
+        # with all names, of which two may fit one column
+        planned = plan(names, ScoreRequest(list(features.metrics), **naming))
+        embeds = any("embedder" in score.metric.defaults for score in planned.scores)
+        embedder = naming["embedder"] if embeds else None
+    return LabelledTable(whole, mapping, features, naming, embedder)
+
+
+def _features(
+    names: Sequence[str],
+    schema: pa.Schema,
+    mapping: Mapping[str, str],
+    label: str,
+    group: str | None,
+    metrics: Sequence[str] | str | None,
+    suites: Sequence[str] | str,
+    naming: Mapping[str, Any],
+) -> Features:
+    """The features of names and suites; a name is a metric if the columns allow it, otherwise a column."""
+    specs: list[str] = []
+    columns: list[str] = []
+    left_out: list[str] = []
+    for name in listed(metrics):
+        if name in (label, group):
+            raise ColumnError(f"column {name!r} is the label or the group; a fit cannot read it as a score")
+        if _is_column(name, schema, mapping):
+            columns.append(name)
+        else:
+            specs.append(_with_rule(part_of(name, is_column=False).name, naming["no_relevant"]))
+    if listed(suites) or not (specs or columns):
+        planned = plan(names, ScoreRequest(suites=suites, **naming))
+        for scored in planned.scores:
+            own = {planned.columns[column] for column in scored.metric.needs if column in planned.columns}
+            if scored.metric.corpus is None and scored.name not in specs:
+                (left_out if label in own else specs).append(_with_rule(scored.name, naming["no_relevant"]))
+    return Features(tuple(dict.fromkeys(specs)), tuple(dict.fromkeys(columns)), left_out)
+
+
+def _with_rule(spec: str, no_relevant: str) -> str:
+    """The spec with the rule for rows without relevant documents, if it is not the default and the spec has none."""
+    own, with_rule = parse(spec), parse(spec, {"no_relevant": no_relevant})
+    if own.options == with_rule.options:
+        return spec
+    changed = [name for name, value in with_rule.options.items() if value != own.metric.defaults[name]]
+    return canonical_name(own.metric, with_rule.options, changed)
+
+
+def _is_column(name: str, schema: pa.Schema, mapping: Mapping[str, str]) -> bool:
+    """Whether a name means a column of numbers: there is one, and no metric of this name can be computed."""
+    if name not in schema.names:
+        return False
+    kind = schema.field(name).type
+    if not (is_number(kind) or pa.types.is_boolean(kind) or pa.types.is_null(kind)):
+        return False
+    try:
+        part = part_of(name, is_column=False)
+    except UnknownNameError:
+        return True
+    return part.metric is None or not part.metric.fits(mapping) or name in part.metric.needs
+
+
+def naive_overlap(labelled: LabelledTable, rows: Any, threads: int | None) -> tuple[str, RowScores] | None:
+    """The share of the answer's words that the contexts hold; without contexts the overlap with reference or question.
+
+    None if the table has no answers, or nothing to compare them with.
+    """
+    table, mapping = labelled.table.filter(pa.array(rows)), labelled.mapping
+    if "answer" not in mapping:
+        return None
+    answer = table.column(mapping["answer"])
+    if "contexts" in mapping:
+        contexts = table.column(mapping["contexts"])
+        if pa.types.is_list(contexts.type) or pa.types.is_large_list(contexts.type):
+            contexts = pc.binary_join(contexts.cast(pa.list_(pa.string())), " ")
+        made_of = {"answer": answer, "reference": contexts}, "token_precision", "words of the contexts"
+    elif "reference" in mapping:
+        made_of = (
+            {"answer": answer, "reference": table.column(mapping["reference"])},
+            "token_f1",
+            "words of the reference",
+        )
+    elif "question" in mapping:
+        made_of = {"answer": answer, "question": table.column(mapping["question"])}, "jaccard", "words of the question"
+    else:
+        return None
+    columns, metric, name = made_of
+    return name, _split(score(columns, metric, threads=threads).column(metric))

@@ -21,7 +21,7 @@ from fastmetrics.metrics.batch import Batch
 from fastmetrics.metrics.fitted_metric import SCORES
 from fastmetrics.metrics.plan import Plan, ScoreRequest
 from fastmetrics.metrics.score_batch import Shelf, score_batch
-from fastmetrics.scoring.score_output import fitted, job, plan_table
+from fastmetrics.scoring.score import fitted, job, plan_table
 from fastmetrics.tables.sources import open_table
 from fastmetrics.text.tokenize import Wordbook
 

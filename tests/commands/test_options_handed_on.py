@@ -33,7 +33,7 @@ REAL = (
     "fastmetrics.results.compare",
     "fastmetrics.engines.job",
     "fastmetrics.derive.calls.call_options",
-    "fastmetrics.fitting.cut_promises",
+    "fastmetrics.fitting.fit",
     "fastmetrics.reporting.rag.chunk_settings",
 )
 """Packages of functions that stay: they check and convert options, or format results."""

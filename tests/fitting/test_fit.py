@@ -13,10 +13,8 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics.base.errors import MissingExtraError
-from fastmetrics.fitting.design import basis_of
-from fastmetrics.fitting.folds import folds_of
-from fastmetrics.fitting.held_out_figures import FoldRanking, ranking_estimate
-from fastmetrics.fitting.labelled_rows import LabelledRows
+from fastmetrics.fitting.evaluation import FoldRanking, ranking_estimate
+from fastmetrics.fitting.labelled_rows import LabelledRows, basis_of, folds_of
 from fastmetrics.fitting.learners import SETTINGS, learn
 from fastmetrics.metrics import semantic
 from fastmetrics.metrics.fitted_file import load

@@ -5,9 +5,8 @@ import pytest
 from scipy.stats import beta
 
 import fastmetrics as fm
-from fastmetrics.fitting.fit_rows import rows_apart
+from fastmetrics.fitting.fit import lower_bound, one_of_each, promises_of, rows_apart, threshold
 from fastmetrics.fitting.labelled_rows import LabelledRows
-from fastmetrics.fitting.promises import lower_bound, one_of_each, promises, threshold
 from tests.fitting.test_fit import FEATURES, table
 
 
@@ -30,7 +29,7 @@ def scores(n, seed):
 )
 def test_a_cut_keeps_its_promise_and_is_near_the_best(name, target, exact):
     """The chance is the score, so the precision from c on is (1 + c)/2, the recall 1 − c², the risk (1 − c)²/2."""
-    [promise] = promises(fm.CutPromises(**{name: target}))
+    [promise] = promises_of(fm.CutPromises(**{name: target}))
     cuts = []
     for seed in range(20):
         entry = threshold(promise, scores(2000, seed), scores(1000, 100 + seed), 0.95)
@@ -43,7 +42,7 @@ def test_a_cut_keeps_its_promise_and_is_near_the_best(name, target, exact):
 
 
 def test_too_few_labels_are_said():
-    [promise] = promises(fm.CutPromises(precision=0.95))
+    [promise] = promises_of(fm.CutPromises(precision=0.95))
     entry = threshold(promise, scores(60, 1), scores(30, 2), 0.95)
     assert entry.cut is None
     assert entry.needed is None or entry.needed > 30

@@ -18,7 +18,7 @@ from fastmetrics.engines.run_job import run
 from fastmetrics.metrics.plan import ScoreRequest
 from fastmetrics.metrics.score_batch import Scorer
 from fastmetrics.plan.source_files import source_digests
-from fastmetrics.scoring.score_output import job, plan_table
+from fastmetrics.scoring.score import job, plan_table
 from fastmetrics.tables import Limits, open_source
 from fastmetrics.tables.sources import TableSource
 

@@ -33,7 +33,7 @@ from fastmetrics.derive.store.store_file import check_apart
 from fastmetrics.engines.job import FileSettings, Job, Progress, RunOptions, RunResult, check_without_output
 from fastmetrics.engines.run_job import Threads, results_of, run_on
 from fastmetrics.results.summary import Summary
-from fastmetrics.scoring.score_output import about_run, now
+from fastmetrics.scoring.score import about_run, now
 from fastmetrics.tables import Output
 from fastmetrics.tables.encoders import undefined_as_null
 from fastmetrics.tables.output_places import check_not_read

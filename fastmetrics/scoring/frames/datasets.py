@@ -7,8 +7,7 @@ from typing import Any
 
 from fastmetrics.base.threads import cores
 from fastmetrics.metrics.plan import ScoreRequest
-from fastmetrics.scoring.frames.row_function import TableFunction
-from fastmetrics.scoring.frames.with_scores import adder_of, plan_beside
+from fastmetrics.scoring.frames.with_scores import TableFunction, adder_of, plan_beside
 from fastmetrics.tables.sources import FrameSource
 
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 from fastmetrics.base.errors import OptionError
 from fastmetrics.base.input_columns import listed
 from fastmetrics.metrics.metric import REGISTRY
-from fastmetrics.scoring.frames.row_function import RowFunction, score_of
+from fastmetrics.scoring.frames.with_scores import RowFunction, score_of
 from fastmetrics.scoring.metric_functions import columns_and_options
 
 PREFIX = "fm_"

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from fastmetrics.scoring.frames.accessor import FrameAccessor
+from fastmetrics.scoring.frames.with_scores import FrameAccessor
 
 
 def register() -> None:

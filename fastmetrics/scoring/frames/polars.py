@@ -13,9 +13,14 @@ from typing import Any
 
 from fastmetrics.metrics.metric import Metric
 from fastmetrics.metrics.suites import functions
-from fastmetrics.scoring.frames.accessor import FrameAccessor, LazyFrameAccessor
-from fastmetrics.scoring.frames.row_function import RowFunction, metric_of_name, score_of
-from fastmetrics.scoring.frames.with_scores import aligned
+from fastmetrics.scoring.frames.with_scores import (
+    FrameAccessor,
+    LazyFrameAccessor,
+    RowFunction,
+    aligned,
+    metric_of_name,
+    score_of,
+)
 from fastmetrics.scoring.metric_functions import columns_and_options
 
 

@@ -1,8 +1,11 @@
-"""``fm.with_scores``: a table with its scores as further columns, in the table's own kind."""
+"""``fm.with_scores``: a table with its scores as further columns in its own kind, and metrics as functions of rows."""
 
 from __future__ import annotations
 
+import functools
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,13 +14,134 @@ import pyarrow as pa
 
 from fastmetrics.base.errors import ColumnError, OptionError
 from fastmetrics.base.frames import is_dataset, is_relation
-from fastmetrics.base.threads import cores
+from fastmetrics.base.input_columns import resolve
+from fastmetrics.base.threads import cores, ordered
 from fastmetrics.engines.job import Progress
-from fastmetrics.metrics.plan import Plan, ScoreRequest
-from fastmetrics.scoring.frames.row_function import TableFunction, check_has_rows
-from fastmetrics.scoring.score import scores_of_source
-from fastmetrics.scoring.score_output import plan_table
+from fastmetrics.metrics.batch import Batch
+from fastmetrics.metrics.metric import REGISTRY, SPELLINGS, Metric
+from fastmetrics.metrics.plan import Plan, Score, ScoreRequest, canonical_name, parse
+from fastmetrics.metrics.score_batch import Scorer, Shelf, slices
+from fastmetrics.metrics.suites import functions
+from fastmetrics.scoring.metric_functions import columns_and_options, table_of_columns
+from fastmetrics.scoring.score import plan_table, score, scores_of_source
 from fastmetrics.tables.sources import FrameSource, is_paths
+
+# Metrics of one row as functions of columns and of tables, for the expressions and functions of other tools.
+
+
+class RowFunction:
+    """A score of each row from columns: the same bits as ``fm.score``, null where an input is missing.
+
+    It is thread-safe, remembers words between calls, and can be sent to other processes.
+    """
+
+    def __init__(self, score: Score) -> None:
+        check_rows_alone(score)
+        self.score = score
+        self._shelf = Shelf()
+        self._turn = threading.Lock()
+
+    def __reduce__(self) -> tuple[type[RowFunction], tuple[Score]]:
+        """Pickling drops the remembered words."""
+        return RowFunction, (self.score,)
+
+    def __call__(self, columns: Mapping[str, Any], threads: int | None = 1) -> pa.ChunkedArray:
+        """The scores of columns (canonical name: values); undefined scores are NaN.
+
+        With one thread, the calling thread computes; with more, calls of several threads take turns.
+
+        Raises ``ColumnError`` for columns of different lengths or of the wrong type.
+        """
+        workers = cores(threads)
+        table = table_of_columns(columns)
+        batches = slices(table, workers)
+        with self._turn if workers > 1 else nullcontext():
+            scores = ordered(self._compute, batches, workers) if workers > 1 else map(self._compute, batches)
+            return pa.chunked_array(scores, pa.float64())
+
+    def _compute(self, batch: pa.RecordBatch) -> pa.Array:
+        with self._shelf.book() as words:
+            rows = Batch(dict(zip(batch.schema.names, batch.columns, strict=True)), words=words)
+            values, present = self.score.metric.compute(rows, self.score.options)
+        return pa.array(values, pa.float64(), mask=~present)
+
+
+class TableFunction:
+    """The scores of each row of tables, one table after another, by one plan: the same bits as ``fm.score``.
+
+    It remembers words between calls.  Calls of several threads take turns, each with all its threads: threads of two
+    calls at a time would learn the same words beside each other.  It can be sent to other processes.
+    """
+
+    def __init__(self, planned: Plan) -> None:
+        for requested in planned.scores:
+            check_rows_alone(requested)
+        self.plan = replace(planned, keep=())
+        self._scorer = Scorer(self.plan)
+        self._turn = threading.Lock()
+
+    def __reduce__(self) -> tuple[type[TableFunction], tuple[Plan]]:
+        """Pickling drops the remembered words."""
+        return TableFunction, (self.plan,)
+
+    def __call__(self, source: FrameSource, threads: int) -> pa.Table:
+        """The scores of a table."""
+        source.hold(self.plan.inputs)  # before the turn: Polars may convert on threads that wait for theirs
+        with self._turn:
+            return scores_of_source(source, self.plan, threads, None, self._scorer)
+
+
+def score_of(metric: str | Metric, options: Mapping[str, Any]) -> Score:
+    """The score that a metric, or a spec such as ``squad_f1(version=2)``, computes with further options.
+
+    Raises ``UnknownNameError`` for an unknown metric or option, ``OptionError`` for an invalid value.
+    """
+    score = parse(metric) if isinstance(metric, str) else Score(metric.name, metric, metric.options({}), metric.name)
+    if not options:
+        return score
+    complete = score.metric.options({**score.options, **options})
+    explicit = [name for name in complete if complete[name] != score.metric.defaults[name]]
+    name = canonical_name(score.metric, complete, explicit)
+    return Score(name, score.metric, complete, name)
+
+
+def check_has_rows(score: Score) -> None:
+    """Raise ``OptionError`` for a metric with one value for a whole table."""
+    if score.metric.corpus is not None:
+        raise OptionError(
+            f"{score.name} has one value for a whole table, not one for each row: "
+            f"call fm.summarize(fm.score(table, {score.spec!r}))"
+        )
+
+
+def check_rows_alone(score: Score) -> None:
+    """Raise ``OptionError`` for a metric that cannot be computed from one row alone."""
+    check_has_rows(score)
+    if score.metric.rows.fit is not None:
+        score.metric.rows.fit(_NoRows(score), score.options)
+
+
+def metric_of_name(name: str, module: str) -> Metric:
+    """The metric that an attribute of a module names; raises ``AttributeError`` for another name."""
+    if name.startswith("_") or name not in SPELLINGS:
+        raise AttributeError(f"module {module!r} has no attribute {name!r}")
+    return REGISTRY[SPELLINGS[name]]
+
+
+class _NoRows:
+    """Stands for all rows of a table where only some are at hand: reading them is the error."""
+
+    def __init__(self, score: Score) -> None:
+        self._score = score
+
+    def __iter__(self) -> Iterator[Batch]:
+        raise OptionError(
+            f"{self._score.name} needs all rows before it scores the first: "
+            f"call fm.score(table, {self._score.spec!r}), with the whole table"
+        )
+
+
+# ``fm.with_scores``: a table with its scores as further columns, in the table's own kind.
 
 
 def with_scores(
@@ -210,3 +334,68 @@ def _to_dataset(dataset: Any, scores: pa.Table) -> Any:
             dataset = dataset.add_column(name, scores[name].to_numpy())
         return dataset
     return datasets.concatenate_datasets([dataset, datasets.Dataset(scores.replace_schema_metadata())], axis=1)
+
+
+# The accessor ``frame.fm`` of pandas and Polars frames: scores in the frame's own kind.
+
+
+class LazyFrameAccessor:
+    """Scores of a lazy frame: ``frame.fm.score(...)`` and ``frame.fm.with_scores(...)``, both lazy."""
+
+    def __init__(self, frame: Any) -> None:
+        self._frame = frame
+
+    def score(self, metrics: Any = None, *, threads: int | None = None, **options: Any) -> Any:
+        """The lazy scores: ``id``, if there is one, and a column for each metric.
+
+        The options are ``threads`` and those of :func:`fastmetrics.with_scores` that choose columns and metrics.
+        """
+        planned = plan_table(FrameSource(self._frame), ScoreRequest(metrics, **options))
+        return lazy_scores(self._frame, planned, planned.keep, threads)
+
+    def with_scores(self, metrics: Any = None, **options: Any) -> Any:
+        """The frame with its scores as further columns, as :func:`fastmetrics.with_scores` returns it."""
+        return with_scores(self._frame, metrics, **options)
+
+
+class FrameAccessor:
+    """Scores of a frame: ``frame.fm.score(...)``, ``frame.fm.with_scores(...)``, ``frame.fm.token_f1(...)``."""
+
+    def __init__(self, frame: Any) -> None:
+        self._frame = frame
+
+    def score(self, metrics: Any = None, **options: Any) -> Any:
+        """The scores as a frame of the same kind: ``id``, if there is one, and a column for each metric.
+
+        ``metrics`` and the options are those of :func:`fastmetrics.score` without an ``output``.
+        """
+        return own_kind(score(self._frame, metrics, **options), self._frame)
+
+    def with_scores(self, metrics: Any = None, **options: Any) -> Any:
+        """The frame with its scores as further columns, as :func:`fastmetrics.with_scores` returns it."""
+        return with_scores(self._frame, metrics, **options)
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        metric_of_name(name, "the accessor fm")
+        return functools.partial(self._metric, name)
+
+    def __dir__(self) -> list[str]:
+        return ["score", "with_scores", *functions()]
+
+    def _metric(self, name: str, *columns: str, threads: int | None = None, **keywords: Any) -> Any:
+        """One metric as a series; the columns are names of the frame, by default those that the metric looks for."""
+        metric = metric_of_name(name, "the accessor fm")
+        names = [str(column) for column in self._frame.columns]
+        if not columns and not metric.needs.keys() & keywords.keys():
+            mapping = resolve(names, None, None, metric.needs)
+            keywords = {column: mapping[column] for column in metric.needs if column in mapping} | keywords
+        present, options = columns_and_options(metric, columns, keywords)
+        for column in map(str, present.values()):
+            if names.count(column) > 1:
+                raise ColumnError(f"the table has {names.count(column)} columns {column!r}")
+        scores = RowFunction(score_of(metric, options))
+        return own_series(
+            scores({column: self._frame[name] for column, name in present.items()}, threads),
+            self._frame,
+            scores.score.name,
+        )

@@ -17,8 +17,8 @@ from fastmetrics.base.frames import open_frame
 from fastmetrics.metrics import score_batch
 from fastmetrics.metrics.plan import ScoreRequest
 from fastmetrics.scoring import score as scoring
-from fastmetrics.scoring.frames.row_function import RowFunction, TableFunction, score_of
-from fastmetrics.scoring.score_output import plan_table
+from fastmetrics.scoring.frames.with_scores import RowFunction, TableFunction, score_of
+from fastmetrics.scoring.score import plan_table
 from fastmetrics.tables.sources import FrameSource
 from fastmetrics.text.tokenize import Wordbook
 from tests.scoring.frames.tables import METRICS, ROWS, bits, scores

@@ -13,7 +13,7 @@ from fastmetrics.base.errors import FastmetricsError, MissingExtraError, OptionE
 from fastmetrics.metrics.claim_support import TRIPLES, WORDS, load
 from fastmetrics.metrics.plan import parse
 from fastmetrics.results.score_run import ScoreRun
-from fastmetrics.scoring.verdict_reasons import anchors
+from fastmetrics.scoring.metric_functions import anchors
 
 _COUNTING = ("hallucination", "verdict", "hallucination_risk")
 """The metrics that count anchors; the first one that a run has decides how they are marked."""
