@@ -87,7 +87,7 @@ def child(rows: str, store: str, out: str, url: str, profiled: str) -> None:
     """Judge a file, and print what it took."""
     import fastmetrics as fm
     from fastmetrics.commands.program.garbage_collection import rare_garbage_collection
-    from fastmetrics.derive.calls.call_loop import CallLoop
+    from fastmetrics.models.call_sender import CallLoop
 
     profile = cProfile.Profile()
     if profiled == "profiled":

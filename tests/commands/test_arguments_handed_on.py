@@ -12,10 +12,10 @@ import pytest
 from scipy.special import stdtrit
 
 import fastmetrics as fm
-from fastmetrics.derive.calls import call_setup
-from fastmetrics.derive.calls.call import Model
-from fastmetrics.derive.calls.call_options import CallOptions
-from fastmetrics.derive.store.call_store import CallStore
+from fastmetrics.models import call_setup
+from fastmetrics.models.call_setup import CallOptions
+from fastmetrics.models.call_store import CallStore
+from fastmetrics.models.calls import Model
 from fastmetrics.results.prices import Price
 
 pytestmark = pytest.mark.slow

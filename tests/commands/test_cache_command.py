@@ -8,8 +8,8 @@ import time
 import pyarrow.parquet as pq
 import pytest
 
-from fastmetrics.derive.calls.call import Answer, CallMaker, Message, Model
-from fastmetrics.derive.store.call_store import CallStore
+from fastmetrics.models.call_store import CallStore
+from fastmetrics.models.calls import Answer, CallMaker, Message, Model
 from tests.support.program import program
 
 DAY = 86_400

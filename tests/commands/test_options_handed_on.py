@@ -32,7 +32,7 @@ REAL = (
     "fastmetrics.metrics.metric",
     "fastmetrics.results.compare",
     "fastmetrics.engines.job",
-    "fastmetrics.derive.calls.call_options",
+    "fastmetrics.models.call_setup",
     "fastmetrics.fitting.fit",
     "fastmetrics.reporting.rag.chunk_settings",
 )

@@ -1,1 +1,1 @@
-"""Tests of ``fastmetrics.derive``."""
+"""Tests of ``fastmetrics.models``."""

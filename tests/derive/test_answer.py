@@ -14,8 +14,8 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics.base.errors import ColumnError, FileFormatError, InputError, OptionError, ServiceError
-from fastmetrics.derive.bots.full_context_bot import TEMPLATE, read_knowledge
-from fastmetrics.derive.prompts.prompt import mark
+from fastmetrics.models.bots import FULL_CONTEXT_TEMPLATE, read_knowledge
+from fastmetrics.models.prompts import mark
 from fastmetrics.retrieval.faq import FaqReply
 from tests.support.judge_server import completion, judge_server, user_message
 from tests.support.program import jsonl, program
@@ -68,7 +68,8 @@ def test_full_context_bot_asks_each_question_once(tmp_path):
     with judge_server(reply=echo) as judge:
         found = fm.answer(QUESTIONS, bot(judge, tmp_path))
         assert sorted(judge.questions) == sorted(
-            TEMPLATE.format(knowledge=KNOWLEDGE, question=one, fence=mark([one, KNOWLEDGE])) for one in ("a?", "b?")
+            FULL_CONTEXT_TEMPLATE.format(knowledge=KNOWLEDGE, question=one, fence=mark([one, KNOWLEDGE]))
+            for one in ("a?", "b?")
         )
         assert all("response_format" not in body for body in judge.bodies)
         again = fm.answer(QUESTIONS, bot(judge, tmp_path))

@@ -15,7 +15,7 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics.base.errors import ColumnError, InputError, OptionError, ServiceError
-from fastmetrics.derive.dry_run import estimate_answering
+from fastmetrics.models.dry_run import estimate_answering
 from tests.support.judge_server import judge_server, user_message
 from tests.support.program import jsonl, program
 

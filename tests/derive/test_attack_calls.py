@@ -23,13 +23,13 @@ def test_drawn_modes_are_survived():
 @pytest.fixture(scope="module")
 def script():
     """The names of the script, in a process that keeps its shorter waits for itself."""
-    from fastmetrics.derive.clients import reply_limits
+    from fastmetrics.models import clients
 
-    longest = reply_limits.LONGEST_WAIT
+    longest = clients.LONGEST_WAIT
     try:
         return runpy.run_path(str(SCRIPT))
     finally:
-        reply_limits.LONGEST_WAIT = longest
+        clients.LONGEST_WAIT = longest
 
 
 def test_faults_of_a_run_are_noticed(script, tmp_path):

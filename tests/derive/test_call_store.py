@@ -12,9 +12,8 @@ import time
 import pytest
 
 from fastmetrics.base.errors import OutputError
-from fastmetrics.derive.calls.call import Answer, CallMaker, Message, Model
-from fastmetrics.derive.store.call_store import CallStore
-from fastmetrics.derive.store.call_store_overview import prune_calls
+from fastmetrics.models.call_store import CallStore, prune_calls
+from fastmetrics.models.calls import Answer, CallMaker, Message, Model
 from tests.support.program import ENVIRONMENT
 
 MODEL = Model("m", "here", {"temperature": 0})
@@ -131,8 +130,8 @@ def test_threads_that_create_the_same_store_share_it(tmp_path):
 
 WRITER = """
 import sys
-from fastmetrics.derive.calls.call import Answer, CallMaker, Message, Model
-from fastmetrics.derive.store.call_store import CallStore
+from fastmetrics.models.calls import Answer, CallMaker, Message, Model
+from fastmetrics.models.call_store import CallStore
 MODEL = Model("m", "here", {"temperature": 0})
 MAKER = CallMaker(MODEL, None, [Message("system", "s")])
 with CallStore(sys.argv[1]) as store:

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.derive.dry_run import estimate_answering, estimate_judging
+from fastmetrics.models.dry_run import estimate_answering, estimate_judging
 from tests.support.judge_server import completion, grade, judge_server, user_message
 from tests.support.program import jsonl, program
 

@@ -24,7 +24,7 @@ from fastmetrics.base.errors import (
     OutputError,
 )
 from fastmetrics.base.errors import UnknownNameError as UnknownName
-from fastmetrics.derive.embed import embed
+from fastmetrics.models.embed import embed
 from fastmetrics.vectors.embedder import Embedder, VectorCache
 from tests.support.optional_parts import needs
 from tests.support.program import jsonl, program

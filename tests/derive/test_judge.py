@@ -12,7 +12,7 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics.base.errors import ColumnError, MissingExtraError, OptionError, ServiceError
-from fastmetrics.derive.prompts.rubric import shipped
+from fastmetrics.models.prompts import shipped
 from tests.support.judge_server import drawn, judge_server
 from tests.support.program import alone, jsonl, program
 

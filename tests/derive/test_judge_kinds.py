@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.derive.dry_run import estimate_judging
+from fastmetrics.models.dry_run import estimate_judging
 from tests.support.judge_server import judge_server, user_message
 from tests.support.program import jsonl
 

@@ -15,9 +15,8 @@ import pytest
 import fastmetrics as fm
 from fastmetrics.base.errors import ColumnError, OptionError
 from fastmetrics.base.limits import SIZES
-from fastmetrics.derive.judge.judge_until import Until, judge_until
-from fastmetrics.derive.judge.stop_condition import parse_until
-from fastmetrics.derive.prompts.rubric import find_rubrics
+from fastmetrics.models.judge_until import Until, judge_until, parse_until
+from fastmetrics.models.prompts import find_rubrics
 from fastmetrics.results.open_runs import open_run
 from fastmetrics.results.score_file import ScoreFile
 from fastmetrics.stats.mean_interval import confidence_sequence

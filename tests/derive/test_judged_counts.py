@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from fastmetrics.base.score_metadata import RowCounts
-from fastmetrics.derive.judge.judged_counts import conclude, observe, summary_of
+from fastmetrics.models.judge import conclude, observe, summary_of
 
 AXIS = "judge_safety"
 SCORED = {"ok": 3.0, "identical": 0.5}

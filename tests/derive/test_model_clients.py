@@ -11,10 +11,9 @@ import pytest
 import fastmetrics as fm
 from fastmetrics.base.errors import ModelCallError, OptionError, PluginError, ServiceError
 from fastmetrics.base.limits import SIZES
-from fastmetrics.derive.calls.call import CallMaker, Message
-from fastmetrics.derive.clients.completion import completion, usage
-from fastmetrics.derive.clients.model_client import MODEL_CLIENTS
 from fastmetrics.metrics.plugins import load_plugin
+from fastmetrics.models.calls import CallMaker, Message, completion, usage
+from fastmetrics.models.clients import MODEL_CLIENTS
 from tests.support.program import jsonl, program
 
 TABLE = {"id": [1, 2, 3], "question": ["a", "b", "c"], "answer": ["x", "y", "z"]}

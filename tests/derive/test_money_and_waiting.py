@@ -12,9 +12,8 @@ import pytest
 import fastmetrics as fm
 from fastmetrics.base.errors import OptionError
 from fastmetrics.base.limits import SIZES
-from fastmetrics.derive.calls.budget import Budget, Spending
-from fastmetrics.derive.calls.call import Answer, CallMaker, Message, Model
-from fastmetrics.derive.calls.rate_limits import RateLimits
+from fastmetrics.models.call_sender import Budget, RateLimits, Spending
+from fastmetrics.models.calls import Answer, CallMaker, Message, Model
 from fastmetrics.results.prices import REPLY_TOKENS, Price
 from tests.support.judge_server import completion, grade, judge_server, user_message
 

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
-from fastmetrics.derive.calls.circuit_breaker import FIRST, IN_A_ROW, CircuitBreaker
-from fastmetrics.derive.calls.rate_limits import RateLimits
-from fastmetrics.derive.calls.retries import Retries
-from fastmetrics.derive.clients.chat_client import Failure
+from fastmetrics.models.call_sender import FIRST, IN_A_ROW, CircuitBreaker, RateLimits, Retries
+from fastmetrics.models.calls import Failure
 
 
 class Clock:

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fastmetrics.derive.clients.completion import completion, usage
-from fastmetrics.derive.replies import reply_objects
-from fastmetrics.derive.replies.reply_parsing import grade_of, read_reply
+from fastmetrics.models import replies
+from fastmetrics.models.calls import completion, usage
+from fastmetrics.models.replies import grade_of, read_reply
 from tests.support.judge_server import completion as made
 
 FIVE = partial(grade_of, low=1, high=5)
@@ -184,13 +184,13 @@ def test_steps_of_the_reader_grow_with_the_length(monkeypatch, piece):
         return json.loads(text)
 
     for name in ("_TOKEN", "_COMMA", "_OPENING", "_CLOSING", "_FENCED"):
-        monkeypatch.setattr(reply_objects, name, Counted(getattr(reply_objects, name)))
-    monkeypatch.setattr(reply_objects, "json", SimpleNamespace(loads=decoded))
+        monkeypatch.setattr(replies, name, Counted(getattr(replies, name)))
+    monkeypatch.setattr(replies, "json", SimpleNamespace(loads=decoded))
     counts = []
     for size in (4_096, 8_192, 16_384):
         steps.clear()
         text = (piece * size)[:size]
-        for _ in reply_objects.objects_in(text):
+        for _ in replies.objects_in(text):
             steps.append(1)
         counts.append(sum(steps) + len(steps))
     assert counts[1] <= 2.2 * counts[0]
@@ -199,11 +199,9 @@ def test_steps_of_the_reader_grow_with_the_length(monkeypatch, piece):
 
 def test_patterns_do_not_search_ahead():
     """A search for a token looks at two characters at most from each position: it cannot rescan the text."""
-    assert re._parser.parse(reply_objects._TOKEN.pattern).getwidth() == (1, 2)
+    assert re._parser.parse(replies._TOKEN.pattern).getwidth() == (1, 2)
     for text in ('"' + '\\"' * 1000 + "\\", '"', '"a', "\\"):
-        assert (
-            reply_objects._COMMA.sub(lambda found: found[1] or "", text) == text
-        )  # an open string is passed over once
+        assert replies._COMMA.sub(lambda found: found[1] or "", text) == text  # an open string is passed over once
 
 
 SHAPES = (

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 import fastmetrics as fm
 from fastmetrics.base.errors import FileFormatError, UnknownNameError
-from fastmetrics.derive.prompts.prompt import Template, mark, opening
-from fastmetrics.derive.prompts.rubric import find_rubrics, read_rubric, shipped
+from fastmetrics.models.prompts import Template, find_rubrics, mark, opening, read_rubric, shipped
 from fastmetrics.reporting.readings import reading
 from tests.support.judge_server import judge_server
 from tests.support.program import program

@@ -15,9 +15,9 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics.base.errors import OptionError, ServiceError
-from fastmetrics.derive.calls.budget import LONG_WAIT
-from fastmetrics.derive.clients import reply_limits
-from fastmetrics.derive.clients.reply_limits import LONGEST_WAIT, retry_after
+from fastmetrics.models import clients
+from fastmetrics.models.call_sender import LONG_WAIT
+from fastmetrics.models.clients import LONGEST_WAIT, retry_after
 from tests.support import rogue_server as rogue
 from tests.support.judge_server import completion, judge_server
 from tests.support.program import ENVIRONMENT, jsonl, program
@@ -209,7 +209,7 @@ def test_milliseconds_of_a_refusal_are_no_seconds(tmp_path):
 
 @pytest.mark.parametrize("mode", LONG_WAITS)
 def test_long_waits_are_announced_and_end(tmp_path, monkeypatch, mode):
-    monkeypatch.setattr(reply_limits, "LONGEST_WAIT", LONG_WAIT)
+    monkeypatch.setattr(clients, "LONGEST_WAIT", LONG_WAIT)
     path = jsonl(tmp_path / "rows.jsonl", {"id": 1, "question": "q1", "answer": "a"})
 
     with rogue_server(mode) as server:

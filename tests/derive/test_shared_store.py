@@ -18,10 +18,9 @@ import pytest
 import fastmetrics as fm
 from fastmetrics.base.errors import OutputError
 from fastmetrics.base.limits import SIZES
-from fastmetrics.derive.calls.call import Answer, CallMaker, Message, Model
-from fastmetrics.derive.store import call_claims, shared_store
-from fastmetrics.derive.store.call_claims import CallClaims
-from fastmetrics.derive.store.call_store import CallStore
+from fastmetrics.models import call_store
+from fastmetrics.models.call_store import CallClaims, CallStore
+from fastmetrics.models.calls import Answer, CallMaker, Message, Model
 from tests.support.judge_server import completion, judge_server
 from tests.support.optional_parts import NO_MOUNT
 from tests.support.program import ENVIRONMENT, jsonl, program
@@ -95,8 +94,8 @@ def test_two_runs_that_retry_the_same_replies_pay_once(tmp_path):
 
 CLAIMANT = """
 import sys, time
-from fastmetrics.derive.store.call_claims import CallClaims
-from fastmetrics.derive.store.call_store import CallStore
+from fastmetrics.models.call_store import CallClaims
+from fastmetrics.models.call_store import CallStore
 store = CallStore(sys.argv[1])
 assert CallClaims(store).take(b"key")
 print("taken", flush=True)
@@ -127,7 +126,7 @@ def test_a_run_without_signs_of_life_loses_its_claims(tmp_path, monkeypatch):
         assert silent.take(b"key")
         now = time.monotonic()
         for seconds, free in ((0, []), (50, []), (109, []), (111, [b"key"])):
-            monkeypatch.setattr(call_claims.time, "monotonic", lambda seconds=seconds: now + seconds)
+            monkeypatch.setattr(call_store.time, "monotonic", lambda seconds=seconds: now + seconds)
             if seconds == 50:
                 silent.beat()
             assert other.free([b"key"]) == free, seconds
@@ -175,7 +174,7 @@ def disk(tmp_path):
 
 @pytest.mark.parametrize("seconds", [1.5, None])
 def test_replies_that_meet_a_full_store_are_kept(tmp_path, monkeypatch, seconds):
-    monkeypatch.setattr(shared_store, "_SPACE", 60.0 if seconds else 0.2)
+    monkeypatch.setattr(call_store, "_SPACE", 60.0 if seconds else 0.2)
     path = written(tmp_path / "rows.jsonl", 100)
     with judge_server(delay=0.05) as judge:
         opened = []
@@ -323,15 +322,15 @@ def test_clocks_that_step_back_neither_call_twice_nor_void_retry(tmp_path, monke
     reply = lambda body: completion(None, refusal="no")  # noqa: E731
     with judge_server(reply=reply) as judge:
         now = time.time()
-        monkeypatch.setattr("fastmetrics.derive.calls.call_sender.time.time", lambda: now + 1_000_000)
+        monkeypatch.setattr("fastmetrics.models.call_sender.time.time", lambda: now + 1_000_000)
         fm.judge(path, settings(tmp_path, judge), output=tmp_path / "o.parquet")
         assert judge.count == 6
-        monkeypatch.setattr("fastmetrics.derive.calls.call_sender.time.time", lambda: now)
+        monkeypatch.setattr("fastmetrics.models.call_sender.time.time", lambda: now)
         asked = settings(tmp_path, judge, retry="refused")
         fm.judge(path, asked, output=tmp_path / "o.parquet", overwrite=True)
         assert judge.count == 12
         steps = iter(range(1_000))
-        monkeypatch.setattr("fastmetrics.derive.calls.call_sender.time.time", lambda: now - 60 * next(steps))
+        monkeypatch.setattr("fastmetrics.models.call_sender.time.time", lambda: now - 60 * next(steps))
         fm.judge(path, asked, output=tmp_path / "o.parquet", overwrite=True)
         assert judge.count == 18
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fastmetrics.derive.bots.function_calls import words_of
+from fastmetrics.models.clients import words_of
 
 
 class UnreadableError(Exception):

@@ -18,9 +18,9 @@ import fastmetrics as fm
 from fastmetrics.base import errors
 from fastmetrics.base.input_columns import COLUMNS, SCHEMAS
 from fastmetrics.commands import GROUPS, all_commands
-from fastmetrics.derive.prompts.rubric import FIELDS, read_rubric
 from fastmetrics.metrics import lexical
 from fastmetrics.metrics.metric import REGISTRY, SOURCES
+from fastmetrics.models.prompts import FIELDS, read_rubric
 from scripts import docs, throughput
 from tests.support.program import program
 

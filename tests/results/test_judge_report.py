@@ -17,7 +17,7 @@ from sklearn.metrics import cohen_kappa_score
 import fastmetrics as fm
 from fastmetrics.base.display import number
 from fastmetrics.base.errors import ColumnError, InputError
-from fastmetrics.derive.clients.chat_client import Reply
+from fastmetrics.models.calls import Reply
 from tests.support.judge_server import judge_server, user_message
 from tests.support.program import program
 
@@ -94,7 +94,7 @@ def test_latency_of_repeats_is_that_of_a_call(tmp_path, monkeypatch, rubric, cal
         reply = json.dumps({"score": 3, "better": "tie", "show": True})
         return Reply(json.dumps({"choices": [{"message": {"content": reply}}]}), float(next(latency)))
 
-    monkeypatch.setattr("fastmetrics.derive.clients.chat_client.ChatClient.send", send)
+    monkeypatch.setattr("fastmetrics.models.clients.ChatClient.send", send)
     options = {"model": "m", "repeats": 3, "base_url": "http://127.0.0.1:9/v1", "store": tmp_path / "s.sqlite"}
     made = fm.judge(table, rubric, times=True, **options)
     lists = made[f"judge_{rubric}_latencies_ms"].to_pylist()

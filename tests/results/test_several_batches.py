@@ -7,7 +7,7 @@ import pytest
 import fastmetrics as fm
 from fastmetrics.base.errors import InputError
 from fastmetrics.base.limits import SIZES
-from fastmetrics.derive.dry_run import estimate_judging
+from fastmetrics.models.dry_run import estimate_judging
 from fastmetrics.tables.addresses import parse
 from fastmetrics.tables.output_places import target
 from fastmetrics.tables.remote_files import store

@@ -20,8 +20,8 @@ import pytest
 import fastmetrics as fm
 from fastmetrics.base.errors import FileFormatError
 from fastmetrics.base.limits import SIZES
-from fastmetrics.derive.bots.full_context_bot import read_knowledge
-from fastmetrics.derive.prompts.rubric import read_rubric
+from fastmetrics.models.bots import read_knowledge
+from fastmetrics.models.prompts import read_rubric
 from fastmetrics.results.gate_rules import read_rules
 from fastmetrics.results.prices import price_table
 from fastmetrics.tables import input_files, open_source, small_files

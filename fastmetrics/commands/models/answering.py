@@ -43,7 +43,7 @@ def answer(
     bot = chosen_bot(choice, columns_by_name, settings)
     arguments["columns"] = {name: column for name, column in columns_by_name.items() if name != "answer"}
     if dry_run:
-        from fastmetrics.derive.dry_run import estimate_answering
+        from fastmetrics.models.dry_run import estimate_answering
 
         typer.echo(str(arguments.call(estimate_answering, bot=bot)))
         return

@@ -12,7 +12,7 @@ import typer
 
 from fastmetrics.base.errors import OptionError
 from fastmetrics.commands.options.option_groups import OptionsOf
-from fastmetrics.derive.calls.call_options import KNOWLEDGE, MODEL, TEMPLATE, BotOptions
+from fastmetrics.models.call_setup import KNOWLEDGE, MODEL, TEMPLATE, BotOptions
 
 BotSettings = Annotated[dict[str, Any], OptionsOf(BotOptions)]
 _BOTS = ("full-context", "given-contexts", "faq")
@@ -44,8 +44,7 @@ class BotChoice:
 def chosen_bot(choice: BotChoice, columns: dict[str, str], settings: dict[str, Any]) -> Any:
     """The bot; raises ``OptionError`` for an unknown one, and for options that do not fit it."""
     from fastmetrics.base.options import Choice, argument
-    from fastmetrics.derive.bots.full_context_bot import FullContextBot, read_knowledge
-    from fastmetrics.derive.bots.prompt_bot import GivenContextsBot
+    from fastmetrics.models.bots import FullContextBot, GivenContextsBot, read_knowledge
     from fastmetrics.retrieval.faq import read_faq
 
     if ":" in choice.bot:
@@ -71,7 +70,7 @@ def chosen_bot(choice: BotChoice, columns: dict[str, str], settings: dict[str, A
 def _function_bot(choice: BotChoice, settings: dict[str, Any]) -> Any:
     """The bot of a function in a module or a file; raises ``OptionError`` for one that cannot be imported."""
     from fastmetrics.base.plugin_files import execute
-    from fastmetrics.derive.bots.function_bot import FunctionBot
+    from fastmetrics.models.bots import FunctionBot
 
     place, _, name = choice.bot.rpartition(":")
     try:

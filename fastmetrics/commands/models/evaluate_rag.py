@@ -15,7 +15,7 @@ from fastmetrics.commands.options.option_groups import Arguments, OptionsOf
 from fastmetrics.commands.options.option_syntax import FromText, name_list
 from fastmetrics.commands.options.shared_options import Plugins, Quiet
 from fastmetrics.commands.program.printing import print_result
-from fastmetrics.derive.calls.call_options import RUBRICS
+from fastmetrics.models.call_setup import RUBRICS
 from fastmetrics.reporting.rag.chunk_settings import ChunkSettings
 
 
@@ -85,7 +85,7 @@ def _chosen_judge(judges: JudgeChoice, choice: BotChoice, settings: dict[str, An
     model = judges.judge_model or choice.model
     if model is None:
         raise OptionError(f"--rubrics needs --judge-model NAME, since --bot {choice.bot} has no model")
-    from fastmetrics.derive.clients.server_address import address_of
+    from fastmetrics.models.clients import address_of
     from fastmetrics.reporting.rag.rag_judge import judge_with
 
     if judges.judge_base_url is not None:

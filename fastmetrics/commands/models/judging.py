@@ -26,7 +26,7 @@ from fastmetrics.commands.options.shared_options import (
     print_bad_rows,
 )
 from fastmetrics.commands.program.printing import print_folded, print_result
-from fastmetrics.derive.calls.call_options import MODEL, RUBRICS, JudgeOptions
+from fastmetrics.models.call_setup import MODEL, RUBRICS, JudgeOptions
 
 
 def judge(
@@ -50,11 +50,11 @@ def judge(
 
     Store all its replies, and print a summary.
     """
-    from fastmetrics.derive.judge.judge_settings import JudgeSettings
+    from fastmetrics.models.judge_batch import JudgeSettings
 
     judging = JudgeSettings(rubrics, model, **settings)
     if dry_run:
-        from fastmetrics.derive.dry_run import estimate_judging
+        from fastmetrics.models.dry_run import estimate_judging
 
         typer.echo(str(arguments.call(estimate_judging, settings=judging)))
         if arguments["until"] is not None:
@@ -86,7 +86,7 @@ def rubric(
     Send it to a file, change that, and give its path to judge.
     """
     from fastmetrics.base.options import Choice, argument
-    from fastmetrics.derive.prompts.rubric import LANGUAGES, read_rubric, rubric_path
+    from fastmetrics.models.prompts import LANGUAGES, read_rubric, rubric_path
     from fastmetrics.tables.small_files import read_text
 
     argument("language", language, Choice(*LANGUAGES))
@@ -100,7 +100,7 @@ def rubric(
 
 def _list(language: str) -> Iterator[str]:
     """The built-in rubrics in a language: names, kinds, ranges of scores, columns."""
-    from fastmetrics.derive.prompts.rubric import read_rubric, shipped
+    from fastmetrics.models.prompts import read_rubric, shipped
 
     rubrics = [read_rubric(path) for stem, path in shipped().items() if stem.endswith(f".{language}")]
     width = max(len(rubric.name) for rubric in rubrics)

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 from fastmetrics.commands.program.progress_line import add_to_line
 
 if TYPE_CHECKING:
-    from fastmetrics.derive.calls.budget import Spending
+    from fastmetrics.models.call_sender import Spending
 
 
 def spent(spending: Spending) -> str:
     """One line about the calls of a run so far: requests, replies, failures by kind, tokens, cost.
 
-    >>> from fastmetrics.derive.calls.budget import Spending
+    >>> from fastmetrics.models.call_sender import Spending
     >>> spent(Spending(requests=3, replies=2, from_store=5, prompt_tokens=1000, cost=0.5))
     '3 requests, 2 replies, 5 from the store, 1,000 + 0 tokens, cost 0.5'
     """

@@ -11,7 +11,7 @@ from fastmetrics.base.options import descriptions
 from fastmetrics.commands.options.option_groups import Arguments
 from fastmetrics.commands.options.option_syntax import FromText, names
 from fastmetrics.commands.options.shared_options import AsJson, Guard, Overwrite, guarded
-from fastmetrics.derive.calls.call_options import CallOptions
+from fastmetrics.models.call_setup import CallOptions
 
 
 def stored_calls(
@@ -41,8 +41,7 @@ def stored_calls(
     arguments: Arguments,
 ) -> Any:
     """Show, export or prune the store of model calls."""
-    from fastmetrics.derive.store.call_store import CallStore
-    from fastmetrics.derive.store.call_store_overview import export, prune_calls, stored_calls
+    from fastmetrics.models.call_store import CallStore, export, prune_calls, stored_calls
 
     if output is None and not prune:
         return arguments.call(stored_calls)

@@ -13,14 +13,13 @@ from fastmetrics.base.errors import Argument, OptionError
 from fastmetrics.base.options import Flag, Neighbours, argument
 from fastmetrics.base.score_metadata import ScoreMetadata
 from fastmetrics.base.threads import cores
-from fastmetrics.derive.bots.answer import bot_of
-from fastmetrics.derive.bots.bot import CallBot
-from fastmetrics.derive.bots.function_bot import FunctionBot
-from fastmetrics.derive.calls.budget import Spending
-from fastmetrics.derive.judge.judge_settings import JudgeSettings
-from fastmetrics.derive.judge.judged_columns import failed_calls
-from fastmetrics.derive.prompts.rubric import Rubric
 from fastmetrics.engines.job import Progress
+from fastmetrics.models.answer import bot_of
+from fastmetrics.models.bots import CallBot, FunctionBot
+from fastmetrics.models.call_sender import Spending
+from fastmetrics.models.judge_batch import JudgeSettings
+from fastmetrics.models.judged_columns import failed_calls
+from fastmetrics.models.prompts import Rubric
 from fastmetrics.reporting.rag.chunk_settings import ChunkSettings
 from fastmetrics.reporting.rag.rag_judge import judge_of
 from fastmetrics.reporting.rag.rag_run import ANSWERS, RagChunks, RagRun

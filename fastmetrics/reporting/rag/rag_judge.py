@@ -7,10 +7,9 @@ from dataclasses import fields
 from typing import Any
 
 from fastmetrics.base.errors import Argument, OptionError
-from fastmetrics.derive.bots.bot import Bot
-from fastmetrics.derive.bots.prompt_bot import PromptBot
-from fastmetrics.derive.calls.call_options import CallOptions
-from fastmetrics.derive.judge.judge_settings import JudgeSettings
+from fastmetrics.models.bots import Bot, PromptBot
+from fastmetrics.models.call_setup import CallOptions
+from fastmetrics.models.judge_batch import JudgeSettings
 
 
 def judge_with(rubrics: Any, calls: Mapping[str, Any], model: str, base_url: str | None = None) -> JudgeSettings:

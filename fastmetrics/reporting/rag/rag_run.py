@@ -12,14 +12,13 @@ import pyarrow as pa
 from fastmetrics.base.arrow import check_type
 from fastmetrics.base.errors import Argument, ColumnError, MissingExtraError, OutputError, quoted
 from fastmetrics.base.input_columns import PREFIX, resolve
-from fastmetrics.derive.bots.answer import answer
-from fastmetrics.derive.bots.answer_batch import OUTPUT_TYPES, REPEAT
-from fastmetrics.derive.bots.bot import Bot
-from fastmetrics.derive.calls.budget import Spending
-from fastmetrics.derive.embed import embed
-from fastmetrics.derive.judge.judge import JudgedFiles, judge
-from fastmetrics.derive.judge.judge_settings import JudgeSettings
 from fastmetrics.engines.job import FileSettings, Progress
+from fastmetrics.models.answer import OUTPUT_TYPES, REPEAT, answer
+from fastmetrics.models.bots import Bot
+from fastmetrics.models.call_sender import Spending
+from fastmetrics.models.embed import embed
+from fastmetrics.models.judge import JudgedFiles, judge
+from fastmetrics.models.judge_batch import JudgeSettings
 from fastmetrics.reporting.rag.chunk_settings import ChunkSettings
 from fastmetrics.reporting.rag.contexts import CONTEXTS, with_contexts
 from fastmetrics.reporting.rag.stages import Stages

@@ -1,1 +1,0 @@
-"""New columns from slow, fallible or paid calls: judges, bots and embeddings."""

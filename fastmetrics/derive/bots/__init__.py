@@ -1,1 +1,0 @@
-"""Bots that answer questions, and their answers."""

@@ -1,1 +1,0 @@
-"""Calls of models: what is sent, within which limits, and what is spent."""

@@ -1,1 +1,0 @@
-"""Clients that send calls: to a server with an OpenAI-compatible API, or to a registered function."""

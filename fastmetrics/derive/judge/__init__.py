@@ -1,1 +1,0 @@
-"""Judges: a model that rates rows by rubrics."""

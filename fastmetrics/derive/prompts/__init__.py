@@ -1,1 +1,0 @@
-"""Rubrics, and the prompts made from rows."""

@@ -1,1 +1,0 @@
-"""Parsing the replies of a judge."""

@@ -1,1 +1,0 @@
-"""The store of calls on disk, which several runs may share."""

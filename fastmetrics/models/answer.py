@@ -1,0 +1,435 @@
+"""Answering the questions of a table with a bot, ``fm.answer``: statuses, latency and tokens beside the answers."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from fastmetrics.base.errors import Argument, ColumnError, OptionError, UnknownNameError, quoted
+from fastmetrics.base.frames import with_index
+from fastmetrics.base.input_columns import COLUMNS, kept_columns, resolve
+from fastmetrics.base.limits import SIZES
+from fastmetrics.base.options import Choice, LimitedText, Optional, Whole, argument
+from fastmetrics.base.public_names import __version__
+from fastmetrics.base.score_metadata import ScoreMetadata
+from fastmetrics.engines.job import FileSettings, Job, Progress, RunOptions, RunResult, check_without_output
+from fastmetrics.engines.run_job import Threads, results_of, run_on
+from fastmetrics.models.bots import RETURNED, Bot, CallBot, DirectBot, FunctionBot
+from fastmetrics.models.call_sender import ModelCalls, Spending
+from fastmetrics.models.call_store import CallStore, check_apart
+from fastmetrics.models.calls import REPLY, Answer, Call, completion
+from fastmetrics.models.judge_batch import ASKABLE_AGAIN, BEHIND
+from fastmetrics.models.judged_columns import MISSING, UNSETTLED, failed_calls, open_calls_output, summed
+from fastmetrics.models.judged_tables import described, sampled
+from fastmetrics.models.prompts import columns_of, kind_of, values_of
+from fastmetrics.models.replies import OK, REFUSED, TRUNCATED, UNPARSED
+from fastmetrics.tables.sources import TableSource
+from fastmetrics.tables.table_chunks import Limits
+from fastmetrics.tables.table_rows import good_batches
+
+# From a batch of questions to a bot's answers, with statuses, latency and tokens.
+
+
+REPEAT = "repeat"
+"""The output column with the number of the repeat, from 1, if there are several."""
+
+OUTPUT_TYPES: Mapping[str, pa.DataType] = {
+    "system": pa.string(),
+    "answer": pa.string(),
+    "answer_status": pa.string(),
+    "answer_reason": pa.string(),
+    "latency_ms": pa.float64(),
+    "prompt_tokens": pa.int64(),
+    "completion_tokens": pa.int64(),
+    "answer_call": pa.string(),
+}
+"""The output columns and their types."""
+
+
+@dataclass(frozen=True)
+class AnswerPlan:
+    """The bot, its name, the question column, and the columns to copy."""
+
+    bot: Bot
+    system: str
+    question: str
+    keep: Sequence[str]
+    reads: Mapping[str, str]
+    """The column of the table for each column that the bot reads."""
+    repeats: int = 1
+    retry: tuple[str, ...] = ()
+    sample: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def kinds(self) -> dict[str, str]:
+        """The input columns and their kinds."""
+        kinds = {column: kind_of(name) for name, column in self.reads.items()}
+        return {**dict.fromkeys(self.keep, "any"), **kinds, self.question: "text"}
+
+    @property
+    def output_types(self) -> dict[str, pa.DataType]:
+        """The output columns and their types."""
+        returned = self.bot.returns
+        number = {REPEAT: pa.int64()} if self.repeats > 1 else {}
+        return {**number, **OUTPUT_TYPES, **{name: RETURNED[name] for name in returned}}
+
+    @property
+    def signature(self) -> ScoreMetadata:
+        """All settings that affect the answers."""
+        return ScoreMetadata(
+            version=__version__,
+            system=self.system,
+            answers=self.bot.settings,
+            columns={"question": self.question, **self.reads},
+            keep=self.keep,
+            repeats=self.repeats if self.repeats > 1 else None,
+            sample=self.sample or None,
+        )
+
+
+def plan_answering(
+    names: Sequence[str],
+    bot: Bot,
+    *,
+    system: str | None = None,
+    columns: Mapping[str, str] | None = None,
+    keep: Sequence[str] | str | None = None,
+    repeats: int = 1,
+    retry: Sequence[str] | str = (),
+    sample: Mapping[str, int] | None = None,
+) -> AnswerPlan:
+    """The plan for a table with columns of these ``names``; all columns are copied unless ``keep`` selects some.
+
+    Raises ``ColumnError`` without a question column, for an unknown column that the bot reads or that is kept, and for
+    a kept column with the name of an output column, ``OptionError`` for an invalid option.
+    """
+    argument("repeats", repeats, Whole(1, 1_000))
+    argument("system", system, Optional(LimitedText(200, "a name")))
+    again = (retry,) if isinstance(retry, str) else tuple(retry)
+    for status in again:
+        argument("retry", status, Choice(*ASKABLE_AGAIN))
+    reads = list(bot.reads)
+    resolved = resolve(names, columns, needed={"question", *(name for name in reads if name in COLUMNS)})
+    if "question" not in resolved:
+        raise ColumnError(f"answering needs the column 'question'; the table has: {quoted(names)}")
+    used = columns_of(reads, resolved, names)
+    for name in reads:
+        if name not in used:
+            raise ColumnError(f"{bot.use_of(name)} is no column; the table has: {quoted(names)}")
+    ids = [column for name, column in resolve(names, None, needed={"id"}).items() if name == "id"]
+    copied = list(names)
+    if keep is not None:
+        copied = list(dict.fromkeys([*ids, resolved["question"], *kept_columns(keep, names)]))
+    sampled = dict(sample or {})
+    plan = AnswerPlan(bot, system or bot.name, resolved["question"], copied, used, repeats, again, sampled)
+    for name in copied:
+        if name not in names:
+            raise ColumnError(str(UnknownNameError.of("column", name, names)))
+        if name in plan.output_types:
+            raise ColumnError(
+                f"the kept column {name!r} has the name of an output column; rename it, or remove it from ",
+                Argument("keep"),
+            )
+    return plan
+
+
+class Answered(NamedTuple):
+    """The bot's answer to one question, or why there is none."""
+
+    answer: str | None = None
+    status: str = MISSING
+    reason: str | None = None
+    latency_ms: float | None = None
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    call: str | None = None
+    returned: Mapping[str, Any] = {}
+
+
+class BatchAnswerer:
+    """Maps a batch of questions to the kept columns and the answers; equal batches give equal calls."""
+
+    def __init__(self, plan: AnswerPlan, sender: ModelCalls | None = None) -> None:
+        self._plan, self._sender = plan, sender
+        self._turn = threading.Lock()
+        self._checked = 0
+
+    def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """The kept columns and the output columns: each row once for each repeat."""
+        plan, bot = self._plan, self._plan.bot
+        if isinstance(bot, CallBot):
+            answers = self._answers_of_calls(bot, batch)
+        else:
+            answers = self._matched(bot, batch.column(plan.question))
+        columns: dict[str, Any] = {REPEAT: list(range(1, plan.repeats + 1)) * batch.num_rows}
+        columns["system"] = [plan.system] * len(answers)
+        columns |= {name: [answer[place] for answer in answers] for place, name in enumerate(list(OUTPUT_TYPES)[1:])}
+        returned = [name for name in plan.output_types if name not in columns]
+        columns |= {name: [answer.returned.get(name) for answer in answers] for name in returned}
+        rows = pa.array(np.repeat(np.arange(batch.num_rows), plan.repeats))
+        arrays = {
+            name: batch.column(name) if plan.repeats == 1 else batch.column(name).take(rows) for name in plan.keep
+        }
+        return pa.record_batch(
+            {**arrays, **{name: pa.array(columns[name], type_) for name, type_ in plan.output_types.items()}}
+        )
+
+    def check(self, batch: pa.RecordBatch) -> None:
+        """Raise ``InputError`` if a prompt is too long; rows are counted from the first checked batch."""
+        bot = self._plan.bot
+        if isinstance(bot, CallBot) and bot.asks_model:
+            for row, values in enumerate(self._values(batch), self._checked + 1):
+                if None not in values:
+                    bot.check(values, row)
+            self._checked += batch.num_rows
+
+    def _values(self, batch: pa.RecordBatch) -> list[tuple[Any, ...]]:
+        """The values of the columns that the bot reads, row by row; None for a missing one."""
+        return list(zip(*(values_of(batch.column(column)) for column in self._plan.reads.values()), strict=True))
+
+    def _matched(self, bot: DirectBot, questions: pa.Array) -> list[Answered]:
+        """The answers of the FAQ, one question at a time, so that each latency is that of its question alone."""
+        repeated = [question for question in questions.to_pylist() for _ in range(self._plan.repeats)]
+        with self._turn:
+            replies = [None if question is None else bot.answer(question) for question in repeated]
+        return [
+            Answered(reason="null: question") if reply is None else Answered(reply.answer, OK, None, reply.latency_ms)
+            for reply in replies
+        ]
+
+    def _answers_of_calls(self, bot: CallBot, batch: pa.RecordBatch) -> list[Answered]:
+        """The answers of all rows, repeat by repeat; stored replies with a status in ``retry`` are requested again."""
+        sender, plan = self._sender, self._plan
+        assert sender is not None, "a maker without a sender can only check prompts"
+        answers: list[Answered | None] = []
+        calls: dict[int, Call] = {}
+        for values in self._values(batch):
+            lacking = [name for name, value in zip(plan.reads, values, strict=True) if value is None]
+            for repeat in range(plan.repeats):
+                if not lacking:
+                    calls[len(answers)] = bot.call(values, repeat)
+                answers.append(Answered(reason=f"null: {', '.join(lacking)}") if lacking else None)
+        replies = dict(zip(calls, sender.ask(list(calls.values())), strict=True))
+        by_place = {place: _answer_in(reply, calls[place]) for place, reply in replies.items()}
+        stale = [p for p, reading in by_place.items() if reading.status in plan.retry and sender.is_old(replies[p])]
+        if stale:
+            again = sender.ask([calls[place] for place in stale], again=True)
+            by_place |= {place: _answer_in(reply, calls[place]) for place, reply in zip(stale, again, strict=True)}
+        return [answer or by_place[place] for place, answer in enumerate(answers)]
+
+
+def _answer_in(answer: Answer, call: Call) -> Answered:
+    """The answer in a reply; a truncated reply keeps its text and gets the status ``truncated``."""
+    if answer.outcome != REPLY:
+        return Answered(None, answer.outcome, answer.body or None, call=call.id)
+    reply = completion(answer.body)
+    body = json.loads(answer.body)
+    returned = body.get("returned") or {}
+    spent = (answer.latency_ms, answer.prompt_tokens, answer.completion_tokens, call.id, returned)
+    if reply.refused is not None:
+        return Answered(None, REFUSED, reply.refused, *spent)
+    if reply.truncated:
+        return Answered(reply.text, TRUNCATED, "the reply reached the token limit", *spent)
+    if reply.text is None and "returned" not in body:
+        return Answered(None, UNPARSED, f"no text: {reply.lacks}", *spent)
+    return Answered(reply.text, OK, None, *spent)
+
+
+def observe(part: pa.RecordBatch | pa.Table) -> dict[str, Any]:
+    """Rows by status."""
+    return {"statuses": dict(Counter(part.column("answer_status").to_pylist()))}
+
+
+def added(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The summed counts of several parts, with the statuses in alphabetical order."""
+    return {"statuses": summed(part["statuses"] for part in parts)}
+
+
+def lasts(observed: Mapping[str, Any]) -> bool:
+    """Whether no row of a part needs to be asked again."""
+    return not any(status in observed["statuses"] for status in UNSETTLED)
+
+
+# Answering the questions of a table with a bot: ``fm.answer``.
+
+
+@dataclass(frozen=True)
+class AnsweredFiles:
+    """The result of ``answer`` with an ``output``: the output path, the rows by status, and the spending."""
+
+    run: RunResult
+    statuses: Mapping[str, int]
+    spending: Spending
+
+    @property
+    def failed(self) -> Mapping[str, int]:
+        """The rows whose calls failed, by status."""
+        return failed_calls(self.statuses)
+
+
+def answer(
+    table: Any,
+    bot: Any,
+    *,
+    output: str | Path | None = None,
+    system: str | None = None,
+    columns: Mapping[str, str] | None = None,
+    keep: Sequence[str] | str | None = None,
+    repeats: int = 1,
+    retry: Sequence[str] | str = (),
+    sample: int | None = None,
+    seed: int = 0,
+    files: FileSettings | None = None,
+    resume: bool = False,
+    overwrite: bool = False,
+    progress: Callable[[Progress], None] | None = None,
+    watch: Callable[[Spending], None] | None = None,
+) -> Any:
+    """Let a bot answer every question of ``table``, in memory or in files, as ``score`` accepts them.
+
+    ``bot`` is a :class:`FullContextBot`, a :class:`GivenContextsBot`, a :class:`StrictMatchBot`, a
+    :class:`FunctionBot`, or a function of the question or of named columns, which is wrapped in one.  Returns the
+    table's columns, or the id, the question and the columns in ``keep``, plus ``system`` (by default the bot's name),
+    ``answer``, ``answer_status``, ``answer_reason``, ``latency_ms`` (of one call), ``prompt_tokens``,
+    ``completion_tokens`` and ``answer_call`` (equal in rows that share a call).  Score this table, and compare it by
+    ``system``.
+
+    With ``repeats``, each row is answered so many times, by a call of its own each time, and returned so many times:
+    with its id, and the number of the ``repeat`` from 1.  Metrics of repeats compare these rows.  Without, rows with
+    equal questions share one call, so their answers are equal by construction.
+
+    A row without an answer is null, and its status says why: ``missing`` (a column that the bot reads is null),
+    ``refused``, ``unparsed`` (no text in the reply), ``http``, ``timeout``, ``error`` (an exception in a function) or
+    ``budget``.  An answer that the model cut short is ``truncated``; all others are ``ok``.  A model's replies are
+    stored in the bot's ``store`` and requested once, as in :func:`judge`; ``retry`` names statuses (unparsed,
+    truncated, refused) to request again.  ``sample`` answers a random sample of that size, drawn with ``seed``.
+
+    Parameters:
+
+    - ``table``: The rows: a table in memory, or paths of files.
+    - ``bot``: full-context: a model reads the knowledge and the question; given-contexts: a model reads the contexts of
+      each row and the question; faq: the most similar FAQ row; MODULE:FUNCTION or FILE.py:FUNCTION: a Python function
+      of the columns that its parameters name.
+    - ``output``: The output: a file, with the format given by its suffix, a folder of parts, or an address.
+    - ``system``: The value of the column system. Default: the bot's name.
+    - ``columns``: Your column names: answer=text,... A name with a comma: '"answer=a,b"'.
+    - ``keep``: Columns to copy to the output besides the id, or 'all'; answer and embed copy all by default. A name
+      with a comma: '"a,b"'.
+    - ``repeats``: Answers of each question, each from a call of its own; rows get the number of the repeat.
+    - ``retry``: Repeat stored calls with these statuses: unparsed,truncated,refused.
+    - ``sample``: Read only a random sample of this many rows.
+    - ``seed``: Random seed.
+    - ``files``: The settings of files, a ``FileSettings``.
+    - ``resume``: Continue an interrupted run.
+    - ``overwrite``: Replace the output if it exists.
+    - ``progress``: A function that is called with the progress while questions are answered.
+    - ``watch``: A function that is called with the spending before the first call.
+
+    >>> import fastmetrics as fm
+    >>> faq = fm.StrictMatchBot({"question": ["Where is my card?", "How do I pay?"], "answer": ["By mail.", "Online."]})
+    >>> answered = fm.answer({"id": [1], "question": ["How can I pay?"], "reference": ["Online."]}, faq)
+    >>> answered.select(["id", "reference", "system", "answer"]).to_pylist()
+    [{'id': 1, 'reference': 'Online.', 'system': 'strict match', 'answer': 'Online.'}]
+
+    With ``output``, the answers are written to a file that ``score`` reads; the options of outputs are those of
+    ``score``, and the result has the ``run``, the rows by status (``statuses``), and the ``spending``.  A repeated run,
+    with or without ``resume``, pays for nothing twice.  ``watch`` receives the spending record before the first call.
+
+    >>> import tempfile, pathlib
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> _ = (folder / "questions.jsonl").write_text('{"id": 1, "question": "Capital of France?"}')
+    >>> done = fm.answer(folder / "questions.jsonl", lambda question: "Paris", output=folder / "answers.jsonl")
+    >>> done.run.rows, done.statuses
+    (1, {'ok': 1})
+
+    Raises the errors of ``score``, ``ColumnError`` if the question column is missing or an output column already
+    exists, ``InputError`` for a prompt that is too long for the model, before any call, ``ServiceError`` if a server or
+    a function fails repeatedly, ``OptionError`` for an unsupported bot.
+    """
+    chosen = bot_of(bot)
+    limits = Limits(
+        batch_rows=max(SIZES.call_rows, getattr(chosen, "concurrency", 1)), part_rows=SIZES.answered_part_rows
+    )
+    files = files or FileSettings()
+    options = RunOptions(files, resume, overwrite, progress, limits)
+    if output is None:
+        check_without_output(options)
+    elif isinstance(chosen, CallBot):
+        check_apart(chosen.store_path, output)
+    opened = files.open(table)
+    target = None if output is None else open_calls_output(output, opened, options)
+    plan = plan_answering(
+        opened.names,
+        chosen,
+        system=system,
+        columns=columns,
+        keep=keep,
+        repeats=repeats,
+        retry=retry,
+        sample=described(sample, seed),
+    )
+    source = sampled(opened, plan.kinds, sample, seed)
+    check_prompts(plan, _columns_read(source, plan))
+    with asking(plan) as (maker, spending):
+        if watch is not None:
+            watch(spending)
+        if target is not None:
+            job = Job(maker, plan.kinds, plan.signature.to_json(), observe, _conclude, lasts, plan.repeats)
+            result = run_on(Threads(BEHIND), source, job, target, options)
+            return AnsweredFiles(result, added(result.observed)["statuses"], spending)
+        batches = results_of(source, maker, plan.kinds, BEHIND, limits, plan.repeats, progress)
+    answered = pa.Table.from_batches(batches)
+    index = None if sample is not None else getattr(opened, "index", None)
+    if index is not None:
+        answered = with_index(answered, index if repeats == 1 else index.repeat(repeats))
+    metadata = replace(plan.signature, answered=added([observe(answered)]))
+    return answered.replace_schema_metadata({**(answered.schema.metadata or {}), **metadata.for_schema()})
+
+
+def _conclude(parts: list[Any], rejected: int) -> dict[str, Any]:
+    return ScoreMetadata(answered=added(parts), n_rejected=rejected).to_json()
+
+
+def _columns_read(source: TableSource, plan: AnswerPlan) -> Iterator[pa.RecordBatch]:
+    """The columns that the bot reads, batch by batch; the run itself reports bad rows."""
+    selection = source.select({column: plan.kinds[column] for column in plan.reads.values()})
+    return good_batches(source, selection, limits=Limits(batch_rows=SIZES.call_rows), skip=True)
+
+
+def bot_of(bot: Any) -> Bot:
+    """A bot, or a function wrapped as one; raises ``OptionError`` for anything else."""
+    if isinstance(bot, CallBot | DirectBot):
+        return bot
+    if callable(bot):
+        return FunctionBot(bot)
+    raise OptionError(Argument("bot"), f": expected a bot or a function of the question, got {type(bot).__name__}")
+
+
+def check_prompts(plan: AnswerPlan, batches: Iterable[pa.RecordBatch]) -> None:
+    """Raise ``InputError`` if a prompt is too long for the model; other bots need no check."""
+    if not (isinstance(plan.bot, CallBot) and plan.bot.asks_model):
+        return
+    maker = BatchAnswerer(plan)
+    for batch in batches:
+        maker.check(batch)
+
+
+@contextmanager
+def asking(plan: AnswerPlan) -> Iterator[tuple[BatchAnswerer, Spending]]:
+    """A maker of answers, with its store and sender if it needs them, and the spending record."""
+    bot = plan.bot
+    if not isinstance(bot, CallBot):
+        yield BatchAnswerer(plan), Spending()
+        return
+    budget = bot.budget()
+    with CallStore(bot.store_path) as calls, bot.sender(calls, budget) as sender:
+        yield BatchAnswerer(plan, sender), budget.spending

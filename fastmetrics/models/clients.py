@@ -1,0 +1,588 @@
+"""Clients that send calls: to a server with an OpenAI-compatible API, or to a registered function."""
+
+from __future__ import annotations
+
+import asyncio
+import email.utils
+import importlib
+import inspect
+import json
+import math
+import os
+import re
+import time
+import zlib
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+from urllib.parse import parse_qsl, quote, urljoin, urlsplit
+
+from fastmetrics.base.arrays import well_formed
+from fastmetrics.base.errors import (
+    Argument,
+    MissingExtraError,
+    ModelCallError,
+    OptionError,
+    PluginError,
+    without_escapes,
+)
+from fastmetrics.base.plugin_files import REGISTRIES
+from fastmetrics.models.calls import (
+    HTTP,
+    TIMEOUT,
+    Call,
+    Client,
+    Connection,
+    Failure,
+    KeyMask,
+    Message,
+    ModelReply,
+    Reply,
+    keys_of_environment,
+)
+
+# Calling a user's function in threads, or awaiting it, with a time limit.
+
+
+_LONGEST = 500
+_ENDINGS = (SystemExit, KeyboardInterrupt, GeneratorExit, asyncio.CancelledError)
+"""Exceptions that would end the event loop, or its task, instead of one call."""
+
+
+class FunctionCalls:
+    """Calls one function, up to ``threads`` times at once, each call for at most ``timeout`` seconds."""
+
+    def __init__(self, function: Callable[..., Any], name: str, threads: int, timeout: float) -> None:
+        self._function, self._timeout = function, timeout
+        self._pool = ThreadPoolExecutor(threads, thread_name_prefix=name)
+
+    async def returned(self, *values: Any) -> Any:
+        """The returned value; raises ``TimeoutError`` after the time limit."""
+        try:
+            async with asyncio.timeout(self._timeout) as limit:
+                value = await asyncio.get_running_loop().run_in_executor(self._pool, self._value, *values)
+                return await _awaited(value) if inspect.isawaitable(value) else value
+        except TimeoutError as error:
+            if limit.expired():
+                raise
+            raise RuntimeError(f"the function raised {words_of(error)}") from error  # before the limit
+
+    def _value(self, *values: Any) -> Any:
+        """What the function returns; no exception of its own ends the event loop or is lost in it."""
+        try:
+            return self._function(*values)
+        except (StopIteration, *_ENDINGS) as error:
+            raise _as_failure(error) from error
+
+    async def close(self) -> None:
+        """Release the threads without waiting for running ones."""
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+
+async def _awaited(value: Awaitable[Any]) -> Any:
+    """What a coroutine of the function returns; only this run itself cancels it."""
+    try:
+        return await value
+    except _ENDINGS as error:
+        task = asyncio.current_task()
+        if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():
+            raise
+        raise _as_failure(error) from error
+
+
+def _as_failure(error: BaseException) -> RuntimeError:
+    return RuntimeError(f"the function raised {type(error).__name__}")
+
+
+def words_of(error: Exception) -> str:
+    """An exception of a user's function for messages, without the keys in the environment."""
+    try:
+        text = str(error)
+    except Exception as failure:  # noqa: BLE001 - the method of an exception of the user, which may do anything
+        text = f"its message cannot be read, {type(failure).__name__}"
+    masked = KeyMask(*keys_of_environment())(f"{type(error).__name__}: {text}")
+    return well_formed(without_escapes(masked))[:_LONGEST]
+
+
+# Model clients by name: a function that sends the messages of a call to a model and returns its text and usage.
+
+
+_SERVERS = ("http", "https")
+
+
+@dataclass(frozen=True)
+class ModelRequest:
+    """One call of a model: its name, the messages (role and content), and the parameters, such as the temperature.
+
+    ``schema`` is the JSON schema that the reply should follow, or None; ``address`` the ``base_url`` as it was given.
+
+    >>> request = ModelRequest("m", (Message("user", "why?"),), {"temperature": 0}, None, "mine:")
+    >>> request.messages[-1].content
+    'why?'
+    """
+
+    model: str
+    messages: Sequence[Message]
+    parameters: Mapping[str, Any]
+    schema: Mapping[str, Any] | None
+    address: str
+
+
+ModelFunction: TypeAlias = Callable[[ModelRequest], "ModelReply | str | Awaitable[ModelReply | str]"]
+
+MODEL_CLIENTS: dict[str, ModelFunction] = {}
+"""The registered clients by name, which is the scheme of the addresses that they serve."""
+REGISTRIES.append(MODEL_CLIENTS)
+
+
+def model_client(name: str) -> Callable[[ModelFunction], ModelFunction]:
+    """Register a function as the client of a model: ``base_url="NAME:"`` then calls it instead of a server.
+
+    The function, which may be a coroutine, receives a :class:`ModelRequest` and returns a text or a
+    :class:`ModelReply`, with the tokens and the reason of its end.  It raises :class:`ModelCallError` for a call that
+    failed; any other exception counts as a transient failure.  What follows the colon is its own:
+    ``base_url="NAME://localhost:11434"``.  Replies are stored and requested once, and all limits, retries and budgets
+    of :func:`judge` and the bots hold; up to ``concurrency`` calls run at the same time, each in a thread unless
+    awaited.  The address is part of the key of a stored call, as is the address of a server.  For the command line,
+    write the function to a file: ``judge --plugin FILE --base-url NAME:``.
+
+    >>> import fastmetrics as fm, tempfile
+    >>> @fm.model_client("strict")
+    ... def strict(request):
+    ...     return fm.ModelReply('{"reason": "as always", "score": 1}', prompt_tokens=len(request.messages[-1].content))
+    >>> table = {"id": [1], "question": ["Capital of France?"], "answer": ["Paris"]}
+    >>> store = f"{tempfile.mkdtemp()}/calls.sqlite"
+    >>> fm.judge(table, "safety", model="m", base_url="strict:", store=store)["judge_safety"].to_pylist()
+    [1.0]
+
+    Raises ``OptionError`` for a name that is no scheme of an address, or is that of servers, ``PluginError`` for the
+    name of another client.
+    """
+    if not re.fullmatch(r"[a-z][a-z0-9+.-]*", name) or name in _SERVERS:
+        raise OptionError(
+            Argument("name", name), ": expected lowercase letters, digits, '+', '.' or '-', and not http or https"
+        )
+
+    def register(function: ModelFunction) -> ModelFunction:
+        other = MODEL_CLIENTS.get(name)
+        if other is not None and other.__module__ != function.__module__:
+            raise PluginError(f"model client {name!r}: {other.__module__} has registered a client of this name")
+        MODEL_CLIENTS[name] = function
+        return function
+
+    return register
+
+
+def scheme_of(address: str) -> str | None:
+    """The name of the registered client that serves an address; None for the address of a server."""
+    scheme, colon, _ = address.partition(":")
+    return scheme if colon and scheme in MODEL_CLIENTS else None
+
+
+class FunctionClient:
+    """Sends calls to the function that is registered as a model client."""
+
+    structured = True
+
+    def __init__(self, name: str, connection: Connection) -> None:
+        self._name, self._connection = name, connection
+        self._calls = FunctionCalls(MODEL_CLIENTS[name], name, connection.concurrency, connection.timeout)
+
+    async def close(self) -> None:
+        """Release the threads."""
+        await self._calls.close()
+
+    async def send(self, call: Call) -> Reply | Failure:
+        """Send one call; raises ``PluginError`` if the function returns neither a text nor a reply."""
+        model, most = self._connection.model, self._connection.max_reply_bytes
+        address = self._connection.base_url or ""
+        began = time.perf_counter()
+        try:
+            reply = await self._calls.returned(
+                ModelRequest(model.name, call.messages, model.parameters, call.schema, address)
+            )
+        except TimeoutError:
+            return Failure(TIMEOUT, f"no reply within {self._connection.timeout:g} seconds")
+        except ModelCallError as error:
+            return Failure(HTTP, words_of(error), error.retry_after, not error.final, error.fatal, error.limited)
+        except Exception as error:  # noqa: BLE001 - a client may raise anything, and the row says what
+            return Failure(HTTP, words_of(error))
+        latency = (time.perf_counter() - began) * 1000
+        if isinstance(reply, str):
+            reply = ModelReply(reply)
+        if not isinstance(reply, ModelReply) or not isinstance(reply.text, str | None):
+            raise PluginError(
+                f"the model client {self._name!r} returned {type(reply).__name__}: expected a text or a ModelReply"
+            )
+        if sum(len(well_formed(text).encode()) for text in (reply.text, reply.reasoning) if text) > most:
+            return Failure(HTTP, f"the reply is above the limit max_reply_bytes of {most:,}", passing=False)
+        return Reply(reply.body(), latency)
+
+
+# The address of a model server, and the key for it: where they come from, and how messages hide secrets in them.
+
+
+KEY = "OPENAI_API_KEY"
+"""The environment variable with the API key."""
+
+ADDRESS = "OPENAI_BASE_URL"
+
+_OPENAI = "https://api.openai.com/v1"
+
+
+def address_of(base_url: str | None, argument: str = "base_url") -> str:
+    """The server's address: the given one, otherwise from the environment, otherwise OpenAI's own.
+
+    ``argument`` is the name of the address, for messages.
+
+    Raises ``OptionError`` for a malformed address, or one with a user or password.
+    """
+    text = base_url or os.environ.get(ADDRESS) or _OPENAI
+    try:
+        parts = urlsplit(text)
+        good = parts.scheme in ("http", "https") and parts.hostname and (parts.port or True)
+        good = good or scheme_of(text) is not None
+        good = good and parts.username is None and text.isprintable() and not {" ", "#"}.intersection(text)
+    except ValueError:
+        good = False
+    if not good:
+        reason = f" without user and password; put the key into {KEY}" if "@" in text else ""
+        clients = "".join(f", or {name}:" for name in MODEL_CLIENTS)
+        raise OptionError(
+            Argument(argument, shown_address(text)), f": expected an address such as https://host/v1{reason}{clients}"
+        )
+    return text
+
+
+def shown_address(text: str) -> str:
+    """An address for messages, without user, password and query, whatever is wrong with it.
+
+    >>> shown_address("htp:/me:secret@host/v1?key=1"), shown_address("me:secret@host")
+    ('htp:/***@host/v1', '***@host')
+    """
+    address = text.partition("?")[0] if "@" not in text.partition("?")[2] else text
+    user, at, host = address.rpartition("@")
+    if not at:
+        return address
+    scheme = re.match(r"[A-Za-z][A-Za-z0-9+.-]*:/+", user)
+    return f"{scheme[0] if scheme else ''}***@{host.partition('?')[0]}"
+
+
+def endpoint_of(base_url: str | None) -> str:
+    """The name of an address in the keys of stored calls: host, port and path, without query.
+
+    >>> endpoint_of("https://host:8000/v1/?key=1")
+    'host:8000/v1'
+
+    The address of a model client is named with its scheme, without query.
+    """
+    address = address_of(base_url)
+    if scheme_of(address) is not None:
+        return address.partition("?")[0].rstrip("/")
+    parts = urlsplit(address)
+    port = f":{parts.port}" if parts.port else ""
+    return f"{parts.hostname}{port}{parts.path.rstrip('/')}"
+
+
+def query_of(base_url: str | None) -> Mapping[str, str]:
+    """The fields of an address's query, which belong to every request: ``api-version`` for example."""
+    return dict(parse_qsl(urlsplit(address_of(base_url)).query, keep_blank_values=True))
+
+
+def key_for(base_url: str | None) -> str:
+    """The API key from the environment; a custom server needs none.
+
+    Raises ``OptionError`` without a key for OpenAI's server, and for a key that no request can carry.
+    """
+    key = os.environ.get(KEY, "").strip()
+    if not key and address_of(base_url) == _OPENAI:
+        raise OptionError(f"no API key for {_OPENAI}: set {KEY}, or give ", Argument("base_url"), " of your own")
+    if not (key.isascii() and key.isprintable()):
+        raise OptionError(
+            f"the API key in {KEY} contains a line break, another control character or a character beyond ASCII: "
+            "set it to the key alone"
+        )
+    return key
+
+
+# Reading a server's response within limits: of its size, of its redirects, and of the time it asks to wait.
+
+
+LONGEST_WAIT = 300.0
+"""The longest wait in seconds that a server may ask for."""
+
+_FOLLOWED = (307, 308)
+"""Redirects that keep method and body."""
+
+
+class Received(Exception):  # noqa: N818 - no error: it hands a response over before the HTTP client reads its body
+    """A response: status, headers, the text of its body, and the address that it came from."""
+
+    def __init__(self, status: int, headers: Mapping[str, str], text: str, url: str) -> None:
+        super().__init__(status)
+        self.status, self.headers, self.text, self.url = status, headers, text, url
+
+    @property
+    def redirect(self) -> str | None:
+        """The address of a redirect."""
+        location = self.headers.get("location")
+        return urljoin(self.url, location) if 300 <= self.status < 400 and location else None
+
+
+class TooLongError(Exception):
+    """The body of a response is longer than allowed."""
+
+
+class UnreadableError(Exception):
+    """The body of a response cannot be decoded."""
+
+
+def reader(most: int) -> Callable[[Any], Awaitable[None]]:
+    """A hook of an HTTP client: it reads at most so many bytes of a response and raises them as ``Received``.
+
+    The client itself would read, and unpack, a body of any size.
+    """
+
+    async def read(response: Any) -> None:
+        text = (await _body(response, most)).decode("utf-8-sig", "replace")
+        raise Received(response.status_code, response.headers, text, str(response.url))
+
+    return read
+
+
+async def _body(response: Any, most: int) -> bytes:
+    encoding = response.headers.get("content-encoding", "").strip().lower()
+    if encoding not in ("", "identity", "gzip", "x-gzip", "deflate"):
+        raise UnreadableError(f"the reply has the content encoding {encoding!r}, which was not requested")
+    packed = encoding not in ("", "identity")
+    unpack = zlib.decompressobj(wbits=47)  # gzip or zlib, by the header
+    body = bytearray()
+    async for chunk in response.aiter_raw():
+        body += unpack.decompress(chunk, most + 1 - len(body)) if packed else chunk
+        if len(body) > most:
+            raise TooLongError
+    if packed and not unpack.eof:
+        raise UnreadableError("the compressed reply ends early")
+    return bytes(body)
+
+
+def may_follow(received: Received, target: str) -> bool:
+    """Whether a redirect leads to the same server, and the request can be repeated there."""
+    return received.status in _FOLLOWED and origin_of(target) == origin_of(received.url)
+
+
+def origin_of(url: str) -> str:
+    """Scheme, host and port of an address, without user; for messages and comparisons.
+
+    >>> origin_of("https://me:secret@host:8000/v1?key=1"), origin_of("https://[bad")
+    ('https://host:8000', 'an unreadable address')
+    """
+    try:
+        parts = urlsplit(url)
+        port = f":{parts.port}" if parts.port else ""
+        return f"{parts.scheme}://{parts.hostname or ''}{port}"
+    except ValueError:
+        return "an unreadable address"
+
+
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """The waiting time requested by a server, at most ``LONGEST_WAIT`` seconds, from a number or a date.
+
+    >>> retry_after({"retry-after": "99999999"}), retry_after({"retry-after-ms": "1500"}), retry_after({})
+    (300.0, 1.5, None)
+    """
+    for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+        value = headers.get(name)
+        if value is None:
+            continue
+        try:
+            wait = float(value) * unit
+        except ValueError:
+            try:
+                wait = email.utils.parsedate_to_datetime(value).timestamp() - time.time()
+            except (ValueError, OverflowError):
+                continue
+        if not math.isnan(wait):
+            return min(max(wait, 0.0), LONGEST_WAIT)
+    return None
+
+
+# A request to a chat completions server: the raw reply, or the failure and whether to retry.
+
+
+_LONGEST_REASON = 500
+_MOST_REDIRECTS = 5
+
+_FINAL_CODES = ("insufficient_quota", "model_not_found", "invalid_api_key", "unsupported_parameter")
+_FINAL_STATUSES = (401, 402, 403, 404, 405)
+"""Refusals that every other call would get as well."""
+
+_PASSING_STATUSES = (408, 409, 425, 429)
+_FILTERED = ("content_filter", "content_policy_violation")
+
+
+class ChatClient:
+    """Sends calls to one address; use and close it within one event loop.
+
+    Results and errors never contain the API key, or one in the address's query.  A reply has at most
+    ``max_reply_bytes`` bytes.  Redirects to another server are refused, since prompts and the key are for this one.
+    After a server refuses structured output, requests omit it.  Raises ``MissingExtraError`` if the package ``openai``
+    is not installed.
+    """
+
+    def __init__(self, connection: Connection) -> None:
+        try:
+            openai = importlib.import_module("openai")
+        except ImportError as error:
+            raise MissingExtraError.of("openai", "judge") from error
+        self._model = connection.model
+        self._timeout = connection.timeout
+        self._most_bytes = connection.max_reply_bytes
+        key = key_for(connection.base_url)
+        query = query_of(connection.base_url)
+        self._without_key = KeyMask(key, *query.values(), *map(quote, query.values()))
+        self.structured = True
+        address = address_of(connection.base_url)
+        try:
+            self._client = openai.AsyncOpenAI(
+                api_key=key or "none",
+                base_url=address.partition("?")[0],
+                default_query=query,
+                max_retries=0,  # the sender retries, since it knows the limits of all calls
+                timeout=None,  # ``send`` limits the whole call; the client would limit each read
+                default_headers={"Accept-Encoding": "identity"},
+                http_client=openai.DefaultAioHttpClient(
+                    follow_redirects=False, event_hooks={"response": [reader(self._most_bytes)]}
+                ),
+            )
+        except ValueError as error:
+            raise OptionError(
+                Argument("base_url", shown_address(address)), f": {self._for_message(str(error))}"
+            ) from error
+
+    async def close(self) -> None:
+        """Close all connections."""
+        await self._client.close()
+
+    async def send(self, call: Call) -> Reply | Failure:
+        """Send one call and wait at most ``timeout`` seconds for its complete reply."""
+        structured = self.structured and call.schema is not None
+        began = time.perf_counter()
+        try:
+            async with asyncio.timeout(self._timeout):
+                received = await self._posted(self._body(call, structured))
+        except TimeoutError:
+            return Failure(TIMEOUT, f"no reply within {self._timeout:g} seconds")
+        except TooLongError:
+            return Failure(HTTP, f"the reply is above the limit max_reply_bytes of {self._most_bytes:,}", passing=False)
+        except Exception as error:  # noqa: BLE001 - what a server sends makes other packages raise many exceptions
+            return Failure(HTTP, self._for_message(f"the connection failed: {_cause(error)}"))
+        latency = (time.perf_counter() - began) * 1000
+        if received.redirect is not None:
+            return self._redirected(received.status, received.redirect)
+        if not 200 <= received.status < 300:
+            refusal = _Refusal(received)
+            if structured and refusal.is_about_format:
+                self.structured = False
+                return await self.send(call)
+            return self._refused(refusal)
+        if not _is_object(received.text):
+            return Failure(HTTP, self._for_message(f"the reply is not a JSON object: {received.text[:200]}"))
+        return Reply(self._without_key(received.text), latency)
+
+    async def _posted(self, body: Mapping[str, Any]) -> Received:
+        """The response to a request; redirects within the server are followed."""
+        url = "/chat/completions"
+        for _ in range(_MOST_REDIRECTS):
+            try:
+                await self._client.post(url, body=body, cast_to=str)
+            except Received as received:
+                target = received.redirect
+                if target is None or not may_follow(received, target):
+                    return received
+                url = target
+        raise ConnectionError(f"more than {_MOST_REDIRECTS} redirects")
+
+    def _body(self, call: Call, structured: bool) -> dict[str, Any]:
+        messages = [{"role": message.role, "content": well_formed(message.content)} for message in call.messages]
+        body = {"model": self._model.name, "messages": messages, **self._model.parameters}
+        if structured:
+            schema = {"name": "reply", "strict": True, "schema": call.schema}
+            body["response_format"] = {"type": "json_schema", "json_schema": schema}
+        return body
+
+    def _redirected(self, status: int, target: str) -> Failure:
+        place = origin_of(target) if self._without_key(target) == target else "an address that contains the key"
+        reason = f"{status}: the server redirects to {place}, and prompts and keys are not sent there; if it"
+        return Failure(
+            HTTP, self._for_message(f"{reason} is the right server, use its address"), passing=False, fatal=True
+        )
+
+    def _refused(self, refusal: _Refusal) -> Reply | Failure:
+        """The result for an HTTP error; a reply blocked by a filter is final, like any reply."""
+        code, reason = refusal.status, self._for_message(f"{refusal.status}: {refusal.message}")
+        if refusal.code in _FILTERED:
+            return Reply(self._without_key(json.dumps({"error": {"code": _FILTERED[0], "message": reason}})), 0.0)
+        fatal = code in _FINAL_STATUSES or refusal.code in _FINAL_CODES
+        passing = not fatal and (code >= 500 or code in _PASSING_STATUSES)
+        wait = retry_after(refusal.headers) if passing else None
+        return Failure(HTTP, reason, wait, passing, fatal, limited=code == 429 and not fatal)
+
+    def _for_message(self, text: str) -> str:
+        """A server's words for messages, on one line, without the key, escape sequences and control characters."""
+        text = self._without_key(well_formed(text))
+        return " ".join(self._without_key(without_escapes(text)).split())[:_LONGEST_REASON]
+
+
+class _Refusal:
+    """An HTTP error: its status and headers, and the server's ``message`` and ``code``, if there are any."""
+
+    def __init__(self, received: Received) -> None:
+        self.status, self.headers = received.status, received.headers
+        try:
+            content = json.loads(received.text)
+        except (ValueError, RecursionError):
+            content = None
+        error = content.get("error", content) if isinstance(content, Mapping) else None
+        fields = error if isinstance(error, Mapping) else {"message": error}
+        self.code = fields.get("code") if isinstance(fields.get("code"), str) else None
+        message = fields.get("message")
+        self.message: str = message if isinstance(message, str) else received.text or "an empty answer"
+
+    @property
+    def is_about_format(self) -> bool:
+        """Whether the server refused structured output."""
+        mentions_format = any(word in self.message for word in ("response_format", "json_schema", "structured output"))
+        return self.status in (400, 404, 415, 422, 501) and mentions_format
+
+
+def _cause(error: BaseException) -> str:
+    """The words of the exception behind one of the HTTP client."""
+    root = cause = error.__cause__ or error
+    while root.__cause__ is not None:
+        root = root.__cause__
+    message = getattr(root, "message", None)  # aiohttp puts a status of its own before it, or the bytes so far
+    if isinstance(message, str) and message:
+        return message
+    return "the server closed the connection within its reply" if message else str(cause) or type(cause).__name__
+
+
+def _is_object(text: str) -> bool:
+    """Whether a text is one complete JSON object."""
+    try:
+        return isinstance(json.loads(text), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+# All clients of models: of a registered function, or of a server with an OpenAI-compatible API.
+#
+# A client that comes with the package is a module with a function under ``@model_client``, imported here.
+
+
+def connect(connection: Connection) -> Client:
+    """The client for the address of a connection."""
+    address = address_of(connection.base_url)
+    name = scheme_of(address)
+    return ChatClient(connection) if name is None else FunctionClient(name, replace(connection, base_url=address))

@@ -1,0 +1,310 @@
+"""Parsing a judge's reply: JSON objects in text, recorded repairs, and the forms of replies by the kind of rubric."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeAlias
+
+from fastmetrics.models.calls import completion
+
+# The JSON objects in a text, and whether each of them stands for itself or is quoted; linear in the text's length.
+
+
+_TOKEN = re.compile(r'\\[^\n]|["{}\n]')
+# Both alternatives match wherever they start: a pattern that fails at the end of the text starts anew at each quote.
+_COMMA = re.compile(r'("[^"\\]*(?:\\.[^"\\]*)*"?)|,(?=\s*[}\]])', re.DOTALL)
+_OPENING = re.compile(r"[ \t]*(?:```[\w-]*)?[ \t`*_\[(]*")
+_CLOSING = re.compile(r"[\s`*_\])]*")
+_FENCED = re.compile(r"```[\w-]*\s*$")
+_ENDS = ".!?。！？{"
+"""What may follow an object that ends its sentence: the end of the sentence, or another object."""
+
+
+class FoundObject(NamedTuple):
+    """A JSON object in a text.
+
+    ``repairs`` turned the text into the object: "fences" or "braces" for the text around it, and "commas".  ``alone``
+    tells whether its line holds nothing else before it, ``quoted`` whether it is part of a sentence that goes on, or of
+    a line that quotes: ``The answer says {"score": 5} but I refuse``.
+    """
+
+    content: dict[str, Any]
+    repairs: tuple[str, ...]
+    alone: bool
+    quoted: bool
+
+
+def objects_in(text: str) -> Iterator[FoundObject]:
+    """The outermost JSON objects in a text, in their order; a comma before a closing bracket is removed.
+
+    >>> [(one.content, one.quoted) for one in objects_in('It says {"score": 5} but I say {"score": 1}.')]
+    [({'score': 5}, True), ({'score': 1}, False)]
+    """
+    whole = _object(text)
+    if whole is not None:
+        yield FoundObject(whole, (), True, False)
+        return
+    before = 0
+    for start, stop in _braced(text):
+        piece = text[start:stop]
+        content, repairs = _object(piece), _surroundings(text, before, start, stop)
+        if content is None:
+            content, repairs = _object(_COMMA.sub(_without_comma, piece)), (*repairs, "commas")
+        if content is not None:
+            line = text[max(before, text.rfind("\n", before, start) + 1) : start]
+            first = before == 0 or "\n" in text[before:start]
+            alone = first and _OPENING.fullmatch(line) is not None
+            yield FoundObject(content, repairs, alone, line.lstrip().startswith(">") or _goes_on(text, stop))
+        before = stop
+
+
+def _surroundings(text: str, before: int, start: int, stop: int) -> tuple[str, ...]:
+    """The repair that the text around an object needs, from the end of the object ``before``."""
+    opening, end = text[before:start], _after(text, stop)
+    closing = text[stop:end]
+    if before == 0 and end == len(text) and not (opening + closing).strip():
+        return ()
+    return ("fences",) if "```" in closing and _FENCED.search(opening, max(0, opening.rfind("```"))) else ("braces",)
+
+
+def _after(text: str, stop: int) -> int:
+    """The end of the closing marks and the white space after an object."""
+    closing = _CLOSING.match(text, stop)
+    return stop if closing is None else closing.end()
+
+
+def _goes_on(text: str, stop: int) -> bool:
+    """Whether the sentence with an object goes on after it."""
+    end = _after(text, stop)
+    if end == len(text) or text[end] in _ENDS:
+        return False
+    return text[end].islower() if "\n" in text[stop:end] else not text[end].isupper()
+
+
+def _braced(text: str) -> list[tuple[int, int]]:
+    """The outermost closed pairs of braces.
+
+    Quotes count within braces only, since one in prose need not be closed; a line break ends a string, as JSON strings
+    contain none.
+    """
+    pairs: list[tuple[int, int]] = []
+    opened: list[int] = []
+    in_string = False
+    at = text.find("{")
+    while at >= 0 and (token := _TOKEN.search(text, at)) is not None:
+        at = token.end()
+        sign = token[0]
+        if sign in '"\n':
+            in_string = sign == '"' and not in_string
+        elif in_string:
+            continue
+        elif sign == "{":
+            opened.append(token.start())
+        elif sign == "}":
+            start = opened.pop()
+            while pairs and pairs[-1][0] > start:
+                pairs.pop()
+            pairs.append((start, at))
+            if not opened:
+                at = text.find("{", at)
+    return pairs
+
+
+def _without_comma(match: re.Match[str]) -> str:
+    return match[1] or ""
+
+
+def _object(text: str) -> dict[str, Any] | None:
+    try:
+        content = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return content if isinstance(content, dict) else None
+
+
+# Parsing a judge's reply: JSON, or text that known, recorded repairs turn into JSON.
+
+
+OK, UNPARSED, TRUNCATED, REFUSED = "ok", "unparsed", "truncated", "refused"
+
+_THOUGHT = re.compile(r"\s*<think(?:ing)?>(.*?)</think(?:ing)?>", re.DOTALL)
+_NUMBER = re.compile(r"\s*[+-]?\d+(?:\.\d+)?\s*")
+
+
+class Reading(NamedTuple):
+    """The content of a reply: a score with its reason, or why there is none, and the repairs.
+
+    ``text`` is the reply's text, and ``trace`` the model's reasoning, if there are any.
+    """
+
+    status: str
+    score: float | None = None
+    reason: str | None = None
+    repairs: tuple[str, ...] = ()
+    text: str | None = None
+    trace: str | None = None
+
+
+Score: TypeAlias = Callable[[Mapping[str, Any]], float | None]
+"""Computes a score from the object in a reply, or None if it has none."""
+
+
+def read_reply(body: str, score: Score) -> Reading:
+    """Parse the body of a chat completion; ``score`` computes the score from the object in the reply.
+
+    >>> import json
+    >>> body = {"choices": [{"message": {"content": 'It is {"score": 4, "reason": "good",}.'}}]}
+    >>> read_reply(json.dumps(body), lambda found: grade_of(found, 1, 5))[:4]
+    ('ok', 4.0, 'good', ('braces', 'commas'))
+    """
+    reply = completion(body)
+    if reply.text is None or not reply.text.strip():
+        status = REFUSED if reply.refused else TRUNCATED if reply.truncated else UNPARSED
+        return Reading(status, reason=reply.refused, text=reply.text, trace=reply.trace)
+    text, trace = reply.text, reply.trace
+    thought = _THOUGHT.match(text) if "<think" in text else None
+    if thought is not None:
+        text, trace = text[thought.end() :], trace or thought[1].strip()
+    verdict = _verdict(text, score)
+    if verdict is not None:
+        value, chosen = verdict
+        more = ("number in text",) if isinstance(chosen.content.get("score"), str) else ()
+        reason = chosen.content.get("reason")
+        return Reading(OK, value, reason if isinstance(reason, str) else None, chosen.repairs + more, reply.text, trace)
+    status = REFUSED if reply.refused else TRUNCATED if reply.truncated else UNPARSED
+    return Reading(status, reason=reply.refused, text=reply.text, trace=trace)
+
+
+def _verdict(text: str, score: Score) -> tuple[float, FoundObject] | None:
+    """The last object with a score, unless two objects have different scores or the object is a quotation.
+
+    An object within a line of prose is a verdict only with a reason, as the requested form has it.
+    """
+    last: tuple[float, FoundObject] | None = None
+    values: set[str] = set()
+    for candidate in objects_in(text):
+        value = score(candidate.content)
+        if value is not None:
+            values.add(repr(value))  # NaN, a list without claims, equals itself in text only
+            if not candidate.quoted and (candidate.alone or isinstance(candidate.content.get("reason"), str)):
+                last = value, candidate
+    return last if len(values) == 1 else None
+
+
+def grade_of(fields: Mapping[str, Any], low: float, high: float) -> float | None:
+    """The number under "score", also as text, if it is within the range.
+
+    >>> grade_of({"score": "4"}, 1, 5), grade_of({"score": 6}, 1, 5), grade_of({"score": True}, 0, 1)
+    (4.0, None, None)
+    """
+    value = fields.get("score")
+    if isinstance(value, str) and _NUMBER.fullmatch(value):
+        value = float(value)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(value) if math.isfinite(value) and low <= value <= high else None
+
+
+# The forms of replies, by the kind of rubric: a score, a decision, a preference, or a list of claims.
+
+
+@dataclass(frozen=True)
+class ReplyForm:
+    """The form of a reply: ``field`` is the JSON field of the score, of the JSON type ``type``.
+
+    ``examples`` describe the content of the field, by language; ``score`` computes a score from the reply's object,
+    given the lowest and the highest possible score.
+    """
+
+    field: str
+    type: Mapping[str, Any]
+    examples: Mapping[str, str]
+    score: Callable[[Mapping[str, Any], float, float], float | None]
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        """The JSON schema of a reply; the reason comes first, so that a model reasons before it judges."""
+        properties = {"reason": {"type": "string"}, self.field: self.type}
+        required = ["reason", self.field]
+        return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
+
+    def example(self, language: str) -> str:
+        """An example of a reply."""
+        reason = {"ru": "одно-два предложения"}.get(language, "one or two sentences")
+        return f'{{"reason": "{reason}", "{self.field}": {self.examples.get(language, self.examples["en"])}}}'
+
+
+_YES = {True: 1.0, False: 0.0, "true": 1.0, "yes": 1.0, "show": 1.0, "false": 0.0, "no": 0.0, "hide": 0.0}
+_BETTER = {"first": 1.0, "tie": 0.5, "second": 0.0}
+
+
+def decision_of(fields: Mapping[str, Any], low: float = 0.0, high: float = 1.0) -> float | None:
+    """1 for show and 0 for do not show.
+
+    >>> decision_of({"show": True}), decision_of({"show": "No"}), decision_of({"show": 7})
+    (1.0, 0.0, None)
+    """
+    return _one_of(_YES, fields.get("show"))
+
+
+def preference_of(fields: Mapping[str, Any], low: float = 0.0, high: float = 1.0) -> float | None:
+    """1 if the first is better, 0 if the second is, 0.5 for a tie.
+
+    >>> preference_of({"better": "first"}), preference_of({"better": "tie"}), preference_of({"better": "A"})
+    (1.0, 0.5, None)
+    """
+    return _one_of(_BETTER, fields.get("better"))
+
+
+def support_of(fields: Mapping[str, Any], low: float = 0.0, high: float = 1.0) -> float | None:
+    """The share of the claims that are supported; NaN without claims.
+
+    >>> support_of({"claims": [{"claim": "a", "supported": True}, {"claim": "b", "supported": False}]})
+    0.5
+    """
+    claims = fields.get("claims")
+    if not isinstance(claims, list):
+        return None
+    marks = [_one_of(_YES, claim.get("supported")) if isinstance(claim, Mapping) else None for claim in claims]
+    values = [mark for mark in marks if mark is not None]
+    if len(values) < len(marks):
+        return None
+    return sum(values) / len(values) if values else math.nan
+
+
+def _one_of(scores: Mapping[Any, float], value: Any) -> float | None:
+    word = value.strip().lower() if isinstance(value, str) else value
+    return scores.get(word) if isinstance(word, str | bool) else None
+
+
+_CLAIM = {
+    "type": "object",
+    "properties": {"claim": {"type": "string"}, "supported": {"type": "boolean"}},
+    "required": ["claim", "supported"],
+    "additionalProperties": False,
+}
+
+FORMS: Mapping[str, ReplyForm] = {
+    "score": ReplyForm("score", {"type": "number"}, {"en": "number", "ru": "число"}, grade_of),
+    "decision": ReplyForm("show", {"type": "boolean"}, {"en": "true or false", "ru": "true или false"}, decision_of),
+    "pairwise": ReplyForm(
+        "better",
+        {"type": "string", "enum": list(_BETTER)},
+        {"en": '"first", "second" or "tie"', "ru": '"first" (первый), "second" (второй) или "tie" (поровну)'},
+        preference_of,
+    ),
+    "claims": ReplyForm(
+        "claims",
+        {"type": "array", "items": _CLAIM},
+        {
+            "en": '[{"claim": "one statement of the answer", "supported": true or false}, ...]',
+            "ru": '[{"claim": "одно утверждение ответа", "supported": true или false}, ...]',
+        },
+        support_of,
+    ),
+}
+"""The form of the reply for each kind of rubric."""
