@@ -97,12 +97,12 @@ from fastmetrics.stats.judge_quality import pairwise as pairwise
 from fastmetrics.stats.pass_at_k import pass_at_k as pass_at_k
 from fastmetrics.stats.pass_at_k import pass_hat_k as pass_hat_k
 from fastmetrics.stats.risk_coverage import risk_coverage as risk_coverage
-from fastmetrics.usage.cache_hit_rate import cache_hit_rate as cache_hit_rate
-from fastmetrics.usage.context_preservation import context_preservation as context_preservation
-from fastmetrics.usage.dataset.check_dataset import check_dataset as check_dataset
-from fastmetrics.usage.domain.domain_analysis import domain_analysis as domain_analysis
-from fastmetrics.usage.knowledge_chunks.chunk_utilization import chunk_utilization as chunk_utilization
-from fastmetrics.usage.topics.topic_coverage import topic_coverage as topic_coverage
+from fastmetrics.logs.cache_hit_rate import cache_hit_rate as cache_hit_rate
+from fastmetrics.logs.context_preservation import context_preservation as context_preservation
+from fastmetrics.logs.check_dataset import check_dataset as check_dataset
+from fastmetrics.logs.domain_analysis import domain_analysis as domain_analysis
+from fastmetrics.logs.chunk_utilization import chunk_utilization as chunk_utilization
+from fastmetrics.logs.topic_coverage import topic_coverage as topic_coverage
 from fastmetrics.vectors.embedder import Embedder as Embedder
 from fastmetrics.vectors.geometry import Geometry
 from fastmetrics.vectors.geometry import geometry as geometry

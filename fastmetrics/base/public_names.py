@@ -83,12 +83,12 @@ HOMES = {
     "grounding_evidence": "metrics.grounding",
     "tokens_by_id": "metrics.latency_and_cost",
     "risk_coverage": "stats.risk_coverage",
-    "chunk_utilization": "usage.knowledge_chunks.chunk_utilization",
-    "domain_analysis": "usage.domain.domain_analysis",
-    "check_dataset": "usage.dataset.check_dataset",
-    "topic_coverage": "usage.topics.topic_coverage",
-    "cache_hit_rate": "usage.cache_hit_rate",
-    "context_preservation": "usage.context_preservation",
+    "chunk_utilization": "logs.chunk_utilization",
+    "domain_analysis": "logs.domain_analysis",
+    "check_dataset": "logs.check_dataset",
+    "topic_coverage": "logs.topic_coverage",
+    "cache_hit_rate": "logs.cache_hit_rate",
+    "context_preservation": "logs.context_preservation",
 }
 """The module of each public function that is not a metric; metrics are found in the registry."""
 

@@ -82,7 +82,7 @@ def plot(
 
         result = arguments.call(compare, runs=inputs)
     elif kind == Kind.cache:
-        from fastmetrics.usage.cache_hit_rate import cache_hit_rate
+        from fastmetrics.logs.cache_hit_rate import cache_hit_rate
 
         result = arguments.call(cache_hit_rate, log=inputs)
     else:

@@ -14,7 +14,7 @@ import pytest
 import fastmetrics as fm
 from fastmetrics.base.errors import InputError
 from fastmetrics.base.limits import RANKINGS, SIZES, STANDARD
-from fastmetrics.usage import log
+from fastmetrics.logs import log
 from tests.support.judge_server import judge_server
 from tests.support.program import jsonl, program
 

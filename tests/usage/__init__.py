@@ -1,1 +1,1 @@
-"""Tests of ``fastmetrics.usage``."""
+"""Tests of ``fastmetrics.logs``."""

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 import fastmetrics as fm
 from fastmetrics.base.errors import ColumnError, MissingExtraError, OptionError
 from fastmetrics.base.limits import SIZES, ReadSizes
+from fastmetrics.logs.check_dataset import plain
 from fastmetrics.tables import open_source
-from fastmetrics.usage.dataset.row_faults import plain
 from tests.reference import dataset as reference
 from tests.support.program import jsonl, program
 

@@ -15,10 +15,9 @@ from hypothesis import strategies as st
 
 import fastmetrics as fm
 from fastmetrics.base.errors import ColumnError, InputError, OptionError
+from fastmetrics.logs.languages import scripts, scripts_of
+from fastmetrics.logs.log import MISSING, abstains, times_of
 from fastmetrics.text.text_keys import group_sizes, plainly, text_keys
-from fastmetrics.usage.languages import scripts, scripts_of
-from fastmetrics.usage.log import abstains
-from fastmetrics.usage.timestamps import MISSING, times_of
 from tests.reference import usage as reference
 from tests.support import strategies
 from tests.support.program import jsonl, program

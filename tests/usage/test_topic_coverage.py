@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 import fastmetrics as fm
 from fastmetrics.base.errors import ColumnError, OptionError
+from fastmetrics.logs.topic_coverage import clusters
 from fastmetrics.text.lexicons import lexicon
-from fastmetrics.usage.topics.k_means import clusters
 from tests.reference import usage as reference
 from tests.support.program import jsonl, program
 

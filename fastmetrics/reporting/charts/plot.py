@@ -14,6 +14,7 @@ import numpy as np
 
 from fastmetrics.base.columns import as_array
 from fastmetrics.base.errors import Argument, InputError, MissingExtraError, OptionError, visible
+from fastmetrics.logs.cache_hit_rate import CacheHits
 from fastmetrics.reporting.charts.forest import ForestRow, draw_forest
 from fastmetrics.reporting.charts.heat_map import HeatMap, heat_of_changes, heat_of_means, scale_of
 from fastmetrics.results.comparison import Comparison
@@ -22,7 +23,6 @@ from fastmetrics.results.score_file import declared_bounds
 from fastmetrics.results.summarize_by import IntervalSummary
 from fastmetrics.results.trend import Trend
 from fastmetrics.tables.outputs import OutputPlace, page_place, write_page
-from fastmetrics.usage.cache_hit_rate import CacheHits
 from fastmetrics.vectors.projection import AXES, Points
 
 FORMATS = ("svg", "png")

@@ -14,6 +14,11 @@ import pyarrow as pa
 
 from fastmetrics.base.display import Grid, Shown
 from fastmetrics.base.errors import FileFormatError, visible
+from fastmetrics.logs.cache_hit_rate import CacheHits
+from fastmetrics.logs.chunk_utilization import ChunkUse
+from fastmetrics.logs.context_preservation import Sessions
+from fastmetrics.logs.domain_analysis import Domain
+from fastmetrics.logs.topic_coverage import Topic, Topics
 from fastmetrics.reporting.charts.bar_list import BarList
 from fastmetrics.reporting.charts.line_chart import Charts, LineChart
 from fastmetrics.reporting.rows.texts.row_texts import cut
@@ -21,11 +26,6 @@ from fastmetrics.reporting.sections.section import Section, shown_notes
 from fastmetrics.tables.addresses import as_local, last_name, shown_address
 from fastmetrics.tables.input_files import reading
 from fastmetrics.tables.small_files import read_small
-from fastmetrics.usage.cache_hit_rate import CacheHits
-from fastmetrics.usage.context_preservation import Sessions
-from fastmetrics.usage.domain.domain_analysis import Domain
-from fastmetrics.usage.knowledge_chunks.chunk_utilization import ChunkUse
-from fastmetrics.usage.topics.topic_coverage import Topic, Topics
 
 T = TypeVar("T")
 

@@ -1,4 +1,4 @@
-"""``fm.topic_coverage``: topics of a log's questions, and gaps of the knowledge base (the RAG benchmark)."""
+"""``fm.topic_coverage``: topics of a log's questions by k-means, and gaps of the knowledge base (the RAG benchmark)."""
 
 from __future__ import annotations
 
@@ -6,29 +6,120 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+import faiss
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from fastmetrics.base.arrays import Floats, Ints, floats_of_arrow
 from fastmetrics.base.display import Grid, Shown
 from fastmetrics.base.errors import Argument, ColumnError
 from fastmetrics.base.input_columns import listed
 from fastmetrics.base.options import Rows, Seed, Whole, argument
-from fastmetrics.base.threads import cores
-from fastmetrics.usage.knowledge_chunks.chunk_ids import sources_of, sources_of_words
-from fastmetrics.usage.knowledge_chunks.listed_ids import listed_ids
-from fastmetrics.usage.log import (
+from fastmetrics.base.threads import cores, ordered
+from fastmetrics.logs.chunk_utilization import listed_ids, sources_of, sources_of_words
+from fastmetrics.logs.domain_analysis import words_of
+from fastmetrics.logs.log import (
     Columns,
     Log,
     QuestionVectors,
+    Units,
     abstains,
     answered,
     check_vectors,
     open_log,
     question_vectors,
 )
-from fastmetrics.usage.topics.k_means import clusters
-from fastmetrics.usage.topics.topic_words import samples, typical_words
+from fastmetrics.text.lexicons import lexicon
+from fastmetrics.vectors.faiss_search import faiss_threads
+from fastmetrics.vectors.vector_arrays import one_blas_thread
+
+# k-means of unit vectors: centres from a sample by FAISS, then all rows in one pass; independent of threads.
+
+
+ROUNDS = 25
+TRIES = 5
+SAMPLE = 50_000
+_BLOCK = 8_192
+
+
+def clusters(units: Units, k: int, seed: int, threads: int, sample: int = SAMPLE) -> tuple[Ints, Units]:
+    """The number of each row's centre, and the centres: the best of several runs by distance to their rows.
+
+    The centres come from a uniform sample of at most ``sample`` rows.  If there are fewer than ``k`` distinct rows,
+    each is a centre.
+    """
+    rng = np.random.default_rng(seed)
+    some = units if len(units) <= sample else units[np.sort(rng.choice(len(units), sample, replace=False))]
+    distinct = np.unique(some, axis=0)
+    centres = distinct if len(distinct) <= k else _trained(some, k, seed)
+    return assigned(units, centres, threads), centres
+
+
+def _trained(rows: Units, k: int, seed: int) -> Units:
+    options: dict[str, Any] = {"niter": ROUNDS, "nredo": TRIES, "seed": seed, "min_points_per_centroid": 1}
+    means: Any = faiss.Kmeans(rows.shape[1], k, max_points_per_centroid=len(rows), **options)
+    with faiss_threads(1), one_blas_thread():
+        means.train(np.ascontiguousarray(rows))
+    return np.asarray(means.centroids, np.float32)
+
+
+def assigned(units: Units, centres: Units, threads: int) -> Ints:
+    """The nearest centre of each row by Euclidean distance; ties go to the first."""
+    halves = 0.5 * np.einsum("ij,ij->i", centres, centres)
+
+    def block(start: int) -> Ints:
+        return (units[start : start + _BLOCK] @ centres.T - halves).argmax(axis=1).astype(np.int64)
+
+    with one_blas_thread():
+        blocks = list(ordered(block, range(0, len(units), _BLOCK), threads))
+    return np.concatenate([np.zeros(0, np.int64), *blocks])
+
+
+# The typical words and questions of a topic.
+
+
+WORDS, SAMPLES = 10, 5
+
+
+def typical_words(questions: pa.Array, topic: Ints, n: int) -> list[list[str]]:
+    """The 10 words of each topic with the largest class-based TF-IDF; ties in the order of the words.
+
+    W = f(word, topic) · ln(1 + A / f(word)), with A the mean number of words of a topic.  Source: Grootendorst 2022.
+    """
+    words = words_of(questions)
+    stop = pa.array([*lexicon("stop_en"), *lexicon("stop_ru")], pa.large_string())
+    mask = ~np.asarray(pc.is_in(words.spelled, stop))[words.ids] & (topic[words.rows] >= 0)
+    ids, owner = words.ids[mask], topic[words.rows[mask]]
+    every = np.bincount(ids, minlength=len(words.spelled))
+    pairs, counts = np.unique(owner * max(len(words.spelled), 1) + ids, return_counts=True)
+    owner, ids = np.divmod(pairs, max(len(words.spelled), 1))
+    weights = counts * np.log1p(len(mask[mask]) / n / every[ids]) if n else counts
+    lists = []
+    for at in range(n):
+        own = np.flatnonzero(owner == at)
+        least = np.partition(weights[own], -WORDS)[-WORDS] if len(own) > WORDS else 0.0
+        own = own[weights[own] >= least]
+        spelled = words.spelled.take(pa.array(ids[own])).to_pylist()
+        lists.append([word for _, word in sorted(zip((-weights[own]).tolist(), spelled, strict=True))[:WORDS]])
+    return lists
+
+
+def samples(questions: pa.Array, units: Units, topic: Ints, n: int) -> list[list[str]]:
+    """The 5 distinct questions of each topic nearest to its centre; ties go to the first rows."""
+    codes = np.asarray(questions.dictionary_encode().indices.fill_null(-1)).astype(np.int64)
+    lists = []
+    for at in range(n):
+        rows = np.flatnonzero((topic == at) & (codes >= 0))
+        near = units[rows] @ units[rows].mean(axis=0) if len(rows) else np.zeros(0)
+        rows = rows[np.argsort(-near.round(6), kind="stable")]
+        first = np.sort(np.unique(codes[rows], return_index=True)[1])[:SAMPLES]
+        lists.append(questions.take(pa.array(rows[first])).to_pylist())
+    return lists
+
+
+# ``fm.topic_coverage``: topics of a log's questions, and gaps of the knowledge base (the RAG benchmark).
+
 
 _WORDS = 6
 

@@ -13,8 +13,7 @@ import pyarrow as pa
 from fastmetrics.base.arrays import Ints, floats_of_arrow
 from fastmetrics.base.columns import codes_of
 from fastmetrics.base.display import Grid, Shown
-from fastmetrics.usage.log import Columns, check_vectors, open_log, question_vectors
-from fastmetrics.usage.timestamps import MISSING, times_of
+from fastmetrics.logs.log import MISSING, Columns, check_vectors, open_log, question_vectors, times_of
 
 
 @dataclass(frozen=True)

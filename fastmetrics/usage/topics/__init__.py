@@ -1,1 +1,0 @@
-"""Topics of the questions of a log, and gaps of the knowledge base."""
