@@ -49,10 +49,10 @@ from fastmetrics.metrics.repeated_questions import Repeats
 from fastmetrics.metrics.repeated_questions import Repeats
 from fastmetrics.metrics.repeated_questions import Repeats
 from fastmetrics.metrics.repeated_questions import Repeats
-from fastmetrics.reporting.charts.plot import plot as plot
-from fastmetrics.reporting.rag.chunk_settings import ChunkSettings as ChunkSettings
-from fastmetrics.reporting.rag.evaluate_rag import evaluate_rag as evaluate_rag
-from fastmetrics.reporting.report import report as report
+from fastmetrics.report.plot import plot as plot
+from fastmetrics.report.evaluate_rag import ChunkSettings as ChunkSettings
+from fastmetrics.report.evaluate_rag import evaluate_rag as evaluate_rag
+from fastmetrics.report.report import report as report
 from fastmetrics.results.compare import compare as compare
 from fastmetrics.results.compare_rankings import compare_rankings as compare_rankings
 from fastmetrics.results.power import power as power

@@ -34,7 +34,7 @@ REAL = (
     "fastmetrics.engines.job",
     "fastmetrics.models.call_setup",
     "fastmetrics.fitting.fit",
-    "fastmetrics.reporting.rag.chunk_settings",
+    "fastmetrics.report.evaluate_rag",
 )
 """Packages of functions that stay: they check and convert options, or format results."""
 

@@ -1,1 +1,1 @@
-"""Tests of ``fastmetrics.reporting``."""
+"""Tests of ``fastmetrics.report``."""

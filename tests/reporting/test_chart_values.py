@@ -9,7 +9,7 @@ import pytest
 from matplotlib.figure import Figure
 
 import fastmetrics as fm
-from fastmetrics.reporting.charts.plot import _CATEGORIES, _CHARTS, _points
+from fastmetrics.report.plot import _CATEGORIES, _CHARTS, _points
 
 CHANCE = np.random.default_rng(5)
 SCORES = {"id": range(40), "token_f1": CHANCE.random(40), "exact_match": [None, *[float(row % 2) for row in range(39)]]}

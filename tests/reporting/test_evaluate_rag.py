@@ -146,11 +146,11 @@ def test_a_second_run_uses_every_file(questions: Path, chunks: Path, tmp_path: P
 def test_a_run_that_ended_goes_on(
     questions: Path, chunks: Path, tmp_path: Path, ends: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from fastmetrics.reporting.rag import rag_run
+    from fastmetrics.report import evaluate_rag
 
     makers = ["embed", "embed", "search", "with_contexts", "answer", "score", "report"]
     name = dict(zip(STAGES, makers, strict=True))[ends]
-    bot, whole = Bot(), getattr(rag_run, name)
+    bot, whole = Bot(), getattr(evaluate_rag, name)
 
     def ended(*arguments: Any, **options: Any) -> Any:
         if name != "embed" or options["output"].name == ends:
@@ -158,7 +158,7 @@ def test_a_run_that_ended_goes_on(
         return whole(*arguments, **options)
 
     with monkeypatch.context() as patch:
-        patch.setattr(rag_run, name, ended)
+        patch.setattr(evaluate_rag, name, ended)
         with pytest.raises(KeyboardInterrupt):
             run(questions, chunks, bot, tmp_path / "rag")
     done = run(questions, chunks, bot, tmp_path / "rag")

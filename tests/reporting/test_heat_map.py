@@ -9,7 +9,7 @@ from statistics import fmean
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.reporting.charts.heat_map import SEGMENTS, fewer_segments, heat_of_changes, heat_of_means
+from fastmetrics.report.charts import SEGMENTS, fewer_segments, heat_of_changes, heat_of_means
 from fastmetrics.results.open_runs import open_run
 
 LANGUAGES = ["de", "en", "ru"]

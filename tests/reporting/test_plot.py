@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 import fastmetrics as fm
 from fastmetrics.base import display
 from fastmetrics.base.errors import InputError, MissingExtraError, OptionError, OutputError
-from fastmetrics.reporting.charts.plot import _comparison, _histograms
+from fastmetrics.report.plot import _comparison, _histograms
 from tests.support import column_kinds
 from tests.support.program import jsonl, program
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fastmetrics.base.errors import ColumnError
-from fastmetrics.reporting.rag.contexts import with_contexts
+from fastmetrics.report.evaluate_rag import with_contexts
 from fastmetrics.tables.sources import FrameSource, open_source
 from tests.support.postgres import Database
 

@@ -8,7 +8,7 @@ import pytest
 
 from fastmetrics.metrics.stored_declarations import Declared
 from fastmetrics.metrics.suites import lookup
-from fastmetrics.reporting.readings import READINGS, reading, turn
+from fastmetrics.report.readings import READINGS, reading, turn
 
 
 @pytest.mark.parametrize(

@@ -25,10 +25,10 @@ from fastmetrics.base.errors import (
     OptionError,
     OutputError,
 )
-from fastmetrics.reporting import page as page_module
-from fastmetrics.reporting.content.comparison_content import compared
-from fastmetrics.reporting.labels import _WORDS
-from fastmetrics.reporting.rows.row_selection import EACH, _ranks, candidates, strata
+from fastmetrics.report import page as page_module
+from fastmetrics.report.comparison_content import compared
+from fastmetrics.report.labels import _WORDS
+from fastmetrics.report.page_rows import EACH, _ranks, candidates, strata
 from fastmetrics.results.open_runs import open_run
 from fastmetrics.tables import open_source
 from fastmetrics.tables.table_rows import read_in_turn, whole_table

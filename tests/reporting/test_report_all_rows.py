@@ -19,7 +19,7 @@ from selenium.webdriver.support.ui import Select, WebDriverWait
 import fastmetrics as fm
 from fastmetrics.base.errors import InputError, OptionError, OutputError
 from fastmetrics.base.limits import SIZES
-from fastmetrics.reporting.rows.row_files import kind_of
+from fastmetrics.report.row_files import kind_of
 from tests.reporting.test_report import HOSTILE, read
 from tests.support.browser import complaints, requests, width
 from tests.support.program import program

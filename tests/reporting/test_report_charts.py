@@ -12,7 +12,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
 
 import fastmetrics as fm
-from fastmetrics.reporting.charts.line_chart import LineChart
+from fastmetrics.report.charts import LineChart
 from tests.support.browser import browser, complaints
 
 ROWS = 300

@@ -10,8 +10,8 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics.base.errors import ColumnError
-from fastmetrics.reporting.charts.line_chart import Charts
-from fastmetrics.reporting.sections.retrieval_section import PLACES, PlaceCounts
+from fastmetrics.report.charts import Charts
+from fastmetrics.report.sections.retrieval_section import PLACES, PlaceCounts
 from tests.reporting.test_report import read
 
 

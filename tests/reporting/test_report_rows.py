@@ -11,10 +11,9 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics.metrics.claim_support import load
-from fastmetrics.reporting.rows.judged_rows import JudgedRows
-from fastmetrics.reporting.rows.page_rows import POOL, _unsupported
-from fastmetrics.reporting.rows.texts.citation_marks import citation_marks
-from fastmetrics.reporting.rows.texts.scored_claims import ScoredClaims
+from fastmetrics.report.page_rows import POOL, _unsupported
+from fastmetrics.report.row_texts import ScoredClaims, citation_marks
+from fastmetrics.report.rows import JudgedRows
 from tests.reporting.test_report import HOSTILE, made, read
 
 CONTEXTS = ["The tower opened in 1889.", "It is 330 metres tall."]

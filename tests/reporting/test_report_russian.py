@@ -11,8 +11,8 @@ import pyarrow as pa
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.reporting.labels import _WORDS, HEADINGS, labels
-from fastmetrics.reporting.sections.section_list import SECTIONS
+from fastmetrics.report.labels import _WORDS, HEADINGS, labels
+from fastmetrics.report.report_content import SECTIONS
 from tests.reporting.test_report_verdict import NEW, OLD, ROWS, run
 
 ENGLISH = re.compile(r"[A-Za-z]{2,}(?:[ ,;:–—-]+[A-Za-z]{2,})+")

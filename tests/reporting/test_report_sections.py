@@ -7,9 +7,9 @@ import pyarrow as pa
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.reporting.sections.runs_section import _places
-from fastmetrics.reporting.sections.section import Section
-from fastmetrics.reporting.sections.section_list import SECTIONS
+from fastmetrics.report.report_content import SECTIONS
+from fastmetrics.report.sections.runs_section import _places
+from fastmetrics.report.sections.section import Section
 from fastmetrics.results.trend import TrendPoint
 
 SCORES = {"id": ["a", "b", "c"], "token_f1": [0.5, 1.0, 0.25]}

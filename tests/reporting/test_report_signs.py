@@ -12,8 +12,8 @@ import pyarrow as pa
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.reporting.content.comparison_content import compared
-from fastmetrics.reporting.labels import labels
+from fastmetrics.report.comparison_content import compared
+from fastmetrics.report.labels import labels
 from fastmetrics.results.open_runs import open_run
 
 ROWS = 120

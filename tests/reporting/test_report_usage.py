@@ -12,9 +12,8 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics.base.errors import FileFormatError, InputError
-from fastmetrics.reporting.charts.bar_list import BarList
-from fastmetrics.reporting.charts.line_chart import Charts
-from fastmetrics.reporting.sections.usage_section import usage_parts
+from fastmetrics.report.charts import BarList, Charts
+from fastmetrics.report.sections.usage_section import usage_parts
 from tests.reporting.test_report import HOSTILE, made, read
 from tests.support.program import program
 

@@ -13,7 +13,7 @@ from selenium.webdriver.support.ui import Select, WebDriverWait
 
 import fastmetrics as fm
 from fastmetrics.base.errors import ColumnError, InputError, OptionError, UnknownNameError
-from fastmetrics.reporting.sections.vectors_section import POINTS
+from fastmetrics.report.sections.vectors_section import POINTS
 from fastmetrics.vectors.projection import pca
 from tests.reporting.test_report import made, read
 from tests.support.browser import complaints, width

@@ -11,7 +11,7 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics.base.errors import visible
-from fastmetrics.reporting.labels import labels
+from fastmetrics.report.labels import labels
 from tests.reporting.test_report import HOSTILE, read
 
 ROWS = 50
@@ -77,7 +77,7 @@ def test_each_of_several_systems_has_its_worst_rows(tmp_path, rows):
 
 
 def test_rows_of_the_page_alone_are_linked(tmp_path, monkeypatch):
-    monkeypatch.setattr("fastmetrics.reporting.rows.page_rows.BUDGET", 400)
+    monkeypatch.setattr("fastmetrics.report.page_rows.BUDGET", 400)
     fm.report({"new": run(NEW)}, tmp_path / "r.html", baseline=run(OLD))
     present = {row["at"] for row in read(tmp_path / "r.html")[2]["rows"]}
     linked = {int(row[0].rpartition("=")[2]) for line in worst(tmp_path / "r.html") for row in line[1]}

@@ -17,8 +17,8 @@ import fastmetrics as fm
 from fastmetrics.base import display
 from fastmetrics.base.display import Grid, Shown
 from fastmetrics.base.errors import FastmetricsError
-from fastmetrics.reporting.rag.evaluate_rag import RagEvaluation
-from fastmetrics.reporting.report import Report
+from fastmetrics.report.evaluate_rag import RagEvaluation
+from fastmetrics.report.report import Report
 from fastmetrics.vectors.pgvector import LoadedVectors
 from fastmetrics.vectors.search_files import SearchRankings
 from tests.reporting.test_report import HOSTILE, made

@@ -1,1 +1,0 @@
-"""Charts of the report and of ``fm.plot``."""

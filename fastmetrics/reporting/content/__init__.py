@@ -1,1 +1,0 @@
-"""The content of a report, without its form."""

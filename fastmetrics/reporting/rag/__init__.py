@@ -1,1 +1,0 @@
-"""The evaluation of a RAG system in one run, from the questions to the report."""

@@ -1,1 +1,0 @@
-"""The rows of a report: which ones are shown, their texts, marks and judgements."""
