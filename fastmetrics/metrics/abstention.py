@@ -16,7 +16,7 @@ import numpy as np
 
 from fastmetrics.base.arrays import Flags, Floats, Ids, Ints, Text, Tokens
 from fastmetrics.base.options import LimitedTexts
-from fastmetrics.core.settings.patterns import Pattern, UserPattern
+from fastmetrics.base.patterns import Pattern, UserPattern
 from fastmetrics.kernels import sentences as kernels
 from fastmetrics.metrics.batch import Batch, Caution, Options, english_and_russian_words
 from fastmetrics.metrics.metric import metric

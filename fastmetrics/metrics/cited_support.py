@@ -21,7 +21,7 @@ from fastmetrics.base.arrays import Bytes, Flags, Floats, Ints, Text
 from fastmetrics.base.arrow import decoded
 from fastmetrics.base.errors import Argument, ColumnError, OptionError
 from fastmetrics.base.options import Folder, NameOrObject
-from fastmetrics.core.settings.patterns import UserPattern
+from fastmetrics.base.patterns import UserPattern
 from fastmetrics.kernels.claims import copy_without, find_citations
 from fastmetrics.kernels.vectors import pair_products
 from fastmetrics.metrics.batch import Batch, Options

@@ -32,8 +32,8 @@ from fastmetrics.engines.run_job import Threads, open_output, results_of, run_on
 from fastmetrics.metrics.corpus_values import caution_notes, finish_all, input_drifts
 from fastmetrics.metrics.plan import Plan, ScoreRequest, keeping_counts, plan
 from fastmetrics.metrics.score_batch import Scorer, fit, map_batches, score_batch, slices
+from fastmetrics.metrics.source_files import source_digests
 from fastmetrics.metrics.stored_declarations import Declared, signature, to_store
-from fastmetrics.plan.source_files import source_digests
 from fastmetrics.results.score_file import column_of, declared_labels, declared_specs, declared_statistics
 from fastmetrics.results.summary import MetricSummary, Summary
 from fastmetrics.stats.summed_scores import fingerprint, fingerprint_text, is_hashable

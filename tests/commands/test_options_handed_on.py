@@ -28,7 +28,7 @@ REAL = (
     "fastmetrics.commands",
     "fastmetrics.base",
     "fastmetrics.core",
-    "fastmetrics.plan",
+    "fastmetrics.metrics",
     "fastmetrics.metrics.metric",
     "fastmetrics.results.compare",
     "fastmetrics.engines.job",

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 import fastmetrics as fm
+from fastmetrics.base import patterns
 from fastmetrics.base.errors import InputError, OptionError
-from fastmetrics.core.settings import patterns
-from fastmetrics.core.settings.patterns import UserPattern
+from fastmetrics.base.patterns import UserPattern
 
 ENDLESS = r"\[((\d|\d\d),? ?)+[\])]"
 """Two ways to read each pair of digits: 45 digits without a closing bracket have 10⁹ readings."""

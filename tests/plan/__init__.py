@@ -1,1 +1,1 @@
-"""Tests of ``fastmetrics.plan``."""
+"""Tests of ``fastmetrics.metrics``."""
