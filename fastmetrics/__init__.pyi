@@ -94,6 +94,7 @@ from fastmetrics.stats.judge_quality import judge_error_rate as judge_error_rate
 from fastmetrics.stats.judge_quality import judge_latency as judge_latency
 from fastmetrics.stats.judge_quality import bradley_terry as bradley_terry
 from fastmetrics.stats.judge_quality import pairwise as pairwise
+from fastmetrics.scoring.profile import warm_up as warm_up
 from fastmetrics.stats.pass_at_k import pass_at_k as pass_at_k
 from fastmetrics.stats.pass_at_k import pass_hat_k as pass_hat_k
 from fastmetrics.stats.risk_coverage import risk_coverage as risk_coverage
@@ -287,6 +288,7 @@ __all__ = [
     "verdict",
     "verdicts",
     "vocabulary_score",
+    "warm_up",
     "with_scores",
     "worst_rows",
     "writing_completeness",

@@ -16,6 +16,7 @@ HOMES = {
     "score": "scoring.score",
     "pairwise_scores": "scoring.pairwise_scores",
     "profile": "scoring.profile",
+    "warm_up": "scoring.profile",
     "with_scores": "scoring.frames.with_scores",
     "FileSettings": "engines.job",
     "RayCluster": "engines.job",

@@ -13,6 +13,7 @@ GROUPS = {
         "score": "scoring",
         "metrics": "metric_list",
         "profile": "scoring",
+        "warm-up": "scoring",
         "pairwise-scores": "scoring",
     },
     "Look at scores": {

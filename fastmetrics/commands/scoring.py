@@ -88,6 +88,20 @@ def profile(
     return arguments.call()
 
 
+def warm_up(
+    *,
+    metrics: Metrics = None,
+    arguments: Arguments,
+    plugin: Plugins = None,
+) -> None:
+    """Compile the kernels of metrics ahead, for containers and services.
+
+    Print each metric, and how many kernels were compiled before it; machine code in the cache is only loaded.
+    """
+    made = arguments.call(progress=lambda name, compiled: typer.echo(f"{compiled:4} compiled; next: {name}", err=True))
+    typer.echo(f"{made:,} kernels compiled")
+
+
 def pairwise_scores(
     candidates: Annotated[str, typer.Argument(help="A file with a column of answers.", show_default=False)],
     references: Annotated[str, typer.Argument(help="A file with a column of references.", show_default=False)],

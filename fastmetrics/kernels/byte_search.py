@@ -7,8 +7,7 @@ from numpy.typing import NDArray
 
 from fastmetrics.base.arrays import Bytes, Flags, Ids, Ints, Uint64s
 from fastmetrics.kernels.jit import inline, kernel, leaf
-from fastmetrics.kernels.text.blocks.block_code import BLOCK
-from fastmetrics.kernels.text.blocks.byte_blocks import in_range, trailing_zeros
+from fastmetrics.kernels.simd.blocks import BLOCK, in_range, trailing_zeros
 
 # Counts over the bytes of texts: characters, and phrases they contain.
 

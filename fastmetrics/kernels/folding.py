@@ -8,8 +8,7 @@ import numpy as np
 
 from fastmetrics.base.arrays import Bytes, Flags, Ids, Ints, Uint64s
 from fastmetrics.kernels.jit import inline, kernel, leaf
-from fastmetrics.kernels.text.blocks.block_code import BLOCK
-from fastmetrics.kernels.text.blocks.byte_blocks import AHEAD, in_range, prefetch, utf8_errors
+from fastmetrics.kernels.simd.blocks import AHEAD, BLOCK, in_range, prefetch, utf8_errors
 
 # Folding of text: each character is kept, replaced or removed, as a convention's table defines.
 #

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import os
 import pickle
 from collections.abc import Callable
 from contextlib import suppress
@@ -12,11 +13,13 @@ from typing import Any, TypeVar, cast
 
 import numba
 import numpy as np
-from numba.extending import intrinsic
 
 from fastmetrics.base.threads import COMPILING, report
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+USES_TWINS = os.environ.get("FASTMETRICS_SCALAR_TWINS") == "1" or bool(cast(Any, numba.config).DISABLE_JIT)
+"""Whether the scalar twins stand for the instructions of ``kernels.simd``."""
 
 
 def kernel(function: F) -> F:
@@ -36,19 +39,6 @@ def leaf(function: F) -> F:
 def inline(function: F) -> F:
     """A leaf that LLVM inlines into each kernel that calls it, so that passing arrays costs nothing."""
     return function if _interpreted() else _compiled(function, _nrt=False, forceinline=True)
-
-
-def instruction(code: Callable[..., Any]) -> Callable[[F], F]:
-    """A function for kernels that compiles to the LLVM instructions that ``code`` writes.
-
-    ``code`` is what ``numba.extending.intrinsic`` takes.  The decorated function says the same in Python, for
-    ``NUMBA_DISABLE_JIT=1``.
-    """
-
-    def choose(meaning: F) -> F:
-        return meaning if _interpreted() else cast(F, intrinsic(code))
-
-    return choose
 
 
 def _compiled(function: F, **options: Any) -> F:
@@ -110,6 +100,6 @@ def _interpreted() -> bool:
 
 @functools.cache
 def sources() -> str:
-    """A digest of the source text of all kernels."""
+    """A digest of the source text of all kernels, another one for their scalar twins."""
     files = sorted(Path(__file__).parent.rglob("*.py"))
-    return hashlib.sha256(b"\0".join(file.read_bytes() for file in files)).hexdigest()
+    return hashlib.sha256(b"\0".join([bytes([USES_TWINS]), *(file.read_bytes() for file in files)])).hexdigest()

@@ -9,7 +9,7 @@ import numpy as np
 from fastmetrics.base.arrays import Bytes, Ids, Ints, Uint64s
 from fastmetrics.kernels.jit import inline, kernel, leaf
 from fastmetrics.kernels.ngrams import Lists
-from fastmetrics.kernels.text.blocks.byte_blocks import count_ones
+from fastmetrics.kernels.simd.blocks import count_ones
 
 # Longest common subsequences of lists of ids, 64 columns of the table at a time.
 #

@@ -9,9 +9,8 @@ import numpy as np
 from fastmetrics.base.arrays import Bytes, Flags, Ids, Ints
 from fastmetrics.kernels.folding import decode
 from fastmetrics.kernels.jit import inline, kernel, leaf
-from fastmetrics.kernels.text.blocks.block_code import BLOCK
-from fastmetrics.kernels.text.blocks.byte_blocks import in_range
-from fastmetrics.kernels.text.blocks.word_heads import PLACES, list_bits
+from fastmetrics.kernels.simd.blocks import BLOCK, in_range
+from fastmetrics.kernels.simd.words import PLACES, list_bits
 
 # Splitting of texts into words with their byte positions and the gaps between them.
 #

@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from fastmetrics.base.arrays import Ids, Ints
-from fastmetrics.kernels.id_blocks import ROOM, alike_ids
 from fastmetrics.kernels.jit import inline, kernel, leaf
+from fastmetrics.kernels.simd.words import ROOM, alike_ids
 
 # The places of n-grams in pairs of lists of ids, and the numbers of the n-grams at them.
 #

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from fastmetrics.base.arrays import Flags, Floats, Ints
 from fastmetrics.kernels.jit import inline, kernel, leaf
-from fastmetrics.kernels.text.blocks.byte_blocks import eight
+from fastmetrics.kernels.simd.blocks import eight
 
 # Ids in Arrow buffers: hashing, comparison, and exact look-up.
 #

@@ -6,10 +6,9 @@ import numpy as np
 
 from fastmetrics.base.arrays import Bytes, Flags, Ids, Ints
 from fastmetrics.kernels.folding import ALONE, CODE, CONTEXT, RAW, decode, encode
-from fastmetrics.kernels.id_blocks import WIDENED, widen
 from fastmetrics.kernels.jit import kernel, leaf
-from fastmetrics.kernels.text.blocks.block_code import BLOCK
-from fastmetrics.kernels.text.blocks.byte_blocks import in_range, trailing_zeros
+from fastmetrics.kernels.simd.blocks import BLOCK, in_range, trailing_zeros
+from fastmetrics.kernels.simd.words import WIDENED, widen
 
 # Tokenisers of machine-translation scores: they split punctuation depending on the adjacent characters.
 

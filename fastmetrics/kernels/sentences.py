@@ -9,8 +9,7 @@ import numpy as np
 from fastmetrics.base.arrays import Bytes, Flags, Ids, Ints, Uint64s
 from fastmetrics.kernels import folding as words
 from fastmetrics.kernels.jit import inline, kernel, leaf
-from fastmetrics.kernels.text.blocks.block_code import BLOCK
-from fastmetrics.kernels.text.blocks.byte_blocks import trailing_zeros
+from fastmetrics.kernels.simd.blocks import BLOCK, trailing_zeros
 from fastmetrics.kernels.word_boundaries import any_of, inside
 
 # Splitting of texts into sentences, paragraphs and statements, as positions.

@@ -8,9 +8,8 @@ import numpy as np
 
 from fastmetrics.base.arrays import Bytes, Flags, Ids, Ints, Uint64s
 from fastmetrics.kernels.jit import inline, kernel, leaf
-from fastmetrics.kernels.text.blocks.block_code import BLOCK
-from fastmetrics.kernels.text.blocks.byte_blocks import copy_block, eight, prefetch, read_only
-from fastmetrics.kernels.text.blocks.word_heads import PLACES, differ, list_bits, take_head
+from fastmetrics.kernels.simd.blocks import BLOCK, copy_block, eight, prefetch, read_only
+from fastmetrics.kernels.simd.words import PLACES, differ, list_bits, take_head
 from fastmetrics.kernels.word_boundaries import (
     Blocks,
     Rules,

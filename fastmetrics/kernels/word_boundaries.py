@@ -24,7 +24,7 @@ from fastmetrics.kernels.folding import (
     fold_text,
 )
 from fastmetrics.kernels.jit import inline, leaf
-from fastmetrics.kernels.text.blocks.byte_blocks import (
+from fastmetrics.kernels.simd.blocks import (
     AHEAD,
     KINDS_SIZE,
     copy_block,
@@ -37,10 +37,9 @@ from fastmetrics.kernels.text.blocks.byte_blocks import (
     read_only,
     trailing_zeros,
 )
-from fastmetrics.kernels.text.blocks.letter_blocks import fold_cyrillic, fold_letters
-from fastmetrics.kernels.text.blocks.word_heads import PLACES, list_bits
+from fastmetrics.kernels.simd.words import PLACES, fold_cyrillic, fold_letters, list_bits
 
-# What becomes of letters that ``letter_blocks.fold_letters`` folds.
+# What becomes of letters that ``simd.words.fold_letters`` folds.
 UNKNOWN, FOLDED, SEPARATORS = np.uint64(0), np.uint64(1), np.uint64(2)
 
 _U0, _U1, _U6, _U63, _U64, _U2 = (np.uint64(n) for n in (0, 1, 6, 63, 64, 2))
@@ -53,7 +52,7 @@ _FEW = np.uint64(4)
 class Rules(NamedTuple):
     """A convention: what becomes of bytes and characters, and what else it does."""
 
-    kinds: Bytes  # rows for ``byte_blocks.kinds_of``: separators, marks, and bytes that only ``fold_text`` handles
+    kinds: Bytes  # rows for ``simd.blocks.kinds_of``: separators, marks, and bytes that only ``fold_text`` handles
     marks: Bytes  # ranges of bytes that are deleted, or stripped from the ends of words: first bytes and sizes
     capitals: np.uint64  # how many ASCII letters are lower-cased: 26, or none
     letters: np.uint64

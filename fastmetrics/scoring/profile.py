@@ -1,4 +1,4 @@
-"""The time of each stage of a run: reading, tokenising, kernels, writing, and each metric."""
+"""The time of each stage of a run and of each metric, and what a first call takes its time for, done ahead."""
 
 from __future__ import annotations
 
@@ -16,12 +16,13 @@ from typing import Any, Literal, TypeVar
 import pyarrow as pa
 
 from fastmetrics.base.display import Grid, Shown
+from fastmetrics.base.threads import COMPILING, WATCHERS, WorkDone
 from fastmetrics.engines.run_job import run
 from fastmetrics.metrics.batch import Batch
 from fastmetrics.metrics.fitted_metric import SCORES
-from fastmetrics.metrics.plan import Plan, ScoreRequest
+from fastmetrics.metrics.plan import Plan, ScoreRequest, plan
 from fastmetrics.metrics.score_batch import Shelf, score_batch
-from fastmetrics.scoring.score import fitted, job, plan_table
+from fastmetrics.scoring.score import fitted, job, plan_table, score
 from fastmetrics.tables.sources import open_table
 from fastmetrics.text.tokenize import Wordbook
 
@@ -210,3 +211,77 @@ def profile(
     }
     elapsed = result.seconds["total"] - (scorer.warm_up or 0.0)
     return Profile(result.rows, sum(scorer.nbytes), threads, elapsed, stages, makers, kernels)
+
+
+_TEXTS = ["In 1889, 300 people sang [1]. Is it so?", "Город Köln: «так — и 5 % нет»."]
+"""ASCII and others, since some kernels are needed for one of them only."""
+
+_VALUES: list[tuple[str, list[Any]]] = [
+    ("question answer reference", _TEXTS),
+    ("contexts", [_TEXTS, _TEXTS[:1]]),
+    ("context_ids retrieved_ids", [["a", "b"], ["c"]]),
+    ("retrieved_scores", [[2.0, 1.0], [1.0]]),
+    ("relevant_ids", [["b"], ["c"]]),
+    ("relevance", [[1.0], [2.0]]),
+    ("answerable", [True, False]),
+    ("session_id answer_call", ["s", "t"]),
+    ("confidence rating latency_ms", [0.5, 1.0]),
+    ("prompt_tokens completion_tokens total_tokens turn round", [1, 2]),
+]
+
+
+def warm_up(
+    metrics: Sequence[str] | str | None = None,
+    *,
+    suites: Sequence[str] | str = (),
+    progress: Callable[[str, int], None] | None = None,
+) -> int:
+    """Compile the kernels of metrics ahead, and load them and what else a first call loads; return how many were made.
+
+    The first call of ``score`` in a process imports modules and loads kernels, and the first on a machine compiles
+    them, which takes from seconds to a minute.  A service calls this when it starts; the image of a container is built
+    with ``fastmetrics warm-up``, as the user who runs it later, so that the machine code is in its cache.  The code is
+    for the processor that it was compiled on: another kind of processor compiles again.
+
+    It scores two made rows by each metric, and by all of them into a file.  Metrics of columns that the rows
+    do not have, such as embeddings, raise ``ColumnError``.
+
+    Parameters:
+
+    - ``metrics``: Metrics: token_f1,squad_f1(version=2). Default: the suite core.
+    - ``suites``: Suites, as far as the columns allow: lexical, answerability, grounding, generation, verdict, novelty,
+      writing, retrieval, semantic, latency_and_cost, all; or tiers of a RAG benchmark: tier0, tier1, tier2, tier3.
+      Default: core, which is lexical (without jaccard and politeness), retrieval, semantic and latency_and_cost.
+    - ``progress``: A function that is called with each metric before it is warmed, and the number of kernels compiled.
+
+    >>> import fastmetrics as fm
+    >>> fm.warm_up("answer_length", progress=lambda name, compiled: print(name)) >= 0
+    answer_length
+    files
+    True
+
+    Raises what ``score`` raises.
+    """
+    compiled: list[WorkDone] = []
+
+    def count(work: WorkDone) -> None:
+        if work is COMPILING:
+            compiled.append(work)
+
+    def say(name: str) -> None:
+        if progress is not None:
+            progress(name, len(compiled))
+
+    rows = pa.table({name: values for names, values in _VALUES for name in names.split()})
+    specs = [one.spec for one in plan(rows.column_names, ScoreRequest(metrics, suites=suites)).scores]
+    WATCHERS.append(count)
+    try:
+        for spec in specs:
+            say(spec)
+            score(rows, [spec], threads=1)
+        say("files")
+        with tempfile.TemporaryDirectory() as folder:
+            score(rows, specs, output=Path(folder, "scores.parquet"), threads=1)
+    finally:
+        WATCHERS.remove(count)
+    return len(compiled)

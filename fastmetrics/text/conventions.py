@@ -16,8 +16,8 @@ from fastmetrics.base.errors import UnknownNameError
 from fastmetrics.kernels import folding, word_boundaries
 from fastmetrics.kernels import folding as words
 from fastmetrics.kernels import sacrebleu_tokenizers as bleu
-from fastmetrics.kernels.text.blocks.byte_blocks import KINDS_SIZE
-from fastmetrics.kernels.text.blocks.letter_blocks import LETTERS
+from fastmetrics.kernels.simd.blocks import KINDS_SIZE
+from fastmetrics.kernels.simd.words import LETTERS
 
 # Unicode properties of every code point from this Python: lowercase, word character, space, punctuation.
 #
@@ -473,7 +473,7 @@ def ranges(flags: Flags, absent: Flags | bool = False) -> Bytes:
 
 
 def _kinds(separators: Flags, marks: Flags, rare: Flags, absent: Flags) -> Bytes:
-    """The flagged ASCII bytes as ``byte_blocks.kinds_of`` reads them; they may include bytes that are ``absent``."""
+    """The flagged ASCII bytes as ``simd.blocks.kinds_of`` reads them; they may include bytes that are ``absent``."""
     rectangles = [
         (kind, rows, columns)
         for kind, flags in enumerate((separators, marks, rare))

@@ -8,7 +8,7 @@ import numpy as np
 
 from fastmetrics.base.arrays import Bytes, Ints, Text, Uint64s
 from fastmetrics.kernels import sentences as segments
-from fastmetrics.kernels.text.blocks.block_code import BLOCK
+from fastmetrics.kernels.simd.blocks import BLOCK
 from fastmetrics.text import conventions
 from fastmetrics.text.conventions import ranges
 from fastmetrics.text.lexicons import lexicon

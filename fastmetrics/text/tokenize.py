@@ -20,9 +20,8 @@ from fastmetrics.kernels import tokenize as kernel
 from fastmetrics.kernels import tokenize as rewrite
 from fastmetrics.kernels import tokenize as vocabulary
 from fastmetrics.kernels import word_boundaries
-from fastmetrics.kernels.id_blocks import WIDENED
-from fastmetrics.kernels.text.blocks.block_code import BLOCK
-from fastmetrics.kernels.text.blocks.byte_blocks import KINDS_SIZE
+from fastmetrics.kernels.simd.blocks import BLOCK, KINDS_SIZE
+from fastmetrics.kernels.simd.words import WIDENED
 from fastmetrics.kernels.word_boundaries import Blocks, Rules
 from fastmetrics.text import conventions
 from fastmetrics.text.conventions import NUL, Convention, convention, folded_rules, rules_of

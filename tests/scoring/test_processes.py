@@ -163,6 +163,15 @@ def test_machine_code_for_other_types_is_not_run(tmp_path):
         assert said(start(SWAPPED, NUMBA_CACHE_DIR=tmp_path)) == [3, 3, 2]
 
 
+def test_warm_up_leaves_nothing_to_compile(tmp_path):
+    code = f"import json, fastmetrics as fm; print(json.dumps(fm.warm_up({FEW})))"
+    assert said(start(code, NUMBA_CACHE_DIR=tmp_path)) >= 2
+    assert said(start(code, NUMBA_CACHE_DIR=tmp_path)) == 0
+    made, hits, misses = said(start(USED.format(rows=ROWS, few=FEW), NUMBA_CACHE_DIR=tmp_path))
+    assert (made, misses) == (bits(ROWS, FEW), 0)
+    assert hits >= 2
+
+
 def copied(tmp_path):
     """The package and what tests it, in a folder whose caches cannot be made: a file stands where each would go."""
     for name in ("fastmetrics", "tests"):

@@ -116,20 +116,16 @@ def test_no_rows(tmp_path):
 
 COMPILING = """
 import sys, threading
-from numba.core import event
 import fastmetrics as fm
+from fastmetrics.base.threads import COMPILING, WATCHERS
 from fastmetrics.scoring import profile
 
 compiled, measured = [], []
 
-class Listener(event.Listener):
-    def on_start(self, event_):
-        where = threading.current_thread().__dict__.get("watched", [])
-        compiled.append(str(event_.data["dispatcher"]))
-        measured.extend(where)
-
-    def on_end(self, event_):
-        pass
+def listen(work):
+    if work is COMPILING:
+        compiled.append(work)
+        measured.extend(threading.current_thread().__dict__.get("watched", []))
 
 plainly = profile.Watch.on
 
@@ -145,7 +141,7 @@ def on(self, name):
     return watched()
 
 profile.Watch.on = on
-event.register("numba:compile", Listener())
+WATCHERS.append(listen)
 fm.profile(sys.argv[1], metrics=sys.argv[2].split(","), threads=2)
 print(len(compiled), sorted(set(measured)))
 """

@@ -172,7 +172,6 @@ def _child(order: dict[str, Any]) -> None:
 def _import() -> None:
     """Import the program, what its modules import when they are called, and what Numba loads for a first kernel."""
     import numba
-    from numba.core.registry import cpu_target
 
     import fastmetrics
 
@@ -180,7 +179,6 @@ def _import() -> None:
     for name in (*modules, *_IMPORTED_WHEN_CALLED):
         if not any(part in name for part in _NOT_IMPORTED):
             importlib.import_module(name)
-    cpu_target.target_context.refresh()
     numba.njit(lambda: 0)()
 
 

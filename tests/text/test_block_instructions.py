@@ -1,6 +1,12 @@
-"""The instructions on blocks of bytes, by what they mean, on processors with and without the quick ones."""
+"""The instructions on blocks of bytes, by what they mean, on all processors, and their scalar twins."""
 
 from __future__ import annotations
+
+import os
+import platform
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,13 +14,13 @@ from numba import njit
 from numba.extending import intrinsic
 
 from fastmetrics import text
-from fastmetrics.kernels.text.blocks import byte_blocks
-from fastmetrics.kernels.text.blocks.byte_blocks import KINDS_SIZE, kinds_of
-from fastmetrics.kernels.text.blocks.letter_blocks import fold_cyrillic, fold_letters
-from fastmetrics.kernels.text.blocks.word_heads import PLACES, differ, list_bits, take_head
+from fastmetrics.kernels.simd import blocks
+from fastmetrics.kernels.simd.blocks import KINDS_SIZE, kinds_of
+from fastmetrics.kernels.simd.words import PLACES, differ, fold_cyrillic, fold_letters, list_bits, take_head
 from fastmetrics.text import tokenize
 from fastmetrics.text.conventions import CONVENTIONS, convention, rules_of
 from tests.reference.text import CONVENTIONS as REFERENCES
+from tests.support.program import ROOT
 
 U = np.uint64
 SIMPLE = [name for name in CONVENTIONS if convention(name).frame is None]
@@ -42,10 +48,10 @@ def kinds_by_blocks(instruction):
 @pytest.mark.parametrize("shuffle", [None, ("llvm.x86.ssse3.pshuf.b.128", 16), ("", 64)])
 def test_bytes_are_of_the_kinds_that_the_tables_of_a_convention_say(shuffle, monkeypatch) -> None:
     if shuffle is not None:
-        if "x86" in shuffle[0] and byte_blocks._shuffle(_context())[1] == 64:
+        if "x86" in shuffle[0] and platform.machine() not in ("x86_64", "AMD64"):
             pytest.skip("not an x86 processor")
-        monkeypatch.setattr(byte_blocks, "_shuffle", lambda context: shuffle)
-    flags = kinds_by_blocks(kinds_of if shuffle is None else intrinsic(byte_blocks._kinds_of))
+        monkeypatch.setattr(blocks, "_shuffle", lambda context: shuffle)
+    flags = kinds_by_blocks(kinds_of if shuffle is None else intrinsic(blocks._kinds_of))
     data = np.arange(256).astype(np.uint8)
     capital = (data >= ord("A")) & (data <= ord("Z"))
     for name in SIMPLE:
@@ -58,12 +64,6 @@ def test_bytes_are_of_the_kinds_that_the_tables_of_a_convention_say(shuffle, mon
         assert (marks[:128] == ((entry == 0) | rules.strip[:128]))[looked_at].all(), name
         odd = (entry != np.arange(128) | 0x100) & (entry & 0x1FF != 0x120) & (entry != 0)
         assert (rare[:128] == odd)[looked_at].all(), name
-
-
-def _context():
-    from numba.core.registry import cpu_target
-
-    return cpu_target.target_context
 
 
 def test_cyrillic_letters_are_folded_as_among_all_letters() -> None:
@@ -118,3 +118,15 @@ def test_texts_of_more_bytes_than_32_bits_count(monkeypatch) -> None:
     monkeypatch.setattr(tokenize, "_NARROW", 0)
     for name in ("plain", "light", "squad", "split"):
         assert text.tokens(texts, name) == [REFERENCES[name](value) for value in texts]
+
+
+TWINS = "FASTMETRICS_SCALAR_TWINS"
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(TWINS in os.environ, reason="these are the tests on the scalar twins")
+def test_scalar_twins_pass_the_tests_of_text() -> None:
+    """For a Numba or a processor on which the instructions do not compile."""
+    run = [sys.executable, "-m", "pytest", "-q", "-x", str(Path(__file__).parent)]
+    done = subprocess.run(run, cwd=ROOT, env={**os.environ, TWINS: "1"}, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout[-5000:] + done.stderr[-1000:]

@@ -1,34 +1,29 @@
 """Instructions on blocks of 64 bytes, whose answer is a number with one bit for each byte, the first byte the lowest.
 
 They are LLVM vectors, which the compiler lowers to the registers that the processor has.  Callers see to it that all
-bytes lie in the array.
+bytes lie in the array.  Each has a scalar twin that says the same in plain loops.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.core.imputils import impl_ret_borrowed
+from numba.extending import intrinsic
 
 from fastmetrics.base.arrays import Bytes, Uint64s
-from fastmetrics.kernels.jit import instruction
-from fastmetrics.kernels.text.blocks.block_code import (
-    BLOCK,
-    BYTE,
-    HALF,
-    WORD,
-    at,
-    between,
-    bits_of,
-    each,
-    load,
-    spread,
-    store,
-)
+from fastmetrics.kernels.jit import USES_TWINS, inline
+
+F = TypeVar("F", bound=Callable[..., Any])
+U = np.uint64
+
+BLOCK = 64
+"""The bytes of a block."""
 
 KINDS_SIZE = 35
 """The size of what ``kinds_of`` reads."""
@@ -41,6 +36,58 @@ _NEVER = (0xC0, 0xC1), (0xF5, 0xFF)
 
 _NEVER_AFTER = (0xE0, 0x80, 0x9F), (0xED, 0xA0, 0xBF), (0xF0, 0x80, 0x8F), (0xF4, 0x90, 0xBF)
 """Bytes that do not follow a first byte: too long a form, half of a surrogate pair, or above U+10FFFF."""
+
+BYTE, HALF, WORD = ir.IntType(8), ir.IntType(32), ir.IntType(64)
+VECTOR = ir.VectorType(BYTE, BLOCK)
+
+
+def at(context: Any, builder: Any, kind: Any, array: Any, offset: Any) -> Any:
+    """A pointer to an element of an array."""
+    return builder.gep(context.make_array(kind)(context, builder, array).data, [offset])
+
+
+def load(context: Any, builder: Any, kind: Any, array: Any, offset: Any, vector: Any = VECTOR) -> Any:
+    """The vector of bytes from ``offset`` on."""
+    loaded = builder.load(builder.bitcast(at(context, builder, kind, array, offset), vector.as_pointer()))
+    loaded.align = 1
+    return loaded
+
+
+def store(context: Any, builder: Any, kind: Any, array: Any, offset: Any, vector: Any) -> None:
+    """Write a vector of bytes from ``offset`` on."""
+    place = builder.bitcast(at(context, builder, kind, array, offset), vector.type.as_pointer())
+    builder.store(vector, place, align=1)
+
+
+def each(byte: int) -> Any:
+    """A vector of equal constants."""
+    return ir.Constant(VECTOR, [byte & 0xFF] * BLOCK)
+
+
+def spread(builder: Any, number: Any) -> Any:
+    """A vector of the low byte of ``number``."""
+    nothing = ir.Constant(VECTOR, ir.Undefined)
+    byte = number if number.type == BYTE else builder.trunc(number, BYTE)
+    first = builder.insert_element(nothing, byte, ir.Constant(HALF, 0))
+    return builder.shuffle_vector(first, nothing, ir.Constant(ir.VectorType(HALF, BLOCK), [0] * BLOCK))
+
+
+def between(builder: Any, vector: Any, first: int, last: int) -> Any:
+    """Where a vector's bytes are from ``first`` to ``last``."""
+    return builder.icmp_unsigned("<=", builder.sub(vector, each(first)), each(last - first))
+
+
+def instruction(code: Callable[..., Any]) -> Callable[[F], F]:
+    """A function for kernels that compiles to the LLVM instructions that ``code`` writes.
+
+    ``code`` is what ``numba.extending.intrinsic`` takes.  The decorated function is the scalar twin, which stands for
+    them without a compiler (``NUMBA_DISABLE_JIT=1``), and compiled with ``FASTMETRICS_SCALAR_TWINS=1``.
+    """
+
+    def choose(twin: F) -> F:
+        return inline(twin) if USES_TWINS else cast(F, intrinsic(code))
+
+    return choose
 
 
 def _copy_block(typing: Any, source: Any, p: Any, target: Any, q: Any) -> Any:
@@ -55,7 +102,8 @@ def _copy_block(typing: Any, source: Any, p: Any, target: Any, q: Any) -> Any:
 @instruction(_copy_block)
 def copy_block(source: Bytes, p: np.uint64, target: Bytes, q: np.uint64) -> None:
     """Copy the 64 bytes from ``source[p]`` on to ``target[q]``."""
-    target[int(q) : int(q) + BLOCK] = source[int(p) : int(p) + BLOCK]
+    for k in range(BLOCK):
+        target[U(q) + U(k)] = source[U(p) + U(k)]
 
 
 def _read_only(typing: Any, array: Any) -> Any:
@@ -86,9 +134,13 @@ def _fold_block(typing: Any, source: Any, p: Any, target: Any, q: Any, capitals:
 @instruction(_fold_block)
 def fold_block(source: Bytes, p: np.uint64, target: Bytes, q: np.uint64, capitals: np.uint64) -> np.uint64:
     """Copy 64 bytes at ``p`` to ``q``, the first ``capitals`` letters from A on as small ones; which are not ASCII."""
-    block = source[int(p) : int(p) + BLOCK]
-    target[int(q) : int(q) + BLOCK] = np.where((block >= 0x41) & (block < 0x41 + int(capitals)), block | 0x20, block)
-    return bits_of(block >= 0x80)
+    other = U(0)
+    for k in range(BLOCK):
+        byte = np.int64(source[U(p) + U(k)])
+        target[U(q) + U(k)] = byte | 0x20 if 0x41 <= byte < 0x41 + np.int64(capitals) else byte
+        if byte >= 0x80:
+            other |= U(1) << U(k)
+    return other
 
 
 def _shuffle(context: Any) -> tuple[str, int]:
@@ -152,9 +204,17 @@ def kinds_of(data: Bytes, p: np.uint64, kinds: Bytes, first: np.uint64) -> tuple
     The lower half of a byte picks a number of the first sixteen, the upper half one of the next sixteen.  Where
     both numbers and the number of a kind, one of the next three, have a bit in common, an ASCII byte is of this kind.
     """
-    block, kinds = data[int(p) : int(p) + BLOCK], kinds[int(first) :]
-    both = kinds[:16][block & 15] & kinds[16:32][block >> 4] & np.where(block < 0x80, 0xFF, 0).astype(np.uint8)
-    return bits_of(both & kinds[32] != 0), bits_of(both & kinds[33] != 0), bits_of(both & kinds[34] != 0)
+    separators = marks = rare = U(0)
+    low, high, masks = U(first), U(first) + U(16), U(first) + U(32)
+    for k in range(BLOCK):
+        byte = np.int64(data[U(p) + U(k)])
+        if byte < 0x80:
+            both = kinds[low + U(byte & 15)] & kinds[high + U(byte >> 4)]
+            bit = U(1) << U(k)
+            separators |= bit if both & kinds[masks] else U(0)
+            marks |= bit if both & kinds[masks + U(1)] else U(0)
+            rare |= bit if both & kinds[masks + U(2)] else U(0)
+    return separators, marks, rare
 
 
 def _in_range(typing: Any, data: Any, p: Any, first: Any, size: Any) -> Any:
@@ -169,8 +229,11 @@ def _in_range(typing: Any, data: Any, p: Any, first: Any, size: Any) -> Any:
 @instruction(_in_range)
 def in_range(data: Bytes, p: np.uint64, first: np.uint64, size: np.uint64) -> np.uint64:
     """Which of the 64 bytes at ``p`` are one of the ``size`` bytes from ``first`` on."""
-    block = data[int(p) : int(p) + BLOCK]
-    return bits_of((block >= int(first)) & (block < int(first) + int(size)))
+    found = U(0)
+    for k in range(BLOCK):
+        if 0 <= np.int64(data[U(p) + U(k)]) - np.int64(first) < np.int64(size):
+            found |= U(1) << U(k)
+    return found
 
 
 def _utf8_errors(typing: Any, data: Any, p: Any) -> Any:
@@ -196,14 +259,19 @@ def _utf8_errors(typing: Any, data: Any, p: Any) -> Any:
 @instruction(_utf8_errors)
 def utf8_errors(data: Bytes, p: np.uint64) -> np.uint64:
     """Which of the 64 bytes at ``p`` cannot follow the three bytes before them in UTF-8."""
-    block, before, second, third = (data[int(p) - back : int(p) - back + BLOCK] for back in range(4))
-    must = (before >= 0xC0) | (second >= 0xE0) | (third >= 0xF0)
-    wrong = must != ((block >= 0x80) & (block <= 0xBF))
-    for low, high in _NEVER:
-        wrong |= (block >= low) & (block <= high)
-    for byte, low, high in _NEVER_AFTER:
-        wrong |= (before == byte) & (block >= low) & (block <= high)
-    return bits_of(wrong)
+    errors = U(0)
+    for k in range(BLOCK):
+        at = U(p) + U(k)
+        byte, before = np.int64(data[at]), np.int64(data[at - U(1)])
+        must = before >= 0xC0 or data[at - U(2)] >= 0xE0 or data[at - U(3)] >= 0xF0
+        wrong = must != (0x80 <= byte <= 0xBF)
+        for low, high in _NEVER:
+            wrong |= low <= byte <= high
+        for head, low, high in _NEVER_AFTER:
+            wrong |= before == head and low <= byte <= high
+        if wrong:
+            errors |= U(1) << U(k)
+    return errors
 
 
 def _eight(typing: Any, data: Any, p: Any) -> Any:
@@ -216,7 +284,10 @@ def _eight(typing: Any, data: Any, p: Any) -> Any:
 @instruction(_eight)
 def eight(data: Bytes, p: np.uint64) -> np.uint64:
     """The eight bytes from ``p`` on as one number, the first the lowest."""
-    return data[int(p) : int(p) + 8].copy().view("<u8")[0]
+    number = U(0)
+    for k in range(8):
+        number |= U(data[U(p) + U(k)]) << U(8 * k)
+    return number
 
 
 def _prefetch(typing: Any, array: Any, index: Any) -> Any:
@@ -246,7 +317,10 @@ def _trailing_zeros(typing: Any, bits: Any) -> Any:
 @instruction(_trailing_zeros)
 def trailing_zeros(bits: np.uint64) -> np.uint64:
     """The place of the lowest bit that is set; 64 for zero."""
-    return np.uint64((int(bits) & -int(bits)).bit_length() - 1 if bits else 64)
+    zeros = U(0)
+    while zeros < U(64) and not (U(bits) >> zeros) & U(1):
+        zeros += U(1)
+    return zeros
 
 
 def _count_ones(typing: Any, bits: Any) -> Any:
@@ -259,7 +333,11 @@ def _count_ones(typing: Any, bits: Any) -> Any:
 @instruction(_count_ones)
 def count_ones(bits: np.uint64) -> np.uint64:
     """The number of bits that are set."""
-    return np.uint64(int(bits).bit_count())
+    left, ones = U(bits), U(0)
+    while left:
+        left &= left - U(1)
+        ones += U(1)
+    return ones
 
 
 def _leading_zeros(typing: Any, bits: Any) -> Any:
@@ -272,4 +350,8 @@ def _leading_zeros(typing: Any, bits: Any) -> Any:
 @instruction(_leading_zeros)
 def leading_zeros(bits: np.uint64) -> np.uint64:
     """The number of zeros above the highest bit that is set."""
-    return np.uint64(64 - int(bits).bit_length())
+    left, zeros = U(bits), U(64)
+    while left:
+        left >>= U(1)
+        zeros -= U(1)
+    return zeros

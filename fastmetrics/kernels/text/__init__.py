@@ -1,1 +1,0 @@
-"""Kernels that normalise, split and search text."""

@@ -1,1 +1,0 @@
-"""Instructions on blocks of bytes: comparisons, letters and heads of words in registers."""
