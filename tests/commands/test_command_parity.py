@@ -11,7 +11,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pytest
 import typer.models
 
 import fastmetrics as fm
@@ -129,8 +128,12 @@ def test_every_command_has_the_name_of_its_function() -> None:
     assert not [command for command in NO_FUNCTION if command in fm.HOMES]
 
 
-@pytest.mark.parametrize("command", WITH_FUNCTION)
-def test_options_are_the_parameters_of_the_function(command: str) -> None:
+def test_options_are_the_parameters_of_the_function() -> None:
+    for command in WITH_FUNCTION:
+        _compare_names(command)
+
+
+def _compare_names(command: str) -> None:
     of_function = parameters(command)
     options = inspect.signature(load(command)).parameters
     writes = set() if {"output", "overwrite"} & set(of_function) else set(WRITES)
@@ -141,8 +144,12 @@ def test_options_are_the_parameters_of_the_function(command: str) -> None:
     assert set(ONLY_FUNCTION.get(command, {})) <= set(of_function) - set(options)
 
 
-@pytest.mark.parametrize("command", WITH_FUNCTION)
-def test_options_have_the_defaults_of_the_function(command: str) -> None:
+def test_options_have_the_defaults_of_the_function() -> None:
+    for command in WITH_FUNCTION:
+        _compare_defaults(command)
+
+
+def _compare_defaults(command: str) -> None:
     of_function = parameters(command)
     hints = typing.get_type_hints(load(command))
     for name, option in inspect.signature(load(command)).parameters.items():
@@ -202,10 +209,13 @@ def test_an_option_has_one_help_text() -> None:
     assert {name for name, helps in texts.items() if len(helps) > 1} == set(OTHER_MEANINGS)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("command", "name"), list(parameter_lists.commands()))
-def test_a_parameter_and_its_option_have_one_text(command: str, name: str) -> None:
+def test_a_parameter_and_its_option_have_one_text() -> None:
     """The list of parameters in a docstring has the help texts of the options, and no function with many lacks it."""
+    for command, name in parameter_lists.commands():
+        _compare_texts(command, name)
+
+
+def _compare_texts(command: str, name: str) -> None:
     path, text = parameter_lists.page(name, parameter_lists.help_texts(command))
     assert text == path.read_text(encoding="utf-8"), "run python -m scripts.parameters"
     listed = parameter_texts(inspect.getdoc(getattr(fm, name)) or "")

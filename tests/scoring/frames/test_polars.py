@@ -7,12 +7,13 @@ import pytest
 
 import fastmetrics as fm
 from tests.scoring.frames.tables import METRICS, ROWS, WITHOUT_EMBEDDER, bits, columns_of, scores
+from tests.support.every_metric import READERS
 
 fm.polars.register()
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", WITHOUT_EMBEDDER)
+@pytest.mark.parametrize("name", [name for name in READERS if name in WITHOUT_EMBEDDER])
 def test_every_metric_of_a_row_is_an_expression(name):
     frame = pl.DataFrame(columns_of(name), strict=False)
     expected = scores(frame, name)[name]
