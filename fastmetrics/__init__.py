@@ -37,14 +37,14 @@ def __getattr__(name: str) -> Any:
     if name in HOMES:
         return getattr(importlib.import_module(f"fastmetrics.{HOMES[name]}"), name)
     if name in EXCEPTIONS:
-        return getattr(importlib.import_module("fastmetrics.base"), name)
+        return getattr(importlib.import_module("fastmetrics.base.errors"), name)
     if name in MODULES:
         return importlib.import_module(f"fastmetrics.scoring.frames.{name}")
     if name == "__all__":
         return public_names()
     if name.startswith("_") or _is_package(name):
         raise AttributeError(f"module 'fastmetrics' has no attribute {name!r}")
-    metrics = importlib.import_module("fastmetrics.metrics")
+    metrics = importlib.import_module("fastmetrics.metrics.suites")
     function = metrics.function_of(metrics.SPELLINGS[name]) if name in metrics.SPELLINGS else None
     if function != metrics.SPELLINGS.get(name):
         raise AttributeError(
@@ -74,7 +74,7 @@ def _instead(name: str, metrics: Any) -> str:
 
 def public_names() -> list[str]:
     """Every public name: functions, classes, exceptions, and one function for each metric or numbered family."""
-    metrics = importlib.import_module("fastmetrics.metrics")
+    metrics = importlib.import_module("fastmetrics.metrics.suites")
     return sorted(["__version__", *HOMES, *EXCEPTIONS, *metrics.functions()])
 
 
