@@ -482,7 +482,7 @@ def metric(
 
 
 REGISTRY: dict[str, Metric] = {}
-"""Every declared metric, by name; ``fastmetrics.metrics`` declares the built-in ones."""
+"""Every declared metric, by name; ``fastmetrics.metrics.suites`` declares the built-in ones."""
 
 SPELLINGS: dict[str, str] = {}
 """The name of the metric for each name and other name."""

@@ -14,7 +14,7 @@ import pytest
 import fastmetrics as fm
 from fastmetrics.base.errors import ColumnError, InputError, OptionError, UnknownNameError
 from fastmetrics.metrics.plan import ScoreRequest
-from tests.declaration.test_plugins import OWN
+from tests.metrics.test_plugins import OWN
 from tests.support.many_rows import METRICS, bits, rows
 from tests.support.program import ENVIRONMENT
 

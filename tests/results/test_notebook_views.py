@@ -21,7 +21,7 @@ from fastmetrics.report.evaluate_rag import RagEvaluation
 from fastmetrics.report.report import Report
 from fastmetrics.vectors.pgvector import LoadedVectors
 from fastmetrics.vectors.search_files import SearchRankings
-from tests.reporting.test_report import HOSTILE, made
+from tests.report.test_report import HOSTILE, made
 
 
 class Reader(HTMLParser):

@@ -17,8 +17,8 @@ from sklearn.metrics import roc_auc_score
 import fastmetrics as fm
 from fastmetrics.metrics.metric import REGISTRY
 from fastmetrics.metrics.suites import SUITES
-from tests.faq.test_match import assert_plain
 from tests.reference import retrieval
+from tests.retrieval.test_match import assert_plain
 from tests.retrieval.test_retrieval_rank import RENAMED, lines
 from tests.support.every_metric import CASES
 from tests.support.program import program

@@ -14,7 +14,7 @@ import fastmetrics as fm
 from fastmetrics.report.comparison_content import Against, PairVerdict, compared
 from fastmetrics.report.labels import labels
 from fastmetrics.results.open_runs import open_run
-from tests.reporting.test_report import read
+from tests.report.test_report import read
 
 ROWS = 60
 OPTIONS = SimpleNamespace(resamples=None, by=[], allow_differences=False, seed=0, threads=1)

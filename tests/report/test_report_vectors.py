@@ -15,7 +15,7 @@ import fastmetrics as fm
 from fastmetrics.base.errors import ColumnError, InputError, OptionError, UnknownNameError
 from fastmetrics.report.sections.vectors_section import POINTS
 from fastmetrics.vectors.projection import pca
-from tests.reporting.test_report import made, read
+from tests.report.test_report import made, read
 from tests.support.browser import complaints, width
 from tests.support.program import jsonl, program
 

@@ -131,7 +131,7 @@ import resource, sys
 import fastmetrics as fm
 from tests.support.rogue_server import MODES
 import openai, aiohttp
-from tests.derive.test_server_faults import ROWS
+from tests.models.test_server_faults import ROWS
 fm.judge(ROWS, "safety", model="m", base_url=sys.argv[2], store=sys.argv[1] + "/warm", tries=1)
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 made = fm.judge(ROWS, "safety", model="m", base_url=sys.argv[2], store=sys.argv[1] + "/s", tries=1, endpoint="e")

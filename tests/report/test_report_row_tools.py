@@ -15,7 +15,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import Select, WebDriverWait
 
 import fastmetrics as fm
-from tests.reporting.test_report import HOSTILE, read
+from tests.report.test_report import HOSTILE, read
 from tests.support.browser import complaints, requests, width
 
 ROWS = 40

@@ -14,7 +14,7 @@ import fastmetrics as fm
 from fastmetrics.base.errors import FileFormatError, InputError
 from fastmetrics.report.charts import BarList, Charts
 from fastmetrics.report.sections.usage_section import usage_parts
-from tests.reporting.test_report import HOSTILE, made, read
+from tests.report.test_report import HOSTILE, made, read
 from tests.support.program import program
 
 

@@ -14,7 +14,7 @@ from fastmetrics.metrics.claim_support import load
 from fastmetrics.report.page_rows import POOL, _unsupported
 from fastmetrics.report.row_texts import ScoredClaims, citation_marks
 from fastmetrics.report.rows import JudgedRows
-from tests.reporting.test_report import HOSTILE, made, read
+from tests.report.test_report import HOSTILE, made, read
 
 CONTEXTS = ["The tower opened in 1889.", "It is 330 metres tall."]
 

@@ -52,7 +52,7 @@ CASES = [
 PROGRAM = """
 import fastmetrics as fm
 from tests.support import long_rows
-from tests.core.test_long_rows import CASES
+from tests.base.test_long_rows import CASES
 for case in CASES:
     print(case, flush=True)
     spec, piece, long, size = case

@@ -20,7 +20,7 @@ import fastmetrics as fm
 from fastmetrics.base.errors import InputError, OptionError, OutputError
 from fastmetrics.base.limits import SIZES
 from fastmetrics.report.row_files import kind_of
-from tests.reporting.test_report import HOSTILE, read
+from tests.report.test_report import HOSTILE, read
 from tests.support.browser import complaints, requests, width
 from tests.support.program import program
 

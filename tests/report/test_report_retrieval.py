@@ -12,7 +12,7 @@ import fastmetrics as fm
 from fastmetrics.base.errors import ColumnError
 from fastmetrics.report.charts import Charts
 from fastmetrics.report.sections.retrieval_section import PLACES, PlaceCounts
-from tests.reporting.test_report import read
+from tests.report.test_report import read
 
 
 def drawn(rows, seed=0):

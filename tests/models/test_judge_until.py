@@ -20,7 +20,7 @@ from fastmetrics.models.prompts import find_rubrics
 from fastmetrics.results.open_runs import open_run
 from fastmetrics.results.score_file import ScoreFile
 from fastmetrics.stats.mean_interval import confidence_sequence
-from tests.derive.test_judge_calls import number_in, written
+from tests.models.test_judge_calls import number_in, written
 from tests.support.judge_server import judge_server, user_message
 from tests.support.program import jsonl, program
 

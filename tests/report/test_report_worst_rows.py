@@ -12,7 +12,7 @@ import pytest
 import fastmetrics as fm
 from fastmetrics.base.errors import visible
 from fastmetrics.report.labels import labels
-from tests.reporting.test_report import HOSTILE, read
+from tests.report.test_report import HOSTILE, read
 
 ROWS = 50
 

@@ -13,7 +13,7 @@ import pytest
 import fastmetrics as fm
 from fastmetrics.report.labels import _WORDS, HEADINGS, labels
 from fastmetrics.report.report_content import SECTIONS
-from tests.reporting.test_report_verdict import NEW, OLD, ROWS, run
+from tests.report.test_report_verdict import NEW, OLD, ROWS, run
 
 ENGLISH = re.compile(r"[A-Za-z]{2,}(?:[ ,;:–—-]+[A-Za-z]{2,})+")
 NAMES = (

@@ -14,7 +14,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import Select, WebDriverWait
 
 import fastmetrics as fm
-from tests.reporting.test_report import HOSTILE
+from tests.report.test_report import HOSTILE
 from tests.support.browser import complaints, visible_texts
 
 pytestmark = pytest.mark.slow

@@ -10,7 +10,7 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics.base.errors import ColumnError, InputError, OptionError
-from tests.reporting.test_report import HOSTILE, read
+from tests.report.test_report import HOSTILE, read
 from tests.support.program import program
 
 IDS = [f"q{at}" for at in range(8)]

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 import fastmetrics as fm
-from tests.reporting.test_report import HOSTILE, read
+from tests.report.test_report import HOSTILE, read
 
 
 def run(name: str, ids: list[str], **columns) -> pa.Table:

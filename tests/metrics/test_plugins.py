@@ -280,8 +280,8 @@ def test_metric_of_main_module_cannot_be_pickled():
 
         print(fm.mine(["ab"]), fm.score({"answer": ["abc"]}, "mine")["mine"])
         try:
-            pickle.dumps(__import__("fastmetrics.metrics").metrics.REGISTRY["mine"])
-        except fm.errors.PluginError as error:
+            pickle.dumps(__import__("fastmetrics.metrics.metric").metrics.metric.REGISTRY["mine"])
+        except fm.PluginError as error:
             print(error)
     """)
     run = subprocess.run([sys.executable, "-c", code], env=ENVIRONMENT, capture_output=True, text=True, check=False)

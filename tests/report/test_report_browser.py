@@ -14,7 +14,7 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import Select, WebDriverWait
 
 import fastmetrics as fm
-from tests.reporting.test_report import HOSTILE
+from tests.report.test_report import HOSTILE
 from tests.support.browser import complaints, requests, visible_texts, width
 
 pytestmark = pytest.mark.slow

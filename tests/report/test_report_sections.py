@@ -65,7 +65,7 @@ def test_registered_section_appears_in_the_page(added, tmp_path, language, title
 
 
 def test_empty_section_is_left_out(added, tmp_path, monkeypatch):
-    monkeypatch.setattr("tests.reporting.test_report_sections.spread", None)
+    monkeypatch.setattr("tests.report.test_report_sections.spread", None)
     SECTIONS[-1] = Section("answers", SPREAD.labels, lambda given: None, "never")
     try:
         page, _ = made(tmp_path / "r.html")

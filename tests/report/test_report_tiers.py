@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 
 import fastmetrics as fm
-from tests.reporting.test_report import HOSTILE
-from tests.reporting.test_report_browser import usage
+from tests.report.test_report import HOSTILE
+from tests.report.test_report_browser import usage
 
 ROWS = {
     "id": ["a", "b", "c"],
