@@ -46,7 +46,7 @@ PACK: Mapping[str, Callable[[bytes], bytes]] = {
 }
 QRELS = "q1 0 d1 1\n"
 RUN = "q1 Q0 d2 1 1.0 t\nq1 Q0 d1 2 0.5 t\n"
-RUBRIC = (Path(fm.__file__).parent / "derive" / "rubrics" / "safety.en.toml").read_bytes()
+RUBRIC = (Path(fm.__file__).parent / "models" / "rubrics" / "safety.en.toml").read_bytes()
 
 
 def _table(path: Path) -> Any:

@@ -318,7 +318,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory, judge: Judge) -> Path:
     vectors = pa.FixedSizeListArray.from_arrays(pa.array(points.ravel()), 256)
     pq.write_table(pa.table({"id": [row["id"] for row in rows], "embedding": vectors}), made / "vectors.parquet")
     np.save(made / "queries.npy", points[:3])
-    rubric = Path(fm.__file__).parent / "derive" / "rubrics" / "safety.en.toml"
+    rubric = Path(fm.__file__).parent / "models" / "rubrics" / "safety.en.toml"
     shutil.copy(rubric, made / "rubric.toml")
     asked = ["-m", "token_f1,jaccard,corpus_bleu", "--keep-counts", "--keep", "question"]
     (made / "runs" / "c").mkdir(parents=True)
