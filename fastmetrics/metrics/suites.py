@@ -147,7 +147,7 @@ def suite(name: str) -> list[Metric]:
     if name not in (*SUITES, "core", "all"):
         raise UnknownNameError.of("suite", name, [*SUITES, *TIERS, "core", "all"])
     parts = {"core": CORE, "all": tuple(SUITES)}.get(name, (name,))
-    homes = [f"{__name__}.{family}" for part in parts for family in SUITES[part]]
+    homes = [f"{__package__}.{family}" for part in parts for family in SUITES[part]]
     members = [metric for metric in REGISTRY.values() if metric.function.__module__ in homes]
     left_out = FURTHER if name == "core" else ()
     return [metric for metric in members if (metric.usual or name == COSTLY) and metric.name not in left_out]
