@@ -110,14 +110,14 @@ def count_pairs(ids: Ids, starts: Ints, stops: Ints, contexts: Passages, n_words
     numbers, table = np.full(n_words, ABSENT, np.uint8), np.zeros(1 << 16, np.uint8)
     for row in range(len(starts)):
         first, last, mark = np.uint64(starts[row]), np.uint64(stops[row]), np.uint8(row % 255 + 1)
-        if mark == 1:
+        if mark == 1:  # the marks of 255 rows differ, so the table is cleared only then
             table[:] = 0
         if number_words(ids, first, last, numbers) <= ABSENT:
             mark_pairs(contexts, row, numbers, table, mark)
             counts[row] = count_marked(ids, first, last, numbers, table, mark)
         else:
             counts[row] = count_by_hash(ids, first, last, contexts, row, numbers, keys, seen, places)
-        for k in range(first, last):
+        for k in range(first, last):  # undo what this row wrote, not all of the vocabulary
             numbers[np.uint32(ids[k])] = ABSENT
     return counts
 
@@ -180,6 +180,7 @@ def count_by_hash(
     ``numbers`` is ``ABSENT`` for words that are not among them; ``keys`` and ``seen`` are a hash table, ``places`` room
     for the words of a context.
     """
+    # What ``seen`` holds grows with the row, so entries of earlier rows are below ``none`` and count as free.
     none, some = 2 * row + 1, 2 * row + 2
     for k in range(first + _U1, last):
         seen[slot(keys, seen, none, np.int64(ids[k - _U1]) << 32 | ids[k])] = none
@@ -190,7 +191,7 @@ def count_by_hash(
             places[n] = k
             n += here & before
             before = here
-        for k in places[:n]:
+        for k in places[:n]:  # only pairs of words that the answer has are looked up
             h = slot(keys, seen, none, np.int64(contexts.ids[k - 1]) << 32 | contexts.ids[k])
             if seen[h] >= none:
                 seen[h] = some
@@ -267,9 +268,9 @@ def gather(contexts: Passages, row: int, stem_of: Uint32s, window: int, lookups:
         for k in range(start, stop):  # without a branch that the processor would have to guess
             stem = stem_of[np.uint32(contexts.ids[k])]
             lookups.hits[n], lookups.places[n] = stem, place + np.int64(k - start)
-            n += np.uint64(lookups.rows[stem] == row)
+            n += np.uint64(lookups.rows[stem] == row)  # else the next word overwrites the entry
         place += np.int64(stop - start) + window
-    for hit in range(n):
+    for hit in range(n):  # ``ends`` counts for now; ``by_stem`` turns the counts into ranges
         lookups.ends[lookups.hits[hit]] += 1
     return np.int64(n)
 
@@ -277,6 +278,7 @@ def gather(contexts: Passages, row: int, stem_of: Uint32s, window: int, lookups:
 @leaf
 def by_stem(lookups: Lookups, n_listed: int, n: int) -> None:
     """Sort the collected occurrences by stem."""
+    # A counting sort: room for each stem, then each hit to the end of its stem's, which keeps their order.
     begin = 0
     for i in range(np.uint64(n_listed)):
         stem = lookups.listed[i]
@@ -320,24 +322,47 @@ def occurs_between(lookups: Lookups, stem: int, first: int, last: int) -> bool:
 MANY = 64
 """Number of words up to which the rarest words of an end are selected; of longer ends all are searched."""
 
-N, NEEDED, N_RAREST, TOTAL, STAMP = range(5)
-"""Sizes of an end: its distinct stems; how many of them must occur in one stretch; how many are the rarest, which come
-first, and how often these occur; the stamp of its stems."""
+
+class Sizes(NamedTuple):
+    """Figures of an end: its ``n`` distinct stems, how many of them occur in the row's contexts and how many are needed
+    in one stretch; how many are the rarest, which come first, and how often these occur; the stamp of its stems."""
+
+    n: int
+    occurring: int
+    needed: int
+    n_rarest: int
+    total: int
+    stamp: int
 
 
 class End(NamedTuple):
-    """A subject or an object: its distinct ``stems``; ``stamps[s]`` is the current stamp if stem s is one of them."""
+    """A subject or an object: its distinct ``stems``; ``stamps[s]`` is the current stamp if stem s is one of them.
+
+    A new stamp for each end, the number of the claim, spares clearing an array of all stems of the vocabulary.
+    """
 
     stems: Uint32s
     stamps: Ids
-    sizes: Ints
+    sizes: Sizes
 
 
-class Stretch(NamedTuple):
-    """A stretch of hits: how often each stem occurs in it, and its number of distinct stems of subject and object."""
+class ClaimRules(NamedTuple):
+    """Whether three quarters of the words of a subject are needed, or one; the words that a stretch spans; and the
+    number of claims × hits of a row from which comparing them is dear."""
 
+    three_quarters: bool
+    window: int
+    many: int
+
+
+class Scratch(NamedTuple):
+    """Arrays that are allocated once and used for all claims; ``counts`` is how often each stem is in the stretch."""
+
+    lookups: Lookups
+    subject: End
+    target: End
     counts: Ids
-    n: Ints
+    checked: Checked
 
 
 @inline
@@ -359,70 +384,75 @@ def look_up_all(claims: Claims, stems: Uint32s, row: int, lookups: Lookups) -> i
 
 
 @leaf
-def read_end(stems: Uint32s, low: int, high: int, three_quarters: bool, lookups: Lookups, end: End) -> int:
-    """Make the stems ``low:high`` the words of the end; return how many of them occur.
+def read_end(
+    stems: Uint32s, low: int, high: int, three_quarters: bool, lookups: Lookups, end: End, stamp: int
+) -> Sizes:
+    """Make the stems ``low:high`` the words of the end, under a stamp that no end had before; return its figures.
 
     Three quarters of them must occur in one stretch, or with ``three_quarters`` false only one.
     """
-    n, occurring = 0, 0
-    stamp = end.sizes[STAMP] + 1
+    n, occurring = np.int64(0), np.int64(0)
     for k in range(np.uint64(low), np.uint64(high)):
         stem = stems[k]
         if end.stamps[stem] != stamp:
             end.stamps[stem], end.stems[np.uint64(n)] = stamp, stem
             occurring += occurrences(lookups, stem) > 0
             n += 1
-    end.sizes[STAMP] = stamp
     needed = n - n // 4 if three_quarters else min(n, 1)
-    end.sizes[N], end.sizes[NEEDED] = n, needed
-    if occurring >= needed:
-        select_rarest(lookups, end)
-    return occurring
+    if occurring < needed:  # the caller reads no further: the rarest words are of no use
+        return Sizes(n, occurring, needed, np.int64(0), np.int64(0), stamp)
+    n_rarest, total = select_rarest(lookups, end.stems, n, needed)
+    return Sizes(n, occurring, needed, n_rarest, total, stamp)
 
 
 @leaf
-def select_rarest(lookups: Lookups, end: End) -> None:
-    """Move the rarest stems to the front: as many as a stretch cannot do without."""
-    n, needed, stems = np.uint64(end.sizes[N]), np.uint64(end.sizes[NEEDED]), end.stems
-    n_rarest = np.uint64(0) if needed == 0 else n if n > MANY else n - needed + np.uint64(1)
-    total = 0
+def select_rarest(lookups: Lookups, stems: Uint32s, size: int, needed: int) -> tuple[int, int]:
+    """Move the rarest stems to the front; return how many, and how often they occur.
+
+    Of n words of which m are needed, a stretch lacks at most n - m, so it holds one of any n - m + 1.
+    """
+    n = np.uint64(size)
+    # Of very many words, selecting would take n² steps; all of them are as good, if slower to search.
+    n_rarest = np.uint64(0) if needed == 0 else n if n > MANY else n - np.uint64(needed) + _U1
+    total = np.int64(0)
     for i in range(n_rarest):
         if n_rarest < n:
             rarest = i
-            for j in range(i + np.uint64(1), n):
+            for j in range(i + _U1, n):
                 if occurrences(lookups, stems[j]) < occurrences(lookups, stems[rarest]):
                     rarest = j
             stems[i], stems[rarest] = stems[rarest], stems[i]
         total += occurrences(lookups, stems[i])
-    end.sizes[N_RAREST], end.sizes[TOTAL] = np.int64(n_rarest), total
+    return np.int64(n_rarest), total
 
 
 @inline
-def count(hit: np.uint64, step: int, lookups: Lookups, subject: End, target: End, stretch: Stretch) -> None:
-    """Add a hit to the stretch, or remove it if ``step`` is -1."""
+def count(hit: np.uint64, step: int, lookups: Lookups, subject: End, target: End, counts: Ids) -> tuple[int, int]:
+    """Add a hit to the stretch, or remove it if ``step`` is -1; return by how many its distinct stems of the subject
+    and of the object change."""
     stem = lookups.hits[hit]
-    in_subject = subject.stamps[stem] == subject.sizes[STAMP]
-    in_target = target.stamps[stem] == target.sizes[STAMP]
+    in_subject = subject.stamps[stem] == subject.sizes.stamp
+    in_target = target.stamps[stem] == target.sizes.stamp
     if in_subject or in_target:
-        stretch.counts[stem] += step
-        if stretch.counts[stem] == (step + 1) // 2:
-            stretch.n[0] += step * in_subject
-            stretch.n[1] += step * in_target
+        counts[stem] += step
+        # The number of distinct stems changes with the first occurrence that comes, 0 → 1, and the last that goes.
+        if counts[stem] == (step + 1) // 2:
+            return step * np.int64(in_subject), step * np.int64(in_target)
+    return np.int64(0), np.int64(0)
 
 
 @leaf
-def empty(lookups: Lookups, low: np.uint64, high: np.uint64, stretch: Stretch) -> None:
+def empty(lookups: Lookups, low: np.uint64, high: np.uint64, counts: Ids) -> None:
     """Remove the hits ``low:high``, which are all, from the stretch."""
     for hit in range(low, high):
-        stretch.counts[lookups.hits[hit]] = 0
-    stretch.n[0] = stretch.n[1] = 0
+        counts[lookups.hits[hit]] = 0
 
 
 @leaf
 def enough_around(lookups: Lookups, place: int, window: int, end: End, needed: int) -> bool:
     """Whether ``needed`` stems of the end occur at most ``window`` words from a position."""
     n = 0
-    for s in range(end.sizes[N]):
+    for s in range(end.sizes.n):
         if n >= needed:
             break
         n += occurs_between(lookups, end.stems[s], place - window, place + window)
@@ -431,149 +461,126 @@ def enough_around(lookups: Lookups, place: int, window: int, end: End, needed: i
 
 @leaf
 def occur_together(
-    lookups: Lookups, sizes: tuple[int, int, int], heavy: bool, ends: tuple[End, End, End], stretch: Stretch
+    lookups: Lookups, n_hits: int, window: int, needed: int, heavy: bool, subject: End, target: End, counts: Ids
 ) -> bool:
-    """Whether enough words of subject and object occur in a stretch around one of the rarest words of the third end.
+    """Whether a stretch of ``window`` words has ``needed`` words of the subject and enough of the object.
 
-    ``sizes`` are the number of hits, the window, and how many words of the subject are enough.  ``heavy``: the row has
-    so many hits that each of the rarest words is first looked at by itself.
+    Only the stretches around the rarest words of one end are read, the end whose rarest words occur less often, or the
+    object if no word of the subject is needed.  ``heavy``: the row has so many hits that each of these words is first
+    looked at by itself.
     """
-    n, window, needed = np.uint64(sizes[0]), sizes[1], sizes[2]
-    subject, target, seeds = ends
-    places = lookups.places
-    enough = needed == 0 and target.sizes[NEEDED] == 1  # its only word occurs
-    for s in range(np.uint64(0 if enough else seeds.sizes[N_RAREST])):
+    seeds = subject if needed > 0 and subject.sizes.total < target.sizes.total else target
+    n, places, enough_target = np.uint64(n_hits), lookups.places, target.sizes.needed
+    enough = needed == 0 and enough_target == 1  # its only word occurs, as the caller knows
+    for s in range(np.uint64(0 if enough else seeds.sizes.n_rarest)):
+        # The stretch is the hits low:high, which has n_subject and n_target distinct stems of the two ends.
         low = high = np.uint64(0)
+        n_subject = n_target = np.int64(0)
         stem = seeds.stems[s]
         for at in range(np.uint64(lookups.begins[stem]), np.uint64(lookups.ends[stem])):
             seed = np.uint64(lookups.order[at])
             place = places[seed]
+            # Binary searches for each stem cost more than a stretch of few hits, but do not grow with its hits.
             if heavy and not (
-                enough_around(lookups, place, window, target, target.sizes[NEEDED])
+                enough_around(lookups, place, window, target, enough_target)
                 and enough_around(lookups, place, window, subject, needed)
             ):
                 continue
+            # If the stretch ends before the seed's window begins, start anew at the first hit of the window; else the
+            # stretch slides on, so that seeds close to each other do not read the same hits twice.
             if high <= seed and (low == high or places[high - _U1] < place - window):
-                empty(lookups, low, high, stretch)
+                empty(lookups, low, high, counts)
+                n_subject = n_target = np.int64(0)
                 low = seed
                 while low > 0 and places[low - _U1] >= place - window:
                     low -= _U1
                 high = low
+            # Take hits on the right up to the end of the seed's window; drop those on the left that are too far away.
             while high < n and places[high] <= place + window and not enough:
-                count(high, 1, lookups, subject, target, stretch)
+                of_subject, of_target = count(high, 1, lookups, subject, target, counts)
+                n_subject, n_target = n_subject + of_subject, n_target + of_target
                 high += _U1
                 while places[low] < places[high - _U1] - window:
-                    count(low, -1, lookups, subject, target, stretch)
+                    of_subject, of_target = count(low, -1, lookups, subject, target, counts)
+                    n_subject, n_target = n_subject + of_subject, n_target + of_target
                     low += _U1
-                enough = stretch.n[0] >= needed and stretch.n[1] >= target.sizes[NEEDED]
+                enough = n_subject >= needed and n_target >= enough_target
             if enough:
                 break
-        empty(lookups, low, high, stretch)
+        empty(lookups, low, high, counts)  # the counts are zero again for the next end
         if enough:
             break
     return enough
 
 
 @kernel
-def make_ends(n_stems: int) -> tuple[End, End, Stretch]:
+def make_scratch(claims: Claims, contexts: Passages, n_stems: int) -> Scratch:
     """Allocate arrays large enough for any claim."""
-    stamps, stems, counts = (
-        np.full((2, n_stems), -1, np.int32),
-        np.empty((2, n_stems), np.uint32),
+    stamps, stems = np.full((2, n_stems), -1, np.int32), np.empty((2, n_stems), np.uint32)
+    zero = np.int64(0)
+    nothing = Sizes(zero, zero, zero, zero, zero, zero)
+    return Scratch(
+        make_lookups(contexts, n_stems),
+        End(stems[0], stamps[0], nothing),
+        End(stems[1], stamps[1], nothing),
         np.zeros(n_stems, np.int32),
-    )
-    return (
-        End(stems[0], stamps[0], np.zeros(5, np.int64)),
-        End(stems[1], stamps[1], np.zeros(5, np.int64)),
-        Stretch(counts, np.zeros(2, np.int64)),
+        make_checked(claims),
     )
 
 
 @kernel
 def claims_hold(
-    claims: Claims,
-    three_quarters: bool,
-    ids: Ids,
-    contexts: Passages,
-    stem_of: Uint32s,
-    n_stems: int,
-    window: int,
-    many: int,
+    claims: Claims, rules: ClaimRules, ids: Ids, contexts: Passages, stem_of: Uint32s, n_stems: int
 ) -> Flags:
-    """Whether subject and object of each claim occur in one context, their words no more than ``window`` words apart.
+    """Whether subject and object of each claim occur in one context, their words no more than a window apart.
 
-    ``ids`` are the words of the answers, ``stem_of`` holds the stem of every word of the vocabulary.  Three quarters
-    of the words of both ends have to occur, or with ``three_quarters`` false one word of the subject.  From ``many``
-    claims × hits on, equal claims of a row are compared once.
+    ``ids`` are the words of the answers, ``stem_of`` holds the stem of every word of the vocabulary.
     """
     supported = np.zeros(claims.bounds[-1], np.bool_)
     stems = np.empty(len(claims.words), np.uint32)
     for k in range(len(stems)):
         stems[k] = stem_of[np.uint32(ids[np.uint64(claims.words[k])])]
-    lookups = make_lookups(contexts, n_stems)
-    subject, target, stretch = make_ends(n_stems)
-    checked = make_checked(claims)
+    scratch = make_scratch(claims, contexts, n_stems)
     for row in range(len(claims.bounds) - 1):
         if claims.bounds[row] < claims.bounds[row + 1]:
-            n_listed = look_up_all(claims, stems, row, lookups)
-            n = gather(contexts, row, stem_of, window, lookups)
-            by_stem(lookups, n_listed, n)
-            compare_row(
-                claims,
-                three_quarters,
-                stems,
-                row,
-                (n, window, many),
-                lookups,
-                subject,
-                target,
-                stretch,
-                checked,
-                supported,
-            )
+            n_listed = look_up_all(claims, stems, row, scratch.lookups)
+            n_hits = gather(contexts, row, stem_of, rules.window, scratch.lookups)
+            by_stem(scratch.lookups, n_listed, n_hits)
+            compare_row(claims, stems, row, n_hits, rules, scratch, supported)
     return supported
 
 
 @leaf
 def compare_row(
-    claims: Claims,
-    three_quarters: bool,
-    stems: Uint32s,
-    row: int,
-    sizes: tuple[int, int, int],
-    lookups: Lookups,
-    subject: End,
-    target: End,
-    stretch: Stretch,
-    checked: Checked,
-    supported: Flags,
+    claims: Claims, stems: Uint32s, row: int, n_hits: int, rules: ClaimRules, scratch: Scratch, supported: Flags
 ) -> None:
     """Write whether each claim of the row is ``supported`` by its contexts.
 
-    ``stems`` are those of ``claims.words``, and ``sizes`` are the number of stems that the contexts have, the window
-    and how many comparisons are many; the other parameters are as for ``claims_hold``.  Here, in a leaf, tuples of
-    arrays cost nothing.
+    ``stems`` are those of ``claims.words``; the lookups of ``scratch`` have the ``n_hits`` words of the contexts that
+    the claims of the row have.  In a leaf, building tuples of arrays costs nothing.
     """
-    n, window, many = sizes
+    lookups, subject, target, counts, checked = scratch
     begin, end = claims.bounds[row], claims.bounds[row + 1]
-    heavy = (end - begin) * n > many
-    occurring = 0
+    heavy = (end - begin) * n_hits > rules.many
     for c in range(begin, end):
-        if c == begin or is_other(claims, c):
-            occurring = read_end(stems, claims.subjects[c], claims.subject_ends[c], three_quarters, lookups, subject)
-        alone = claims.vague[c] and occurring == 0
-        needed = 0 if alone else subject.sizes[NEEDED]
-        if occurring < needed:
+        if c == begin or is_other(claims, c):  # claims of one clause share their subject
+            low, high = claims.subjects[c], claims.subject_ends[c]
+            sizes = read_end(stems, low, high, rules.three_quarters, lookups, subject, c)
+            subject = End(subject.stems, subject.stamps, sizes)
+        # "It" or "the company" supports nothing by itself: if no context has such a word, the object alone decides.
+        alone = claims.vague[c] and subject.sizes.occurring == 0
+        needed = 0 if alone else subject.sizes.needed
+        if subject.sizes.occurring < needed:
             continue
         if heavy:
             equal = equal_before(claims, stems, row, c, checked)
             if equal < c:
                 supported[c] = supported[equal]
                 continue
-        if read_end(stems, claims.objects[c], claims.object_ends[c], True, lookups, target) < target.sizes[NEEDED]:
-            continue
-        seeds = subject if needed > 0 and subject.sizes[TOTAL] < target.sizes[TOTAL] else target
-        supported[c] = occur_together(lookups, (n, window, needed), heavy, (subject, target, seeds), stretch)
+        sizes = read_end(stems, claims.objects[c], claims.object_ends[c], True, lookups, target, c)
+        target = End(target.stems, target.stamps, sizes)
+        if target.sizes.occurring >= target.sizes.needed:
+            supported[c] = occur_together(lookups, n_hits, rules.window, needed, heavy, subject, target, counts)
 
 
 # Words of an answer that its contexts lack, or contain with the opposite polarity; and names that they lack.
@@ -629,6 +636,7 @@ def count_content_words(
             if negates(words.negations, ids, starts[row], k):
                 negated_to = k + 1 + REACH
             elif words.roles[ids[k]] & STOP == 0:
+                # ``seen[p, stem] == row`` says that a context of this row has the stem with that polarity.
                 same, stem = np.int64(k < negated_to), words.stems[ids[k]]
                 occurs = seen[0, stem] == row or seen[1, stem] == row
                 content[row] += 1
@@ -650,7 +658,7 @@ def count_names(marks: Marks, ids: Ids, roles: Bytes, contexts: Passages, n_word
         for text in range(contexts.groups[row], contexts.groups[row + 1]):
             for k in range(contexts.starts[text], contexts.stops[text]):
                 seen[contexts.ids[k]] = row
-        for k in range(marks.bounds[row] + 1, marks.bounds[row + 1]):
+        for k in range(marks.bounds[row] + 1, marks.bounds[row + 1]):  # the first word of a text is always capital
             length = marks.stops[k - 1] - marks.starts[k - 1]
             if roles[k] & (CAPITAL | STOP) == CAPITAL and not ends_sentence(marks.after[k - 1], length, roles[k - 1]):
                 names[row] += 1

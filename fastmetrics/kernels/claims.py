@@ -46,6 +46,26 @@ class Clauses(NamedTuple):
     bounds: Ints
 
 
+class Subject(NamedTuple):
+    """The words of a subject, and whether they are no name; without words there is none."""
+
+    first: int
+    last: int
+    vague: bool
+
+
+class Clause(NamedTuple):
+    """One clause; the words have the meaning of those of ``Clauses``."""
+
+    subject: Subject
+    has_name: bool
+    lead: int
+    first: int
+    last: int
+    cut: int
+    stop: int
+
+
 @inline
 def is_name(role: int) -> bool:
     """Whether the word can be part of a subject or object."""
@@ -56,7 +76,7 @@ def is_name(role: int) -> bool:
 def any_name(roles: Bytes, first: int, last: int) -> bool:
     """Whether any of the words is a name."""
     hit = False
-    for k in range(first, last):
+    for k in range(first, last):  # the ranges are short: a branch to leave early costs more than it saves
         hit |= is_name(roles[k])
     return hit
 
@@ -113,6 +133,8 @@ def mark_values(roles: Bytes, values: Values) -> Bytes:
 def ends_sentence(gap: int, length: int, role: int) -> bool:
     """Whether a sentence ends in the gap after a word of ``length`` bytes and a role."""
     ended = gap & (m.ENDED | m.NEW_LINE) != 0
+    # A full stop alone in its gap has a letter or digit behind it, as in "3.5" or "e.g.", and ends nothing; followed by
+    # a space it does, unless the word before it is an initial or an abbreviation.
     if gap & m.DOTTED and gap & m.KIND != m.DOT:
         ended |= length > 1 and not role & ABBREVIATION
     return ended
@@ -132,6 +154,8 @@ def group_end(marks: Marks, roles: Bytes, first: int, end: int) -> int:
     last = first + 1
     while True:
         following = next_verb(roles, last, end)
+        # "was then sold" is one group, "was a car that sold" is two: at most two stop words separate the verbs of a
+        # group, without a comma or anything else that could begin a clause.
         if following == end or following - last > 2 or marks.before[following] & m.PARTED:
             return last
         for k in range(last, following):
@@ -161,66 +185,70 @@ def is_vague(roles: Bytes, first: int, last: int, begin: int) -> bool:
 
 @inline
 def clauses_of_sentence(
-    marks: Marks, roles: Bytes, begin: int, stop: int, clauses: Clauses, n: int, subject: Ints
-) -> int:
-    """Add the clauses of one sentence; return the number of clauses.
+    marks: Marks, roles: Bytes, begin: int, stop: int, clauses: Clauses, n: int, subject: Subject
+) -> tuple[int, Subject]:
+    """Add the clauses of one sentence; return the number of clauses and the subject of the last.
 
-    ``subject`` holds the range of the subject and whether it is vague; an anaphor refers to the previous sentence's.
+    ``subject`` is that of the sentence before, to which an anaphor refers.
     """
     first, before = next_verb(roles, begin, stop), begin
     if first == stop:
-        if has(roles, begin, stop, HEDGE):
-            return n
-        return put_clause(clauses, n, (begin, begin, 1, 0), (begin, begin, begin, stop, stop))
+        # A sentence without a verb ("Paris, in France.") is one object without a subject, unless it hedges.
+        if not has(roles, begin, stop, HEDGE):
+            nobody = Subject(begin, begin, True)
+            n = put_clause(clauses, n, Clause(nobody, False, begin, begin, begin, stop, stop))
+        return n, subject
     if not has(roles, begin, first, ANAPHOR):
-        subject[0], subject[1], subject[2] = begin, begin, 1
+        subject = Subject(begin, begin, True)
     while first < stop:
+        # A clause is the words from ``before`` to its verbs, the verbs first:last, and all up to the next verb.
         last = group_end(marks, roles, first, stop)
         following = next_verb(roles, last, stop)
         if not has(roles, before, last, HEDGE):
+            # The subject is behind the last comma before the verb: in "In 1998, Ann left" it is Ann.  A clause that
+            # names nobody has the subject of the clause before: "Ann left and came back".
             start = subject_start(marks, before, first)
             has_name = any_name(roles, start, first)
             if has_name:
-                subject[0], subject[1] = start, first
-                subject[2] = is_vague(roles, start, first, begin)
+                subject = Subject(start, first, is_vague(roles, start, first, begin))
+            # Words behind the last comma before the next verb are its subject ("Ann left Rome, and Bob came"), so the
+            # object ends there, if both sides of the comma have names.
             cut = subject_start(marks, last, following) if following < stop else following
             if not (any_name(roles, last, cut) and any_name(roles, cut, following)):
                 cut = following
-            lead = begin if before == begin else first
-            n = put_clause(
-                clauses, n, (subject[0], subject[1], subject[2], has_name), (lead, first, last, cut, following)
-            )
+            lead = begin if before == begin else first  # only the first clause has words before its verb to itself
+            n = put_clause(clauses, n, Clause(subject, has_name, lead, first, last, cut, following))
         before, first = last, following
-    return n
+    return n, subject
 
 
 @inline
-def put_clause(
-    clauses: Clauses, n: int, subject: tuple[int, int, int, int], words: tuple[int, int, int, int, int]
-) -> int:
+def put_clause(clauses: Clauses, n: int, clause: Clause) -> int:
     """Write clause ``n``; return the number of clauses."""
-    clauses.subjects[n], clauses.subject_ends[n], clauses.vague[n], clauses.has_name[n] = subject
-    clauses.leads[n], clauses.firsts[n], clauses.lasts[n], clauses.cuts[n], clauses.stops[n] = words
+    clauses.subjects[n], clauses.subject_ends[n] = clause.subject.first, clause.subject.last
+    clauses.vague[n], clauses.has_name[n] = clause.subject.vague, clause.has_name
+    clauses.leads[n], clauses.firsts[n], clauses.lasts[n] = clause.lead, clause.first, clause.last
+    clauses.cuts[n], clauses.stops[n] = clause.cut, clause.stop
     return n + 1
 
 
 @kernel
 def find_clauses(marks: Marks, roles: Bytes) -> Clauses:
     """The clauses of every text by sentence, except in questions."""
-    starts, stops, _, after, _, text_bounds = marks
+    text_bounds = marks.bounds
+    # A clause has a verb of its own or is a whole sentence, so there are at most as many clauses as words.
     ranges, flags = np.empty((7, len(roles)), np.int64), np.empty((2, len(roles)), np.bool_)
     bounds, n = np.zeros(len(text_bounds), np.int64), 0
     clauses = Clauses(
         ranges[0], ranges[1], flags[0], flags[1], ranges[2], ranges[3], ranges[4], ranges[5], ranges[6], bounds
     )
-    subject = np.zeros(3, np.int64)
     for row in range(len(text_bounds) - 1):
         begin = text_bounds[row]
-        subject[0] = subject[1] = begin
+        subject = Subject(begin, begin, True)  # of nobody, until a sentence names someone
         for k in range(begin, text_bounds[row + 1]):
-            if ends_sentence(after[k], stops[k] - starts[k], roles[k]):
-                if not after[k] & m.QUESTIONED:
-                    n = clauses_of_sentence(marks, roles, begin, k + 1, clauses, n, subject)
+            if ends_sentence(marks.after[k], marks.stops[k] - marks.starts[k], roles[k]):
+                if not marks.after[k] & m.QUESTIONED:  # a question asserts nothing
+                    n, subject = clauses_of_sentence(marks, roles, begin, k + 1, clauses, n, subject)
                 begin = k + 1
         bounds[row + 1] = n
     return clauses
@@ -291,12 +319,14 @@ def triples(clauses: Clauses, roles: Bytes) -> Claims:
     for row in range(len(clauses.bounds) - 1):
         for c in range(clauses.bounds[row], clauses.bounds[row + 1]):
             first, low, high = clauses.firsts[c], clauses.lasts[c], clauses.cuts[c]
+            # "Ann slept": without an object, the verb itself is what is claimed.
             if not any_name(roles, low, high):
                 low, high = spoken(roles, first, low), low
             begin, end = ranks[low], ranks[high]
             if begin == end:
                 continue
             subject = ranks[clauses.subjects[c]], ranks[clauses.subject_ends[c]]
+            # What is shown begins with the subject if the clause names it, else with the verbs, else with the object.
             if clauses.has_name[c] and subject[0] < subject[1]:
                 first = claims.words[subject[0]]
             elif first == clauses.lasts[c]:
@@ -404,6 +434,7 @@ def equal_before(claims: Claims, stems: Uint32s, row: int, c: int, checked: Chec
     key = mixed(0, stems, claims.subjects[c], claims.subject_ends[c])
     key = mixed(key, stems, claims.objects[c], claims.object_ends[c])
     slot = key & (len(checked.rows) - 1)
+    # A slot of an earlier row is free, so the table is never cleared.
     while checked.rows[slot] == row:
         if checked.keys[slot] == key and are_equal(claims, stems, checked.claims[slot], c):
             return checked.claims[slot]

@@ -87,15 +87,16 @@ def find_words(data: Bytes, begin: int, stop: int, classes: Bytes, edges: Ints) 
         return find_any_words(data[begin:stop], classes, edges)
     while p < size:
         at = np.uint64(begin) + p
-        inside = _ALL >> (_U64 - min(size - p, _U64))
+        inside = _ALL >> (_U64 - min(size - p, _U64))  # the bits of bytes that belong to this text
         letters = in_range(data, at, _SMALL, _LETTERS) | in_range(data, at, _CAPITAL, _LETTERS)
         words = (letters | in_range(data, at, _ZERO, _DIGITS) | in_range(data, at, _LINE, _U1)) & inside
         not_ascii |= in_range(data, at, _HIGH, _HIGH) & inside
+        # A bit differs from the one before it where a word begins or ends; ``before`` is the last of the block before.
         turns = words ^ ((words << _U1) | before)
         before = words >> _U63
         n = list_bits(turns, p, PLACES, edges, n)
         p += _U64
-    if not_ascii != _U0:
+    if not_ascii != _U0:  # letters of other scripts need the classes of characters: begin again, one by one
         return find_any_words(data[begin:stop], classes, edges)
     edges[n] = np.int64(size)
     return np.int64((n + _U1) >> _U1)
@@ -107,7 +108,7 @@ def find_any_words(text: Bytes, classes: Bytes, edges: Ints) -> int:
     i, n = 0, 0
     while i < len(text):
         code, after = decode(text, i)
-        if (classes[code] >= WORD) != (n & 1 == 1):
+        if (classes[code] >= WORD) != (n & 1 == 1):  # n is odd within a word, whose end is still to be written
             edges[n] = i
             n += 1
         i = after

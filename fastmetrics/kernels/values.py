@@ -39,6 +39,15 @@ class WordValues(NamedTuple):
     amounts: Floats
 
 
+class Grouped(NamedTuple):
+    """A number in digits: its digits as an integer, how many are decimals, its letters, the next word."""
+
+    value: int
+    decimals: int
+    letters: int
+    end: int
+
+
 @inline
 def digits(data: Bytes, i: int, stop: int) -> tuple[int, int, int]:
     """The integer a word begins with, its number of digits, and up to four letters after it as a number in base 256.
@@ -83,8 +92,8 @@ def plain(data: Bytes, marks: Marks, k: int, stop: int) -> tuple[int, int]:
 
 
 @inline
-def grouped(data: Bytes, marks: Marks, k: int, stop: int) -> tuple[int, int, int, int]:
-    """A number in digits at word ``k``: its digits as an integer, number of decimals, its letters, the next word.
+def grouped(data: Bytes, marks: Marks, k: int, stop: int) -> Grouped:
+    """The number in digits at word ``k``.
 
     1,000 and 1 000 and 1'000 and 1.000.000 are grouped; 3.5 and 3,5 have decimals.
     """
@@ -93,11 +102,12 @@ def grouped(data: Bytes, marks: Marks, k: int, stop: int) -> tuple[int, int, int
     if letters == 0 and n <= 3 and value > 0:
         mark = marks.before[j] & m.KIND if j < stop else m.OTHER
         more = mark in (m.COMMA, m.SPACE, m.APOSTROPHE)
+        # One full stop is a decimal point, so 1.000 is 1; only 1.000.000 with two of them is grouped.
         if mark == m.DOT:
             more = plain(data, marks, j + 1, stop)[1] == 3 and marks.before[j + 1] & m.KIND == m.DOT
         while more and letters == 0 and j < stop and marks.digit[j] and marks.before[j] & m.KIND == mark:
             part, size, tail = digits(data, marks.starts[j], marks.stops[j])
-            if size != 3 or tail < 0 or value > 10**11:
+            if size != 3 or tail < 0 or value > 10**11:  # 15 digits in all: they are exact as a float
                 break
             value, letters = value * 1000 + part, tail
             n += 3
@@ -105,13 +115,15 @@ def grouped(data: Bytes, marks: Marks, k: int, stop: int) -> tuple[int, int, int
     if letters == 0 and j < stop and marks.digit[j] and marks.before[j] & m.KIND in (m.DOT, m.COMMA):
         part, size, tail = digits(data, marks.starts[j], marks.stops[j])
         if tail >= 0 and n + size <= 15:
-            return value * 10**size + part, size, tail, j + 1
-    return value, 0, letters, j
+            return Grouped(value * 10**size + part, size, tail, j + 1)
+    return Grouped(value, np.int64(0), letters, j)
 
 
 @inline
 def scaled(marks: Marks, words: WordValues, decimals: int, letters: int, j: int, stop: int) -> tuple[int, int]:
     """The decimals of a number after a following k, million, percent or % is applied, and the next word."""
+    # Scales move the decimal point and the value stays an integer until ``shifted`` divides once: "1.1 million" and
+    # "1,100,000" are then the same float.
     kinds, amounts = words.kinds, words.amounts
     if letters in THOUSANDS:
         decimals -= 3
@@ -263,7 +275,7 @@ def pick_of_text(
     first, at, live = np.uint64(strings.first[row]), np.uint64(n), False
     for w in range(np.uint64(n_words)):
         word = np.uint32(strings.ids[first + w])
-        if not live and senses.worth[word] != BEGINS:
+        if not live and senses.worth[word] != BEGINS:  # ``live``: the word before is picked and may go on here
             continue
         edge = w << _U1
         w_starts[at], w_stops[at] = begin + edges[edge], begin + edges[edge + _U1]
@@ -314,11 +326,13 @@ def numeric_date(data: Bytes, marks: Marks, k: int, stop: int) -> tuple[int, int
     mark = marks.before[k + 1] & m.KIND
     if mark != marks.before[k + 2] & m.KIND or mark not in (m.HYPHEN, m.SLASH, m.DOT):
         return 0, -1
+    # A year of four digits comes first only in ISO dates, which have one reading.
     if nx == 4 and nz <= 2 and 1 <= y <= 12 and 1 <= z <= 31:
         return x * 10000 + y * 100 + z, -1
     if nx > 2 or nz not in (2, 4):
         return 0, -1
     year = z if nz == 4 else z + (2000 if z < 50 else 1900)
+    # 05/01/2024 is 5 January in Europe and 1 May in America: both readings are kept, and either may be supported.
     european = year * 10000 + y * 100 + x if 1 <= y <= 12 and 1 <= x <= 31 else 0
     american = year * 10000 + x * 100 + y if 1 <= x <= 12 and 1 <= y <= 31 and mark != m.DOT else 0
     if european == 0:
@@ -415,6 +429,15 @@ NUMBER, DATE, TIME, WEEKDAY, WEAK = (np.int64(kind) for kind in range(1, 6))  # 
 """A WEAK number can support other values and requires no support: "one", "first", the year and day of a date."""
 
 
+class ParsedNumber(NamedTuple):
+    """A number in a text: kind or 0, value, currency, next word."""
+
+    kind: int
+    value: float
+    currency: float
+    end: int
+
+
 class Values(NamedTuple):
     """The found values: kind, both numbers, first word, end word (exclusive)."""
 
@@ -427,26 +450,26 @@ class Values(NamedTuple):
 
 
 @inline
-def number_at(data: Bytes, marks: Marks, words: WordValues, k: int, stop: int) -> tuple[int, float, float, int]:
-    """The number at word ``k``: kind or 0, value, currency, next word."""
-    kind = words.kinds[k]
+def number_at(data: Bytes, marks: Marks, words: WordValues, k: int, stop: int) -> ParsedNumber:
+    """The number at word ``k``; the kind is 0 if there is none."""
     if not marks.digit[k]:
-        if kind == W_PARTS:
-            return WEAK, 1 / words.amounts[k], 0.0, k + 1
+        if words.kinds[k] == W_PARTS:
+            return ParsedNumber(WEAK, 1 / words.amounts[k], 0.0, k + 1)
         value, weak, j = spelled(marks, words, k, stop)
         decimals, letters = 0, 0
     else:
         whole, decimals, letters, j = grouped(data, marks, k, stop)
         if letters < 0:
-            return 0, 0.0, 0.0, k + 1
+            return ParsedNumber(np.int64(0), 0.0, 0.0, k + 1)
         value, weak = np.float64(whole), False
         if decimals == 0 and letters == 0 and j < stop and marks.before[j] & m.KIND == m.SLASH:
             part, n = plain(data, marks, j, stop)
             if n > 0 and part > 0:
-                return NUMBER, value / part, 0.0, j + 1
+                return ParsedNumber(NUMBER, value / part, 0.0, j + 1)
     decimals, j = scaled(marks, words, decimals, letters, j, stop)
     currency, j = money(marks, words, k, j, stop)
-    return (WEAK if weak and j == k + 1 else NUMBER), shifted(value, decimals), np.float64(currency), j
+    kind = WEAK if weak and j == k + 1 else NUMBER  # "one" is weak, "one million" and "one euro" are not
+    return ParsedNumber(kind, shifted(value, decimals), np.float64(currency), j)
 
 
 @inline
@@ -469,7 +492,7 @@ def date_at(data: Bytes, marks: Marks, words: WordValues, k: int, stop: int, val
     if date == 0 or (date < 10000 and date % 100 == 0 and may_be_verb(data[marks.starts[k]], date)):
         return n, k
     n = put(values, n, DATE, np.float64(date), np.float64(other), k, j)
-    for part in (date // 10000, date % 100):
+    for part in (date // 10000, date % 100):  # "in 2024" is supported by a date of that year
         if part > 0:
             n = put(values, n, WEAK, np.float64(part), 0.0, k, j)
     return n, j
@@ -483,6 +506,8 @@ def value_at(
     kinds, digit = words.kinds, marks.digit[k]
     if kinds[k] == W_WEEKDAY:
         return put(values, n, WEEKDAY, words.amounts[k], 0.0, k, k + 1), k + 1
+    # A number begins a date if a month's name or "of" follows it, or a mark that dates have; only then the slow parsers
+    # of dates are tried.
     linked = marks.before[k + 1] & m.KIND if k + 1 < stop else m.OTHER
     follows = kinds[k + 1] if k + 1 < stop else NOTHING
     dated = follows in (W_MONTH, W_OF) or linked in (m.HYPHEN, m.SLASH, m.DOT)
@@ -494,10 +519,10 @@ def value_at(
         minutes, either, j = clock_time(data, marks, words, k, stop)
         if minutes >= 0:
             return put(values, n, TIME, np.float64(minutes), np.float64(either), k, j), j
-    kind, a, b, j = number_at(data, marks, words, k, stop)
-    if kind > 0 and not (digit and is_mark(marks, k)):
-        n = put(values, n, kind, a, b, k, j)
-    return n, j
+    number = number_at(data, marks, words, k, stop)
+    if number.kind > 0 and not (digit and is_mark(marks, k)):
+        n = put(values, n, number.kind, number.value, number.currency, k, number.end)
+    return n, number.end
 
 
 @inline
@@ -530,6 +555,7 @@ def find_values(data: Bytes, marks: Marks, words: WordValues, values: Values) ->
             if not digit[k] and (kind in (NOTHING, W_SCALE) or kind >= W_PERCENT):
                 k += 1
                 continue
+            # Most numbers are a word of digits between spaces: their value needs none of the parsers.
             if kind in (NOTHING, W_NUMBER, W_WEAK) and is_bare(kinds, before, after, digit, starts, stops, k, stop):
                 number, letters = amounts[k], 0
                 if digit[k]:

@@ -22,7 +22,7 @@ from fastmetrics.kernels import claims as claim_kernels
 from fastmetrics.kernels import claims as clause_kernels
 from fastmetrics.kernels import claims as kernels
 from fastmetrics.kernels import values as value_kernels
-from fastmetrics.kernels.claim_support import claims_hold
+from fastmetrics.kernels.claim_support import ClaimRules, claims_hold
 from fastmetrics.kernels.claims import Claims
 from fastmetrics.kernels.located_words import Marks
 from fastmetrics.kernels.values import DATE, NUMBER, TIME, WEAK, WEEKDAY, Values
@@ -355,7 +355,8 @@ def _anchors(answer: Passage, contexts: Passage, window: int, source: ClaimSourc
     senses, words = answer.senses, contexts.words
     reach = min(window, len(words.ids))  # a size that fits a NumPy integer
     stems = senses.stems.view(np.uint32)
-    meets = claims_hold(claims, source != WORDS, answer.ids, words, stems, senses.n_stems, reach, SIZES.compared_claims)
+    rules = ClaimRules(source != WORDS, reach, SIZES.compared_claims)
+    meets = claims_hold(claims, rules, answer.ids, words, stems, senses.n_stems)
     rows, n = np.arange(len(answer.text)), len(meets)
     marks = answer.marks
     return Anchors(
