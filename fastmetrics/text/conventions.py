@@ -251,7 +251,7 @@ class Convention:
     def base(self) -> str | None:
         """The convention of whose words this one rewrites each, whatever the words around it; None if there is none.
 
-        13a looks across white space only in the texts that ``sacrebleu_rules.joined_lines`` finds.
+        13a looks across white space only in the texts that ``joined_lines`` finds.
         """
         if self.name.removesuffix(LOWER) == "13a":
             return "none"

@@ -147,7 +147,7 @@ def _closure(nodes: set[int], silent: dict[int, set[int]]) -> frozenset[int]:
 
 
 class _Searched(NamedTuple):
-    """Lower-cased phrases in the form that ``substrings.find_phrases`` takes."""
+    """Lower-cased phrases in the form that ``find_phrases`` takes."""
 
     begins: Uint64s
     pairs: Bytes
