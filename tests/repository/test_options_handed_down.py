@@ -64,6 +64,8 @@ EXCEPTIONS: dict[str, set[str]] = {
         "worst_rows: open_runs(system)",
     },
     "no effect on what is computed": {
+        "warm_up: score(suites)",  # the names of their metrics are handed on
+        "warm_up: score(progress)",  # told of metrics, not of rows
         "estimate_answering: plan_answering(sample)",  # for the metadata only
         "RowMetric._of_baseline: Sample.of(bounds)",  # only the mean is read
         "RowMetric._of_baseline: Sample.of(clusters)",
@@ -81,7 +83,8 @@ def handed_down(module: ModuleType) -> Iterator[tuple[str, bool]]:
         origins = _origins(functions)
         for call in _calls(functions[-1]):
             called = _called(call.func, module, owner)
-            is_own = called is None or called is getattr(module, names[-1], None)
+            is_local = isinstance(call.func, ast.Name) and call.func.id in origins
+            is_own = called is None or is_local or called is getattr(module, names[-1], None)
             for option, value in ({} if is_own else _arguments(call, called, _dicts(functions))).items():
                 if option in parameters - MEMOS:
                     read = set() if value is None else _read(value)
@@ -124,7 +127,8 @@ def _called(name: ast.expr, module: ModuleType, owner: Any) -> Any:
     else:
         called = None
     home = getattr(called, "__module__", None) or ""
-    ours = callable(called) and home.startswith("fastmetrics.") and getattr(called, "__name__", "") not in RECORDS
+    left_out = getattr(called, "__name__", "") in RECORDS or (inspect.isclass(called) and issubclass(called, Exception))
+    ours = callable(called) and home.startswith("fastmetrics.") and not left_out
     return called if ours else None
 
 
