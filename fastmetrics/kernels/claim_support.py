@@ -391,7 +391,7 @@ def read_end(
 
     Three quarters of them must occur in one stretch, or with ``three_quarters`` false only one.
     """
-    n, occurring = np.int64(0), np.int64(0)
+    n, occurring = 0, 0
     for k in range(np.uint64(low), np.uint64(high)):
         stem = stems[k]
         if end.stamps[stem] != stamp:
