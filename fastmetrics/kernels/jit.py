@@ -33,6 +33,8 @@ def kernel(function: F) -> F:
 
 def leaf(function: F) -> F:
     """A kernel that allocates no arrays: it skips reference counting of its arguments, which makes calls cheap."""
+    # ``_nrt`` is not documented.  Without it, or with ``inline="always"`` in its place, token_f1, ROUGE-2 and BLEU have
+    # 0.65 to 0.74 of their speed: a call that is not inlined counts references to its arrays.
     return _compiled(function, _nrt=False)
 
 
