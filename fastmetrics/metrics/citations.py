@@ -56,17 +56,23 @@ def _cited(batch: Batch, column: str, options: Options) -> Cited:
     rows = sentences.rows
     valid = np.flatnonzero((numbers >= 1) & (numbers <= counts[rows[owners]]) & ~idk[owners])
     assert contexts.groups is not None
+    # Citation [n] of row r means the n-th of its contexts, which lie one after the other in ``contexts``.
     places = contexts.groups[:-1][rows[owners[valid]]] + numbers[valid] - 1
     near = cosines(embedder_of(options), bare.take(pa.array(owners[valid])), contexts, places) >= options["threshold"]
     supporting = valid[near]
+    # A statement is supported if any of its citations supports it.
     supported = np.zeros(len(idk), np.bool_)
     supported[owners[supporting]] = True
     statements = _statements(bare, idk)
+
+    def per_row(which: Ints) -> Ints:
+        return np.bincount(which, minlength=batch.n_rows)
+
     return Cited(
-        *(
-            np.bincount(which, minlength=batch.n_rows)
-            for which in (rows[owners], rows[owners[supporting]], rows[statements], rows[statements & supported])
-        )
+        n_citations=per_row(rows[owners]),
+        n_supporting=per_row(rows[owners[supporting]]),
+        n_statements=per_row(rows[statements]),
+        n_supported=per_row(rows[statements & supported]),
     )
 
 

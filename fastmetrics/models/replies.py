@@ -24,6 +24,13 @@ _ENDS = ".!?。！？{"
 """What may follow an object that ends its sentence: the end of the sentence, or another object."""
 
 
+class Braces(NamedTuple):
+    """Where a pair of braces begins, and where it ends, in characters."""
+
+    start: int
+    stop: int
+
+
 class FoundObject(NamedTuple):
     """A JSON object in a text.
 
@@ -49,7 +56,7 @@ def objects_in(text: str) -> Iterator[FoundObject]:
         yield FoundObject(whole, (), True, False)
         return
     before = 0
-    for start, stop in _braced(text):
+    for start, stop in _closed_braces(text):
         piece = text[start:stop]
         content, repairs = _object(piece), _surroundings(text, before, start, stop)
         if content is None:
@@ -85,31 +92,33 @@ def _goes_on(text: str, stop: int) -> bool:
     return text[end].islower() if "\n" in text[stop:end] else not text[end].isupper()
 
 
-def _braced(text: str) -> list[tuple[int, int]]:
+def _closed_braces(text: str) -> list[Braces]:
     """The outermost closed pairs of braces.
 
     Quotes count within braces only, since one in prose need not be closed; a line break ends a string, as JSON strings
     contain none.
     """
-    pairs: list[tuple[int, int]] = []
-    opened: list[int] = []
+    pairs: list[Braces] = []
+    opened: list[int] = []  # where the braces that are still open begin
     in_string = False
     at = text.find("{")
     while at >= 0 and (token := _TOKEN.search(text, at)) is not None:
         at = token.end()
         sign = token[0]
-        if sign in '"\n':
+        if sign in '"\n':  # an escape, as in \", is a token of its own and changes nothing
             in_string = sign == '"' and not in_string
         elif in_string:
             continue
         elif sign == "{":
             opened.append(token.start())
         elif sign == "}":
+            # Pairs within this one are not outermost.  They are recorded all the same, since the one around them may
+            # never close: in '{ see {"score": 5}' only the inner pair is closed.
             start = opened.pop()
-            while pairs and pairs[-1][0] > start:
+            while pairs and pairs[-1].start > start:
                 pairs.pop()
-            pairs.append((start, at))
-            if not opened:
+            pairs.append(Braces(start, at))
+            if not opened:  # between objects is prose, whose quotes mean nothing
                 at = text.find("{", at)
     return pairs
 

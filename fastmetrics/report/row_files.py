@@ -74,16 +74,18 @@ class SpilledTexts:
                 seen(dict(zip(texts_of_piece.column_names, texts_of_piece.columns, strict=True)))
             pending.append(texts_of_piece)
             if sum(part.num_rows for part in pending) >= SIZES.report_text_rows:
-                self._lay(pa.concat_tables(pending))
+                self._write_rows(pa.concat_tables(pending))
                 pending = []
         if pending:
-            self._lay(pa.concat_tables(pending))
+            self._write_rows(pa.concat_tables(pending))
         for writer in self.writers.values():
             writer.close()
         if len(ids) and not self.met.any():
             raise InputError(f"the answers have none of the ids of the scores, such as {ids[0].as_py()!r}")
 
-    def _lay(self, table: pa.Table) -> None:
+    def _write_rows(self, table: pa.Table) -> None:
+        """Append the texts of some rows to the files of the parts of the run that they belong to."""
+        # Mostly the texts are in the order of the run; only if the next ids differ are they looked up one by one.
         own = table["id"].combine_chunks().cast(pa.large_string())
         if own.equals(self.ids.slice(self.expected, len(own))):
             places = np.arange(self.expected, self.expected + len(own))
@@ -92,7 +94,7 @@ class SpilledTexts:
         self.expected += len(own)
         has_place = places >= 0
         rows, counts = np.unique(places[has_place], return_counts=True)
-        twice = rows[self.met[rows] | (counts > 1)]
+        twice = rows[self.met[rows] | (counts > 1)]  # in an earlier table, or in this one
         if len(twice):
             raise InputError(
                 f"the answers hold the id {self.ids[int(twice[0])].as_py()!r} in several rows; give those of one run"

@@ -435,7 +435,7 @@ class Embedder:
         which = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
         keys = self._keys(encoded.dictionary)
         with self._lock:  # the model itself uses all cores
-            vectors = self._distinct(encoded.dictionary, keys, progress)
+            vectors = self._embedded(encoded.dictionary, keys, progress)
         return vectors, np.where(which < 0, len(vectors) - 1, which)
 
     def _keys(self, texts: pa.Array) -> list[bytes]:
@@ -446,17 +446,19 @@ class Embedder:
         data, ends = text.data.data, zip(text.starts.tolist(), text.stops.tolist(), strict=True)
         return [hashlib.blake2b(data[start:stop], digest_size=KEY_BYTES).digest() for start, stop in ends]
 
-    def _distinct(self, texts: pa.Array, keys: list[bytes], progress: bool) -> npt.NDArray[np.float32]:
-        """The vectors of distinct texts: from the cache, or computed batch by batch, longest texts first."""
+    def _embedded(self, texts: pa.Array, keys: list[bytes], progress: bool) -> npt.NDArray[np.float32]:
+        """The vectors of distinct texts, from the cache or computed batch by batch, and a last one of NaN."""
         vectors = np.empty((len(texts) + 1, self.dim), np.float32)
         vectors[-1] = np.nan
         missing = np.arange(len(texts))
         if self._cache is not None:
-            self._cache.refresh()
+            self._cache.refresh()  # another process may have added vectors
             places = self._cache.find(as_keys(keys))
             cached, missing = np.flatnonzero(places >= 0), np.flatnonzero(places < 0)
             vectors[cached] = self._cache.take(places[cached])
         lengths = pc.utf8_length(texts).to_numpy()
+        # Texts of a batch are padded to the longest, so texts of like length go together; a text that does not fit into
+        # memory is met at once, not after an hour.
         missing = missing[np.argsort(-lengths[missing], kind="stable")]
         with _Bar(progress, len(missing), len(texts)) as bar:
             for start in range(0, len(missing), _FLUSH):
