@@ -6,71 +6,77 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from fastmetrics.base import ColumnError as ColumnError
+from fastmetrics.base import FastmetricsError as FastmetricsError
+from fastmetrics.base import FileFormatError as FileFormatError
+from fastmetrics.base import InputError as InputError
+from fastmetrics.base import MissingExtraError as MissingExtraError
+from fastmetrics.base import ModelCallError as ModelCallError
+from fastmetrics.base import OptionError as OptionError
+from fastmetrics.base import OutputError as OutputError
+from fastmetrics.base import PluginError as PluginError
+from fastmetrics.base import ServiceError as ServiceError
+from fastmetrics.base import UnknownNameError as UnknownNameError
+from fastmetrics.base import WorkerError as WorkerError
+from fastmetrics.engines.job import FileSettings as FileSettings
+from fastmetrics.engines.job import RayCluster as RayCluster
+from fastmetrics.fitting.fit import CutPromises as CutPromises
+from fastmetrics.fitting.fit import fit as fit
+from fastmetrics.logs.cache_hit_rate import cache_hit_rate as cache_hit_rate
+from fastmetrics.logs.check_dataset import check_dataset as check_dataset
+from fastmetrics.logs.chunk_utilization import chunk_utilization as chunk_utilization
+from fastmetrics.logs.context_preservation import context_preservation as context_preservation
+from fastmetrics.logs.domain_analysis import domain_analysis as domain_analysis
+from fastmetrics.logs.topic_coverage import topic_coverage as topic_coverage
+from fastmetrics.metrics.answerability import AbstentionF1
+from fastmetrics.metrics.bleu import BleuScore
+from fastmetrics.metrics.corpus_chrf import ChrfScore
+from fastmetrics.metrics.grounding import grounding_evidence as grounding_evidence
+from fastmetrics.metrics.latency_and_cost import tokens_by_id as tokens_by_id
 from fastmetrics.metrics.metric import metric as metric
 from fastmetrics.metrics.plugins import load_plugin as load_plugin
+from fastmetrics.metrics.repeated_questions import Repeats
+from fastmetrics.metrics.repeated_questions import Repeats
+from fastmetrics.metrics.repeated_questions import Repeats
+from fastmetrics.metrics.repeated_questions import Repeats
+from fastmetrics.metrics.risk import Aurc
 from fastmetrics.metrics.tokenizers import tokenizer as tokenizer
 from fastmetrics.models.answer import answer as answer
 from fastmetrics.models.bots import FullContextBot as FullContextBot
 from fastmetrics.models.bots import FunctionBot as FunctionBot
 from fastmetrics.models.bots import GivenContextsBot as GivenContextsBot
+from fastmetrics.models.call_store import stored_calls as stored_calls
 from fastmetrics.models.calls import ModelReply as ModelReply
 from fastmetrics.models.clients import ModelRequest as ModelRequest
 from fastmetrics.models.clients import model_client as model_client
 from fastmetrics.models.embed import embed as embed
 from fastmetrics.models.judge import judge as judge
 from fastmetrics.models.judge_batch import JudgeSettings as JudgeSettings
-from fastmetrics.models.call_store import stored_calls as stored_calls
-from fastmetrics.engines.job import FileSettings as FileSettings
-from fastmetrics.engines.job import RayCluster as RayCluster
-from fastmetrics.base.errors import ColumnError as ColumnError
-from fastmetrics.base.errors import FastmetricsError as FastmetricsError
-from fastmetrics.base.errors import FileFormatError as FileFormatError
-from fastmetrics.base.errors import InputError as InputError
-from fastmetrics.base.errors import MissingExtraError as MissingExtraError
-from fastmetrics.base.errors import ModelCallError as ModelCallError
-from fastmetrics.base.errors import OptionError as OptionError
-from fastmetrics.base.errors import OutputError as OutputError
-from fastmetrics.base.errors import PluginError as PluginError
-from fastmetrics.base.errors import ServiceError as ServiceError
-from fastmetrics.base.errors import UnknownNameError as UnknownNameError
-from fastmetrics.base.errors import WorkerError as WorkerError
-from fastmetrics.retrieval.faq import match as match
-from fastmetrics.retrieval.faq import match_faq as match_faq
-from fastmetrics.retrieval.faq import StrictMatchBot as StrictMatchBot
-from fastmetrics.fitting.fit import CutPromises as CutPromises
-from fastmetrics.fitting.fit import fit as fit
-from fastmetrics.metrics.answerability import AbstentionF1
-from fastmetrics.metrics.bleu import BleuScore
-from fastmetrics.metrics.corpus_chrf import ChrfScore
-from fastmetrics.metrics.grounding import grounding_evidence as grounding_evidence
-from fastmetrics.metrics.latency_and_cost import tokens_by_id as tokens_by_id
-from fastmetrics.metrics.risk import Aurc
-from fastmetrics.metrics.repeated_questions import Repeats
-from fastmetrics.metrics.repeated_questions import Repeats
-from fastmetrics.metrics.repeated_questions import Repeats
-from fastmetrics.metrics.repeated_questions import Repeats
-from fastmetrics.report.plot import plot as plot
-from fastmetrics.report.evaluate_rag import ChunkSettings as ChunkSettings
-from fastmetrics.report.evaluate_rag import evaluate_rag as evaluate_rag
-from fastmetrics.report.report import report as report
+from fastmetrics.reporting.evaluate_rag import ChunkSettings as ChunkSettings
+from fastmetrics.reporting.evaluate_rag import evaluate_rag as evaluate_rag
+from fastmetrics.reporting.plot import plot as plot
+from fastmetrics.reporting.report import report as report
 from fastmetrics.results.compare import compare as compare
 from fastmetrics.results.compare_rankings import compare_rankings as compare_rankings
-from fastmetrics.results.power import power as power
-from fastmetrics.results.gate import gate as gate
-from fastmetrics.results.estimate import estimate as estimate
-from fastmetrics.results.judge_report import judge_report as judge_report
-from fastmetrics.results.sample_rows import sample_rows as sample_rows
-from fastmetrics.results.validate import validate as validate
-from fastmetrics.results.worst_rows import worst_rows as worst_rows
-from fastmetrics.results.open_runs import list_runs as list_runs
 from fastmetrics.results.distributions import correlations as correlations
 from fastmetrics.results.distributions import histograms as histograms
+from fastmetrics.results.estimate import estimate as estimate
+from fastmetrics.results.gate import gate as gate
+from fastmetrics.results.judge_report import judge_report as judge_report
+from fastmetrics.results.open_runs import list_runs as list_runs
+from fastmetrics.results.power import power as power
 from fastmetrics.results.primary_table import primary_table as primary_table
 from fastmetrics.results.repeats import repeats as repeats
-from fastmetrics.results.summary import side_by_side as side_by_side
+from fastmetrics.results.sample_rows import sample_rows as sample_rows
 from fastmetrics.results.summarize_by import summarize_by as summarize_by
+from fastmetrics.results.summary import side_by_side as side_by_side
 from fastmetrics.results.summary import summarize as summarize
 from fastmetrics.results.trend import trend as trend
+from fastmetrics.results.validate import validate as validate
+from fastmetrics.results.worst_rows import worst_rows as worst_rows
+from fastmetrics.retrieval.faq import StrictMatchBot as StrictMatchBot
+from fastmetrics.retrieval.faq import match as match
+from fastmetrics.retrieval.faq import match_faq as match_faq
 from fastmetrics.retrieval.rank import rank as rank
 from fastmetrics.scoring.assert_scores import assert_scores as assert_scores
 from fastmetrics.scoring.frames import datasets as datasets
@@ -78,39 +84,33 @@ from fastmetrics.scoring.frames import duckdb as duckdb
 from fastmetrics.scoring.frames import pandas as pandas
 from fastmetrics.scoring.frames import polars as polars
 from fastmetrics.scoring.frames.with_scores import with_scores as with_scores
+from fastmetrics.scoring.metric_functions import anchors as anchors
 from fastmetrics.scoring.metric_functions import rouge as rouge
+from fastmetrics.scoring.metric_functions import verdicts as verdicts
 from fastmetrics.scoring.pairwise_scores import pairwise_scores as pairwise_scores
 from fastmetrics.scoring.profile import profile as profile
+from fastmetrics.scoring.profile import warm_up as warm_up
 from fastmetrics.scoring.score import score as score
-from fastmetrics.scoring.metric_functions import anchors as anchors
-from fastmetrics.scoring.metric_functions import verdicts as verdicts
 from fastmetrics.stats.agreement import Agreement
 from fastmetrics.stats.agreement import agreement as agreement
 from fastmetrics.stats.agreement import cohen_kappa as cohen_kappa
 from fastmetrics.stats.agreement import krippendorff_alpha as krippendorff_alpha
+from fastmetrics.stats.judge_quality import bradley_terry as bradley_terry
 from fastmetrics.stats.judge_quality import judge_consistency as judge_consistency
 from fastmetrics.stats.judge_quality import judge_decisions as judge_decisions
 from fastmetrics.stats.judge_quality import judge_error_rate as judge_error_rate
 from fastmetrics.stats.judge_quality import judge_latency as judge_latency
-from fastmetrics.stats.judge_quality import bradley_terry as bradley_terry
 from fastmetrics.stats.judge_quality import pairwise as pairwise
-from fastmetrics.scoring.profile import warm_up as warm_up
 from fastmetrics.stats.pass_at_k import pass_at_k as pass_at_k
 from fastmetrics.stats.pass_at_k import pass_hat_k as pass_hat_k
 from fastmetrics.stats.risk_coverage import risk_coverage as risk_coverage
-from fastmetrics.logs.cache_hit_rate import cache_hit_rate as cache_hit_rate
-from fastmetrics.logs.context_preservation import context_preservation as context_preservation
-from fastmetrics.logs.check_dataset import check_dataset as check_dataset
-from fastmetrics.logs.domain_analysis import domain_analysis as domain_analysis
-from fastmetrics.logs.chunk_utilization import chunk_utilization as chunk_utilization
-from fastmetrics.logs.topic_coverage import topic_coverage as topic_coverage
 from fastmetrics.vectors.embedder import Embedder as Embedder
 from fastmetrics.vectors.geometry import Geometry
 from fastmetrics.vectors.geometry import geometry as geometry
-from fastmetrics.vectors.projection import project as project
-from fastmetrics.vectors.pgvector import load_vectors as load_vectors
 from fastmetrics.vectors.neighbors import Index as Index
 from fastmetrics.vectors.neighbors import nearest as nearest
+from fastmetrics.vectors.pgvector import load_vectors as load_vectors
+from fastmetrics.vectors.projection import project as project
 from fastmetrics.vectors.search import search as search
 
 __all__ = [

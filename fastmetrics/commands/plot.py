@@ -69,7 +69,7 @@ def plot(
     Histograms, intervals, segments, a trend, a cache's curve or a projection.
     """
     from fastmetrics.base.threads import cores
-    from fastmetrics.report.plot import draw_into, picture_place
+    from fastmetrics.reporting.plot import draw_into, picture_place
     from fastmetrics.vectors.embedder import check_name
 
     if embedder is not None:

@@ -34,7 +34,7 @@ REAL = (
     "fastmetrics.engines.job",
     "fastmetrics.models.call_setup",
     "fastmetrics.fitting.fit",
-    "fastmetrics.report.evaluate_rag",
+    "fastmetrics.reporting.evaluate_rag",
 )
 """Packages of functions that stay: they check and convert options, or format results."""
 

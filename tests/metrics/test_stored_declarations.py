@@ -16,7 +16,7 @@ import fastmetrics as fm
 from fastmetrics.base.errors import FileFormatError, OptionError
 from fastmetrics.base.score_metadata import ScoreMetadata
 from fastmetrics.metrics.suites import lookup
-from fastmetrics.report.readings import reading
+from fastmetrics.reporting.readings import reading
 from fastmetrics.results.score_file import read_table, stored_declarations
 from tests.support.program import ENVIRONMENT, alone, jsonl, program, unfolded
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import fastmetrics as fm
 from fastmetrics.base.errors import FileFormatError, UnknownNameError
 from fastmetrics.models.prompts import Template, find_rubrics, mark, opening, read_rubric, shipped
-from fastmetrics.report.readings import reading
+from fastmetrics.reporting.readings import reading
 from tests.support.judge_server import judge_server
 from tests.support.program import program
 

@@ -4,6 +4,8 @@ import ast
 import graphlib
 from pathlib import Path
 
+import fastmetrics as fm
+
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "fastmetrics"
 
@@ -23,7 +25,7 @@ ORDER = [
     "fitting",
     "models",
     "logs",
-    "report",
+    "reporting",
     "commands",
     "cli",
     "__main__",
@@ -107,3 +109,8 @@ def test_only_the_walled_folder_imports_parts_of_the_compiler() -> None:
 def test_imports_in_modules_and_functions_are_read() -> None:
     source = "import fastmetrics.cli\ndef f():\n    from fastmetrics import plan\n    from fastmetrics.text.a import b"
     assert rooms(imported(source)) == {"cli", "plan", "text"}
+
+
+def test_no_room_has_the_name_of_a_public_function():
+    """Importing a room would replace the function in the package."""
+    assert {path.parent.name for path in PACKAGE.glob("*/__init__.py")}.isdisjoint(fm.__all__)

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.report.charts import SEGMENTS, fewer_segments
+from fastmetrics.reporting.charts import SEGMENTS, fewer_segments
 from fastmetrics.results.open_runs import open_run
 
 

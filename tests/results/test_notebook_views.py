@@ -17,11 +17,11 @@ import fastmetrics as fm
 from fastmetrics.base import display
 from fastmetrics.base.display import Grid, Shown
 from fastmetrics.base.errors import FastmetricsError
-from fastmetrics.report.evaluate_rag import RagEvaluation
-from fastmetrics.report.report import Report
+from fastmetrics.reporting.evaluate_rag import RagEvaluation
+from fastmetrics.reporting.report import Report
 from fastmetrics.vectors.pgvector import LoadedVectors
 from fastmetrics.vectors.search_files import SearchRankings
-from tests.report.test_report import HOSTILE, made
+from tests.reporting.test_report import HOSTILE, made
 
 
 class Reader(HTMLParser):

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fastmetrics.report.page_rows import least
+from fastmetrics.reporting.page_rows import least
 from fastmetrics.results.score_run import SortedIds, rows_of_ids
 from tests.support.program import ENVIRONMENT
 

@@ -51,7 +51,7 @@ def test_all_commands_that_write_are_attacked() -> None:
         name for name, command in all_commands().items() if "overwrite" in inspect.signature(command).parameters
     }
     # load-vectors writes a table of a server in one transaction: tests/vectors/test_pgvector.py; evaluate-rag writes
-    # files as other commands do, into a folder of its own: tests/report/test_evaluate_rag.py
+    # files as other commands do, into a folder of its own: tests/reporting/test_evaluate_rag.py
     assert replacing - {"load-vectors", "evaluate-rag"} <= {name for name, _ in attacked}
 
 

@@ -16,7 +16,7 @@ from fastmetrics.commands.options.option_syntax import FromText, name_list
 from fastmetrics.commands.options.shared_options import Plugins, Quiet
 from fastmetrics.commands.program.printing import print_result
 from fastmetrics.models.call_setup import RUBRICS
-from fastmetrics.report.evaluate_rag import ChunkSettings
+from fastmetrics.reporting.evaluate_rag import ChunkSettings
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,7 +86,7 @@ def _chosen_judge(judges: JudgeChoice, choice: BotChoice, settings: dict[str, An
     if model is None:
         raise OptionError(f"--rubrics needs --judge-model NAME, since --bot {choice.bot} has no model")
     from fastmetrics.models.clients import address_of
-    from fastmetrics.report.evaluate_rag import judge_with
+    from fastmetrics.reporting.evaluate_rag import judge_with
 
     if judges.judge_base_url is not None:
         address_of(judges.judge_base_url, "judge_base_url")

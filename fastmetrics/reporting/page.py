@@ -1,0 +1,91 @@
+"""Rendering the self-contained page from templates; its content security policy blocks all other resources."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from fastmetrics.base.display import environment, number
+from fastmetrics.base.errors import MissingExtraError
+from fastmetrics.reporting.labels import headed, plural_form
+from fastmetrics.reporting.report_options import embedded, label
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+STYLES = ("base.css", "tables.css", "rows.css")
+_PARTS = (
+    "start",
+    "address",
+    "word_diff",
+    "table",
+    "rendering",
+    "row_labels",
+    "detail",
+    "sorting",
+    "systems",
+    "sources",
+    "rows_out",
+    "rows",
+    "svg",
+    "chart_files",
+    "charts",
+    "points",
+    "pages",
+)
+SCRIPTS = tuple(f"{name}.js" for name in _PARTS)
+"""The parts of the page's one script, in order."""
+
+
+def rendered(parts: Mapping[str, Any], data: Mapping[str, Any]) -> str:
+    """The page from the parts for its templates and the data for its script."""
+    own = "\n".join(_static(name) for name in SCRIPTS)
+    shards = " 'self' file:" if data["all"] else ""
+    policy = (
+        f"default-src 'none'; script-src {_digest(own)}{shards}; style-src 'unsafe-inline'; "
+        "img-src data: blob:; base-uri 'none'; form-action 'none'"
+    )
+    page = _environment().get_template("report.html")
+    return page.render(
+        **parts,
+        policy=policy,
+        styles="\n".join(_static(name) for name in STYLES),
+        script=own,
+        data=embedded(data),
+    )
+
+
+def _digest(script: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'"
+
+
+def _static(name: str) -> str:
+    return files("fastmetrics.reporting").joinpath("static", name).read_text(encoding="utf-8")
+
+
+@cache
+def _environment() -> Environment:
+    """The templates; raises ``MissingExtraError`` if Jinja2 is not installed."""
+    try:
+        templates = environment("reporting/templates")
+    except ImportError as error:
+        raise MissingExtraError.of("jinja2", "report") from error
+    templates.filters |= {"number": number, "spark": spark, "label": label, "template": templates.from_string}
+    templates.filters |= {"headed": headed, "form": plural_form}
+    return templates
+
+
+def spark(counts: list[int]) -> str:
+    """The path of a histogram's outline in a box of 100 × 24.
+
+    >>> spark([1, 2])
+    'M0 24V12H50V0H100V24Z'
+    """
+    most = max(counts, default=0) or 1
+    width = 100 / max(1, len(counts))
+    steps = "".join(f"V{24 - 24 * count / most:.3g}H{(place + 1) * width:.4g}" for place, count in enumerate(counts))
+    return f"M0 24{steps}V24Z"

@@ -1,0 +1,359 @@
+"""The rows that a page shows: the worst, the changed, those where metrics disagree, in the form that its script
+reads."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fastmetrics.base.arrays import Flags, Floats, Ints
+from fastmetrics.base.display import number
+from fastmetrics.base.errors import visible
+from fastmetrics.base.specs import Better
+from fastmetrics.reporting.report_options import ReportOptions, RowLinks, embedded
+from fastmetrics.reporting.row_texts import Seen, row_texts, scores_of
+from fastmetrics.reporting.rows import JudgedRows, PairedRows
+from fastmetrics.results.comparison import signed
+from fastmetrics.results.distributions import Correlations
+from fastmetrics.results.score_file import declared_better
+
+# Selecting the rows of a report: worst, best and median per metric, changed rows, rows where metrics disagree.
+
+
+EACH = 25
+"""Maximum number of rows per stratum."""
+
+_BLOCK = 1 << 18
+"""Number of rows to look at together, to keep memory small."""
+_CANDIDATES = 3_000
+_PAIRS = 3
+
+
+@dataclass(frozen=True)
+class Stratum:
+    """Notable rows: the kind, the metrics, the number of rows they come from, and the positions of the first rows."""
+
+    kind: str
+    """worst, best, median, fell, rose, disagree or unsupported_anchors."""
+    metrics: tuple[str, ...]
+    n: int
+    """Number of rows that the stratum was chosen from."""
+    places: Ints
+
+
+def _least(values: Floats) -> Ints:
+    return least(values, EACH)
+
+
+def strata(
+    names: Sequence[str],
+    scores: Callable[[str], Floats],
+    before: Callable[[str], Floats | None],
+    better: Mapping[str, Better],
+    pairs: Sequence[tuple[str, str]],
+) -> list[Stratum]:
+    """The strata of all rows: by the ``scores`` of each metric, by a baseline's scores, by ``pairs`` that disagree.
+
+    Scores are read metric by metric, so that only one or two columns are in memory.
+    """
+    selected = []
+    for name in names:
+        values, earlier = scores(name), before(name)
+        sign = -1.0 if better.get(name) == "lower" else 1.0
+        n_finite = int(np.isfinite(values).sum())
+        middle = float(np.median(values[np.isfinite(values)])) if n_finite else 0.0
+        selected.append(Stratum("worst", (name,), n_finite, _least(sign * values)))
+        selected.append(Stratum("best", (name,), n_finite, _least(-sign * values)))
+        selected.append(Stratum("median", (name,), n_finite, _least(np.abs(values - middle))))
+        if earlier is not None:
+            selected += changes(name, values, earlier, better.get(name))
+    for a, b in pairs[:_PAIRS]:
+        first, second = scores(a), scores(b)
+        both_known = np.isfinite(first) & np.isfinite(second)
+        apart = _ranks(first, both_known)
+        del first
+        turned = -1.0 if (better.get(a) == "lower") != (better.get(b) == "lower") else 1.0
+        apart -= _ranks(turned * second, both_known)
+        del second
+        np.abs(apart, out=apart)
+        selected.append(
+            Stratum("disagree", (a, b), int(both_known.sum()), _least(np.where(both_known, -apart, np.nan)))
+        )
+    return [stratum for stratum in selected if len(stratum.places)]
+
+
+def changes(name: str, values: Floats, earlier: Floats, better: Better) -> list[Stratum]:
+    """The rows that fell most and those that rose most from the earlier scores of a metric."""
+    change = -(values - earlier) if better == "lower" else values - earlier
+    moved = np.where(change == 0, np.nan, change)
+    both = int(np.isfinite(change).sum())
+    return [
+        Stratum("fell", (name,), both, _least(np.where(moved < 0, moved, np.nan))),
+        Stratum("rose", (name,), both, _least(np.where(moved > 0, -moved, np.nan))),
+    ]
+
+
+def candidates(all_strata: Sequence[Stratum], n_rows: int) -> list[int]:
+    """The rows to show, most informative first: all rows if few, else the first of each stratum, the second, …"""
+    first_rows = dict.fromkeys(_in_turn(all_strata))
+    some = itertools.islice(
+        itertools.chain(first_rows, (row for row in range(n_rows) if row not in first_rows)), _CANDIDATES
+    )
+    return list(some) if n_rows <= _CANDIDATES else list(first_rows)[:_CANDIDATES]
+
+
+def _in_turn(all_strata: Sequence[Stratum]) -> Iterator[int]:
+    for rank in range(EACH):
+        for stratum in all_strata:
+            if rank < len(stratum.places):
+                yield int(stratum.places[rank])
+
+
+def least(values: Floats, many: int) -> Ints:
+    """The positions of the smallest values, ascending, ties by position; non-finite values are skipped."""
+    if len(values) > _BLOCK:
+        blocks = [start + least(values[start : start + _BLOCK], many) for start in range(0, len(values), _BLOCK)]
+        places = np.concatenate(blocks)
+        return places[least(values[places], many)]
+    finite = np.flatnonzero(np.isfinite(values))
+    scores = values[finite]
+    if len(scores) > many:
+        bound = np.partition(scores, many - 1)[many - 1]
+        below, at = np.flatnonzero(scores < bound), np.flatnonzero(scores == bound)
+        chosen = np.concatenate([below, at[: many - len(below)]])
+    else:
+        chosen = np.arange(len(scores))
+    return finite[chosen[np.lexsort((chosen, scores[chosen]))]]
+
+
+def _ranks(values: Floats, is_known: Flags) -> Floats:
+    """The ranks of the known values, scaled to 0 to 1; ties have their mean rank."""
+    distinct, counts = np.unique(values[is_known], return_counts=True)
+    ranks_of_distinct = (np.cumsum(counts) - counts + (counts + 1) / 2) / max(int(counts.sum()), 1)
+    ranks = np.full(len(values), np.nan)
+    for start in range(0, len(values), _BLOCK):
+        rows = start + np.flatnonzero(is_known[start : start + _BLOCK])
+        ranks[rows] = ranks_of_distinct[np.searchsorted(distinct, values[rows])]
+    return ranks
+
+
+# The worst rows of each system by one metric: those that fell most from the first system, else the lowest scores.
+
+
+EACH_SYSTEM = 3
+"""Maximum number of rows of a system."""
+_SYSTEMS = 12
+"""Maximum number of systems."""
+
+
+@dataclass(frozen=True)
+class WorstRow:
+    """A row: its id, its score or its change from the first system, and its address on the page."""
+
+    id: str
+    value: str
+    href: str
+
+
+@dataclass(frozen=True)
+class WorstRows:
+    """The worst rows of a system, with the address of all of its rows, and the system that they are compared with."""
+
+    metric: str
+    system: str
+    against: str | None
+    rows: Sequence[WorstRow]
+    href: str
+    n_tied: int
+    """Number of further rows with the value of the last one."""
+
+    @property
+    def has_ties(self) -> bool:
+        """Whether rows have equal values."""
+        values = [row.value for row in self.rows]
+        return bool(self.n_tied) or len(set(values)) < len(values)
+
+
+def worst_of_systems(
+    rows: PairedRows, name: str, better: Better, systems: Sequence[str], links: RowLinks, shown: Collection[int] | None
+) -> list[WorstRows]:
+    """The worst rows of each system but the baseline; ``shown`` are the rows of the page, None for all of them."""
+    shown_name = visible(name)
+    first = systems[0]
+    scores = dict(_scores(rows, name))
+    lines = []
+    for system in systems[:_SYSTEMS]:
+        if system not in scores or (system == first and rows.base is not None):
+            continue
+        own, earlier = scores[system], scores.get(first) if system != first else None
+        change = None if earlier is None else own - earlier
+        sign = -1.0 if better == "lower" else 1.0
+        fell = change is not None and bool((sign * change < 0).any())
+        values = change if fell and change is not None else own
+        places = [int(place) for place in least(sign * values, EACH_SYSTEM) if shown is None or int(place) in shown]
+        if fell:
+            places = [place for place in places if sign * values[place] < 0]
+        if not places:
+            continue
+        pair = (visible(first), visible(system)) if fell else None
+        address = _address(links, shown_name, visible(system), pair)
+        shown_rows = [
+            WorstRow(rows.label(place), (signed if fell else number)(float(values[place])), f"{address}&row={place}")
+            for place in places
+        ]
+        last = values[places[-1]]
+        n_tied = int((values == last).sum() - (values[places] == last).sum())
+        lines.append(WorstRows(shown_name, visible(system), pair[0] if pair else None, shown_rows, address, n_tied))
+    return lines
+
+
+def _scores(rows: PairedRows, name: str) -> Iterator[tuple[str, Floats]]:
+    """The scores of the rows by each system that has them."""
+    if not rows.n or name not in rows.names:
+        return
+    yield rows.main.name, np.asarray(rows.main.values(name))
+    if rows.base is not None and (before := rows.before(name)) is not None:
+        yield rows.base.name, before
+    for system in rows.further:
+        if system.has(name):
+            yield system.run.name, system.scores(name)
+
+
+def _address(links: RowLinks, metric: str, system: str, pair: tuple[str, str] | None) -> str:
+    if pair is not None:
+        return str(links.to(metric, None, pair))
+    at = links.systems[system]
+    alone = "" if links.shown[0] is None else "&against=none"
+    own = "" if at == links.shown[1] else f"&system={at}"
+    return f"{links.to(metric)}{own}{alone}"
+
+
+# The rows of a page, most informative first, in the form that its script reads, and their strata.
+
+
+BUDGET = 3_600_000
+"""Maximum bytes of the rows in a page."""
+POOL = 1_000
+"""Number of rows, with the highest hallucination scores, whose unsupported anchors are counted."""
+
+
+def page_rows(
+    rows: PairedRows, paired: Correlations | None, options: ReportOptions, seen: Seen | None = None
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """The rows of the page, most informative first, and its strata with the positions of their rows.
+
+    ``seen`` is called with the columns of all rows whose texts are read.
+    """
+    all_strata, texts, chosen = _strata(rows, paired, options, seen)
+    shown_rows: list[dict[str, Any]] = []
+    weight = 0
+    for row in described_rows(rows, chosen, [texts[at] for at in chosen], options):
+        weight += len(embedded(row).encode())
+        if weight > BUDGET:
+            break
+        shown_rows.append(row)
+    positions = {row["at"]: at for at, row in enumerate(shown_rows)}
+    return shown_rows, [data for stratum in all_strata if (data := _stratum_data(stratum, positions))["rows"]]
+
+
+def strata_of_all(rows: PairedRows, paired: Correlations | None, options: ReportOptions) -> list[dict[str, Any]]:
+    """The strata with the numbers of their rows, for a page with all rows."""
+    all_strata, *_ = _strata(rows, paired, options, None)
+    return [_stratum_data(stratum, {int(row): int(row) for row in stratum.places}) for stratum in all_strata]
+
+
+def _strata(
+    rows: PairedRows, paired: Correlations | None, options: ReportOptions, seen: Seen | None
+) -> tuple[list[Stratum], dict[int, dict[str, Any]], list[int]]:
+    """The strata, the texts that were read to find them, and the rows of a page, most informative first."""
+    pairs = [(pair.a, pair.b) for pair in paired or () if pair.agreement < 1]
+    better = declared_better(rows.names, rows.main.declared)
+    all_strata = strata(rows.names, rows.main.values, rows.before, better, pairs)
+    pool = _hallucinating(rows)
+    chosen = [] if options.folder else candidates([*all_strata, *_changes_of_pairs(rows, better)], rows.n)
+    looked = pool if options.folder else list(dict.fromkeys([*chosen, *pool]))
+    texts = row_texts(rows.main, rows.ids, looked, rows.texts, seen) if looked or seen else []
+    texts_by_row = dict(zip(looked, texts, strict=True))
+    unsupported = _unsupported(pool, texts_by_row)
+    chosen = list(dict.fromkeys([*(int(row) for stratum in unsupported for row in stratum.places), *chosen]))
+    return [*unsupported, *all_strata], texts_by_row, chosen
+
+
+def _changes_of_pairs(rows: PairedRows, better: Mapping[str, Better]) -> Iterator[Stratum]:
+    """The rows that changed most between the further systems, the main run and the baseline: a page has them too."""
+    for name in rows.names if rows.further else ():
+        systems = [rows.before(name), rows.main.values(name)]
+        systems += [system.scores(name) if system.has(name) else None for system in rows.further]
+        for before, after in list(itertools.combinations(systems, 2))[1:]:
+            if before is not None and after is not None:
+                yield from changes(name, after, before, better.get(name))
+
+
+def described_rows(
+    rows: PairedRows, chosen: Sequence[int], texts: Sequence[Mapping[str, Any]], options: ReportOptions
+) -> Iterator[dict[str, Any]]:
+    """Each row in the form that the script reads: position, id, texts, scores, and the baseline's scores and answer."""
+    after = [rows.main.values(name)[list(chosen)] for name in rows.names]
+    before = [None if (scores := rows.before(name)) is None else scores[list(chosen)] for name in rows.names]
+    further = [
+        [system.scores(name)[list(chosen)] if system.has(name) else None for name in rows.names]
+        for system in rows.further
+    ]
+    earlier = rows.earlier_answers(chosen)
+    others = rows.others.to(chosen)
+    columns = rows.shown_columns.to(chosen)
+    judged = (
+        [] if options.judged is None else JudgedRows(options.judged, rows.of_system(options)).of(rows.labels, chosen)
+    )
+    for place, at in enumerate(chosen):
+        row: dict[str, Any] = {"at": int(at), "id": rows.label(int(at)), **rows.exact_id(int(at)), "t": texts[place]}
+        if columns[place]:
+            row["k"] = columns[place]
+        row["s"] = [short(float(values[place])) for values in after]
+        if further:
+            row["x"] = [_scores_at(system, place) for system in further]
+        if rows.base is not None:
+            row["b"] = _scores_at(before, place)
+            row["other"] = earlier[place]
+        if others[place]:
+            row["o"] = others[place]
+        if rows.segments.codes:
+            row["g"] = rows.segments.of_row(int(at))
+        if judged and judged[place]:
+            row["j"] = judged[place]
+        yield row
+
+
+def _scores_at(columns: Sequence[Floats | None], place: int) -> list[float | None]:
+    return [None if values is None else short(float(values[place])) for values in columns]
+
+
+def _hallucinating(rows: PairedRows) -> list[int]:
+    """The rows with the highest hallucination scores, if the metric was computed."""
+    scores = scores_of(rows.main, "hallucination")
+    if not scores:
+        return []
+    values = rows.main.values(scores[0])
+    return [int(row) for row in least(np.where(values > 0, -values, np.nan), POOL)]
+
+
+def _unsupported(pool: Sequence[int], texts: Mapping[int, Mapping[str, Any]]) -> list[Stratum]:
+    """The rows of the pool with the most anchors that no context supports."""
+    counts = np.array([sum(not anchor[2] for anchor in texts[row].get("anchors", ())) for row in pool], np.float64)
+    places = least(np.where(counts > 0, -counts, np.nan), EACH)
+    chosen = np.asarray(pool, np.int64)[places]
+    return [Stratum("unsupported_anchors", (), len(pool), chosen)] if len(chosen) else []
+
+
+def _stratum_data(stratum: Stratum, place: Mapping[int, int]) -> dict[str, Any]:
+    positions = [place[int(row)] for row in stratum.places if int(row) in place]
+    return {"kind": stratum.kind, "metrics": list(map(visible, stratum.metrics)), "n": stratum.n, "rows": positions}
+
+
+def short(value: float | None) -> float | None:
+    """The value with six significant digits; None if it is not finite."""
+    return None if value is None or not np.isfinite(value) else float(f"{value:.6g}")

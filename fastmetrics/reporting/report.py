@@ -1,0 +1,187 @@
+"""``fm.report``: scores, texts and a comparison as one HTML page that opens from a file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from fastmetrics.base.display import FigureTable
+from fastmetrics.base.errors import Argument, OptionError, visible
+from fastmetrics.base.input_columns import distinct
+from fastmetrics.base.options import Choice, Flag, Optional, Seed, Whole, argument
+from fastmetrics.base.threads import cores
+from fastmetrics.reporting.labels import LANGUAGES, labels
+from fastmetrics.reporting.page import rendered
+from fastmetrics.reporting.report_content import SECTIONS, ReportContent, report_content
+from fastmetrics.reporting.report_options import ReportOptions
+from fastmetrics.reporting.row_files import MARK
+from fastmetrics.results.open_runs import are_several
+from fastmetrics.tables.addresses import as_local, shown_address
+from fastmetrics.tables.outputs import folder_place, page_place, whole_folder, write_page
+
+_MOST_NAMES = 3
+"""Maximum number of systems that a title names."""
+INDEX = "report.html"
+"""The page of a folder with all rows."""
+
+
+@dataclass(frozen=True)
+class Report(FigureTable):
+    """A written report: its path, the total and shown numbers of rows, and its size."""
+
+    path: str
+    n_rows: int
+    n_shown: int
+    n_bytes: int
+    """Bytes of the page and the files of its rows."""
+
+    def __str__(self) -> str:
+        return f"{self.n_shown:,} of {self.n_rows:,} rows, {self.n_bytes / 1e6:.1f} MB: {self.path}"
+
+
+def report(
+    scores: Any,
+    output: str | Path,
+    *,
+    texts: Any = None,
+    baseline: Any = None,
+    baseline_texts: Any = None,
+    judged: Any = None,
+    usage: Any = None,
+    vectors: Any = None,
+    vectors_column: str | None = None,
+    runs: str | Path | None = None,
+    rows: Literal["sample", "all"] = "sample",
+    system: str | None = None,
+    title: str | None = None,
+    language: Literal["en", "ru"] = "en",
+    overwrite: bool = False,
+    by: Sequence[str] | str | None = None,
+    resamples: int | None = None,
+    allow_differences: bool = False,
+    seed: int = 0,
+    threads: int | None = None,
+) -> Report:
+    """Write an HTML report: means, distributions, a comparison, and the rows behind the figures with their texts.
+
+    ``scores`` is a score file, folder, address or table, or several of them in a list or a dict by name; rows are shown
+    of the first.  ``baseline`` is the run that all others are compared with; without it, several runs are compared with
+    the first.  ``system`` is the column of one file that names its systems, of which ``baseline`` may be one.
+    ``texts`` is a file or table with ids that provides question, reference, answer, contexts, retrieved and relevant
+    ids of the first run, or of all systems if it has the column ``system``; as many files as runs provide those of
+    each run, whose answers are shown side by side.  Without it, texts kept in the score files are shown.
+    ``baseline_texts`` provides the baseline's answers.  ``by`` names kept columns whose values divide the rows into
+    segments.
+
+    Optional pages: ``judged`` (output of ``judge``) adds the judges; ``runs`` (a folder of outputs) adds the first
+    metrics over these runs; ``usage`` (results of ``chunk_utilization``, ``topic_coverage``, ``cache_hit_rate``,
+    ``context_preservation`` and ``domain_analysis``, or the JSON that these
+    commands write, one or several) adds log analysis; ``vectors`` (a file or table of vectors with ids, or one vector
+    per row) adds their first two principal components, or the points of ``project``, whose result, table or file it may
+    be; ``vectors_column`` names the column where a table has several.
+
+    Figures cover all rows.  Texts are shown for a sample of up to 3.6 MB: for each metric the worst, best and median
+    rows, the rows that fell or rose most against the baseline, and rows where metrics disagree; the page states the
+    size of each sample.  The page is self-contained, sends no request and opens from a file.  With ``rows="all"`` the
+    output is a folder with ``report.html`` and files of all rows, which the page loads when needed to sort and filter
+    by any score.  From 100,000 rows on, p values are those of the paired t-test.
+
+    Parameters:
+
+    - ``scores``: One or several runs of scores.
+    - ``output``: Output page, such as report.html; with rows all, a folder.
+    - ``texts``: File that was scored, with the texts of the rows; may be repeated, once for each run.
+    - ``baseline``: Score file that all others are compared with, or with a system its name.
+    - ``baseline_texts``: File with the baseline's answers.
+    - ``judged``: Output of judge, for a page on the judges.
+    - ``usage``: Output of the commands that read logs (chunk-utilization, topic-coverage, …), for a page on them; may
+      be repeated.
+    - ``vectors``: Vectors of the rows with their ids, for a page with their projection.
+    - ``vectors_column``: Column of the vectors; by default the only one.
+    - ``runs``: Folder of outputs, for a page of metrics over runs.
+    - ``rows``: Rows to show: a sample, or all, in files that the page loads.
+    - ``system``: The column of one file that names the systems.
+    - ``title``: The title of the page; by default the run's name, or the baseline and what is compared with it.
+    - ``language``: The language of labels.
+    - ``overwrite``: Replace the output if it exists.
+    - ``by``: Columns whose values define segments: language,topic; compare takes several divisions of rows.
+    - ``resamples``: Random sign patterns for each p; by default 10,000, or as many more as a verdict needs.
+    - ``allow_differences``: Compare runs even if their options or versions differ.
+    - ``seed``: Random seed.
+    - ``threads``: Number of threads, from 1 to 1,024; by default one for each core available to this process, of
+      profile one.
+
+    >>> import fastmetrics as fm
+    >>> import tempfile, pathlib
+    >>> page = pathlib.Path(tempfile.mkdtemp()) / "report.html"
+    >>> made = fm.report({"new": {"id": ["a", "b"], "token_f1": [0.5, 1.0]}}, page)
+    >>> made.n_shown, made.n_rows, page.read_text()[:15]
+    (2, 2, '<!doctype html>')
+
+    Raises ``OutputError`` if the output exists, unless ``overwrite``, ``FileFormatError`` for a file without scores or
+    figures, ``InputError`` for texts with none of the ids, ``MissingExtraError`` where Jinja2 is not installed,
+    and what ``compare`` raises for runs that cannot be compared.
+    """
+    argument("language", language, Choice(*LANGUAGES))
+    argument("rows", rows, Choice("sample", "all"))
+    argument("overwrite", overwrite, Flag())
+    argument("allow_differences", allow_differences, Flag())
+    argument("seed", seed, Seed)
+    argument("resamples", resamples, Optional(Whole(1, 100_000_000)))
+    cores(threads)
+    for name, value, needed, present in (
+        ("baseline_texts", baseline_texts, "baseline", baseline),
+        ("vectors_column", vectors_column, "vectors", vectors),
+    ):
+        if value is not None and present is None:
+            raise OptionError(Argument(name), " goes with ", Argument(needed))
+    where = as_local(output)
+    inputs = [scores, texts, baseline, baseline_texts, judged, usage, vectors, runs]
+    place = (folder_place if rows == "all" else page_place)(output, inputs, overwrite=overwrite)
+    options = ReportOptions(
+        baseline,
+        texts,
+        baseline_texts,
+        judged,
+        usage,
+        vectors,
+        vectors_column,
+        runs,
+        distinct(by),
+        system,
+        resamples,
+        allow_differences,
+        seed,
+        threads,
+        None,
+    )
+    runs_of_scores = scores if system is not None or are_several(scores) else [scores]
+
+    def page(content: ReportContent) -> str:
+        words = labels(language, SECTIONS)
+        head = {"L": words, "language": language, "title": visible(title or _title(content, words))}
+        return rendered({**content.parts, **head}, {**content.data, "labels": words, "language": language})
+
+    if rows == "all":
+        with whole_folder(place, MARK) as folder:
+            content = report_content(runs_of_scores, replace(options, folder=folder))
+            (folder / INDEX).write_text(page(content), encoding="utf-8", newline="\n")
+            size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+        return Report(shown_address(where), content.n_rows, content.n_shown, size)
+    content = report_content(runs_of_scores, options)
+    html = page(content)
+    write_page(place, html)
+    return Report(shown_address(where), content.n_rows, content.n_shown, len(html.encode()))
+
+
+def _title(content: ReportContent, words: Mapping[str, str]) -> str:
+    """The name of the run, or the baseline against the others, of which many are counted."""
+    first, *others = content.data["systems"]
+    if not others:
+        return str(first)
+    many = words["count_of_systems"].format(n=len(others))
+    return words["comparison_title"].format(
+        baseline=first, others=", ".join(others) if len(others) <= _MOST_NAMES else many
+    )

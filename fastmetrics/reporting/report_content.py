@@ -1,0 +1,475 @@
+"""The contents of a report, collected from results of the package's public functions."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from fastmetrics.base.errors import ColumnError, InputError, visible
+from fastmetrics.base.input_columns import resolve
+from fastmetrics.base.score_metadata import counts_column
+from fastmetrics.base.specs import Better
+from fastmetrics.metrics.stored_declarations import Stored
+from fastmetrics.reporting.charts import Charts, HeatMap, fewer_segments, heat_of_means
+from fastmetrics.reporting.comparison_content import Against, compared
+from fastmetrics.reporting.page_rows import page_rows, short, strata_of_all, worst_of_systems
+from fastmetrics.reporting.readings import reading
+from fastmetrics.reporting.report_options import ReportOptions, RowLinks
+from fastmetrics.reporting.row_files import RowFiles
+from fastmetrics.reporting.row_texts import JUDGED, ScoredClaims, TextSource, candidates, text_sources
+from fastmetrics.reporting.rows import JudgedRows, PairedRows, with_judge_metrics
+from fastmetrics.reporting.sections import (
+    judges_section,
+    retrieval_section,
+    runs_section,
+    tiers_section,
+    tradeoffs_section,
+    usage_section,
+    vectors_section,
+)
+from fastmetrics.reporting.sections.section import Counter, Section, SectionInput
+from fastmetrics.results.distributions import Correlations, correlations, histograms
+from fastmetrics.results.open_runs import open_run, open_runs
+from fastmetrics.results.primary_table import PRIMARY, primary_of
+from fastmetrics.results.score_file import declared_better
+from fastmetrics.results.score_run import ScoreRun
+from fastmetrics.results.summarize_by import summarize_by
+from fastmetrics.results.summary import SideBySide, Summary, summaries_of
+
+# The data page of a report: which rows it holds, and what its scores were made from.
+
+
+_LONGEST = 240
+_JSON = 20_000
+
+
+@dataclass(frozen=True)
+class SampledRows:
+    """The rows of a page of one kind: the number of metrics, and the least and most rows, of how many."""
+
+    kind: str
+    metrics: int
+    rows: tuple[int, int]
+    of: tuple[int, int]
+
+
+def sampled_rows(strata: Sequence[Mapping[str, object]]) -> list[SampledRows]:
+    """One line for each kind of rows.
+
+    >>> worst = {"kind": "worst", "metrics": ["token_f1"], "rows": [0, 1], "n": 90}
+    >>> sampled_rows([worst, worst | {"rows": [3], "n": 80}])
+    [SampledRows(kind='worst', metrics=2, rows=(1, 2), of=(80, 90))]
+    """
+    lines = []
+    for kind in dict.fromkeys(stratum["kind"] for stratum in strata):
+        some = [stratum for stratum in strata if stratum["kind"] == kind]
+        shown = [len(stratum["rows"]) for stratum in some if isinstance(stratum["rows"], list)]
+        of = [stratum["n"] for stratum in some if isinstance(stratum["n"], int)]
+        lines.append(SampledRows(str(kind), len(some), (min(shown), max(shown)), (min(of), max(of))))
+    return lines
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """What the scores of systems were made from: in short, by name, and whole, as JSON; None without metadata."""
+
+    systems: Sequence[str]
+    short: Sequence[tuple[str, str]]
+    whole: str | None
+
+
+def provenance(systems: Sequence[ScoreRun]) -> list[Provenance]:
+    """The metadata of the systems; those with the same have one entry."""
+    names: dict[str, list[str]] = {}
+    short: dict[str, list[tuple[str, str]]] = {}
+    for run in systems:
+        stored = {key: value for key, value in run.metadata.stored.items() if key != "undefined"}
+        whole = json.dumps(stored, ensure_ascii=False, indent=2)[:_JSON] if stored else ""
+        names.setdefault(whole, []).append(visible(run.name))
+        metrics = ", ".join(map(str, stored.get("scores") or {}))
+        short[whole] = [("metrics", visible(metrics))] if metrics else []
+        short[whole] += [
+            (visible(key), _text(stored[key]))
+            for key in stored
+            if key not in ("scores", "metrics", "cautions", "declared")
+        ]
+    return [Provenance(some, short[whole], visible(whole) or None) for whole, some in names.items()]
+
+
+def _text(value: object) -> str:
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return visible(text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…")
+
+
+# The overview of a report: the figures of every metric, and what to look at first.
+
+
+LACKING = 0.05
+"""The share of rows without a score from which on a report points at it."""
+_POINTED = 8
+"""Maximum number of metrics and segments that an overview without a comparison points at, of each kind."""
+
+
+@dataclass(frozen=True)
+class MetricLine:
+    """A metric of the overview: its figures, reading, direction and histogram."""
+
+    name: str
+    figures: Any
+    reading: str | None
+    better: Better
+    counts: Sequence[int] | None
+
+    @property
+    def lacks_rows(self) -> bool:
+        """Whether calls failed, or a share of the rows that matters has no score."""
+        lacking = self.figures.n_missing + self.figures.n_undefined
+        return bool(self.figures.n_error or lacking > LACKING * (self.figures.n + lacking))
+
+
+@dataclass(frozen=True)
+class Pointer:
+    """Something to look at: ``poor``, ``lacking`` or ``low_segment``, and its metric and segment."""
+
+    kind: str
+    metric: str
+    segment: str | None
+    text: str
+
+
+def metric_lines(summary: Summary, drawn: Mapping[str, Any], stored: Stored) -> list[MetricLine]:
+    """The lines of all metrics of rows."""
+    better = declared_better(summary.metrics, stored)
+    return [
+        MetricLine(
+            visible(name),
+            figures,
+            reading(name, figures.mean, stored, figures.max),
+            better.get(name),
+            list(drawn[name].counts) if name in drawn and drawn[name].n else None,
+        )
+        for name, figures in summary.metrics.items()
+    ]
+
+
+def named_figures(summary: Summary, stored: Stored) -> list[tuple[str, str, float, str | None]]:
+    """The figures of the whole table: name, statistic, value and reading."""
+    return [
+        (visible(name), visible(of), value, reading((of or name).removesuffix(".mean"), value, stored))
+        for name, value, of in summary.further
+    ]
+
+
+def pointers(lines: Sequence[MetricLine], heat: HeatMap | None) -> list[Pointer]:
+    """What to look at where no comparison says what changed."""
+    poor = [Pointer("poor", line.name, None, "") for line in lines if line.reading == "poor"]
+    lacking = [
+        Pointer("lacking", line.name, None, f"{line.figures.n:,}") for line in lines if line.lacks_rows and line.better
+    ]
+    low = [
+        (cell.level, Pointer("low_segment", metric, segment, cell.text))
+        for segment, cells in (heat.lines if heat is not None else ())
+        for metric, cell in zip(heat.metrics if heat is not None else (), cells, strict=True)
+        if cell is not None and cell.marked and cell.level is not None and cell.level < 0
+    ]
+    low.sort(key=lambda entry: entry[0])
+    return [*poor[:_POINTED], *(pointer for _, pointer in low[:_POINTED]), *lacking[:_POINTED]]
+
+
+# All sections that only some reports have, in their order on the page.
+
+
+SECTIONS: list[Section] = [
+    tradeoffs_section.SECTION,
+    retrieval_section.SECTION,
+    judges_section.SECTION,
+    usage_section.SECTION,
+    vectors_section.SECTION,
+    runs_section.SECTION,
+    tiers_section.SECTION,
+]
+
+
+# The contents of a report, collected from results of the package's public functions.
+
+
+_CORRELATED = 40
+"""Maximum number of correlated metrics: the first ones."""
+_FIRST = ("overview", "distributions", "comparison", "rows")
+_FIRST_METRICS = tuple(figure.partition(".")[0] for figures in PRIMARY.values() for figure in figures)
+_FEW_VALUES = 12
+"""Maximum number of values of a column that the page names as one to divide rows by."""
+_CORRELATED_ROWS = 20_000
+"""Maximum number of rows for correlations: each pair of metrics with different missing rows needs its own ranking."""
+
+
+@dataclass(frozen=True)
+class ReportContent:
+    """The data of the templates, the data of the page's script, and the total and shown numbers of rows."""
+
+    parts: Mapping[str, Any]
+    data: Mapping[str, Any]
+    n_rows: int
+    n_shown: int
+
+
+def report_content(scores: Any, options: ReportOptions) -> ReportContent:
+    """Collect the contents of one report."""
+    runs = _runs_of(scores, options)
+    names, base, summary = runs.names, runs.base, runs.summary
+    drawn = histograms(runs.main, metrics=names) if names else {}
+    spread = _spread(runs.main, names[:_CORRELATED])
+    paired = correlations(spread, metrics=names[:_CORRELATED]) if len(names) > 1 else None
+    charts = Charts()
+    counters = {section.name: section.counter() for section in SECTIONS if section.counter is not None}
+    others = [run for run in runs.systems[1 if base else 0 :] if run is not runs.main]
+    everyone = PairedRows.of(runs.main, runs.systems[0] if base else None, names, options, others, runs.sources)
+    shown = _shown_rows(everyone, paired, options, list(counters.values()))
+    more = _sections(runs, everyone, options, counters, charts)
+    against = compared(runs.systems, options) if len(runs.systems) > 1 else None
+    segmented = None
+    if options.by and against is None:
+        segmented = heat_of_means(_means(runs.main, names, options), runs.main.declared)
+    shown_pair = (0, 1) if base else (None, 0)
+    lines = metric_lines(summary, drawn, runs.main.declared)
+    present = [section for section in SECTIONS if more[section.name]]
+    system_names = [run.name for run in runs.systems]
+    links = RowLinks.of(names, everyone.segments.names, system_names, shown_pair)
+    better = declared_better(names, runs.main.declared)
+    first = _first_metric(runs.main, names, against)
+    on_page = None if shown.page is not None else {row["at"] for row in shown.rows}
+    parts = {
+        "names": [visible(run.name) for run in runs.opened],
+        "main_name": visible(runs.main.name),
+        "n_rows": summary.n_rows,
+        "n_metrics": len(summary.metrics) + len(summary.corpus),
+        "n_systems": len(runs.systems),
+        "primary": _primary(runs),
+        "metrics": lines,
+        "figures": named_figures(summary, runs.main.declared),
+        "pointers": pointers(lines, segmented) if against is None else [],
+        "worst_rows": worst_of_systems(everyone, names[first], better.get(names[first]), system_names, links, on_page)
+        if names
+        else [],
+        "links": links,
+        "first_metric": visible(names[first]) if names else None,
+        "by": [visible(name) for name in _segment_columns(everyone)] if not options.by else [],
+        "beside": _side_by_side(runs.summaries) if len(runs.summaries) > 1 else None,
+        "notes": [visible(note) for note in [*summary.remarks(), *runs.notes, *ScoredClaims.of(runs.main).remarks()]],
+        "segmented": segmented,
+        "against": against,
+        **more,
+        "sections": present,
+        "pages": [*_FIRST, *(section.name for section in present), "data"],
+        "correlated": None
+        if paired is None
+        else {"n": spread.num_rows, "metrics": len(names[:_CORRELATED]), "of": len(names)},
+        "sampled": sampled_rows(shown.strata) if shown.n < summary.n_rows else [],
+        "n_shown": shown.n,
+        "every_row": shown.page is not None,
+        "signature": provenance(runs.systems),
+    }
+    data = {
+        "metrics": [{"name": visible(name), "better": better.get(name)} for name in names],
+        "histograms": [
+            {
+                "edges": list(map(short, histogram.edges)),
+                "counts": histogram.counts,
+                "n": histogram.n,
+                "missing": histogram.n_missing,
+            }
+            for histogram in drawn.values()
+        ],
+        "correlations": None if paired is None else _matrix(paired, names[:_CORRELATED]),
+        "charts": [chart.data() for chart in charts.drawn],
+        "rows": shown.rows,
+        "kept": list(map(visible, everyone.shown_columns.names)),
+        "label_key": everyone.label_key,
+        "all": shown.page,
+        "n_rows": summary.n_rows,
+        "strata": shown.strata,
+        "systems": [visible(run.name) for run in runs.systems],
+        "shown": shown_pair,
+        "answering": everyone.answering,
+        "segments": everyone.segments.data(),
+        "first": first,
+    }
+    for section in SECTIONS:
+        data |= {} if section.data is None else section.data(more[section.name], names)
+    return ReportContent(parts, data, summary.n_rows, shown.n)
+
+
+@dataclass(frozen=True)
+class _Runs:
+    """The score files of a report: the runs as opened, the baseline, and all systems with their scores in memory."""
+
+    opened: Sequence[ScoreRun]
+    base: ScoreRun | None
+    summaries: Mapping[str, Summary]
+    systems: Sequence[ScoreRun]
+    names: Sequence[str]
+    notes: Sequence[str]
+    sources: Mapping[str, TextSource]
+    """The sources of texts of the runs that have one, by name."""
+
+    @property
+    def main(self) -> ScoreRun:
+        """The first system that is not the baseline."""
+        return self.systems[1 if self.base else 0]
+
+    @property
+    def summary(self) -> Summary:
+        """The summary of the main system."""
+        return self.summaries[self.opened[0].name]
+
+
+def _runs_of(scores: Any, options: ReportOptions) -> _Runs:
+    """Read the score files of a report and of its baseline."""
+    opened = [_with_columns(run, options) for run in open_runs(scores, options.system, least=1)]
+    sources = dict(text_sources(options, [run.name for run in opened]))
+    base = next((run for run in opened if options.system is not None and run.name == options.baseline), None)
+    if base is not None:
+        opened = [run for run in opened if run is not base]
+    elif options.baseline is not None:
+        base = _with_columns(open_run(options.baseline), options)
+    if not opened:
+        raise InputError(f"there is no system but {visible(str(options.baseline))}, the baseline")
+    if base is not None and base.name in {run.name for run in opened}:
+        base = replace(base, name=f"{base.name} (baseline)")
+    if base is not None and options.baseline_texts is not None:
+        sources[base.name] = TextSource(options.baseline_texts)
+    runs = ([base] if base else []) + opened
+    summaries = summaries_of(runs)
+    if options.judged is not None:
+        main = opened[0]
+        of = None if options.system is None else (options.system, main.name)
+        opened[0], judges = with_judge_metrics(main, JudgedRows(options.judged, of))
+        own = summaries[main.name]
+        metrics, labels = {**own.metrics, **judges.metrics}, {**own.labels, **judges.labels}
+        summaries[main.name] = replace(own, metrics=metrics, labels=labels)
+        runs = ([base] if base else []) + opened
+    systems, merged = fewer_segments(runs, options.by)
+    names = [name for name in systems[1 if base else 0].scores if name not in options.by]
+    return _Runs(opened, base, summaries, systems, names, merged, sources)
+
+
+@dataclass(frozen=True)
+class _ShownRows:
+    """The rows that a report shows: those of its own page, or the page's index of the files of all rows."""
+
+    rows: Sequence[Mapping[str, Any]]
+    strata: Any
+    n: int
+    page: Any
+
+
+def _shown_rows(
+    everyone: PairedRows, paired: Correlations | None, options: ReportOptions, counters: Sequence[Counter]
+) -> _ShownRows:
+    """Choose rows of the page, or write the files of all rows; the ``counters`` of sections count all rows."""
+
+    def count(columns: Mapping[str, pa.Array | pa.ChunkedArray]) -> None:
+        for counter in counters:
+            counter.add(columns)
+
+    if options.folder is None:
+        rows, strata = page_rows(everyone, paired, options, count)
+        return _ShownRows(rows, strata, len(rows), None)
+    files = RowFiles(options.folder, everyone, options, count)
+    return _ShownRows([], strata_of_all(everyone, paired, options), everyone.n, files.page)
+
+
+def _sections(
+    runs: _Runs, everyone: PairedRows, options: ReportOptions, counters: Mapping[str, Counter], charts: Charts
+) -> dict[str, Any]:
+    """The contents of the sections that only some reports have, by name; empty ones are left out of the page."""
+    base = None if runs.base is None else runs.summaries[runs.base.name]
+    section_input = SectionInput(runs.summaries, runs.systems, base, runs.names, everyone, options, charts)
+    contents: dict[str, Any] = {}
+    for section in SECTIONS:
+        own = replace(section_input, counter=counters.get(section.name), earlier=contents)
+        contents[section.name] = section.content(own)
+    return contents
+
+
+def _with_columns(run: ScoreRun, options: ReportOptions) -> ScoreRun:
+    """The run with the columns of the report at hand; ids are checked before large columns are loaded."""
+    texts = [column for name, column in resolve(run.columns, needed=()).items() if name in JUDGED]
+    keys = [column for column in (run.id_column, run.question_column) if column]
+    # formats that are read row by row are read once
+    others = candidates(run) if run.types is None else []
+    columns = [*run.scores, *map(counts_column, run.counted), *keys, *options.by, *texts, *others]
+    loaded = run.by_column(columns)
+    if (options.texts is not None or options.baseline is not None) and loaded.id_column is not None:
+        loaded.ids(loaded.id_column)
+    # files of all rows are written part by part, each with all of its columns
+    return loaded if options.folder is None else loaded.in_memory(columns)
+
+
+def _spread(run: ScoreRun, names: Sequence[str]) -> pa.Table:
+    """The scores of all rows, or, for very many rows, of an evenly spaced sample."""
+    table = run.read(names)
+    step = -(-table.num_rows // _CORRELATED_ROWS)
+    return table if step < 2 else table.take(pa.array(np.arange(0, table.num_rows, step)))
+
+
+def _means(run: ScoreRun, names: Sequence[str], options: ReportOptions) -> Any:
+    few: dict[str, Any] = {"bootstrap": 200, "seed": options.seed, "threads": options.threads}
+    summaries = [summarize_by(run, by=name, metrics=names, **few) for name in options.by]
+    means = [
+        interval
+        for place, part in enumerate(summaries)
+        for interval in part
+        if place == 0 or interval.segment is not None
+    ]
+    return replace(summaries[0], means=means)
+
+
+def _side_by_side(summaries: Mapping[str, Summary]) -> dict[str, Any]:
+    """The means of all systems under their names, without the metrics that none has a score of, and the notes."""
+    beside = SideBySide(summaries)
+    grid, *_ = beside.grids()
+    rows = [row for row in grid.rows if any(not cell.startswith("–") for cell in row[1:])]
+    notes = [note for note in beside.remarks() if note.startswith("*")]
+    return {"grid": replace(grid, header=["", *summaries], rows=rows), "notes": notes}
+
+
+def _primary(runs: _Runs) -> Any:
+    try:
+        table = primary_of(runs.summaries, [*([] if runs.base is None else [runs.base]), *runs.opened])
+    except ColumnError:  # no column is a primary score
+        return None
+    return {"grids": table.grids(), "notes": list(map(visible, table.remarks()))}
+
+
+def _first_metric(run: ScoreRun, names: Sequence[str], against: Against | None) -> int:
+    """The metric by which the rows open: one that changed, with more values than 0 and 1, that a person reads first."""
+    changed = {line.metric for line in against.changed} if against is not None else set()
+    better = declared_better(names, run.declared)
+
+    def later(place: int) -> tuple[Any, ...]:
+        name, values = names[place], run.values(names[place])
+        graded = np.isfinite(values) & (values != 0) & (values != 1)
+        first = _FIRST_METRICS.index(name) if name in _FIRST_METRICS else len(_FIRST_METRICS)
+        return np.isnan(values).all(), visible(name) not in changed, better.get(name) is None, not graded.any(), first
+
+    return min(range(len(names)), key=later, default=0)
+
+
+def _segment_columns(rows: PairedRows) -> list[str]:
+    """The kept columns with few values, by which a report may divide its rows."""
+    columns = rows.shown_columns.table if rows.shown_columns.names else pa.table({})
+    texts = [name for name in columns.column_names if pa.types.is_string(columns[name].type)]
+    return [name for name in texts if 1 < pc.count_distinct(columns[name]).as_py() <= _FEW_VALUES]
+
+
+def _matrix(paired: Correlations, names: Sequence[str]) -> dict[str, Any]:
+    agreements = {(pair.a, pair.b): pair.agreement for pair in paired}
+    values = [[1.0 if a == b else agreements.get((a, b), agreements.get((b, a), np.nan)) for b in names] for a in names]
+    return {"names": [visible(name) for name in names], "values": [[short(value) for value in line] for line in values]}

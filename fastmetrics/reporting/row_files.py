@@ -1,0 +1,268 @@
+"""All rows of a report in files that its page loads on demand: one column per metric, lines, and texts."""
+
+from __future__ import annotations
+
+import base64
+import itertools
+import json
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from fastmetrics.base.arrays import Floats
+from fastmetrics.base.errors import InputError
+from fastmetrics.base.input_columns import resolve
+from fastmetrics.base.limits import SIZES
+from fastmetrics.reporting.report_options import ReportOptions
+from fastmetrics.reporting.row_texts import JUDGED, ScoredClaims, Seen, TextSource, cut, shown_texts
+from fastmetrics.reporting.rows import JudgedRows, PairedRows
+from fastmetrics.results.score_run import ScoreRun
+
+# The texts of all rows, sorted on disk into the order of the scores.
+
+
+class KeptTexts:
+    """The texts stored in a run, in the order of ``places``."""
+
+    def __init__(self, run: ScoreRun, names: Sequence[str], places: Any = None, seen: Seen | None = None) -> None:
+        canonical = resolve(run.columns, needed=())
+        stored = {name: canonical[name] for name in names if name in canonical and canonical[name] not in run.scores}
+        self.table = run.read(list(stored.values())).rename_columns(list(stored))
+        self.places = places
+        if seen is not None:
+            seen(dict(zip(stored, self.table.columns, strict=True)))
+
+    def rows(self, start: int, stop: int) -> list[Mapping[str, Any]]:
+        """The texts of the rows from ``start`` to ``stop``; empty for a missing row."""
+        if not self.table.num_columns:
+            return [{}] * (stop - start)
+        if self.places is None:
+            return list(self.table.slice(start, stop - start).to_pylist())
+        places = self.places[start:stop]
+        return list(self.table.take(pa.array(places, mask=places < 0)).to_pylist())
+
+
+class SpilledTexts:
+    """The texts of a file or table, read once and written to disk in parts of ``each`` rows of the run."""
+
+    def __init__(
+        self,
+        folder: Path,
+        ids: pa.Array,
+        texts: TextSource,
+        names: Sequence[str],
+        each: int,
+        seen: Seen | None = None,
+    ) -> None:
+        self.folder, self.each = folder, each
+        self.folder.mkdir()
+        self.ids = ids
+        self.expected = 0
+        self.met = np.zeros(len(ids), np.bool_)
+        self.writers: dict[int, pa.RecordBatchStreamWriter] = {}
+        columns, pieces = texts.pieces(names)
+        pending: list[pa.Table] = []
+        for piece in pieces:
+            texts_of_piece = pa.table({name: piece.column(column) for name, column in columns.items()})
+            if seen is not None:
+                seen(dict(zip(texts_of_piece.column_names, texts_of_piece.columns, strict=True)))
+            pending.append(texts_of_piece)
+            if sum(part.num_rows for part in pending) >= SIZES.report_text_rows:
+                self._write_rows(pa.concat_tables(pending))
+                pending = []
+        if pending:
+            self._write_rows(pa.concat_tables(pending))
+        for writer in self.writers.values():
+            writer.close()
+        if len(ids) and not self.met.any():
+            raise InputError(f"the answers have none of the ids of the scores, such as {ids[0].as_py()!r}")
+
+    def _write_rows(self, table: pa.Table) -> None:
+        """Append the texts of some rows to the files of the parts of the run that they belong to."""
+        # Mostly the texts are in the order of the run; only if the next ids differ are they looked up one by one.
+        own = table["id"].combine_chunks().cast(pa.large_string())
+        if own.equals(self.ids.slice(self.expected, len(own))):
+            places = np.arange(self.expected, self.expected + len(own))
+        else:
+            places = np.asarray(pc.index_in(own, self.ids).fill_null(-1)).astype(np.int64)
+        self.expected += len(own)
+        has_place = places >= 0
+        rows, counts = np.unique(places[has_place], return_counts=True)
+        twice = rows[self.met[rows] | (counts > 1)]  # in an earlier table, or in this one
+        if len(twice):
+            raise InputError(
+                f"the answers hold the id {self.ids[int(twice[0])].as_py()!r} in several rows; give those of one run"
+            )
+        self.met[rows] = True
+        table = table.drop_columns("id").append_column("row", pa.array(places))
+        for part in np.unique(places[has_place] // self.each).tolist():
+            inside = table.filter(pa.array(has_place & (places // self.each == part)))
+            if part not in self.writers:
+                self.writers[part] = pa.ipc.new_stream(self.folder / f"{part}.arrow", inside.schema)
+            self.writers[part].write_table(inside)
+
+    def rows(self, start: int, stop: int) -> list[Mapping[str, Any]]:
+        """The texts of the rows of one part; empty for a row without texts."""
+        texts: list[Mapping[str, Any]] = [{}] * (stop - start)
+        part = start // self.each
+        if part in self.writers:
+            with pa.ipc.open_stream(self.folder / f"{part}.arrow") as stream:
+                for row in stream.read_all().to_pylist():
+                    texts[row.pop("row") - start] = row
+            (self.folder / f"{part}.arrow").unlink()
+        return texts
+
+
+# All rows of a report in files that its page loads on demand: one column per metric, lines, and texts.
+
+
+MARK = "rows/folder.json"
+"""The file that marks a folder as a report."""
+_LINE = 120
+"""Maximum characters of a question in a line."""
+_EXACT = 2.0**24
+"""Largest integer up to which float32 represents all integers exactly."""
+
+
+class RowFiles:
+    """Writes all rows into a folder; ``page`` is the data that the script needs to read them."""
+
+    def __init__(self, folder: Path, rows: PairedRows, options: ReportOptions, seen: Seen | None) -> None:
+        self.folder, self.rows = folder / "rows", rows
+        self.folder.mkdir()
+        self.starts: list[int] = []
+        after = [self._column(f"score-{at}", rows.main.values(name)) for at, name in enumerate(rows.names)]
+        before = [
+            None if (values := rows.before(name)) is None else self._column(f"before-{at}", values)
+            for at, name in enumerate(rows.names)
+        ]
+        others = [
+            [
+                self._column(f"other-{place}-{at}", system.scores(name)) if system.has(name) else None
+                for at, name in enumerate(rows.names)
+            ]
+            for place, system in enumerate(rows.further)
+        ]
+        for at, codes in enumerate(rows.segments.codes):
+            self._column(f"segment-{at}", codes.astype(np.float64))
+        wide = "f8" if "f8" in {*after, *before, *itertools.chain(*others)} else "f4"
+        self.page = {
+            "n": rows.n,
+            "lines": SIZES.report_lines,
+            "starts": self.starts,
+            "after": after,
+            "before": before,
+            "others": others,
+            "each": wide,
+            "segments": len(rows.segments.codes),
+        }
+        self._write_texts(options, seen, wide)
+        (folder / MARK).write_text(json.dumps({"report": "fastmetrics", "worst-rows": rows.n}) + "\n", encoding="utf-8")
+
+    def _column(self, name: str, values: Floats) -> str:
+        """Write a column of scores; return the type of its numbers."""
+        kind = kind_of(values)
+        self._write(name, json.dumps(_encoded(values, kind)))
+        return kind
+
+    def _write_texts(self, options: ReportOptions, seen: Seen | None, kind: str) -> None:
+        rows, n = self.rows, self.rows.n
+        work = self.folder / "work"
+        work.mkdir()
+        texts = _source(work / "texts", rows, JUDGED, seen)
+        earlier = _earlier(work / "earlier", rows)
+        judged = None if options.judged is None else JudgedRows(options.judged, rows.of_system(options))
+        scored = ScoredClaims.of(rows.main)
+        for start in range(0, n, SIZES.report_part_rows):
+            stop = min(start + SIZES.report_part_rows, n)
+            row_data: list[dict[str, Any]] = [
+                {"t": row_texts} for row_texts in shown_texts(texts.rows(start, stop), scored)
+            ]
+            for row, other in zip(row_data, earlier.rows(start, stop) if earlier else [], strict=False):
+                row["other"] = None if (answer := other.get("answer")) is None else cut(answer)
+            beside = zip(rows.others.to(range(start, stop)), rows.shown_columns.to(range(start, stop)), strict=True)
+            for at, row, (answers, values) in zip(itertools.count(start), row_data, beside, strict=False):
+                row |= rows.exact_id(at) | ({"o": answers} if answers else {}) | ({"k": values} if values else {})
+                row |= {"g": rows.segments.of_row(at)} if rows.segments.codes else {}
+            for row, judgements in zip(
+                row_data, judged.of(rows.labels, range(start, stop)) if judged else [], strict=False
+            ):
+                row |= {"j": judgements} if judgements else {}
+            self._write_part(start, row_data, kind)
+        shutil.rmtree(work)
+
+    def _write_part(self, start: int, row_data: Sequence[Mapping[str, Any]], kind: str) -> None:
+        lines = [
+            [self.rows.label(start + at), str(row["t"].get("question") or row["t"].get("answer") or "")[:_LINE]]
+            for at, row in enumerate(row_data)
+        ]
+        for first in range(0, len(lines), SIZES.report_lines):
+            self._write(
+                f"lines-{(start + first) // SIZES.report_lines}", _json(lines[first : first + SIZES.report_lines])
+            )
+        stop = start + len(row_data)
+        after = [self.rows.part(name, start, stop) for name in self.rows.names]
+        before = [self.rows.part_before(name, start, stop) for name in self.rows.names]
+        others = self.rows.parts_of_further(start, stop)
+        for first, written in _by_weight([_json(row) for row in row_data]):
+            here = slice(first, first + len(written))
+            scores = [_encoded(_matrix(columns, here), kind) for columns in (after, before, *others)]
+            parts = f'"s":{json.dumps(scores[0])},"b":{json.dumps(scores[1] if self.rows.base else None)}'
+            parts += f',"x":{json.dumps(scores[2:])}' if others else ""
+            self._write(f"texts-{len(self.starts)}", f'{{{parts},"rows":[{",".join(written)}]}}')
+            self.starts.append(start + first)
+
+    def _write(self, name: str, value: str) -> None:
+        text = f"shards.take({json.dumps(name)},{value});\n"
+        (self.folder / f"{name}.js").write_text(text, encoding="utf-8", newline="\n")
+
+
+def kind_of(values: Floats) -> str:
+    """``f4`` if float32 is exact for the displayed values, else ``f8``."""
+    finite = values[np.isfinite(values)]
+    return "f8" if len(finite) and float(np.abs(finite).max()) > _EXACT else "f4"
+
+
+def _source(folder: Path, rows: PairedRows, names: Sequence[str], seen: Seen | None) -> KeptTexts | SpilledTexts:
+    if rows.texts is None:
+        return KeptTexts(rows.main, names, seen=seen)
+    assert rows.ids is not None
+    return SpilledTexts(folder, rows.ids, rows.texts, names, SIZES.report_part_rows, seen)
+
+
+def _earlier(folder: Path, rows: PairedRows) -> KeptTexts | SpilledTexts | None:
+    """The baseline's answers."""
+    if rows.base is None or rows.ids is None:
+        return None
+    if rows.base_texts is not None:
+        return SpilledTexts(folder, rows.ids, rows.base_texts, ["answer"], SIZES.report_part_rows)
+    return KeptTexts(rows.base, ["answer"], rows.partner)
+
+
+def _by_weight(written: Sequence[str]) -> Iterator[tuple[int, Sequence[str]]]:
+    """The rows of each file of texts, and the position of the first row."""
+    first = weight = 0
+    for at, text in enumerate(written):
+        weight += len(text)
+        if weight >= SIZES.report_text_chars or at == len(written) - 1:
+            yield first, written[first : at + 1]
+            first, weight = at + 1, 0
+
+
+def _matrix(columns: Sequence[Floats], rows: slice) -> Floats:
+    """The rows in order, each with the scores of all metrics."""
+    return np.column_stack([column[rows] for column in columns]) if columns else np.zeros(0)
+
+
+def _encoded(values: npt.NDArray[np.float64], kind: str) -> str:
+    return base64.b64encode(values.astype(f"<{kind}").tobytes()).decode()
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

@@ -1,0 +1,376 @@
+"""The texts of the rows in a report: where they come from, their claims and citation marks, the columns kept beside."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from fastmetrics.base.arrays import text_of_strings
+from fastmetrics.base.arrow import is_list, is_number
+from fastmetrics.base.display import strict
+from fastmetrics.base.errors import Argument, FastmetricsError, MissingExtraError, OptionError, visible
+from fastmetrics.base.input_columns import resolve
+from fastmetrics.base.score_metadata import counts_column
+from fastmetrics.metrics.cited_support import PATTERN
+from fastmetrics.metrics.claim_support import TRIPLES, WORDS, load
+from fastmetrics.metrics.plan import parse
+from fastmetrics.reporting.report_options import ReportOptions
+from fastmetrics.results.open_runs import are_several
+from fastmetrics.results.score_run import ScoreRun
+from fastmetrics.results.worst_rows import text_pieces, with_texts
+from fastmetrics.scoring.metric_functions import anchors
+from fastmetrics.tables.sources import open_table
+from fastmetrics.text.segmentation import statements
+
+# Where the texts of each system come from: one file for the first, one for each, or one whose column names them.
+
+
+@dataclass(frozen=True)
+class TextSource:
+    """A file or table with texts and ids; ``of`` is its column of systems and the name of one, if it has several."""
+
+    answers: Any
+    of: tuple[str, str] | None = None
+
+    def added(self, rows: pa.Table, names: Sequence[str], seen: Any = None) -> pa.Table:
+        """The rows, which have ids, with these texts of the source."""
+        return with_texts(rows, self.answers, self.of, names, seen)
+
+    def pieces(self, names: Sequence[str]) -> Any:
+        """The names of the id and text columns, and the rows piece by piece."""
+        return text_pieces(self.answers, names, self.of)
+
+
+def text_sources(options: ReportOptions, names: Sequence[str]) -> Mapping[str, TextSource]:
+    """The source of each run's texts, for the runs ``names`` that have one.
+
+    Raises ``OptionError`` for several sources whose number is not that of the runs.
+    """
+    texts, system = options.texts, options.system
+    if texts is None:
+        return {}
+    several = list(texts.values()) if isinstance(texts, Mapping) and are_several(texts) else texts
+    if not are_several(texts) or len(several) == 1:
+        answers = several[0] if are_several(texts) else texts
+        if system is not None and system in open_table(answers, name="texts").names:
+            return {name: TextSource(answers, (system, name)) for name in names}
+        return {names[0]: TextSource(answers)}
+    if len(several) != len(names):
+        count = f" has {len(several)} sources for {len(names)} runs; give one for the first run, or one for each"
+        raise OptionError(Argument("texts"), count)
+    return {name: TextSource(answers) for name, answers in zip(names, several, strict=True)}
+
+
+# How the anchors of a run's answers were found, so that a report marks what was scored.
+
+
+_COUNTING = ("hallucination", "verdict", "hallucination_risk")
+"""The metrics that count anchors; the first one that a run has decides how they are marked."""
+
+
+_ANYWHERE = 1_000_000
+"""A window of words that no displayed text exceeds."""
+
+
+class Anchor(NamedTuple):
+    """An anchor: its span in characters, 1 if the contexts support it, its kind, and where it may be nevertheless."""
+
+    start: int
+    stop: int
+    supported: int
+    kind: str
+    apart: int = 0
+    """1 if the contexts do not support it but have its words, not near each other."""
+
+
+@dataclass(frozen=True)
+class ScoredClaims:
+    """The options of the score that counted anchors, or the defaults."""
+
+    window: int
+    claims: Any
+    absent: str | None = None
+    """The parser of the claims if it is not installed here: then only values are marked."""
+
+    @classmethod
+    def of(cls, run: ScoreRun) -> ScoredClaims:
+        """The options of the first score of a run that counts anchors."""
+        names = [name for metric in _COUNTING for name in scores_of(run, metric)]
+        options = parse(run.spec(names[0]) if names else _COUNTING[0]).options
+        window, claims = options["window"], options["claims"]
+        if claims not in (TRIPLES, WORDS):
+            try:
+                load(claims)
+            except (MissingExtraError, OptionError):  # the page says so
+                return cls(window, TRIPLES, absent=claims)
+        return cls(window, claims)
+
+    def anchors(self, answers: Sequence[str], contexts: Sequence[Sequence[str]]) -> Iterator[list[Anchor]]:
+        """The anchors of each answer in its contexts, without the claims of an absent parser."""
+        for chunk in anchors(answers, contexts, window=self.window, claims=self.claims)["anchors"].chunks:
+            inside = chunk.flatten()
+            fields = (inside.field(name).to_pylist() for name in ("start", "stop", "supported", "kind"))
+            spans = [
+                Anchor(start, stop, int(supported), kind) for start, stop, supported, kind in zip(*fields, strict=True)
+            ]
+            edges = np.append(0, np.cumsum(chunk.value_lengths().fill_null(0))).tolist()
+            for start, stop in itertools.pairwise(edges):
+                yield [anchor for anchor in spans[start:stop] if self.absent is None or anchor.kind != "claim"]
+
+    def told_apart(
+        self, anchors_by_row: Sequence[list[Anchor]], answers: Sequence[str], contexts: Sequence[Sequence[str]]
+    ) -> list[list[Anchor]]:
+        """The anchors, of which those that no context supports are marked if their words are there but apart."""
+        rows = [row for row, some in enumerate(anchors_by_row) if not all(anchor.supported for anchor in some)]
+        whole = [["\n".join(contexts[row])] for row in rows]
+        far = replace(self, window=_ANYWHERE).anchors([answers[row] for row in rows], whole) if rows else []
+        marked = list(anchors_by_row)
+        for row, some in zip(rows, far, strict=True):
+            present = {anchor[:2] for anchor in some if anchor.supported}
+            marked[row] = [
+                anchor._replace(apart=int(not anchor.supported and anchor[:2] in present)) for anchor in marked[row]
+            ]
+        return marked
+
+    def remarks(self) -> list[str]:
+        """A note if claims are not marked."""
+        if self.absent is None:
+            return []
+        return [f"claims are not marked: they were scored by {self.absent}, which is not installed here"]
+
+
+def scores_of(run: ScoreRun, metric: str) -> list[str]:
+    """The score columns of a metric, whatever their options and names."""
+    return [name for name in run.scores if _metric(run.spec(name)) == metric]
+
+
+def _metric(spec: str) -> str | None:
+    try:
+        return parse(spec).metric.name
+    except FastmetricsError:  # a column of another origin
+        return None
+
+
+# The citation marks of answers, and whether the cited contexts support their sentences.
+
+
+SUPPORTED, UNSUPPORTED, PLAIN, NO_CONTEXT = "cited_supported", "cited_unsupported", "cited", "cited_nothing"
+"""The cited context has all values and claims of the sentence; lacks some; nothing to check; no such context."""
+
+
+class Mark(NamedTuple):
+    """A mark: its span in characters, the number of the cited context (from 1), and its status."""
+
+    start: int
+    stop: int
+    number: int
+    state: str
+
+
+class _Sentence(NamedTuple):
+    row: int
+    start: int
+    text: str
+
+
+def citation_marks(answers: Sequence[str], contexts: Sequence[Sequence[str]], scored: ScoredClaims) -> list[list[Mark]]:
+    """The marks ``[n]`` of each answer, in order.
+
+    A sentence is what ``grounding_overlap`` takes for one.  A mark is supported where the context that it cites
+    supports each number, date and claim of its sentence, as ``anchors`` finds them in that context alone.
+    Claims are those that were ``scored``.
+
+    >>> scored = ScoredClaims(window=30, claims="triples")
+    >>> [found] = citation_marks(["It opened in 1889 [1]. It is tall [3]."], [["The tower opened in 1889."]], scored)
+    >>> [(mark.start, mark.number, mark.state) for mark in found]
+    [(18, 1, 'cited_supported'), (34, 3, 'cited_nothing')]
+    """
+    marks: list[list[Mark]] = [[] for _ in answers]
+    checked: list[tuple[int, Mark, str, str]] = []
+    for row, start, text in _sentences(answers):
+        for match in re.finditer(PATTERN, text):
+            number = min(int(match[1][:9]), 10**9)
+            is_present = 1 <= number <= len(contexts[row])
+            mark = Mark(start + match.start(), start + match.end(), number, PLAIN if is_present else NO_CONTEXT)
+            marks[row].append(mark)
+            if is_present:
+                checked.append((row, mark, re.sub(PATTERN, "", text), contexts[row][number - 1]))
+    if checked:
+        anchors = scored.anchors([sentence[2] for sentence in checked], [[sentence[3]] for sentence in checked])
+        for (row, mark, _, _), some in zip(checked, anchors, strict=True):
+            if some:
+                state = SUPPORTED if all(anchor.supported for anchor in some) else UNSUPPORTED
+                marks[row][marks[row].index(mark)] = mark._replace(state=state)
+    return marks
+
+
+def _sentences(answers: Sequence[str]) -> Iterator[_Sentence]:
+    """The sentences of the answers that contain a mark, and the position of each, in characters."""
+    rows = [row for row, answer in enumerate(answers) if re.search(PATTERN, answer)]
+    text = text_of_strings([answers[row] for row in rows])
+    cut = statements(text)
+    assert cut.groups is not None
+    for at, row in enumerate(rows):
+        begin = int(text.starts[at])
+        for statement in range(int(cut.groups[at]), int(cut.groups[at + 1])):
+            start, stop = int(cut.starts[statement]), int(cut.stops[statement])
+            before = bytes(text.data[begin:start]).decode()
+            yield _Sentence(row, len(before), bytes(text.data[start:stop]).decode())
+
+
+# The columns that a run kept beside its scores and texts, shown in the detail of a row.
+
+
+_MOST = 30
+"""Maximum number of displayed columns: the first ones."""
+_LONG = 500
+"""Maximum characters of a displayed value."""
+
+
+@dataclass(frozen=True)
+class KeptColumns:
+    """The names of the kept columns, and their values in the rows."""
+
+    run: ScoreRun
+    names: Sequence[str]
+
+    @classmethod
+    def of(cls, run: ScoreRun, system: str | None) -> KeptColumns:
+        """The columns of a run that are no vectors; ``system`` is the column that names its systems."""
+        names = [name for name in candidates(run) if name != system and not _is_vector(run.type_of(name))]
+        return cls(run, names[:_MOST])
+
+    @cached_property
+    def table(self) -> pa.Table:
+        """The columns of all rows, read once."""
+        return self.run.read(self.names)
+
+    def to(self, rows: Sequence[int]) -> list[list[str | None]]:
+        """For each of the rows the values as text, None for a missing one."""
+        if not self.names:
+            return [[] for _ in rows]
+        columns = self.table.take(pa.array(rows, pa.int64())).columns
+        return [list(map(_text, values)) for values in zip(*(column.to_pylist() for column in columns), strict=True)]
+
+
+def candidates(run: ScoreRun) -> list[str]:
+    """The columns of a run that are no ids, scores, counts of corpus metrics, texts that are shown, or embeddings."""
+    columns = resolve(run.columns, needed=())
+    shown = {*run.scores, *map(counts_column, run.counted), *(columns[name] for name in JUDGED if name in columns)}
+    return [name for name in run.columns if name not in {*shown, *_VECTORS, run.id_column}]
+
+
+_VECTORS = ("question_embedding", "answer_embedding", "reference_embedding", "embedding")
+
+
+def _is_vector(type_: pa.DataType) -> bool:
+    return pa.types.is_binary(type_) or (is_list(type_) and is_number(type_.value_type))
+
+
+def _text(value: Any) -> str | None:
+    if value is None:
+        return None
+    if isinstance(value, list | dict):
+        value = json.dumps(strict(value), ensure_ascii=False, default=str)
+    text = value if isinstance(value, str) else str(value)
+    return visible(text[:_LONG]) + (f" … [+{len(text) - _LONG:,}]" if len(text) > _LONG else "")
+
+
+# The texts of the rows in a report, truncated if long, with the support of their anchors and citations.
+
+
+Seen = Callable[[Mapping[str, pa.ChunkedArray]], None]
+"""Callback that receives the columns of all rows during reading."""
+
+TEXTS = ("question", "reference", "answer", "contexts", "retrieved_ids", "relevant_ids")
+
+JUDGED = (*TEXTS, "relevance")
+
+_LONG_OF_ROW_TEXTS = 4_000
+"""Maximum characters of a displayed text."""
+_MANY = 30
+"""Maximum number of displayed contexts and ids of a row."""
+
+
+def row_texts(
+    run: ScoreRun, ids: pa.Array | None, places: Sequence[int], texts: TextSource | None, seen: Seen | None = None
+) -> list[dict[str, Any]]:
+    """The texts of each row by name: from ``texts``, matched by id, else those stored in the run.
+
+    ``seen`` is called with the columns of all rows, piece by piece.
+    """
+    at = pa.array(places, pa.int64())
+    if texts is None:
+        canonical = resolve(run.columns, needed=())
+        stored = {name: canonical[name] for name in JUDGED if name in canonical and canonical[name] not in run.scores}
+        whole = run.read(list(stored.values())).rename_columns(list(stored))
+        if seen is not None:
+            seen(dict(zip(stored, whole.columns, strict=True)))
+        table = whole.take(at)
+    else:
+        assert ids is not None
+        table = texts.added(pa.table({"id": ids.take(at)}), JUDGED, seen).drop_columns("id")
+    rows = table.to_pylist() if table.num_columns else [{} for _ in places]
+    return shown_texts(rows, ScoredClaims.of(run))
+
+
+def shown_texts(rows: Sequence[Mapping[str, Any]], scored: ScoredClaims) -> list[dict[str, Any]]:
+    """The displayed texts of rows: truncated if long, with the anchors and citations of their answers."""
+    return [_shown(*row) for row in zip(rows, *_marks(rows, scored), strict=True)]
+
+
+def _shown(row: Mapping[str, Any], anchors: Sequence[Anchor], citations: Sequence[Mark]) -> dict[str, Any]:
+    """The texts of a row, with lists for multi-valued columns, without missing texts."""
+    texts: dict[str, Any] = {}
+    for name, value in row.items():
+        if value is None or name not in TEXTS:
+            continue
+        if name in ("question", "answer"):
+            texts[name] = cut(value)
+        else:
+            several = value if isinstance(value, list) else [value]
+            texts[name] = [cut(entry) for entry in several[:_MANY] if entry is not None]
+            if len(several) > _MANY:
+                texts[f"{name}_more"] = len(several) - _MANY
+    if anchors:
+        texts["anchors"] = [
+            list(entry if entry.apart else entry[:4]) for entry in anchors if entry.stop <= _LONG_OF_ROW_TEXTS
+        ]
+    if citations:
+        texts["cites"] = [list(entry) for entry in citations]
+    return texts
+
+
+def cut(value: Any) -> str:
+    """A value as displayable text; a long one is truncated, with the number of omitted characters."""
+    text = value if isinstance(value, str) else str(value)
+    beginning = visible(text[:_LONG_OF_ROW_TEXTS])
+    return beginning if len(text) <= _LONG_OF_ROW_TEXTS else f"{beginning} … [+{len(text) - _LONG_OF_ROW_TEXTS:,}]"
+
+
+def _marks(rows: Sequence[Mapping[str, Any]], scored: ScoredClaims) -> tuple[list[list[Anchor]], list[list[Mark]]]:
+    """The anchors and citations of each answer with known contexts."""
+    anchors_by_row: list[list[Anchor]] = [[] for _ in rows]
+    citations_by_row: list[list[Mark]] = [[] for _ in rows]
+    having = [at for at, row in enumerate(rows) if isinstance(row.get("answer"), str) and row.get("contexts")]
+    if having:
+        contexts = [_passages(rows[at]["contexts"]) for at in having]
+        answers = [rows[at]["answer"][:_LONG_OF_ROW_TEXTS] for at in having]
+        anchors = scored.told_apart(list(scored.anchors(answers, contexts)), answers, contexts)
+        marks = citation_marks(answers, contexts, scored)
+        for at, some, several in zip(having, anchors, marks, strict=True):
+            anchors_by_row[at], citations_by_row[at] = some, several
+    return anchors_by_row, citations_by_row
+
+
+def _passages(value: Any) -> list[str]:
+    several = value if isinstance(value, list) else [value]
+    return [str(passage)[: _LONG_OF_ROW_TEXTS * 4] for passage in several if passage is not None]

@@ -1,0 +1,108 @@
+"""The section of runs: the first metrics over the runs of a folder."""
+
+from __future__ import annotations
+
+import math
+from datetime import datetime
+from typing import Any
+
+from fastmetrics.base.errors import visible
+from fastmetrics.reporting.charts import LineChart
+from fastmetrics.reporting.sections.section import Section, SectionInput, shown_notes
+from fastmetrics.results.open_runs import list_runs
+from fastmetrics.results.primary_table import PRIMARY
+from fastmetrics.results.trend import Trend, TrendPoint, trend
+
+_TRENDS = 8
+"""Maximum number of metrics with trends over runs."""
+
+
+def _trends(section_input: SectionInput) -> list[dict[str, Any]]:
+    """The trends of the first metrics over the runs of a folder, metrics of the primary table first.
+
+    The chart of a metric has a line of its means, the bounds of their intervals, and the baseline's mean.
+    """
+    options, names, base = section_input.options, section_input.names, section_input.baseline
+    if options.runs is None:
+        return []
+    shown = [figure.partition(".")[0] for figures in PRIMARY.values() for figure in figures]
+    recorded = {name for run in list_runs(str(options.runs)).to_pylist() for name in run["metrics"]}
+    first = sorted([name for name in names if name in recorded] or names, key=lambda name: name not in shown)[:_TRENDS]
+    trends = [trend(str(options.runs), name, seed=options.seed, threads=options.threads) for name in first]
+    selected = []
+    for points in trends:
+        lines = {key: [getattr(point, key) for point in points] for key in ("mean", "low", "high")}
+        if base is not None and points.metric in base.metrics:
+            lines["baseline"] = [base.metrics[points.metric].mean] * len(points)
+        places, days = _places(points), list(map(_axis_label, points))
+        chart = section_input.charts.add(LineChart(points.metric, "run", places, lines, words=True, x_labels=days))
+        notes = shown_notes(points.remarks())
+        selected.append({"metric": visible(points.metric), "runs": _lines(points), "notes": notes, "chart": chart})
+    return selected
+
+
+def _places(points: Trend) -> list[float]:
+    """The times at which the runs began, in days, or their numbers where one is not stored."""
+    try:
+        moments = [datetime.fromisoformat(point.began or "").timestamp() / 86_400 for point in points]
+    except ValueError:
+        return [float(at) for at in range(1, len(points) + 1)]
+    return [moment - moments[0] for moment in moments]
+
+
+def _axis_label(point: TrendPoint) -> str:
+    """The day on which a run began, or its name where that is not stored."""
+    return (point.began or point.name or point.file)[:10]
+
+
+def _lines(points: Trend) -> list[dict[str, Any]]:
+    """The cells of each run, and the ends of its interval in percent of a scale common to all runs."""
+    [grid] = points.grids()
+    values = [end for point in points for end in (point.low, point.mean, point.high) if math.isfinite(end)]
+    least, most = min(values, default=0.0), max(values, default=0.0)
+
+    def place(value: float) -> float:
+        return round(4 + 92 * (value - least) / (most - least), 2) if most > least else 50.0
+
+    return [
+        {
+            "cells": list(map(visible, row[:-1])),
+            "drawn": [place(end) for end in (point.low, point.mean, point.high)] if math.isfinite(point.low) else None,
+        }
+        for point, row in zip(points, grid.rows, strict=True)
+    ]
+
+
+SECTION = Section(
+    "runs",
+    labels={
+        "runs": ("Runs", "Запуски"),
+        "began": ("began", "начало"),
+        "runs_note": (
+            "Means with their intervals over the runs of a folder, first to last.",
+            "Средние с интервалами по запускам из папки, от первого к последнему.",
+        ),
+    },
+    content=_trends,
+    template="""\
+<p class="note">{{ L.runs_note }}</p>
+{% for one in runs %}
+<h2><bdi>{{ one.metric }}</bdi></h2>
+{{ draw.lines(one.chart) }}
+<div class="wide" tabindex="0" role="group" aria-label="{{ L.runs }}: {{ one.metric }}">
+<table>
+<thead><tr>{% for head in (L.run, L.began, L.n, L.mean, L.interval) %}<th scope="col">{{ head }}</th>{%
+  endfor %}<td></td></tr></thead>
+<tbody>
+{% for line in one.runs %}
+<tr><th scope="row" title="{{ line.cells[0] }}"><bdi>{{ line.cells[0] }}</bdi></th>{%
+  for cell in line.cells[1:] %}<td>{{ cell }}</td>{% endfor %}<td class="interval">{{
+  draw.interval(line.drawn) }}</td></tr>
+{% endfor %}
+</tbody>
+</table>
+</div>
+{{ draw.notes(one.notes) }}
+{% endfor %}
+""",
+)

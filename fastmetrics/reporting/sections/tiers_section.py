@@ -1,0 +1,153 @@
+"""The section of tiers: the figures of each level of a RAG system on one page, under the names of the RAG benchmark."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from fastmetrics.base.display import number
+from fastmetrics.base.errors import visible
+from fastmetrics.reporting.readings import reading
+from fastmetrics.reporting.sections.section import Section, SectionInput
+from fastmetrics.results.summary import Summary
+
+_TIERS: Mapping[str, str] = {
+    "tier_0": r"embedding_geometry\.(?!n_|estimates|k$).+",
+    "tier_1": r"(hit_rate|reciprocal_rank|retrieval_(recall|precision)|ndcg)(@\d+)?\.mean|retrieval_consistency(\..+)?",
+    "tier_2": r"judge_(answer_faithfulness|answer_relevance|correctness)\.mean",
+    "tier_3": r"(judge_e2e|semantic_similarity|dot_similarity|euclidean_distance)\.mean",
+}
+"""The figures of each tier, by the names of a summary."""
+_OF_TEXTS = r"(rouge[12L]_f1|bleu)\.mean|response_(exact_match_rate|semantic_consistency)(\..+)?"
+"""Figures of answers: of the third tier where a system has searched for its contexts, else of the second."""
+_LABELS = ("semantic_similarity", "dot_similarity", "euclidean_distance")
+"""Metrics that the benchmark calls by their own names and ``avg_``."""
+_LEAST = 2
+"""Number of tiers from which on a page shows them together."""
+
+
+@dataclass(frozen=True)
+class TierLine:
+    """A figure of a tier: its label, its name in a summary, and its value and reading for each system."""
+
+    label: str
+    name: str
+    cells: Sequence[tuple[str, str | None]]
+
+
+@dataclass(frozen=True)
+class Tiers:
+    """The tiers with their figures: those of systems, and those of a whole log or of judges."""
+
+    systems: Sequence[str]
+    of_systems: Sequence[tuple[str, Sequence[TierLine]]]
+    of_sources: Sequence[tuple[str, Sequence[tuple[str, str, Any]]]]
+    """For each tier its figures: the source, the label and the value."""
+
+
+def tiers(section_input: SectionInput) -> Tiers | None:
+    """The figures by tier; None if fewer than two tiers have any."""
+    summaries = section_input.summaries
+    lines = {tier: list(_lines(tier, summaries, section_input)) for tier in _TIERS}
+    judges, usage = (section_input.earlier.get(name) or () for name in ("judges", "usage"))
+    used = [(part.kind in ("cache", "sessions"), figure) for part in usage for figure in part.figures]
+    others = {
+        "tier_judge": judges["figures"] if judges else [],
+        "tier_ux": [figure for is_ux, figure in used if is_ux],
+        "tier_users": [figure for is_ux, figure in used if not is_ux],
+    }
+    of_systems = [(tier, some) for tier, some in lines.items() if some]
+    of_sources = [(tier, some) for tier, some in others.items() if some]
+    if len(of_systems) + len(of_sources) < _LEAST:
+        return None
+    return Tiers(list(map(visible, summaries)), of_systems, of_sources)
+
+
+def _lines(tier: str, summaries: Mapping[str, Summary], section_input: SectionInput) -> Iterator[TierLine]:
+    """The figures of a tier that a system has, in the order of the summaries."""
+    flat = {system: summary.unlabelled for system, summary in summaries.items()}
+    searched = {system: any(re.fullmatch(_TIERS["tier_1"], name) for name in some) for system, some in flat.items()}
+    end = {"tier_2": False, "tier_3": True}.get(tier)
+    for name in dict.fromkeys(name for some in flat.values() for name in some):
+        of_texts = end is not None and re.fullmatch(_OF_TEXTS, name)
+        having = {
+            system: some[name]
+            for system, some in flat.items()
+            if name in some and (re.fullmatch(_TIERS[tier], name) or (of_texts and searched[system] == end))
+        }
+        if having:
+            metric = name.removesuffix(".mean")
+            stored = section_input.rows.main.declared
+            cells = [
+                (number(having[system]), reading(metric, having[system], stored)) if system in having else ("–", None)
+                for system in summaries
+            ]
+            labels = next(summaries[system].labels for system in having)
+            yield TierLine(visible(labels.get(name, _label(metric))), visible(name), cells)
+
+
+def _label(metric: str) -> str:
+    return f"avg_{metric}" if metric in _LABELS else metric.removeprefix("embedding_geometry.").removesuffix(".score")
+
+
+SECTION = Section(
+    "tiers",
+    labels={
+        "tiers": ("Tiers", "Уровни"),
+        "tiers_note": (
+            "Each level of the system on its own: a weak answer may come from the search, the generation or the texts. "
+            "Names are those of the RAG benchmark; beside them stand the names of the scores.",
+            "Каждый уровень системы отдельно: слабый ответ может идти от поиска, генерации или текстов. Имена — из "
+            "бенчмарка RAG, рядом имена оценок.",
+        ),
+        "tier_0": ("Tier 0: embeddings", "Tier 0: эмбеддинги"),
+        "tier_1": ("Tier 1: retrieval", "Tier 1: поиск"),
+        "tier_2": ("Tier 2: generation", "Tier 2: генерация"),
+        "tier_3": ("Tier 3: end to end", "Tier 3: сквозное качество"),
+        "tier_judge": ("Tier Judge: the judges themselves", "Tier Judge: качество судей"),
+        "tier_ux": ("Tier UX: cache and sessions", "Tier UX: кэш и сеансы"),
+        "tier_users": ("Users: chunks, topics and questions", "Пользователи: фрагменты, темы и вопросы"),
+        "texts_note": (
+            "Scores of texts stand under Tier 3 for systems with scores of retrieval, else under Tier 2.",
+            "Оценки текстов стоят в Tier 3 у систем с оценками поиска, иначе в Tier 2.",
+        ),
+        "source": ("source", "источник"),
+        "score_name": ("score", "оценка"),
+    },
+    content=tiers,
+    template="""\
+<p class="note">{{ L.tiers_note }} {{ L.texts_note }}</p>
+{% for tier, lines in tiers.of_systems %}
+<h2>{{ L[tier] }}</h2>
+<div class="wide" tabindex="0" role="group" aria-label="{{ L[tier] }}">
+<table class="tiers">
+<thead><tr><th scope="col">{{ L.figure }}</th>{% for name in tiers.systems %}<th scope="col" title="{{ name }}"><bdi>{{
+  name }}</bdi></th>{% endfor %}<th scope="col" class="start">{{ L.score_name }}</th></tr></thead>
+<tbody>
+{% for one in lines %}
+<tr><th scope="row"><bdi>{{ one.label }}</bdi></th>{% for value, word in one.cells %}<td class="mean">{{
+  draw.badge(word) }} {{ value }}</td>{% endfor %}<td class="words quiet"><bdi>{{ one.name }}</bdi></td></tr>
+{% endfor %}
+</tbody>
+</table>
+</div>
+{% endfor %}
+{% for tier, figures in tiers.of_sources %}
+<h2>{{ L[tier] }}</h2>
+<div class="wide" tabindex="0" role="group" aria-label="{{ L[tier] }}">
+<table class="tiers">
+<thead><tr><th scope="col">{{ L.figure }}</th><th scope="col">{{ L.value }}</th><th scope="col" class="start">{{
+  L.source }}</th></tr></thead>
+<tbody>
+{% for source, label, value in figures %}
+<tr><th scope="row"><bdi>{{ label }}</bdi></th><td class="mean">{{ value | number }}</td><td class="words quiet"><bdi>{{
+  source }}</bdi></td></tr>
+{% endfor %}
+</tbody>
+</table>
+</div>
+{% endfor %}
+""",
+)

@@ -1,0 +1,162 @@
+"""The section of quality against cost and latency: which of several systems no other one beats."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from fastmetrics.base.arrays import Floats
+from fastmetrics.base.arrow import is_number
+from fastmetrics.base.columns import as_numbers
+from fastmetrics.base.display import number
+from fastmetrics.base.errors import visible
+from fastmetrics.base.input_columns import is_cost
+from fastmetrics.reporting.charts import ScatterChart
+from fastmetrics.reporting.sections.section import Section, SectionInput
+from fastmetrics.results.primary_table import PRIMARY
+from fastmetrics.results.score_file import declared_better
+from fastmetrics.results.score_run import ScoreRun
+from fastmetrics.stats.sums import exact_mean
+
+_COST = re.compile(r"(.+_)?(cost|price)(_.+)?", re.IGNORECASE)
+"""Columns with the price of an answer; without one, its tokens are its cost."""
+_TOKENS, _LATENCY = "total_tokens", "latency_ms"
+_COUNTS = (_TOKENS, "prompt_tokens", "completion_tokens")
+_METRICS = 12
+"""Maximum number of metrics to choose from."""
+_SHOWN = 4
+"""Maximum number of metrics in the table."""
+
+
+@dataclass(frozen=True)
+class TradeOffs:
+    """The charts of quality against each cost, the metrics to choose from, and the figures of each system."""
+
+    charts: Sequence[int]
+    metrics: Sequence[str]
+    heads: Sequence[str]
+    lines: Sequence[tuple[str, ...]]
+    left_out: int
+    """Systems without the columns of costs."""
+
+
+def trade_offs(section_input: SectionInput) -> TradeOffs | None:
+    """The trade-offs of systems; None unless two of them have scores of one metric and its costs or latencies."""
+    runs = [run for run in section_input.systems if run.read([]).num_rows]
+    axes = [axis for axis in (_cost_column(runs), _LATENCY) if _number_having(runs, axis) > 1]
+    runs = [run for run in runs if all(_is_number(run, axis) for axis in axes)]
+    metrics = _quality(runs, axes)
+    if not axes or not metrics or len(runs) < 2:
+        return None
+    names = [visible(run.name) for run in runs]
+    values = {axis: [_finite(as_numbers(run.read([axis]).column(0))) for run in runs] for axis in axes}
+    means = {name: [section_input.summaries[run.name].metrics[name].mean for run in runs] for name in metrics}
+    better = declared_better(metrics, runs[0].declared)
+    lower = [name for name in metrics if better[name] == "lower"]
+    costs = {axis: [_typical(axis, some) for some in several] for axis, several in values.items()}
+    titles = {axis: f"{visible(axis)} (p50)" if axis == _LATENCY else visible(axis) for axis in axes}
+    charts = [
+        section_input.charts.add(
+            ScatterChart(titles[axis], titles[axis], dict(zip(names, costs[axis], strict=True)), means, lower)
+        )
+        for axis in axes
+    ]
+    first = [(-1 if metrics[0] in lower else 1) * mean for mean in means[metrics[0]]]
+    beaten = _beaten(np.array([first, *(-np.array(some) for some in costs.values())]))
+    tails = [[_tail(some) for some in values[_LATENCY]]] if _LATENCY in values else []
+    columns = [*list(means.values())[:_SHOWN], *costs.values(), *tails]
+    heads = (*map(visible, metrics[:_SHOWN]), *titles.values(), *(f"{_LATENCY} (p95)" for _ in tails))
+    lines = [
+        (name, *(number(column[at]) for column in columns), "" if beaten[at] else "✓") for at, name in enumerate(names)
+    ]
+    return TradeOffs(charts, list(map(visible, metrics)), heads, lines, len(section_input.systems) - len(runs))
+
+
+def _cost_column(runs: Sequence[ScoreRun]) -> str:
+    """The first column of prices that two systems have, else that of tokens."""
+    names = dict.fromkeys(name for run in runs for name in run.columns if _COST.fullmatch(name))
+    return next((name for name in names if _number_having(runs, name) > 1), _TOKENS)
+
+
+def _is_number(run: ScoreRun, column: str) -> bool:
+    return column in run.columns and is_number(run.type_of(column))
+
+
+def _number_having(runs: Sequence[ScoreRun], column: str) -> int:
+    return sum(_is_number(run, column) for run in runs)
+
+
+def _quality(runs: Sequence[ScoreRun], axes: Sequence[str]) -> list[str]:
+    """The metrics with a direction that all systems have, those that a person reads first before the others."""
+    if not runs:
+        return []
+    shared = [name for name in runs[0].scores if all(name in run.scores for run in runs)]
+    better = declared_better(shared, runs[0].declared)
+    costs = {*axes, _LATENCY, *_COUNTS}
+    quality = [name for name in shared if better.get(name) and name not in costs and not is_cost(name)]
+    first = [figure.partition(".")[0] for figures in PRIMARY.values() for figure in figures]
+    order = {name: place for place, name in enumerate(first)}
+    return sorted(quality, key=lambda name: order.get(name, len(order)))[:_METRICS]
+
+
+def _finite(values: Floats) -> Floats:
+    return values[np.isfinite(values)]
+
+
+def _typical(axis: str, values: Floats) -> float:
+    """The median of latencies, which have a long tail; the mean of costs, which add up."""
+    return math.nan if not len(values) else float(np.median(values)) if axis == _LATENCY else exact_mean(values)
+
+
+def _tail(values: Floats) -> float:
+    return float(np.percentile(values, 95)) if len(values) else math.nan
+
+
+def _beaten(goods: Floats) -> list[bool]:
+    """For each column, whether another one is as good in every line and better in one; unknown ones are not beaten."""
+    return [bool(((goods >= own[:, None]).all(axis=0) & (goods > own[:, None]).any(axis=0)).any()) for own in goods.T]
+
+
+SECTION = Section(
+    "tradeoffs",
+    labels={
+        "tradeoffs": ("Cost", "Цена"),
+        "tradeoffs_head": ("Quality against cost and latency", "Качество против цены и задержки"),
+        "tradeoffs_note": (
+            "Each system by its own rows: means of metrics and costs, medians of latencies. The line joins the systems "
+            "that no other one beats: none is as good for less.",
+            "Каждая система по своим строкам: средние метрик и цены, медианы задержек. Линия соединяет системы, "
+            "которых не превосходит ни одна другая: никакая не даёт того же дешевле.",
+        ),
+        "unbeaten": ("not beaten", "не превзойдена"),
+        "quality": ("quality", "качество"),
+        "systems_left_out": ("systems without these columns:", "систем без этих столбцов:"),
+    },
+    content=trade_offs,
+    template="""\
+<h2>{{ L.tradeoffs_head }}</h2>
+<p class="note">{{ L.tradeoffs_note }}{% if tradeoffs.left_out %} {{ L.systems_left_out | capitalize }} {{
+  tradeoffs.left_out }}.{% endif %}</p>
+<div class="controls"><label>{{ L.quality }} <select id="quality">{% for name in tradeoffs.metrics %}<option value="{{
+  loop.index0 }}">{{ name }}</option>{% endfor %}</select></label></div>
+<div class="charts pairs">
+{% for chart in tradeoffs.charts %}<div class="card">{{ draw.lines(chart) }}</div>{% endfor %}
+</div>
+<div class="wide" tabindex="0" role="group" aria-label="{{ L.tradeoffs_head }}">
+<table id="tradeoff-table">
+<thead><tr><th scope="col">{{ L.system }}</th>{% for head in tradeoffs.heads %}<th scope="col"><bdi>{{
+  head }}</bdi></th>{% endfor %}<th scope="col">{{ L.unbeaten }}</th></tr></thead>
+<tbody>
+{% for line in tradeoffs.lines %}
+<tr><th scope="row" title="{{ line[0] }}"><bdi>{{ line[0] }}</bdi></th>{% for cell in line[1:] %}<td>{{
+  cell }}</td>{% endfor %}</tr>
+{% endfor %}
+</tbody>
+</table>
+</div>
+""",
+)

@@ -1,0 +1,308 @@
+"""The usage page: results of the commands that read logs, on chunks, topics, caches, sessions and words."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from datetime import date
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pyarrow as pa
+
+from fastmetrics.base.display import Grid, Shown
+from fastmetrics.base.errors import FileFormatError, visible
+from fastmetrics.logs.cache_hit_rate import CacheHits
+from fastmetrics.logs.chunk_utilization import ChunkUse
+from fastmetrics.logs.context_preservation import Sessions
+from fastmetrics.logs.domain_analysis import Domain
+from fastmetrics.logs.topic_coverage import Topic, Topics
+from fastmetrics.reporting.charts import BarList, Charts, LineChart
+from fastmetrics.reporting.row_texts import cut
+from fastmetrics.reporting.sections.section import Section, shown_notes
+from fastmetrics.tables.addresses import as_local, last_name, shown_address
+from fastmetrics.tables.input_files import reading
+from fastmetrics.tables.small_files import read_small
+
+T = TypeVar("T")
+
+_LISTED = 100
+"""Maximum number of displayed ids of a list."""
+_NO_ROWS = pa.schema([]).empty_table()
+_LISTS = ("unused_ids", "never_cited_ids", "hubs", "unknown_ids")
+_COMMANDS = "chunk-utilization, topic-coverage, cache-hit-rate, context-preservation or domain-analysis"
+
+
+@dataclass(frozen=True)
+class IdList:
+    """A list of ids of which the first are shown: its label and total number."""
+
+    label: str
+    ids: Sequence[str]
+    n: int
+
+
+@dataclass(frozen=True)
+class UsagePart:
+    """The contents of one file: a heading, and optionally tables, lists, a bar of two parts and a chart."""
+
+    kind: str
+    """A label: chunks, topics, cache, sessions or domain."""
+    source: str
+    grids: Sequence[Grid]
+    notes: Sequence[str]
+    lists: Sequence[IdList] = ()
+    used: tuple[int, int] | None = None
+    """The numbers of used and unused chunks."""
+    chart: int | None = None
+    samples: Sequence[tuple[str, Sequence[str]]] = ()
+    """Questions by topic."""
+    figures: Sequence[tuple[str, str, Any]] = ()
+    """The source, label and value of each figure of a tier."""
+    bars: Sequence[BarList] = ()
+    days: int | None = None
+    """The chart of questions over days."""
+
+
+def usage_parts(usage: Any, charts: Charts) -> list[UsagePart]:
+    """The parts of the page: from files of the commands that read logs, or from their results."""
+    several = isinstance(usage, Sequence) and not isinstance(usage, str)
+    return [
+        _part(result, name, charts)
+        for source in (usage if several else [usage])
+        for result, name in (_opened(source) if isinstance(source, str | Path) else _results(source, "usage"))
+    ]
+
+
+def _opened(path: str | Path) -> Iterator[tuple[Shown, str]]:
+    where = as_local(path)
+    with reading(shown_address(where)):
+        data = read_small(where)
+    if data is None:
+        raise FileFormatError(f"{shown_address(where)}: there is no such file; it is what {_COMMANDS} write with -o")
+    try:
+        figures = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise FileFormatError(
+            f"{shown_address(where)}: expected JSON as {_COMMANDS} write it with -o: {error}"
+        ) from error
+    yield from _results(figures, last_name(shown_address(where)))
+
+
+def _results(value: Any, name: str) -> list[tuple[Shown, str]]:
+    """The results in a value: the value itself, or results restored from figures."""
+    if isinstance(value, ChunkUse | Topics | CacheHits | Sessions | Domain):
+        value = json.loads(value.to_json())
+    results: list[Shown] = []
+    if isinstance(value, Mapping):
+        results = [restored(value, name) for keys, restored in _KINDS.items() if set(keys) <= set(value)]
+    if not results:
+        raise FileFormatError(f"{name}: holds no figures of {_COMMANDS}; write them with -o")
+    return [(result, name) for result in results]
+
+
+def _restored(cls: Callable[..., T], figures: Mapping[str, Any], **others: Any) -> T:
+    """The result with these figures; a number that JSON cannot represent is NaN."""
+    own: Any = cls
+    unknown = {
+        attribute.name: math.nan
+        for attribute in fields(own)
+        if attribute.type == "float" and figures.get(attribute.name, 0.0) is None
+    }
+    names = {attribute.name for attribute in fields(own)}
+    return cls(**{key: value for key, value in {**figures, **unknown, **others}.items() if key in names})
+
+
+def _checked(restore: Callable[[Mapping[str, Any]], Shown]) -> Callable[[Mapping[str, Any], str], Shown]:
+    """A restored result with valid tables; raises ``FileFormatError`` otherwise."""
+
+    def restored(figures: Mapping[str, Any], name: str) -> Shown:
+        try:
+            result = restore(figures)
+            result.grids(), result.remarks()
+        except (TypeError, ValueError, KeyError, AttributeError, LookupError, StopIteration) as error:
+            raise FileFormatError(f"{name}: not the figures that {_COMMANDS} write: {error}") from error
+        return result
+
+    return restored
+
+
+def _chunks(figures: Mapping[str, Any]) -> ChunkUse:
+    most = figures.get("most_used") or [{"chunk": chunk} for chunk in figures["hubs"]]
+    most = [{**chunk, "chunk": str(chunk["chunk"])} for chunk in most]
+    return _restored(ChunkUse, figures, table=pa.Table.from_pylist(most, schema=_schema(most)))
+
+
+def _schema(rows: Sequence[Mapping[str, Any]]) -> pa.Schema:
+    """The Arrow schema of rows: chunks are text, counts are integers, other figures are floats."""
+    names = rows[0] if rows else ("chunk",)
+    kinds: dict[str, pa.DataType] = {name: pa.string() if name == "chunk" else pa.float64() for name in names}
+    whole: dict[str, pa.DataType] = {name: pa.int64() for name in ("retrieved", "cited", "relevant") if name in kinds}
+    return pa.schema(list({**kinds, **whole}.items()))
+
+
+def _topics(figures: Mapping[str, Any]) -> Topics:
+    topics = [_restored(Topic, topic) for topic in figures["topics"]]
+    return _restored(Topics, figures, topics=topics, assignment=_NO_ROWS)
+
+
+_KINDS: Mapping[tuple[str, ...], Callable[[Mapping[str, Any], str], Shown]] = {
+    ("used_chunks", "places", "hubs"): _checked(_chunks),
+    ("topics", "gaps"): _checked(_topics),
+    ("tau", "curve"): _checked(lambda figures: _restored(CacheHits, figures, table=_NO_ROWS)),
+    ("context_preservation", "pairs"): _checked(lambda figures: _restored(Sessions, figures, table=_NO_ROWS)),
+    ("words", "indicators", "scripts"): _checked(lambda figures: _restored(Domain, figures)),
+}
+"""The keys that identify the figures of each kind, and the class that restores the result."""
+
+
+_FIGURES: Mapping[type, Sequence[str]] = {
+    ChunkUse: ("utilization_rate", "total_chunks", "used_chunks", "unused_chunks"),
+    Topics: ("questions", "avg_chunks_per_topic"),
+    CacheHits: ("cache_hit_rate", "wrong_share"),
+    Sessions: ("context_preservation", "sessions"),
+    Domain: ("questions", "answered_share", "mean_characters"),
+}
+"""The figures of each result that stand among those of the tiers."""
+
+
+def _part(result: Shown, source: str, charts: Charts) -> UsagePart:
+    figures = [
+        (visible(source), name, value)
+        for name in _FIGURES[type(result)]
+        if (value := getattr(result, name)) is not None and not math.isnan(value)
+    ]
+    part = _shown_part(result, source, charts)
+    days = (result.days or {}) if isinstance(result, Domain) else {}
+    over_days = None
+    if len(days) > 1:
+        places = [date.fromisoformat(day).toordinal() for day in days]
+        lines = {"bars_questions": list(map(float, days.values()))}
+        over_days = charts.add(LineChart("bars_days", "bars_days", places, lines, words=True, x_labels=list(days)))
+    return replace(part, figures=figures, bars=[bars for bars in _bars(result) if bars is not None], days=over_days)
+
+
+def _bars(result: Shown) -> Iterator[BarList | None]:
+    """The numbers of a result that are lists: uses of chunks, questions of topics, counts of words and ratings."""
+    if isinstance(result, ChunkUse) and "retrieved" in result.table.column_names:
+        names, retrieved = (result.table.column(name).to_pylist() for name in ("chunk", "retrieved"))
+        yield BarList.of("bars_chunks", zip(names, retrieved, strict=True))
+    if isinstance(result, Topics):
+        labels = {topic.topic: f"{topic.topic}: {' '.join(topic.words[:4])}" for topic in result.topics}
+        yield BarList.of("bars_topics", [(labels[topic.topic], topic.questions) for topic in result.topics])
+        gaps = {topic.topic: topic.gap for topic in result.topics}
+        yield BarList.of("bars_gaps", [(labels[gap], gaps[gap] or 0.0) for gap in result.gaps])
+    if isinstance(result, Domain):
+        for name in ("ratings", "scripts", "languages", "indicators"):
+            counts = list((getattr(result, name) or {}).items())
+            yield BarList.of(
+                f"bars_{name}", counts if name == "ratings" else sorted(counts, key=lambda count: -count[1])
+            )
+        yield BarList.of("bars_hours", [(f"{at:02}", count) for at, count in enumerate(result.hours or ())], 24)
+        for name in ("words", "telling_answered", "telling_unanswered"):
+            yield BarList.of(f"bars_{name}", getattr(result, name) or ())
+
+
+def _shown_part(result: Shown, source: str, charts: Charts) -> UsagePart:
+    grids, notes, name = result.grids(), shown_notes(result.remarks()), visible(source)
+    if isinstance(result, ChunkUse):
+        ids = {label: getattr(result, label) for label in _LISTS if getattr(result, label)}
+        lists = [
+            IdList(label, [cut(chunk_id)[:80] for chunk_id in ids_of_list[:_LISTED]], _n(result, label))
+            for label, ids_of_list in ids.items()
+        ]
+        used = None if result.unused_chunks is None else (result.used_chunks, result.unused_chunks)
+        return UsagePart("chunks", name, grids, notes, lists, used)
+    if isinstance(result, Topics):
+        samples = [
+            (f"{topic.topic}: {' '.join(topic.words[:6])}", list(map(cut, topic.samples))) for topic in result.topics
+        ]
+        return UsagePart(
+            "topics", name, grids, notes, samples=[(visible(head), some) for head, some in samples if some]
+        )
+    if isinstance(result, CacheHits):
+        lines = {line: [point[line] for point in result.curve] for line in ("cache_hit_rate", "wrong_share")}
+        drawn = {line: values for line, values in lines.items() if any(value is not None for value in values)}
+        places = [float(point["tau"] or 0.0) for point in result.curve]
+        return UsagePart("cache", name, grids, notes, chart=charts.add(LineChart("cache", "τ", places, drawn)))
+    return UsagePart("sessions" if isinstance(result, Sessions) else "domain", name, grids, notes)
+
+
+def _n(use: ChunkUse, label: str) -> int:
+    return use.unknown_chunks if label == "unknown_ids" else len(getattr(use, label))
+
+
+SECTION = Section(
+    "usage",
+    labels={
+        "usage": ("Usage", "Использование"),
+        "chunks": ("Chunks of the knowledge base", "Фрагменты базы знаний"),
+        "topics": ("Topics and gaps", "Темы и пробелы"),
+        "cache": ("What a cache would hit", "Попадания в кэш"),
+        "sessions": ("Sessions", "Сеансы"),
+        "domain": ("Questions and words", "Вопросы и слова"),
+        "used": ("used", "используются"),
+        "unused": ("unused", "не используются"),
+        "unused_ids": ("Never retrieved", "Ни разу не найдены"),
+        "never_cited_ids": ("Retrieved and never cited", "Найдены, но ни разу не процитированы"),
+        "hubs": ("Retrieved far more often than others", "Найдены намного чаще других"),
+        "unknown_ids": ("Retrieved and not in the table of chunks", "Найдены, но отсутствуют в таблице фрагментов"),
+        "bars_chunks": ("Most retrieved chunks", "Самые частые фрагменты"),
+        "bars_topics": ("Questions by topic", "Вопросы по темам, число"),
+        "bars_gaps": ("Failures by topic", "Неудачи по темам"),
+        "bars_ratings": ("Ratings", "Оценки пользователей"),
+        "bars_scripts": ("Scripts", "Письменности"),
+        "bars_languages": ("Languages", "Языки"),
+        "bars_indicators": ("Indicator words", "Слова-признаки"),
+        "bars_hours": ("Questions by hour of the day", "Вопросы по часам дня"),
+        "bars_words": ("Most frequent words", "Самые частые слова"),
+        "bars_telling_answered": ("Words of answered questions (z)", "Слова вопросов с ответом (z)"),
+        "bars_telling_unanswered": ("Words of unanswered questions (z)", "Слова вопросов без ответа (z)"),
+        "bars_days": ("Questions by day", "Вопросы по дням"),
+        "bars_questions": ("questions", "вопросов"),
+        "all_figures": ("All figures", "Все показатели"),
+        "samples": ("Questions of each topic", "Вопросы по темам"),
+        "cache_note": (
+            "Share of questions that a cache of earlier answers would have hit, by the cosine from which on two "
+            "questions count as one; and the share of hits whose stored answer is another one.",
+            "Доля вопросов, на которые ответил бы кэш, в зависимости от косинуса, начиная с которого два вопроса "
+            "считаются одним; и доля попаданий, где сохранённый ответ другой.",
+        ),
+    },
+    content=lambda section_input: (
+        [] if section_input.options.usage is None else usage_parts(section_input.options.usage, section_input.charts)
+    ),
+    template="""\
+{% for one in usage %}
+<h2>{{ L[one.kind] }} <small><bdi>{{ one.source }}</bdi></small></h2>
+{{ draw.notes(one.notes) }}
+{% if one.used %}{{ draw.share(one.used[0], one.used[1], (L.used, L.unused)) }}{% endif %}
+{% if one.chart is not none %}
+<p class="note">{{ L.cache_note }}</p>
+{{ draw.lines(one.chart) }}
+{% endif %}
+<dl class="tiles">{% for _, label, value in one.figures %}<div><dt>{{ label }}</dt><dd>{{
+  value | number }}</dd></div>{% endfor %}</dl>
+{% if one.days is not none %}<div class="card">{{ draw.lines(one.days) }}</div>{% endif %}
+{% if one.bars %}
+<div class="charts bar-lists">{% for list in one.bars %}{{ draw.bars(list) }}{% endfor %}</div>
+{% endif %}
+<details class="part"><summary>{{ L.all_figures }}</summary>
+{% for grid in one.grids %}
+{{ parts.grid(grid | headed(language), L[one.kind] ~ " " ~ loop.index) }}
+<p></p>
+{% endfor %}
+</details>
+{% for some in one.lists %}{{ draw.id_list(some) }}{% endfor %}
+{% if one.samples %}
+<h3>{{ L.samples }}</h3>
+{% for head, questions in one.samples %}
+<details><summary><bdi>{{ head }}</bdi></summary><ul>{% for question in questions %}<li><bdi>{{
+  question }}</bdi></li>{% endfor %}</ul></details>
+{% endfor %}
+{% endif %}
+{% endfor %}
+""",
+)

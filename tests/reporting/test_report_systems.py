@@ -1,0 +1,119 @@
+"""Several systems in a report: of one file with a column of systems, and with the texts of one file for each."""
+
+from __future__ import annotations
+
+import json
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import fastmetrics as fm
+from fastmetrics.base.errors import ColumnError, InputError, OptionError
+from tests.reporting.test_report import HOSTILE, read
+from tests.support.program import program
+
+IDS = [f"q{at}" for at in range(8)]
+SYSTEMS = ("one", "two", HOSTILE[1])
+
+
+def run(place: int) -> pa.Table:
+    scores = [None if at == place else at * (place + 1) / 30 for at in range(len(IDS))]
+    return pa.table({"id": IDS[::-1] if place == 1 else IDS, "token_f1": scores})
+
+
+def texts(place: int) -> pa.Table:
+    ids = [*IDS[place:], "elsewhere"]
+    answers = [f"{SYSTEMS[place]} says {id_} {HOSTILE[0]}" for id_ in ids]
+    return pa.table({"id": ids, "answer": answers, "question": [f"{id_}?" for id_ in ids]})
+
+
+def joined(table, *, column: str = "model") -> pa.Table:
+    parts = [table(place).append_column(column, pa.array([name] * table(place).num_rows)) for place, name in
+             enumerate(SYSTEMS)]  # fmt: skip
+    return pa.concat_tables(parts)
+
+
+def rows_of(page) -> dict[str, dict]:
+    return {row["id"]: row for row in read(page)[2]["rows"]}
+
+
+def rows_of_folder(folder) -> list[dict]:
+    written = (folder / "rows" / "texts-0.js").read_text(encoding="utf-8")
+    return json.loads(written.partition(",")[2].removesuffix(");\n"))["rows"]
+
+
+def test_one_file_with_a_column_of_systems_equals_a_file_for_each(tmp_path):
+    whole = joined(run)
+    fm.report(whole, tmp_path / "one.html", system="model", title="t")
+    fm.report({name: run(place) for place, name in enumerate(SYSTEMS)}, tmp_path / "each.html", title="t")
+    assert (tmp_path / "one.html").read_text() == (tmp_path / "each.html").read_text()
+
+
+def test_the_baseline_is_a_system_by_its_name_or_a_file(tmp_path):
+    whole = joined(run)
+    fm.report(whole, tmp_path / "r.html", system="model", baseline="two")
+    assert (data := read(tmp_path / "r.html")[2])["systems"][data["shown"][1]] == "one"
+    assert rows_of(tmp_path / "r.html")["q3"] == {"at": 3, "id": "q3", "t": {}, "s": [0.1], "b": [0.266667],
+                                                  "other": None, "x": [[0.3]]}  # fmt: skip
+    fm.report(whole, tmp_path / "r.html", system="model", baseline=run(2), overwrite=True)
+    assert rows_of(tmp_path / "r.html")["q3"]["b"] == [0.3]
+    only = whole.filter(pa.compute.equal(whole["model"], "one"))
+    with pytest.raises(InputError, match=r"no system but one, the baseline"):
+        fm.report(only, tmp_path / "n.html", system="model", baseline="one")
+    with pytest.raises(ColumnError, match="no column 'llm'"):
+        fm.report(whole, tmp_path / "n.html", system="llm")
+
+
+@pytest.mark.parametrize("every", [False, True])
+@pytest.mark.parametrize("baseline", [None, "two"])
+def test_a_file_of_texts_with_the_systems_gives_each_its_answers(tmp_path, every, baseline):
+    out = tmp_path / ("pages" if every else "r.html")
+    fm.report(joined(run), out, system="model", texts=joined(texts), baseline=baseline,
+              rows="all" if every else "sample")  # fmt: skip
+    rows = dict(zip(IDS, rows_of_folder(out), strict=True)) if every else rows_of(out)
+    assert rows["q4"]["t"]["answer"] == f"one says q4 {HOSTILE[0]}"
+    others = [[name, f"{name} says q4 {HOSTILE[0]}"] for name in SYSTEMS[1:] if name != baseline]
+    assert rows["q4"]["o"] == others
+    assert [name for name, _ in rows["q0"].get("o", [])] == []
+    assert rows["q4"].get("other") == (f"two says q4 {HOSTILE[0]}" if baseline else None)
+
+
+def test_as_many_files_of_texts_as_runs_give_each_its_answers(tmp_path):
+    runs = {name: run(place) for place, name in enumerate(SYSTEMS)}
+    fm.report(runs, tmp_path / "r.html", texts=[texts(0), texts(1), texts(2)])
+    assert rows_of(tmp_path / "r.html")["q4"]["o"] == [[name, f"{name} says q4 {HOSTILE[0]}"] for name in SYSTEMS[1:]]
+    fm.report(runs, tmp_path / "s.html", texts=[texts(0)])
+    assert "o" not in rows_of(tmp_path / "s.html")["q4"]
+    with pytest.raises(
+        OptionError, match=r"^texts= has 2 sources for 3 runs; give one for the first run, or one for each$"
+    ):
+        fm.report(runs, tmp_path / "n.html", texts=[texts(0), texts(1)])
+    with pytest.raises(InputError, match="contain no id of the scores"):
+        fm.report(runs, tmp_path / "n.html", texts=[texts(0), texts(1), {"id": ["x"], "answer": ["y"]}])
+
+
+def test_a_file_of_texts_without_the_systems_is_that_of_the_first(tmp_path):
+    fm.report(joined(run), tmp_path / "r.html", system="model", texts=texts(0))
+    row = rows_of(tmp_path / "r.html")["q4"]
+    assert (row["t"]["answer"], "o" in row) == (f"one says q4 {HOSTILE[0]}", False)
+
+
+def test_judgements_of_several_systems_are_those_of_the_first(tmp_path):
+    judged = {"id": IDS * 2, "model": ["two"] * 8 + ["one"] * 8, "judge_x": [1.0] * 8 + [5.0] * 8}
+    judged["judge_x_status"] = ["ok"] * 16
+    fm.report(joined(run), tmp_path / "r.html", system="model", judged=judged)
+    assert rows_of(tmp_path / "r.html")["q4"]["j"] == [["judge_x", 5.0, "ok", None]]
+
+
+def test_command_has_systems_and_resamples(tmp_path):
+    pq.write_table(joined(run), tmp_path / "scores.parquet")
+    pq.write_table(joined(texts), tmp_path / "texts.parquet")
+    words = ("report", tmp_path / "scores.parquet", "-o", tmp_path / "r.html", "--texts", tmp_path / "texts.parquet")
+    assert program(*words, "--system", "model", "--baseline", "one", "--resamples", "100").code == 0
+    assert rows_of(tmp_path / "r.html")["q4"]["t"]["answer"].startswith("two says q4")
+    assert "with 100 resamples" not in (tmp_path / "r.html").read_text()
+    done = program(*words, "--overwrite", "--system", "model", "--resamples", "9")
+    assert (done.code, "with 9 resamples and 3 comparisons the least" in (tmp_path / "r.html").read_text()) == (0, True)
+    done = program(*words, tmp_path / "scores.parquet", "--overwrite", "--system", "model")
+    assert (done.code, "--system needs exactly one file" in done.err) == (2, True)

@@ -1,0 +1,106 @@
+"""Quality against cost and latency: figures of each system, which ones no other beats, and the charts in a browser."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from axe_core_python.selenium import Axe
+from selenium.webdriver.common.by import By
+from selenium.webdriver.support.ui import Select, WebDriverWait
+
+import fastmetrics as fm
+from tests.reporting.test_report import HOSTILE, read
+from tests.support.browser import complaints, width
+
+HOSTILE_NAME = HOSTILE[1]
+
+
+def run(f1: float, hallucination: float, tokens: float, latency: list[float], **more) -> pa.Table:
+    n = len(latency)
+    columns = {"token_f1": [f1] * n, "hallucination": [hallucination] * n, "total_tokens": [tokens] * n}
+    return pa.table({"id": [f"q{at}" for at in range(n)], **columns, "latency_ms": latency, **more})
+
+
+RUNS = {
+    "small": run(0.4, 0.1, 100.0, [10.0, 20.0, 90.0]),
+    HOSTILE_NAME: run(0.8, 0.4, 900.0, [100.0, 200.0, 300.0]),
+    "beaten": run(0.4, 0.5, 500.0, [50.0, 60.0, None]),
+}
+
+
+def table_of(page: str) -> list[list[str]]:
+    table = page[page.index('id="tradeoff-table"') :].partition("</table>")[0]
+    return [re.findall(r"<t[hd][^>]*>(?:<bdi>)?(.*?)(?:</bdi>)?</t[hd]>", line) for line in table.split("<tr>")[1:]]
+
+
+def test_figures_of_each_system_and_which_ones_no_other_beats(tmp_path):
+    fm.report(RUNS, tmp_path / "r.html")
+    data = read(tmp_path / "r.html")[2]
+    head, *lines = table_of((tmp_path / "r.html").read_text(encoding="utf-8"))
+    assert head == ["system", "token_f1", "hallucination", "total_tokens", "latency_ms (p50)",
+                    "latency_ms (p95)", "not beaten"]  # fmt: skip
+    p95 = float(np.percentile([10.0, 20.0, 90.0], 95))
+    assert lines[0] == ["small", "0.4000", "0.1000", "100.0", "20.0000", f"{p95:.4f}", "✓"]
+    assert [line[-1] for line in lines] == ["✓", "✓", ""]
+    assert [chart["x_title"] for chart in data["charts"]] == ["total_tokens", "latency_ms (p50)"]
+    assert data["charts"][1]["points"][2] == {"name": "beaten", "x": 55.0}
+    assert data["charts"][0]["metrics"] == [
+        {"name": "token_f1", "lower": False, "y": [0.4, 0.8, 0.4]},
+        {"name": "hallucination", "lower": True, "y": [0.1, 0.4, 0.5]},
+    ]
+
+
+def test_a_column_of_prices_is_the_cost_where_the_runs_have_one(tmp_path):
+    runs = {name: run_.append_column("cost_usd", pa.array([0.25, 0.5, None])) for name, run_ in RUNS.items()}
+    runs["free"] = RUNS["small"]
+    fm.report(runs, tmp_path / "r.html")
+    head, *lines = table_of((tmp_path / "r.html").read_text(encoding="utf-8"))
+    assert ("cost_usd" in head, len(lines)) == (True, 3)
+    assert lines[0][head.index("cost_usd")] == "0.3750"
+    assert "Systems without these columns: 1." in (tmp_path / "r.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    "runs",
+    [
+        {"one": RUNS["small"]},
+        {name: table.select(["id", "token_f1"]) for name, table in RUNS.items()},
+        {name: table.select(["id", "total_tokens", "latency_ms"]) for name, table in RUNS.items()},
+        {"a": RUNS["small"], "b": RUNS["beaten"].select(["id", "token_f1"])},
+        {"a": RUNS["small"], "empty": RUNS["small"].slice(0, 0)},
+        {"a": RUNS["small"], "b": RUNS["small"].select(["id", "token_f1"]).append_column("cost", pa.array(["x"] * 3))},
+    ],
+)  # fmt: skip
+def test_without_two_systems_with_costs_and_scores_there_is_no_page(tmp_path, runs):
+    fm.report(runs, tmp_path / "r.html")
+    assert '<section id="tradeoffs"' not in (tmp_path / "r.html").read_text(encoding="utf-8")
+
+
+def test_costs_of_no_row_leave_a_gap(tmp_path):
+    unknown = run(0.9, 0.1, 100.0, [None, None, None])
+    unknown = unknown.set_column(unknown.column_names.index("latency_ms"), "latency_ms", pa.nulls(3, pa.float64()))
+    fm.report({"a": RUNS["small"], "unknown": unknown}, tmp_path / "r.html")
+    lines = table_of((tmp_path / "r.html").read_text(encoding="utf-8"))
+    assert lines[2][4:6] == ["–", "–"]
+    assert read(tmp_path / "r.html")[2]["charts"][1]["points"][1]["x"] is None
+
+
+@pytest.mark.slow
+def test_the_charts_show_the_chosen_metric_and_the_systems_that_no_other_beats(driver, tmp_path):
+    fm.report(RUNS, tmp_path / "r.html")
+    width(driver, 1280)
+    driver.get((tmp_path / "r.html").as_uri() + "#page=tradeoffs")
+    WebDriverWait(driver, 60).until(lambda _: len(driver.find_elements(By.CSS_SELECTOR, "#tradeoffs svg.drawn")) == 2)
+    names = "return [...document.querySelectorAll('#tradeoffs .chart')].map((chart) => " \
+            "[...chart.querySelectorAll('.unbeaten text')].map((text) => text.textContent).sort())"  # fmt: skip
+    assert driver.execute_script(names) == [[HOSTILE_NAME, "small"], [HOSTILE_NAME, "small"]]
+    Select(driver.find_element(By.ID, "quality")).select_by_visible_text("hallucination")
+    assert driver.execute_script(names) == [["small"], ["small"]]
+    assert [one["id"] for one in Axe().run(driver)["violations"]] == []
+    assert driver.execute_script("return document.images.length") == 0
+    width(driver, 390)
+    assert driver.execute_script("return document.documentElement.scrollWidth <= innerWidth")
+    assert complaints(driver) == []

@@ -1,0 +1,167 @@
+"""The report's page on logs: what the commands wrote and what functions return, shown alike."""
+
+from __future__ import annotations
+
+import json
+import re
+from datetime import datetime, timedelta
+from html import unescape
+
+import numpy as np
+import pytest
+
+import fastmetrics as fm
+from fastmetrics.base.errors import FileFormatError, InputError
+from fastmetrics.reporting.charts import BarList, Charts
+from fastmetrics.reporting.sections.usage_section import usage_parts
+from tests.reporting.test_report import HOSTILE, made, read
+from tests.support.program import program
+
+
+@pytest.fixture(scope="module")
+def log():
+    random = np.random.default_rng(0)
+    rows = 60
+    return {
+        "question": [f"question {at % 7} of {HOSTILE[at % 3]}" for at in range(rows)],
+        "question_embedding": random.normal(size=(rows, 4)).tolist(),
+        "answer": [f"so it is [d{at % 9}]" if at % 4 else "" for at in range(rows)],
+        "retrieved_ids": [[f"d{(at * step) % 23}" for step in (1, 2, 3)] for at in range(rows)],
+        "session_id": [at // 4 for at in range(rows)],
+        "rating": [at % 3 for at in range(rows)],
+    }
+
+
+@pytest.fixture(scope="module")
+def results(log):
+    chunks = [f"d{at}" for at in range(150)]
+    return [
+        fm.chunk_utilization(log, chunks=chunks),
+        fm.chunk_utilization(log["retrieved_ids"]),
+        fm.topic_coverage(log, topics=3),
+        fm.cache_hit_rate(log),
+        fm.context_preservation(log),
+        fm.domain_analysis(log),
+    ]
+
+
+def test_usage_files_are_shown_like_their_results(tmp_path, results):
+    for at, one in enumerate(results):
+        (tmp_path / f"{at}.json").write_text(one.to_json())
+        charts = Charts()
+        (told,) = usage_parts(one, Charts())
+        (restored,) = usage_parts(tmp_path / f"{at}.json", charts)
+        assert restored.grids == told.grids
+        assert [str(grid) for grid in told.grids] == [
+            str(grid).replace(" nan", "    ").rstrip() for grid in one.grids()
+        ]
+        assert restored.notes == told.notes == one.remarks()
+        assert (restored.kind, restored.lists, restored.used) == (told.kind, told.lists, told.used)
+        assert restored.source == f"{at}.json"
+    assert [len(usage_parts(results, charts))] == [len(results)]
+
+
+def test_usage_page_holds_chunks_gaps_and_the_curve(tmp_path, results):
+    use, _, topics, cache, sessions, domain = results
+    (tmp_path / "cache.json").write_text(cache.to_json())
+    fm.report(
+        made(5), tmp_path / "r.html", usage=[use, topics, tmp_path / "cache.json", sessions, domain], language="ru"
+    )
+    page, reader, data = read(tmp_path / "r.html")
+    section = page[page.index('<section id="usage"') : page.index('<section id="data"')]
+    assert re.findall(r"<h2>(.*?) <small>", section) == [
+        "Фрагменты базы знаний", "Темы и пробелы", "Попадания в кэш", "Сеансы", "Вопросы и слова",
+    ]  # fmt: skip
+    assert f"показано 100 из {use.unused_chunks}" in section
+    assert use.unused_chunks > 100
+    assert f"<li>{use.unused_ids[0]}</li>" in section
+    assert f"<li>{use.unused_ids[100]}</li>" not in section
+    assert f"<b>{100 * use.utilization_rate:.1f} %</b>" in section
+    most = use.to_arrow().slice(0, 1).to_pylist()[0]
+    assert f"<bdi>{most['chunk']}</bdi></th><td>{most['retrieved']}</td>" in section
+    for one in topics.topics:
+        assert one.samples[0] in unescape(section)
+    (chart,) = data["charts"]
+    assert chart["x"] == [point["tau"] for point in cache.curve]
+    rates = [point["cache_hit_rate"] for point in cache.curve]
+    assert chart["lines"][0] == {"name": "cache_hit_rate", "y": [float(f"{rate:.6g}") for rate in rates]}
+    assert "script" not in reader.tags[reader.tags.index("main") : reader.tags.index("footer")]
+
+
+def test_report_command_reads_usage_output_of_commands(tmp_path, log):
+    rows = [dict(zip(log, row, strict=True)) for row in zip(*log.values(), strict=True)]
+    (tmp_path / "log.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    options = []
+    for name in ("chunk-utilization", "topic-coverage", "cache-hit-rate", "context-preservation", "domain-analysis"):
+        assert program(name, tmp_path / "log.jsonl", "-o", tmp_path / f"{name}.json").code == 0
+        options += ["--usage", tmp_path / f"{name}.json"]
+    (tmp_path / "scores.jsonl").write_text('{"id": 1, "token_f1": 0.5}\n')
+    done = program("report", tmp_path / "scores.jsonl", "-o", tmp_path / "r.html", *options)
+    assert (done.code, done.err) == (0, "")
+    page = read(tmp_path / "r.html")[0]
+    assert page.index("chunk-utilization.json") < page.index("topic-coverage.json") < page.index("domain-analysis.json")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{", "expected JSON as chunk-utilization, topic-coverage"),
+        ("[1, 2]", "holds no figures of chunk-utilization, topic-coverage"),
+        ('{"token_f1": 1}', "holds no figures"),
+        ('{"cache": {"a": 1}}', "holds no figures"),
+        ('{"topics": [{"a": 1}], "gaps": []}', "not the figures that chunk-utilization, topic-coverage"),
+        ('{"topics": 3, "gaps": []}', "not the figures that"),
+        ('{"tau": 1, "curve": 7}', "not the figures that"),
+        ('{"used_chunks": "many", "places": 1, "hubs": [[]]}', "not the figures that"),
+        ("[" * 100_000, "expected JSON"),
+    ],
+)
+def test_invalid_usage_files_raise(tmp_path, text, message):
+    (tmp_path / "u.json").write_text(text)
+    with pytest.raises(FileFormatError, match=rf"^\S*u\.json: {message}"):
+        fm.report(made(3), tmp_path / "r.html", usage=tmp_path / "u.json")
+    with pytest.raises(InputError, match=r"no\.json: there is no such file"):
+        fm.report(made(3), tmp_path / "r.html", usage=str(tmp_path / "no.json"))
+    assert not (tmp_path / "r.html").exists()
+
+
+def test_usage_files_without_most_used_show_the_hubs(tmp_path, results):
+    figures = json.loads(results[0].to_json())
+    del figures["most_used"]
+    (part,) = usage_parts(figures, Charts())
+    assert [row[0] for row in part.grids[1].rows] == [str(one) for one in results[0].hubs][:10]
+
+
+def test_lists_of_numbers_are_bars_and_days_a_chart(tmp_path):
+    days = [datetime(2026, 1, 1) + timedelta(hours=9 * at) for at in range(40)]
+    log = {
+        "question": [f"{HOSTILE[1]} question {at % 3}" for at in range(40)],
+        "answer": ["yes"] * 40,
+        "rating": [at % 5 + 1 for at in range(40)],
+        "timestamp": days,
+        "retrieved_ids": [[f"d{at % 4}", HOSTILE[0]] for at in range(40)],
+        "question_embedding": np.random.default_rng(0).normal(size=(40, 3)).tolist(),
+    }
+    usage = [fm.domain_analysis(log), fm.chunk_utilization(log), fm.topic_coverage(log, topics=3)]
+    domain, chunks, topics = usage_parts(usage, charts := Charts())
+    shown = {bars.title: bars.bars for bars in domain.bars}
+    assert shown["bars_ratings"][:2] == [("1", "8", 100.0), ("2", "8", 100.0)]
+    assert [name for name, _, _ in shown["bars_hours"]] == [f"{hour:02}" for hour in range(24)]
+    assert charts.drawn[domain.days].data()["x_labels"][0] == "2026-01-01"
+    assert {"bars_words", "bars_scripts"} <= shown.keys()
+    [retrieved] = chunks.bars
+    assert retrieved.bars[0] == (HOSTILE[0], "40", 100.0)
+    assert topics.bars[0].title == "bars_topics"
+    assert sum(int(number) for _, number, _ in topics.bars[0].bars) == 40
+    fm.report(made(3), tmp_path / "r.html", usage=usage)
+    page, reader, _ = read(tmp_path / "r.html")
+    assert page.count('<table class="bars">') == len(domain.bars) + 1 + len(topics.bars)
+    assert "img" not in reader.tags
+
+
+def test_bars_of_nothing_are_none():
+    assert BarList.of("bars_words", []) is None
+    assert BarList.of("bars_words", [("a", 0)]) is None
+    [bar] = BarList.of("bars_words", [("x" * 100, -2.5)]).bars
+    assert bar == ("x" * 80 + "…", "-2.5000", 100.0)
+    assert BarList.of("bars_words", [(str(at), 1) for at in range(20)]).n == 20

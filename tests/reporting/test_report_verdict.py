@@ -1,0 +1,354 @@
+"""What a report says first: the verdict, what changed and where, on one scale, agreeing with the comparison."""
+
+from __future__ import annotations
+
+import html
+import re
+from types import SimpleNamespace
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import fastmetrics as fm
+from fastmetrics.reporting.comparison_content import Against, PairVerdict, compared
+from fastmetrics.reporting.labels import labels
+from fastmetrics.results.open_runs import open_run
+from tests.reporting.test_report import read
+
+ROWS = 60
+OPTIONS = SimpleNamespace(resamples=None, by=[], allow_differences=False, seed=0, threads=1)
+
+
+def run(seed: int, **shifts: float) -> pa.Table:
+    """Scores with the shifts of some metrics on top; of lengths, which have no direction, too."""
+    base, own = np.random.default_rng(0), np.random.default_rng(seed)
+    names = ("token_f1", "rougeL_f1", "hallucination", "answer_words", "keyword_recall")
+    columns = {name: base.random(ROWS) / 2 + own.random(ROWS) / 50 + shifts.get(name, 0.0) for name in names}
+    languages = [("en", "ru", "de")[at % 3] for at in range(ROWS)]
+    return pa.table({"id": list(range(ROWS)), "language": languages, **columns})
+
+
+OLD = run(1)
+NEW = run(2, token_f1=-0.2, hallucination=0.2, keyword_recall=0.3, answer_words=0.4)
+OTHER = run(3, token_f1=0.3)
+
+
+def page_of(runs, tmp_path, **options):
+    out = tmp_path / "r.html"
+    fm.report(runs, out, **options)
+    return html.unescape(out.read_text(encoding="utf-8"))
+
+
+def headline(page: str) -> str:
+    return " ".join(re.search(r'<h2 class="verdict">(.*?)</h2>', page, re.S).group(1).split())
+
+
+@pytest.mark.parametrize("language", ["en", "ru"])
+def test_the_overview_leads_with_the_counts_of_verdicts(tmp_path, language):
+    page = page_of({"new": NEW}, tmp_path, baseline=OLD, language=language)
+    comparison = fm.compare({"run 1": OLD, "new": NEW})
+    verdicts = [comparison.verdict(pair) for pair in comparison if comparison.better[pair.metric]]
+    better, worse = verdicts.count("better"), verdicts.count("worse")
+    assert (better, worse, len(verdicts)) == (1, 2, 4)
+    words = labels(language)
+    counts = {"better": better, "worse": worse, "total": 4, "undecided": 1}
+    baseline = re.search(r"<bdi>(.*?)</bdi> → new", page).group(1)
+    expected = words["verdict_worse_first"].split("|")[-1]
+    assert headline(page) == expected.format(other="new", baseline=baseline, **counts)
+    overview = page[page.index('id="overview"') : page.index('id="distributions"')]
+    places = [overview.index(words[key]) for key in ("changed", "shifted", "undecided", "every_metric")]
+    assert places == sorted(places)
+    changed = overview[places[0] : places[1]]
+    assert re.findall(r'"row" title="(\w+)"', changed) == ["token_f1", "hallucination", "keyword_recall"]
+    assert re.findall(r'"row" title="(\w+)"', overview[places[1] : places[2]]) == ["answer_words"]
+    for pair in comparison:
+        if pair.metric in ("token_f1", "hallucination", "keyword_recall"):
+            assert f"<td>[{pair.low:+.4f}, {pair.high:+.4f}]</td>" in changed
+
+
+def test_equal_runs_have_no_verdict(tmp_path):
+    page = page_of({"new": OLD}, tmp_path, baseline=OLD)
+    assert headline(page).startswith("No difference between new and")
+    assert headline(page).endswith("is more than chance: 4 metrics undecided")
+
+
+def test_without_a_baseline_the_overview_says_what_to_look_at(tmp_path):
+    scores = NEW.append_column("ndcg", pa.array([0.1] * ROWS))
+    low = np.where(np.asarray(NEW["language"]) == "ru", 0.0, 0.9) + np.random.default_rng(0).random(ROWS) / 50
+    scores = scores.set_column(scores.column_names.index("rougeL_f1"), "rougeL_f1", pa.array(low))
+    few = pa.array(NEW["keyword_recall"].to_pylist(), mask=np.arange(ROWS) < 30)
+    scores = scores.set_column(scores.column_names.index("keyword_recall"), "keyword_recall", few)
+    page = page_of({"new": scores}, tmp_path, by="language")
+    lines = [" ".join(re.sub("<.*?>", "", line).split()) for line in re.findall("<li>(.*?)</li>", page, re.S)]
+    assert lines[0] == "Poor by its thresholds: ndcg"
+    assert lines[1].startswith("Below the mean of all rows: rougeL_f1 · language=ru 0.0")
+    assert "Many rows without a score; with one: keyword_recall 30" in lines
+    assert "The worst rows by token_f1" in page
+
+
+def test_missing_rows_are_marked_from_a_share_that_matters_on(tmp_path):
+    scores = {"id": list(range(100))}
+    for name, missing in (("token_f1", 5), ("rougeL_f1", 6)):
+        scores[name] = pa.array(np.linspace(0, 1, 100), mask=np.arange(100) < missing)
+    page = page_of({"new": pa.table(scores)}, tmp_path)
+    marks = {}
+    for name in ("token_f1", "rougeL_f1"):
+        line = re.search(rf'<table id="metrics">.*?(title="{name}".*?</tr>)', page, re.S).group(1)
+        marks[name] = re.search(r'<td class="(lacking|quiet)">(\d)</td>', line).groups()
+    assert marks == {"token_f1": ("quiet", "5"), "rougeL_f1": ("lacking", "6")}
+
+
+def test_differences_are_sorted_by_verdict_and_drawn_on_the_scale_of_their_bounds():
+    found = compared([open_run(OLD), open_run(NEW)], OPTIONS)
+    assert [line.verdict for line in found.differences] == ["worse", "worse", "better", "higher", "–"]
+    comparison = {pair.metric: pair for pair in fm.compare([OLD, NEW])}
+    shares = [name for name in comparison if name != "answer_words"]
+    for line in found.differences:
+        pair = comparison[line.metric]
+        family = shares if line.metric in shares else [line.metric]
+        reached = max(abs(end) for name in family for end in (comparison[name].low, comparison[name].high))
+        ends = (pair.low, pair.delta, pair.high)
+        assert line.drawn == pytest.approx([50 + 46 * end / reached for end in ends], abs=0.01)
+
+
+def directed(comparison, pairs):
+    return [pair for pair in pairs if comparison.better[pair.metric]]
+
+
+@pytest.mark.slow
+def test_letters_and_the_matrix_agree_with_the_verdicts():
+    runs = {"a": OLD, "b": NEW, "c": OTHER, "d": run(4, hallucination=-0.01)}
+    options = SimpleNamespace(**{**vars(OPTIONS), "by": ["language"]})
+    found = compared([open_run(table, name=name) for name, table in runs.items()], options)
+    comparison = fm.compare(runs, by=[["language"]], resamples=10_000)
+    whole = [pair for pair in comparison if pair.segment is None]
+    apart = {frozenset((pair.metric, pair.baseline, pair.other)): comparison.verdict(pair) != "–" for pair in whole}
+    assert set(apart.values()) == {True, False}
+    for ranked in found.rankings:
+        letters = dict(zip(found.systems, (set(own) for _, own, _ in ranked.cells), strict=True))
+        for pair in whole:
+            if pair.metric == ranked.metric:
+                shares = bool(letters[pair.baseline] & letters[pair.other])
+                assert shares != apart[frozenset((pair.metric, pair.baseline, pair.other))]
+    order = [name for name, _ in found.matrix]
+    wins = {"better": 1, "worse": -1}
+    for name, cells in found.matrix:
+        for other, cell in zip(order, cells, strict=True):
+            if other == name:
+                assert cell is None
+                continue
+            pairs = [pair for pair in whole if {pair.baseline, pair.other} == {name, other}]
+            signs = [
+                wins.get(comparison.verdict(pair), 0) * (1 if pair.other == name else -1)
+                for pair in directed(comparison, pairs)
+            ]
+            assert (cell.better, cell.worse, cell.total) == (signs.count(1), signs.count(-1), len(signs))
+            decided = {pair.metric: sign for pair, sign in zip(directed(comparison, pairs), signs, strict=True) if sign}
+            lines = [line.metric for line in [*found.differences, *found.further]
+                     if {line.baseline, line.other} == {name, other} and line.metric in decided]  # fmt: skip
+            words = {1: "better", -1: "worse"}
+            assert [(metric, word) for metric, word, _ in cell.decided] == [
+                (line, words[decided[line]]) for line in lines
+            ]
+    nets = [sum(cell.better - cell.worse for cell in cells if cell) for _, cells in found.matrix]
+    assert nets == sorted(nets, reverse=True)
+    first = [name for name, cells in found.matrix if all(cell.better >= cell.worse for cell in cells if cell)]
+    assert first == found.leaders == order[: len(first)]
+
+
+def test_a_cell_opens_the_metric_that_leads_where_it_has_the_word_of_the_cell():
+    decided = [("m1", "worse", "higher"), ("m2", "worse", "lower"), ("m3", "better", "higher"), ("m4", "better", None)]
+    for better, worse, first, metric in [
+        (2, 1, "m4", "m4"),
+        (2, 1, "m1", "m3"),
+        (1, 2, "m2", "m2"),
+        (2, 2, "m3", "m1"),
+    ]:
+        assert PairVerdict("a", "b", better, worse, 9, decided).opened(first)[0] == metric
+    assert PairVerdict("a", "b", 0, 0, 9).opened("m1") is None
+
+
+def test_a_verdict_that_missing_scores_could_reverse_says_so(tmp_path):
+    """A third of the rows has a score of the baseline only; zeros or ones outweigh a difference of 0.02, not 0.3."""
+    kept = np.arange(ROWS) % 3 > 0
+    few = pa.array(NEW["keyword_recall"].to_pylist(), mask=~kept)
+    less = pa.array((np.asarray(OLD["rougeL_f1"]) + 0.02).tolist(), mask=~kept)
+    new = NEW.set_column(NEW.column_names.index("keyword_recall"), "keyword_recall", few)
+    new = new.set_column(new.column_names.index("rougeL_f1"), "rougeL_f1", less)
+    found = compared([open_run(OLD), open_run(new)], OPTIONS)
+    comparison = fm.compare([OLD, new])
+    noted = {note.partition(",")[0] for note in comparison.notes if "could reverse" in note}
+    expected = {pair.metric for pair in comparison if comparison.verdict(pair) != "–"} & noted
+    assert {line.metric for line in found.differences if line.reversible} == expected == {"rougeL_f1"}
+    page = page_of({"new": new}, tmp_path, baseline=OLD)
+    overview = " ".join(page[page.index('id="overview"') : page.index('id="distributions"')].split())
+    assert labels("en")["reversible"].split("|")[0].format(n=1) in overview
+    assert overview.count("<small>‡</small>") == 1
+    assert labels("en")["reversible_key"] in overview
+
+
+@pytest.mark.parametrize(
+    ("wins", "leaders"),
+    [
+        ({}, []),
+        ({"ab": 2}, ["a"]),
+        ({"ac": 7, "bc": 2}, ["a", "b"]),
+        ({"ac": 7, "bc": 2, "ba": 1}, ["b"]),
+        ({"ab": 3, "bc": 2, "ca": 1}, ["a"]),
+    ],
+    ids=["no verdict", "the third is undecided", "a tie of unequal wins", "the winner of the pair", "a circle"],
+)
+def test_leaders_beat_another_system_and_none_beats_them(wins, leaders):
+    matrix = [
+        (
+            own,
+            [
+                PairVerdict(other, own, wins.get(own + other, 0), wins.get(other + own, 0), 9)
+                for other in "abc"
+                if other != own
+            ],
+        )
+        for own in "abc"
+    ]
+    assert Against(list("abc"), [], [], [], [], [], matrix, [], [], 3, [], [], []).leaders == leaders
+
+
+def test_resamples_suffice_for_the_correction_and_what_few_rows_cannot_show_is_said():
+    """Of 10 pairs, 5 metrics and 12 segments, 10,000 resamples would allow no verdict: 650 / 10,001 > 0.05."""
+    kinds = [f"k{at // 10}" for at in range(120)]
+    scores = np.random.default_rng(0).random((5, 120)) / 3
+    runs = []
+    for system in range(5):
+        columns = {f"m{at}": scores[at] + (0.6 if system == 4 else 0.01 * at * system) for at in range(5)}
+        runs.append(open_run({"id": list(range(120)), "kind": kinds, **columns}, name=f"s{system}"))
+    options = SimpleNamespace(**{**vars(OPTIONS), "by": ["kind"]})
+    found = compared(runs, options)
+    assert {line.verdict for line in found.differences if line.other == "s4"} == {"higher"}
+    assert found.limits == [("limit_rows", {"n": "15", "family": "650", "p": "0.05"})]
+
+
+def test_the_nearest_segments_are_shown_where_none_has_a_verdict(tmp_path):
+    page = page_of({"new": run(5)}, tmp_path, baseline=OLD, by="language")
+    comparison = fm.compare({"old": OLD, "new": run(5)}, by="language")
+    segments = [pair for pair in comparison if pair.segment is not None and comparison.better[pair.metric]]
+    assert {comparison.verdict(pair) for pair in segments} == {"–"}
+    found = compared([open_run(OLD), open_run(run(5))], SimpleNamespace(**{**vars(OPTIONS), "by": ["language"]}))
+    names = {pair.segment for pair in segments}
+    least = {name: min(pair.p for pair in segments if pair.segment == name) for name in names}
+    assert [line.segment for line in found.nearest] == sorted(least, key=least.get)
+    overview = page[page.index('id="overview"') : page.index('id="distributions"')]
+    assert labels("en")["nearest"] in overview
+    assert f"segment={['en', 'ru', 'de'].index(found.nearest[0].segment.removeprefix('language='))}" in overview
+
+
+def test_columns_that_could_be_segments_are_named_where_there_are_none(tmp_path):
+    assert "Columns with few values: language." in page_of({"new": OLD}, tmp_path, baseline=OLD)
+
+
+def test_metrics_without_rows_are_named_and_in_no_table(tmp_path):
+    empty = pa.array([None] * ROWS, pa.float64())
+    old, new = (table.append_column("jaccard", empty) for table in (OLD, NEW))
+    page = page_of({"new": new}, tmp_path, baseline=old, by="language")
+    assert page.count("No rows: <bdi>jaccard</bdi></p>") == 3
+    assert 'title="jaccard"' not in page
+    assert "<bdi>jaccard</bdi></th>" not in page
+
+
+def test_rows_open_by_a_metric_with_more_values_than_0_and_1(tmp_path):
+    flags = pa.array([float(at % 2) for at in range(ROWS)])
+    table = OLD.add_column(1, "exact_match", flags).select(["id", "exact_match", "keyword_recall", "token_f1"])
+    page_of({"new": table}, tmp_path)
+    assert read(tmp_path / "r.html")[2]["first"] == 2
+    page_of({"new": table.select(["id", "exact_match"])}, tmp_path, overwrite=True)
+    assert read(tmp_path / "r.html")[2]["first"] == 0
+    changed = table.set_column(1, "exact_match", pa.array([1.0] * ROWS))
+    page_of({"new": changed}, tmp_path, baseline=table, overwrite=True)
+    assert read(tmp_path / "r.html")[2]["first"] == 0
+
+
+def test_the_title_names_the_baseline_and_what_is_compared_with_it(tmp_path):
+    runs = dict.fromkeys(("a", "b", "c", "d", "e"), OLD)
+    assert "<title>a against b, c</title>" in page_of({name: runs[name] for name in "abc"}, tmp_path)
+    assert "<title>a against 4 other systems</title>" in page_of(runs, tmp_path, overwrite=True)
+    assert "<title>a</title>" in page_of({"a": OLD}, tmp_path, overwrite=True)
+
+
+@pytest.mark.parametrize("language", ["en", "ru"])
+def test_figures_of_one_of_several_systems_and_of_common_rows_say_so(tmp_path, language):
+    words = labels(language)
+    runs = {"a": OLD, "b": NEW.slice(0, ROWS - 9), "c": OTHER}
+    page = page_of(runs, tmp_path, by="language", language=language)
+    for key in ("every_metric", "no_direction", "histograms", "correlations"):
+        assert f"<h2>{words[key]}: <bdi>a</bdi>" in page
+    assert page.count(words["common_rows"].format(n=ROWS - 9)) == 2
+    assert {"en": "60 rows · 5 metrics · 3 systems", "ru": "60 строк · 5 метрик · 3 системы"}[language] in page
+    assert f'<th scope="col"><bdi>{words["mean"]}</bdi></th>' in page
+    assert f'<th scope="row"><bdi>{words["rows_scored"]}</bdi></th>' in page
+    page = page_of({"a": OLD, "c": OTHER, "d": NEW}, tmp_path, language=language, overwrite=True)
+    assert words["common_rows"].format(n=ROWS) not in page
+    page = page_of({"a": OLD}, tmp_path, language=language, overwrite=True)
+    assert f"<h2>{words['every_metric']} (" in page
+
+
+def test_the_places_of_changes_are_the_first_of_all(tmp_path):
+    page = page_of({"a": OLD, "b": NEW, "c": OTHER}, tmp_path, by="language")
+    options = SimpleNamespace(**{**vars(OPTIONS), "by": ["language"]})
+    found = compared(
+        [open_run(table, name=name) for name, table in zip("abc", (OLD, NEW, OTHER), strict=True)], options
+    )
+    assert len(found.places) > 12
+    assert labels("en")["where_note"].format(n=12, of=len(found.places), baseline="a") in page
+    assert 'data-at="segments"' in page
+    assert '<h2 id="segments">' in page
+
+
+def test_the_places_of_changes_are_of_all_systems_and_sorted_without_units():
+    """Latencies in milliseconds do not precede shares for the size of their unit."""
+    runs = {"a": OLD, "b": NEW, "c": OTHER, "d": run(4, hallucination=-0.1, rougeL_f1=0.1)}
+    opened = []
+    for at, (name, table) in enumerate(runs.items()):
+        chance = np.random.default_rng(at)
+        slow = table.append_column("latency_ms", pa.array(300 + 400 * bool(at) + 400 * chance.random(ROWS)))
+        opened.append(open_run(slow, name=name))
+    found = compared(opened, SimpleNamespace(**{**vars(OPTIONS), "by": ["language"]}))
+    own = [line for line in found.places if line.baseline == "a"]
+    for verdict in ("worse", "better"):
+        ratios = []
+        for line in [line for line in own if line.verdict == verdict]:
+            low, high = map(float, line.cells[3].strip("[]†").split(", "))
+            ratios.append(abs(float(line.cells[2])) / ((high - low) / 2))
+        assert ratios == pytest.approx(sorted(ratios, reverse=True), rel=0.02)
+        assert len(ratios) > 2
+    assert own[0].metric != "latency_ms"
+    shown = found.shown_places
+    assert len(shown) == 12 < len(found.places)
+    pairs = {(line.baseline, line.other) for line in found.places}
+    assert {(line.baseline, line.other) for line in shown} == pairs
+    assert [line for line in found.places if line in shown] == shown
+
+
+def test_segments_that_differ_without_being_better_or_worse_are_counted(tmp_path):
+    """Lengths have no direction: the overview does not say that no segment differs."""
+    longer = run(5, answer_words=0.4)
+    page = page_of({"new": longer}, tmp_path, baseline=OLD, by="language")
+    overview = page[page.index('id="overview"') : page.index('id="distributions"')]
+    assert "3 differences of metrics without a direction are beyond chance" in " ".join(overview.split())
+    assert labels("en")["nearest_note"] not in overview
+    page = page_of({"new": run(5)}, tmp_path, baseline=OLD, by="language", overwrite=True)
+    assert labels("en")["nearest_note"] in page
+
+
+def test_a_cell_of_the_matrix_opens_a_metric_with_a_verdict_for_its_pair(tmp_path):
+    page = page_of({"a": OLD, "b": NEW, "c": run(1)}, tmp_path)
+    found = compared([open_run(table, name=name) for name, table in zip("abc", (OLD, NEW, OLD), strict=True)], OPTIONS)
+    table = page[page.index('<table class="matrix') :].partition("</table>")[0]
+    places = [link.partition("metric=")[2].partition("&")[0] for link in re.findall('<a href="([^"]*)', table)]
+    metrics = [line["name"] for line in read(tmp_path / "r.html")[2]["metrics"]]
+    opened = [cell.opened("token_f1") for _, cells in found.matrix for cell in cells if cell]
+    expected = [some and some[0] for some in opened]
+    for some, link in zip(opened, re.findall('<a href="([^"]*)', table), strict=True):
+        largest_first = {("better", "higher"): True, ("better", "lower"): False}.get(some and some[1:])
+        assert ("&sort=change" in link, "&down=1" in link) == (largest_first is not None, bool(largest_first))
+    assert None in expected
+    assert [metrics[int(place)] if place else None for place in places] == expected
