@@ -6,18 +6,18 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from fastmetrics.base import ColumnError as ColumnError
-from fastmetrics.base import FastmetricsError as FastmetricsError
-from fastmetrics.base import FileFormatError as FileFormatError
-from fastmetrics.base import InputError as InputError
-from fastmetrics.base import MissingExtraError as MissingExtraError
-from fastmetrics.base import ModelCallError as ModelCallError
-from fastmetrics.base import OptionError as OptionError
-from fastmetrics.base import OutputError as OutputError
-from fastmetrics.base import PluginError as PluginError
-from fastmetrics.base import ServiceError as ServiceError
-from fastmetrics.base import UnknownNameError as UnknownNameError
-from fastmetrics.base import WorkerError as WorkerError
+from fastmetrics.base.errors import ColumnError as ColumnError
+from fastmetrics.base.errors import FastmetricsError as FastmetricsError
+from fastmetrics.base.errors import FileFormatError as FileFormatError
+from fastmetrics.base.errors import InputError as InputError
+from fastmetrics.base.errors import MissingExtraError as MissingExtraError
+from fastmetrics.base.errors import ModelCallError as ModelCallError
+from fastmetrics.base.errors import OptionError as OptionError
+from fastmetrics.base.errors import OutputError as OutputError
+from fastmetrics.base.errors import PluginError as PluginError
+from fastmetrics.base.errors import ServiceError as ServiceError
+from fastmetrics.base.errors import UnknownNameError as UnknownNameError
+from fastmetrics.base.errors import WorkerError as WorkerError
 from fastmetrics.engines.job import FileSettings as FileSettings
 from fastmetrics.engines.job import RayCluster as RayCluster
 from fastmetrics.fitting.fit import CutPromises as CutPromises

@@ -41,7 +41,7 @@ def stub() -> str:
     metrics = [REGISTRY[name] for name in functions()]
     imports = [f"from fastmetrics.{home} import {name} as {name}" for name, home in fm.HOMES.items()]
     imports += [f"from fastmetrics.scoring.frames import {name} as {name}" for name in fm.MODULES]
-    imports += [f"from fastmetrics.base import {name} as {name}" for name in fm.EXCEPTIONS]
+    imports += [f"from fastmetrics.base.errors import {name} as {name}" for name in fm.EXCEPTIONS]
     finishes = [_number(metric.corpus.finish) for metric in metrics if metric.corpus is not None]
     imports += [f"from {_home(finish)} import {_returned(finish)}" for finish in finishes]
     listed = "__all__ = [\n" + "".join(f'    "{name}",\n' for name in fm.public_names()) + "]\n"

@@ -1,4 +1,20 @@
-"""Every exception that the package raises on purpose, the words of its messages, and suggestions for misspelt names."""
+"""Every exception the package raises on purpose.
+
+::
+
+    FastmetricsError                 base of all; its text is ready to show to a user
+    ├── InputError  (ValueError)     data that cannot be scored: names column, row and what was expected
+    │   ├── ColumnError              a column is missing, doubled by aliases, or of the wrong type
+    │   └── FileFormatError          a file is truncated, malformed, of an unknown format, or not readable
+    ├── UnknownNameError (ValueError) a metric, column, option or measure nobody knows; suggests the nearest
+    ├── OptionError (ValueError)     an option has a value that it cannot take
+    ├── OutputError (OSError)        the output exists, cannot be written, or belongs to another run
+    ├── PluginError (ValueError)     a metric of one's own cannot be declared, or does not give scores
+    ├── MissingExtraError (ImportError) an optional dependency is needed; says which extra to install
+    ├── WorkerError (RuntimeError)   a process of a cluster cannot start, or dies again and again
+    ├── ServiceError (RuntimeError)  a model's server refuses or fails call after call
+    └── ModelCallError (RuntimeError) raised by a model client of one's own: a call of its model failed
+"""
 
 from __future__ import annotations
 
@@ -101,24 +117,6 @@ def quoted(names: Iterable[object], most: int = 20) -> str:
     ("'id', 'answer'", "'a', 'b' and 2 more", 'none')
     """
     return some(map(shown, names), most) or "none"
-
-
-# Every exception the package raises on purpose.
-#
-# ::
-#
-#     FastmetricsError                 base of all; its text is ready to show to a user
-#     ├── InputError  (ValueError)     data that cannot be scored: names column, row and what was expected
-#     │   ├── ColumnError              a column is missing, doubled by aliases, or of the wrong type
-#     │   └── FileFormatError          a file is truncated, malformed, of an unknown format, or not readable
-#     ├── UnknownNameError (ValueError) a metric, column, option or measure nobody knows; suggests the nearest
-#     ├── OptionError (ValueError)     an option has a value that it cannot take
-#     ├── OutputError (OSError)        the output exists, cannot be written, or belongs to another run
-#     ├── PluginError (ValueError)     a metric of one's own cannot be declared, or does not give scores
-#     ├── MissingExtraError (ImportError) an optional dependency is needed; says which extra to install
-#     ├── WorkerError (RuntimeError)   a process of a cluster cannot start, or dies again and again
-#     ├── ServiceError (RuntimeError)  a model's server refuses or fails call after call
-#     └── ModelCallError (RuntimeError) raised by a model client of one's own: a call of its model failed
 
 
 class FastmetricsError(Exception):
