@@ -86,7 +86,6 @@ def shares(profile: cProfile.Profile) -> dict[str, float]:
 def child(rows: str, store: str, out: str, url: str, profiled: str) -> None:
     """Judge a file, and print what it took."""
     import fastmetrics as fm
-    from fastmetrics.commands.program.garbage_collection import rare_garbage_collection
     from fastmetrics.models.call_sender import CallLoop
 
     profile = cProfile.Profile()
@@ -96,8 +95,7 @@ def child(rows: str, store: str, out: str, url: str, profiled: str) -> None:
     settings = fm.JudgeSettings("correctness", "m", base_url=url, store=store, concurrency=CONCURRENCY)
     watch = Watch([1_000, 5_000, 10_000, 15_000, 20_000, 50_000, 100_000])
     began, cpu = time.perf_counter(), time.process_time()
-    with rare_garbage_collection():  # as the program does
-        judged = fm.judge(rows, settings, output=out, watch=watch.begin)
+    judged = fm.judge(rows, settings, output=out, watch=watch.begin)
     seconds, cpu = time.perf_counter() - began, time.process_time() - cpu
     watch.end()
     figures: dict[str, Any] = {

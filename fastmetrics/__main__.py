@@ -1,14 +1,21 @@
 """``python -m fastmetrics``: the same as the ``fastmetrics`` program."""
 
-from fastmetrics.commands.program.unexpected_errors import UnexpectedErrors
+import sys
+
+from fastmetrics.commands.program.endings import Stopped, listen, unexpected_errors
 
 
 def main() -> None:
     """Run the program; an installation whose packages cannot be imported does not exit with a gate's code either."""
-    with UnexpectedErrors(SystemExit):
-        from fastmetrics.cli import main as run
+    try:
+        with unexpected_errors(SystemExit):
+            listen()
+            from fastmetrics.cli import main as run
 
-        run()
+            run()
+    except Stopped as stopped:  # before or after a command
+        print(stopped.word, file=sys.stderr)
+        raise
 
 
 if __name__ == "__main__":

@@ -7,8 +7,11 @@ a fault of the program, with its traceback on standard error, or too little memo
 ``answer`` is complete, but rows in it have no reply, since their calls failed; 130 interrupted, 143 terminated
 (SIGTERM), 129 the terminal was closed (SIGHUP).
 
-If standard output is full, the exit code is 4; output files are still complete.  If standard output or standard error
-is closed (``>&-``, ``2>&-``), or its reader was closed, nothing is printed there and the exit code does not change.
+If standard output is full or closed (``>&-``), or its reader is gone (``| head -1``), the program says so and the exit
+code is 4; output files are still complete.  What a closed standard error would get is dropped.
+
+On a terminal, long commands show a bar on standard error; elsewhere they print a line there every 30 seconds, with what
+is done, the rate and the time left.  ``--quiet`` shows neither.
 
 ``fastmetrics --install-completion`` makes bash, zsh, fish or PowerShell complete commands and options.
 """
@@ -21,6 +24,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import nullcontext
 from typing import Annotated, Any
 
 import typer
@@ -38,20 +42,16 @@ from fastmetrics.base.errors import (
 from fastmetrics.base.public_names import __version__
 from fastmetrics.base.threads import cores
 from fastmetrics.commands import COMMANDS, load
-from fastmetrics.commands.program.compiling_note import compiling_note
-from fastmetrics.commands.program.garbage_collection import rare_garbage_collection
+from fastmetrics.commands.program.endings import Stopped, unexpected_errors
 from fastmetrics.commands.program.help_pages import AS_WIDE_AS_THE_WINDOW, CommandHelp, ProgramHelp
-from fastmetrics.commands.program.interrupts import exit_code, interruptible, interruption
-from fastmetrics.commands.program.progress_line import progress_line
 from fastmetrics.commands.program.terminal import (
-    PrintError,
+    echo,
     message_with_options,
     open_streams,
     print_error,
-    redirect_to_null,
-    watched_streams,
+    unprintable,
 )
-from fastmetrics.commands.program.unexpected_errors import UnexpectedErrors, check_memory
+from fastmetrics.core.process.progress import shown_progress
 
 
 class _Commands(Mapping[str, Any]):
@@ -92,32 +92,26 @@ app = typer.Typer(
 )
 
 
-_EXPECTED = (FastmetricsError, PrintError, typer.Exit, typer.BadParameter)
-"""The exceptions of commands that become messages and exit codes of their own."""
-
-
 def _with_exit_codes(command: Callable[..., None]) -> Callable[..., None]:
     """The command, with errors turned into messages and exit codes; Typer would hide some of them."""
     resumes = "resume" in inspect.signature(command).parameters
+    advice = "; run again with --resume to continue" if resumes else ""
     name = command.__name__.replace("_", "-")
-    interrupt_message = "interrupted; run again with --resume to continue" if resumes else "interrupted"
 
     @functools.wraps(command)
     def run(*args: Any, **options: Any) -> None:
         try:
-            with interruptible(interrupt_message), UnexpectedErrors(*_EXPECTED):
+            with unexpected_errors(FastmetricsError, typer.Exit, typer.BadParameter):
                 _check_surroundings()
                 cores(options.get("threads"))  # before anything is read
-                with progress_line(name, bool(options.get("quiet"))), compiling_note(options):
+                with nullcontext() if options.get("quiet") else shown_progress(name):
                     command(*args, **options)
-        except KeyboardInterrupt as error:
-            print_error(interruption(interrupt_message, error))
-            raise typer.Exit(exit_code(error)) from None
+        except Stopped as stopped:
+            print_error(f"{stopped.word}{advice}")
+            raise typer.Exit(stopped.code) from None
         except FastmetricsError as error:
             print_error(f"error: {message_with_options(error, command)}")
             raise typer.Exit(_code(error)) from None
-        except PrintError as error:
-            raise typer.Exit(_code_unprinted(error)) from None
 
     return run
 
@@ -135,7 +129,7 @@ def _check_surroundings() -> None:
 
 def _version(is_set: bool) -> None:
     if is_set:
-        typer.echo(f"fastmetrics {__version__}")
+        echo(f"fastmetrics {__version__}")
         raise typer.Exit
 
 
@@ -149,31 +143,14 @@ def program(
 
 
 def main() -> None:
-    """Run the program; errors of the package end it with a message and an exit code."""
+    """Run the program; errors end it with a message and an exit code."""
     try:
         open_streams()  # before anything else is opened
-        with interruptible("interrupted"):
-            _main()
-    except KeyboardInterrupt as error:  # before or after the command
-        sys.exit(exit_code(error))
-
-
-def _main() -> None:
-    with rare_garbage_collection(), watched_streams(), UnexpectedErrors(SystemExit):
-        check_memory()
-        try:
-            app(prog_name="fastmetrics")
-        except PrintError as error:  # of help and usage, which Typer prints
-            sys.exit(_code_unprinted(error))
-
-
-def _code_unprinted(error: PrintError) -> int:
-    """The exit code if printing failed: 2 if standard error failed."""
-    redirect_to_null(error.stream)
-    if error.stream.fileno() == 2:
-        return 2
-    print_error(f"error: cannot print to standard output: {error.reason}; output files are complete")
-    return 4
+        app(prog_name="fastmetrics")
+    except OSError as error:  # of a help page, which Typer prints; for what commands print, echo() takes care
+        failed = error if isinstance(error, OutputError) else unprintable(error)
+        print_error(f"error: {failed}")
+        sys.exit(_code(failed))
 
 
 def _code(error: FastmetricsError) -> int:

@@ -76,7 +76,7 @@ def pytest_configure(config: pytest.Config) -> None:
 WARM = """
 import sys
 import fastmetrics as fm
-from fastmetrics.metrics.suites import REGISTRY
+from fastmetrics.metrics.metric import REGISTRY
 from tests.sources.test_shipped_rows import FILE, MEASURED
 families = sorted({REGISTRY[name].function.__module__ for name in MEASURED})[int(sys.argv[1]) :: 2]
 fm.score(FILE, [name for name in MEASURED if REGISTRY[name].function.__module__ in families], threads=1)

@@ -17,6 +17,7 @@ from fastmetrics.commands.options.shared_options import (
     Threads,
     VectorColumn,
 )
+from fastmetrics.commands.program.terminal import echo
 
 
 class Kind(StrEnum):
@@ -108,7 +109,7 @@ def plot(
                 colors = whole_table(open_source(path), {color: "any"})[color].to_pylist()
             result = arguments.call(project, vectors=path)
     left_out = draw_into(place, result, colors)
-    typer.echo("\n".join([f"{kind}: {output}", *left_out]))
+    echo("\n".join([f"{kind}: {output}", *left_out]))
 
 
 def _single(values: list[str], kind: Kind) -> list[str]:

@@ -8,6 +8,7 @@ import typer
 
 from fastmetrics.commands.options.option_groups import Arguments
 from fastmetrics.commands.options.shared_options import Plugins, named_runs
+from fastmetrics.commands.program.terminal import echo
 
 
 def report(
@@ -29,4 +30,4 @@ def report(
 
     It shows means, distributions, a comparison, and the rows behind them.
     """
-    typer.echo(str(arguments.call(scores=named_runs(scores, None, arguments["system"]))))
+    echo(str(arguments.call(scores=named_runs(scores, None, arguments["system"]))))

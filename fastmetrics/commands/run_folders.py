@@ -10,6 +10,7 @@ import typer
 from fastmetrics.commands.options.option_groups import Arguments
 from fastmetrics.commands.options.shared_options import AsJson, Folder, Plugins
 from fastmetrics.commands.program.printing import print_table
+from fastmetrics.commands.program.terminal import echo
 
 
 def list_runs(
@@ -26,7 +27,7 @@ def list_runs(
 
     runs = list_runs(folder).to_pylist()
     if as_json:
-        typer.echo(json.dumps(runs, ensure_ascii=False, indent=2))
+        echo(json.dumps(runs, ensure_ascii=False, indent=2))
         return
     header = ("file", "name", "began", "ended", "rows", "metrics", "ids", "questions")
     cells = [{**run, "rows": f"{run['rows']:,}", "metrics": str(len(run["metrics"]))} for run in runs]

@@ -20,6 +20,7 @@ from fastmetrics.commands.options.shared_options import (
     print_bad_rows,
 )
 from fastmetrics.commands.program.printing import print_result
+from fastmetrics.commands.program.terminal import echo
 from fastmetrics.engines.job import RayCluster
 
 
@@ -50,7 +51,7 @@ def score(
     print_result(scored.summary)
     run = scored.run
     resumed = f" ({run.resumed_rows:,} of them earlier)" if run.resumed_rows else ""
-    typer.echo(f"\n{run.rows:,} rows{resumed} scored in {run.seconds['total']:.1f} s: {run.output}")
+    echo(f"\n{run.rows:,} rows{resumed} scored in {run.seconds['total']:.1f} s: {run.output}")
     print_bad_rows(run)
 
 
@@ -67,7 +68,7 @@ def _summarise(arguments: Arguments, quiet: bool) -> None:
     with tempfile.TemporaryDirectory() as folder:
         scored = arguments.call(output=Path(folder, "scores.parquet"))
     print_result(scored.summary)
-    typer.echo(
+    echo(
         f"\n{scored.run.rows:,} rows scored in {scored.run.seconds['total']:.1f} s; the scores are not kept:\n"
         "add -o scores.parquet to compare, gate or report them"
     )
@@ -115,4 +116,4 @@ def pairwise_scores(
     Write a row (candidate, reference, score) for each pair, with row numbers from 0.
     """
     scored = arguments.call()
-    typer.echo(f"{scored.candidates:,} candidates × {scored.references:,} references scored: {output}")
+    echo(f"{scored.candidates:,} candidates × {scored.references:,} references scored: {output}")

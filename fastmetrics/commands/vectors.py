@@ -24,7 +24,7 @@ from fastmetrics.commands.options.shared_options import (
     guarded,
     print_bad_rows,
 )
-from fastmetrics.commands.program.terminal import print_error
+from fastmetrics.commands.program.terminal import echo, print_error
 
 
 def embed(
@@ -52,9 +52,9 @@ def embed(
     done = arguments.call(embedder=Embedder(embedder or "wordllama", cache=cache))
     run = done.run
     counts = ", ".join(f"{count:,} in {name}" for name, count in done.embedded.items())
-    typer.echo(f"{run.rows:,} rows embedded in {run.seconds['total']:.1f} s: {run.output}\n{counts}")
+    echo(f"{run.rows:,} rows embedded in {run.seconds['total']:.1f} s: {run.output}\n{counts}")
     for note in run.notes:
-        typer.echo(note)
+        echo(note)
     print_bad_rows(run)
 
 
@@ -111,7 +111,7 @@ def index(
     check_absent(local_path(output, "output"))
     built = arguments.call(build_index)
     built.save(output)
-    typer.echo(f"{built.rows:,} rows indexed ({built.method}, {built.metric}): {output}")
+    echo(f"{built.rows:,} rows indexed ({built.method}, {built.metric}): {output}")
 
 
 def search(
@@ -152,13 +152,13 @@ def search(
     run = arguments.call()
     quoted = write_whole(run.table, place, run.settings, set(run.table.column_names), guard=guard)
     measured = f"recall@{arguments['k']} {run.recall:.4f} on {run.recall_sample:,} queries"
-    typer.echo(f"{run.table.num_rows:,} queries ({run.method}, {run.metric}; {measured}): {place.shown}")
+    echo(f"{run.table.num_rows:,} queries ({run.method}, {run.metric}; {measured}): {place.shown}")
     if run.comparison:
-        typer.echo(run.comparison)
+        echo(run.comparison)
     if run.short:
         print_error(f"{run.short:,} lists have fewer rows than the table: raise ef_search, or set iterative_scan")
     if quoted:
-        typer.echo(guarded(quoted))
+        echo(guarded(quoted))
     if run.recall < recall and run.method != "exact":
         print_error(f"no search setting reached recall {recall:g}; use an exact index to find all neighbours")
 
@@ -176,4 +176,4 @@ def load_vectors(
     With an index of pgvector.
     """
     loaded = arguments.call()
-    typer.echo(f"{loaded.rows:,} vectors of {loaded.dim:,} numbers in {loaded.table!r} (index: {loaded.method})")
+    echo(f"{loaded.rows:,} vectors of {loaded.dim:,} numbers in {loaded.table!r} (index: {loaded.method})")

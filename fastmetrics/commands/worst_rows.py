@@ -10,6 +10,7 @@ import typer
 
 from fastmetrics.commands.options.option_groups import Arguments
 from fastmetrics.commands.options.shared_options import Guard, Overwrite, Plugins, Scores, guarded
+from fastmetrics.commands.program.terminal import echo
 
 _WIDTH = 80
 _LINES = 4
@@ -42,12 +43,12 @@ def worst_rows(
     place = None if output is None else table_place(output, [scores, answers, *earlier], overwrite=overwrite)
     rows = arguments.call()
     if place is None:
-        typer.echo("\n\n".join(_printed(row, metric) for row in rows.to_pylist()) or "no row has a score")
+        echo("\n\n".join(_printed(row, metric) for row in rows.to_pylist()) or "no row has a score")
         return
     quoted = write_whole(rows, place, {"rows": metric}, {"id"}, guard=guard)
-    typer.echo(f"{rows.num_rows:,} rows: {output}")
+    echo(f"{rows.num_rows:,} rows: {output}")
     if quoted:
-        typer.echo(guarded(quoted))
+        echo(guarded(quoted))
 
 
 def _printed(row: dict[str, Any], metric: str) -> str:

@@ -7,7 +7,6 @@ import logging
 import os
 import pickle
 import socket
-import sys
 import time
 import traceback
 from collections import Counter
@@ -77,8 +76,7 @@ class Cluster:
         try:
             for name, value in _QUIET.items():
                 os.environ.setdefault(name, value)
-            with _hushed():
-                ray.init(**how)
+            ray.init(**how)
         except (ConnectionError, ValueError, RuntimeError) as error:
             if address is None:
                 raise WorkerError(f"no Ray cluster could be started on this machine: {error}") from error
@@ -120,20 +118,6 @@ def quietly() -> Iterator[None]:
     finally:
         for handler, level in zip(handlers, before, strict=True):
             handler.setLevel(level)
-
-
-@contextmanager
-def _hushed() -> Iterator[None]:
-    """Close standard error for Ray's libraries, which write to it directly that they log nothing."""
-    sys.stderr.flush()
-    stderr, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, 2)
-    try:
-        yield
-    finally:
-        os.dup2(stderr, 2)
-        os.close(stderr)
-        os.close(nowhere)
 
 
 # The Ray engine: workers compute the parts of spans, and the driver writes them in order to the output.

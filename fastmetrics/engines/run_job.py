@@ -19,7 +19,8 @@ from fastmetrics.base.errors import Argument, OutputError
 from fastmetrics.base.limits import SIZES
 from fastmetrics.base.public_names import source_digest
 from fastmetrics.base.score_metadata import ScoreMetadata
-from fastmetrics.base.threads import Background, WorkDone, cores, ordered, report
+from fastmetrics.base.threads import Background, cores, ordered
+from fastmetrics.core.process.progress import WorkDone, report
 from fastmetrics.engines.job import Engine, Job, Progress, RunOptions, RunResult, Watcher
 from fastmetrics.engines.scored_parts import Finished, Score, Scored, Task, by_part, finish, pieces
 from fastmetrics.tables.encoders import KEY, Encoder, described, dump, recorded_schema, writing
@@ -289,7 +290,7 @@ class _Run:
         self._done += rows
         source = self._source
         progress = Progress(self._done, source.rows, source.bytes_before(stop.file) + offset, source.nbytes)
-        report(WorkDone("", progress.rows, "rows", progress.share))
+        report(WorkDone("", progress.rows, "rows", source.rows, progress.share))
         if self._progress is not None:
             self._progress(progress)
 
@@ -323,7 +324,7 @@ def results_of(
                 rows += scored.rows
                 nbytes = source.bytes_before(scored.stop.file) + scored.offset
                 done = Progress(rows, source.rows, nbytes, source.nbytes)
-                report(WorkDone("", rows, "rows", done.share))
+                report(WorkDone("", rows, "rows", source.rows, done.share))
                 if progress is not None:
                     progress(done)
             return results

@@ -6,7 +6,6 @@ import asyncio
 import json
 import math
 import random
-import signal
 import threading
 import time
 from collections import Counter, deque
@@ -15,7 +14,6 @@ from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
-from types import FrameType
 from typing import Protocol, TypeAlias
 
 from fastmetrics.base.errors import Argument, OptionError, OutputError, ServiceError
@@ -440,7 +438,7 @@ class CallSender:
         self._shared = SharedStore(store, model)
         self._budget, self._limits, self._concurrency = budget, limits, concurrency
         self._retries, self._breaker = retries, breaker
-        self._lock = threading.RLock()  # reentrant, since an interrupt may arrive while it is held
+        self._lock = threading.Lock()
         self._under_way: dict[bytes, Future[Answer]] = {}
         self._failed: dict[bytes, Answer] = {}
         self._neutral = neutral
@@ -450,22 +448,15 @@ class CallSender:
         self._checking = asyncio.Lock()
         self._broken: BaseException | None = None
         self._loop: CallLoop | None = None
-        self._before: Callable[[int, FrameType | None], object] | None = None
 
     def is_old(self, answer: Answer) -> bool:
         """Whether an answer was stored before this sender was made."""
         return self._shared.is_old(answer)
 
     def __enter__(self) -> CallSender:
-        before = signal.getsignal(signal.SIGINT)
-        if threading.current_thread() is threading.main_thread() and callable(before):
-            self._before = before
-            signal.signal(signal.SIGINT, self._interrupted)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
-        if self._before is not None:
-            signal.signal(signal.SIGINT, self._before)
         if isinstance(error, OutputError) and self._loop is not None:
             self._shared.fail(error)
             if self._shared.in_progress:
@@ -474,12 +465,6 @@ class CallSender:
         if self._loop is not None:
             self._loop.close(_PATIENCE)
         self._shared.end(error)
-
-    def _interrupted(self, number: int, frame: FrameType | None) -> None:
-        """Stop sending calls at once, before anything else is shut down."""
-        self._break(ServiceError("the run was interrupted"))
-        if self._before is not None:
-            self._before(number, frame)
 
     def ask(self, calls: Sequence[Call], *, again: bool = False) -> list[Answer]:
         """The results of the calls, in their order; blocks until all have arrived.

@@ -19,7 +19,8 @@ from fastmetrics.base.input_columns import distinct, listed
 from fastmetrics.base.options import Choice, Real, Seed, Whole, argument
 from fastmetrics.base.score_metadata import MissingQueries, counts_column
 from fastmetrics.base.specs import Better
-from fastmetrics.base.threads import cores, reported
+from fastmetrics.base.threads import cores
+from fastmetrics.core.process.progress import reported
 from fastmetrics.metrics.corpus_values import many_values
 from fastmetrics.results.comparison import Compared, Comparison, Ranking, repeat_parts
 from fastmetrics.results.open_runs import open_run, open_runs

@@ -4,12 +4,9 @@ whole.
 
 from __future__ import annotations
 
-import ctypes
-import errno
 import glob
 import hashlib
 import os
-import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
@@ -73,51 +70,6 @@ def write_mark(folder: Path, metadata: str) -> None:
 def mark_path(folder: str) -> str:
     """The path or address of a folder's mark."""
     return str(parse(folder).child(MARK)) if is_url(folder) else os.path.join(folder, MARK)
-
-
-# Renaming a finished file or folder to its final name, without a moment in which that name is absent.
-
-
-_NEW, _EXCHANGE = 1, 2
-_HERE = -100
-_UNSUPPORTED = (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EPERM)
-
-
-def to_new_name(source: Path, target: Path) -> None:
-    """Rename; raises ``FileExistsError`` if the target exists.
-
-    Where the system cannot do both in one step, a target that another program makes in the same moment is replaced.
-    """
-    if not _renamed(source, target, _NEW):
-        if os.path.lexists(target):
-            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(target))
-        os.replace(source, target)
-
-
-def exchange(source: Path, target: Path, aside: Path) -> None:
-    """Rename a folder to the name of another, which is moved to ``source`` or ``aside``.
-
-    Where the system cannot do both in one step, the target is absent for a moment.
-    """
-    if not _renamed(source, target, _EXCHANGE):
-        os.replace(target, aside)
-        os.replace(source, target)
-
-
-def _renamed(source: Path, target: Path, flag: int) -> bool:
-    """Whether the system renamed with this flag; False if it, or the file system, does not know how."""
-    if sys.platform != "linux":
-        return False
-    try:
-        rename = ctypes.CDLL(None, use_errno=True).renameat2
-    except (OSError, AttributeError):  # a C library without it
-        return False
-    if not rename(_HERE, os.fsencode(source), _HERE, os.fsencode(target), flag):
-        return True
-    number = ctypes.get_errno()
-    if number in _UNSUPPORTED:
-        return False
-    raise OSError(number, os.strerror(number), str(target))
 
 
 # What an output may replace: no input, be it named by a link, folder, pattern or address, and no link or device.
@@ -252,8 +204,7 @@ def content_of(final: Path | Url) -> Content:
 
 
 _PROBE = ".fastmetrics-probe"
-_REPLACED = ".fastmetrics-replaced"
-_OURS = ("part-", MARK, _PROBE, _REPLACED)
+_OURS = ("part-", MARK, _PROBE)
 _WHOLE = ("s3", "gs", "abfs", "abfss", "memory")
 
 Moves = Sequence[tuple[str, str]]
@@ -311,11 +262,9 @@ class LocalTarget:
         for temporary, final in moves:
             source, target = work / temporary, self._path.parent / final
             if source.exists():
-                if not target.is_dir():
-                    os.replace(source, target)
-                elif not (source / _REPLACED).exists():
-                    (target / _REPLACED).touch()  # after a crash, this one must not come back
-                    exchange(source, target, work / "replaced")
+                if target.is_dir():  # which no folder replaces; after a crash here, the next run makes the second step
+                    os.replace(target, work / "replaced")
+                os.replace(source, target)
         sync(self._path.parent)
 
 

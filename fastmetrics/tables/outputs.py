@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import secrets
@@ -21,20 +22,11 @@ from fastmetrics.base.threads import ordered
 from fastmetrics.tables.addresses import Url, as_local, is_database, is_url, parse, shown_address
 from fastmetrics.tables.encoders import KEY, described, dump, undefined_as_null, writing
 from fastmetrics.tables.file_formats import encoder, output_format
-from fastmetrics.tables.output_places import (
-    Content,
-    check_kind,
-    check_not_read,
-    content_of,
-    exchange,
-    refuse_existing,
-    to_new_name,
-    upload,
-)
+from fastmetrics.tables.output_places import Content, check_kind, check_not_read, content_of, refuse_existing, upload
 from fastmetrics.tables.remote_files import listing, patiently, plainly, store
 from fastmetrics.tables.written_tables import WrittenTable
 
-# The hidden folder in which an output is written until it is complete, and those that killed runs left.
+# The hidden folder in which an output is written until it is complete, those that killed runs left, and final names.
 #
 # Its name is a digest of the output's name, and a random number.  The folder is new, and nobody else may write into
 # it,
@@ -58,7 +50,7 @@ def unfinished(where: Path, output: str, *, shared: bool = False) -> Iterator[Pa
     Raises ``OutputError`` if another run is writing the output, unless it is ``shared``, and ``OSError`` if the folder
     cannot be made.
     """
-    stem = f".fastmetrics-{hashlib.sha256(os.fsencode(output)).hexdigest()[:16]}-"
+    stem = f".fastmetrics-{_digest(output)}-"
     _remove_left(where, stem, None if shared else output)
     folder, handle = _locked(where, stem)
     try:
@@ -116,6 +108,50 @@ def _remove_left(where: Path, stem: str, output: str | None) -> None:
                 shutil.rmtree(left, ignore_errors=True)
         finally:
             os.close(handle)
+
+
+def to_new_name(source: Path, target: Path) -> None:
+    """Give a finished file or folder its final name; raises ``FileExistsError`` if the name is taken.
+
+    Where the disk has no hard links, a file that another program makes in the same moment is replaced.
+    """
+    try:
+        if source.is_dir():
+            source.rename(target)  # which replaces no folder with files
+        else:
+            os.link(source, target)
+            source.unlink()
+    except OSError as error:
+        if os.path.lexists(target):
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(target)) from error
+        os.replace(source, target)
+
+
+def replace_folder(source: Path, target: Path) -> None:
+    """Give a finished folder the name of an existing one, which is deleted.
+
+    In between the name is absent for a moment.  A run that is killed then leaves the old folder beside it, under a
+    hidden name of its own, from where :func:`restore_folder` brings it back.
+    """
+    old = _replaced(target)
+    shutil.rmtree(old, ignore_errors=True)
+    os.replace(target, old)
+    os.replace(source, target)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def restore_folder(target: Path) -> None:
+    """Bring back the folder that a killed run was about to replace."""
+    if _replaced(target).is_dir() and not os.path.lexists(target):
+        os.replace(_replaced(target), target)
+
+
+def _replaced(target: Path) -> Path:
+    return target.absolute().parent / f".fastmetrics-replaced-{_digest(target.absolute().name)}"
+
+
+def _digest(output: str) -> str:
+    return hashlib.sha256(os.fsencode(output)).hexdigest()[:16]
 
 
 # Outputs written whole: tables, pages and folders, in places that are checked before anything is read.
@@ -315,6 +351,9 @@ def write_page(place: OutputPlace, text: str | bytes) -> None:
 
 def folder_place(path: str | Path, inputs: Any, *, overwrite: bool = False) -> OutputPlace:
     """The place of a folder, for :func:`whole_folder`; raises ``OutputError`` if it may not be written there."""
+    if not is_url(as_local(path)):
+        with writing(as_local(path)):
+            restore_folder(Path(path))
     return OutputPlace(path, inputs, overwrite=overwrite, folder=True)
 
 
@@ -341,7 +380,7 @@ def whole_folder(place: OutputPlace, mark: str) -> Iterator[Path]:
             _upload(folder, place.url, mark)
         elif final.exists():
             place.check_unchanged()
-            exchange(folder, final, hidden / "old")
+            replace_folder(folder, final)
         else:
             place.put(folder)
 

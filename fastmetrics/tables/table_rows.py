@@ -14,7 +14,7 @@ import pyarrow.types as pt
 from fastmetrics.base.arrow import is_list, is_text
 from fastmetrics.base.errors import FileFormatError
 from fastmetrics.base.limits import SIZES
-from fastmetrics.base.threads import WorkDone, report
+from fastmetrics.core.process.progress import WorkDone, report
 from fastmetrics.tables.file_columns import Selection, Widened
 from fastmetrics.tables.sources import FrameSource, TableSource, plain_selection
 from fastmetrics.tables.table_chunks import Chunk, Limits, Place, Reject, Rows, batch_of, cut, long_rows, too_long
@@ -199,7 +199,7 @@ def _pieces(source: TableSource, selection: Selection, threads: int) -> Iterator
         if chunk.rejects:
             raise FileFormatError(str(chunk.rejects[0]))
         rows += chunk.batch.num_rows
-        report(WorkDone("reading", rows, "rows", rows / source.rows if source.rows else None))
+        report(WorkDone("reading", rows, "rows", source.rows))
         yield Piece(chunk.batch.num_rows, partial(_finished, source, selection, chunk))
 
 

@@ -9,6 +9,7 @@ import os
 import threading
 import uuid
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -31,7 +32,7 @@ from fastmetrics.base.errors import (
     OutputError,
     UnknownNameError,
 )
-from fastmetrics.base.threads import WorkDone, report
+from fastmetrics.core.process.progress import WorkDone, report, shown_progress
 from fastmetrics.kernels.vectors import add_keys, find_keys
 from fastmetrics.tables.outputs import unfinished
 from fastmetrics.tables.small_files import local_path
@@ -460,16 +461,15 @@ class Embedder:
         # Texts of a batch are padded to the longest, so texts of like length go together; a text that does not fit into
         # memory is met at once, not after an hour.
         missing = missing[np.argsort(-lengths[missing], kind="stable")]
-        with _Bar(progress, len(missing), len(texts)) as bar:
+        with shown_progress("embedding") if progress else nullcontext():
             for start in range(0, len(missing), _FLUSH):
                 rows, done = missing[start : start + _FLUSH], 0
                 try:
                     for done in range(0, len(rows), self.model.batch):
                         some = rows[done : done + self.model.batch]
                         vectors[some] = self._encoded(texts.take(pa.array(some)).to_pylist())
-                        bar.advance(len(some))
                         finished = start + done + len(some)
-                        report(WorkDone("embedding", finished, "texts", finished / len(missing)))
+                        report(WorkDone("embedding", finished, "texts", len(missing)))
                     done = len(rows)
                 finally:  # also the vectors before one that cannot be computed
                     if self._cache is not None and done:
@@ -491,35 +491,6 @@ def embedder_of(embedder: Any, cache: Any = None) -> Embedder:
 
 def _loaded(model: str | Encode | EmbeddingModel, cache: str | None, revision: str | None, download: bool) -> Embedder:
     return Embedder(model, cache=cache, revision=revision, download=download)
-
-
-class _Bar:
-    """A progress bar on standard error, or nothing."""
-
-    def __init__(self, shown: bool, missing: int, total: int) -> None:
-        self._progress: Any = None
-        if shown and missing:
-            from rich.console import Console
-            from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-            cached = f" ({total - missing:,} cached)" if missing < total else ""
-            parts = (TextColumn("embedding" + cached), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-            self._progress = Progress(*parts, console=Console(stderr=True), transient=True)
-            self._task = self._progress.add_task("", total=missing)
-
-    def __enter__(self) -> _Bar:
-        if self._progress is not None:
-            self._progress.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._progress is not None:
-            self._progress.stop()
-
-    def advance(self, texts: int) -> None:
-        """Add the number of finished texts."""
-        if self._progress is not None:
-            self._progress.advance(self._task, texts)
 
 
 # Columns of embeddings: one vector for each text of a column, or a list of vectors for each list of texts.

@@ -13,7 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from fastmetrics.base.limits import SIZES
-from fastmetrics.base.threads import WorkDone, ordered, report
+from fastmetrics.base.threads import ordered
+from fastmetrics.core.process.progress import WorkDone, report
 from fastmetrics.kernels.vectors import (
     Nearest,
     TilePoints,
@@ -361,7 +362,7 @@ def join(cloud: Cloud, k: int, threads: int, centre_at: float | None = None) -> 
             if centre_at is not None:
                 sums = distance_sums(tile, down, across, centre_at * cloud.factor, i == j)
             scanned.append(_Tile(number, far, sums))
-            report(WorkDone("comparing vectors", number + 1, "tiles", (number + 1) / len(tiles)))
+            report(WorkDone("comparing vectors", number + 1, "tiles", len(tiles)))
         return near, scanned
 
     done = list(ordered(work, range(threads), threads))
@@ -394,7 +395,7 @@ def scan(cloud: Cloud, queries: Ids, k: int, threads: int) -> Join:
             scan_tile(down.rows @ across.rows.T, down, across, near, nothing(len(across.ids), 0), far)
             scanned.append(_Tile(start, far))
             stop = min(start + size, count)
-            report(WorkDone("comparing vectors", stop, "rows", stop / count))
+            report(WorkDone("comparing vectors", stop, "rows", count))
         return near, scanned
 
     done = list(ordered(work, range(threads), threads))

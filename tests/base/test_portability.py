@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import subprocess
 import sys
-import threading
-import time
 from pathlib import Path
 
 import pytest
 
 from fastmetrics.base.threads import cores
-from fastmetrics.commands.program.interrupts import _interrupt
 from fastmetrics.tables import input_files
 from fastmetrics.tables.output_places import sync
 from tests.support.program import ENVIRONMENT, program
@@ -29,8 +25,8 @@ for name in ("fork", "forkpty", "getuid", "kill", "killpg", "mkfifo", "pread", "
     delattr(os, name)
 for name in ("pthread_kill", "pthread_sigmask", "SIGKILL", "SIGHUP"):
     delattr(signal, name)
-from fastmetrics.cli import main
-sys.exit(main())
+from fastmetrics.__main__ import main
+main()
 """
 
 
@@ -94,21 +90,3 @@ def test_folders_that_cannot_be_opened_are_not_fsynced(tmp_path: Path, monkeypat
     monkeypatch.setattr(os, "open", opening)
     sync(tmp_path / "parts")
     assert opened == [("one", os.O_RDWR)]
-
-
-@pytest.mark.usefixtures("hears_interrupts")
-@pytest.mark.parametrize("absent", [False, True])
-def test_thread_can_interrupt_the_main_thread(monkeypatch: pytest.MonkeyPatch, absent: bool) -> None:
-    if absent:
-        monkeypatch.delattr(signal, "pthread_kill")
-    again = threading.Timer(0.1, _interrupt, [signal.SIGINT])
-    again.start()
-    with pytest.raises(KeyboardInterrupt):
-        _wait(60)
-    again.join()
-
-
-def _wait(seconds: float) -> None:
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        time.sleep(0.01)

@@ -3,6 +3,7 @@
 import gzip
 import json
 import re
+import signal
 import tempfile
 from io import BytesIO
 
@@ -11,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import fastmetrics
+from fastmetrics.commands.program.endings import Stopped
 from fastmetrics.metrics import suites as families
 from fastmetrics.metrics.metric import REGISTRY, in_words
 from fastmetrics.tables import read_metadata
@@ -306,7 +308,7 @@ def test_metrics_lists_and_explains_each():
 
 def test_an_interrupt_names_resume_only_where_there_is_one(monkeypatch):
     def interrupted(*_, **__):
-        raise KeyboardInterrupt
+        raise Stopped(signal.SIGINT)
 
     monkeypatch.setattr("fastmetrics.results.summary.summarize", interrupted)
     monkeypatch.setattr("fastmetrics.scoring.score.score", interrupted)

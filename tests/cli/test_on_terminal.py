@@ -1,4 +1,4 @@
-"""What a person sees on a terminal: a line of progress that vanishes, and nothing after the result."""
+"""What a person sees on a terminal: a bar that vanishes, and nothing after the result."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ import pytest
 if sys.platform == "win32":
     pytest.skip("no pseudo-terminals", allow_module_level=True)
 
-from fastmetrics.commands.program.terminal import ERASE
 from tests.support.program import jsonl, program
 from tests.support.terminal import on_terminal
 
@@ -36,6 +35,8 @@ def slow_score(answer: str) -> float:
 """
 
 
+ERASE = "\r\x1b[2K"
+"""What rich writes before it draws a bar again."""
 RESET = "\x1b[0m"
 """The last word of colorama, which other packages import."""
 
@@ -69,10 +70,9 @@ COMMANDS = {
     "geometry vectors.jsonl": "geometry",
     "topic-coverage log.jsonl --topics 5": "topic-coverage",
 }
-"""Commands, and a word of the line that shows their progress."""
+"""Commands, and a word of the bar that shows their progress."""
 
 
-@pytest.mark.slow
 @pytest.mark.slow
 @pytest.mark.parametrize("words", COMMANDS)
 def test_a_long_command_shows_progress_that_vanishes(words: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -81,9 +81,10 @@ def test_a_long_command_shows_progress_that_vanishes(words: str, folder: Path, m
     assert done.code == 0, done.out
     assert "Traceback" not in done.out
     assert "Exception" not in done.out
-    *drawn, printed = done.out.split(ERASE)
-    assert any(line.startswith((COMMANDS[words], "reading", words.partition(" ")[0])) for line in drawn)
-    assert max(len(line.split("\n")[0]) for line in drawn) < 80
+    drawn, _, printed = done.out.rpartition("\x1b[2K")
+    lines = re.sub(r"\x1b\[[\d;?]*[a-zA-Z]", "", drawn).split("\r")
+    assert any(line.startswith((COMMANDS[words], "reading", words.partition(" ")[0])) for line in lines)
+    assert max(len(line.rstrip("\n")) for line in lines) <= 80
     assert "\x1b" not in printed.removesuffix(RESET)
     assert printed.strip()
 
@@ -112,10 +113,9 @@ TABLES = (
 def printed_on(width: int, *words: str, **environment: str) -> str:
     done = on_terminal(*words, width=width, environment=environment)
     assert done.code == 0, done.out
-    return done.out.split(ERASE)[-1].removesuffix(RESET)
+    return done.out.rpartition("\x1b[2K")[2].removesuffix(RESET)
 
 
-@pytest.mark.slow
 @pytest.mark.slow
 @pytest.mark.parametrize("words", TABLES)
 def test_nothing_is_wider_than_the_window(words: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -127,7 +127,6 @@ def test_nothing_is_wider_than_the_window(words: str, folder: Path, monkeypatch:
     assert set(re.findall(r"[\w@+-]{4,}", piped)) <= set(re.findall(r"[\w@+-]{4,}", printed))  # nothing is left out
 
 
-@pytest.mark.slow
 @pytest.mark.slow
 def test_verdicts_are_coloured_on_a_terminal_only(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)

@@ -15,7 +15,7 @@ from tests.support.program import ENVIRONMENT
 pytestmark = pytest.mark.slow
 
 COSTLY = (
-    *("pandas", "polars", "sklearn", "matplotlib", "faiss", "pyarrow.dataset", "pydantic"),
+    *("pandas", "polars", "sklearn", "matplotlib", "faiss", "pyarrow.dataset"),
     *("fastmetrics.stats.agreement", "fastmetrics.vectors.geometry"),
 )
 """Packages and modules that scoring a file of texts and numbers needs nothing of."""

@@ -21,7 +21,7 @@ NURSERY = """
 import os, signal, sys
 import openai, aiohttp, pandas, pyarrow.parquet
 import fastmetrics.commands.options.shared_options, fastmetrics.models.judge
-from fastmetrics import cli
+from fastmetrics.__main__ import main
 from fastmetrics.stats import summed_scores as fingerprint
 from fastmetrics.stats import sums as moments
 from fastmetrics.tables import json_lines as jsonl
@@ -36,7 +36,7 @@ for line in sys.stdin:
         sys.argv = ["fastmetrics", *line.rstrip("\\n").split("\\t")]
         sys.stdin, sys.stdout = open(os.devnull), open(os.devnull, "w")
         try:
-            cli.main()
+            main()
         except SystemExit as left:
             os._exit(left.code or 0)
         os._exit(0)

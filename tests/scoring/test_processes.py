@@ -1,6 +1,5 @@
 """Threads, children, cold starts, installs that cannot be written to, and no compiler: the same bits everywhere."""
 
-import gc
 import json
 import os
 import pickle
@@ -15,7 +14,6 @@ from pathlib import Path
 import pytest
 
 from fastmetrics.commands import COMMANDS
-from fastmetrics.commands.program.garbage_collection import rare_garbage_collection
 from tests.support.every_metric import bits
 from tests.support.program import ENVIRONMENT, ROOT
 
@@ -63,19 +61,6 @@ def test_program_imports_only_the_command_that_is_called():
 
 def test_importing_a_package_does_not_load_the_metrics():
     assert "fastmetrics.metrics.suites" not in said(start(f"from fastmetrics.base import errors\n{LOADED}"))
-
-
-def test_program_collects_garbage_rarely_and_freezes_what_is_left():
-    before = gc.get_threshold()
-    try:
-        with rare_garbage_collection():
-            assert gc.get_threshold()[0] > before[0]
-            made = [[]]
-            assert any(one is made for one in gc.get_objects())
-        assert gc.get_threshold() == before
-        assert not any(one is made for one in gc.get_objects()), "a frozen object is in no generation"
-    finally:
-        gc.unfreeze()
 
 
 def test_concurrent_threads_give_the_same_bits():

@@ -253,13 +253,13 @@ def signals(attacker: Attacker) -> list[str]:
 
 
 def no_reader(attacker: Attacker) -> list[str]:
-    """Standard output is closed, a pipe that nobody reads, or a full disk: the output is whole."""
+    """Standard output is closed, which ends the run, or a pipe that nobody reads, or full: the output is whole."""
     faults = []
     for name in attacker.commands:
         for stdout in ("closed", "unread", "/dev/full"):
             out = attacker.new()
             faults += refused(f"{name} with {stdout} output", attacker.run(name, out, stdout=stdout), 0, 4)
-            whole = contents(out) == attacker.whole[name]
+            whole = contents(out) == attacker.whole[name] or (stdout == "closed" and not contents(out))
             faults += [] if whole else [f"{name} with {stdout} output left {sorted(contents(out))}"]
     return faults
 

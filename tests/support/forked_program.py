@@ -149,16 +149,16 @@ def _child(order: dict[str, Any]) -> None:
         os.close(writer)
     sys.stdin, sys.stdout, sys.stderr = open(0), open(1, "w"), open(2, "w")  # noqa: SIM115
     if order["stdout"] == "closed":
-        os.close(1)
+        sys.stdout = None  # as Python finds it
     if order["limit"] is not None:
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (order["limit"], order["limit"]))
     sys.argv = ["fastmetrics", *order["words"]]
-    from fastmetrics import cli
+    from fastmetrics.__main__ import main as run
 
     code = 0
     try:
-        cli.main()
+        run()
     except SystemExit as ended:
         code = int(ended.code or 0)
     except BaseException:  # noqa: BLE001 (printed as Python prints it)

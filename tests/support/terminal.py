@@ -15,12 +15,12 @@ from tests.support.program import ENVIRONMENT, Done
 
 PROMPT_LINE = """
 import sys
-from fastmetrics.commands.program import progress_line
-progress_line.AFTER, progress_line.EVERY = 0.001, 0.02
-from fastmetrics import cli
-cli.main()
+from fastmetrics.core.process import progress
+progress.AFTER, progress.REDRAWN_EVERY = 0.001, 0.02
+from fastmetrics.__main__ import main
+main()
 """
-"""The program, with a line of progress that is drawn from the beginning on, however short the run is."""
+"""The program, with a bar that is drawn from the beginning on, however short the run is."""
 
 
 def on_terminal(*words: object, width: int = 80, environment: Mapping[str, str] | None = None) -> Done:

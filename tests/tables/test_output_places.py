@@ -15,8 +15,16 @@ import pytest
 import fastmetrics as fm
 from fastmetrics.base.errors import OutputError
 from fastmetrics.commands import all_commands
-from fastmetrics.tables.output_places import exchange, to_new_name
-from fastmetrics.tables.outputs import OutputPlace, page_place, table_place, write_page, write_whole
+from fastmetrics.tables.outputs import (
+    OutputPlace,
+    page_place,
+    replace_folder,
+    restore_folder,
+    table_place,
+    to_new_name,
+    write_page,
+    write_whole,
+)
 from tests.support.program import alone, jsonl, program
 
 pytestmark = pytest.mark.slow
@@ -262,15 +270,41 @@ def test_renames_never_replace_by_accident() -> None:
     assert (Path("b").read_text(), Path("c").read_text(), Path("a").exists()) == ("b", "a", False)
 
 
-@pytest.mark.parametrize("known", [True, False])
-def test_exchange_replaces_a_folder(monkeypatch: pytest.MonkeyPatch, known: bool) -> None:
+def test_renames_without_hard_links_refuse_a_taken_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", refuse)
+    test_renames_never_replace_by_accident()
+
+
+@pytest.mark.parametrize("renames", [0, 1, 2])
+def test_a_folder_is_replaced_or_brought_back(monkeypatch: pytest.MonkeyPatch, renames: int) -> None:
+    """However many of the two renames a run made before it was killed."""
     for name in ("old", "new"):
         Path(name).mkdir()
         Path(name, name).touch()
-    if not known:
-        monkeypatch.setattr("fastmetrics.tables.output_places._renamed", lambda *_: False)
-    exchange(Path("new"), Path("old"), Path("aside"))
+    replace, made = os.replace, []
+
+    def kill(source: Path, target: Path) -> None:
+        if len(made) == renames:
+            raise KeyboardInterrupt
+        made.append(target)
+        replace(source, target)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", kill)
+        try:
+            replace_folder(Path("new"), Path("old"))
+        except KeyboardInterrupt:
+            restored = renames < 2
+        else:
+            restored = False
+    restore_folder(Path("old"))
+    assert [path.name for path in Path("old").iterdir()] == (["old"] if restored else ["new"])
+    replace_folder(Path("new"), Path("old")) if restored else None
     assert [path.name for path in Path("old").iterdir()] == ["new"]
+    assert sorted(path.name for path in Path().iterdir() if "replaced" in path.name) == []
 
 
 def test_output_in_a_folder_of_inputs_is_no_input() -> None:

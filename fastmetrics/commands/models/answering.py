@@ -20,6 +20,7 @@ from fastmetrics.commands.options.shared_options import (
     guarded,
     print_bad_rows,
 )
+from fastmetrics.commands.program.terminal import echo
 
 
 def answer(
@@ -45,7 +46,7 @@ def answer(
     if dry_run:
         from fastmetrics.models.dry_run import estimate_answering
 
-        typer.echo(str(arguments.call(estimate_answering, bot=bot)))
+        echo(str(arguments.call(estimate_answering, bot=bot)))
         return
     if arguments["output"] is None:
         raise OptionError("--output is missing: name the file of answers, or add --dry-run")
@@ -59,13 +60,11 @@ def answer(
         run, repeats = done.run, arguments["repeats"]
         statuses = ", ".join(f"{count:,} {status}" for status, count in done.statuses.items())
         each = "" if repeats == 1 else f", {repeats:,} answers each"
-        typer.echo(
-            f"{run.rows // repeats:,} questions{each} ({statuses}) in {run.seconds['total']:.1f} s: {run.output}"
-        )
+        echo(f"{run.rows // repeats:,} questions{each} ({statuses}) in {run.seconds['total']:.1f} s: {run.output}")
         if choice.calls_model:
-            typer.echo(spent(done.spending))
+            echo(spent(done.spending))
         for line in folded(run.notes):
-            typer.echo(line)
+            echo(line)
         print_bad_rows(run)
     exit_with_failed_rows(done.failed)
 
@@ -82,6 +81,6 @@ def match(
     Similarity is that of the words of the questions.
     """
     matched = arguments.call()
-    typer.echo(f"{matched.rows:,} questions answered: {output}")
+    echo(f"{matched.rows:,} questions answered: {output}")
     if matched.guarded:
-        typer.echo(guarded(matched.guarded))
+        echo(guarded(matched.guarded))

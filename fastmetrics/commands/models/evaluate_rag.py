@@ -15,6 +15,7 @@ from fastmetrics.commands.options.option_groups import Arguments, OptionsOf
 from fastmetrics.commands.options.option_syntax import FromText, name_list
 from fastmetrics.commands.options.shared_options import Plugins, Quiet
 from fastmetrics.commands.program.printing import print_result
+from fastmetrics.commands.program.terminal import echo
 from fastmetrics.models.call_setup import RUBRICS
 from fastmetrics.reporting.evaluate_rag import ChunkSettings
 
@@ -66,13 +67,13 @@ def evaluate_rag(
         print_result(done.summary)
         statuses = ", ".join(f"{count:,} {status}" for status, count in done.statuses.items())
         reused = f"; used from before: {', '.join(map(str, done.reused))}" if done.reused else ""
-        typer.echo(f"\nanswers: {statuses}; files of all stages: {done.folder}{reused}")
+        echo(f"\nanswers: {statuses}; files of all stages: {done.folder}{reused}")
         if choice.calls_model and done.spending is not None:
-            typer.echo(spent(done.spending))
+            echo(spent(done.spending))
         if done.judging is not None:
-            typer.echo(f"judge: {spent(done.judging)}")
+            echo(f"judge: {spent(done.judging)}")
         for line in folded(done.notes):
-            typer.echo(line)
+            echo(line)
     exit_with_failed_rows(done.failed)
 
 

@@ -26,6 +26,7 @@ from fastmetrics.commands.options.shared_options import (
     print_bad_rows,
 )
 from fastmetrics.commands.program.printing import print_folded, print_result
+from fastmetrics.commands.program.terminal import echo
 from fastmetrics.models.call_setup import MODEL, RUBRICS, JudgeOptions
 
 
@@ -56,9 +57,9 @@ def judge(
     if dry_run:
         from fastmetrics.models.dry_run import estimate_judging
 
-        typer.echo(str(arguments.call(estimate_judging, settings=judging)))
+        echo(str(arguments.call(estimate_judging, settings=judging)))
         if arguments["until"] is not None:
-            typer.echo("these are the calls for all rows; --until may end before")
+            echo("these are the calls for all rows; --until may end before")
         return
     if arguments["output"] is None:
         raise OptionError("--output is missing: name the file of judgements, or add --dry-run")
@@ -67,8 +68,8 @@ def judge(
     if not quiet:
         run = judged.run
         print_result(judged.summary)
-        typer.echo(f"\n{run.rows:,} rows judged in {run.seconds['total']:.1f} s: {run.output}")
-        typer.echo(spent(judged.spending))
+        echo(f"\n{run.rows:,} rows judged in {run.seconds['total']:.1f} s: {run.output}")
+        echo(spent(judged.spending))
         print_bad_rows(run)
     exit_with_failed_rows(judged.failed)
 
@@ -95,7 +96,7 @@ def rubric(
         return
     path = rubric_path(source, language)
     read_rubric(path)
-    typer.echo(read_text(path), nl=False)
+    echo(read_text(path), nl=False)
 
 
 def _list(language: str) -> Iterator[str]:
@@ -149,8 +150,8 @@ def sample_rows(
     place = table_place(output, [judged, texts], overwrite=overwrite)
     sheet = arguments.call()
     quoted = write_whole(sheet, place, {"sample": arguments["strategy"]}, {"id"}, guard=guard)
-    typer.echo(f"{sheet.num_rows:,} rows: {output}")
+    echo(f"{sheet.num_rows:,} rows: {output}")
     if arguments["strategy"] == "disagreement":
-        typer.echo("these rows were selected as difficult: their mean label does not represent the other rows")
+        echo("these rows were selected as difficult: their mean label does not represent the other rows")
     if quoted:
-        typer.echo(guarded(quoted))
+        echo(guarded(quoted))

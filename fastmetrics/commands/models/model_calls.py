@@ -6,7 +6,10 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
-from fastmetrics.commands.program.progress_line import add_to_line
+import typer
+
+from fastmetrics.commands.program.terminal import print_error
+from fastmetrics.core.process.progress import add_to_progress
 
 if TYPE_CHECKING:
     from fastmetrics.models.call_sender import Spending
@@ -35,13 +38,10 @@ def spent(spending: Spending) -> str:
 
 def report_spent_budget(spending: Spending) -> None:
     """Print why the budget ended a run, if it did, and what to do."""
-    import typer
-
     if spending.refusal is not None:
-        typer.echo(
+        print_error(
             f"the budget is spent: {spending.refusal}; the remaining rows have the status budget: run again with "
-            "--overwrite to make their calls",
-            err=True,
+            "--overwrite to make their calls"
         )
 
 
@@ -51,26 +51,21 @@ FAILED_ROWS = 9
 
 def exit_with_failed_rows(failed: Mapping[str, int]) -> None:
     """Print how many rows have no reply and how to ask again, and exit with a code of their own, if there are any."""
-    import typer
-
     if not failed:
         return
     by_status = ", ".join(f"{count:,} {status}" for status, count in failed.items())
-    typer.echo(
+    print_error(
         f"{sum(failed.values()):,} rows without a reply, since their calls failed ({by_status}); the output is "
-        "complete. Run again with --overwrite to ask for them: all other replies come from the store",
-        err=True,
+        "complete. Run again with --overwrite to ask for them: all other replies come from the store"
     )
     raise typer.Exit(FAILED_ROWS)
 
 
 def watch_spending(quiet: bool) -> Callable[[Spending], None] | None:
-    """The function that shows what a run spends beside its progress; without a terminal, each wait for the server."""
+    """The function that shows what a run spends beside its progress, and each long wait for the server."""
     return None if quiet else _show
 
 
 def _show(spending: Spending) -> None:
-    import typer
-
-    if not add_to_line(partial(spent, spending)):
-        spending.on_wait = lambda seconds: typer.echo(f"the server asks to wait {seconds:,.0f} s; waiting", err=True)
+    add_to_progress(partial(spent, spending))
+    spending.on_wait = lambda seconds: print_error(f"the server asks to wait {seconds:,.0f} s; waiting")

@@ -11,6 +11,7 @@ from fastmetrics.base.options import descriptions
 from fastmetrics.commands.options.option_groups import Arguments
 from fastmetrics.commands.options.option_syntax import FromText, names
 from fastmetrics.commands.options.shared_options import AsJson, Guard, Overwrite, guarded
+from fastmetrics.commands.program.terminal import echo
 from fastmetrics.models.call_setup import CallOptions
 
 
@@ -47,10 +48,10 @@ def stored_calls(
         return arguments.call(stored_calls)
     with CallStore(store, create=False) as calls:
         if prune:
-            typer.echo(f"{prune_calls(calls, prune):,} calls deleted from {store}")
+            echo(f"{prune_calls(calls, prune):,} calls deleted from {store}")
         if output is not None:
             rows, quoted = arguments.call(export, store=calls, out=output)
-            typer.echo(f"{rows:,} calls written: {output}")
+            echo(f"{rows:,} calls written: {output}")
             if quoted:
-                typer.echo(guarded(quoted))
+                echo(guarded(quoted))
     return None

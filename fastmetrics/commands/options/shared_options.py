@@ -12,6 +12,7 @@ from fastmetrics.base.options import descriptions
 from fastmetrics.commands.options.function_parameters import Before
 from fastmetrics.commands.options.option_groups import OptionsOf
 from fastmetrics.commands.options.option_syntax import FromText, names, split
+from fastmetrics.commands.program.terminal import echo
 from fastmetrics.engines.job import FileSettings
 
 _FILES = descriptions(FileSettings)
@@ -117,9 +118,9 @@ def named_runs(runs: list[str], names: list[str] | None, system: str | None) -> 
 def print_bad_rows(run: Any) -> None:
     """Print how many rows of a run were rejected, and how many cells begin with a quote."""
     if run.rejects is not None:
-        typer.echo(f"{run.rejected:,} rows rejected: {run.rejects}")
+        echo(f"{run.rejected:,} rows rejected: {run.rejects}")
     if run.guarded:
-        typer.echo(guarded(run.guarded))
+        echo(guarded(run.guarded))
 
 
 def guarded(cells: int) -> str:

@@ -8,13 +8,12 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from fastmetrics.commands import GROUPS, summary
-from fastmetrics.commands.options.ready_values import ReadyValues
 
 AS_WIDE_AS_THE_WINDOW = {"max_content_width": 10_000}
 """Settings of a context; the default is at most 80 columns."""
 
 
-class ProgramHelp(ReadyValues, TyperGroup):
+class ProgramHelp(TyperGroup):
     """The program, whose help page lists the commands in groups."""
 
     def format_commands(self, ctx: typer.Context, formatter: Any) -> None:  # type: ignore[override]
@@ -25,7 +24,7 @@ class ProgramHelp(ReadyValues, TyperGroup):
                 formatter.write_dl([(name.ljust(width), summary(name)) for name in names])
 
 
-class CommandHelp(ReadyValues, TyperCommand):
+class CommandHelp(TyperCommand):
     """A command, whose help page shows an argument by its placeholder alone: ``INPUT...``, not its type in Python."""
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:

@@ -13,6 +13,8 @@ from typing import Any
 import typer
 
 from fastmetrics.base.errors import OptionError
+from fastmetrics.commands.program.terminal import echo
+from fastmetrics.core.process.progress import hide_progress
 
 FORMS = ("as_json", "as_markdown", "as_latex")
 """The parameters of commands that choose a form: ``--json``, ``--markdown``, ``--latex``."""
@@ -36,10 +38,11 @@ def check_one_form(forms: Sequence[str], values: Mapping[str, Any]) -> None:
 def print_table(result: Any) -> None:
     """Print a result as text; on a terminal, by Rich, to the width of its window and with verdicts in colour."""
     if not sys.stdout.isatty():
-        typer.echo(str(result))
+        echo(str(result))
         return
     from rich.console import Console
 
+    hide_progress()
     Console(highlight=False).print(result)
 
 
@@ -52,11 +55,11 @@ def print_result(result: Any, chosen: Mapping[str, bool] = MappingProxyType({}))
         if not result.passed:
             raise typer.Exit(1)
     elif chosen.get("as_json"):
-        typer.echo(result.to_json())
+        echo(result.to_json())
     elif chosen.get("as_latex"):
-        typer.echo(result.to_latex(), nl=False)
+        echo(result.to_latex(), nl=False)
     elif chosen.get("as_markdown"):
-        typer.echo(result.to_markdown(), nl=False)
+        echo(result.to_markdown(), nl=False)
     else:
         print_table(result)
 
@@ -64,7 +67,7 @@ def print_result(result: Any, chosen: Mapping[str, bool] = MappingProxyType({}))
 def print_folded(lines: Iterable[str]) -> None:
     """Print lines; on a terminal, long ones folded, and indented below the text that two spaces part from a name."""
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-    typer.echo("\n".join(line if width is None else _folded(line, width) for line in lines))
+    echo("\n".join(line if width is None else _folded(line, width) for line in lines))
 
 
 def _folded(line: str, width: int) -> str:

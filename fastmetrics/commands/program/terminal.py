@@ -2,120 +2,58 @@
 
 from __future__ import annotations
 
-import io
 import os
 import shlex
 import sys
 import typing
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
-from typing import Any, TextIO
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import Any
 
 import typer
 import typer.models
 
-from fastmetrics.base.errors import Argument, FastmetricsError, shown
+from fastmetrics.base.errors import Argument, FastmetricsError, OutputError, shown
+from fastmetrics.core.process.progress import hide_progress
 
 
 def open_streams() -> None:
-    """Redirect closed standard streams (``2>&-``) to the null device, before another file takes their descriptors."""
-    for number, name in enumerate(("stdin", "stdout", "stderr")):
-        try:
-            os.fstat(number)
-        except OSError:
-            nowhere = os.open(os.devnull, os.O_RDWR)
-            if nowhere != number:
-                os.dup2(nowhere, number)
-                os.close(nowhere)
-        if getattr(sys, name) is None:
-            setattr(sys, name, open(number, "w" if number else "r", encoding="utf-8", closefd=False))  # noqa: SIM115
+    """Open standard input and error on the null device if they are closed (``<&-``, ``2>&-``).
 
-
-ERASE = "\r\x1b[2K"
-"""What erases the line of a terminal that the cursor is in."""
-
-BEFORE_PRINTING: list[Callable[[int], None]] = []
-"""Functions called with the descriptor of a standard stream before something is printed on it."""
-
-
-class PrintError(Exception):
-    """Printing failed: ``stream`` is full."""
-
-    def __init__(self, stream: TextIO, error: OSError) -> None:
-        super().__init__(error.strerror)
-        self.stream = stream
-        self.reason = error.strerror
-
-
-class _Printed(io.TextIOWrapper):
-    """A standard stream whose failures differ from those of other files.
-
-    Once the reader of a pipe is gone (``| head -1``), what is printed is dropped, and the command ends as usual.
+    The system gives a file the lowest free number, so that none which is opened later becomes one of them.  Raises
+    ``OutputError`` if standard output is closed.
     """
-
-    def write(self, text: str) -> int:
-        """Write, or raise ``PrintError``."""
-        with self._failures():
-            for prepare in BEFORE_PRINTING:
-                prepare(self.fileno())
-            return super().write(text)
-        return len(text)
-
-    def flush(self) -> None:
-        """Flush, or raise ``PrintError``."""
-        with self._failures():
-            super().flush()
-
-    @contextmanager
-    def _failures(self) -> Iterator[None]:
-        try:
-            yield
-        except BrokenPipeError:
-            redirect_to_null(self)
-        except OSError as error:
-            raise PrintError(self, error) from error
-
-    def close(self) -> None:
-        """Do nothing: the stream below is that of another, which may still print when this one is deleted."""
+    if sys.stdin is None:
+        sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: SIM115
+    if sys.stdout is None:
+        raise OutputError("cannot print: standard output is closed")
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
 
 
-@contextmanager
-def watched_streams() -> Iterator[None]:
-    """Make standard output and error raise ``PrintError`` until the program ends."""
-    before = sys.stdout, sys.stderr
-    sys.stdout, sys.stderr = map(_watched, before)
+def echo(text: str, *, nl: bool = True) -> None:
+    """Print a result, after which no progress is shown; raises ``OutputError`` if standard output takes no more."""
+    hide_progress()
     try:
-        yield
-    finally:
-        watched = sys.stdout, sys.stderr
-        sys.stdout, sys.stderr = before
-        for stream in watched:
-            if isinstance(stream, _Printed):
-                with suppress(PrintError):
-                    stream.flush()  # but keep it usable: libraries hold it for what they do at exit
+        typer.echo(text, nl=nl)
+    except OSError as error:
+        raise unprintable(error) from error
 
 
-def _watched(stream: TextIO) -> TextIO:
-    if not isinstance(stream, io.TextIOWrapper):
-        return stream
-    stream.flush()
-    how: dict[str, Any] = {"encoding": stream.encoding, "errors": stream.errors}
-    return _Printed(stream.buffer, **how, line_buffering=stream.line_buffering, write_through=stream.write_through)
+def unprintable(error: OSError) -> OutputError:
+    """The error of a standard output that takes no more, which is closed: Python would try again at its exit."""
+    with suppress(OSError):
+        sys.stdout.close()
+    return OutputError(f"cannot print to standard output: {error.strerror}; output files are complete")
 
 
 def print_error(text: str) -> None:
-    """Print a line on standard error; do nothing if that stream is closed."""
+    """Print a line on standard error, if it takes one: the exit code says the same."""
     try:
         typer.echo(text, err=True)
-    except PrintError as error:
-        redirect_to_null(error.stream)
-
-
-def redirect_to_null(stream: TextIO) -> None:
-    """Redirect a stream to the null device, so that flushing it at exit does not fail."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, stream.fileno())
-    os.close(nowhere)
+    except (OSError, ValueError):
+        with suppress(OSError):
+            sys.stderr.close()
 
 
 def message_with_options(error: FastmetricsError, command: Callable[..., Any]) -> str:
