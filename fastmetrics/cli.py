@@ -39,6 +39,7 @@ from fastmetrics.base.errors import (
     ServiceError,
     WorkerError,
 )
+from fastmetrics.base.progress import shown_progress
 from fastmetrics.base.public_names import __version__
 from fastmetrics.base.threads import cores
 from fastmetrics.commands import COMMANDS, load
@@ -51,7 +52,6 @@ from fastmetrics.commands.program.terminal import (
     print_error,
     unprintable,
 )
-from fastmetrics.core.process.progress import shown_progress
 
 
 class _Commands(Mapping[str, Any]):

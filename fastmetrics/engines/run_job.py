@@ -17,10 +17,10 @@ import pyarrow as pa
 
 from fastmetrics.base.errors import Argument, OutputError
 from fastmetrics.base.limits import SIZES
+from fastmetrics.base.progress import WorkDone, report
 from fastmetrics.base.public_names import source_digest
 from fastmetrics.base.score_metadata import ScoreMetadata
 from fastmetrics.base.threads import Background, cores, ordered
-from fastmetrics.core.process.progress import WorkDone, report
 from fastmetrics.engines.job import Engine, Job, Progress, RunOptions, RunResult, Watcher
 from fastmetrics.engines.scored_parts import Finished, Score, Scored, Task, by_part, finish, pieces
 from fastmetrics.tables.encoders import KEY, Encoder, described, dump, recorded_schema, writing

@@ -14,7 +14,7 @@ from typing import Any, TypeVar, cast
 import numba
 import numpy as np
 
-from fastmetrics.core.process.progress import COMPILING, report
+from fastmetrics.base.progress import COMPILING, report
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -17,10 +17,10 @@ from fastmetrics.base.arrays import Flags, Floats, Ints, rounding_error
 from fastmetrics.base.errors import Argument, ColumnError, OptionError, UnknownNameError
 from fastmetrics.base.input_columns import distinct, listed
 from fastmetrics.base.options import Choice, Real, Seed, Whole, argument
+from fastmetrics.base.progress import reported
 from fastmetrics.base.score_metadata import MissingQueries, counts_column
 from fastmetrics.base.specs import Better
 from fastmetrics.base.threads import cores
-from fastmetrics.core.process.progress import reported
 from fastmetrics.metrics.corpus_values import many_values
 from fastmetrics.results.comparison import Compared, Comparison, Ranking, repeat_parts
 from fastmetrics.results.open_runs import open_run, open_runs

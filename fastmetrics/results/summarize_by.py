@@ -14,9 +14,9 @@ from fastmetrics.base.columns import table_of_records
 from fastmetrics.base.display import Grid, ShownSequence, number
 from fastmetrics.base.input_columns import distinct, listed
 from fastmetrics.base.options import Choice, Real, Seed, Whole, argument
+from fastmetrics.base.progress import reported
 from fastmetrics.base.specs import Better
 from fastmetrics.base.threads import cores
-from fastmetrics.core.process.progress import reported
 from fastmetrics.results.open_runs import open_run
 from fastmetrics.results.score_file import declared_bounds, directions
 from fastmetrics.results.score_run import ScoreRun, shared_metrics

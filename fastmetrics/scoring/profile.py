@@ -16,7 +16,7 @@ from typing import Any, Literal, TypeVar
 import pyarrow as pa
 
 from fastmetrics.base.display import Grid, Shown
-from fastmetrics.base.threads import COMPILING, WATCHERS, WorkDone
+from fastmetrics.base.progress import COMPILING, WATCHERS, WorkDone
 from fastmetrics.engines.run_job import run
 from fastmetrics.metrics.batch import Batch
 from fastmetrics.metrics.fitted_metric import SCORES

@@ -14,7 +14,7 @@ import pyarrow.types as pt
 from fastmetrics.base.arrow import is_list, is_text
 from fastmetrics.base.errors import FileFormatError
 from fastmetrics.base.limits import SIZES
-from fastmetrics.core.process.progress import WorkDone, report
+from fastmetrics.base.progress import WorkDone, report
 from fastmetrics.tables.file_columns import Selection, Widened
 from fastmetrics.tables.sources import FrameSource, TableSource, plain_selection
 from fastmetrics.tables.table_chunks import Chunk, Limits, Place, Reject, Rows, batch_of, cut, long_rows, too_long

@@ -32,7 +32,7 @@ from fastmetrics.base.errors import (
     OutputError,
     UnknownNameError,
 )
-from fastmetrics.core.process.progress import WorkDone, report, shown_progress
+from fastmetrics.base.progress import WorkDone, report, shown_progress
 from fastmetrics.kernels.vectors import add_keys, find_keys
 from fastmetrics.tables.outputs import unfinished
 from fastmetrics.tables.small_files import local_path

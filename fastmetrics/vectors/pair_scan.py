@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from fastmetrics.base.limits import SIZES
+from fastmetrics.base.progress import WorkDone, report
 from fastmetrics.base.threads import ordered
-from fastmetrics.core.process.progress import WorkDone, report
 from fastmetrics.kernels.vectors import (
     Nearest,
     TilePoints,

@@ -27,7 +27,7 @@ pytestmark = pytest.mark.slow
 REAL = (
     "fastmetrics.commands",
     "fastmetrics.base",
-    "fastmetrics.core",
+    "fastmetrics.base",
     "fastmetrics.metrics",
     "fastmetrics.metrics.metric",
     "fastmetrics.results.compare",

@@ -1,1 +1,1 @@
-"""Tests of ``fastmetrics.core``."""
+"""Tests of ``fastmetrics.base``."""

@@ -196,7 +196,7 @@ def test_a_second_interrupt_ends_the_process_at_once(tmp_path, rows):
 def test_without_a_terminal_a_line_is_printed_now_and_then(tmp_path, rows):
     (tmp_path / "slow.py").write_text(SLOW)
     code = (
-        "import fastmetrics.core.process.progress as p; p.AFTER = p.PRINTED_EVERY = 0.1; import fastmetrics.__main__; "
+        "import fastmetrics.base.progress as p; p.AFTER = p.PRINTED_EVERY = 0.1; import fastmetrics.__main__; "
         "fastmetrics.__main__.main()"
     )
     slow = ["--plugin", str(tmp_path / "slow.py"), "-m", "slow_score", "--threads", "1"]

@@ -117,7 +117,7 @@ def test_no_rows(tmp_path):
 COMPILING = """
 import sys, threading
 import fastmetrics as fm
-from fastmetrics.base.threads import COMPILING, WATCHERS
+from fastmetrics.base.progress import COMPILING, WATCHERS
 from fastmetrics.scoring import profile
 
 compiled, measured = [], []

@@ -14,7 +14,7 @@ from unittest import mock
 from typer.testing import CliRunner
 
 from fastmetrics import cli
-from fastmetrics.core.process import progress
+from fastmetrics.base import progress
 
 ROOT = Path(__file__).parents[2]
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}

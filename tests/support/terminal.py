@@ -15,7 +15,7 @@ from tests.support.program import ENVIRONMENT, Done
 
 PROMPT_LINE = """
 import sys
-from fastmetrics.core.process import progress
+from fastmetrics.base import progress
 progress.AFTER, progress.REDRAWN_EVERY = 0.001, 0.02
 from fastmetrics.__main__ import main
 main()

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from fastmetrics.base.progress import add_to_progress
 from fastmetrics.commands.program.terminal import print_error
-from fastmetrics.core.process.progress import add_to_progress
 
 if TYPE_CHECKING:
     from fastmetrics.models.call_sender import Spending

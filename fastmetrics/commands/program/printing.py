@@ -13,8 +13,8 @@ from typing import Any
 import typer
 
 from fastmetrics.base.errors import OptionError
+from fastmetrics.base.progress import hide_progress
 from fastmetrics.commands.program.terminal import echo
-from fastmetrics.core.process.progress import hide_progress
 
 FORMS = ("as_json", "as_markdown", "as_latex")
 """The parameters of commands that choose a form: ``--json``, ``--markdown``, ``--latex``."""

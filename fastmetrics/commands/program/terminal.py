@@ -14,7 +14,7 @@ import typer
 import typer.models
 
 from fastmetrics.base.errors import Argument, FastmetricsError, OutputError, shown
-from fastmetrics.core.process.progress import hide_progress
+from fastmetrics.base.progress import hide_progress
 
 
 def open_streams() -> None:

@@ -1,1 +1,0 @@
-"""Basic modules that all other packages use: arrays, threads, counts of a whole table."""

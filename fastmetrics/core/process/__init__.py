@@ -1,1 +1,0 @@
-"""The running process: threads, signals, room for nested calls, and reports of its work."""
