@@ -2,7 +2,7 @@
 
 import sys
 
-from fastmetrics.commands.program.endings import Stopped, listen, unexpected_errors
+from fastmetrics.cli.program import Stopped, listen, unexpected_errors
 
 
 def main() -> None:
@@ -10,7 +10,7 @@ def main() -> None:
     try:
         with unexpected_errors(SystemExit):
             listen()
-            from fastmetrics.cli import main as run
+            from fastmetrics.cli.program import main as run
 
             run()
     except Stopped as stopped:  # before or after a command

@@ -21,10 +21,10 @@ from typing import Any
 import typer.models
 
 import fastmetrics as fm
-from fastmetrics import cli
 from fastmetrics.base import errors
 from fastmetrics.base.input_columns import COLUMNS, SCHEMAS
-from fastmetrics.commands import all_commands
+from fastmetrics.cli import program
+from fastmetrics.cli.commands import all_commands
 from fastmetrics.metrics.metric import REGISTRY, SOURCES, Metric, described, in_words
 from fastmetrics.metrics.suites import FAMILIES
 from scripts import measure_tables, scaling_tables, stubs, throughput
@@ -203,7 +203,7 @@ def columns_page() -> str:
 
 def cli_page() -> str:
     """docs/cli.md: every command with its arguments, options and defaults, and the exit codes."""
-    parts = [f"# Command line\n\n{NOTE}", markdown(cli.__doc__)]
+    parts = [f"# Command line\n\n{NOTE}", markdown(program.__doc__)]
     for name, call in all_commands().items():
         arguments, options = _parameters(call)
         usage = " ".join(["fastmetrics", name, "[OPTIONS]", *(value for value, _ in arguments)])

@@ -20,8 +20,8 @@ from pathlib import Path
 import typer.models
 
 import fastmetrics as fm
-from fastmetrics.commands import all_commands
-from fastmetrics.commands.options.function_parameters import ENTRY, HEAD, parameter_texts
+from fastmetrics.cli.commands import all_commands
+from fastmetrics.cli.options import ENTRY, HEAD, parameter_texts
 
 ROOT = Path(__file__).resolve().parents[1]
 FEW = 6

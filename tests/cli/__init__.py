@@ -1,1 +1,1 @@
-"""Tests of ``fastmetrics.commands``."""
+"""Tests of ``fastmetrics.cli``."""

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fastmetrics.base.errors import OptionError
-from fastmetrics.commands.options.option_syntax import name_list, pairs
+from fastmetrics.cli.options import name_list, pairs
 from tests.support.program import program
 
 NAMES = ["a,b", "answer = x", 'say "no"', "(a", "b)", "[1,", "'", "a=b=c", " padded "]

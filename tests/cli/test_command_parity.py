@@ -14,9 +14,9 @@ from typing import Any
 import typer.models
 
 import fastmetrics as fm
-import fastmetrics.commands
-from fastmetrics.commands import COMMANDS, all_commands, load
-from fastmetrics.commands.options.function_parameters import parameter_texts
+import fastmetrics.cli.commands
+from fastmetrics.cli.commands import COMMANDS, all_commands, load
+from fastmetrics.cli.options import parameter_texts
 from scripts import parameters as parameter_lists
 
 NO_FUNCTION = {
@@ -168,7 +168,7 @@ def _compare_defaults(command: str) -> None:
             assert default == expected, name
 
 
-SOURCES = sorted(Path(fastmetrics.commands.__path__[0]).rglob("*.py"))
+SOURCES = sorted(Path(fastmetrics.cli.__path__[0]).rglob("*.py"))
 
 
 def test_an_option_of_several_commands_is_declared_once() -> None:

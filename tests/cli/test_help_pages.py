@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from fastmetrics.commands import COMMANDS, GROUPS
+from fastmetrics.cli.commands import COMMANDS, GROUPS
 from tests.support.program import ENVIRONMENT, alone, command, program
 
 

@@ -17,15 +17,15 @@ from typing import Any
 import pytest
 import typer
 
-import fastmetrics.commands
+import fastmetrics.cli.commands
 from fastmetrics.base.public_names import HOMES
-from fastmetrics.commands import all_commands, load
-from fastmetrics.commands.options.option_groups import Arguments
+from fastmetrics.cli.commands import all_commands, load
+from fastmetrics.cli.options import Arguments
 
 pytestmark = pytest.mark.slow
 
 REAL = (
-    "fastmetrics.commands",
+    "fastmetrics.cli",
     "fastmetrics.base",
     "fastmetrics.base",
     "fastmetrics.metrics",
@@ -186,7 +186,7 @@ def replaced() -> dict[tuple[types.ModuleType, str], Any]:
 
 def imported() -> Iterator[tuple[types.ModuleType, str]]:
     """Every function and class that a module of commands imports from a package that is no exception."""
-    for info in pkgutil.walk_packages(fastmetrics.commands.__path__, "fastmetrics.commands."):
+    for info in pkgutil.walk_packages(fastmetrics.cli.__path__, "fastmetrics.cli."):
         module = importlib.import_module(info.name)
         yield from functions_of(module)
         tree = ast.parse(Path(inspect.getfile(module)).read_text(encoding="utf-8"))

@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from fastmetrics.base.errors import OptionError, OutputError
-from fastmetrics.cli import app
+from fastmetrics.cli.program import app
 from fastmetrics.retrieval.rank import rank
 from tests.support.program import unfolded
 

@@ -32,7 +32,7 @@ def imported(*words: object) -> str:
     """The costly modules that the program has imported at its end, the second time: the first compiles kernels."""
     code = f"""
 import sys
-from fastmetrics import cli
+from fastmetrics.cli import program as cli
 sys.argv = ["fastmetrics", *{[*map(str, words)]!r}]
 try:
     cli.main()

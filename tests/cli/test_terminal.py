@@ -22,9 +22,8 @@ from fastmetrics.base.errors import (
     quoted,
     shown,
 )
-from fastmetrics.commands import load
-from fastmetrics.commands.program.printing import print_folded
-from fastmetrics.commands.program.terminal import message_with_options
+from fastmetrics.cli.commands import load
+from fastmetrics.cli.terminal import message_with_options, print_folded
 from tests.support.program import ENVIRONMENT, command, jsonl, program, unfolded
 
 rank, score = load("rank"), load("score")

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.slow
 NURSERY = """
 import os, signal, sys
 import openai, aiohttp, pandas, pyarrow.parquet
-import fastmetrics.commands.options.shared_options, fastmetrics.models.judge
+import fastmetrics.cli.options, fastmetrics.models.judge
 from fastmetrics.__main__ import main
 from fastmetrics.stats import summed_scores as fingerprint
 from fastmetrics.stats import sums as moments

@@ -17,7 +17,7 @@ import pytest
 import fastmetrics as fm
 from fastmetrics.base import errors
 from fastmetrics.base.input_columns import COLUMNS, SCHEMAS
-from fastmetrics.commands import GROUPS, all_commands
+from fastmetrics.cli.commands import GROUPS, all_commands
 from fastmetrics.metrics import lexical
 from fastmetrics.metrics.metric import REGISTRY, SOURCES
 from fastmetrics.models.prompts import FIELDS, read_rubric

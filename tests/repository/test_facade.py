@@ -14,7 +14,7 @@ import pytest
 import fastmetrics as fm
 from fastmetrics.base import errors
 from fastmetrics.base.input_columns import COLUMNS
-from fastmetrics.commands import all_commands
+from fastmetrics.cli.commands import all_commands
 from fastmetrics.metrics.metric import REGISTRY
 from fastmetrics.metrics.suites import FAMILIES, functions
 

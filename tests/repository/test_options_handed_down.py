@@ -17,7 +17,7 @@ import fastmetrics
 
 Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 
-LEFT_OUT = ("fastmetrics.commands", "fastmetrics.kernels", "fastmetrics.__main__")
+LEFT_OUT = ("fastmetrics.cli", "fastmetrics.kernels", "fastmetrics.__main__")
 """Commands have tests of their own, in tests/cli/test_options_handed_on.py; kernels have no options."""
 
 RECORDS = {"Argument", "ScoreMetadata", "Reading", "VectorFiles", "Answered", "Activity", "TableRun"}

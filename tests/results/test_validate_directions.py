@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 
 import fastmetrics as fm
 from fastmetrics.base.errors import ColumnError, OptionError, UnknownNameError
-from fastmetrics.commands import load
+from fastmetrics.cli.commands import load
 from fastmetrics.metrics.metric import REGISTRY
 from fastmetrics.results.summary import summarize
 from fastmetrics.stats.association import associate

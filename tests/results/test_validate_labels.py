@@ -18,7 +18,7 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from fastmetrics.base.errors import ColumnError, InputError, UnknownNameError
-from fastmetrics.commands import load
+from fastmetrics.cli.commands import load
 from fastmetrics.results.validate import validate
 from fastmetrics.stats.agreement import cohen_kappa, krippendorff_alpha
 

@@ -8,7 +8,7 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics.base.errors import ColumnError
-from fastmetrics.commands import load
+from fastmetrics.cli.commands import load
 
 ASKED, STORED = ["where is it", "how to pay"], ["Where is it?", "How to pay"]
 TEXTS = ["in the mail", "online"]

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from fastmetrics.commands import COMMANDS
+from fastmetrics.cli.commands import COMMANDS
 from tests.support.every_metric import bits
 from tests.support.program import ENVIRONMENT, ROOT
 
@@ -51,12 +51,11 @@ LOADED = "import json, sys; print(json.dumps([name for name in sys.modules if na
 
 
 def test_program_imports_only_the_command_that_is_called():
-    commands = {f"fastmetrics.commands.{module}" for module in COMMANDS.values()}
-    assert not commands & set(said(start(f"import fastmetrics.cli\n{LOADED}")))
-    call = "import sys, fastmetrics.cli\nsys.argv[1:] = ['stored-calls', '--help']\ntry:\n    fastmetrics.cli.main()"
-    assert commands & set(said(start(f"{call}\nexcept SystemExit:\n    pass\n{LOADED}"))) == {
-        "fastmetrics.commands.models.stored_calls"
-    }
+    commands = {f"fastmetrics.cli.{module}" for module in COMMANDS.values()}
+    assert not commands & set(said(start(f"import fastmetrics.cli.program\n{LOADED}")))
+    arguments = "['stored-calls', '--help']"
+    call = f"import sys\nfrom fastmetrics.cli import program\nsys.argv[1:] = {arguments}\ntry:\n    program.main()"
+    assert commands & set(said(start(f"{call}\nexcept SystemExit:\n    pass\n{LOADED}"))) == {"fastmetrics.cli.judging"}
 
 
 def test_importing_a_package_does_not_load_the_metrics():
@@ -169,7 +168,7 @@ def copied(tmp_path):
 def test_read_only_install_caches_kernels_in_home_folder(tmp_path):
     install = copied(tmp_path)
     home = tmp_path / "home"
-    nowhere = tmp_path / "fastmetrics" / "cli.py" / "cache"
+    nowhere = tmp_path / "fastmetrics" / "__init__.py" / "cache"
     expected = bits(ROWS, FEW)
     kept = {"HOME": home, "XDG_CACHE_HOME": home / "cache", "NUMBA_CACHE_DIR": ""}
     assert said(start(SCORES, **install, **kept)) == expected

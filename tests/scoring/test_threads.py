@@ -8,7 +8,7 @@ from typer.main import get_command
 
 import fastmetrics as fm
 from fastmetrics.base.errors import OptionError
-from fastmetrics.cli import app
+from fastmetrics.cli.program import app
 from fastmetrics.stats.association import associate
 from fastmetrics.vectors.search_files import build_index
 from tests.support.program import program

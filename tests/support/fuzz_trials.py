@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from fastmetrics import cli
+from fastmetrics.cli import program
 
 SECONDS = 10
 GROWTH = 1 << 30
@@ -78,7 +78,7 @@ def _run(arguments: Sequence[str], folder: Path, log: Path, seconds: int) -> int
         sys.stdout = sys.stderr = output
         try:
             with contextlib.suppress(BrokenPipeError):
-                cli.main()
+                program.main()
         except SystemExit as left:
             output.flush()
             return int(left.code or 0)

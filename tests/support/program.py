@@ -13,8 +13,8 @@ from unittest import mock
 
 from typer.testing import CliRunner
 
-from fastmetrics import cli
 from fastmetrics.base import progress
+from fastmetrics.cli import program as cli
 
 ROOT = Path(__file__).parents[2]
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}

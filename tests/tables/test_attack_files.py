@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from typer.models import OptionInfo
 
-from fastmetrics.commands import all_commands
+from fastmetrics.cli.commands import all_commands
 from tests.support.attacked_commands import OUTPUTS, WRITERS
 from tests.support.file_attack_modes import MODES
 from tests.support.file_attacks import Attacker

@@ -14,7 +14,7 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics.base.errors import OutputError
-from fastmetrics.commands import all_commands
+from fastmetrics.cli.commands import all_commands
 from fastmetrics.tables.outputs import (
     OutputPlace,
     page_place,

@@ -18,7 +18,7 @@ import pytest
 from typer.models import ArgumentInfo
 
 import fastmetrics as fm
-from fastmetrics.commands import all_commands
+from fastmetrics.cli.commands import all_commands
 from tests.support.judge_server import Judge, judge_server
 from tests.support.loopback import BUCKET, Server
 from tests.support.program import Done, jsonl, program

@@ -1,4 +1,4 @@
-"""The commands on vectors: embed, measure, project, index, search and load them."""
+"""The commands on vectors and rankings: embed, measure, project, index, search, load, and evaluate rankings."""
 
 from __future__ import annotations
 
@@ -7,24 +7,29 @@ from typing import Annotated, Any
 
 import typer
 
-from fastmetrics.commands.options.function_parameters import Before
-from fastmetrics.commands.options.option_groups import Arguments
-from fastmetrics.commands.options.option_syntax import FromText, names
-from fastmetrics.commands.options.shared_options import (
+from fastmetrics.cli.options import (
+    Arguments,
     AsJson,
+    Before,
     EmbedderName,
     Files,
+    FromText,
     Guard,
     Output,
     Overwrite,
+    Printing,
     Table,
     Threads,
     VectorColumn,
     VectorFiles,
     guarded,
+    names,
     print_bad_rows,
+    split,
 )
-from fastmetrics.commands.program.terminal import echo, print_error
+from fastmetrics.cli.terminal import echo, print_error
+
+# The commands on vectors: embed, measure, project, index, search and load them.
 
 
 def embed(
@@ -177,3 +182,46 @@ def load_vectors(
     """
     loaded = arguments.call()
     echo(f"{loaded.rows:,} vectors of {loaded.dim:,} numbers in {loaded.table!r} (index: {loaded.method})")
+
+
+# The commands that evaluate rankings against judgements.
+
+
+Measures = Annotated[
+    list[str] | None,
+    typer.Option("--measures", "-m", help="Measures: ndcg@10,mrr,RBP(p=0.8).", metavar="MEASURE"),
+    FromText(split),
+]
+RankingsAndQrels = Annotated[
+    list[str], typer.Argument(help="Files of rankings, then the judgements (qrels).", metavar="RANKING... QRELS")
+]
+
+
+def rank(
+    rankings: RankingsAndQrels,
+    *,
+    measures: Measures = None,
+    arguments: Arguments,
+    as_json: AsJson = False,
+) -> Any:
+    """Evaluate rankings like trec_eval.
+
+    Print means, and write the values of each query.
+    """
+    *ranked, qrels = rankings
+    return arguments.call(rankings=ranked, qrels=qrels)
+
+
+def compare_rankings(
+    rankings: RankingsAndQrels,
+    *,
+    measures: Measures = None,
+    arguments: Arguments,
+    printing: Printing,
+) -> Any:
+    """Compare rankings query by query.
+
+    Print differences, intervals and p values of each measure.
+    """
+    *ranked, qrels = rankings
+    return arguments.call(rankings=ranked, qrels=qrels)

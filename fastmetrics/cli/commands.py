@@ -11,7 +11,7 @@ from typing import Any
 GROUPS = {
     "Score": {
         "score": "scoring",
-        "metrics": "metric_list",
+        "metrics": "scoring",
         "profile": "scoring",
         "warm-up": "scoring",
         "pairwise-scores": "scoring",
@@ -23,11 +23,11 @@ GROUPS = {
         "primary-table": "summaries",
         "correlations": "summaries",
         "histograms": "summaries",
-        "worst-rows": "worst_rows",
+        "worst-rows": "report",
         "report": "report",
-        "plot": "plot",
-        "list-runs": "run_folders",
-        "trend": "run_folders",
+        "plot": "report",
+        "list-runs": "summaries",
+        "trend": "summaries",
     },
     "Compare and check": {
         "compare": "comparison",
@@ -38,8 +38,8 @@ GROUPS = {
         "fit": "comparison",
     },
     "Retrieval and vectors": {
-        "rank": "rankings",
-        "compare-rankings": "rankings",
+        "rank": "vectors",
+        "compare-rankings": "vectors",
         "embed": "vectors",
         "geometry": "vectors",
         "project": "vectors",
@@ -48,14 +48,14 @@ GROUPS = {
         "load-vectors": "vectors",
     },
     "Models": {
-        "answer": "models.answering",
-        "evaluate-rag": "models.evaluate_rag",
-        "match": "models.answering",
-        "judge": "models.judging",
-        "rubric": "models.judging",
-        "judge-report": "models.judging",
-        "sample-rows": "models.judging",
-        "stored-calls": "models.stored_calls",
+        "answer": "answering",
+        "evaluate-rag": "answering",
+        "match": "answering",
+        "judge": "judging",
+        "rubric": "judging",
+        "judge-report": "judging",
+        "sample-rows": "judging",
+        "stored-calls": "judging",
     },
     "Logs": {
         "check-dataset": "log_analysis",
@@ -75,7 +75,7 @@ COMMANDS = {name: module for group in GROUPS.values() for name, module in group.
 def load(name: str) -> Callable[..., None]:
     """The function of a command, imported from its module."""
     # here, so that __main__ can report an installation without Typer
-    from fastmetrics.commands.options.option_groups import flat
+    from fastmetrics.cli.options import flat
 
     return flat(_function(name))
 
@@ -86,7 +86,7 @@ def summary(name: str) -> str:
 
 
 def _function(name: str) -> Callable[..., Any]:
-    module = importlib.import_module(f"fastmetrics.commands.{COMMANDS[name]}")
+    module = importlib.import_module(f"fastmetrics.cli.{COMMANDS[name]}")
     function: Callable[..., Any] = getattr(module, name.replace("-", "_"))
     return function
 

@@ -1,13 +1,16 @@
-"""The commands that summarise scores: means, intervals, correlations and histograms."""
+"""The commands that summarise scores: means, intervals, correlations, histograms, runs over time."""
 
 from __future__ import annotations
 
+import json
 from typing import Annotated, Any
 
 import typer
 
-from fastmetrics.commands.options.option_groups import Arguments
-from fastmetrics.commands.options.shared_options import AsJson, Plugins, Runs, Scores
+from fastmetrics.cli.options import Arguments, AsJson, Folder, Plugins, Runs, Scores
+from fastmetrics.cli.terminal import echo, print_table
+
+# The commands that summarise scores: means, intervals, correlations and histograms.
 
 
 def summarize(
@@ -79,4 +82,50 @@ def histograms(
     as_json: AsJson = False,
 ) -> Any:
     """Show histograms of the scores."""
+    return arguments.call()
+
+
+# The commands on folders of runs: which there are, and a metric over time.
+
+
+def list_runs(
+    folder: Folder,
+    *,
+    as_json: AsJson = False,
+) -> None:
+    """List the runs in a folder.
+
+    Print names, times (if stored), rows, fingerprints and inputs.
+    """
+    from fastmetrics.base.display import Grid
+    from fastmetrics.results.open_runs import list_runs
+
+    runs = list_runs(folder).to_pylist()
+    if as_json:
+        echo(json.dumps(runs, ensure_ascii=False, indent=2))
+        return
+    header = ("file", "name", "began", "ended", "rows", "metrics", "ids", "questions")
+    cells = [{**run, "rows": f"{run['rows']:,}", "metrics": str(len(run["metrics"]))} for run in runs]
+    print_table(Grid(header, [[_short(run[name], name) for name in header] for run in cells]))
+
+
+def _short(value: str | None, column: str) -> str:
+    """A cell; a fingerprint is shortened."""
+    if value is None:
+        return "–"
+    return value[:12] if column in ("ids", "questions") else value
+
+
+def trend(
+    folder: Folder,
+    metric: Annotated[str, typer.Argument(help="The metric to show.", show_default=False)],
+    *,
+    arguments: Arguments,
+    plugin: Plugins = None,
+    as_json: AsJson = False,
+) -> Any:
+    """Show the mean of a metric in each run of a folder.
+
+    The runs come first to last, each mean with its interval.
+    """
     return arguments.call()

@@ -6,20 +6,23 @@ from typing import Annotated, Any
 
 import typer
 
-from fastmetrics.commands.options.function_parameters import Before
-from fastmetrics.commands.options.option_groups import Arguments, OptionsOf
-from fastmetrics.commands.options.option_syntax import FromText, as_given, divisions
-from fastmetrics.commands.options.shared_options import (
+from fastmetrics.cli.options import (
+    Arguments,
     AsJson,
     AsMarkdown,
+    Before,
+    FromText,
     Names,
+    OptionsOf,
     Plugins,
     Printing,
     Scores,
     Table,
+    as_given,
+    divisions,
     named_runs,
 )
-from fastmetrics.commands.program.printing import ResultOfCheck
+from fastmetrics.cli.terminal import ResultOfCheck
 from fastmetrics.fitting.fit import CutPromises
 
 

@@ -1,33 +1,41 @@
-"""The commands of judges: rate rows, print rubrics, report on judges, and draw rows for people to label."""
+"""The commands of judges: rate rows, print rubrics, report on judges, draw rows to label, look into the store of
+calls.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from fastmetrics.base.errors import OptionError
-from fastmetrics.commands.models.model_calls import exit_with_failed_rows, report_spent_budget, spent, watch_spending
-from fastmetrics.commands.options.function_parameters import Before
-from fastmetrics.commands.options.option_groups import Arguments, OptionsOf
-from fastmetrics.commands.options.option_syntax import FromText, name_list
-from fastmetrics.commands.options.shared_options import (
+from fastmetrics.base.options import descriptions
+from fastmetrics.cli.model_calls import exit_with_failed_rows, report_spent_budget, spent, watch_spending
+from fastmetrics.cli.options import (
+    Arguments,
     AsJson,
+    Before,
     DryRun,
     Files,
+    FromText,
     Guard,
     Judged,
+    OptionsOf,
     Overwrite,
     Plugins,
     Quiet,
     Table,
     guarded,
+    name_list,
+    names,
     print_bad_rows,
 )
-from fastmetrics.commands.program.printing import print_folded, print_result
-from fastmetrics.commands.program.terminal import echo
-from fastmetrics.models.call_setup import MODEL, RUBRICS, JudgeOptions
+from fastmetrics.cli.terminal import echo, print_folded, print_result
+from fastmetrics.models.call_setup import MODEL, RUBRICS, CallOptions, JudgeOptions
+
+# The commands of judges: rate rows, print rubrics, report on judges, and draw rows for people to label.
 
 
 def judge(
@@ -155,3 +163,48 @@ def sample_rows(
         echo("these rows were selected as difficult: their mean label does not represent the other rows")
     if quoted:
         echo(guarded(quoted))
+
+
+# ``fastmetrics stored-calls``: show, export and prune a store of calls.
+
+
+def stored_calls(
+    store: Annotated[Path, typer.Argument(help="The store of calls, as in judge --store.", show_default=False)],
+    *,
+    output: Annotated[
+        str | None,
+        typer.Option(
+            "--output",
+            "-o",
+            help="Write all calls to this file, one row per call; the suffix sets the format.",
+            metavar="PATH",
+        ),
+    ] = None,
+    prune: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Delete calls: failures, model=NAME, endpoint=NAME (a server), or days=30 (older than 30 days). "
+            "A call is deleted if it matches all conditions."
+        ),
+        FromText(names),
+    ] = None,
+    prices: Annotated[str | None, typer.Option(help=descriptions(CallOptions)["prices"])] = None,
+    overwrite: Overwrite = False,
+    guard: Guard = True,
+    as_json: AsJson = False,
+    arguments: Arguments,
+) -> Any:
+    """Show, export or prune the store of model calls."""
+    from fastmetrics.models.call_store import CallStore, export, prune_calls, stored_calls
+
+    if output is None and not prune:
+        return arguments.call(stored_calls)
+    with CallStore(store, create=False) as calls:
+        if prune:
+            echo(f"{prune_calls(calls, prune):,} calls deleted from {store}")
+        if output is not None:
+            rows, quoted = arguments.call(export, store=calls, out=output)
+            echo(f"{rows:,} calls written: {output}")
+            if quoted:
+                echo(guarded(quoted))
+    return None

@@ -7,10 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fastmetrics.commands.options.function_parameters import Before
-from fastmetrics.commands.options.option_groups import Arguments
-from fastmetrics.commands.options.shared_options import AsJson, Overwrite, Table
-from fastmetrics.commands.program.printing import ResultOfCheck
+from fastmetrics.cli.options import Arguments, AsJson, Before, Overwrite, Table
+from fastmetrics.cli.terminal import ResultOfCheck
 
 if TYPE_CHECKING:
     from fastmetrics.tables.outputs import OutputPlace

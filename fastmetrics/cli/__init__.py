@@ -1,0 +1,1 @@
+"""The fastmetrics program: commands, their options, and what surrounds every command."""

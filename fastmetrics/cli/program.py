@@ -1,0 +1,269 @@
+"""The ``fastmetrics`` program: errors become messages and exit codes, and help pages show commands in groups."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import os
+import re
+import signal
+import sys
+import traceback
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext, suppress
+from typing import Annotated, Any, NoReturn
+
+import typer
+import typer.main
+from typer.core import TyperCommand, TyperGroup
+
+from fastmetrics.base.errors import (
+    FastmetricsError,
+    InputError,
+    MissingExtraError,
+    OptionError,
+    OutputError,
+    ServiceError,
+    WorkerError,
+)
+from fastmetrics.base.progress import shown_progress
+from fastmetrics.base.public_names import __version__
+from fastmetrics.base.threads import cores
+from fastmetrics.cli.commands import COMMANDS, GROUPS, load, summary
+from fastmetrics.cli.terminal import echo, message_with_options, open_streams, print_error, unprintable
+
+# How the program ends: by a signal, or by an error that nobody expects; it never takes the exit code of a gate.
+
+
+CODE = 8
+"""The exit code after an unexpected error; Python itself would exit with 1, by which ``gate`` reports a broken rule."""
+_WORDS = {"SIGINT": "interrupted", "SIGTERM": "terminated", "SIGHUP": "terminal closed"}
+"""The signals that end the program, and what it says."""
+
+
+class Stopped(SystemExit):
+    """A signal asks the program to end.
+
+    It leaves every block as another exception does, so that files are closed and temporary folders deleted.  Its exit
+    code is that of a shell: 128 + the number of the signal.
+    """
+
+    code: int
+
+    def __init__(self, number: int) -> None:
+        super().__init__(128 + number)
+        self.word = _WORDS[signal.Signals(number).name]
+
+
+def listen() -> None:
+    """Raise ``Stopped`` at the first signal that asks to end; a second one ends the process at once.
+
+    Signals that are ignored, as SIGHUP under ``nohup``, stay so.
+    """
+    numbers = [getattr(signal, name) for name in _WORDS if hasattr(signal, name)]
+    for number in numbers:
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, _stop)
+
+
+def _stop(number: int, frame: object) -> NoReturn:
+    for name in _WORDS:
+        if hasattr(signal, name) and signal.getsignal(getattr(signal, name)) is _stop:
+            signal.signal(getattr(signal, name), signal.SIG_DFL)
+    raise Stopped(number)
+
+
+@contextmanager
+def unexpected_errors(*expected: type[BaseException]) -> Iterator[None]:
+    """Within this block, print the traceback of an exception that is not ``expected``, and exit with ``CODE``.
+
+    Typer would hide an ``EOFError`` or a broken pipe, and exit with 1.  Too little memory is reported in one line.
+    """
+    passed_on: tuple[type[BaseException], ...] = (Stopped, *expected)
+    try:
+        yield
+    except passed_on:
+        raise
+    except BaseException as error:
+        with suppress(OSError, ValueError):  # standard error may be full or closed
+            if _lacks_memory(error):
+                print("error: not enough memory; use fewer --threads, or a machine with more memory", file=sys.stderr)
+            else:
+                traceback.print_exception(error)
+        raise SystemExit(CODE) from error
+
+
+def _lacks_memory(error: BaseException | None) -> bool:
+    while error is not None and not isinstance(error, MemoryError):
+        error = error.__cause__ or error.__context__
+    return error is not None
+
+
+# The pages of ``--help``: commands in groups, and options with placeholders that a reader knows.
+
+
+AS_WIDE_AS_THE_WINDOW = {"max_content_width": 10_000}
+"""Settings of a context; the default is at most 80 columns."""
+
+
+class ProgramHelp(TyperGroup):
+    """The program, whose help page lists the commands in groups."""
+
+    def format_commands(self, ctx: typer.Context, formatter: Any) -> None:  # type: ignore[override]
+        """Write one section for each group."""
+        width = max(len(name) for group in GROUPS.values() for name in group)
+        for title, names in GROUPS.items():
+            with formatter.section(title):
+                formatter.write_dl([(name.ljust(width), summary(name)) for name in names])
+
+
+class CommandHelp(TyperCommand):
+    """A command, whose help page shows an argument by its placeholder alone: ``INPUT...``, not its type in Python."""
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """``[OPTIONS]`` and the arguments, those in brackets that may be absent."""
+        shown = ((param, argument_name(param)) for param in self._arguments())
+        return ["[OPTIONS]", *(name if param.required else f"[{name}]" for param, name in shown)]
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the arguments, then the options."""
+        arguments = [(argument_name(param), param.help or "") for param in self._arguments()]
+        options = (param.get_help_record(ctx) for param in self.get_params(ctx) if param not in self._arguments())
+        for title, records in (("Arguments", arguments), ("Options", list(filter(None, options)))):
+            if records:
+                with formatter.section(title):
+                    formatter.write_dl(records)
+
+    def _arguments(self) -> list[Any]:
+        return [param for param in self.params if param.param_type_name == "argument"]
+
+
+def argument_name(param: Any) -> str:
+    """An argument's placeholder."""
+    return str(param.metavar or param.name.upper())
+
+
+# The ``fastmetrics`` program.  The commands are in ``fastmetrics.cli``; errors become messages and exit codes.
+#
+# Exit codes: 0 success; 1 a rule of ``gate`` is not met, or ``check-dataset --strict`` found a fault; 2 wrong usage,
+# an
+# unknown name or option; 3 the input cannot be scored; 4 the output cannot be written; 5 an optional dependency is
+# missing; 6 the workers of a cluster failed; 7 a model server refuses calls or fails repeatedly; 8 an unexpected
+# error,
+# a fault of the program, with its traceback on standard error, or too little memory; 9 the output of ``judge`` or
+# ``answer`` is complete, but rows in it have no reply, since their calls failed; 130 interrupted, 143 terminated
+# (SIGTERM), 129 the terminal was closed (SIGHUP).
+#
+# If standard output is full or closed (``>&-``), or its reader is gone (``| head -1``), the program says so and the
+# exit
+# code is 4; output files are still complete.  What a closed standard error would get is dropped.
+#
+# On a terminal, long commands show a bar on standard error; elsewhere they print a line there every 30 seconds, with
+# what
+# is done, the rate and the time left.  ``--quiet`` shows neither.
+#
+# ``fastmetrics --install-completion`` makes bash, zsh, fish or PowerShell complete commands and options.
+
+
+class _Commands(Mapping[str, Any]):
+    """The commands by name.  Importing and building a command takes time, so each is built when it is looked up."""
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in COMMANDS:
+            raise KeyError(name)
+        return _built(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(COMMANDS)
+
+    def __len__(self) -> int:
+        return len(COMMANDS)
+
+
+@functools.cache
+def _built(name: str) -> Any:
+    """The command as Typer makes it from its function."""
+    alone = typer.Typer(add_completion=False, **_APPEARANCE)
+    alone.command(name, cls=CommandHelp)(_with_exit_codes(load(name)))
+    return typer.main.get_command(alone)
+
+
+class _Program(ProgramHelp):
+    """The group of all commands."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self.commands: Any = _Commands()
+
+
+_APPEARANCE: dict[str, Any] = {"pretty_exceptions_enable": False, "rich_markup_mode": None}
+
+app = typer.Typer(
+    name="fastmetrics", cls=_Program, no_args_is_help=True, context_settings=AS_WIDE_AS_THE_WINDOW, **_APPEARANCE
+)
+
+
+def _with_exit_codes(command: Callable[..., None]) -> Callable[..., None]:
+    """The command, with errors turned into messages and exit codes; Typer would hide some of them."""
+    resumes = "resume" in inspect.signature(command).parameters
+    advice = "; run again with --resume to continue" if resumes else ""
+    name = command.__name__.replace("_", "-")
+
+    @functools.wraps(command)
+    def run(*args: Any, **options: Any) -> None:
+        try:
+            with unexpected_errors(FastmetricsError, typer.Exit, typer.BadParameter):
+                _check_surroundings()
+                cores(options.get("threads"))  # before anything is read
+                with nullcontext() if options.get("quiet") else shown_progress(name):
+                    command(*args, **options)
+        except Stopped as stopped:
+            print_error(f"{stopped.word}{advice}")
+            raise typer.Exit(stopped.code) from None
+        except FastmetricsError as error:
+            print_error(f"error: {message_with_options(error, command)}")
+            raise typer.Exit(_code(error)) from None
+
+    return run
+
+
+def _check_surroundings() -> None:
+    """Raise ``OptionError`` for a working folder or a variable with which libraries fail."""
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        raise OptionError("the working folder was deleted; change to another one, for example: cd ~") from None
+    threads = os.environ.get("NUMBA_NUM_THREADS", "1").strip()
+    if re.fullmatch(r"-\d+|0+", threads):
+        raise OptionError(f"the variable NUMBA_NUM_THREADS is {threads}; unset it, or set a number from 1 on")
+
+
+def _version(is_set: bool) -> None:
+    if is_set:
+        echo(f"fastmetrics {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def program(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Score tables of question-answering and RAG answers at memory speed."""
+
+
+def main() -> None:
+    """Run the program; errors end it with a message and an exit code."""
+    try:
+        open_streams()  # before anything else is opened
+        app(prog_name="fastmetrics")
+    except OSError as error:  # of a help page, which Typer prints; for what commands print, echo() takes care
+        failed = error if isinstance(error, OutputError) else unprintable(error)
+        print_error(f"error: {failed}")
+        sys.exit(_code(failed))
+
+
+def _code(error: FastmetricsError) -> int:
+    codes = ((InputError, 3), (OutputError, 4), (MissingExtraError, 5), (WorkerError, 6), (ServiceError, 7))
+    return next((code for kind, code in codes if isinstance(error, kind)), 2)

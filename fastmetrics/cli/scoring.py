@@ -1,0 +1,207 @@
+"""The commands that score rows and pairs of texts, and list and explain the metrics."""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from fastmetrics.base.errors import OptionError
+from fastmetrics.cli.options import (
+    Arguments,
+    AsJson,
+    Before,
+    Files,
+    Metrics,
+    OptionsOf,
+    Output,
+    Plugins,
+    Quiet,
+    Table,
+    print_bad_rows,
+)
+from fastmetrics.cli.terminal import echo, print_folded, print_result
+from fastmetrics.engines.job import RayCluster
+
+if TYPE_CHECKING:
+    from fastmetrics.metrics.metric import Metric
+
+# The commands that score: rows, pairs of texts, and rows for the time that they take.
+
+
+def score(
+    table: Table,
+    *,
+    metrics: Metrics = None,
+    arguments: Arguments,
+    files: Annotated[Files, Before("threads")],
+    cluster: Annotated[RayCluster, OptionsOf(RayCluster), Before("resume")],
+    plugin: Plugins = None,
+    quiet: Quiet = False,
+) -> None:
+    """Score every row of a table, and print a summary.
+
+    Without an output, the scores are not kept.
+    """
+    if arguments["engine"] == "local" and cluster != RayCluster():
+        raise OptionError("--workers and --address are of the engine ray; the local one has --threads")
+    if arguments["engine"] == "ray":
+        arguments["engine"] = cluster
+    if arguments["output"] is None:
+        _summarise(arguments, quiet)
+        return
+    scored = arguments.call()
+    if quiet:
+        return
+    print_result(scored.summary)
+    run = scored.run
+    resumed = f" ({run.resumed_rows:,} of them earlier)" if run.resumed_rows else ""
+    echo(f"\n{run.rows:,} rows{resumed} scored in {run.seconds['total']:.1f} s: {run.output}")
+    print_bad_rows(run)
+
+
+def _summarise(arguments: Arguments, quiet: bool) -> None:
+    """Print the summary of scores that are deleted; raise ``OptionError`` for options of a kept output."""
+    import tempfile
+    from pathlib import Path
+
+    refused = {"--resume": arguments["resume"], "--overwrite": arguments["overwrite"], "--quiet": quiet}
+    refused["--on-error skip"] = arguments["files"].on_error == "skip"
+    for option, is_set in refused.items():
+        if is_set:
+            raise OptionError(f"{option} needs --output: name the file of scores, such as scores.parquet")
+    with tempfile.TemporaryDirectory() as folder:
+        scored = arguments.call(output=Path(folder, "scores.parquet"))
+    print_result(scored.summary)
+    echo(
+        f"\n{scored.run.rows:,} rows scored in {scored.run.seconds['total']:.1f} s; the scores are not kept:\n"
+        "add -o scores.parquet to compare, gate or report them"
+    )
+
+
+def profile(
+    table: Table,
+    *,
+    metrics: Metrics = None,
+    arguments: Arguments,
+    plugin: Plugins = None,
+    as_json: AsJson = False,
+) -> Any:
+    """Score a table and print the speed of each stage.
+
+    Score after a warm-up, discard the scores, and print rows/s, MB/s and the time share of each stage.
+    """
+    return arguments.call()
+
+
+def warm_up(
+    *,
+    metrics: Metrics = None,
+    arguments: Arguments,
+    plugin: Plugins = None,
+) -> None:
+    """Compile the kernels of metrics ahead, for containers and services.
+
+    Print each metric, and how many kernels were compiled before it; machine code in the cache is only loaded.
+    """
+    made = arguments.call(progress=lambda name, compiled: typer.echo(f"{compiled:4} compiled; next: {name}", err=True))
+    typer.echo(f"{made:,} kernels compiled")
+
+
+def pairwise_scores(
+    candidates: Annotated[str, typer.Argument(help="A file with a column of answers.", show_default=False)],
+    references: Annotated[str, typer.Argument(help="A file with a column of references.", show_default=False)],
+    metric: Annotated[str, typer.Argument(help="The metric: chrf, 'rougeL_f1(stemmer=True)'.", show_default=False)],
+    *,
+    output: Output,
+    arguments: Arguments,
+) -> None:
+    """Score every candidate against every reference.
+
+    Write a row (candidate, reference, score) for each pair, with row numbers from 0.
+    """
+    scored = arguments.call()
+    echo(f"{scored.candidates:,} candidates × {scored.references:,} references scored: {output}")
+
+
+# ``fastmetrics metrics``: list and explain the metrics.
+
+
+def metrics(
+    name: Annotated[str | None, typer.Argument(help="The metric to explain.")] = None,
+    *,
+    plugin: Plugins = None,
+    rank: Annotated[bool, typer.Option("--rank", help="List the measures of the command rank instead.")] = False,
+) -> None:
+    """List the metrics, or explain one."""
+    from fastmetrics.metrics.plan import parse
+
+    if rank:
+        lines = _measures()
+    elif name is not None:
+        lines = _explained(parse(name).metric)
+    else:
+        lines = _by_family()
+    print_folded(lines)
+
+
+def _by_family() -> Iterator[str]:
+    """The metrics by family, each with its columns and its summary."""
+    from fastmetrics.metrics.metric import REGISTRY
+
+    width = max(map(len, REGISTRY))
+    families = itertools.groupby(REGISTRY.values(), lambda metric: metric.function.__module__.rpartition(".")[2])
+    for number, (family, metrics) in enumerate(families):
+        yield from [""] * bool(number)
+        yield f"{family.replace('_', ' ')}:"
+        for metric in metrics:
+            yield f"{metric.name:{width}}  {_columns(metric)}: {metric.summary}"
+
+
+def _explained(metric: Metric) -> Iterator[str]:
+    from fastmetrics.metrics.metric import described, in_words
+
+    low, high = metric.bounds
+    yield f"{metric.name}: {metric.level} metric, {low:g} to {high:g}; source: {in_words(metric.source)}"
+    yield f"{metric.better} is better" if metric.better else "no direction is better"
+    if metric.others:
+        yield f"also called: {', '.join(metric.others)}"
+    yield from described(metric.labels)
+    yield f"columns: {_columns(metric)}" + "".join(f", {c} (optional)" for c in _others(metric))
+    for option, default in metric.defaults.items():
+        shown = repr(default)
+        about = f"; {metric.descriptions[option]}" if metric.descriptions[option] else ""
+        short = shown if len(shown) < 90 else shown[:87] + "..."
+        yield f"option: {option}={short}: {metric.allowed[option]}{about}"
+    yield ""
+    yield from inspect.cleandoc(metric.function.__doc__ or "").split("\n")
+
+
+def _columns(metric: Metric) -> str:
+    """The required columns."""
+    alternatives = "" if metric.rows.either is None else str(metric.rows.either).replace("'", "")
+    return ", ".join(filter(None, [*metric.required, alternatives]))
+
+
+def _others(metric: Metric) -> list[str]:
+    """The optional columns."""
+    sets = () if metric.rows.either is None else metric.rows.either.sets
+    return sorted(metric.optional - {column for group in sets for column in group})
+
+
+def _measures() -> Iterator[str]:
+    """The measures of the command rank, each with its options."""
+    from fastmetrics.retrieval.measures import FAMILIES
+
+    width = max(len(family.names[0]) for family in FAMILIES)
+    for family in FAMILIES:
+        name, *others = family.names
+        also = f" Also called {', '.join(others)}." if others else ""
+        yield f"{name:{width}}  {family.summary}{also}"
+        for option, default in family.options.items():
+            value = "" if default is inspect.Parameter.empty else f"={default!r}"
+            about = f"{family.allowed[option]}; {family.descriptions[option]}"
+            yield f"{'':{width}}  option {option}{value}: {about}"

@@ -1,1 +1,0 @@
-"""The commands that call models or judge their answers."""

@@ -1,1 +1,0 @@
-"""Options of several commands, and how they are read."""
