@@ -138,7 +138,7 @@ def test_a_terminal_sees_a_bar_on_stderr_alone(name, tmp_path, rows):
     run.stdout.close()
     assert run.wait() == 0
     plain = re.sub(r"\x1b\[[\d;?]*[a-zA-Z]", "", seen.decode())
-    assert re.search(r"score ━+ +\d+% [\d,]+( of 200,000)? rows, [\d,]+/s, \d:\d\d left", plain)
+    assert re.search(r"score ━+╸? +\d+% [\d,]+( of 200,000)? rows, [\d,]+/s, \d:\d\d left", plain)
     assert seen.endswith(b"\x1b[2K")
     assert "\x1b" not in printed
     assert printed.startswith("metric ")

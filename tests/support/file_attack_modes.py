@@ -246,7 +246,8 @@ def signals(attacker: Attacker) -> list[str]:
             if run.poll() is None:
                 run.end(number)
             code, err = run.wait()
-            faults += refused(f"{name} after {number.name}", Done(code, "", err), 0, 128 + number, -number)
+            if code:  # a run that ends well may have printed that a finalizer lost the signal
+                faults += refused(f"{name} after {number.name}", Done(code, "", err), 128 + number, -number)
             fault = attacker.broken(name, out) or attacker.again(name, out)
             faults += [f"after {number.name}: {fault}"] if fault else []
     return faults

@@ -164,8 +164,9 @@ def _child(order: dict[str, Any]) -> None:
     except BaseException:  # noqa: BLE001 (printed as Python prints it)
         traceback.print_exc()
         code = -1
-    sys.stdout.flush()
-    sys.stderr.flush()
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None and not stream.closed:
+            stream.flush()
     os._exit(code)  # the end of the interpreter would take most of the time
 
 
