@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastmetrics.base.arrays import Ints, Uint64s
-from fastmetrics.kernels.jit import kernel
+from fastmetrics.kernels.jit import kernel, leaf
 
 # Sums over rows and pairs of vectors.
 #
@@ -37,7 +37,7 @@ class TilePoints(NamedTuple):
     ids: Array
 
 
-@kernel
+@leaf
 def fold(buffer: Array, width: int) -> float:
     """Pairwise sum of the first ``width`` numbers of ``buffer``, which is overwritten."""
     while width > 1:
@@ -87,7 +87,7 @@ def centre(rows: Array, scales: Array, mean: Array, factor: float, centred: Arra
         squares[i] = fold(buffer, dim)
 
 
-@kernel
+@leaf
 def insert(halves: Array, ids: Array, half: float, new: int) -> None:
     """Insert a neighbour into one row's ascending list if it is near enough; ties are sorted by id."""
     last = halves.shape[0] - 1
@@ -185,7 +185,7 @@ def distance_sums(
     return fold(sums, width), fold(squares, width)
 
 
-@kernel
+@leaf
 def near_half(left: Array, right: Array, buffer: Array) -> float:
     """Half the squared distance of two centred rows; ``left``, ``right`` and the scratch ``buffer`` have d entries."""
     for j in range(left.shape[0]):
