@@ -24,8 +24,11 @@ from fastmetrics.kernels.word_boundaries import (
 # The numbers of words: each distinct word of folded text is looked up in a hash table, and added if it is new.
 #
 # A word has no zero byte, so its first sixteen bytes, padded with zeros, are two 64-bit numbers that identify a
-# shorter
-# word and its length; only longer words have further bytes to hash and to compare.
+# shorter word and its length; only longer words have further bytes to hash and to compare.
+#
+# The hash depends on two random numbers of the process: with a known hash, anyone could write a text whose words all
+# have one slot, so that each is compared with all before it.  Words are numbered in the order of the text, whatever
+# the hash.
 
 
 _ALL = (1 << 64) - 1
@@ -35,8 +38,6 @@ _HEADS = np.array(
     [0 if n == 16 else _ALL >> (64 - 8 * min(max(n - k, 0), 8)) for n in range(17) for k in (0, 8)], np.uint64
 )
 """The first and the second eight bytes of a head of n bytes, for each n; 16 stands for longer words: none."""
-_MIX = np.uint64(0x9E3779B97F4A7C15)
-_STIR = np.uint64(0xD6E8FEB86659FD93)
 _TAG = np.uint64(0xFFFFFFFF00000000)
 _NUMBER = np.uint64(0x00000000FFFFFFFF)
 _USED = np.uint64(1 << 32)
@@ -57,6 +58,7 @@ class Words(NamedTuple):
     begins: Ints
     lengths: Ids
     sizes: Ints  # numbers of words and of tail entries in use
+    secret: Uint64s  # a random number and a random odd number
 
 
 class WordKeys(NamedTuple):
@@ -77,19 +79,34 @@ def tail(data: Bytes, p: np.uint64, n: np.uint64, k: np.uint64) -> np.uint64:
 
 
 @inline
-def hash_tail(data: Bytes, p: np.uint64, n: np.uint64, key: np.uint64) -> np.uint64:
-    """A hash of ``key`` and of the bytes from the seventeenth on.
+def folded_product(number: np.uint64) -> np.uint64:
+    """The product of both halves: unlike that with a constant, nobody knows how it changes with a bit of ``number``.
+
+    ``number`` is secret; for two that differ in known bits, the difference of the products has one of 2³² values.
+    """
+    return (number & _NUMBER) * (number >> _U32)
+
+
+@inline
+def hash_head(low: np.uint64, high: np.uint64, mask: np.uint64, odd: np.uint64) -> np.uint64:
+    """A hash of the first sixteen bytes, whose upper bits select a slot; ``mask`` and ``odd`` are the secret."""
+    return (low ^ folded_product(high ^ mask)) * odd
+
+
+@inline
+def hash_tail(data: Bytes, p: np.uint64, n: np.uint64, key: np.uint64, odd: np.uint64) -> np.uint64:
+    """A hash of ``key``, that of the head, and of the bytes from the seventeenth on; ``odd`` is secret.
 
     Where there are at most sixteen, the processor need not guess how many.
     """
     first = tail(data, p, max(n, _U16), _U16)
     second = tail(data, p, max(n, _U24), _U24)
-    once = (key ^ (key >> _U32) ^ first) * _MIX
-    twice = (once ^ (once >> _U32) ^ second) * _MIX
+    once = folded_product(key ^ first) * odd
+    twice = folded_product(once ^ second) * odd
     key = key if n <= _U16 else (once if n <= _U24 else twice)
     k = _U32
     while k < n:
-        key = (key ^ (key >> _U32) ^ tail(data, p, n, k)) * _MIX
+        key = folded_product(key ^ tail(data, p, n, k)) * odd
         k += _U8
     return key
 
@@ -139,18 +156,18 @@ def bits(n: int) -> int:
 
 
 @leaf
-def hash_words(data: Bytes, edges: Any, m: np.uint64, slots: Uint64s, work: WordKeys) -> None:
+def hash_words(data: Bytes, edges: Any, m: np.uint64, slots: Uint64s, secret: Uint64s, work: WordKeys) -> None:
     """Write the head and the hash of each of ``m`` words to ``work``.
 
     Word w is ``data[edges[2 * w] : edges[2 * w + 1]]``.  Its slot is then on its way from memory, with those of all.
     """
     heads, keys, _ = work
-    shift = np.uint64(64 - bits(len(slots)))
+    shift, mask, odd = np.uint64(64 - bits(len(slots))), secret[0], secret[1]
     for w in range(m):
         p = np.uint64(edges[w << _U1])
         n = np.uint64(edges[(w << _U1) + _U1]) - p
         low, high = take_head(data, p, _HEADS, min(n, _U16), heads, w)
-        keys[w] = key = (low ^ (high * _STIR)) * _MIX
+        keys[w] = key = hash_head(low, high, mask, odd)
         prefetch(slots, key >> shift)
 
 
@@ -196,8 +213,8 @@ def prepare_pending(data: Bytes, edges: Any, n_pending: np.uint64, vocabulary: W
     What ``look_up`` compares with is then on its way from memory.
     """
     heads_of_words, keys, pending = work
-    slots, heads, tails, begins, lengths, _ = vocabulary
-    shift = np.uint64(64 - bits(len(slots)))
+    slots, heads, tails, begins, lengths, _, secret = vocabulary
+    shift, mask, odd = np.uint64(64 - bits(len(slots))), secret[0], secret[1]
     for r in range(n_pending):
         w = pending[r]
         p = np.uint64(edges[w << _U1])
@@ -205,7 +222,7 @@ def prepare_pending(data: Bytes, edges: Any, n_pending: np.uint64, vocabulary: W
         if n >= _U16:
             low, high = eight(data, p), eight(data, p + _U8)
             heads_of_words[w << _U1], heads_of_words[(w << _U1) + _U1] = low, high
-            keys[w] = hash_tail(data, p, n, (low ^ (high * _STIR)) * _MIX)
+            keys[w] = hash_tail(data, p, n, hash_head(low, high, mask, odd), odd)
             prefetch(slots, keys[w] >> shift)
     for r in range(n_pending):
         i = slots[keys[pending[r]] >> shift] & _NUMBER
@@ -225,7 +242,7 @@ def look_up(
     Word w of ``data`` and ``edges`` has its number at ``ids[k + w]``.
     """
     heads_of_words, keys, pending = work
-    slots, heads, tails, begins, lengths, _ = vocabulary
+    slots, heads, tails, begins, lengths, _, _ = vocabulary
     shift, last = np.uint64(64 - bits(len(slots))), np.uint64(len(slots) - 1)
     prepare_pending(data, edges, n_pending, vocabulary, work)
     for r in range(n_pending):
@@ -251,7 +268,7 @@ def look_up(
 @leaf
 def add(data: Bytes, p: np.uint64, n: np.uint64, low: np.uint64, high: np.uint64, vocabulary: Words) -> np.uint64:
     """Keep the new word of ``n`` bytes at ``data[p]``, which begins with ``low`` and ``high``; return its number."""
-    _, heads, tails, begins, lengths, sizes = vocabulary
+    _, heads, tails, begins, lengths, sizes, _ = vocabulary
     number = sizes[0]
     heads[2 * number], heads[2 * number + 1] = low, high
     begins[number], lengths[number] = sizes[1], np.int64(n)
@@ -290,7 +307,7 @@ _LINE = np.uint64(16)
 @kernel
 def spell(vocabulary: Words, first: int, out: Bytes, bounds: Ints) -> None:
     """Write the concatenated bytes of the words from number ``first`` on."""
-    _, heads, tails, begins, lengths, _ = vocabulary
+    _, heads, tails, begins, lengths, _, _ = vocabulary
     short, long = heads.view(out.dtype), tails.view(out.dtype)
     j = 0
     for i in range(len(bounds) - 1):
@@ -467,7 +484,7 @@ def tokenize(
         if words.sizes[0] + np.int64(m) > len(words.begins) or words.sizes[1] + n_bytes // 8 > len(words.tails):
             state[0], state[1], state[2] = first, np.int64(m), n_bytes // 8
             return False
-        hash_words(folded, edges, m, words.slots, work.word_keys)
+        hash_words(folded, edges, m, words.slots, words.secret, work.word_keys)
         n_pending = match_words(m, words, work.word_keys, ids, bounds[first])
         look_up(folded, edges, n_pending, words, work.word_keys, ids, bounds[first])
         bound_texts(work.ends[:n_texts], skip, ids, bounds[first:])

@@ -4,6 +4,7 @@ asked."""
 from __future__ import annotations
 
 import functools
+import secrets
 import string
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import replace
@@ -52,6 +53,12 @@ def _tokenizer() -> Any:
 
 T = TypeVar("T")
 
+SECRET = np.array([secrets.randbits(64), secrets.randbits(64) | 1], np.uint64)
+"""What the hashes of this process depend on, drawn once: a number and an odd number.
+
+Kernels receive them as an argument, since machine code is cached on disk; no result depends on them.
+"""
+
 _FEW_PIECES = 8
 """Words with up to as many pieces: room for so many ids each costs less than to count them."""
 
@@ -75,6 +82,7 @@ class Vocabulary:
             begins=np.empty(1 << 13, np.int64),
             lengths=np.empty(1 << 13, np.int32),
             sizes=np.zeros(2, np.int64),
+            secret=SECRET,
         )
         self.arrays.heads[:2] = np.iinfo(np.uint64).max  # that of word 0 equals no word's before there is one
         if convention.leave_out:
@@ -178,6 +186,7 @@ class Vocabulary:
             _longer(old.begins, words),
             _longer(old.lengths, words),
             old.sizes,
+            old.secret,
         )
 
 
