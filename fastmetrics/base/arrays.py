@@ -51,8 +51,7 @@ class Memo:
 # Flat arrays for kernels: text, tokens and numbers, and the precision of numbers.
 #
 # A column of strings is UTF-8 bytes with a start and a stop offset for each string, so slices, dictionary columns,
-# lists
-# of strings and repeated rows are views of the same bytes.
+# lists of strings and repeated rows are views of the same bytes.
 
 
 Bytes: TypeAlias = npt.NDArray[np.uint8]

@@ -292,8 +292,7 @@ def _within(type_: pa.DataType) -> list[pa.Field]:
 # Numbers and booleans of NumPy as Arrow arrays and back, by their bytes.
 #
 # ``pa.array`` and ``to_numpy`` import pandas, if it is installed, to look for its types.  That takes longer than to
-# score
-# some hundred rows.
+# score some hundred rows.
 
 
 Flags: TypeAlias = npt.NDArray[np.bool_]

@@ -25,8 +25,8 @@ from fastmetrics.base.errors import ColumnError, InputError
 # One column of any kind of container, as Arrow arrays, numbers, strings or codes: the only converter of user input.
 #
 # A column is a list, a tuple, a NumPy array, a pandas or Polars series, or an Arrow array or chunked array of any
-# layout.
-# None is null everywhere; pandas does not tell NaN from null, so its NaN is null too, also among the texts of a list.
+# layout. None is null everywhere; pandas does not tell NaN from null, so its NaN is null too, also among the texts of
+# a list.
 
 
 def as_arrow(values: Any, name: str = "column") -> pa.Array | pa.ChunkedArray:

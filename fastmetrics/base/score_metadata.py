@@ -89,8 +89,7 @@ def add_up(parts: Iterable[Mapping[str, list[int]]]) -> dict[str, list[int]]:
 #
 # The distance is the population stability index Σ (p − q) · ln(p / q) over the parts between the quantiles of the
 # labelled rows, with the shares p of the rows at hand and q of the labelled rows.  Each part counts half a row more,
-# so
-# that no share is 0.
+# so that no share is 0.
 
 
 FAR = 0.25

@@ -146,21 +146,17 @@ def argument_name(param: Any) -> str:
 # The ``fastmetrics`` program.  The commands are in ``fastmetrics.cli``; errors become messages and exit codes.
 #
 # Exit codes: 0 success; 1 a rule of ``gate`` is not met, or ``check-dataset --strict`` found a fault; 2 wrong usage,
-# an
-# unknown name or option; 3 the input cannot be scored; 4 the output cannot be written; 5 an optional dependency is
+# an unknown name or option; 3 the input cannot be scored; 4 the output cannot be written; 5 an optional dependency is
 # missing; 6 the workers of a cluster failed; 7 a model server refuses calls or fails repeatedly; 8 an unexpected
-# error,
-# a fault of the program, with its traceback on standard error, or too little memory; 9 the output of ``judge`` or
-# ``answer`` is complete, but rows in it have no reply, since their calls failed; 130 interrupted, 143 terminated
+# error, a fault of the program, with its traceback on standard error, or too little memory; 9 the output of ``judge``
+# or ``answer`` is complete, but rows in it have no reply, since their calls failed; 130 interrupted, 143 terminated
 # (SIGTERM), 129 the terminal was closed (SIGHUP).
 #
 # If standard output is full or closed (``>&-``), or its reader is gone (``| head -1``), the program says so and the
-# exit
-# code is 4; output files are still complete.  What a closed standard error would get is dropped.
+# exit code is 4; output files are still complete.  What a closed standard error would get is dropped.
 #
 # On a terminal, long commands show a bar on standard error; elsewhere they print a line there every 30 seconds, with
-# what
-# is done, the rate and the time left.  ``--quiet`` shows neither.
+# what is done, the rate and the time left.  ``--quiet`` shows neither.
 #
 # ``fastmetrics --install-completion`` makes bash, zsh, fish or PowerShell complete commands and options.
 

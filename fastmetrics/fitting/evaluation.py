@@ -22,16 +22,14 @@ from fastmetrics.stats.mean_interval import level_note, mean_interval, unseen
 
 # Figures on rows that a fit has not seen, each with an interval that holds for few rows too.
 #
-# A figure of ranks is that within each held-out fold, averaged: scores of different folds come from different fits and
-# do not compare.  The fits of two folds share rows, so that their figures are dependent.  For labels that are pure
-# noise
-# this doubles the variance of their mean: with S_k the sum of label times scores over fold k, the figure of fold k is
-# proportional to S_k · Σ_{j≠k} S_j, so that each product S_j · S_k counts in two folds.  The intervals of fitted
-# scores
-# therefore have twice the variance of held-out rows; where the labels follow the scores this is more than needed.
-# They are those of Student's t for the arcsine of the figure, which stabilises the variance of a share such as AUC:
-# with
-# twice the variance, intervals on Fisher's scale are too wide for few rows (98 % instead of 95 % for 50).
+# A figure of ranks is that within each held-out fold, averaged: scores of different folds come from different fits
+# and do not compare.  The fits of two folds share rows, so that their figures are dependent.  For labels that are
+# pure noise this doubles the variance of their mean: with S_k the sum of label times scores over fold k, the figure
+# of fold k is proportional to S_k · Σ_{j≠k} S_j, so that each product S_j · S_k counts in two folds.  The intervals
+# of fitted scores therefore have twice the variance of held-out rows; where the labels follow the scores this is more
+# than needed. They are those of Student's t for the arcsine of the figure, which stabilises the variance of a share
+# such as AUC: with twice the variance, intervals on Fisher's scale are too wide for few rows (98 % instead of 95 %
+# for 50).
 
 
 _WIDER = math.sqrt(2.0)

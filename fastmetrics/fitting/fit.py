@@ -92,13 +92,10 @@ class CutPromises:
 # Thresholds with a promise, tested on rows kept apart from the fit.
 #
 # For a cut that was fixed without these rows, the hits among them are binomial, and the bound of Clopper and Pearson
-# 1934
-# holds for any number of rows.  Several cuts are tested in an order that was also fixed without them, each at the
-# whole
-# level, up to the first that fails (fixed-sequence testing, as in Learn then Test, Angelopoulos and others 2021): the
-# chance that any cut is accepted wrongly is at most 1 − confidence.  The order is that of the expected power, by held-
-# out
-# scores of the fitted rows.
+# 1934 holds for any number of rows.  Several cuts are tested in an order that was also fixed without them, each at
+# the whole level, up to the first that fails (fixed-sequence testing, as in Learn then Test, Angelopoulos and others
+# 2021): the chance that any cut is accepted wrongly is at most 1 − confidence.  The order is that of the expected
+# power, by held- out scores of the fitted rows.
 
 
 _STEPS = 40

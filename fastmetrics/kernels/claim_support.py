@@ -315,8 +315,7 @@ def occurs_between(lookups: Lookups, stem: int, first: int, last: int) -> bool:
 # Comparison of claims with contexts: whether subject and object occur in one stretch of a context.
 #
 # Only the stretches around the rarest words of a claim are searched, since each stretch that supports the claim holds
-# at
-# least one of them: of n words that need m, the n - m + 1 rarest.
+# at least one of them: of n words that need m, the n - m + 1 rarest.
 
 
 MANY = 64

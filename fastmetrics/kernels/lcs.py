@@ -14,8 +14,8 @@ from fastmetrics.kernels.simd.blocks import count_ones
 # Longest common subsequences of lists of ids, 64 columns of the table at a time.
 #
 # A row of the table (a prefix of one list) holds one bit per id of the other list: 0 where the length grows (Hyyrö
-# 2004).
-# Lists of n and m ids take n · ⌈m / 64⌉ steps of a few instructions; no known algorithm has a much better worst case.
+# 2004). Lists of n and m ids take n · ⌈m / 64⌉ steps of a few instructions; no known algorithm has a much better
+# worst case.
 
 
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)

@@ -205,8 +205,7 @@ def drop(a: Places, n: int, shared: Ids) -> int:
 # N-grams that both lists of a pair have once: longer ones there are found by comparing the ids that follow.
 #
 # Only the places of other n-grams, which one of the lists has more than once, need the numbers of longer ones.  The
-# rows
-# of ``counters`` have one entry per n-gram of a; ``shared`` and ``runs`` have one per order.
+# rows of ``counters`` have one entry per n-gram of a; ``shared`` and ``runs`` have one per order.
 
 
 _U1, _ROOM = np.uint64(1), np.uint64(ROOM)
@@ -292,10 +291,9 @@ def add_runs(runs: Ints, shared: Ints) -> None:
 
 # N-grams of two and of three letters, which a pass over each list numbers and counts together.
 #
-# A text has few letters, so that tables with an entry for every pair of letters, and for every pair and a letter, stay
-# in
-# the processor's cache; and few of the pairs occur once.  ``pairs`` and ``triples`` have one entry per 2-gram and
-# 3-gram.
+# A text has few letters, so that tables with an entry for every pair of letters, and for every pair and a letter,
+# stay in the processor's cache; and few of the pairs occur once.  ``pairs`` and ``triples`` have one entry per 2-gram
+# and 3-gram.
 
 
 PAIRS, TRIPLES = 1 << 13, 1 << 16

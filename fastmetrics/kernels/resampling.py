@@ -157,11 +157,10 @@ def split_sums(values: NDArray[np.int64], size: int, seed: np.uint64, first: int
 
 # Sums of numbers with randomly flipped signs, for Fisher's randomisation test.
 #
-# One draw holds the signs of 64 rows as bits.  The sums of all subsets of 8 rows are tabulated once, so that a byte of
-# signs costs one look-up per resample (method of Four Russians).  Sums of integers are exact in any order.
+# One draw holds the signs of 64 rows as bits.  The sums of all subsets of 8 rows are tabulated once, so that a byte
+# of signs costs one look-up per resample (method of Four Russians).  Sums of integers are exact in any order.
 # ``values[i]`` is the number of row i; ``tables[b, s]``, of 8 × 256 entries, is the sum of subset s of the eight rows
-# of
-# byte b.
+# of byte b.
 
 
 @leaf

@@ -296,8 +296,7 @@ def numbered(keys: Uint64s) -> Ints:
 # Cautions: notes about rows that a metric cannot score well, with their number and advice.
 #
 # A metric declares its caution.  The affected rows are counted in each batch as ``[rows, scored rows]``, and the
-# counts
-# are summed like those of corpus metrics.  The summary has one note per cause.
+# counts are summed like those of corpus metrics.  The summary has one note per cause.
 
 
 MANY = 0.05

@@ -214,10 +214,9 @@ class Corpus:
 
 # Declaration of a metric: one decorated function, from which the rest of the package reads everything.
 #
-# The parameters name the input columns, their annotations name the representation, and keyword-only parameters are the
-# options; the decorator adds bounds and source.  A metric called with raw columns converts them; called by ``score``,
-# it
-# uses the cached data of the batch.
+# The parameters name the input columns, their annotations name the representation, and keyword-only parameters are
+# the options; the decorator adds bounds and source.  A metric called with raw columns converts them; called by
+# ``score``, it uses the cached data of the batch.
 
 
 Reading: TypeAlias = tuple[float, float | None]

@@ -518,8 +518,8 @@ UNSUPPORTED = {
 #
 # ``ndcg@10``, ``nDCG@10``, ``ndcg_cut_10`` and ``ndcg_cut.10`` are one measure; so are ``P@5``, ``P_5`` and
 # ``precision@5``, ``AP`` and ``map``, ``RR@10`` and ``mrr@10``, ``RBP(p=0.8)`` and ``rbp.8``.  Letter case, hyphens
-# and
-# underscores of a name do not matter.  Options go in brackets, ``AP(rel=2)@100``; ranx's suffix ``-l2`` is ``rel=2``.
+# and underscores of a name do not matter.  Options go in brackets, ``AP(rel=2)@100``; ranx's suffix ``-l2`` is
+# ``rel=2``.
 
 
 _BY_NAME = {fold(name): family for family in FAMILIES for name in family.names}

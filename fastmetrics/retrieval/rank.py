@@ -231,10 +231,9 @@ class RankReport(Shown):
 # Evaluating rankings against judgements: retrieval measures per query, and over the queries.
 #
 # A ranking is streamed; the judgements are held in memory.  If the rows of a ranking are grouped by query (queries,
-# and
-# rows within a query, in any order), memory is bounded by a few batches and the longest query.  A ranking that is not
-# grouped is read once to count, then once for every 16 million rows; each row in memory takes about 50 bytes plus the
-# document's id.
+# and rows within a query, in any order), memory is bounded by a few batches and the longest query.  A ranking that is
+# not grouped is read once to count, then once for every 16 million rows; each row in memory takes about 50 bytes plus
+# the document's id.
 
 
 class QueryBlock(NamedTuple):

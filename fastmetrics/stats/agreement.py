@@ -28,8 +28,8 @@ from fastmetrics.stats.mean_interval import level_note, spread_interval, unseen
 # How much each row adds to a correlation or an AUC, and the interval that follows from it.
 #
 # The influence ψ of a row is the derivative of the figure with respect to the row's weight, times the number of rows;
-# it
-# adds up to 0.  Its spread gives the standard error of the figure (the delta method), as the residuals do for a mean.
+# it adds up to 0.  Its spread gives the standard error of the figure (the delta method), as the residuals do for a
+# mean.
 
 
 _LEAST = 4

@@ -197,8 +197,7 @@ def not_worse_p(gain: float, spread: Spread, margin: float) -> float:
 # Resampling corpus metrics of two systems from the counts of each row, with the same draws as for paired scores.
 #
 # A corpus metric is a formula over sums of counts.  Resampling or swapping rows gives new sums and a new value;
-# integer
-# sums make it independent of the order of the work.
+# integer sums make it independent of the order of the work.
 
 
 Formula: TypeAlias = Callable[[Ints], Floats]

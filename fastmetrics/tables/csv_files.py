@@ -114,8 +114,7 @@ def as_it_looks(text: pa.ChunkedArray) -> pa.ChunkedArray:
 # CSV and TSV: columns are text unless they are requested as numbers, flags or lists.
 #
 # ``LineNumbers`` finds the start of each record, and unclosed quotes.  A file that this package wrote records the
-# types
-# of its columns, and its quotes tell null from an empty text.
+# types of its columns, and its quotes tell null from an empty text.
 
 
 LARGEST = 1 << 30

@@ -30,8 +30,7 @@ from fastmetrics.tables.text_values import csv_column, decode_schema, encode_sch
 # Guarding text that a spreadsheet would run as a formula with a leading quote, and removing the quote.
 #
 # Excel and LibreOffice treat a CSV cell that begins with ``=``, ``+``, ``-``, ``@`` or whitespace other than a space
-# as a
-# formula, and a formula can send the sheet to a server.  Numbers (``-5``) are harmless and unchanged.
+# as a formula, and a formula can send the sheet to a server.  Numbers (``-5``) are harmless and unchanged.
 
 
 _RISKY = r"[=+\-@\t\r\n＝＋－＠]"
@@ -86,8 +85,7 @@ def unguarded(text: pa.Array) -> pa.Array:
 # What the metadata beside a text file record of its columns: their types, and which cells are null.
 #
 # They hold for exactly the file that was written: its size and a digest of its beginning are recorded too.  A file
-# that
-# was changed since, or replaced, is read like any other file of its format.
+# that was changed since, or replaced, is read like any other file of its format.
 
 
 _BEGINNING = 1 << 16

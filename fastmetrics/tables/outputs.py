@@ -29,10 +29,8 @@ from fastmetrics.tables.written_tables import WrittenTable
 # The hidden folder in which an output is written until it is complete, those that killed runs left, and final names.
 #
 # Its name is a digest of the output's name, and a random number.  The folder is new, and nobody else may write into
-# it,
-# so no link can be waiting there.  A run holds a lock on it, which the system releases when the run ends for any
-# reason;
-# folders without a lock are deleted by the next run for the same output.
+# it, so no link can be waiting there.  A run holds a lock on it, which the system releases when the run ends for any
+# reason; folders without a lock are deleted by the next run for the same output.
 
 
 try:

@@ -240,9 +240,8 @@ def _brief(name: Any) -> str:
 
 # TREC text: runs (``query Q0 document rank score tag``) and judgements (``query 0 document grade``).
 #
-# Fields are separated by whitespace; blank lines and lines that start with ``#`` are skipped, and additional fields of
-# a
-# run are ignored, as in trec_eval.
+# Fields are separated by whitespace; blank lines and lines that start with ``#`` are skipped, and additional fields
+# of a run are ignored, as in trec_eval.
 
 
 _RUN = "query Q0 document rank score tag"

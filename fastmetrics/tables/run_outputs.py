@@ -45,8 +45,7 @@ if TYPE_CHECKING:
 # The journal of parts: ``journal.jsonl`` of a work folder, with one line for each finished part and its checksum.
 #
 # A line that is incomplete, or does not fit its checksum, is ignored: a killed run leaves such a line, and so may
-# other
-# programs.
+# other programs.
 
 
 JOURNAL = "journal.jsonl"
@@ -105,13 +104,12 @@ def _checksum(part: FinishedPart) -> int:
 
 # The work folder of a run: finished parts with checksums, the settings of the run, and a lock.
 #
-# ``scores.parquet.partial/`` (for an output in a store, a folder in the user's cache) contains ``run.json`` (settings,
-# input, limits), ``journal.jsonl`` (one line per finished part), ``parts/part-000000.arrow`` …,
+# ``scores.parquet.partial/`` (for an output in a store, a folder in the user's cache) contains ``run.json``
+# (settings, input, limits), ``journal.jsonl`` (one line per finished part), ``parts/part-000000.arrow`` …,
 # ``rejects/part-000000.jsonl`` …, ``lock`` and ``owner``, the id of the process that holds the lock (a separate file,
 # because Windows does not allow reading a locked one).  A part counts once its journal line is complete and its bytes
 # match; all other files may be lost at any moment.  Only the owner can enter the folder; the output itself, once it
-# has
-# left the folder, has the usual permissions.
+# has left the folder, has the usual permissions.
 
 
 _LISTED = 5

@@ -141,9 +141,8 @@ def _closure(nodes: set[int], silent: dict[int, set[int]]) -> frozenset[int]:
 
 # Markers: words and phrases that are looked for anywhere in a text, also inside words.
 #
-# A marker without white space lies within a word, so each distinct word is searched once.  One with white space begins
-# at
-# the end of a word; only the texts with such a word are searched.
+# A marker without white space lies within a word, so each distinct word is searched once.  One with white space
+# begins at the end of a word; only the texts with such a word are searched.
 
 
 class _Searched(NamedTuple):

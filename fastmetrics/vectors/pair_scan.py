@@ -31,8 +31,7 @@ from fastmetrics.vectors.vector_arrays import Block, Ids, Metric, Vectors
 # Vectors as points around their centre, in the space of a distance.
 #
 # Distances are represented by half squared distances of centred rows: no digits are lost if all rows are close
-# together,
-# and for unit rows the half squared distance equals the cosine distance.
+# together, and for unit rows the half squared distance equals the cosine distance.
 
 
 Floats: TypeAlias = npt.NDArray[np.float64]

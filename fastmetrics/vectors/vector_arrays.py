@@ -241,8 +241,7 @@ def _as_it_looks(source: FileSource) -> pa.Schema:
 # N vectors of D numbers each, from any source: this module opens and checks them.
 #
 # A :class:`Vectors` holds views of its source (an array, the rows of a file, the values of an Arrow column) and
-# returns
-# blocks of rows, so that a million rows need no second copy.
+# returns blocks of rows, so that a million rows need no second copy.
 
 
 Block: TypeAlias = npt.NDArray[np.float32] | npt.NDArray[np.float64]
