@@ -2,7 +2,7 @@
 
 import sys
 
-from fastmetrics.cli.program import Stopped, listen, unexpected_errors
+from fastmetrics.cli.exits import Stopped, listen, unexpected_errors
 
 
 def main() -> None:

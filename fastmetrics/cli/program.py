@@ -6,12 +6,10 @@ import functools
 import inspect
 import os
 import re
-import signal
 import sys
-import traceback
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext, suppress
-from typing import Annotated, Any, NoReturn
+from contextlib import nullcontext
+from typing import Annotated, Any
 
 import typer
 import typer.main
@@ -30,74 +28,8 @@ from fastmetrics.base.progress import shown_progress
 from fastmetrics.base.public_names import __version__
 from fastmetrics.base.threads import cores
 from fastmetrics.cli.commands import COMMANDS, GROUPS, load, summary
+from fastmetrics.cli.exits import Stopped, unexpected_errors
 from fastmetrics.cli.terminal import echo, message_with_options, open_streams, print_error, unprintable
-
-# How the program ends: by a signal, or by an error that nobody expects; it never takes the exit code of a gate.
-
-
-CODE = 8
-"""The exit code after an unexpected error; Python itself would exit with 1, by which ``gate`` reports a broken rule."""
-_WORDS = {"SIGINT": "interrupted", "SIGTERM": "terminated", "SIGHUP": "terminal closed"}
-"""The signals that end the program, and what it says."""
-
-
-class Stopped(SystemExit):
-    """A signal asks the program to end.
-
-    It leaves every block as another exception does, so that files are closed and temporary folders deleted.  Its exit
-    code is that of a shell: 128 + the number of the signal.
-    """
-
-    code: int
-
-    def __init__(self, number: int) -> None:
-        super().__init__(128 + number)
-        self.word = _WORDS[signal.Signals(number).name]
-
-
-def listen() -> None:
-    """Raise ``Stopped`` at the first signal that asks to end; a second one ends the process at once.
-
-    Signals that are ignored, as SIGHUP under ``nohup``, stay so.
-    """
-    numbers = [getattr(signal, name) for name in _WORDS if hasattr(signal, name)]
-    for number in numbers:
-        if signal.getsignal(number) is not signal.SIG_IGN:
-            signal.signal(number, _stop)
-
-
-def _stop(number: int, frame: object) -> NoReturn:
-    for name in _WORDS:
-        if hasattr(signal, name) and signal.getsignal(getattr(signal, name)) is _stop:
-            signal.signal(getattr(signal, name), signal.SIG_DFL)
-    raise Stopped(number)
-
-
-@contextmanager
-def unexpected_errors(*expected: type[BaseException]) -> Iterator[None]:
-    """Within this block, print the traceback of an exception that is not ``expected``, and exit with ``CODE``.
-
-    Typer would hide an ``EOFError`` or a broken pipe, and exit with 1.  Too little memory is reported in one line.
-    """
-    passed_on: tuple[type[BaseException], ...] = (Stopped, *expected)
-    try:
-        yield
-    except passed_on:
-        raise
-    except BaseException as error:
-        with suppress(OSError, ValueError):  # standard error may be full or closed
-            if _lacks_memory(error):
-                print("error: not enough memory; use fewer --threads, or a machine with more memory", file=sys.stderr)
-            else:
-                traceback.print_exception(error)
-        raise SystemExit(CODE) from error
-
-
-def _lacks_memory(error: BaseException | None) -> bool:
-    while error is not None and not isinstance(error, MemoryError):
-        error = error.__cause__ or error.__context__
-    return error is not None
-
 
 # The pages of ``--help``: commands in groups, and options with placeholders that a reader knows.
 

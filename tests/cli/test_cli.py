@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import fastmetrics
-from fastmetrics.cli.program import Stopped
+from fastmetrics.cli.exits import Stopped
 from fastmetrics.metrics import suites as families
 from fastmetrics.metrics.metric import REGISTRY, in_words
 from fastmetrics.tables import read_metadata

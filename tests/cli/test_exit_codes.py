@@ -9,7 +9,7 @@ from unittest import mock
 
 import pytest
 
-from fastmetrics.cli import program as cli
+from fastmetrics.__main__ import main
 from tests.support.program import ENVIRONMENT, program
 
 
@@ -41,8 +41,9 @@ def test_too_little_memory_is_reported_in_one_line(tmp_path):
 
 def test_an_error_outside_a_command_exits_with_8(monkeypatch):
     monkeypatch.setattr("fastmetrics.cli.program.app", mock.Mock(side_effect=RuntimeError("odd")))
+    monkeypatch.setattr("fastmetrics.__main__.listen", lambda: None)
     with pytest.raises(SystemExit) as left:
-        cli.main()
+        main()
     assert left.value.code == 8
 
 

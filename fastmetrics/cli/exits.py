@@ -1,0 +1,76 @@
+"""How the program ends: by a signal, or by an error that nobody expects; it never takes the exit code of a gate.
+
+Nothing here imports another package, so that a broken installation ends like this too.
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import NoReturn
+
+CODE = 8
+"""The exit code after an unexpected error; Python itself would exit with 1, by which ``gate`` reports a broken rule."""
+_WORDS = {"SIGINT": "interrupted", "SIGTERM": "terminated", "SIGHUP": "terminal closed"}
+"""The signals that end the program, and what it says."""
+
+
+class Stopped(SystemExit):
+    """A signal asks the program to end.
+
+    It leaves every block as another exception does, so that files are closed and temporary folders deleted.  Its exit
+    code is that of a shell: 128 + the number of the signal.
+    """
+
+    code: int
+
+    def __init__(self, number: int) -> None:
+        super().__init__(128 + number)
+        self.word = _WORDS[signal.Signals(number).name]
+
+
+def listen() -> None:
+    """Raise ``Stopped`` at the first signal that asks to end; a second one ends the process at once.
+
+    Signals that are ignored, as SIGHUP under ``nohup``, stay so.
+    """
+    numbers = [getattr(signal, name) for name in _WORDS if hasattr(signal, name)]
+    for number in numbers:
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, _stop)
+
+
+def _stop(number: int, frame: object) -> NoReturn:
+    for name in _WORDS:
+        if hasattr(signal, name) and signal.getsignal(getattr(signal, name)) is _stop:
+            signal.signal(getattr(signal, name), signal.SIG_DFL)
+    raise Stopped(number)
+
+
+@contextmanager
+def unexpected_errors(*expected: type[BaseException]) -> Iterator[None]:
+    """Within this block, print the traceback of an exception that is not ``expected``, and exit with ``CODE``.
+
+    Typer would hide an ``EOFError`` or a broken pipe, and exit with 1.  Too little memory is reported in one line.
+    """
+    passed_on: tuple[type[BaseException], ...] = (Stopped, *expected)
+    try:
+        yield
+    except passed_on:
+        raise
+    except BaseException as error:
+        with suppress(OSError, ValueError):  # standard error may be full or closed
+            if _lacks_memory(error):
+                print("error: not enough memory; use fewer --threads, or a machine with more memory", file=sys.stderr)
+            else:
+                traceback.print_exception(error)
+        raise SystemExit(CODE) from error
+
+
+def _lacks_memory(error: BaseException | None) -> bool:
+    while error is not None and not isinstance(error, MemoryError):
+        error = error.__cause__ or error.__context__
+    return error is not None
