@@ -29,7 +29,7 @@ from fastmetrics.base.public_names import __version__
 from fastmetrics.base.threads import cores
 from fastmetrics.cli.commands import COMMANDS, GROUPS, load, summary
 from fastmetrics.cli.exits import Stopped, unexpected_errors
-from fastmetrics.cli.terminal import echo, message_with_options, open_streams, print_error, unprintable
+from fastmetrics.cli.terminal import discard_output, echo, message_with_options, open_streams, print_error, unprintable
 
 # The pages of ``--help``: commands in groups, and options with placeholders that a reader knows.
 
@@ -186,6 +186,8 @@ def main() -> None:
     try:
         open_streams()  # before anything else is opened
         app(prog_name="fastmetrics")
+    except BrokenPipeError:
+        discard_output()
     except OSError as error:  # of a help page, which Typer prints; for what commands print, echo() takes care
         failed = error if isinstance(error, OutputError) else unprintable(error)
         print_error(f"error: {failed}")

@@ -42,8 +42,17 @@ def echo(text: str, *, nl: bool = True) -> None:
     hide_progress()
     try:
         typer.echo(text, nl=nl)
+    except BrokenPipeError:
+        discard_output()
     except OSError as error:
         raise unprintable(error) from error
+
+
+def discard_output() -> None:
+    """Print to the null device from now on: nobody reads further, as behind ``| head``, and the exit code stays."""
+    with suppress(OSError):
+        sys.stdout.close()
+    sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
 
 
 def unprintable(error: OSError) -> OutputError:

@@ -46,13 +46,13 @@ DRAWN, OF_BOT = {"sample", "settings"}, {"sample", "bot"}
 CASES: list[tuple[str, str, dict[str, Any], set[str]]] = [
     ("retrieval.rank.rank", "Settings", {"rankings": RUN, "qrels": {"q": {"a": 1}}}, set()),
     (
-        "results.compare.compare_rankings.compare_rankings",
+        "results.compare_rankings.compare_rankings",
         "rank",
         {"rankings": {"a": RUN, "b": RUN}, "qrels": {"q": {"a": 1}}},
         {"rankings", "qrels"},
     ),
     (
-        "results.compare.compare_rankings.compare_rankings",
+        "results.compare_rankings.compare_rankings",
         "compare",
         {"rankings": {"a": RUN, "b": RUN}, "qrels": {"q": {"a": 1}}},
         {"rankings"},
@@ -61,17 +61,17 @@ CASES: list[tuple[str, str, dict[str, Any], set[str]]] = [
     ("scoring.score.score", "ScoreRequest", {"table": "FILE", "output": "OUT"}, set()),
     ("scoring.score.score", "RunOptions", {"table": "FILE", "output": "OUT"}, set()),
     ("scoring.profile.profile", "ScoreRequest", {"table": TABLE}, set()),
-    ("derive.judge.judge.judge", "plan_judging", {"table": "FILE", "output": "OUT", "rubrics": "JUDGE"}, DRAWN),
-    ("derive.judge.judge.judge", "plan_judging", {"table": TABLE, "rubrics": "JUDGE"}, DRAWN),
-    ("derive.judge.judge.judge", "RunOptions", {"table": "FILE", "output": "OUT", "rubrics": "JUDGE"}, set()),
+    ("models.judge.judge", "plan_judging", {"table": "FILE", "output": "OUT", "rubrics": "JUDGE"}, DRAWN),
+    ("models.judge.judge", "plan_judging", {"table": TABLE, "rubrics": "JUDGE"}, DRAWN),
+    ("models.judge.judge", "RunOptions", {"table": "FILE", "output": "OUT", "rubrics": "JUDGE"}, set()),
     (
-        "derive.bots.answer.answer",
+        "models.answer.answer",
         "plan_answering",
         {"table": "FILE", "output": "OUT", "bot": "BOT"},
         {"sample", "bot"},
     ),
-    ("derive.bots.answer.answer", "plan_answering", {"table": TABLE, "bot": "BOT"}, OF_BOT),
-    ("derive.bots.answer.answer", "RunOptions", {"table": "FILE", "output": "OUT", "bot": "BOT"}, set()),
+    ("models.answer.answer", "plan_answering", {"table": TABLE, "bot": "BOT"}, OF_BOT),
+    ("models.answer.answer", "RunOptions", {"table": "FILE", "output": "OUT", "bot": "BOT"}, set()),
 ]
 """Function, the one behind it, arguments that it needs, and those that are converted on the way."""
 

@@ -259,6 +259,7 @@ EXCEPTIONS = {
     **dict.fromkeys(("model_client", "tokenizer", "ModelReply", "ModelRequest"), _NO_COLUMN),
     "stored_calls": "reads a store of calls",
     "search": "reads an index, or a table of a server",
+    "warm_up": "takes names of metrics and columns",
     "load_vectors": "writes a table of a server",
     "fit": "fits many models; tests/fitting has tables in memory and in files",
     "bradley_terry": "takes contests of three names each",
