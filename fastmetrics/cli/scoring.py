@@ -105,7 +105,8 @@ def warm_up(
 ) -> None:
     """Compile the kernels of metrics ahead of the first run.
 
-    For containers and services.  Print each metric, and how many kernels were compiled before it; machine code in the cache is only loaded.
+    For containers and services.  Print each metric, and how many kernels were compiled before it; machine code in the
+    cache is only loaded.
     """
     made = arguments.call(progress=lambda name, compiled: typer.echo(f"{compiled:4} compiled; next: {name}", err=True))
     typer.echo(f"{made:,} kernels compiled")
