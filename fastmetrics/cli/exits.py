@@ -35,7 +35,7 @@ class Stopped(SystemExit):
 def listen() -> None:
     """Raise ``Stopped`` at the first signal that asks to end; a second one ends the process at once.
 
-    Signals that are ignored, as SIGHUP under ``nohup``, stay so.
+    Signals that are ignored, as SIGHUP under the program nohup, stay so.
     """
     numbers = [getattr(signal, name) for name in _WORDS if hasattr(signal, name)]
     for number in numbers:

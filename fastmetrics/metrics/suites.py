@@ -61,6 +61,20 @@ ONE_FUNCTION = {"rouge": "rouge"}
 
 for _family in FAMILIES:
     importlib.import_module(f"fastmetrics.metrics.{_family}")
+
+
+def _family_of(metric: str) -> int:
+    """The place of a metric's family in lists; that of a user's metric is behind all."""
+    module = REGISTRY[metric].function.__module__
+    names = [f"fastmetrics.metrics.{family}" for family in FAMILIES]
+    return names.index(module) if module in names else len(names)
+
+
+# Another module may have imported a family before: lists have the order of the families all the same.
+for _declared, _metric in ((REGISTRY, lambda name: name), (SPELLINGS, SPELLINGS.get)):
+    _ordered = sorted(_declared.items(), key=lambda item: _family_of(_metric(item[0])))
+    _declared.clear()
+    _declared.update(_ordered)
 load_entry_points()
 
 

@@ -71,7 +71,7 @@ def judge_columns(
     the first repeat, and so is the call.  Tokens are summed.  The latency is that of one judgement: the mean over the
     repeats.
 
-    >>> made = columns_of([[JudgeRating("ok", 4.0), JudgeRating("ok", 5.0)]], 2, replies=False, times=False)
+    >>> made = judge_columns([[JudgeRating("ok", 4.0), JudgeRating("ok", 5.0)]], 2, replies=False, times=False)
     >>> made[""].to_pylist(), made["_scores"].to_pylist()
     ([4.5], [[4.0, 5.0]])
     """

@@ -153,7 +153,8 @@ def test_server_that_fails_in_mid_run_ends_it_and_the_next_run_pays_for_the_rest
             runs.run(concurrency=8, resume=True)
         server.draw = lambda body, seen: None
         rows, requests, made = runs.run(resume=True)
-        assert (short(rows), requests, made.spending.from_store) == (["ok"] * 300, 200, 100)
+        assert (short(rows), requests + made.spending.from_store) == (["ok"] * 300, 300)
+        assert made.spending.from_store > 100 - 8, "at most the calls under way are lost"
 
 
 def test_failing_rows_have_an_exit_code_of_their_own(tmp_path):

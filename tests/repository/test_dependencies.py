@@ -55,7 +55,7 @@ def test_everything_imported_is_required_or_in_an_extra() -> None:
 def messages() -> Iterator[tuple[str, str]]:
     """The package and the extra of each error about a missing package, where the code has them as constants."""
     for path in (ROOT / "fastmetrics").rglob("*.py"):
-        raising = ("_need", "_folder") if path.name == "embedding_models.py" else ("MissingExtraError.of",)
+        raising = ("_need", "_folder") if path.name == "embedder.py" else ("MissingExtraError.of",)
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call) and ast.unparse(node.func) in raising:
                 package, extra = node.args if len(node.args) == 2 else node.args[:0:-1]

@@ -20,7 +20,7 @@ from tests.support import fuzz_trials
 def ending():
     {code}
 
-fuzz_trials.cli.main = ending
+fuzz_trials.program.main = ending
 outcome = fuzz_trials.attempt(["score"], Path(sys.argv[1]), seconds={seconds})
 print(outcome.kind, outcome.failed)
 """

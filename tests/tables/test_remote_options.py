@@ -117,6 +117,7 @@ CASES: dict[str, dict[str, Any]] = {
     "list-runs": {"folder": In("runs")},
     "trend": {"folder": In("runs"), "metric": "token_f1", **MADE},
     "profile": {"table": [ROWS], "metrics": "token_f1", **MADE},
+    "warm-up": {"metrics": "token_f1", **MADE},
     "validate": {"scores": OLD, "labels": In("labels.csv"), **MADE},
     "rank": {"rankings": [In("run.txt"), In("qrels.txt")], "measures": "mrr", "output": Out("q.csv")},
     "geometry": {"vectors": VECTORS},
