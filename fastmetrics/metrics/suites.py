@@ -71,10 +71,12 @@ def _family_of(metric: str) -> int:
 
 
 # Another module may have imported a family before: lists have the order of the families all the same.
-for _declared, _metric in ((REGISTRY, lambda name: name), (SPELLINGS, SPELLINGS.get)):
-    _ordered = sorted(_declared.items(), key=lambda item: _family_of(_metric(item[0])))
-    _declared.clear()
-    _declared.update(_ordered)
+_metrics = sorted(REGISTRY.items(), key=lambda item: _family_of(item[0]))
+REGISTRY.clear()
+REGISTRY.update(_metrics)
+_spellings = sorted(SPELLINGS.items(), key=lambda item: _family_of(item[1]))
+SPELLINGS.clear()
+SPELLINGS.update(_spellings)
 load_entry_points()
 
 
