@@ -36,7 +36,7 @@ from fastmetrics.kernels.ngrams import Lists, count_ngrams
 from fastmetrics.metrics.pair_counts import lists
 from fastmetrics.text.conventions import convention
 from fastmetrics.text.text_keys import is_utf8
-from fastmetrics.text.tokenize import Rewriter, Vocabulary
+from fastmetrics.text.tokenize import SECRET, Rewriter, Vocabulary
 
 SOURCE = Path(__file__).with_suffix(".c")
 PAGE = 1 << 20
@@ -103,7 +103,7 @@ def steps_of_scoring(split: Vocabulary, plain: Rewriter) -> list[Step]:
 
     def bigrams(rows: Pairs) -> Call:
         a, b, n_words = _listed(rows)
-        return partial(count_ngrams, a, b, np.arange(len(rows.tokens[0]) + 1), n_words, 2, False)
+        return partial(count_ngrams, a, b, np.arange(len(rows.tokens[0]) + 1), n_words, 2, False, SECRET[1])
 
     def subsequences(rows: Pairs) -> Call:
         return partial(lcs_lengths, *_listed(rows))

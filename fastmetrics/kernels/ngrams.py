@@ -20,8 +20,8 @@ from fastmetrics.kernels.simd.words import ROOM, alike_ids
 # following); ``place`` has one per word of the vocabulary; ``grams`` are the n-grams at the places that are left.
 
 
-_MIX = np.uint64(0x9E3779B97F4A7C15)
-_U64 = np.uint64(64)
+_U32, _U64 = np.uint64(32), np.uint64(64)
+_LOW = np.uint64(0xFFFFFFFF)
 
 Counters: TypeAlias = npt.NDArray[np.int32]
 Numbers: TypeAlias = npt.NDArray[np.uint16]
@@ -60,11 +60,23 @@ class Table(NamedTuple):
 
 
 class Shape(NamedTuple):
-    """A row per shorter n-gram of ``width`` slots, or 2 ** ``bits`` slots; numbers up to ``base`` are out of date."""
+    """A row per shorter n-gram of ``width`` slots, or 2 ** ``bits`` slots; numbers up to ``base`` are out of date.
+
+    ``odd`` is the secret of the hash.
+    """
 
     width: int
     bits: int
     base: int
+    odd: np.uint64
+
+
+class Part(NamedTuple):
+    """One of ``n_parts`` parts of all n-grams, by a hash whose secret is ``odd``."""
+
+    number: np.uint64
+    n_parts: np.uint64
+    odd: np.uint64
 
 
 class LetterTables(NamedTuple):
@@ -138,7 +150,7 @@ def slot(gram: int, word: int, shape: Shape, table: Table) -> np.uint64:
     key = np.int64(gram) * np.int64(shape.width) + np.int64(word)
     h = np.uint64(key)
     if shape.bits:
-        h = (h * _MIX) >> (_U64 - np.uint64(shape.bits))
+        h = (h * shape.odd) >> (_U64 - np.uint64(shape.bits))
         while table.slots[h] > shape.base and table.keys[h] != key:
             h = (h + np.uint64(1)) & ((np.uint64(1) << np.uint64(shape.bits)) - np.uint64(1))
     return h
@@ -148,7 +160,7 @@ def slot(gram: int, word: int, shape: Shape, table: Table) -> np.uint64:
 def lengthen(a: Places, n: int, order: int, shape: Shape, table: Table, limit: Ids) -> int:
     """Replace the shorter n-grams at n places by the longer ones, and count each; return how many are different."""
     if shape.bits == 0:  # compiled separately, without hashing
-        return renumber(a, n, order, Shape(shape.width, 0, shape.base), table, limit)
+        return renumber(a, n, order, Shape(shape.width, 0, shape.base, shape.odd), table, limit)
     return renumber(a, n, order, shape, table, limit)
 
 
@@ -400,6 +412,13 @@ Counts: TypeAlias = npt.NDArray[np.int64]
 DENSE = 1 << 16
 """Maximum number of slots of a table with a row for each shorter n-gram."""
 
+SLOTS = 1 << 22
+"""The least number of slots for the n-grams of long rows; there is one for eight ids, so that passes are few."""
+
+LONGEST = 1 << 22
+"""The largest number of ids, on either side of a row, for which there are arrays of about 100 bytes an id; longer rows
+take more time, and 1 byte an id."""
+
 TOP = 1 << 30
 """The number in the tables above which they are cleared before the next row."""
 
@@ -433,18 +452,6 @@ def match_each(grams: Ids, first: int, last: int, counters: Counters) -> int:
 
 
 @kernel
-def largest(starts: Ints, stops: Ints, groups: Ints) -> int:
-    """The maximum total number of ids of the lists of one group, each with a place after it."""
-    most = 0
-    for row in range(len(groups) - 1):
-        size = 0
-        for k in range(groups[row], groups[row + 1]):
-            size += stops[k] - starts[k] + 1
-        most = max(most, size)
-    return most
-
-
-@kernel
 def table_bits(n: int, width: int) -> int:
     """The bits of a hash table for n n-grams; 0 if a table with a row for each n-gram is small enough."""
     bits = 0
@@ -469,12 +476,128 @@ def match_lists(work: NgramArrays, first: int, n_lists: int, row: int, together:
 
 
 @leaf
-def count_rows(a: Lists, b: Lists, groups: Ints, together: bool, top: int, work: NgramArrays, shared: Counts) -> None:
-    """Like ``count_ngrams``, into ``shared``, with a row per order."""
+def hash_gram(ids: Ids, at: int, order: int, odd: np.uint64) -> np.uint64:
+    """A hash of the n-gram ``ids[at : at + order]``; ``odd`` is secret."""
+    key = odd
+    for k in range(at, at + order):
+        key = (key ^ np.uint64(np.uint32(ids[k]))) * odd
+        key ^= key >> _U32
+    return key
+
+
+@leaf
+def find_gram(ids: Ids, at: int, order: int, key: np.uint64, stored: Ids, places: Ids) -> int:
+    """The slot of the n-gram ``ids[at : at + order]``, or the free one where it belongs.
+
+    ``places[slot]`` is 0, or 1 more than the place in ``stored`` of an n-gram.
+    """
+    slot, last = np.int64((key >> _U32) * np.uint64(len(places)) >> _U32), len(places) - 1
+    while places[slot] > 0:
+        place, k = places[slot] - 1, 0
+        while k < order and stored[place + k] == ids[at + k]:
+            k += 1
+        if k == order:
+            break
+        slot = slot + 1 if slot < last else 0
+    return slot
+
+
+@leaf
+def count_part(
+    stored: Ids, b: Lists, lists: tuple[int, int], order: int, part: Part, table: Counters, shared: Ints, to: int
+) -> bool:
+    """Add the matches of the n-grams of one part to ``shared[to]``, or, with ``to`` -1, to those of each list.
+
+    Returns False, and adds nothing, if more than half of the table would be in use.
+    """
+    alone = lists[1] - lists[0] == 1
+    places, limit = table[0], table[1]
+    used, best, owner = (limit, limit, limit) if alone else (table[2], table[3], table[4])
+    table[: 2 if alone else 5] = 0
+    different = 0
+    for i in range(len(stored) - order + 1):
+        key = hash_gram(stored, i, order, part.odd)
+        if ((key & _LOW) * part.n_parts) >> _U32 != part.number:
+            continue
+        slot = find_gram(stored, i, order, key, stored, places)
+        if places[slot] == 0:
+            if 2 * different >= len(places):
+                return False
+            places[slot] = i + 1
+            different += 1
+        limit[slot] += 1
+    for text in range(lists[0], lists[1]):
+        for i in range(b.starts[text], b.stops[text] - order + 1):
+            key = hash_gram(b.ids, i, order, part.odd)
+            if ((key & _LOW) * part.n_parts) >> _U32 != part.number:
+                continue
+            slot = find_gram(b.ids, i, order, key, stored, places)
+            if places[slot] == 0:
+                continue
+            if alone:
+                shared[to if to >= 0 else text] += limit[slot] > 0
+                limit[slot] -= limit[slot] > 0
+                continue
+            used[slot] = used[slot] + 1 if owner[slot] == text + 1 else 1
+            owner[slot] = text + 1
+            if to < 0:
+                shared[text] += used[slot] <= limit[slot]
+            elif used[slot] > best[slot] and best[slot] < limit[slot]:
+                best[slot] += 1
+                shared[to] += 1
+    return True
+
+
+@leaf
+def count_long_row(
+    stored: Ids, b: Lists, lists: tuple[int, int], to: int, odd: np.uint64, table: Counters, shared: Counts
+) -> None:
+    """Add the matches of a row that is too long for tables of its size: a part of the n-grams at a time, by hash.
+
+    ``stored`` are the ids of a, which are compared with the ``lists`` of b; ``to`` is as for ``count_part``.  Each
+    part is another pass over the ids; there are twice as many as soon as a part does not fit into the table.
+    """
+    n_parts = np.uint64(1)
+    for order in range(1, len(shared) + 1):
+        part = np.uint64(0)
+        while part < n_parts:
+            if count_part(stored, b, lists, order, Part(part, n_parts, odd), table, shared[order - 1], to):
+                part += np.uint64(1)
+            else:  # begin the order again
+                first, last = (to, to + 1) if to >= 0 else lists
+                shared[order - 1, first:last] = 0
+                part, n_parts = np.uint64(0), n_parts * np.uint64(2)
+
+
+@leaf
+def size_of_row(a: Lists, b: Lists, groups: Ints, row: int) -> int:
+    """The ids of the list of a, or those of its lists of b, whichever are more, each list with a place after it."""
+    size = 0
+    for k in range(groups[row], groups[row + 1]):
+        size += b.stops[k] - b.starts[k] + 1
+    return max(size, a.stops[row] - a.starts[row] + 1)
+
+
+@leaf
+def count_rows(
+    a: Lists,
+    b: Lists,
+    groups: Ints,
+    together: bool,
+    odd: np.uint64,
+    top: int,
+    longest: int,
+    has_long: bool,
+    work: NgramArrays,
+    shared: Counts,
+) -> None:
+    """Like ``count_ngrams``, into ``shared``, with a row per order; rows longer than ``longest`` are passed over."""
     counters, table, orders = work.counters, work.table, len(shared)
     base = 0
     for row in range(len(a.starts)):
         n, first, n_lists = a.stops[row] - a.starts[row], groups[row], groups[row + 1] - groups[row]
+        if has_long and size_of_row(a, b, groups, row) > longest:
+            continue
         alone = n_lists == 1
         to = row if together else first
         if base > top:
@@ -497,7 +620,7 @@ def count_rows(a: Lists, b: Lists, groups: Ints, together: bool, top: int, work:
             if n == 0:
                 break
             order += 1
-            shape = Shape(width, table_bits(max(n, different), width), base)
+            shape = Shape(width, table_bits(max(n, different), width), base, odd)
             counters[: SHARED + 1 if alone else BEST + 1, : n + 1] = 0
             different = lengthen(work.a, n, order, shape, table, counters[LIMIT])
             extend(work.b, work.ends, n_lists, order, shape, table, counters[SHARED])
@@ -511,14 +634,32 @@ def count_rows(a: Lists, b: Lists, groups: Ints, together: bool, top: int, work:
 
 
 @kernel
-def count_ngrams(a: Lists, b: Lists, groups: Ints, n_words: int, orders: int, together: bool, top: int = TOP) -> Counts:
+def count_ngrams(
+    a: Lists,
+    b: Lists,
+    groups: Ints,
+    n_words: int,
+    orders: int,
+    together: bool,
+    odd: np.uint64,
+    top: int = TOP,
+    longest: int = LONGEST,
+) -> Counts:
     """Per order and list of b: number of its n-grams matched in the list of a to which its group belongs.
 
     List i of a has the lists ``groups[i]:groups[i + 1]`` of b.  If ``together``, the counts are per list of a, and the
     matches of an n-gram are its maximum count over the lists of b.  Matches are clipped to the n-gram's count in a.
+    ``odd`` is a secret odd number, from which hashes are made.
     """
     n_rows, n_lists = len(a.starts), len(b.starts)
-    room = max(largest(a.starts, a.stops, np.arange(n_rows + 1)), largest(b.starts, b.stops, groups)) + ROOM
+    room, slots, columns = ROOM, 0, 2  # of arrays of zeros, which take memory even if they are not used
+    for row in range(n_rows):
+        size = size_of_row(a, b, groups, row)
+        if size <= longest:
+            room = max(room, size + ROOM)
+        else:
+            slots = max(slots, SLOTS, size // 8)
+            columns = max(columns, 2 if groups[row + 1] - groups[row] == 1 else 5)
     shared = np.zeros((orders, n_rows if together else n_lists), np.int64)
     rows, letters = np.zeros((15, room), np.int32), np.zeros(PAIRS + TRIPLES, np.uint16)
     sizes = np.zeros(2 + orders + 1 + n_lists, np.int64)
@@ -533,5 +674,10 @@ def count_ngrams(a: Lists, b: Lists, groups: Ints, n_words: int, orders: int, to
         rows[6:8],
         sizes[2 : 3 + orders],
     )
-    count_rows(a, b, groups, together, top, work, shared)
+    count_rows(a, b, groups, together, odd, top, longest, slots > 0, work, shared)
+    table = np.zeros((columns, slots), np.int32)
+    for row in range(n_rows if slots > 0 else 0):
+        if size_of_row(a, b, groups, row) > longest:
+            stored, several = a.ids[a.starts[row] : a.stops[row]], (groups[row], groups[row + 1])
+            count_long_row(stored, b, several, row if together else -1, odd, table, shared)
     return shared

@@ -13,6 +13,7 @@ from fastmetrics.kernels.all_pairs import Grams, Posted, count_features, draw_li
 from fastmetrics.kernels.lcs import lcs_lengths
 from fastmetrics.kernels.ngrams import Lists, count_ngrams
 from fastmetrics.metrics.batch import Crossed
+from fastmetrics.text.tokenize import SECRET
 
 # Counts over all pairs of two columns of texts, whose words and n-grams are counted once a text.
 
@@ -133,7 +134,7 @@ def _matches(a: Tokens, b: Tokens, order: int) -> Ints:
     if pairs is not None:
         return matches(pairs, order)
     grouped, groups = _grouped(a)
-    return count_ngrams(lists(grouped), lists(b), groups, max(a.n_words, b.n_words), order, False)
+    return count_ngrams(lists(grouped), lists(b), groups, max(a.n_words, b.n_words), order, False, SECRET[1])
 
 
 def clipped(a: Tokens, b: Tokens, groups: Ints, orders: int) -> Ints:
@@ -144,7 +145,7 @@ def clipped(a: Tokens, b: Tokens, groups: Ints, orders: int) -> Ints:
     return a.memo.of(
         (clipped, orders),
         (b,),
-        lambda: count_ngrams(lists(a), lists(b), groups, n_words, orders, True),
+        lambda: count_ngrams(lists(a), lists(b), groups, n_words, orders, True, SECRET[1]),
     )
 
 
