@@ -159,7 +159,7 @@ def test_workers_use_one_thread(frame):
 
 def test_missing_spark_error_names_the_extra(tmp_path):
     (tmp_path / "pyspark.py").write_text("raise ImportError('no spark')\n")
-    code = "from fastmetrics.engines import cluster_rows as spark; spark.collect(None, list)"
+    code = "from fastmetrics.engines.cluster_rows import collect_dataframe; collect_dataframe(None, list)"
     environment = {**ENVIRONMENT, "PYTHONPATH": f"{tmp_path}{os.pathsep}{ENVIRONMENT['PYTHONPATH']}"}
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
     assert done.stderr.splitlines()[-1] == (
