@@ -31,7 +31,7 @@ class BatchSizes:
     written_pairs: int = 1 << 24
     """Pairs of texts whose scores are in memory while they are written to a file."""
 
-    wordbook_words: int = 1 << 19
+    vocabulary_words: int = 1 << 19
     """Maximum words of a vocabulary that successive batches share, before a new one is created."""
     compared_values: int = 1 << 16
     """Maximum pairs of values of a row that are all compared with each other."""
@@ -127,12 +127,12 @@ class ReadSizes:
     remote_fetch_bytes: int = 64 << 20
     """Row groups of a remote Parquet file up to this size are fetched as a whole."""
 
-    span_bytes: int = 32 << 20
-    """Bytes of a span of whole files (see docs/design.md, "Spans")."""
-    parquet_span_rows: int = 131_072
-    """Rows of a span of Parquet row groups."""
-    parquet_span_bytes: int = 256 << 20
-    """Bytes of a span of Parquet row groups."""
+    split_bytes: int = 32 << 20
+    """Bytes of a split of whole files (see docs/design.md, "Splits")."""
+    parquet_split_rows: int = 131_072
+    """Rows of a split of Parquet row groups."""
+    parquet_split_bytes: int = 256 << 20
+    """Bytes of a split of Parquet row groups."""
 
 
 STANDARD = ReadSizes()
@@ -179,8 +179,8 @@ class RetryLimits:
     lock_seconds: float = 30.0
     """Seconds that a write waits for a table of PostgreSQL that another connection, maybe of the same run, reads."""
 
-    span_starts: int = 5
-    """How often the workers of a cluster start a span before the run stops: a span may end its worker's process."""
+    split_starts: int = 5
+    """How often the workers of a cluster start a split before the run stops: a split may end its worker's process."""
 
 
 RETRY_LIMITS = RetryLimits()

@@ -66,11 +66,11 @@ def ordered(work: Callable[[T], R], items: Iterable[T], threads: int) -> Generat
     source = iter(items)
     waiting: deque[Future[R]] = deque()
     failure: Exception | None = None
-    crew = Crew(threads, "fastmetrics")
+    workers = Workers(threads, "fastmetrics")
     try:
         while True:
             try:
-                waiting.append(crew.submit(work, next(source)))
+                waiting.append(workers.submit(work, next(source)))
             except StopIteration:
                 break
             except Exception as error:  # noqa: BLE001 - raised below, after the results before it
@@ -83,14 +83,14 @@ def ordered(work: Callable[[T], R], items: Iterable[T], threads: int) -> Generat
         if failure is not None:
             raise failure
     finally:
-        crew.leave(_PATIENCE)
+        workers.leave(_PATIENCE)
 
 
 _PATIENCE = 1.0
 """Seconds to wait for work in progress whose result is no longer needed."""
 
 
-class Crew:
+class Workers:
     """Threads that process work in order of submission; neither an interrupt nor the exit of Python waits for them.
 
     ``concurrent.futures`` joins its threads at exit: after an interrupt, Python would wait for the interrupted row.
@@ -151,14 +151,14 @@ class Background:
     def __init__(self, depth: int) -> None:
         self._depth = depth
         self._waiting: deque[Future[None]] = deque()
-        self._crew = Crew(1, "fastmetrics-write") if depth else None
+        self._workers = Workers(1, "fastmetrics-write") if depth else None
 
     def do(self, work: Callable[[], None]) -> None:
         """Queue ``work``; raises errors of earlier work."""
-        if self._crew is None:
+        if self._workers is None:
             work()
             return
-        self._waiting.append(self._crew.submit(work))
+        self._waiting.append(self._workers.submit(work))
         if len(self._waiting) > self._depth:
             self._waiting.popleft().result()
 
@@ -169,5 +169,5 @@ class Background:
 
     def close(self) -> None:
         """Process the remaining work, ignoring errors, and end the thread."""
-        if self._crew is not None:
-            self._crew.dismiss()
+        if self._workers is not None:
+            self._workers.dismiss()

@@ -12,7 +12,7 @@ import pyarrow as pa
 from fastmetrics.base.errors import Argument, OptionError
 from fastmetrics.base.options import Choice, Optional, Rows, about, argument, with_parameters
 from fastmetrics.engines.scored_parts import Finished, Score, Task
-from fastmetrics.tables.table_chunks import Limits, Place, Span
+from fastmetrics.tables.table_chunks import Limits, Position, Split
 
 if TYPE_CHECKING:
     from fastmetrics.tables.sources import TableSource
@@ -196,11 +196,11 @@ class RunResult:
 
 
 class Watcher(Protocol):
-    """Receives an engine's progress: seconds of a stage, and rows done up to a place in the input."""
+    """Receives an engine's progress: seconds of a stage, and rows done up to a position in the input."""
 
     def spent(self, stage: str, seconds: float) -> None: ...
 
-    def done(self, rows: int, stop: Place, offset: int) -> None: ...
+    def done(self, rows: int, stop: Position, offset: int) -> None: ...
 
 
 class Engine(Protocol):
@@ -209,7 +209,7 @@ class Engine(Protocol):
     behind: int
 
     def parts(
-        self, task: Task, spans: Sequence[Span], watcher: Watcher
+        self, task: Task, splits: Sequence[Split], watcher: Watcher
     ) -> Generator[Callable[[], Finished], None, None]:
-        """The parts of the spans in order, each as a callable that may still do work; may be closed early."""
+        """The parts of the splits in order, each as a callable that may still do work; may be closed early."""
         ...

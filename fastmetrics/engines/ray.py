@@ -24,7 +24,7 @@ from fastmetrics.base.threads import cores, keep_to_one
 from fastmetrics.engines.job import Watcher
 from fastmetrics.engines.scored_parts import Finished, Task, by_part, finish, pieces
 from fastmetrics.tables.file_columns import Widened
-from fastmetrics.tables.table_chunks import Place, Span, batch_of
+from fastmetrics.tables.table_chunks import Position, Split, batch_of
 
 # Connecting to a Ray cluster, or starting a local one that is stopped after use.
 
@@ -92,10 +92,10 @@ class Cluster:
 
 def _knock(address: str) -> None:
     """Raise ``OptionError`` if nothing listens at ``host:port``; Ray itself would wait many minutes."""
-    scheme, _, place = address.rpartition("://")
-    if scheme not in ("", "ray") or place in ("auto", "local"):
+    scheme, _, position = address.rpartition("://")
+    if scheme not in ("", "ray") or position in ("auto", "local"):
         return
-    host, _, port = place.partition("/")[0].rpartition(":")
+    host, _, port = position.partition("/")[0].rpartition(":")
     if not (host and port.isdigit()):
         raise OptionError(Argument("address", address), ": expected host:port, or auto")
     try:
@@ -120,7 +120,7 @@ def quietly() -> Iterator[None]:
             handler.setLevel(level)
 
 
-# The Ray engine: workers compute the parts of spans, and the driver writes them in order to the output.
+# The Ray engine: workers compute the parts of splits, and the driver writes them in order to the output.
 
 
 _PARTS_BEHIND = 2
@@ -130,7 +130,7 @@ _BLOCK_BYTES = 1 << 20
 class RayEngine:
     """The engine of a Ray cluster; a context manager that stops everything it started.
 
-    ``workers`` processes, one per core, score spans; on the cluster at ``address`` or on a local cluster.
+    ``workers`` processes, one per core, score splits; on the cluster at ``address`` or on a local cluster.
     """
 
     behind = _PARTS_BEHIND
@@ -145,14 +145,14 @@ class RayEngine:
         self._cluster.close()
 
     def parts(
-        self, task: Task, spans: Sequence[Span], watcher: Watcher
+        self, task: Task, splits: Sequence[Split], watcher: Watcher
     ) -> Generator[Callable[[], Finished], None, None]:
         """The parts in order, as the workers finish them; an error of a worker is raised after the parts before it."""
         if any(file.checksum is not None for file in task.source.files):
             raise OptionError("cluster workers cannot read standard input: give a file")
         began = time.time()
         workers = self._cluster.start()
-        with closing(_blocks(task, spans, workers)) as blocks:
+        with closing(_blocks(task, splits, workers)) as blocks:
             for data, text, error in blocks:
                 if error is not None:
                     raise pickle.loads(error)
@@ -168,21 +168,21 @@ class RayEngine:
 
 
 def _blocks(
-    task: Task, spans: Sequence[Span], workers: int
+    task: Task, splits: Sequence[Split], workers: int
 ) -> Generator[tuple[pa.Buffer, str, bytes | None], None, None]:
-    """The results of the workers, span by span, as they arrive."""
+    """The results of the workers, split by split, as they arrive."""
     ray = ray_data()
-    # Ray retries without limit, so an actor that survives crashes of the workers counts the starts of each span.
+    # Ray retries without limit, so an actor that survives crashes of the workers counts the starts of each split.
     starts = ray.remote(num_cpus=0, max_restarts=-1)(Starts).remote()
-    items = [{"span": [*span.start, *(span.stop or ())]} for span in spans]
+    items = [{"split": [*split.start, *(split.stop or ())]} for split in splits]
     dataset = ray.data.from_items(items, override_num_blocks=len(items))
     context = dataset.context
     context.execution_options.preserve_order = True
     context.target_max_block_size = _BLOCK_BYTES  # each finished part is a block of its own
     context.enable_progress_bars = False
     sent = dataset.map_batches(
-        SpanWorker,
-        fn_constructor_args=(ray.cloudpickle.dumps(task), starts, RETRY_LIMITS.span_starts),
+        SplitWorker,
+        fn_constructor_args=(ray.cloudpickle.dumps(task), starts, RETRY_LIMITS.split_starts),
         batch_size=1,
         batch_format="pyarrow",
         compute=ray.data.ActorPoolStrategy(size=min(workers, len(items))),
@@ -200,19 +200,19 @@ def _blocks(
 
 
 class Starts:
-    """The number of attempts of each span."""
+    """The number of attempts of each split."""
 
     def __init__(self) -> None:
         self._counts: Counter[tuple[int, ...]] = Counter()
 
-    def begin(self, span: Sequence[int]) -> int:
+    def begin(self, split: Sequence[int]) -> int:
         """The number of this attempt, from 1."""
-        self._counts[tuple(span)] += 1
-        return self._counts[tuple(span)]
+        self._counts[tuple(split)] += 1
+        return self._counts[tuple(split)]
 
 
-class SpanWorker:
-    """A process that scores spans: it loads the kernels once and uses one core."""
+class SplitWorker:
+    """A process that scores splits: it loads the kernels once and uses one core."""
 
     def __init__(self, task: bytes, starts: Any, tries: int) -> None:
         keep_to_one()
@@ -223,10 +223,10 @@ class SpanWorker:
         self._waited = 0.0
 
     def __call__(self, rows: pa.Table) -> Iterator[pa.Table]:
-        """The finished parts of spans, one per table; an error ends them and is attached to the last."""
+        """The finished parts of splits, one per table; an error ends them and is attached to the last."""
         began = time.time()
         try:
-            for flat in rows["span"].to_pylist():
+            for flat in rows["split"].to_pylist():
                 for part, seen, seconds in self._parts(self._begun(flat)):
                     seconds["transfer"], self._waited = self._waited, 0.0
                     paused = time.perf_counter()
@@ -235,20 +235,20 @@ class SpanWorker:
         except Exception as error:  # noqa: BLE001 - raised again by the process that asked
             yield _table(b"", "{}", _pickled(error))
 
-    def _begun(self, flat: list[int]) -> Span:
-        span = Span(Place(*flat[:2]), Place(*flat[2:]) if flat[2:] else None)
+    def _begun(self, flat: list[int]) -> Split:
+        split = Split(Position(*flat[:2]), Position(*flat[2:]) if flat[2:] else None)
         if ray_data().get(self._starts.begin.remote(flat)) > self._tries:
-            path, where = self._task.source.where(span.start)
+            path, where = self._task.source.where(split.start)
             raise WorkerError(f"the worker died {self._tries} times on the rows of {path} from {where} on")
-        return span
+        return split
 
-    def _parts(self, span: Span) -> Iterator[tuple[Finished, int, dict[str, float]]]:
+    def _parts(self, split: Split) -> Iterator[tuple[Finished, int, dict[str, float]]]:
         task, seconds = self._task, dict.fromkeys(("read", "score", "finish"), 0.0)
 
         def spent(stage: str, more: float) -> None:
             seconds[stage] += more
 
-        for scored in by_part(map(task.worker(), pieces(task, [span], 1, spent))):
+        for scored in by_part(map(task.worker(), pieces(task, [split], 1, spent))):
             began = time.perf_counter()
             part = finish(task, scored)
             spent("finish", time.perf_counter() - began)
@@ -270,7 +270,7 @@ def _table(data: bytes, about: str, error: bytes | None) -> pa.Table:
 
 
 def _received(data: pa.Buffer, about: dict[str, Any]) -> Finished:
-    stop = Place(*about["stop"])
+    stop = Position(*about["stop"])
     return Finished([data], about["rows"], about["rejects"], stop, about["observed"], None, about["offset"])
 
 

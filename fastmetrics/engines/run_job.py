@@ -28,7 +28,7 @@ from fastmetrics.tables.file_columns import Selection, Widened
 from fastmetrics.tables.file_formats import encoder
 from fastmetrics.tables.run_outputs import FinishedPart, Output, compare, describe_inputs
 from fastmetrics.tables.sources import TableSource
-from fastmetrics.tables.table_chunks import BEGINNING, Limits, Place, Span, batch_of
+from fastmetrics.tables.table_chunks import BEGINNING, Limits, Position, Split, batch_of
 from fastmetrics.tables.text_values import encode_schema
 
 # Writing finished parts to the work folder and the output while scoring continues.
@@ -237,12 +237,12 @@ class _Run:
         writer = PartWriter(self._output, signed)
         background = Background(self._engine.behind)
         try:
-            number, place, more = 0, BEGINNING, True
+            number, position, more = 0, BEGINNING, True
             while more:
-                number, place = self._reuse(number, place, writer, background)
-                number, more = self._score_parts(number, place, task, writer=writer, background=background)
+                number, position = self._reuse(number, position, writer, background)
+                number, more = self._score_parts(number, position, task, writer=writer, background=background)
                 background.finish()
-                place = self._work.parts[number - 1].next if number else place
+                position = self._work.parts[number - 1].next if number else position
             if not number:  # an empty input also has counts
                 writer.add(0, lambda: finish(task, [Scored(0, [], [], BEGINNING, 0, 0, 0.0)]))
                 number = 1
@@ -256,21 +256,23 @@ class _Run:
             writer.discard()
             self._seconds["write"] += writer.seconds
 
-    def _reuse(self, number: int, place: Place, writer: PartWriter, background: Background) -> tuple[int, Place]:
+    def _reuse(
+        self, number: int, position: Position, writer: PartWriter, background: Background
+    ) -> tuple[int, Position]:
         """Reuse the finished parts from ``number`` on; returns the number and position of the first part to compute."""
         while (contents := self._work.part(number)) is not None and self._job.lasts(self._work.parts[number].observed):
             part, data = self._work.parts[number], contents[0]
             background.do(lambda data=data: writer.reuse(data))  # type: ignore[misc]
             self._resumed += part.rows
-            number, place = number + 1, part.next
-            self.done(part.rows // self._job.rows_each + part.rejects, place, 0)
-        return number, place
+            number, position = number + 1, part.next
+            self.done(part.rows // self._job.rows_each + part.rejects, position, 0)
+        return number, position
 
     def _score_parts(
-        self, number: int, place: Place, task: Task, *, writer: PartWriter, background: Background
+        self, number: int, position: Position, task: Task, *, writer: PartWriter, background: Background
     ) -> tuple[int, bool]:
         """Score parts from ``number`` up to the next finished one or the end; its number, and whether it exists."""
-        parts = self._engine.parts(task, self._source.spans(place), self)
+        parts = self._engine.parts(task, self._source.splits(position), self)
         try:
             for make in parts:
                 background.do(lambda number=number, make=make: writer.add(number, make))  # type: ignore[misc]
@@ -285,7 +287,7 @@ class _Run:
         """Record seconds that a worker spent on a stage."""
         self._seconds[stage] = self._seconds.get(stage, 0.0) + seconds
 
-    def done(self, rows: int, stop: Place, offset: int) -> None:
+    def done(self, rows: int, stop: Position, offset: int) -> None:
         """Record rows done up to a position, ``offset`` bytes into its file."""
         self._done += rows
         source = self._source
@@ -316,7 +318,7 @@ def results_of(
         empty = score(batch_of(selection.schema))
         schema = empty.schema.remove_metadata()
         task = Task(source, selection, score, schema, limits or Limits(), False, lambda part: None, None, rows_each)
-        batches = pieces(task, source.spans(), threads, lambda stage, seconds: None)
+        batches = pieces(task, source.splits(), threads, lambda stage, seconds: None)
         results, rows = [empty], 0
         try:
             for scored in ordered(task.worker(), batches, threads):
@@ -343,10 +345,10 @@ class Threads:
         self.behind = _PARTS_BEHIND if threads > 1 else 0
 
     def parts(
-        self, task: Task, spans: Sequence[Span], watcher: Watcher
+        self, task: Task, splits: Sequence[Split], watcher: Watcher
     ) -> Generator[Callable[[], Finished], None, None]:
         """The parts in order; the caller's thread copies, observes and encodes each."""
-        items = pieces(task, spans, self._threads, watcher.spent)
+        items = pieces(task, splits, self._threads, watcher.spent)
         results = ordered(task.worker(), items, self._threads)
         try:
             for scored in by_part(_watched(results, watcher)):

@@ -1,4 +1,4 @@
-"""Scoring the chunks of a table, and finishing the parts of its spans."""
+"""Scoring the chunks of a table, and finishing the parts of its splits."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fastmetrics.base.score_metadata import BatchSums
 from fastmetrics.tables.encoders import ParquetEncoder, undefined_as_null, writing
 from fastmetrics.tables.file_columns import Selection
 from fastmetrics.tables.sources import TableSource
-from fastmetrics.tables.table_chunks import Chunk, Limits, Place, Reject, Rows, Span, batch_of, cut
+from fastmetrics.tables.table_chunks import Chunk, Limits, Position, Reject, Rows, Split, batch_of, cut
 from fastmetrics.tables.table_rows import good_rows, raw_text
 
 Score = Callable[[pa.RecordBatch], pa.RecordBatch]
@@ -31,7 +31,7 @@ class Scored:
     part: int
     batches: list[pa.RecordBatch]
     rejects: list[Reject]
-    stop: Place
+    stop: Position
     rows: int
     offset: int
     seconds: float
@@ -63,13 +63,13 @@ class Worker:
         good = good_rows(self._source, self._selection, chunk, skip=self._skip)
         rejects = good.rejects
         batches: list[pa.RecordBatch] = []
-        places = [reject.place for reject in chunk.rejects]
+        positions = [reject.position for reject in chunk.rejects]
         if len(chunk.rows):
-            places.append(Place(chunk.file, int(chunk.rows[-1])))
+            positions.append(Position(chunk.file, int(chunk.rows[-1])))
             batches = self._by_parts(chunk.file, good.rows, good.batch, rejects)
-        last = max(places)
+        last = max(positions)
         seconds = time.perf_counter() - began
-        stop = Place(last.file, last.row + 1)
+        stop = Position(last.file, last.row + 1)
         return Scored(part, batches, rejects, stop, len(chunk.rows) + len(chunk.rejects), chunk.offset, seconds)
 
     def _by_parts(self, file: int, rows: Rows, batch: pa.RecordBatch, rejects: list[Reject]) -> list[pa.RecordBatch]:
@@ -94,7 +94,7 @@ class Worker:
                 ]
                 return [scored for result in results for scored in result]
             reject = self._reject(
-                Place(file, int(rows[0])), None, str(error) or type(error).__name__, raw_text(batch, 0)
+                Position(file, int(rows[0])), None, str(error) or type(error).__name__, raw_text(batch, 0)
             )
             if not self._skip:
                 raise InputError(str(reject)) from error
@@ -107,9 +107,9 @@ class Worker:
             raise AssertionError(f"scoring {batch.num_rows} rows gave {scores.num_rows}, with {scores.schema}")
         return scores
 
-    def _reject(self, place: Place, column: str | None, reason: str, raw: str) -> Reject:
-        path, where = self._source.where(place)
-        return Reject(place, path, where, column, reason, raw)
+    def _reject(self, position: Position, column: str | None, reason: str, raw: str) -> Reject:
+        path, where = self._source.where(position)
+        return Reject(position, path, where, column, reason, raw)
 
 
 _END_OF_STREAM = b"\xff\xff\xff\xff\x00\x00\x00\x00"
@@ -145,20 +145,20 @@ class Finished:
     data: list[pa.Buffer]
     rows: int
     rejects: str
-    stop: Place
+    stop: Position
     observed: Any
     batch: pa.RecordBatch | None = None
     offset: int = 0
 
 
 def pieces(
-    task: Task, spans: Iterable[Span], threads: int, spent: Callable[[str, float], None]
+    task: Task, splits: Iterable[Split], threads: int, spent: Callable[[str, float], None]
 ) -> Iterator[tuple[int, Chunk]]:
-    """The rows of the spans, split into batches and parts; each span starts a new part."""
+    """The rows of the splits, split into batches and parts; each split starts a new part."""
     part = 0
-    for span in spans:
-        chunks_of_span = task.source.chunks(task.selection, span.start, threads, span.stop)
-        chunks = cut(chunks_of_span if task.skip else _to_first_reject(chunks_of_span), task.limits, part)
+    for split in splits:
+        chunks_of_split = task.source.chunks(task.selection, split.start, threads, split.stop)
+        chunks = cut(chunks_of_split if task.skip else _to_first_reject(chunks_of_split), task.limits, part)
         while True:
             began = time.perf_counter()
             item = next(chunks, None)
@@ -192,7 +192,7 @@ def by_part(scored: Iterator[Scored]) -> Iterator[list[Scored]]:
 def finish(task: Task, scored: list[Scored]) -> Finished:
     """The scored chunks of a part as a stored part; copied, so that its bytes do not depend on the chunks."""
     batches = [batch for chunk in scored for batch in chunk.batches]
-    rejects = sorted((reject for chunk in scored for reject in chunk.rejects), key=lambda reject: reject.place)
+    rejects = sorted((reject for chunk in scored for reject in chunk.rejects), key=lambda reject: reject.position)
     part = _joined(batches, task.schema)
     sums = BatchSums.of(batches or [task.score(batch_of(task.selection.schema))])
     observed = task.observe(sums.on(part))

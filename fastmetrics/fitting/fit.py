@@ -266,7 +266,7 @@ def fit_rows(
 # ``fm.fit``: a score fitted to labels of the user's own, as a file that is a metric.
 
 
-_ShareOfFit = Real(0.0, 1.0, above=True, below=True)
+_FitShare = Real(0.0, 1.0, above=True, below=True)
 _LONGEST = 100
 _DECILES = np.linspace(0.1, 0.9, 9)
 
@@ -342,7 +342,7 @@ def fit(
     scikit-learn.  Needs the extra ``fit``.
     """
     argument("learner", learner, Choice(*LEARNERS))
-    argument("confidence", confidence, _ShareOfFit)
+    argument("confidence", confidence, _FitShare)
     argument("seed", seed, Seed)
     argument("positive", positive, Optional(Real(-LARGEST, LARGEST)))
     cores(threads)

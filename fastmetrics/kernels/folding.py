@@ -176,7 +176,7 @@ def blank_article(data: Bytes, begin: int, end: int) -> None:
 # Validation of UTF-8: bytes are valid if each fits the three before it, so that blocks are checked side by side.
 
 
-ROOM = 2 * BLOCK
+PADDING = 2 * BLOCK
 """Bytes of an array to work in."""
 
 _U0, _U1, _U3, _BLOCK, _HIGH = (np.uint64(n) for n in (0, 1, 3, BLOCK, 0x80))

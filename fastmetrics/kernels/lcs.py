@@ -113,7 +113,7 @@ class Texts(NamedTuple):
     lasts: Ints
 
 
-class Room(NamedTuple):
+class TableBuffers(NamedTuple):
     """Buffers for the table of one pair of lists: the masks of ids, the carries of the current block and of the first
     block of each stretch of ``BLOCKS`` blocks, and the rows of one stretch."""
 
@@ -180,13 +180,13 @@ def walk(
 
 
 @leaf
-def mark_lcs(reference: Ids, answer: Ids, room: Room, marked: Ids) -> None:
+def mark_lcs(reference: Ids, answer: Ids, buffers: TableBuffers, marked: Ids) -> None:
     """Mark the reference's ids in its longest common subsequence with the answer.
 
     The walk goes from the end to the start, the table is computed from start to end: for a long reference the carries
     at the start of each stretch are stored, and its rows are computed again when the walk reaches the stretch.
     """
-    masks, carry, edges, rows = room
+    masks, carry, edges, rows = buffers
     m, n = len(reference), len(answer)
     carry[:n] = _U0
     stretch = 64 * BLOCKS
@@ -236,7 +236,7 @@ def count_hits(reference: Ids, answer: Ids, marked: Ids, left: Ids, answer_left:
 
 
 @kernel
-def make_room(answer: Texts, reference: Texts, rows: Ints, n_words: int) -> tuple[Room, Lines, int]:
+def make_buffers(answer: Texts, reference: Texts, rows: Ints, n_words: int) -> tuple[TableBuffers, Lines, int]:
     """Buffers for the pairs of lists of ``rows`` and for the lists of an answer; the maximum ids of a reference."""
     most, line, words = np.zeros(2, np.int64), np.zeros(2, np.int64), np.zeros(2, np.int64)
     longest = size = edges = n_lines = 0
@@ -256,7 +256,7 @@ def make_room(answer: Texts, reference: Texts, rows: Ints, n_words: int) -> tupl
     masks, carry = np.zeros(n_words, np.uint64), np.zeros(longest, np.uint64)
     buffer = np.empty((3, most[0]), np.int32)
     lines = Lines(buffer[0], np.zeros((2, n_lines + 1), np.int32), np.full(n_words, -1, np.int32), buffer[1], buffer[2])
-    return Room(masks, carry, np.empty(edges, np.uint8), np.empty(size, np.uint64)), lines, most[1]
+    return TableBuffers(masks, carry, np.empty(edges, np.uint8), np.empty(size, np.uint64)), lines, most[1]
 
 
 @leaf
@@ -282,7 +282,7 @@ def enter(texts: Texts, row: int, met: Ints, lines: Lines) -> int:
 
 
 @leaf
-def mark_line(reference: Ids, lines: Lines, seen: Ints, stamp: int, room: Room, marked: Ids) -> None:
+def mark_line(reference: Ids, lines: Lines, seen: Ints, stamp: int, buffers: TableBuffers, marked: Ids) -> None:
     """Mark the ids of one list that are in its longest common subsequence with any of the lines.
 
     Only a line that holds an id can match it, so the lines that hold each id are tried until one matches; ``seen``, one
@@ -290,7 +290,7 @@ def mark_line(reference: Ids, lines: Lines, seen: Ints, stamp: int, room: Room, 
     """
     m = len(reference)
     if m <= 64:
-        mark(reference, 0, m, room.masks)
+        mark(reference, 0, m, buffers.masks)
     for p in range(m):
         node = lines.heads[reference[p]]
         while node >= 0 and not marked[p]:
@@ -300,12 +300,12 @@ def mark_line(reference: Ids, lines: Lines, seen: Ints, stamp: int, room: Room, 
                 seen[line] = stamp
                 answer = lines.ids[lines.bounds[0, line] : lines.bounds[1, line]]
                 if m <= 64:
-                    trace_alone(answer, room.masks, room.rows)
-                    walk(reference, answer, 0, (m, len(answer)), room.rows, marked)
+                    trace_alone(answer, buffers.masks, buffers.rows)
+                    walk(reference, answer, 0, (m, len(answer)), buffers.rows, marked)
                 else:
-                    mark_lcs(reference, answer, room, marked)
+                    mark_lcs(reference, answer, buffers, marked)
     if m <= 64:
-        clear(reference, 0, m, room.masks)
+        clear(reference, 0, m, buffers.masks)
 
 
 @kernel
@@ -315,7 +315,7 @@ def union_hits(answer: Texts, reference: Texts, rows: Ints, n_words: int) -> Int
     Equal lists are processed once, and pairs of lists without a shared id are skipped.
     """
     hits = np.zeros(len(rows), np.int64)
-    room, lines, most = make_room(answer, reference, rows, n_words)
+    buffers, lines, most = make_buffers(answer, reference, rows, n_words)
     b, marked, left = np.zeros(most, np.int32), np.zeros(most, np.int32), np.zeros((2, n_words), np.int32)
     met, seen = np.full(len(answer.starts), -1, np.int64), np.full(lines.bounds.shape[1], -1, np.int64)
     cached = np.full((2, len(reference.starts)), -1, np.int64)
@@ -331,7 +331,7 @@ def union_hits(answer: Texts, reference: Texts, rows: Ints, n_words: int) -> Int
             else:
                 own[:] = 0
                 cached[0, number], cached[1, number] = row, start
-                mark_line(b[start : start + size], lines, seen, r * len(rows) + at, room, own)
+                mark_line(b[start : start + size], lines, seen, r * len(rows) + at, buffers, own)
             start += size
         hits[at] = count_hits(b[:start], lines.ids[:n], marked, left[0], left[1])
         for word in lines.ids[:n]:

@@ -37,7 +37,7 @@ _SAYS[[PERCENT, DOT, QUESTION, END, LINE]] = HAS_PERCENT, DOTTED, ENDED | QUESTI
 _SAYS[[COMMA, COLON, CLAUSE, OPEN, CLOSE]] = PARTED
 
 
-ROOM = 2 + 8
+PADDING = 2 + 8
 """Entries of an array of edges besides one for each byte: those after the last word, and those written at a time."""
 
 _U0, _U1, _U63, _U64 = (np.uint64(n) for n in (0, 1, 63, BLOCK))
@@ -166,7 +166,7 @@ def scan(data: Bytes, starts: Ints, stops: Ints, classes: Bytes, marks: Marks) -
     """Find the words of every text; return how many there are."""
     w_starts, w_stops, before, after, digit, bounds = marks
     size = longest(starts, stops)
-    edges = np.empty(size + ROOM, np.int64)
+    edges = np.empty(size + PADDING, np.int64)
     n = 0
     for row in range(len(starts)):
         begin, stop = starts[row], stops[row]

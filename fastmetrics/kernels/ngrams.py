@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from fastmetrics.base.arrays import Ids, Ints
 from fastmetrics.kernels.jit import inline, kernel, leaf
-from fastmetrics.kernels.simd.words import ROOM, alike_ids
+from fastmetrics.kernels.simd.words import LANES, alike_ids
 
 # The places of n-grams in pairs of lists of ids, and the numbers of the n-grams at them.
 #
@@ -220,7 +220,7 @@ def drop(a: Places, n: int, shared: Ids) -> int:
 # rows of ``counters`` have one entry per n-gram of a; ``shared`` and ``runs`` have one per order.
 
 
-_U1, _ROOM = np.uint64(1), np.uint64(ROOM)
+_U1, _LANES = np.uint64(1), np.uint64(LANES)
 
 
 @leaf
@@ -274,7 +274,7 @@ def follow_lone(work: NgramArrays, n: int, order: int, orders: int) -> None:
     for k in range(np.uint64(n)):
         i, j = np.uint64(of_a[k] + order), np.uint64(of_b[k] + order)
         more = alike = alike_ids(a, i, b, j)
-        while more == _ROOM and alike < most:
+        while more == _LANES and alike < most:
             more = alike_ids(a, i + alike, b, j + alike)
             alike += more
         runs[np.uint64(order) + min(alike, most)] += 1
@@ -652,11 +652,11 @@ def count_ngrams(
     ``odd`` is a secret odd number, from which hashes are made.
     """
     n_rows, n_lists = len(a.starts), len(b.starts)
-    room, slots, columns = ROOM, 0, 2  # of arrays of zeros, which take memory even if they are not used
+    room, slots, columns = LANES, 0, 2  # of arrays of zeros, which take memory even if they are not used
     for row in range(n_rows):
         size = size_of_row(a, b, groups, row)
         if size <= longest:
-            room = max(room, size + ROOM)
+            room = max(room, size + LANES)
         else:
             slots = max(slots, SLOTS, size // 8)
             columns = max(columns, 2 if groups[row + 1] - groups[row] == 1 else 5)

@@ -6,7 +6,7 @@ import numpy as np
 
 from fastmetrics.base.arrays import Floats, Ints
 from fastmetrics.kernels.jit import kernel, leaf
-from fastmetrics.kernels.rankings import Ids, find, longest_row, room, table_for
+from fastmetrics.kernels.rankings import Ids, find, longest_row, table_for, table_size
 
 # Quantities that measures sum along a ranking: hits, precisions, discounted gains.
 #
@@ -295,7 +295,7 @@ def met_at(ids: Ids, starts: Ints, first: int, second: int, slots: Ints, met: In
     ``slots`` are those of a table for the longest row ``starts[r]:starts[r + 1]``.
     """
     start, stop = starts[first], starts[first + 1]
-    mask = room(stop - start) - 1
+    mask = table_size(stop - start) - 1
     for slot in range(mask + 1):
         slots[slot] = -1
     for i in range(start, stop):

@@ -93,11 +93,11 @@ def table_for(longest: int) -> NDArray[np.int64]:
 
     Rows share the table in their order: entries of earlier rows are below the first id of a row and count as empty.
     """
-    return np.full(room(longest), -1, np.int64)
+    return np.full(table_size(longest), -1, np.int64)
 
 
 @leaf
-def room(count: int) -> int:
+def table_size(count: int) -> int:
     """Number of slots for ``count`` ids, a power of two: eight per id for few ids, two per id for many."""
     size = 8
     while size < 2 * count or (size < 8 * count and size < 2048):
@@ -141,7 +141,7 @@ def mark_repeats(ids: Ids, starts: NDArray[np.int64], slots: NDArray[np.int64], 
     """
     for row in range(starts.size - 1):
         first = starts[row]
-        mask = room(starts[row + 1] - first) - 1
+        mask = table_size(starts[row + 1] - first) - 1
         for i in range(first, starts[row + 1]):
             slot = find(slots, mask, first, ids, ids, i)
             if slots[slot] >= first:
@@ -287,7 +287,7 @@ def look_up(
     repeated = 0
     for row in range(starts.size - 1):
         first, last = judged_starts[row], judged_starts[row + 1]
-        mask = room(last - first) - 1
+        mask = table_size(last - first) - 1
         for j in range(first, last):
             slot = find(slots, mask, first, judged, judged, j)
             if slots[slot] < first:

@@ -240,7 +240,7 @@ def pick(strings: Strings, counts: Ints, classes: Bytes, senses: WordSenses, pic
     """
     starts, stops, bounds = strings.starts, strings.stops, picked.marks.bounds
     size = m.longest(starts, stops)
-    edges = np.empty(size + m.ROOM, np.int64)
+    edges = np.empty(size + m.PADDING, np.int64)
     n, total = 0, 0
     for row in range(len(starts)):
         if m.find_words(strings.data, starts[row], stops[row], classes, edges) != counts[row]:

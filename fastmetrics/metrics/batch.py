@@ -29,7 +29,7 @@ from fastmetrics.base.input_columns import COLUMNS
 from fastmetrics.kernels.folding import FOREIGN, ONE_WORD, UNLISTED
 from fastmetrics.text.conventions import convention, joined_lines
 from fastmetrics.text.text_keys import is_utf8, scripts
-from fastmetrics.text.tokenize import Folded, Vocabulary, Wordbook, fold
+from fastmetrics.text.tokenize import Folded, Vocabularies, Vocabulary, fold
 
 # All pairs of the texts of two columns: each pair is a row, and each text keeps its place among the distinct ones.
 
@@ -101,11 +101,11 @@ class Batch:
     """Rows by canonical column name, with a cache of derived data."""
 
     def __init__(
-        self, columns: Mapping[str, pa.Array], shared: Collection[str] = (), words: Wordbook | None = None
+        self, columns: Mapping[str, pa.Array], shared: Collection[str] = (), words: Vocabularies | None = None
     ) -> None:
         """``shared`` are the columns needed under several conventions: they are tokenised for all at once."""
         self.columns = columns
-        self.words = Wordbook() if words is None else words
+        self.words = Vocabularies() if words is None else words
         self._shared = frozenset(shared)
         self.n_rows = len(next(iter(columns.values()))) if columns else 0
         self._memory = Memo()

@@ -291,7 +291,7 @@ def embedder_of(options: Mapping[str, Any]) -> Embedder:
     """The embedder for the options ``embedder`` (wordllama if None) and ``cache``; one per process."""
     embedder = "wordllama" if options["embedder"] is None else options["embedder"]
     if not isinstance(embedder, Embedder):
-        with _turn:
+        with _lock:
             return _shared(embedder, options["cache"])
     if options["cache"] is not None:
         raise OptionError(
@@ -300,7 +300,7 @@ def embedder_of(options: Mapping[str, Any]) -> Embedder:
     return embedder
 
 
-_turn = threading.Lock()  # with lru_cache alone, two threads could load the same model
+_lock = threading.Lock()  # with lru_cache alone, two threads could load the same model
 
 
 @functools.lru_cache(maxsize=4)

@@ -100,7 +100,7 @@ MODEL = "en_core_web_sm"
 SUBJECTS = frozenset({"nsubj", "nsubjpass", "nsubj:pass", "csubj", "csubjpass", "csubj:pass"})
 RELATIVE = frozenset({"relcl", "acl:relcl"})
 
-_turn = threading.Lock()  # one thread at a time: some pipeline components are not thread-safe
+_lock = threading.Lock()  # one thread at a time: some pipeline components are not thread-safe
 
 
 @functools.lru_cache(maxsize=4)
@@ -120,7 +120,7 @@ def load(name: str) -> Pipeline:
 
 def parsed_claims(text: Text, bounds: Ints, roles: Bytes, source: str | Pipeline) -> Claims:
     """The claims of every text in the form that kernels take; its words start at ``bounds``."""
-    with _turn:
+    with _lock:
         pipeline = load(source) if isinstance(source, str) else source
     triples: list[_Triple] = []
     ends = np.zeros(len(bounds), np.int64)
@@ -128,7 +128,7 @@ def parsed_claims(text: Text, bounds: Ints, roles: Bytes, source: str | Pipeline
         string = text.data[text.starts[row] : text.stops[row]].tobytes().decode()
         words = _Words(string, int(bounds[row]), roles)
         if string.strip():
-            with _turn:
+            with _lock:
                 document = pipeline(string)
             triples += _triples(document, words)
         ends[row + 1] = len(triples)

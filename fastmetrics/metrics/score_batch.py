@@ -27,7 +27,7 @@ from fastmetrics.metrics.batch import LISTS, Batch, where_present
 from fastmetrics.metrics.fitted_metric import FittedMetric, remembered_scores
 from fastmetrics.metrics.plan import Plan
 from fastmetrics.stats.summed_scores import fingerprint_of_hashes, is_hashable, text_hashes
-from fastmetrics.text.tokenize import Wordbook
+from fastmetrics.text.tokenize import Vocabularies
 
 T = TypeVar("T")
 
@@ -46,7 +46,7 @@ def fit(plan: Plan, batches: Callable[[], Iterable[pa.RecordBatch]]) -> Plan:
     return replace(plan, scores=tuple(scores))
 
 
-def rows_of(batch: pa.RecordBatch, plan: Plan, make: Any = Batch, words: Wordbook | None = None) -> Batch:
+def rows_of(batch: pa.RecordBatch, plan: Plan, make: Any = Batch, words: Vocabularies | None = None) -> Batch:
     """The columns of a record batch that a plan needs, under their canonical names."""
     columns = {column: batch.column(name) for column, name in plan.used.items()}
     for column, name in plan.used.items():
@@ -69,8 +69,8 @@ def listed_texts(rows: Batch, used: Mapping[str, str]) -> dict[str, list[int]]:
 def score_batch(
     batch: pa.RecordBatch,
     plan: Plan,
-    make: Callable[[Mapping[str, pa.Array], Collection[str], Wordbook | None], Batch] = Batch,
-    words: Wordbook | None = None,
+    make: Callable[[Mapping[str, pa.Array], Collection[str], Vocabularies | None], Batch] = Batch,
+    words: Vocabularies | None = None,
     watch: Callable[[str], AbstractContextManager[Any]] = nullcontext,
 ) -> pa.RecordBatch:
     """The scores of a record batch: the kept columns, one float64 column per metric, and the stored counts.
@@ -121,19 +121,19 @@ def fingerprints(batch: pa.RecordBatch, identity: Mapping[str, str]) -> dict[str
     return {**sums, "questions": fingerprint_of_hashes(list(hashes.values()))} if "question" in hashes else sums
 
 
-class Shelf:
+class VocabularyPool:
     """Vocabularies shared by threads one after the other: one per thread, created on demand, replaced when full."""
 
     def __init__(self) -> None:
-        self._free: deque[Wordbook] = deque()
+        self._free: deque[Vocabularies] = deque()
 
     @contextmanager
-    def book(self) -> Iterator[Wordbook]:
+    def borrow(self) -> Iterator[Vocabularies]:
         """A vocabulary for this thread alone, returned at the end."""
         try:
             words = self._free.pop()
         except IndexError:
-            words = Wordbook()
+            words = Vocabularies()
         yield words
         if not words.full:
             self._free.append(words)
@@ -144,7 +144,7 @@ class Scorer:
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
-        self._shelf = Shelf()
+        self._pool = VocabularyPool()
 
     def __reduce__(self) -> tuple[type[Scorer], tuple[Plan]]:
         """Pickling drops the cache of words."""
@@ -152,7 +152,7 @@ class Scorer:
 
     def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """The scores of a batch."""
-        with self._shelf.book() as words:
+        with self._pool.borrow() as words:
             return score_batch(batch, self.plan, words=words)
 
 

@@ -160,7 +160,7 @@ class BatchAnswerer:
 
     def __init__(self, plan: AnswerPlan, sender: ModelCalls | None = None) -> None:
         self._plan, self._sender = plan, sender
-        self._turn = threading.Lock()
+        self._lock = threading.Lock()
         self._checked = 0
 
     def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -199,7 +199,7 @@ class BatchAnswerer:
     def _matched(self, bot: DirectBot, questions: pa.Array) -> list[Answered]:
         """The answers of the FAQ, one question at a time, so that each latency is that of its question alone."""
         repeated = [question for question in questions.to_pylist() for _ in range(self._plan.repeats)]
-        with self._turn:
+        with self._lock:
             replies = [None if question is None else bot.answer(question) for question in repeated]
         return [
             Answered(reason="null: question") if reply is None else Answered(reply.answer, OK, None, reply.latency_ms)

@@ -297,9 +297,9 @@ class RateLimits:
     async def enter(self, tokens: float) -> None:
         """Wait until a call of about this many tokens may be sent; call ``leave`` when it has returned."""
         while self._under_way >= int(self.allowed):
-            turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-            self._waiting.append(turn)
-            await turn
+            waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self._waiting.append(waiter)
+            await waiter
         self._under_way += 1
         try:
             await self._wait_for_turn(tokens)
@@ -325,9 +325,9 @@ class RateLimits:
     def _wake(self) -> None:
         room = int(self.allowed) - self._under_way
         while room > 0 and self._waiting:
-            turn = self._waiting.popleft()
-            if not turn.done():
-                turn.set_result(None)
+            waiter = self._waiting.popleft()
+            if not waiter.done():
+                waiter.set_result(None)
                 room -= 1
 
     def used(self, guessed: float, tokens: float) -> None:

@@ -227,7 +227,7 @@ class FirstReplies:
     """Counts the first replies of a model that have no score, up to ``most``; 0 is no limit.
 
     A judge that never replies in the requested form would fail on every row, and every reply costs money.  While
-    ``undecided``, the caller holds ``turn`` and makes at most ``left`` judgements at a time.
+    ``undecided``, the caller holds ``lock`` and makes at most ``left`` judgements at a time.
     """
 
     def __init__(self, model: Model, most: int) -> None:
@@ -237,7 +237,7 @@ class FirstReplies:
         self._shown: Reading | None = None
         self._failure: ServiceError | None = None
         self.undecided = most > 0
-        self.turn = threading.Lock()
+        self.lock = threading.Lock()
 
     @property
     def left(self) -> int:
@@ -278,7 +278,7 @@ class FirstReplies:
 # From rows to calls, and from replies to scores, reasons and statuses.
 
 
-_SHOWN_OF_JUDGE_BATCH = 200
+_SHOWN_CHARACTERS = 200
 BEHIND = 3
 """Batches in progress: while the last calls of one are pending, the next ones keep the sender busy."""
 IS_JUDGED = "\0asked"
@@ -334,7 +334,7 @@ class _RubricCalls:
         low, high = self.rubric.range
         reading = read_reply(answer.body, lambda fields: self._form.score(fields, low, high))
         if reading.status == UNPARSED:
-            content = completion(answer.body).lacks or (reading.text or "").strip()[:_SHOWN_OF_JUDGE_BATCH]
+            content = completion(answer.body).lacks or (reading.text or "").strip()[:_SHOWN_CHARACTERS]
             expected = f"score from {low:g} to {high:g}" if self.rubric.kind == "score" else f'"{self._form.field}"'
             return reading._replace(reason=f"no {expected} in: {content}")
         if self._swapped and reading.score is not None:
@@ -466,7 +466,7 @@ class BatchJudge:
         first = self._first
         judged: list[_JudgedCall] = []
         if first.undecided:
-            with first.turn:
+            with first.lock:
                 while first.undecided and len(judged) < len(calls):
                     batch = self._settled(calls[len(judged) : len(judged) + first.left])
                     judged += batch

@@ -24,7 +24,7 @@ from fastmetrics.models.prompts import Rubric, kind_of
 from fastmetrics.tables.addresses import last_name
 from fastmetrics.tables.file_columns import Selection, Widened
 from fastmetrics.tables.sources import NarrowedSource, TableSource
-from fastmetrics.tables.table_chunks import BEGINNING, Chunk, Place
+from fastmetrics.tables.table_chunks import BEGINNING, Chunk, Position
 from fastmetrics.tables.table_rows import GoodRows, good_rows, whole_table
 
 # A uniform random sample of the rows of an input, as a source.
@@ -63,17 +63,17 @@ class SampledSource(NarrowedSource):
         if rows is not None:
             return rows
         nothing = Selection(pa.schema([]), {})
-        stop = Place(number + 1, 0)
-        return max((chunk.stop for chunk in super().chunks(nothing, Place(number, 0), 1, stop)), default=0)
+        stop = Position(number + 1, 0)
+        return max((chunk.stop for chunk in super().chunks(nothing, Position(number, 0), 1, stop)), default=0)
 
     def chunks(
-        self, selection: Selection, start: Place = BEGINNING, threads: int = 1, stop: Place | None = None
+        self, selection: Selection, start: Position = BEGINNING, threads: int = 1, stop: Position | None = None
     ) -> Iterator[Chunk]:
         """The sampled rows from ``start`` to before ``stop``; bad rows outside the sample are ignored."""
         for chunk in super().chunks(selection, start, threads, stop):
             sample = self._sample[chunk.file]
             good = np.isin(chunk.rows, sample)
-            rejects = tuple(reject for reject in chunk.rejects if reject.place.row in sample)
+            rejects = tuple(reject for reject in chunk.rejects if reject.position.row in sample)
             if good.any() or rejects:
                 yield Chunk(chunk.file, chunk.rows[good], chunk.batch.filter(pa.array(good)), rejects, chunk.offset)
 
@@ -119,9 +119,9 @@ class SecondAnswers(NarrowedSource):
         selection = super().select(own)
         return Selection(pa.schema([*selection.schema, *self._fields]), {**selection.kinds, **columns})
 
-    def chunks(self, selection: Selection, *places: Any, **more: Any) -> Any:
+    def chunks(self, selection: Selection, *positions: Any, **more: Any) -> Any:
         """The rows of the first table."""
-        return super().chunks(selection.without(self._joined), *places, **more)
+        return super().chunks(selection.without(self._joined), *positions, **more)
 
     def conform(self, chunk: Chunk, selection: Selection) -> pa.RecordBatch:
         """The batch of a chunk, with the columns of the other table."""
@@ -190,7 +190,8 @@ def _names_and_tables(tables: Any) -> tuple[list[str], list[Any]]:
     if isinstance(several, Mapping):
         return [str(name) for name in several], list(several.values())
     paths = [
-        str(table) if isinstance(table, str | Path) else f"table {place}" for place, table in enumerate(several, 1)
+        str(table) if isinstance(table, str | Path) else f"table {position}"
+        for position, table in enumerate(several, 1)
     ]
     names = [last_name(path).partition(".")[0] for path in paths]
     return names if names[0] != names[1] else paths, list(several)
@@ -220,16 +221,16 @@ class RowsByNumber:
     def __init__(self, source: TableSource, columns: Mapping[str, str], *, skip: bool) -> None:
         self._source, self._skip = source, skip
         self._selection = source.select(columns)
-        self.places: list[tuple[int, Ints]] = []
+        self.positions: list[tuple[int, Ints]] = []
         """The file and the rows of each chunk."""
         self._read_places()
-        self.total = sum(len(rows) for _, rows in self.places)
+        self.total = sum(len(rows) for _, rows in self.positions)
 
     def _read_places(self) -> None:
         """Read all rows once; if a later row needs a wider column type, again with that type."""
         while True:
             try:
-                self.places = [(file, good.rows) for file, good in self._good() if len(good.rows)]
+                self.positions = [(file, good.rows) for file, good in self._good() if len(good.rows)]
                 return
             except Widened as wider:
                 self._selection = self._selection.widen(wider.name, wider.type)
@@ -258,7 +259,7 @@ class MarkedSource(NarrowedSource):
         super().__init__(source)
         marked: dict[int, list[Ints]] = {}
         seen = 0
-        for file, numbers in rows.places:
+        for file, numbers in rows.positions:
             marked.setdefault(file, []).append(numbers[is_judged[seen : seen + len(numbers)]])
             seen += len(numbers)
         self._judged_rows = {file: np.concatenate(numbers) for file, numbers in marked.items()}

@@ -294,7 +294,7 @@ TEXTS = ("question", "reference", "answer", "contexts", "retrieved_ids", "releva
 
 JUDGED = (*TEXTS, "relevance")
 
-_LONG_OF_ROW_TEXTS = 4_000
+_LONG_TEXT = 4_000
 """Maximum characters of a displayed text."""
 _MANY = 30
 """Maximum number of displayed contexts and ids of a row."""
@@ -341,9 +341,7 @@ def _shown(row: Mapping[str, Any], anchors: Sequence[Anchor], citations: Sequenc
             if len(several) > _MANY:
                 texts[f"{name}_more"] = len(several) - _MANY
     if anchors:
-        texts["anchors"] = [
-            list(entry if entry.apart else entry[:4]) for entry in anchors if entry.stop <= _LONG_OF_ROW_TEXTS
-        ]
+        texts["anchors"] = [list(entry if entry.apart else entry[:4]) for entry in anchors if entry.stop <= _LONG_TEXT]
     if citations:
         texts["cites"] = [list(entry) for entry in citations]
     return texts
@@ -352,8 +350,8 @@ def _shown(row: Mapping[str, Any], anchors: Sequence[Anchor], citations: Sequenc
 def cut(value: Any) -> str:
     """A value as displayable text; a long one is truncated, with the number of omitted characters."""
     text = value if isinstance(value, str) else str(value)
-    beginning = visible(text[:_LONG_OF_ROW_TEXTS])
-    return beginning if len(text) <= _LONG_OF_ROW_TEXTS else f"{beginning} … [+{len(text) - _LONG_OF_ROW_TEXTS:,}]"
+    beginning = visible(text[:_LONG_TEXT])
+    return beginning if len(text) <= _LONG_TEXT else f"{beginning} … [+{len(text) - _LONG_TEXT:,}]"
 
 
 def _marks(rows: Sequence[Mapping[str, Any]], scored: ScoredClaims) -> tuple[list[list[Anchor]], list[list[Mark]]]:
@@ -363,7 +361,7 @@ def _marks(rows: Sequence[Mapping[str, Any]], scored: ScoredClaims) -> tuple[lis
     having = [at for at, row in enumerate(rows) if isinstance(row.get("answer"), str) and row.get("contexts")]
     if having:
         contexts = [_passages(rows[at]["contexts"]) for at in having]
-        answers = [rows[at]["answer"][:_LONG_OF_ROW_TEXTS] for at in having]
+        answers = [rows[at]["answer"][:_LONG_TEXT] for at in having]
         anchors = scored.told_apart(list(scored.anchors(answers, contexts)), answers, contexts)
         marks = citation_marks(answers, contexts, scored)
         for at, some, several in zip(having, anchors, marks, strict=True):
@@ -373,4 +371,4 @@ def _marks(rows: Sequence[Mapping[str, Any]], scored: ScoredClaims) -> tuple[lis
 
 def _passages(value: Any) -> list[str]:
     several = value if isinstance(value, list) else [value]
-    return [str(passage)[: _LONG_OF_ROW_TEXTS * 4] for passage in several if passage is not None]
+    return [str(passage)[: _LONG_TEXT * 4] for passage in several if passage is not None]

@@ -38,7 +38,7 @@ from fastmetrics.text.tokenize import Vocabulary
 _CHUNK = 8192
 _RARE = 16  # words in more than one of 16 rows get a dense row
 _LINES = 512  # maximum number of dense rows
-_ROOM = 1 << 20  # number of new question words before the vocabulary is reset
+_MOST_NEW_WORDS = 1 << 20  # number of new question words before the vocabulary is reset
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,7 +127,7 @@ class Matcher:
         try:
             yield vocabulary
         finally:
-            if len(vocabulary) < self._n_words + _ROOM:
+            if len(vocabulary) < self._n_words + _MOST_NEW_WORDS:
                 self._vocabularies.put(vocabulary)
 
     def _nearest(self, tokens: Tokens, k: int) -> Match:

@@ -28,8 +28,8 @@ from fastmetrics.metrics.claim_support import anchors as find_anchors
 from fastmetrics.metrics.metric import REGISTRY, Metric
 from fastmetrics.metrics.plan import Score, parse
 from fastmetrics.metrics.rouge import KINDS, PARTS
-from fastmetrics.metrics.score_batch import Shelf, map_batches, slices
-from fastmetrics.text.tokenize import Wordbook
+from fastmetrics.metrics.score_batch import VocabularyPool, map_batches, slices
+from fastmetrics.text.tokenize import Vocabularies
 
 # Metrics called with raw columns: ``fm.token_f1(answers, references)`` and the like, and several by ``fm.rouge``.
 
@@ -157,16 +157,16 @@ def table_of_columns(columns: Mapping[str, Any], kinds: Mapping[str, str] = Mapp
     return table
 
 
-def _batch(batch: pa.RecordBatch, words: Wordbook | None = None) -> Batch:
+def _batch(batch: pa.RecordBatch, words: Vocabularies | None = None) -> Batch:
     return Batch(dict(zip(batch.schema.names, batch.columns, strict=True)), words=words)
 
 
 def _map(function: Callable[[Batch], T], table: pa.Table, threads: int) -> Iterator[T]:
     """``function`` applied to each batch of a table."""
-    shelf = Shelf()
+    pool = VocabularyPool()
 
     def compute(batch: pa.RecordBatch) -> T:
-        with shelf.book() as words:
+        with pool.borrow() as words:
             return function(_batch(batch, words))
 
     return map_batches(compute, slices(table, threads), threads)

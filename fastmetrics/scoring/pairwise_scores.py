@@ -25,7 +25,7 @@ from fastmetrics.metrics.suites import function_of
 from fastmetrics.tables.outputs import check_without_place, table_place, write_whole
 from fastmetrics.tables.sources import is_paths, open_table
 from fastmetrics.tables.table_rows import whole_table
-from fastmetrics.text.tokenize import Wordbook
+from fastmetrics.text.tokenize import Vocabularies
 
 T = TypeVar("T")
 
@@ -70,7 +70,7 @@ class _Sides:
     """The texts of both sides, with the representations that the metric needs."""
 
     def __init__(self, score: Score, texts: dict[str, pa.Array]) -> None:
-        words, prepare = Wordbook(), score.metric.rows.prepare
+        words, prepare = Vocabularies(), score.metric.rows.prepare
         batches = {column: Batch({column: array}, words=words) for column, array in texts.items()}
         if prepare is not None:
             batches = {column: prepare(batch, score.options) for column, batch in batches.items()}

@@ -21,10 +21,10 @@ from fastmetrics.engines.run_job import run
 from fastmetrics.metrics.batch import Batch
 from fastmetrics.metrics.fitted_metric import SCORES
 from fastmetrics.metrics.plan import Plan, ScoreRequest, plan
-from fastmetrics.metrics.score_batch import Shelf, score_batch
+from fastmetrics.metrics.score_batch import VocabularyPool, score_batch
 from fastmetrics.scoring.score import fitted, job, plan_table, score
 from fastmetrics.tables.sources import open_table
-from fastmetrics.text.tokenize import Wordbook
+from fastmetrics.text.tokenize import Vocabularies
 
 T = TypeVar("T")
 
@@ -116,7 +116,7 @@ class WatchedScorer:
         self.nbytes: list[int] = []
         self.warm_up: float | None = None
         self._plan = plan
-        self._shelf = Shelf()
+        self._pool = VocabularyPool()
         self._lock = threading.Lock()
 
     def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -129,7 +129,7 @@ class WatchedScorer:
                 score_batch(batch, self._plan)
                 self.warm_up = time.perf_counter() - began
         self.nbytes.append(batch.nbytes)
-        with self._shelf.book() as words:
+        with self._pool.borrow() as words:
             return score_batch(batch, self._plan, partial(WatchedBatch, watch=self.watch), words, self.watch.on)
 
 
@@ -137,7 +137,7 @@ class WatchedBatch(Batch):
     """A batch that times the computation of each representation."""
 
     def __init__(
-        self, columns: Mapping[str, pa.Array], shared: Collection[str], words: Wordbook | None, watch: Watch
+        self, columns: Mapping[str, pa.Array], shared: Collection[str], words: Vocabularies | None, watch: Watch
     ) -> None:
         super().__init__(columns, shared, words)
         self._watch = watch

@@ -363,7 +363,7 @@ def _without(pair: PairedCounts) -> Floats:
 UNPAIRED_TESTS = ("permutation", "welch")
 """The tests for two runs without shared rows."""
 
-_EXACT_OF_UNPAIRED_TESTS = 20_000
+_MOST_EXACT_SPLITS = 20_000
 """Up to this number of splits, all are enumerated."""
 _FEW = 20
 
@@ -415,9 +415,7 @@ def permutation_p(first: Sample, second: Sample, resamples: int, seed: int, thre
     size, n, total = len(units), len(smaller), int(units.sum())
     own = int(units[:n].sum())
     units = np.sort(units)  # the same draws for any order of the rows
-    is_small = (
-        n * math.log(size / n) < math.log(_EXACT_OF_UNPAIRED_TESTS) and math.comb(size, n) <= _EXACT_OF_UNPAIRED_TESTS
-    )
+    is_small = n * math.log(size / n) < math.log(_MOST_EXACT_SPLITS) and math.comb(size, n) <= _MOST_EXACT_SPLITS
     if is_small:
         sums = [int(units[list(rows)].sum()) for rows in combinations(range(size), n)]
     else:

@@ -8,17 +8,17 @@ stores finished parts, so that a killed run can be resumed.
 from fastmetrics.tables.file_columns import Selection
 from fastmetrics.tables.run_outputs import Output, read_metadata
 from fastmetrics.tables.sources import FileSource, open_source
-from fastmetrics.tables.table_chunks import Chunk, Limits, Place, Reject, Span, cut
+from fastmetrics.tables.table_chunks import Chunk, Limits, Position, Reject, Split, cut
 
 __all__ = [
     "Chunk",
     "FileSource",
     "Limits",
     "Output",
-    "Place",
+    "Position",
     "Reject",
     "Selection",
-    "Span",
+    "Split",
     "cut",
     "open_source",
     "read_metadata",

@@ -24,7 +24,7 @@ _SAFE = {
     *("dfs_storage_scheme", "credential_kind", "tenant_id", "client_id", "enable_tls"),
 }
 _PARAMETERS = _SAFE | {"kerb_ticket", "client_secret"}
-_SAFE_OF_DATABASES = {
+_SAFE_DATABASE_PARAMETERS = {
     *("table", "order", "host", "hostaddr", "port", "dbname", "user", "sslmode", "application_name"),
     *("connect_timeout", "target_session_attrs"),
 }
@@ -70,7 +70,7 @@ class Url:
         before, mark, after = path.rpartition("?")
         if self.scheme in NATIVE and _UNKNOWN.fullmatch(after):  # unknown parameters may be credentials
             path = before + mark + _masked(after)
-        safe = _SAFE_OF_DATABASES if self.scheme in DATABASES else _SAFE
+        safe = _SAFE_DATABASE_PARAMETERS if self.scheme in DATABASES else _SAFE
         return str(replace(self, authority=authority, path=path, query=_masked(self.query, safe)))
 
     @property

@@ -17,7 +17,7 @@ from fastmetrics.tables.file_columns import Selection
 from fastmetrics.tables.formats import Format, Reader
 from fastmetrics.tables.input_files import MAX_ROW_BYTES, DataFile, reading
 from fastmetrics.tables.remote_files import patiently
-from fastmetrics.tables.table_chunks import Chunk, Place, Reject, batch_of, row_bytes, too_long
+from fastmetrics.tables.table_chunks import Chunk, Position, Reject, batch_of, row_bytes, too_long
 
 # The sizes in a Parquet file's metadata and page headers, which show a row that is too long before it is unpacked.
 
@@ -94,16 +94,16 @@ def _has_long(
 def _pages(file: pa.NativeFile, column: Any) -> Iterator[Page]:
     """The pages of a column chunk, up to the first header that cannot be read."""
     starts = [column.data_page_offset, column.dictionary_page_offset]
-    place = min(start for start in starts if start)
-    end = place + column.total_compressed_size
-    while place < end:
-        file.seek(place)
+    position = min(start for start in starts if start)
+    end = position + column.total_compressed_size
+    while position < end:
+        file.seek(position)
         try:
-            header, length = _struct(file.read(min(_HEADER_BYTES, end - place)), 0)
+            header, length = _struct(file.read(min(_HEADER_BYTES, end - position)), 0)
             counted = _COUNTED.get(header[1])
             if counted is not None:
                 yield Page(header[2], header[counted][1])
-            place += length + max(0, header[3])
+            position += length + max(0, header[3])
         except (IndexError, KeyError, TypeError, RecursionError):  # the reader of the values reports damage
             return
 
@@ -113,7 +113,7 @@ _BITS = 64
 
 
 def _struct(data: bytes, at: int) -> tuple[Mapping[int, Any], int]:
-    """A structure of Thrift's compact protocol by the numbers of its fields, and the place after it.
+    """A structure of Thrift's compact protocol by the numbers of its fields, and the position after it.
 
     https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.md
     """
@@ -251,17 +251,22 @@ class ParquetReader(Reader):
             reason = f"{whole} {reason.replace('the row', 'at least one row', 1)}"
         nothing = batch_of(pa.schema([]))
         for first in range(max(start, rows.start), rows.stop, self.file.sizes.parquet_rows):
-            places = (Place(number, row) for row in range(first, min(first + self.file.sizes.parquet_rows, rows.stop)))
-            rejects = (Reject(place, self.file.shown, self.where(place.row), column, reason, "") for place in places)
+            positions = (
+                Position(number, row) for row in range(first, min(first + self.file.sizes.parquet_rows, rows.stop))
+            )
+            rejects = (
+                Reject(position, self.file.shown, self.where(position.row), column, reason, "")
+                for position in positions
+            )
             yield Chunk(number, np.empty(0, np.int64), nothing, tuple(rejects))
 
 
-def _pieces(metadata: pq.FileMetaData, span: ReadSizes) -> Iterator[tuple[int, float]]:
-    """The first row of each row group, and its share of a span, by rows or, if they are long, by bytes."""
+def _pieces(metadata: pq.FileMetaData, sizes: ReadSizes) -> Iterator[tuple[int, float]]:
+    """The first row of each row group, and its share of a split, by rows or, if they are long, by bytes."""
     row = 0
     for number in range(metadata.num_row_groups):
         group = metadata.row_group(number)
-        yield row, max(group.num_rows / span.parquet_span_rows, group.total_byte_size / span.parquet_span_bytes)
+        yield row, max(group.num_rows / sizes.parquet_split_rows, group.total_byte_size / sizes.parquet_split_bytes)
         row += group.num_rows
 
 

@@ -25,7 +25,7 @@ from fastmetrics.tables.encoders import NO_RECORD, Recorded, TextEncoder, record
 from fastmetrics.tables.file_columns import Selection, WrongValueError, coerce, recorded_types, states
 from fastmetrics.tables.formats import Format, Reader
 from fastmetrics.tables.input_files import DataFile, reading
-from fastmetrics.tables.table_chunks import Chunk, Place, Reject, Rows, batch_of, too_long
+from fastmetrics.tables.table_chunks import Chunk, Position, Reject, Rows, batch_of, too_long
 from fastmetrics.tables.text_values import of_cells
 
 # Parsing columns of text as the requested types: numbers, flags and lists, in the notation of CSV.
@@ -375,7 +375,7 @@ class DelimitedReader(Reader):
 
         row = 0
         for batch, offset in self._batches(selection, block, note):
-            rows, row = _number(batch.num_rows, row, [*skipped, *(reject.place.row for reject in ragged)])
+            rows, row = _number(batch.num_rows, row, [*skipped, *(reject.position.row for reject in ragged)])
             keep = int(np.searchsorted(rows, start))
             if keep < len(rows):
                 cells = decoded(batch.slice(keep))
@@ -413,16 +413,16 @@ class DelimitedReader(Reader):
                 self._lines.refuse_open_quote()
 
     def _ragged(self, row: pacsv.InvalidRow, number: int) -> Reject:
-        place = Place(number, row.number - 2)
+        position = Position(number, row.number - 2)
         reason = f"expected {row.expected_columns} fields, got {row.actual_columns}"
         raw = plain_bytes(row.text).decode(errors="replace")
-        return Reject(place, self.file.shown, self.where(place.row), None, reason, raw)
+        return Reject(position, self.file.shown, self.where(position.row), None, reason, raw)
 
     def _chunk(
         self, batch: pa.RecordBatch, rows: Rows, selection: Selection, *, number: int, ragged: list[Reject], offset: int
     ) -> Chunk:
         last = int(rows[-1])
-        rejects = [reject for reject in ragged if reject.place.row < last]
+        rejects = [reject for reject in ragged if reject.position.row < last]
         ragged[:] = ragged[len(rejects) :]
         types = recorded_types(self.record.schema, selection.schema)
         columns: dict[str, pa.Array] = {}
@@ -443,12 +443,12 @@ class DelimitedReader(Reader):
             for index in sorted(wrong):
                 column, reason = wrong[index]
                 raw = self._delimiter.join(str(value) for value in _cells(batch, index))
-                place = Place(number, int(rows[index]))
-                rejects.append(Reject(place, self.file.shown, self.where(place.row), column, reason, raw))
+                position = Position(number, int(rows[index]))
+                rejects.append(Reject(position, self.file.shown, self.where(position.row), column, reason, raw))
             good = np.ones(len(rows), dtype=bool)
             good[list(wrong)] = False
             parsed_batch, rows = parsed_batch.filter(pa.array(good)), rows[good]
-            rejects.sort(key=lambda reject: reject.place)
+            rejects.sort(key=lambda reject: reject.position)
         return Chunk(number, rows, parsed_batch, tuple(rejects), offset)
 
 

@@ -24,7 +24,7 @@ from fastmetrics.tables.file_columns import Selection, Widened, WiderTypeError, 
 from fastmetrics.tables.formats import Reader
 from fastmetrics.tables.input_files import DataFile, content_of, reading
 from fastmetrics.tables.remote_files import patiently
-from fastmetrics.tables.table_chunks import Chunk, Place, Reject
+from fastmetrics.tables.table_chunks import Chunk, Position, Reject
 
 # The columns of databases: their types in Arrow, and the conversion of what the drivers send as text or bytes.
 
@@ -201,9 +201,9 @@ _KEYLESS = (
     "are unique, as in &order=id"
 )
 _PRIMARY_KEY = """
-SELECT a.attname FROM pg_index i, unnest(i.indkey::int2[]) WITH ORDINALITY AS key(number, place), pg_attribute a
+SELECT a.attname FROM pg_index i, unnest(i.indkey::int2[]) WITH ORDINALITY AS key(number, position), pg_attribute a
 WHERE i.indrelid = '{table}'::regclass AND i.indisprimary AND a.attrelid = i.indrelid AND a.attnum = key.number
-ORDER BY key.place
+ORDER BY key.position
 """
 _HAS_VERSIONS = "SELECT relkind IN ('r', 'm') FROM pg_class WHERE oid = '{table}'::regclass"
 
@@ -478,7 +478,7 @@ class DatabaseReader(Reader):
         if not wrong:
             return Chunk(number, rows, result)
         rejects = tuple(
-            Reject(Place(number, row + at), self.file.shown, self.where(row + at), *wrong[at], "")
+            Reject(Position(number, row + at), self.file.shown, self.where(row + at), *wrong[at], "")
             for at in sorted(wrong)
         )
         good = np.ones(batch.num_rows, np.bool_)

@@ -68,7 +68,7 @@ class Reader(ABC):
 
     @property
     def pieces(self) -> Sequence[tuple[int, float]] | None:
-        """The rows at which the file can be divided, each with the share of a span that follows; None if it cannot.
+        """The rows at which the file can be divided, each with the share of a split that follows; None if it cannot.
 
         The ``read`` of a file that can be divided takes ``stop``, one of these rows, too.
         """

@@ -30,7 +30,7 @@ from fastmetrics.tables.file_columns import (
 )
 from fastmetrics.tables.formats import Format, Reader
 from fastmetrics.tables.input_files import DataFile, reading
-from fastmetrics.tables.table_chunks import Chunk, Place, Reject, batch_of, too_long
+from fastmetrics.tables.table_chunks import Chunk, Position, Reject, batch_of, too_long
 from fastmetrics.tables.text_values import DEPTH, is_deep, json_type, of_json, of_records
 
 # A text file as blocks of whole lines, in bounded memory.
@@ -194,7 +194,9 @@ class JsonLinesReader(Reader):
         """The error for a truncated line."""
         raw = block.data.decode(errors="replace")
         where = self.where(block.line)
-        return Reject(Place(number, block.line), self.file.shown, where, None, too_long(self.file.max_row_bytes), raw)
+        return Reject(
+            Position(number, block.line), self.file.shown, where, None, too_long(self.file.max_row_bytes), raw
+        )
 
     def _by_line(
         self,
@@ -220,7 +222,7 @@ class JsonLinesReader(Reader):
                     value = record.get(column)
                     cells.append(value if column in types else _value(value, column, selection))
             except WrongValueError as error:
-                rejects.append(self._reject(Place(number, row), column, str(error), line))
+                rejects.append(self._reject(Position(number, row), column, str(error), line))
                 continue
             rows.append(row)
             lines.append(line)
@@ -239,16 +241,16 @@ class JsonLinesReader(Reader):
         batch = pa.RecordBatch.from_arrays(arrays, names=selection.schema.names)
         numbers = np.asarray(rows, dtype=np.int64)
         if wrong:
-            rejects += [self._reject(Place(number, rows[at]), *wrong[at], lines[at]) for at in wrong]
-            rejects.sort(key=lambda reject: reject.place)
+            rejects += [self._reject(Position(number, rows[at]), *wrong[at], lines[at]) for at in wrong]
+            rejects.sort(key=lambda reject: reject.position)
             good = np.ones(len(rows), np.bool_)
             good[list(wrong)] = False
             batch, numbers = batch.filter(pa.array(good)), numbers[good]
         return Chunk(number, numbers, batch, tuple(rejects), offset)
 
-    def _reject(self, place: Place, column: str | None, reason: str, line: bytes) -> Reject:
+    def _reject(self, position: Position, column: str | None, reason: str, line: bytes) -> Reject:
         raw = line.decode(errors="replace")
-        return Reject(place, self.file.shown, self.where(place.row), column, reason, raw)
+        return Reject(position, self.file.shown, self.where(position.row), column, reason, raw)
 
 
 def _restored(column: pa.Array, type_: pa.DataType | None) -> pa.Array:

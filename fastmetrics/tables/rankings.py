@@ -33,7 +33,7 @@ from fastmetrics.tables.input_paths import DATABASE, expand
 from fastmetrics.tables.json_lines import record_of
 from fastmetrics.tables.remote_files import side_by_side
 from fastmetrics.tables.sources import FileSource, open_files
-from fastmetrics.tables.table_chunks import Place
+from fastmetrics.tables.table_chunks import Position
 
 # The columns of rankings and judgements: their names, and their valid contents.
 
@@ -171,7 +171,7 @@ def table_of(queries: Sequence[tuple[Any, Sequence[tuple[Any, Any]]]], name: str
     counts = [len(docs) for _, docs in queries]
     pairs = list(chain.from_iterable(docs for _, docs in queries))
     heads = _texts([str(query) for query, _ in queries])
-    places = pa.array(np.repeat(np.arange(len(queries), dtype=np.int32), counts))
+    positions = pa.array(np.repeat(np.arange(len(queries), dtype=np.int32), counts))
     try:
         values = pa.array([value for _, value in pairs], pa.float64(), from_pandas=False)
     except _UNFIT:
@@ -180,7 +180,7 @@ def table_of(queries: Sequence[tuple[Any, Sequence[tuple[Any, Any]]]], name: str
         )
         values = pa.array([_number(value, f"{name}, {where}") for where, value in places_and_values], pa.float64())
     docs = _texts([str(doc) for doc, _ in pairs])
-    return pa.table({"query": pa.DictionaryArray.from_arrays(places, heads), "doc": docs, kind: values})
+    return pa.table({"query": pa.DictionaryArray.from_arrays(positions, heads), "doc": docs, kind: values})
 
 
 def _of_records(
@@ -481,7 +481,7 @@ def _read_table(source: FileSource, columns: RankingColumns) -> Batches:
 
 def _chunks(source: FileSource, selection: Selection, start: int) -> Any:
     """The batches from row ``start`` on, each with the next row's number; raises ``FileFormatError`` for a bad row."""
-    for chunk in source.chunks(selection, Place(0, start), cores()):
+    for chunk in source.chunks(selection, Position(0, start), cores()):
         if chunk.rejects:
             raise FileFormatError(str(chunk.rejects[0]))
         yield chunk.batch, max(start, chunk.stop)

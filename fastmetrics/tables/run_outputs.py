@@ -36,7 +36,7 @@ from fastmetrics.tables.output_places import (
     write_mark,
 )
 from fastmetrics.tables.small_files import read_small
-from fastmetrics.tables.table_chunks import Place
+from fastmetrics.tables.table_chunks import Position
 from fastmetrics.tables.written_tables import stored_metadata
 
 if TYPE_CHECKING:
@@ -65,9 +65,9 @@ class FinishedPart:
     observed: Any
 
     @property
-    def next(self) -> Place:
+    def next(self) -> Position:
         """The start of the next part."""
-        return Place(*self.stop)
+        return Position(*self.stop)
 
 
 def journal_parts(folder: Path) -> dict[int, FinishedPart]:
@@ -216,7 +216,7 @@ class WorkFolder:
         self.parts = journal_parts(self.path)
 
     def save(
-        self, number: int, data: Sequence[pa.Buffer], *, rows: int, rejects: str, stop: Place, observed: Any
+        self, number: int, data: Sequence[pa.Buffer], *, rows: int, rejects: str, stop: Position, observed: Any
     ) -> FinishedPart:
         """Save a part durably: its bytes and rejects first, then the journal line."""
         text = rejects.encode()
@@ -295,7 +295,7 @@ def _replace(path: Path, pieces: Sequence[bytes | pa.Buffer], *, private: bool =
 # The differences between two runs as text: versions, metrics, options, columns and inputs.
 
 
-_NAMES_OF_RUN_DIFFERENCES = {
+_DIFFERENCE_NAMES = {
     "fastmetrics": "the version of fastmetrics",
     "unicode": "the version of Unicode",
     "pyarrow": "the version of pyarrow",
@@ -314,7 +314,7 @@ _FOLLOWS = ("order", "kinds", "passed_over", "options")
 """Differences that follow from others and are not reported."""
 
 
-_LISTED_OF_RUN_DIFFERENCES = 5
+_LISTED_DIFFERENCES = 5
 """Number of input files that scores name."""
 
 
@@ -347,7 +347,7 @@ def _mapping(value: Any) -> Mapping[str, Any]:
 
 
 def _of(name: str, first: Any, second: Any) -> Iterator[RunDifference]:
-    title = _NAMES_OF_RUN_DIFFERENCES.get(name, name)
+    title = _DIFFERENCE_NAMES.get(name, name)
     if first == second:
         return
     if name == "input" and _are_files(first) and _are_files(second):
@@ -406,7 +406,7 @@ def describe_inputs(files: Sequence[tuple[str, int]]) -> dict[str, Any]:
     return {
         "files": len(files),
         "bytes": sum(size for _, size in files),
-        "first": listed[:_LISTED_OF_RUN_DIFFERENCES],
+        "first": listed[:_LISTED_DIFFERENCES],
         "digest": digest,
     }
 

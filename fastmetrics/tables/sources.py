@@ -27,7 +27,7 @@ from fastmetrics.tables.formats import Reader
 from fastmetrics.tables.input_files import MAX_ROW_BYTES, DataFile, reading
 from fastmetrics.tables.input_paths import DATABASE, expand
 from fastmetrics.tables.remote_files import patient, side_by_side
-from fastmetrics.tables.table_chunks import BEGINNING, Chunk, Place, Span
+from fastmetrics.tables.table_chunks import BEGINNING, Chunk, Position, Split
 
 # A table as its readers see it, in memory or in files, and the rule that tells the two apart.
 
@@ -76,15 +76,15 @@ class TableSource(Protocol):
     def select(self, columns: Mapping[str, str]) -> Selection:
         """The named columns (user's name: kind), each with the type in its batches."""
 
-    def spans(self, start: Place = BEGINNING) -> list[Span]:
-        """The rows from ``start`` on in spans that can be scored independently."""
+    def splits(self, start: Position = BEGINNING) -> list[Split]:
+        """The rows from ``start`` on in splits that can be scored independently."""
 
     def chunks(
-        self, selection: Selection, start: Place = BEGINNING, threads: int = 1, stop: Place | None = None
+        self, selection: Selection, start: Position = BEGINNING, threads: int = 1, stop: Position | None = None
     ) -> Iterator[Chunk]:
         """The rows from ``start`` to before ``stop``, in order."""
 
-    def where(self, place: Place) -> tuple[str, str]:
+    def where(self, position: Position) -> tuple[str, str]:
         """The file and row of a position, for messages."""
 
     def conform(self, chunk: Chunk, selection: Selection) -> pa.RecordBatch:
@@ -121,19 +121,19 @@ class NarrowedSource:
         """The named columns of the source."""
         return self._source.select(columns)
 
-    def spans(self, start: Place = BEGINNING) -> list[Span]:
-        """The spans of the source."""
-        return self._source.spans(start)
+    def splits(self, start: Position = BEGINNING) -> list[Split]:
+        """The splits of the source."""
+        return self._source.splits(start)
 
     def chunks(
-        self, selection: Selection, start: Place = BEGINNING, threads: int = 1, stop: Place | None = None
+        self, selection: Selection, start: Position = BEGINNING, threads: int = 1, stop: Position | None = None
     ) -> Iterator[Chunk]:
         """The rows of the source."""
         return self._source.chunks(selection, start, threads, stop)
 
-    def where(self, place: Place) -> tuple[str, str]:
+    def where(self, position: Position) -> tuple[str, str]:
         """The file and row of a position."""
-        return self._source.where(place)
+        return self._source.where(position)
 
     def conform(self, chunk: Chunk, selection: Selection) -> pa.RecordBatch:
         """A chunk's batch with the selected types."""
@@ -297,12 +297,12 @@ class FrameSource:
             check_type("", name, kind, table.schema.field(name).type)
         return plain_selection(table.schema, columns)
 
-    def spans(self, start: Place = BEGINNING) -> list[Span]:
+    def splits(self, start: Position = BEGINNING) -> list[Split]:
         """All rows from ``start`` on."""
-        return [Span(start, None)]
+        return [Split(start, None)]
 
     def chunks(
-        self, selection: Selection, start: Place = BEGINNING, threads: int = 1, stop: Place | None = None
+        self, selection: Selection, start: Position = BEGINNING, threads: int = 1, stop: Position | None = None
     ) -> Iterator[Chunk]:
         """The rows from ``start`` on, in order."""
         row = start.row
@@ -310,9 +310,9 @@ class FrameSource:
             yield Chunk(0, np.arange(row, row + batch.num_rows), batch)
             row += batch.num_rows
 
-    def where(self, place: Place) -> tuple[str, str]:
+    def where(self, position: Position) -> tuple[str, str]:
         """The row of a position, for messages."""
-        return "the table", f"row {place.row}"
+        return "the table", f"row {position.row}"
 
     def conform(self, chunk: Chunk, selection: Selection) -> pa.RecordBatch:
         """A chunk's batch with the types of the selection: no dictionaries, views or runs."""
@@ -476,34 +476,34 @@ class FileSource:
             nearest = UnknownNameError.of("column", name, reader.schema.names)
             raise ColumnError(f"{reader.file.shown}: {nearest}")
 
-    def spans(self, start: Place = BEGINNING) -> list[Span]:
-        """The rows from ``start`` on in spans that can be scored independently, computed without reading rows.
+    def splits(self, start: Position = BEGINNING) -> list[Split]:
+        """The rows from ``start`` on in splits that can be scored independently, computed without reading rows.
 
-        A span is a run of Parquet row groups of 131,072 rows or more (256 MB, if their rows are long), or of whole
-        files of other formats of 32 MB or more on disk; small files of any formats share a span.  The starts of
-        spans depend only on the files, and each span starts a new part, so that every engine makes the same parts.
+        A split is a run of Parquet row groups of 131,072 rows or more (256 MB, if their rows are long), or of whole
+        files of other formats of 32 MB or more on disk; small files of any formats share a split.  The starts of
+        splits depend only on the files, and each split starts a new part, so that every engine makes the same parts.
         """
         begins, share = [BEGINNING], 0.0
         for number, reader in enumerate(self._readers):
             for row, piece in self._pieces(number, reader):
                 if share >= 1:
-                    begins.append(Place(number, row))
+                    begins.append(Position(number, row))
                     share = 0.0
                 share += piece
-        spans = [Span(*pair) for pair in zip(begins, [*begins[1:], None], strict=True)]
-        left = [span for span in spans if span.stop is None or span.stop > start]
-        return [Span(max(start, span.start), span.stop) for span in left]
+        splits = [Split(*pair) for pair in zip(begins, [*begins[1:], None], strict=True)]
+        left = [split for split in splits if split.stop is None or split.stop > start]
+        return [Split(max(start, split.start), split.stop) for split in left]
 
     def _pieces(self, number: int, reader: Reader) -> Sequence[tuple[int, float]]:
-        """The rows at which a file can be divided, each with the share of a span that follows it."""
+        """The rows at which a file can be divided, each with the share of a split that follows it."""
         if reader.pieces is not None:
             return reader.pieces
-        return [(0, (self.bytes_before(number + 1) - self.bytes_before(number)) / reader.file.sizes.span_bytes)]
+        return [(0, (self.bytes_before(number + 1) - self.bytes_before(number)) / reader.file.sizes.split_bytes)]
 
     def chunks(
-        self, selection: Selection, start: Place = BEGINNING, threads: int = 1, stop: Place | None = None
+        self, selection: Selection, start: Position = BEGINNING, threads: int = 1, stop: Position | None = None
     ) -> Iterator[Chunk]:
-        """The rows from ``start`` to before ``stop`` (the end of a span), or to the end of the input, in order.
+        """The rows from ``start`` to before ``stop`` (the end of a split), or to the end of the input, in order.
 
         Types are those of the files until ``conform`` unifies them.
         """
@@ -533,10 +533,10 @@ class FileSource:
 
         return read
 
-    def where(self, place: Place) -> tuple[str, str]:
+    def where(self, position: Position) -> tuple[str, str]:
         """The file and row of a position, for messages."""
-        reader = self._readers[place.file]
-        return reader.file.shown, reader.where(place.row)
+        reader = self._readers[position.file]
+        return reader.file.shown, reader.where(position.row)
 
     def conform(self, chunk: Chunk, selection: Selection) -> pa.RecordBatch:
         """A chunk's batch with exactly the selected columns and types, hive partition keys among them."""

@@ -21,28 +21,28 @@ Rows = npt.NDArray[np.int64]
 RAW_CHARACTERS = 10_000
 
 
-class Place(NamedTuple):
+class Position(NamedTuple):
     """The position of a row in the input: file and row of the file, both from 0."""
 
     file: int
     row: int
 
 
-BEGINNING = Place(0, 0)
+BEGINNING = Position(0, 0)
 
 
-class Span(NamedTuple):
+class Split(NamedTuple):
     """The rows from ``start`` to before ``stop``, or to the end of the input, which can be scored independently."""
 
-    start: Place
-    stop: Place | None
+    start: Position
+    stop: Position | None
 
 
 @dataclass(frozen=True)
 class Reject:
     """A row that could not be read or scored. ``where`` is "line 7" (from 1) or "row 6" (from 0)."""
 
-    place: Place
+    position: Position
     path: str
     where: str
     column: str | None
@@ -77,7 +77,7 @@ class Chunk:
     def stop(self) -> int:
         """The row after the last one, good or bad; 0 if there is none."""
         last = int(self.rows[-1]) if len(self.rows) else -1
-        return 1 + max([last, *(reject.place.row for reject in self.rejects)])
+        return 1 + max([last, *(reject.position.row for reject in self.rejects)])
 
     def slice(self, start: int, stop: int, rejects: tuple[Reject, ...]) -> Chunk:
         """The rows from ``start`` to before ``stop``, without a copy."""
@@ -204,8 +204,8 @@ def cut(chunks: Iterable[Chunk], limits: Limits, part: int = 0) -> Iterator[tupl
             stop = int(np.searchsorted(ends, room, side="right")) - 1
             stop = max(start + 1, min(stop, start + limits.batch_rows, start + limits.part_rows - rows))
             stop = min(stop, chunk.batch.num_rows)
-            last = Place(chunk.file, int(chunk.rows[stop - 1]))
-            before = tuple(reject for reject in waiting if reject.place < last)
+            last = Position(chunk.file, int(chunk.rows[stop - 1]))
+            before = tuple(reject for reject in waiting if reject.position < last)
             waiting = waiting[len(before) :]
             yield part, chunk.slice(start, stop, before)
             rows, size, start = rows + stop - start, size + int(ends[stop] - ends[start]), stop

@@ -17,7 +17,7 @@ from fastmetrics.base.limits import SIZES
 from fastmetrics.base.progress import WorkDone, report
 from fastmetrics.tables.file_columns import Selection, Widened
 from fastmetrics.tables.sources import FrameSource, TableSource, plain_selection
-from fastmetrics.tables.table_chunks import Chunk, Limits, Place, Reject, Rows, batch_of, cut, long_rows, too_long
+from fastmetrics.tables.table_chunks import Chunk, Limits, Position, Reject, Rows, batch_of, cut, long_rows, too_long
 from fastmetrics.text.text_keys import is_utf8
 
 # Finding text that is not UTF-8, by column, and reporting it by cell.
@@ -105,9 +105,9 @@ def good_rows(
     if not bad:
         return GoodRows(batch, rows, rejects)
     for index in sorted(bad):
-        place = Place(chunk.file, int(rows[index]))
+        position = Position(chunk.file, int(rows[index]))
         raw = "" if index in long else raw_text(batch, index)
-        reject = Reject(place, *source.where(place), *bad[index], raw)
+        reject = Reject(position, *source.where(position), *bad[index], raw)
         if not skip:
             raise FileFormatError(str(reject))
         rejects.append(reject)

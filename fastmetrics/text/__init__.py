@@ -13,7 +13,7 @@ from fastmetrics.base.arrays import Text
 from fastmetrics.base.columns import as_text
 from fastmetrics.text import segmentation as segments
 from fastmetrics.text.conventions import CONVENTIONS
-from fastmetrics.text.tokenize import Wordbook
+from fastmetrics.text.tokenize import Vocabularies
 
 __all__ = ["CONVENTIONS", "normalize", "paragraphs", "sentences", "statements", "tokens"]
 
@@ -27,7 +27,7 @@ def tokens(texts: Any, name: str = "words") -> list[list[str] | None]:
     Raises ``UnknownNameError`` for a name that is not in ``CONVENTIONS``, ``ColumnError`` for a column without text.
     """
     text = as_text(texts)
-    vocabulary = Wordbook().vocabulary(name)
+    vocabulary = Vocabularies().vocabulary(name)
     encoded = vocabulary.tokenize(text)
     words = np.array([*vocabulary.words(), ""], object)[:-1]
     pieces = [words[encoded.ids[a:b]].tolist() for a, b in zip(encoded.starts, encoded.stops, strict=True)]

@@ -88,7 +88,7 @@ def is_utf8(array: pa.Array) -> bool:
     if data is None:
         return is_valid(array)
     bounds = np.frombuffer(offsets, wide, len(array) + 1, array.offset * np.dtype(wide).itemsize)
-    within = folding.is_utf8(np.frombuffer(data, np.uint8), bounds, np.zeros(folding.ROOM, np.uint8))
+    within = folding.is_utf8(np.frombuffer(data, np.uint8), bounds, np.zeros(folding.PADDING, np.uint8))
     return within or is_valid(array)  # the bytes of null texts may be anything
 
 

@@ -277,7 +277,7 @@ class Rewriter:
         self._most = max(self._most, int(counts.max(initial=1)))
 
 
-class Wordbook:
+class Vocabularies:
     """Vocabularies shared by successive batches, so that a word is processed once instead of once per batch.
 
     Only one thread at a time may use it.  Its contents do not change scores: ids are compared only with ids of the same
@@ -313,7 +313,7 @@ class Wordbook:
     @property
     def full(self) -> bool:
         """Whether a new book is needed."""
-        return any(len(vocabulary) > SIZES.wordbook_words for vocabulary in self._vocabularies.values())
+        return any(len(vocabulary) > SIZES.vocabulary_words for vocabulary in self._vocabularies.values())
 
 
 def _work(longest: int) -> kernel.Work:
@@ -446,10 +446,10 @@ def visible_characters(text: Text) -> Tokens:
     return Tokens(out[: bounds[-1]], bounds[:-1], bounds[1:], N_CHARACTERS)
 
 
-def chrf_words(tokens: Tokens, name: str, book: Wordbook) -> Tokens:
+def chrf_words(tokens: Tokens, name: str, vocabularies: Vocabularies) -> Tokens:
     """chrF's words of each text from its words under ``name``, which is ``none`` or ``split``."""
-    rewriter = book.remember(
-        ("chrf words", name), lambda: Rewriter(book.vocabulary(name), WordEnds(Vocabulary(convention(name))))
+    rewriter = vocabularies.remember(
+        ("chrf words", name), lambda: Rewriter(vocabularies.vocabulary(name), WordEnds(Vocabulary(convention(name))))
     )
     return rewriter.tokens(tokens)
 

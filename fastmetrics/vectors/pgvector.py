@@ -303,7 +303,7 @@ def _write(
 
 MOST_CONNECTIONS = 4
 """Connections that search unless the user chooses their number."""
-_BLOCK_OF_PGVECTOR_SEARCH = 64
+_SEARCH_BLOCK = 64
 """The most queries of one statement."""
 
 
@@ -411,7 +411,7 @@ def _by_index(
     with closing(Connections(partial(chunks.session, chosen, stored.source.snapshot), most)) as connections:
         with connections.session() as session:
             index = chunks.index(session, vectors.dim or 1, k)
-        size = max(1, min(_BLOCK_OF_PGVECTOR_SEARCH, -(-vectors.rows // connections.count)))
+        size = max(1, min(_SEARCH_BLOCK, -(-vectors.rows // connections.count)))
 
         def reply_to(start: int) -> tuple[int, pa.Table, float]:
             """The reply to a block of queries, with their number, and its seconds."""

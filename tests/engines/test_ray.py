@@ -54,7 +54,7 @@ def cluster():
 
 @pytest.fixture(scope="module")
 def rows(tmp_path_factory) -> Path:
-    """Rows of answers in Parquet files of several row groups, so that they make several spans."""
+    """Rows of answers in Parquet files of several row groups, so that they make several splits."""
     folder = tmp_path_factory.mktemp("rows")
     for number in range(3):
         ids = range(number * 150_000, (number + 1) * 150_000)
@@ -103,7 +103,7 @@ def test_notes_equal_the_local_engine(tmp_path, monkeypatch, name):
         (tmp_path / engine).mkdir()
         options = {"metrics": "token_f1,rouge1_f1,mrr", "no_relevant": "zero", "engine": engine}
         made.append(
-            score(open_source(folder, sizes=ReadSizes(span_bytes=1)), output=f"{tmp_path}/{engine}/{name}", **options)
+            score(open_source(folder, sizes=ReadSizes(split_bytes=1)), output=f"{tmp_path}/{engine}/{name}", **options)
         )
     here, there = made
     assert [note.split(" rows ")[0] for note in there.summary.notes] == [
@@ -127,11 +127,11 @@ def bad(tmp_path) -> Path:
     return folder
 
 
-def spans_of_two_files(folder, line_block_bytes=STANDARD.line_block_bytes):
-    """The files in spans small enough that several workers have some."""
+def splits_of_two_files(folder, line_block_bytes=STANDARD.line_block_bytes):
+    """The files in splits small enough that several workers have some."""
     size = sum(path.stat().st_size for path in sorted(folder.iterdir())[:2])
-    source = open_source(folder, sizes=ReadSizes(span_bytes=size, line_block_bytes=line_block_bytes))
-    assert len(source.spans()) == 3
+    source = open_source(folder, sizes=ReadSizes(split_bytes=size, line_block_bytes=line_block_bytes))
+    assert len(source.splits()) == 3
     return source
 
 
@@ -155,7 +155,7 @@ def both(source, job, tmp_path, name, **options):
 
 
 def test_bad_rows_are_rejected_once(tmp_path, bad, monkeypatch):
-    here, there = both(spans_of_two_files(bad), Job(choosy, KINDS), tmp_path, "o.jsonl", on_error="skip")
+    here, there = both(splits_of_two_files(bad), Job(choosy, KINDS), tmp_path, "o.jsonl", on_error="skip")
     assert files(there.output) == files(here.output)
     assert there.rejected == here.rejected == 6 * (2 + 4)
 
@@ -164,13 +164,13 @@ def test_bad_row_error_keeps_finished_parts(tmp_path, bad, monkeypatch):
     said = []
     for engine in ("local", "ray"):
         with pytest.raises(InputError) as caught:
-            _fail(engine, spans_of_two_files(bad), tmp_path)
+            _fail(engine, splits_of_two_files(bad), tmp_path)
         said.append(str(caught.value))
     assert said[0] == said[1] == f"{bad}/0.jsonl, line 6: column 'answer': expected a good one"
     clean = tmp_path / "bad" / "0.jsonl"
     clean.write_text("".join(json.dumps({"id": n, "answer": "x"}) + "\n" for n in range(300)))
     with pytest.raises(InputError, match="line 6: column"):
-        _fail("ray", spans_of_two_files(bad), tmp_path)
+        _fail("ray", splits_of_two_files(bad), tmp_path)
     assert len(list((tmp_path / "ray.parquet.partial" / "parts").iterdir())) > 0
 
 
@@ -186,7 +186,7 @@ def test_late_string_id_widens_the_column_in_all_parts(tmp_path, bad, monkeypatc
         path.write_text("".join(json.dumps({"id": n, "answer": "x"}) + "\n" for n in range(300)))
     last = bad / "5.jsonl"
     last.write_text(last.read_text() + '{"id": "late", "answer": "y"}\n')
-    source = spans_of_two_files(bad, line_block_bytes=2000)  # of the type that this process infers
+    source = splits_of_two_files(bad, line_block_bytes=2000)  # of the type that this process infers
     here, there = both(source, JOB, tmp_path, "o.parquet")
     assert files(there.output) == files(here.output)
     assert pq.read_schema(there.output).field("id").type == pa.string()
@@ -258,7 +258,7 @@ def test_killed_workers_do_not_change_results(tmp_path, rows):
 
 
 def test_worker_that_always_dies_raises(tmp_path, rows, monkeypatch):
-    monkeypatch.setattr(RETRY_LIMITS, "span_starts", 2)
+    monkeypatch.setattr(RETRY_LIMITS, "split_starts", 2)
     deaths = tmp_path / "deaths"
 
     def deadly(batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -371,7 +371,7 @@ def test_rows_far_from_the_labelled_ones_are_noted_as_by_the_local_engine(tmp_pa
     for engine in ("local", "ray"):
         (tmp_path / engine).mkdir()
         metrics = [str(path), f"verdict(fitted='{path}')"]
-        source = open_source(folder, sizes=ReadSizes(span_bytes=1))
+        source = open_source(folder, sizes=ReadSizes(split_bytes=1))
         made.append(score(source, output=f"{tmp_path}/{engine}/{name}", metrics=metrics, engine=engine))
     here, there = made
     assert files(there.run.output) == files(here.run.output)

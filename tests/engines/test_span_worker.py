@@ -1,4 +1,4 @@
-"""What a worker of a cluster does with spans, and what its driver makes of it, without a cluster."""
+"""What a worker of a cluster does with splits, and what its driver makes of it, without a cluster."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from fastmetrics.base.errors import FileFormatError, InputError, OptionError, Wo
 from fastmetrics.base.limits import ReadSizes
 from fastmetrics.engines import ray as engine
 from fastmetrics.engines.scored_parts import Finished, Scored, Task, by_part, finish, pieces
-from fastmetrics.tables import FileSource, Limits, Place, Span, open_source
+from fastmetrics.tables import FileSource, Limits, Position, Split, open_source
 from fastmetrics.tables.file_columns import Widened
 from fastmetrics.tables.table_chunks import batch_of
 from tests.support.toy_scores import KINDS, choosy
@@ -33,12 +33,12 @@ def observe(part: pa.RecordBatch) -> list[int]:
 
 @pytest.fixture
 def source(tmp_path: Path) -> FileSource:
-    """Three files of 50 lines, each a span, some of them bad."""
+    """Three files of 50 lines, each a split, some of them bad."""
     for number in range(3):
         lines = [json.dumps({"id": f"q{n}", "answer": "bad" if n == 23 else "ab" * (n % 4)}) for n in range(50)]
         lines[10] = lines[49] = "broken"
         (tmp_path / f"{number}.jsonl").write_text("\n".join(lines))
-    return open_source(tmp_path, sizes=ReadSizes(span_bytes=1))
+    return open_source(tmp_path, sizes=ReadSizes(split_bytes=1))
 
 
 def task(source: FileSource, score=choosy, *, skip: bool = True) -> Task:
@@ -48,12 +48,12 @@ def task(source: FileSource, score=choosy, *, skip: bool = True) -> Task:
 
 
 class Attempts:
-    """The count of the starts, without a process; each span was begun so often before."""
+    """The count of the starts, without a process; each split was begun so often before."""
 
     def __init__(self, before: int = 0) -> None:
         self._starts = engine.Starts()
         self._before = before
-        self.begin = SimpleNamespace(remote=lambda span: self._before + self._starts.begin(span))
+        self.begin = SimpleNamespace(remote=lambda split: self._before + self._starts.begin(split))
 
 
 @pytest.fixture(autouse=True)
@@ -65,31 +65,31 @@ def alone(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return kept
 
 
-def flat(span: Span) -> list[int]:
-    return [*span.start, *(span.stop or ())]
+def flat(split: Split) -> list[int]:
+    return [*split.start, *(split.stop or ())]
 
 
-def sent(task: Task, spans: list[Span], starts: Any = None, tries: int = 5) -> Iterator[tuple[bytes, dict, bytes]]:
-    """What a worker sends for spans: bytes, what it says of them, and the error that ended it."""
-    worker = engine.SpanWorker(pickle.dumps(task), starts or Attempts(), tries)
-    for table in worker(pa.table({"span": [flat(span) for span in spans]})):
+def sent(task: Task, splits: list[Split], starts: Any = None, tries: int = 5) -> Iterator[tuple[bytes, dict, bytes]]:
+    """What a worker sends for splits: bytes, what it says of them, and the error that ended it."""
+    worker = engine.SplitWorker(pickle.dumps(task), starts or Attempts(), tries)
+    for table in worker(pa.table({"split": [flat(split) for split in splits]})):
         assert table.num_rows == 1
         row = table.to_pylist()[0]
         yield row["data"], json.loads(row["about"]), row["error"]
 
 
-def parts(task: Task, span: Span) -> Iterator[list[Scored]]:
-    """The scored batches of each part of a span, in this process."""
-    return by_part(map(task.worker(), pieces(task, [span], 1, lambda stage, seconds: None)))
+def parts(task: Task, split: Split) -> Iterator[list[Scored]]:
+    """The scored batches of each part of a split, in this process."""
+    return by_part(map(task.worker(), pieces(task, [split], 1, lambda stage, seconds: None)))
 
 
 def test_worker_parts_equal_local_parts(source: FileSource, alone: list[str]) -> None:
-    spans = source.spans()
-    assert len(spans) == 3
+    splits = source.splits()
+    assert len(splits) == 3
     work = task(source)
-    found = list(sent(work, spans))
+    found = list(sent(work, splits))
     assert alone == ["kept"], "a worker keeps to one processor"
-    expected = [finish(work, scored) for span in spans for scored in parts(work, span)]
+    expected = [finish(work, scored) for split in splits for scored in parts(work, split)]
     assert [error for _, _, error in found] == [None] * 9
     for (data, about, _), part in zip(found, expected, strict=True):
         made = engine._received(pa.py_buffer(data), about)
@@ -97,7 +97,7 @@ def test_worker_parts_equal_local_parts(source: FileSource, alone: list[str]) ->
         assert [made.rows, made.rejects, made.stop, made.observed, made.offset] == [
             *(part.rows, part.rejects, part.stop, part.observed, part.offset)
         ]
-        assert isinstance(made.stop, Place)
+        assert isinstance(made.stop, Position)
         assert about["seen"] == part.rows + part.rejects.count("\n")
     assert sum(about["seen"] for _, about, _ in found) == 150
 
@@ -106,22 +106,22 @@ def test_parts_have_separate_timings(source: FileSource, monkeypatch: pytest.Mon
     """Those of reading, scoring and finishing, and those that the part before took to be fetched."""
     clock = iter(range(10**6))
     monkeypatch.setattr(time, "perf_counter", lambda: float(next(clock)))
-    seconds = [about["seconds"] for _, about, _ in sent(task(source), source.spans())]
+    seconds = [about["seconds"] for _, about, _ in sent(task(source), source.splits())]
     assert [set(one) for one in seconds] == [{"read", "score", "finish", "transfer"}] * 9
     assert [one["transfer"] for one in seconds] == [0.0] + [1.0] * 8
     assert [one["finish"] for one in seconds] == [1.0] * 9
-    batches = [len(scored) for span in source.spans() for scored in parts(task(source), span)]
+    batches = [len(scored) for split in source.splits() for scored in parts(task(source), split)]
     assert [one["score"] for one in seconds] == batches, "one tick of the clock each"
 
 
 @pytest.mark.parametrize("tries", [1, 2, 5])
 def test_span_starts_are_limited(source: FileSource, tries: int) -> None:
-    """The count is of each span: those of others are none of its business."""
-    spans = source.spans()
+    """The count is of each split: those of others are none of its business."""
+    splits = source.splits()
     for before in range(tries):
-        found = list(sent(task(source), spans, Attempts(before), tries))
+        found = list(sent(task(source), splits, Attempts(before), tries))
         assert [error for _, _, error in found] == [None] * 9
-    (data, about, error), *rest = sent(task(source), spans[1:], Attempts(tries), tries)
+    (data, about, error), *rest = sent(task(source), splits[1:], Attempts(tries), tries)
     assert (data, about, rest) == (b"", {}, [])
     with pytest.raises(WorkerError) as caught:
         raise pickle.loads(error)
@@ -130,7 +130,7 @@ def test_span_starts_are_limited(source: FileSource, tries: int) -> None:
 
 def test_starts_are_counted_by_span() -> None:
     starts = engine.Starts()
-    assert [starts.begin(span) for span in ([0, 0], [0, 0, 1, 0], [0, 0], [1, 0], [0, 0])] == [1, 1, 2, 1, 3]
+    assert [starts.begin(split) for split in ([0, 0], [0, 0, 1, 0], [0, 0], [1, 0], [0, 0])] == [1, 1, 2, 1, 3]
 
 
 class OwnError(Exception):
@@ -171,11 +171,11 @@ def choking(batch: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def test_worker_sends_finished_parts_before_an_error(source: FileSource) -> None:
-    *before, (data, about, error) = sent(task(source, choking), source.spans())
+    *before, (data, about, error) = sent(task(source, choking), source.splits())
     assert [(about["rows"], error) for _, about, error in before] == [(20, None)]
     assert (data, about) == (b"", {})
     assert "in choking" in pickle.loads(error).__notes__[0]
-    *before, (data, about, error) = sent(task(source, skip=False), source.spans())
+    *before, (data, about, error) = sent(task(source, skip=False), source.splits())
     assert before == []
     assert type(pickle.loads(error)) is FileFormatError
     assert str(pickle.loads(error)).startswith(f"{source.files[0].shown}, line 11: malformed JSON")
@@ -186,12 +186,12 @@ class Seen:
 
     def __init__(self) -> None:
         self.seconds: dict[str, float] = {}
-        self.rows: list[tuple[int, Place]] = []
+        self.rows: list[tuple[int, Position]] = []
 
     def spent(self, stage: str, seconds: float) -> None:
         self.seconds[stage] = self.seconds.get(stage, 0.0) + seconds
 
-    def done(self, rows: int, stop: Place, offset: int) -> None:
+    def done(self, rows: int, stop: Position, offset: int) -> None:
         self.rows.append((rows, stop))
 
 
@@ -211,7 +211,7 @@ def driven(source: FileSource, monkeypatch: pytest.MonkeyPatch, rows: list[tuple
     monkeypatch.setattr(ours._cluster, "start", lambda: 2)
     made: list[Finished] = []
     try:
-        for make in ours.parts(task(source), source.spans(), seen):
+        for make in ours.parts(task(source), source.splits(), seen):
             made.append(make())
     finally:
         assert closed == [True], "what was begun is ended, come what may"
@@ -219,7 +219,7 @@ def driven(source: FileSource, monkeypatch: pytest.MonkeyPatch, rows: list[tuple
 
 
 def test_driver_reports_parts_and_raises_worker_errors(source: FileSource, monkeypatch) -> None:
-    rows = list(sent(task(source), source.spans()))
+    rows = list(sent(task(source), source.splits()))
     seen = Seen()
     made = driven(source, monkeypatch, rows, seen)
     assert [one.data[0].to_pybytes() for one in made] == [data for data, _, _ in rows]
@@ -237,4 +237,4 @@ def test_driver_reports_parts_and_raises_worker_errors(source: FileSource, monke
 def test_standard_input_raises_before_the_cluster_starts(source: FileSource) -> None:
     object.__setattr__(source.files[1], "checksum", 7)
     with pytest.raises(OptionError, match="cluster workers cannot read standard input"):
-        next(engine.RayEngine(2).parts(task(source), source.spans(), Seen()))
+        next(engine.RayEngine(2).parts(task(source), source.splits(), Seen()))

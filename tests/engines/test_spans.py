@@ -14,14 +14,14 @@ from hypothesis import strategies as st
 from fastmetrics.base.limits import ReadSizes
 from fastmetrics.engines.job import Job
 from fastmetrics.engines.run_job import run
-from fastmetrics.tables import Limits, Place, Span, cut, open_source
+from fastmetrics.tables import Limits, Position, Split, cut, open_source
 from tests.support.table_files import FORMATS, write
 from tests.support.toy_scores import JOB, KINDS, choosy
 
 LIMITS = Limits(batch_rows=7, part_rows=10)
 
 
-SMALL = ReadSizes(parquet_span_rows=25, span_bytes=100)
+SMALL = ReadSizes(parquet_split_rows=25, split_bytes=100)
 """Spans of 25 rows, or of a file of text."""
 
 
@@ -36,24 +36,24 @@ def parquet(path: Path, first: int, groups: list[int]) -> Path:
     return path
 
 
-def expected_spans(files: list[list[int]]) -> list[Span]:
-    """The definition: a new span begins at the row group after the one that fills the last."""
-    starts, rows = [Place(0, 0)], 0
+def expected_splits(files: list[list[int]]) -> list[Split]:
+    """The definition: a new split begins at the row group after the one that fills the last."""
+    starts, rows = [Position(0, 0)], 0
     for number, groups in enumerate(files):
         row = 0
         for group in groups:
             if rows >= 25:
-                starts.append(Place(number, row))
+                starts.append(Position(number, row))
                 rows = 0
             rows += group
             row += group
-    return [Span(start, stop) for start, stop in zip(starts, [*starts[1:], None], strict=True)]
+    return [Split(start, stop) for start, stop in zip(starts, [*starts[1:], None], strict=True)]
 
 
-def rows_of(source, span):
-    """The places of the rows in a span."""
-    chunks = source.chunks(source.select({"answer": "text"}), span.start, stop=span.stop)
-    return [Place(chunk.file, row) for chunk in chunks for row in chunk.rows.tolist()]
+def rows_of(source, split):
+    """The positions of the rows in a split."""
+    chunks = source.chunks(source.select({"answer": "text"}), split.start, stop=split.stop)
+    return [Position(chunk.file, row) for chunk in chunks for row in chunk.rows.tolist()]
 
 
 @settings(max_examples=40)
@@ -65,54 +65,54 @@ def test_spans_hold_every_row_once(tmp_path_factory, files, start):
     folder = tmp_path_factory.mktemp("spans")
     paths = [parquet(folder / f"{n}.parquet", 0, groups) for n, groups in enumerate(files)]
     source = open_source(paths, sizes=SMALL)
-    assert source.spans() == expected_spans(files)
-    every = [Place(n, row) for n, groups in enumerate(files) for row in range(sum(groups))]
-    assert [place for span in source.spans() for place in rows_of(source, span)] == every
-    for span in source.spans():
-        assert rows_of(source, span) == [p for p in every if span.start <= p and (not span.stop or p < span.stop)]
-    left = source.spans(Place(*start))
-    assert [place for span in left for place in rows_of(source, span)] == [p for p in every if p >= start]
+    assert source.splits() == expected_splits(files)
+    every = [Position(n, row) for n, groups in enumerate(files) for row in range(sum(groups))]
+    assert [position for split in source.splits() for position in rows_of(source, split)] == every
+    for split in source.splits():
+        assert rows_of(source, split) == [p for p in every if split.start <= p and (not split.stop or p < split.stop)]
+    left = source.splits(Position(*start))
+    assert [position for split in left for position in rows_of(source, split)] == [p for p in every if p >= start]
 
 
 def test_row_groups_of_long_rows_make_shorter_spans(tmp_path):
     rows = pa.table({"answer": pa.array([f"{n:0400d}" for n in range(10)])})
     pq.write_table(rows, tmp_path / "t.parquet", row_group_size=2, compression="none", use_dictionary=False)
-    spans = open_source(tmp_path / "t.parquet", sizes=ReadSizes(parquet_span_bytes=2500)).spans()
-    assert [span.start.row for span in spans] == [0, 4, 8]
+    splits = open_source(tmp_path / "t.parquet", sizes=ReadSizes(parquet_split_bytes=2500)).splits()
+    assert [split.start.row for split in splits] == [0, 4, 8]
 
 
 @pytest.mark.parametrize("name", [name for name in FORMATS if "parquet" not in name])
 def test_files_of_other_formats_are_not_split_into_spans(tmp_path, name):
     paths = [write(pa.table({"answer": [f"row {n}"] * 3}), tmp_path / f"{n}.{name}") for n in range(5)]
-    source = open_source(paths, sizes=ReadSizes(span_bytes=sum(path.stat().st_size for path in paths[:2])))
-    assert source.spans() == [
-        Span(Place(0, 0), Place(2, 0)),
-        Span(Place(2, 0), Place(4, 0)),
-        Span(Place(4, 0), None),
+    source = open_source(paths, sizes=ReadSizes(split_bytes=sum(path.stat().st_size for path in paths[:2])))
+    assert source.splits() == [
+        Split(Position(0, 0), Position(2, 0)),
+        Split(Position(2, 0), Position(4, 0)),
+        Split(Position(4, 0), None),
     ]
-    assert [rows_of(source, span) for span in source.spans(Place(1, 2))] == [
-        [Place(1, 2)],
-        [Place(file, row) for file in (2, 3) for row in range(3)],
-        [Place(4, row) for row in range(3)],
+    assert [rows_of(source, split) for split in source.splits(Position(1, 2))] == [
+        [Position(1, 2)],
+        [Position(file, row) for file in (2, 3) for row in range(3)],
+        [Position(4, row) for row in range(3)],
     ]
 
 
 def test_spans_can_hold_files_of_several_formats(tmp_path):
     table = pa.table({"answer": ["some words"] * 20})
     paths = [write(table, tmp_path / name) for name in ("a.parquet", "b.parquet", "c.jsonl", "d.csv", "e.parquet")]
-    assert [span.start.file for span in open_source(paths, sizes=SMALL).spans()] == [0, 2, 3, 4]
+    assert [split.start.file for split in open_source(paths, sizes=SMALL).splits()] == [0, 2, 3, 4]
 
 
 def test_parts_end_with_each_span_and_are_numbered_consecutively(tmp_path):
     source = open_source(parquet(tmp_path / "t.parquet", 0, [32, 13, 12, 5]), sizes=SMALL)
     selection = source.select({"answer": "text"})
-    assert [span.start.row for span in source.spans()] == [0, 32, 57]
+    assert [split.start.row for split in source.splits()] == [0, 32, 57]
     result = run(source, JOB, tmp_path / "o.parquet", limits=LIMITS)
     made = pq.ParquetFile(result.output).metadata
     assert [made.row_group(n).num_rows for n in range(made.num_row_groups)] == [10, 10, 10, 2, 10, 10, 5, 5]
     alone = [
-        sorted({part for part, _ in cut(source.chunks(selection, span.start, stop=span.stop), LIMITS)})
-        for span in source.spans()
+        sorted({part for part, _ in cut(source.chunks(selection, split.start, stop=split.stop), LIMITS)})
+        for split in source.splits()
     ]
     assert alone == [[0, 1, 2, 3], [0, 1, 2], [0]]
 
@@ -168,7 +168,7 @@ def test_spans_without_rows_or_with_only_bad_rows(tmp_path, threads):
         paths.append(tmp_path / f"{number}.jsonl")
         paths[-1].write_text("\n".join([*lines, " " * 100]))
     source = open_source(paths, sizes=SMALL)
-    assert len(source.spans()) == len(source.files)
+    assert len(source.splits()) == len(source.files)
     result = run(source, Job(choosy, KINDS), tmp_path / "o.jsonl", on_error="skip", threads=threads)
     assert [json.loads(line)["id"] for line in result.output.read_text().splitlines()] == ["a", "c"]
     assert result.rejected == 4

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 
 from fastmetrics.base.errors import OutputError
-from fastmetrics.tables import Place
+from fastmetrics.tables import Position
 from fastmetrics.tables import run_outputs as checkpoint
 from fastmetrics.tables.run_outputs import WorkFolder
 
@@ -47,7 +47,7 @@ def again(path: Path) -> WorkFolder:
 def keep(work: WorkFolder, number: int, data: bytes = b"the bytes", rejects: str = REJECT) -> None:
     """Save a part in two pieces, with a reject."""
     pieces = [pa.py_buffer(data[:4]), pa.py_buffer(data[4:])]
-    work.save(number, pieces, rows=5, rejects=rejects, stop=Place(number, 7), observed={"n": number})
+    work.save(number, pieces, rows=5, rejects=rejects, stop=Position(number, 7), observed={"n": number})
 
 
 def read(path: Path, number: int) -> tuple[bytes, str] | None:
@@ -64,7 +64,7 @@ def test_saved_part_is_restored_unchanged(path: Path) -> None:
     work.load()
     part = work.parts[0]
     assert read(path, 0) == (b"the bytes", REJECT)
-    assert (part.rows, part.rejects, part.next, part.observed) == (5, 1, Place(0, 7), {"n": 0})
+    assert (part.rows, part.rejects, part.next, part.observed) == (5, 1, Position(0, 7), {"n": 0})
     assert read(path, 1) is None
 
 

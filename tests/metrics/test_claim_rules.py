@@ -10,7 +10,7 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics.kernels.claim_support import Passages, count_pairs
-from fastmetrics.text.tokenize import Wordbook
+from fastmetrics.text.tokenize import Vocabularies
 from fastmetrics.text.word_roles import Senses
 from tests.reference import claims
 from tests.support import made_claims
@@ -163,7 +163,7 @@ def test_words_share_a_stem_as_the_plain_definition_says() -> None:
     words = [root + ending for root in ROOTS + doubled for ending in ENDINGS]
     words += [root + one + other for root in ROOTS for one, other in itertools.product("аеёиымхв", repeat=2)]
     words = list(dict.fromkeys([*words, "naïves", "x_ed", "éed", "planед", "a1ed", "zz", "zzzz", "wwzz"]))
-    vocabulary = Wordbook().vocabulary("words")
+    vocabulary = Vocabularies().vocabulary("words")
     senses = Senses(vocabulary)
     ids = vocabulary.ids_of(words)
     stems = senses.catch_up().stems[ids].tolist()

@@ -141,7 +141,7 @@ def test_batching_does_not_change_bits(threads: int, monkeypatch: pytest.MonkeyP
 
 @pytest.mark.parametrize("most", [3, 1 << 17])
 def test_stems_in_reused_and_new_wordbooks(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(SIZES, "wordbook_words", most)
+    monkeypatch.setattr(SIZES, "vocabulary_words", most)
     monkeypatch.setattr(SIZES, "batch_rows", 1)
     answers = ["running cats jumped", "ponies", "over fences", "cat fence", "a run"]
     check(answers, [["the cat runs, jumping"], ["pony", "poni"], ["fence"], ["cats"], ["running"]], stemmer=True)

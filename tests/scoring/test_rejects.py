@@ -11,7 +11,7 @@ import pytest
 
 from fastmetrics.engines.job import Job
 from fastmetrics.engines.run_job import run
-from fastmetrics.tables import Limits, Place, Reject, open_source
+from fastmetrics.tables import Limits, Position, Reject, open_source
 from tests.support.toy_scores import KINDS, choosy
 
 
@@ -24,7 +24,7 @@ def rejects(source: Path, **options: object) -> list[dict[str, object]]:
 
 @pytest.mark.parametrize(("where", "unit"), [("line 7", "line"), ("row 7", "row")])
 def test_reject_line_holds_file_place_column_reason_and_row(where: str, unit: str) -> None:
-    text = Reject(Place(0, 6), "in.csv", where, "answer", "expected a ü", "1,😀\u2028").to_json()
+    text = Reject(Position(0, 6), "in.csv", where, "answer", "expected a ü", "1,😀\u2028").to_json()
     assert json.loads(text) == {
         "file": "in.csv",
         unit: 7,

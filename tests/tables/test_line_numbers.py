@@ -21,7 +21,7 @@ from fastmetrics.engines.job import Job
 from fastmetrics.engines.run_job import run
 from fastmetrics.tables import Limits, open_source
 from fastmetrics.tables import csv_files as records
-from fastmetrics.tables.table_chunks import Place
+from fastmetrics.tables.table_chunks import Position
 from fastmetrics.vectors.vector_arrays import Vectors
 from tests.support.toy_scores import KINDS, choosy
 
@@ -48,9 +48,9 @@ def test_any_record_in_any_order_has_its_line(rows, kept) -> None:
     path, starts = rows
     source, rng = open_source(path, sizes=ReadSizes(line_numbers=kept)), random.Random(6)
     asked = [0, 0, 5, 4, 3, 0, N - 1, N - 2, N - 1, *(rng.randrange(N) for _ in range(40))]
-    assert [source.where(Place(0, n))[1] for n in asked] == [f"line {starts[n]}" for n in asked]
-    assert source.where(Place(0, -1))[1] == "line 1", "the header"
-    assert source.where(Place(0, N + 5))[1] == f"line {starts[-1]}", "behind the end: the last there is"
+    assert [source.where(Position(0, n))[1] for n in asked] == [f"line {starts[n]}" for n in asked]
+    assert source.where(Position(0, -1))[1] == "line 1", "the header"
+    assert source.where(Position(0, N + 5))[1] == f"line {starts[-1]}", "behind the end: the last there is"
     assert csv.field_size_limit() == 131_072, "of the process, left as it was"
 
 
@@ -60,7 +60,7 @@ def test_nearby_rows_need_one_read(rows, monkeypatch) -> None:
     walk = records.LineNumbers._walk
     monkeypatch.setattr(records.LineNumbers, "_walk", lambda self: (walks.append(self), walk(self))[1])
     asked = [n ^ 7 for n in range(N - 8)]
-    assert [source.where(Place(0, n))[1] for n in asked] == [f"line {starts[n]}" for n in asked]
+    assert [source.where(Position(0, n))[1] for n in asked] == [f"line {starts[n]}" for n in asked]
     assert len(walks) == 1
 
 
@@ -69,7 +69,7 @@ def test_threads_may_ask_at_once(rows) -> None:
     source, order = open_source([path, path]), list(range(N)) * 2
     random.Random(7).shuffle(order)
     with ThreadPoolExecutor(8) as pool:
-        found = list(pool.map(lambda n: source.where(Place(n % 2, n))[1], order, chunksize=50))
+        found = list(pool.map(lambda n: source.where(Position(n % 2, n))[1], order, chunksize=50))
     assert found == [f"line {starts[n]}" for n in order]
 
 

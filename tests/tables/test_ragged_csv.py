@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from fastmetrics.base.limits import ReadSizes
-from fastmetrics.tables import Place, open_source
+from fastmetrics.tables import Position, open_source
 from tests.support.program import program
 
 NAMES = ["id", "é"]
@@ -37,7 +37,7 @@ def found(source, start=0):
     """The same, as the reader gives them."""
     selection = source.select(dict.fromkeys(NAMES, "text"))
     good, bad = [], []
-    for chunk in source.chunks(selection, Place(0, start)):
+    for chunk in source.chunks(selection, Position(0, start)):
         columns = (column.cast("binary").to_pylist() for column in chunk.batch.columns)
         good.extend(zip(chunk.rows.tolist(), *columns, strict=True))
         bad.extend(chunk.rejects)
@@ -59,10 +59,10 @@ def test_records_of_any_bytes_are_read_or_reported(tmp_path_factory, records, st
     assert [str(reject) for reject in bad] == [
         f"{path}, line {line}: expected 2 fields, got {count}" for line, count in named
     ]
-    numbered = sorted([row[0] for row in rows] + [reject.place.row for reject in bad])
+    numbered = sorted([row[0] for row in rows] + [reject.position.row for reject in bad])
     assert numbered == list(range(len(numbered)))
     later = found(source, start)
-    assert later == ([row for row in rows if row[0] >= start], [one for one in bad if one.place.row >= start])
+    assert later == ([row for row in rows if row[0] >= start], [one for one in bad if one.position.row >= start])
 
 
 def test_long_ragged_record_between_good_ones(tmp_path):
@@ -84,7 +84,7 @@ def test_a_chunk_has_the_rejects_before_its_last_row(tmp_path):
     source = open_source(path, sizes=SMALL)
     done = -1
     for chunk in source.chunks(source.select(dict.fromkeys(NAMES, "text"))):
-        numbers = sorted([*chunk.rows.tolist(), *(reject.place.row for reject in chunk.rejects)])
+        numbers = sorted([*chunk.rows.tolist(), *(reject.position.row for reject in chunk.rejects)])
         assert numbers == list(range(done + 1, chunk.stop))
         done = chunk.stop - 1
     assert done == 199

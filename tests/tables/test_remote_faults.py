@@ -17,7 +17,7 @@ from fastmetrics.base.errors import FileFormatError
 from fastmetrics.base.limits import RETRY_LIMITS, ReadSizes
 from fastmetrics.tables import open_source, remote_files
 from fastmetrics.tables.addresses import parse
-from tests.support.loopback import BUCKET, KEY, SECRET, Server, Shelf, shelf
+from tests.support.loopback import BUCKET, KEY, SECRET, ObjectStore, Server, object_store
 from tests.support.program import program
 from tests.support.table_files import FORMATS, KINDS, read, write
 
@@ -40,11 +40,11 @@ def failing(monkeypatch: pytest.MonkeyPatch):
     """A store that fails on command, and credentials for it."""
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", KEY)
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET)
-    with shelf() as held:
+    with object_store() as held:
         yield held
 
 
-def address(held: Shelf, name: str) -> str:
+def address(held: ObjectStore, name: str) -> str:
     """The address of an object of the small store."""
     return f"s3://bkt/{name}?endpoint_override={held.endpoint}&region=us-east-1"
 
@@ -104,7 +104,7 @@ def test_unreachable_store_raises(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
 
 
 @pytest.mark.slow
-def test_hanging_store_times_out(failing: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hanging_store_times_out(failing: ObjectStore, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(RETRY_LIMITS, "request_seconds", 1.0)
     failing.objects["/bkt/t.csv"] = b"answer\nyes\n"
     failing.faults["HEAD"] = ["hang"] * 4
@@ -117,7 +117,7 @@ def test_hanging_store_times_out(failing: Shelf, monkeypatch: pytest.MonkeyPatch
 @pytest.mark.slow
 @pytest.mark.parametrize("fault", [503, 500, "cut"])
 @pytest.mark.parametrize("name", ["t.parquet", "t.csv", "t.jsonl.gz", "t.arrow", "t.arrows"])
-def test_failed_request_is_retried(failing: Shelf, tmp_path: Path, name: str, fault) -> None:
+def test_failed_request_is_retried(failing: ObjectStore, tmp_path: Path, name: str, fault) -> None:
     failing.objects[f"/bkt/{name}"] = write(TABLE, tmp_path / name).read_bytes()
     for spared in range(2):
         failing.faults["GET"] = [*[None] * spared, fault]
@@ -129,7 +129,7 @@ def test_failed_request_is_retried(failing: Shelf, tmp_path: Path, name: str, fa
     ("status", "cause"), [(403, "permission denied"), (404, "no such"), (503, "the store answers")]
 )
 def test_error_status_raises_and_temporary_ones_are_retried(
-    failing: Shelf, tmp_path: Path, status: int, cause: str
+    failing: ObjectStore, tmp_path: Path, status: int, cause: str
 ) -> None:
     failing.objects["/bkt/t.csv"] = write(TABLE, tmp_path / "t.csv").read_bytes()
     failing.faults["GET"] = [status] * 20
@@ -139,7 +139,7 @@ def test_error_status_raises_and_temporary_ones_are_retried(
     assert tries == (RETRY_LIMITS.read_tries if status == 503 else 1), "what would fail again is not tried again"
 
 
-def test_object_changed_during_reading_raises(failing: Shelf, tmp_path: Path) -> None:
+def test_object_changed_during_reading_raises(failing: ObjectStore, tmp_path: Path) -> None:
     for name in ("t.parquet", "t.csv"):
         failing.objects[f"/bkt/{name}"] = write(TABLE, tmp_path / name).read_bytes()
         source = open_source(address(failing, name))
@@ -215,7 +215,9 @@ def test_short_read_is_retried(tmp_path: Path, monkeypatch, name: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("rows", [0, 1, 900, 4500])
-def test_parquet_reading_continues_at_the_same_row(failing: Shelf, tmp_path: Path, monkeypatch, rows: int) -> None:
+def test_parquet_reading_continues_at_the_same_row(
+    failing: ObjectStore, tmp_path: Path, monkeypatch, rows: int
+) -> None:
     pq.write_table(TABLE, tmp_path / "t.parquet", row_group_size=500)
     failing.objects["/bkt/t.parquet"] = (tmp_path / "t.parquet").read_bytes()
     sizes = ReadSizes(parquet_rows=500)
@@ -241,7 +243,7 @@ def test_parquet_reading_continues_at_the_same_row(failing: Shelf, tmp_path: Pat
 
 
 @pytest.mark.parametrize("fault", [403, 500])
-def test_web_errors_omit_secrets(failing: Shelf, fault: int) -> None:
+def test_web_errors_omit_secrets(failing: ObjectStore, fault: int) -> None:
     """The packages behind fsspec put the whole address into their errors."""
     failing.objects["/t.csv"] = b"id,answer\n1,a\n"
     place = failing.endpoint.replace("http://", "http://user:hidden@")
@@ -253,7 +255,7 @@ def test_web_errors_omit_secrets(failing: Shelf, fault: int) -> None:
 
 
 @pytest.mark.slow
-def test_hanging_web_server_times_out(failing: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hanging_web_server_times_out(failing: ObjectStore, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(RETRY_LIMITS, "request_seconds", 1.0)
     failing.objects["/t.csv"] = b"id,answer\n1,a\n"
     assert len(open_source(f"{failing.endpoint}/t.csv").files) == 1

@@ -23,7 +23,7 @@ from fastmetrics.tables import open_source
 from fastmetrics.tables.addresses import parse
 from fastmetrics.tables.input_paths import expand
 from fastmetrics.tables.remote_files import store
-from tests.support.loopback import BUCKET, KEY, SECRET, Server, shelf
+from tests.support.loopback import BUCKET, KEY, SECRET, Server, object_store
 from tests.support.program import ENVIRONMENT, alone, program
 from tests.support.table_files import FORMATS, KINDS, ROWS, read, tree, write
 
@@ -105,7 +105,7 @@ def test_only_needed_columns_are_fetched(tmp_path: Path, monkeypatch, fetched: i
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET)
     wide = {"fat": [os.urandom(2048) for _ in range(3000)], "answer": [f"yes {n}" for n in range(3000)]}
     pq.write_table(pa.table(wide), tmp_path / "t.parquet", row_group_size=1000)
-    with shelf() as held:
+    with object_store() as held:
         held.objects["/bkt/t.parquet"] = (tmp_path / "t.parquet").read_bytes()
         source = open_source(f"s3://bkt/t.parquet?endpoint_override={held.endpoint}&region=x", sizes=sizes)
         assert read(source, {"answer": "text"})[0]["answer"].to_pylist() == wide["answer"]
@@ -183,7 +183,7 @@ def test_memory_addresses_are_read(tmp_path: Path) -> None:
 
 def test_web_addresses_are_read(tmp_path: Path) -> None:
     path = write(TABLE, tmp_path / "t.csv")
-    with shelf() as held:
+    with object_store() as held:
         held.objects["/t.csv"] = path.read_bytes()
         source = open_source(f"{held.endpoint}/t.csv?token={SECRET}")
         assert rows(source)[0].num_rows == 3
@@ -197,7 +197,7 @@ def test_google_addresses_use_the_google_file_system(tmp_path: Path, monkeypatch
     path = write(TABLE, tmp_path / "t.csv")
     about = {"kind": "storage#object", "name": "t.csv", "bucket": "bkt", "size": str(path.stat().st_size)}
     about |= {"generation": "1", "updated": "2025-01-01T00:00:00Z", "timeCreated": "2025-01-01T00:00:00Z"}
-    with shelf() as held:
+    with object_store() as held:
         held.objects["/storage/v1/b/bkt/o/t.csv"] = json.dumps(about).encode()
         held.objects["/bkt/t.csv"] = path.read_bytes()
         address = f"gs://anonymous@bkt/t.csv?scheme=http&endpoint_override={held.endpoint.removeprefix('http://')}"

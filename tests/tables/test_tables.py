@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fastmetrics.base.errors import FileFormatError
-from fastmetrics.tables import Limits, Place, cut, open_source
+from fastmetrics.tables import Limits, Position, cut, open_source
 from fastmetrics.tables.table_chunks import Chunk, cell_bytes
 from tests.support.table_files import FORMATS, KINDS, ROWS, read, write
 
@@ -139,7 +139,7 @@ def test_reading_can_start_at_any_row(tmp_path, name):
     source = open_source(path)
     selection = source.select({"answer": "text"})
     for start in (0, 1, 17, 49, 50):
-        chunks = list(source.chunks(selection, Place(0, start)))
+        chunks = list(source.chunks(selection, Position(0, start)))
         assert [row for chunk in chunks for row in chunk.rows.tolist()] == list(range(start, 50))
         texts = [text for chunk in chunks for text in chunk.batch["answer"].to_pylist()]
         assert texts == [f"row {n}" for n in range(start, 50)]
@@ -150,7 +150,7 @@ def test_parquet_row_groups_before_the_start_are_not_read(tmp_path):
     pq.write_table(pa.table({"answer": [str(n) for n in range(200_000)]}), path, row_group_size=70_000)
     source = open_source(path)
     selection = source.select({"answer": "text"})
-    chunks = list(source.chunks(selection, Place(0, 150_000)))
+    chunks = list(source.chunks(selection, Position(0, 150_000)))
     assert chunks[0].rows[0] == 150_000
     assert chunks[0].batch["answer"][0].as_py() == "150000"
     assert sum(len(chunk.rows) for chunk in chunks) == 50_000

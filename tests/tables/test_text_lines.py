@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from fastmetrics.base.limits import ReadSizes
-from fastmetrics.tables import Place, open_source
+from fastmetrics.tables import Position, open_source
 from tests.support.table_files import read
 
 BLANK = ["", " ", "\t", "  \t ", "\r", "\x0b", "\x0c"]
@@ -23,7 +23,7 @@ def written(path: Path, lines: list[str], end: str) -> Path:
 
 def found(source, kinds, start=0):
     """The numbers of the good rows, what they hold, and the rejects."""
-    chunks = list(source.chunks(source.select(kinds), Place(0, start)))
+    chunks = list(source.chunks(source.select(kinds), Position(0, start)))
     rows = [row for chunk in chunks for row in chunk.rows.tolist()]
     texts = [text for chunk in chunks for text in chunk.batch["answer"].to_pylist()]
     return rows, texts, [str(reject) for chunk in chunks for reject in chunk.rejects]

@@ -57,10 +57,10 @@ def test_next_run_removes_what_killed_runs_left() -> None:
 
 
 def test_running_writer_is_left_alone() -> None:
-    place = page_place("page.html", ())
+    position = page_place("page.html", ())
     with unfinished(Path.cwd(), "page.html") as folder:
         with pytest.raises(OutputError, match=r"another run is writing page\.html; wait for its end"):
-            write_page(place, "the page")
+            write_page(position, "the page")
         assert folder.exists()
 
 
@@ -159,12 +159,12 @@ def test_garbled_record_of_a_run_is_no_run(text: str) -> None:
 
 
 def test_changed_line_of_the_journal_is_ignored() -> None:
-    from fastmetrics.tables.table_chunks import Place
+    from fastmetrics.tables.table_chunks import Position
 
     work = WorkFolder(Path("o.csv.partial").absolute(), "o.csv", ".arrow")
     with work:
         work.start({})
-        work.save(0, [pa.py_buffer(b"data")], rows=5, rejects="", stop=Place(0, 5), observed={"n": 1})
+        work.save(0, [pa.py_buffer(b"data")], rows=5, rejects="", stop=Position(0, 5), observed={"n": 1})
         journal = work.path / "journal.jsonl"
         line = journal.read_text()
         for old, new in (('"n": 1', '"n": 2'), ('"rows": 5', '"rows": "5"'), ("[0, 5]", '["0", {}]')):

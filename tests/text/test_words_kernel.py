@@ -11,7 +11,7 @@ import fastmetrics as fm
 from fastmetrics import text
 from fastmetrics.base.arrays import text_of_strings
 from fastmetrics.text import tokenize
-from fastmetrics.text.tokenize import Wordbook
+from fastmetrics.text.tokenize import Vocabularies
 from tests.reference.text import CONVENTIONS as REFERENCES
 
 pytestmark = pytest.mark.slow
@@ -113,7 +113,7 @@ def test_words_with_equal_hashes_are_distinct(twins, monkeypatch) -> None:
     monkeypatch.setattr(tokenize, "SECRET", np.array(SECRET, np.uint64))
     for one, other in (twins(), twins()[::-1]):
         words = [one.decode(), other.decode()]
-        vocabulary = Wordbook().vocabulary("split")
+        vocabulary = Vocabularies().vocabulary("split")
         tokens = vocabulary.tokenize(text_of_strings([*words, " ".join(words), " ".join(reversed(words))]))
         slots = vocabulary.arrays.slots[vocabulary.arrays.slots != 0]
         assert len(np.unique(slots >> np.uint64(32))) == 1, "the hashes do not collide: this test tests nothing"

@@ -228,7 +228,7 @@ def list_bits(bits: np.uint64, start: np.uint64, table: Uint64s, places: Any, e:
     return end
 
 
-ROOM = 8
+LANES = 8
 """The number of ids that ``alike_ids`` reads in each list."""
 
 WIDENED = 16
@@ -237,23 +237,23 @@ WIDENED = 16
 
 def _alike_ids(typing: Any, a: Any, i: Any, b: Any, j: Any) -> Any:
     def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        eight, byte, word = ir.VectorType(ir.IntType(32), ROOM), ir.IntType(8), ir.IntType(64)
+        eight, byte, word = ir.VectorType(ir.IntType(32), LANES), ir.IntType(8), ir.IntType(64)
         loaded = []
         for kind, array, index in zip(signature.args[::2], args[::2], args[1::2], strict=True):
             place = builder.gep(context.make_array(kind)(context, builder, array).data, [index])
             loaded.append(builder.load(builder.bitcast(place, eight.as_pointer())))
             loaded[-1].align = 4
         other = builder.zext(builder.bitcast(builder.icmp_unsigned("!=", *loaded), byte), word)
-        return builder.cttz(builder.or_(other, ir.Constant(word, 1 << ROOM)), ir.Constant(ir.IntType(1), 0))
+        return builder.cttz(builder.or_(other, ir.Constant(word, 1 << LANES)), ir.Constant(ir.IntType(1), 0))
 
     return types.uint64(a, types.uint64, b, types.uint64), code
 
 
 @instruction(_alike_ids)
 def alike_ids(a: Ids, i: np.uint64, b: Ids, j: np.uint64) -> np.uint64:
-    """How many ids are equal from ``a[i]`` and ``b[j]`` on, up to ``ROOM``."""
+    """How many ids are equal from ``a[i]`` and ``b[j]`` on, up to ``LANES``."""
     alike = U(0)
-    while alike < U(ROOM) and a[U(i) + alike] == b[U(j) + alike]:
+    while alike < U(LANES) and a[U(i) + alike] == b[U(j) + alike]:
         alike += U(1)
     return alike
 

@@ -20,7 +20,7 @@ from fastmetrics.engines.job import Progress
 from fastmetrics.metrics.batch import Batch
 from fastmetrics.metrics.metric import REGISTRY, SPELLINGS, Metric
 from fastmetrics.metrics.plan import Plan, Score, ScoreRequest, canonical_name, parse
-from fastmetrics.metrics.score_batch import Scorer, Shelf, slices
+from fastmetrics.metrics.score_batch import Scorer, VocabularyPool, slices
 from fastmetrics.metrics.suites import functions
 from fastmetrics.scoring.metric_functions import columns_and_options, table_of_columns
 from fastmetrics.scoring.score import plan_table, score, scores_of_source
@@ -38,8 +38,8 @@ class RowFunction:
     def __init__(self, score: Score) -> None:
         check_rows_alone(score)
         self.score = score
-        self._shelf = Shelf()
-        self._turn = threading.Lock()
+        self._pool = VocabularyPool()
+        self._lock = threading.Lock()
 
     def __reduce__(self) -> tuple[type[RowFunction], tuple[Score]]:
         """Pickling drops the remembered words."""
@@ -55,12 +55,12 @@ class RowFunction:
         workers = cores(threads)
         table = table_of_columns(columns)
         batches = slices(table, workers)
-        with self._turn if workers > 1 else nullcontext():
+        with self._lock if workers > 1 else nullcontext():
             scores = ordered(self._compute, batches, workers) if workers > 1 else map(self._compute, batches)
             return pa.chunked_array(scores, pa.float64())
 
     def _compute(self, batch: pa.RecordBatch) -> pa.Array:
-        with self._shelf.book() as words:
+        with self._pool.borrow() as words:
             rows = Batch(dict(zip(batch.schema.names, batch.columns, strict=True)), words=words)
             values, present = self.score.metric.compute(rows, self.score.options)
         return pa.array(values, pa.float64(), mask=~present)
@@ -78,7 +78,7 @@ class TableFunction:
             check_rows_alone(requested)
         self.plan = replace(planned, keep=())
         self._scorer = Scorer(self.plan)
-        self._turn = threading.Lock()
+        self._lock = threading.Lock()
 
     def __reduce__(self) -> tuple[type[TableFunction], tuple[Plan]]:
         """Pickling drops the remembered words."""
@@ -87,7 +87,7 @@ class TableFunction:
     def __call__(self, source: FrameSource, threads: int) -> pa.Table:
         """The scores of a table."""
         source.hold(self.plan.inputs)  # before the turn: Polars may convert on threads that wait for theirs
-        with self._turn:
+        with self._lock:
             return scores_of_source(source, self.plan, threads, None, self._scorer)
 
 

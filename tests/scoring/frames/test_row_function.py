@@ -20,7 +20,7 @@ from fastmetrics.scoring import score as scoring
 from fastmetrics.scoring.frames.with_scores import RowFunction, TableFunction, score_of
 from fastmetrics.scoring.score import plan_table
 from fastmetrics.tables.sources import FrameSource
-from fastmetrics.text.tokenize import Wordbook
+from fastmetrics.text.tokenize import Vocabularies
 from tests.scoring.frames.tables import METRICS, ROWS, bits, scores
 
 TABLE = pa.table(ROWS)
@@ -28,15 +28,15 @@ SLICES = [TABLE.slice(0, 0), *(TABLE.slice(start, rows) for start, rows in ((0, 
 
 
 @pytest.fixture
-def vocabularies(monkeypatch: pytest.MonkeyPatch) -> list[Wordbook]:
+def vocabularies(monkeypatch: pytest.MonkeyPatch) -> list[Vocabularies]:
     """The vocabularies that are made during a test."""
-    made: list[Wordbook] = []
+    made: list[Vocabularies] = []
 
-    def make() -> Wordbook:
-        made.append(Wordbook())
+    def make() -> Vocabularies:
+        made.append(Vocabularies())
         return made[-1]
 
-    monkeypatch.setattr(score_batch, "Wordbook", make)
+    monkeypatch.setattr(score_batch, "Vocabularies", make)
     return made
 
 

@@ -16,7 +16,7 @@ from fastmetrics.metrics import score_batch as scoring
 from fastmetrics.metrics.batch import Batch
 from fastmetrics.text.conventions import CONVENTIONS, convention
 from fastmetrics.text.phrases import compile_phrases
-from fastmetrics.text.tokenize import Vocabulary, Wordbook
+from fastmetrics.text.tokenize import Vocabularies, Vocabulary
 from tests.support.edge_tokens import EDGE_TOKENS
 
 REWRITTEN = [name for name in CONVENTIONS if convention(name).base is not None]
@@ -49,12 +49,12 @@ def test_rewritten_words_equal_direct_tokenization(name: str) -> None:
         "".join(chance.choice(EDGE_TOKENS) + chance.choice(between) for _ in range(chance.randint(0, 9)))
         for _ in range(300)
     ]
-    book = Wordbook()
+    vocabularies = Vocabularies()
     for batch in [texts[:7], texts[7:9], texts[:20], texts[20:200], texts[5:], []]:
-        rows = Batch({"answer": pa.array(batch, pa.string())}, shared=("answer",), words=book)
+        rows = Batch({"answer": pa.array(batch, pa.string())}, shared=("answer",), words=vocabularies)
         rewritten = rows.tokens("answer", name)
-        own = Wordbook().vocabulary(name)
-        assert spelt(rewritten, book.vocabulary(name)) == spelt(own.tokenize(text_of_strings(batch)), own)
+        own = Vocabularies().vocabulary(name)
+        assert spelt(rewritten, vocabularies.vocabulary(name)) == spelt(own.tokenize(text_of_strings(batch)), own)
 
 
 def test_phrases_of_a_vocabulary_that_grows() -> None:
@@ -72,31 +72,31 @@ def test_phrases_of_a_vocabulary_that_grows() -> None:
 
 
 def test_wordbook_is_full_if_one_vocabulary_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(SIZES, "wordbook_words", 3)
-    book = Wordbook()
-    assert not book.full
-    book.vocabulary("words").ids_of(["a", "b"])
-    book.vocabulary("split").ids_of(["a", "b", "c"])
-    assert not book.full
-    book.vocabulary("split").ids_of(["d"])
-    assert book.full
+    monkeypatch.setattr(SIZES, "vocabulary_words", 3)
+    vocabularies = Vocabularies()
+    assert not vocabularies.full
+    vocabularies.vocabulary("words").ids_of(["a", "b"])
+    vocabularies.vocabulary("split").ids_of(["a", "b", "c"])
+    assert not vocabularies.full
+    vocabularies.vocabulary("split").ids_of(["d"])
+    assert vocabularies.full
 
 
 def test_full_wordbook_is_replaced_and_others_reused(monkeypatch: pytest.MonkeyPatch) -> None:
     """So memory is bounded, however many words a table has."""
-    monkeypatch.setattr(SIZES, "wordbook_words", 20)
+    monkeypatch.setattr(SIZES, "vocabulary_words", 20)
     monkeypatch.setattr(SIZES, "batch_rows", 1)
-    made: list[Wordbook] = []
+    made: list[Vocabularies] = []
 
-    class Counted(Wordbook):
+    class Counted(Vocabularies):
         def __init__(self) -> None:
             super().__init__()
             made.append(self)
 
-    monkeypatch.setattr(scoring, "Wordbook", Counted)
+    monkeypatch.setattr(scoring, "Vocabularies", Counted)
     answers = [" ".join(f"w{8 * row + number}" for number in range(8)) for row in range(50)]
     assert fm.token_f1(answers, answers, threads=1).tolist() == [1.0] * 50
-    assert max(len(book.vocabulary("plain")) for book in made) <= 20 + 8
+    assert max(len(vocabularies.vocabulary("plain")) for vocabularies in made) <= 20 + 8
     assert len(made) == 17  # eight words a row: three rows fill one
     made.clear()
     assert fm.token_f1(["a b"] * 50, ["b c"] * 50, threads=1).tolist() == [0.5] * 50
