@@ -22,7 +22,7 @@ from tests.support.program import ENVIRONMENT, ROOT
 settings.register_profile(
     "fastmetrics",
     deadline=None,
-    max_examples=60,
+    max_examples=20,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
     derandomize=True,
     database=None,
@@ -30,6 +30,7 @@ settings.register_profile(
 settings.register_profile(
     "random", settings.get_profile("fastmetrics"), max_examples=300, derandomize=False, print_blob=True
 )
+settings.register_profile("full", settings.get_profile("fastmetrics"), max_examples=60)
 settings.register_profile("brief", settings.get_profile("fastmetrics"), max_examples=8)
 settings.register_profile("thorough", settings.get_profile("random"), max_examples=2000)
 
@@ -66,10 +67,10 @@ class OwnDeclarations:
 def pytest_configure(config: pytest.Config) -> None:
     """Fixtures for all items: those of a conftest.py serve its own folder, and examples in docstrings lie elsewhere.
 
-    Without the slow tests, Hypothesis tries a few examples.
+    Without the slow tests, Hypothesis tries a few examples, and at full size three times as many.
     """
     config.pluginmanager.register(OwnDeclarations())
-    profile = "brief" if config.option.markexpr == "not slow" else "fastmetrics"
+    profile = "brief" if config.option.markexpr == "not slow" else "full" if config.option.full else "fastmetrics"
     settings.load_profile(os.environ.get("FASTMETRICS_HYPOTHESIS", profile))
 
 
