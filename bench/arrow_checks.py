@@ -5,7 +5,7 @@
     python -m bench.arrow_checks --rows 1000000
 
 The same made rows as Parquet and as an Arrow file; the core suite, and one metric that does next to nothing, where the
-share is largest.  The seconds inside ``fastmetrics.base.arrow.check`` are added up and divided by the run's.
+share is largest.  The seconds inside ``fastmetrics.base.arrays.check`` are added up and divided by the run's.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ import fastmetrics.scoring.score
 from bench import data
 from bench.compare import RESULTS
 from bench.machine import machine
-from fastmetrics.base import arrow as intact
+from fastmetrics.base import arrays as intact
 
 METRICS = {"core": None, "answer_words": ["answer_words"]}
 BATCH = 65_536

@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from fastmetrics.base.arrays import Floats
-from fastmetrics.base.arrow import check, check_table
+from fastmetrics.base.arrays import Floats, check, check_table
 from fastmetrics.base.columns import as_arrow
 from fastmetrics.base.errors import Argument, InputError, MissingExtraError, OptionError
 from fastmetrics.base.input_columns import is_id, listed

@@ -12,8 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.base.arrays import Flags, Floats, Ints
-from fastmetrics.base.arrow import is_number, is_text
+from fastmetrics.base.arrays import Flags, Floats, Ints, is_number, is_text
 from fastmetrics.base.columns import as_array, as_numbers
 from fastmetrics.base.errors import Argument, ColumnError, InputError, UnknownNameError
 from fastmetrics.base.input_columns import COLUMNS, listed, resolve

@@ -13,8 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.base.arrays import Flags, Ints, Uint64s, text_of_arrow
-from fastmetrics.base.arrow import is_list
+from fastmetrics.base.arrays import Flags, Ints, Uint64s, is_list, text_of_arrow
 from fastmetrics.base.columns import look_like_lists
 from fastmetrics.base.display import Grid, Shown
 from fastmetrics.base.input_columns import listed

@@ -13,8 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.base.arrays import Flags, Ints, Text, text_of_arrow
-from fastmetrics.base.arrow import decoded, is_list
+from fastmetrics.base.arrays import Flags, Ints, Text, decoded, is_list, text_of_arrow
 from fastmetrics.base.columns import as_array, is_column
 from fastmetrics.base.display import Grid, Shown
 from fastmetrics.base.errors import Argument, ColumnError, InputError, UnknownNameError

@@ -12,8 +12,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from fastmetrics.base.arrays import Flags, Floats, Ints, Uint64s, floats_of_arrow, text_of_arrow
-from fastmetrics.base.arrow import check_type, decoded, is_number, is_text, plain
+from fastmetrics.base.arrays import (
+    Flags,
+    Floats,
+    Ints,
+    Uint64s,
+    decoded,
+    floats_of_arrow,
+    is_number,
+    is_text,
+    plain,
+    text_of_arrow,
+)
+from fastmetrics.base.columns import check_type
 from fastmetrics.base.errors import Argument, ColumnError, InputError, UnknownNameError
 from fastmetrics.base.input_columns import COLUMNS, resolve
 from fastmetrics.base.limits import SIZES, ReadSizes

@@ -21,9 +21,10 @@ from fastmetrics.base.arrays import (
     Tokens,
     Uint64s,
     floats_of_arrow,
+    is_list,
+    numpy_values,
     text_of_arrow,
 )
-from fastmetrics.base.arrow import is_list, numpy_values
 from fastmetrics.base.columns import totals
 from fastmetrics.base.input_columns import COLUMNS
 from fastmetrics.kernels.folding import FOREIGN, ONE_WORD, UNLISTED

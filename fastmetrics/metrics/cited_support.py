@@ -17,8 +17,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.base.arrays import Bytes, Flags, Floats, Ints, Text
-from fastmetrics.base.arrow import decoded
+from fastmetrics.base.arrays import Bytes, Flags, Floats, Ints, Text, decoded
 from fastmetrics.base.errors import Argument, ColumnError, OptionError
 from fastmetrics.base.options import Folder, NameOrObject
 from fastmetrics.base.patterns import UserPattern

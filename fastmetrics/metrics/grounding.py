@@ -10,8 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.base.arrays import Flags, Floats, Ints, Text
-from fastmetrics.base.arrow import decoded
+from fastmetrics.base.arrays import Flags, Floats, Ints, Text, decoded
 from fastmetrics.base.columns import as_array
 from fastmetrics.base.errors import ColumnError
 from fastmetrics.base.options import Real

@@ -14,8 +14,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from fastmetrics.base.arrays import Flags, Floats, Ints
-from fastmetrics.base.arrow import decoded
+from fastmetrics.base.arrays import Flags, Floats, Ints, decoded
 from fastmetrics.base.errors import PluginError, UnknownNameError, shown
 from fastmetrics.base.input_columns import BUILT_IN, COLUMNS, Column
 from fastmetrics.base.options import Allowed, LimitedText, Real, Whole, description_of, of_hint

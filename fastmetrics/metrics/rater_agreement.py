@@ -9,8 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.base.arrays import Floats, Ints, floats_of_arrow
-from fastmetrics.base.arrow import decoded
+from fastmetrics.base.arrays import Floats, Ints, decoded, floats_of_arrow
 from fastmetrics.metrics.batch import Batch, KeptRows, Options, heads_of, row_lists
 from fastmetrics.metrics.metric import Corpus, metric
 

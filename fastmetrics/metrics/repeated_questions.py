@@ -10,8 +10,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from fastmetrics.base.arrays import Floats, Ints, Uint64s, text_of_arrow
-from fastmetrics.base.arrow import decoded
+from fastmetrics.base.arrays import Floats, Ints, Uint64s, decoded, text_of_arrow
 from fastmetrics.base.columns import codes_of
 from fastmetrics.base.errors import ColumnError
 from fastmetrics.kernels import ranking_measures as kernels

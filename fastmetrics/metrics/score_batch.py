@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 import numpy as np
 import pyarrow as pa
 
-from fastmetrics.base.arrow import arrow_numbers, is_text
+from fastmetrics.base.arrays import arrow_numbers, is_text
 from fastmetrics.base.columns import as_text_lists, look_like_lists
 from fastmetrics.base.errors import InputError
 from fastmetrics.base.input_columns import COLUMNS

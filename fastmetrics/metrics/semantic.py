@@ -9,8 +9,7 @@ from typing import Annotated, Any
 import numpy as np
 import pyarrow as pa
 
-from fastmetrics.base.arrays import Floats
-from fastmetrics.base.arrow import decoded, is_list
+from fastmetrics.base.arrays import Floats, decoded, is_list
 from fastmetrics.base.errors import ColumnError
 from fastmetrics.base.options import of_hint
 from fastmetrics.kernels.vectors import pair_halves

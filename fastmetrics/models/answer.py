@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from fastmetrics.base.columns import with_index
 from fastmetrics.base.errors import Argument, ColumnError, OptionError, UnknownNameError, quoted
-from fastmetrics.base.frames import with_index
 from fastmetrics.base.input_columns import COLUMNS, kept_columns, resolve
 from fastmetrics.base.limits import SIZES
 from fastmetrics.base.options import Choice, LimitedText, Optional, Whole, argument

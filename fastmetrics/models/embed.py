@@ -10,8 +10,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from fastmetrics.base.columns import with_index
 from fastmetrics.base.errors import Argument, ColumnError, UnknownNameError, quoted
-from fastmetrics.base.frames import with_index
 from fastmetrics.base.input_columns import kept_columns, listed, resolve
 from fastmetrics.base.public_names import __version__
 from fastmetrics.base.score_metadata import ScoreMetadata

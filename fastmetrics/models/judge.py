@@ -10,8 +10,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from fastmetrics.base.columns import with_index
 from fastmetrics.base.errors import Argument, OptionError
-from fastmetrics.base.frames import with_index
 from fastmetrics.base.input_columns import kept_columns
 from fastmetrics.base.limits import SIZES
 from fastmetrics.base.options import LimitedText, Optional, argument

@@ -13,8 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.base.arrays import Flags, Ints
-from fastmetrics.base.arrow import is_text
+from fastmetrics.base.arrays import Flags, Ints, is_text
 from fastmetrics.base.errors import Argument, ColumnError, InputError, OptionError
 from fastmetrics.base.input_columns import resolve
 from fastmetrics.base.options import Seed, Whole, argument

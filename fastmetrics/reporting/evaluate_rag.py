@@ -14,7 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 
-from fastmetrics.base.arrow import check_type, is_text
+from fastmetrics.base.arrays import is_text
+from fastmetrics.base.columns import check_type
 from fastmetrics.base.display import Grid, NotebookTables, number
 from fastmetrics.base.errors import Argument, ColumnError, MissingExtraError, OptionError, OutputError, quoted
 from fastmetrics.base.input_columns import PREFIX, resolve

@@ -13,8 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from fastmetrics.base.arrays import text_of_strings
-from fastmetrics.base.arrow import is_list, is_number
+from fastmetrics.base.arrays import is_list, is_number, text_of_strings
 from fastmetrics.base.display import strict
 from fastmetrics.base.errors import Argument, FastmetricsError, MissingExtraError, OptionError, visible
 from fastmetrics.base.input_columns import resolve

@@ -9,11 +9,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from fastmetrics.base.arrays import Floats, Ints, narrowest, rounded
-from fastmetrics.base.arrow import is_list
-from fastmetrics.base.columns import as_numbers
+from fastmetrics.base.arrays import Floats, Ints, is_list, narrowest, rounded
+from fastmetrics.base.columns import as_numbers, index_columns
 from fastmetrics.base.errors import Argument, ColumnError, UnknownNameError
-from fastmetrics.base.frames import index_columns
 from fastmetrics.results.score_file import read_table
 from fastmetrics.stats.labels import as_table, join, ratings_of, truth_of
 from fastmetrics.stats.prediction_powered import PoweredMean, powered_mean

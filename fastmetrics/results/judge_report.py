@@ -14,8 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.base.arrays import Floats
-from fastmetrics.base.arrow import is_list
+from fastmetrics.base.arrays import Floats, is_list
 from fastmetrics.base.columns import as_array, as_numbers
 from fastmetrics.base.display import Grid, Shown, number
 from fastmetrics.base.errors import ColumnError, UnknownNameError

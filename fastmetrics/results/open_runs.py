@@ -13,9 +13,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.base.columns import is_column
+from fastmetrics.base.columns import is_column, open_frame
 from fastmetrics.base.errors import Argument, FileFormatError, InputError, OptionError, UnknownNameError, some
-from fastmetrics.base.frames import open_frame
 from fastmetrics.base.input_columns import is_id
 from fastmetrics.base.score_metadata import ScoreMetadata
 from fastmetrics.results.score_file import ScoreFile, check_one, metadata_of, stored_scores, with_score_types

@@ -11,8 +11,7 @@ from typing import Any, TypeVar, cast, get_args
 
 import pyarrow as pa
 
-from fastmetrics.base.arrays import floats_of_arrow
-from fastmetrics.base.arrow import is_list
+from fastmetrics.base.arrays import floats_of_arrow, is_list
 from fastmetrics.base.errors import Argument, FastmetricsError, FileFormatError, OptionError, UnknownNameError, some
 from fastmetrics.base.input_columns import is_axis, is_cost, is_id
 from fastmetrics.base.score_metadata import METADATA, ScoreMetadata, counts_column

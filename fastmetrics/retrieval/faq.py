@@ -18,8 +18,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from fastmetrics.base.arrays import Text, Tokens, text_of_arrow
-from fastmetrics.base.arrow import check_type
-from fastmetrics.base.columns import as_array, as_text
+from fastmetrics.base.columns import as_array, as_text, check_type
 from fastmetrics.base.display import Grid, NotebookTables, first_rows, number, rows_note
 from fastmetrics.base.errors import ColumnError, InputError, quoted
 from fastmetrics.base.input_columns import resolve

@@ -16,8 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.base.arrays import Flags, Floats, Ints
-from fastmetrics.base.arrow import arrow_numbers, numpy_values
+from fastmetrics.base.arrays import Flags, Floats, Ints, arrow_numbers, numpy_values
 from fastmetrics.base.columns import is_column
 from fastmetrics.base.display import Grid, Shown, number
 from fastmetrics.base.errors import Argument, InputError, OptionError

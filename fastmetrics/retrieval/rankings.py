@@ -11,8 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from fastmetrics.base.arrays import Flags, Floats, Ints, floats_of_arrow
-from fastmetrics.base.arrow import decoded, is_list, numpy_values
+from fastmetrics.base.arrays import Flags, Floats, Ints, decoded, floats_of_arrow, is_list, numpy_values
 from fastmetrics.base.columns import as_array
 from fastmetrics.base.errors import Argument, ColumnError, InputError
 from fastmetrics.kernels import rankings as id_kernels

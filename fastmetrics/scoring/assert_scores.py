@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fastmetrics.base.frames import open_frame
+from fastmetrics.base.columns import open_frame
 from fastmetrics.results.gate import gate
 from fastmetrics.results.gate_rules import parse_rules
 from fastmetrics.results.score_file import column_named

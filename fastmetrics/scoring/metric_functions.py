@@ -15,10 +15,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fastmetrics.base.arrays import Floats
-from fastmetrics.base.arrow import check_type
-from fastmetrics.base.columns import as_arrow
+from fastmetrics.base.columns import aligned_table, as_arrow, check_type, with_null_types
 from fastmetrics.base.errors import UnknownNameError
-from fastmetrics.base.frames import aligned_table, with_null_types
 from fastmetrics.base.input_columns import COLUMNS, listed
 from fastmetrics.base.threads import cores
 from fastmetrics.kernels.byte_search import count_characters

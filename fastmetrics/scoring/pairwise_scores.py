@@ -12,8 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fastmetrics.base.arrays import Floats
-from fastmetrics.base.arrow import check_type
-from fastmetrics.base.columns import as_array
+from fastmetrics.base.columns import as_array, check_type
 from fastmetrics.base.errors import Argument, ColumnError, OptionError, quoted
 from fastmetrics.base.input_columns import resolve
 from fastmetrics.base.limits import SIZES

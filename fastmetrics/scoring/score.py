@@ -13,8 +13,8 @@ from typing import Any, Literal
 
 import pyarrow as pa
 
+from fastmetrics.base.columns import with_index
 from fastmetrics.base.errors import Argument, ColumnError, OptionError
-from fastmetrics.base.frames import with_index
 from fastmetrics.base.options import LimitedText, Optional, argument
 from fastmetrics.base.score_metadata import BatchSums, RowCounts, ScoreMetadata, drift_notes
 from fastmetrics.base.threads import cores

@@ -13,12 +13,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from fastmetrics.base.arrays import Flags, Floats, Ints, doubles, narrowest
-from fastmetrics.base.arrow import is_number, is_text
-from fastmetrics.base.columns import as_array, as_arrow
+from fastmetrics.base.arrays import Flags, Floats, Ints, doubles, is_number, is_text, narrowest
+from fastmetrics.base.columns import as_array, as_arrow, index_columns, open_frame
 from fastmetrics.base.display import FigureTable, Grid, number
 from fastmetrics.base.errors import Argument, ColumnError, InputError, OptionError, UnknownNameError
-from fastmetrics.base.frames import index_columns, open_frame
 from fastmetrics.base.input_columns import is_id, listed
 from fastmetrics.base.options import Real, argument
 from fastmetrics.kernels.exact_sums import squared_ratios

@@ -14,8 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from fastmetrics.base.arrays import Floats, floats_of_arrow
-from fastmetrics.base.arrow import is_list
+from fastmetrics.base.arrays import Floats, floats_of_arrow, is_list
 from fastmetrics.base.columns import as_array, as_matrix, as_numbers, as_strings
 from fastmetrics.base.display import FigureTable, Grid
 from fastmetrics.base.errors import Argument, InputError, OptionError

@@ -10,11 +10,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from fastmetrics.base.arrays import narrowest, rounded
-from fastmetrics.base.arrow import is_text
-from fastmetrics.base.columns import as_array, as_arrow, as_numbers, is_column
+from fastmetrics.base.arrays import is_text, narrowest, rounded
+from fastmetrics.base.columns import as_array, as_arrow, as_numbers, index_columns, is_column, with_index
 from fastmetrics.base.errors import Argument, ColumnError, InputError, UnknownNameError
-from fastmetrics.base.frames import index_columns, with_index
 from fastmetrics.base.input_columns import is_id
 from fastmetrics.stats.summed_scores import Scores
 

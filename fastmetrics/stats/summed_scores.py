@@ -11,10 +11,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from fastmetrics.base.arrays import Uint64s, text_of_arrow
-from fastmetrics.base.arrow import decoded, is_list, plain_table
+from fastmetrics.base.arrays import Uint64s, decoded, is_list, plain_table, text_of_arrow
+from fastmetrics.base.columns import Frame, aligned_table, index_columns, open_frame
 from fastmetrics.base.errors import ColumnError, InputError
-from fastmetrics.base.frames import Frame, aligned_table, index_columns, open_frame
 from fastmetrics.base.input_columns import is_id, is_repeat
 from fastmetrics.base.score_metadata import (
     METADATA,

@@ -13,8 +13,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from fastmetrics.base.arrays import doubles
-from fastmetrics.base.arrow import numpy_values
+from fastmetrics.base.arrays import doubles, numpy_values
 from fastmetrics.base.errors import InputError, OptionError, UnknownNameError, shown
 from fastmetrics.kernels import exact_sums as sums
 

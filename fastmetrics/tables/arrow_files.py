@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from fastmetrics.base.arrow import check_names, check_table
+from fastmetrics.base.arrays import check_names, check_table
 from fastmetrics.base.errors import FileFormatError, InputError
 from fastmetrics.base.limits import SIZES, ReadSizes
 from fastmetrics.tables.encoders import ArrowEncoder, ParquetEncoder

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 import pyarrow.types as pt
 
-from fastmetrics.base.arrow import is_list, is_text
+from fastmetrics.base.arrays import is_list, is_text
 from fastmetrics.base.columns import text_list
 from fastmetrics.base.errors import FileFormatError
 from fastmetrics.tables.encoders import NO_RECORD, Recorded, TextEncoder, recorded, unguarded

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.json as pj
 import pyarrow.types as pt
 
-from fastmetrics.base.arrow import check_names, check_table, is_list
+from fastmetrics.base.arrays import check_names, check_table, is_list
 from fastmetrics.base.errors import ColumnError, FileFormatError, UnknownNameError
 from fastmetrics.base.limits import SIZES
 from fastmetrics.tables.databases import DatabaseTable, Session, quoted, quoted_table

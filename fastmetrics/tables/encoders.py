@@ -19,7 +19,7 @@ import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 import pyarrow.types as pt
 
-from fastmetrics.base.arrow import arrow_numbers, is_text, numpy_values, plain
+from fastmetrics.base.arrays import arrow_numbers, is_text, numpy_values, plain
 from fastmetrics.base.errors import FileFormatError, OutputError
 from fastmetrics.tables.addresses import is_url, parse, shown_address
 from fastmetrics.tables.input_files import DataFile, reading

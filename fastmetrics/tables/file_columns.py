@@ -12,8 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 
-from fastmetrics.base.arrays import well_formed
-from fastmetrics.base.arrow import as_lists, is_list, is_list_view, is_number, is_text, plain
+from fastmetrics.base.arrays import as_lists, is_list, is_list_view, is_number, is_text, plain, well_formed
 from fastmetrics.base.errors import shown
 
 

@@ -12,8 +12,7 @@ import pyarrow as pa
 import pyarrow.json as pj
 import pyarrow.types as pt
 
-from fastmetrics.base.arrays import well_formed
-from fastmetrics.base.arrow import check_names
+from fastmetrics.base.arrays import check_names, well_formed
 from fastmetrics.base.errors import FileFormatError, InputError
 from fastmetrics.base.limits import SIZES
 from fastmetrics.tables.encoders import NO_RECORD, Recorded, TextEncoder, recorded

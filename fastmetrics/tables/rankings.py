@@ -18,10 +18,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from fastmetrics.base.arrays import well_formed
-from fastmetrics.base.arrow import check, numpy_values
+from fastmetrics.base.arrays import check, numpy_values, well_formed
+from fastmetrics.base.columns import open_frame
 from fastmetrics.base.errors import ColumnError, FileFormatError, quoted
-from fastmetrics.base.frames import open_frame
 from fastmetrics.base.limits import RANKINGS, RankingSizes, ReadSizes
 from fastmetrics.base.threads import cores
 from fastmetrics.kernels import byte_search as kernels

@@ -14,9 +14,9 @@ from typing import Any, Protocol
 import numpy as np
 import pyarrow as pa
 
-from fastmetrics.base.arrow import check_type, fits, plain
+from fastmetrics.base.arrays import plain
+from fastmetrics.base.columns import check_type, fits, open_frame, with_null_types
 from fastmetrics.base.errors import Argument, ColumnError, FileFormatError, OptionError, UnknownNameError
-from fastmetrics.base.frames import open_frame, with_null_types
 from fastmetrics.base.limits import SIZES, STANDARD, ReadSizes
 from fastmetrics.base.options import Optional, Whole, argument
 from fastmetrics.tables.database_reader import DatabaseReader
@@ -147,7 +147,7 @@ def is_paths(data: Any, *, or_column: bool = False) -> bool:
     be a plain column, ``or_column``, differs in one point: a list of texts is a column, and several paths are ``Path``
     objects.  Anything else is in memory: a column
     (:func:`fastmetrics.base.columns.is_column`) or a table
-    (:func:`fastmetrics.base.frames.open_frame`).
+    (:func:`fastmetrics.base.columns.open_frame`).
 
     >>> is_paths("rows.parquet"), is_paths(["a.csv", "b.csv"]), is_paths({"answer": ["yes"]}), is_paths([])
     (True, True, False, False)

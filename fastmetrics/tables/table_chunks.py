@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 
-from fastmetrics.base.arrow import is_list, is_list_view, numpy_values
+from fastmetrics.base.arrays import is_list, is_list_view, numpy_values
 from fastmetrics.base.limits import SIZES
 
 Rows = npt.NDArray[np.int64]

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.types as pt
 
-from fastmetrics.base.arrow import is_list, is_text
+from fastmetrics.base.arrays import is_list, is_text
 from fastmetrics.base.errors import FileFormatError
 from fastmetrics.base.limits import SIZES
 from fastmetrics.base.progress import WorkDone, report

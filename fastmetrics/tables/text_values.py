@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.json as pj
 import pyarrow.types as pt
 
-from fastmetrics.base.arrow import as_lists, is_list, is_text, plain
+from fastmetrics.base.arrays import as_lists, is_list, is_text, plain
 from fastmetrics.base.errors import shown
 from fastmetrics.kernels.byte_search import deepest
 from fastmetrics.tables.file_columns import cast, entries_type

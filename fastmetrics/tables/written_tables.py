@@ -15,7 +15,7 @@ import pyarrow.json as pj
 import pyarrow.parquet as pq
 import pyarrow.types as pt
 
-from fastmetrics.base.arrow import is_list
+from fastmetrics.base.arrays import is_list
 from fastmetrics.base.errors import Argument, FileFormatError, OptionError, OutputError
 from fastmetrics.tables.addresses import is_database, parameters
 from fastmetrics.tables.databases import DatabaseTable, Session, quoted, table_parts

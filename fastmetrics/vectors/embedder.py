@@ -19,8 +19,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.base.arrays import Ints, Uint64s, text_of_arrow
-from fastmetrics.base.arrow import check_table, is_list
+from fastmetrics.base.arrays import Ints, Uint64s, check_table, is_list, text_of_arrow
 from fastmetrics.base.columns import as_array
 from fastmetrics.base.errors import (
     Argument,

@@ -19,9 +19,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import threadpoolctl
 
-from fastmetrics.base.arrays import Ints
-from fastmetrics.base.arrow import check, fits, is_list, plain_column, plain_table
-from fastmetrics.base.columns import as_arrow, is_column
+from fastmetrics.base.arrays import Ints, check, is_list, plain_column, plain_table
+from fastmetrics.base.columns import as_arrow, fits, is_column
 from fastmetrics.base.errors import Argument, ColumnError, FileFormatError, InputError, UnknownNameError
 from fastmetrics.base.input_columns import resolve
 from fastmetrics.base.limits import SIZES, WHOLE

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fastmetrics.base.arrow import arrow_numbers, numpy_values
+from fastmetrics.base.arrays import arrow_numbers, numpy_values
 
 TYPES = {
     "bool": (pa.bool_(), st.booleans()),

@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.base import arrow as intact
+from fastmetrics.base import arrays as intact
 from fastmetrics.base.errors import FileFormatError, InputError
 from fastmetrics.tables import open_source
 from fastmetrics.tables.table_chunks import cell_bytes

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from fastmetrics import score
-from fastmetrics.base.arrow import as_lists
+from fastmetrics.base.arrays import as_lists
 from fastmetrics.base.errors import ColumnError, OutputError
 from fastmetrics.tables import open_source
 from fastmetrics.tables.table_chunks import cell_bytes

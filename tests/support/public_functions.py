@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 import fastmetrics as fm
-from fastmetrics.base.frames import index_columns
+from fastmetrics.base.columns import index_columns
 from fastmetrics.metrics.suites import functions
 from tests.support import every_metric
 

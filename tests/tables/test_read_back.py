@@ -18,7 +18,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import fastmetrics as fm
-from fastmetrics.base.arrow import plain
+from fastmetrics.base.arrays import plain
 from fastmetrics.base.errors import FileFormatError
 from fastmetrics.tables import open_source
 from fastmetrics.tables.outputs import table_place, write_whole

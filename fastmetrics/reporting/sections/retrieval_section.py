@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.base.arrow import is_list
+from fastmetrics.base.arrays import is_list
 from fastmetrics.base.display import Grid, number
 from fastmetrics.base.errors import visible
 from fastmetrics.reporting.charts import Charts, LineChart

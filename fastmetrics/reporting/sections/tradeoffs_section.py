@@ -9,8 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fastmetrics.base.arrays import Floats
-from fastmetrics.base.arrow import is_number
+from fastmetrics.base.arrays import Floats, is_number
 from fastmetrics.base.columns import as_numbers
 from fastmetrics.base.display import number
 from fastmetrics.base.errors import visible

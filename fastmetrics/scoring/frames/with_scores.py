@@ -12,8 +12,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from fastmetrics.base.columns import is_dataset, is_relation
 from fastmetrics.base.errors import ColumnError, OptionError
-from fastmetrics.base.frames import is_dataset, is_relation
 from fastmetrics.base.input_columns import resolve
 from fastmetrics.base.threads import cores, ordered
 from fastmetrics.engines.job import Progress

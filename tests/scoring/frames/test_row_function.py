@@ -13,7 +13,7 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics.base import threads as thread_pools
-from fastmetrics.base.frames import open_frame
+from fastmetrics.base.columns import open_frame
 from fastmetrics.metrics import score_batch
 from fastmetrics.metrics.plan import ScoreRequest
 from fastmetrics.scoring import score as scoring
