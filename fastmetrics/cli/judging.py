@@ -96,7 +96,7 @@ def rubric(
     """
     from fastmetrics.base.options import Choice, argument
     from fastmetrics.models.prompts import LANGUAGES, read_rubric, rubric_path
-    from fastmetrics.tables.small_files import read_text
+    from fastmetrics.tables.input_files import read_text
 
     argument("language", language, Choice(*LANGUAGES))
     if source is None:

@@ -109,7 +109,7 @@ def index(
     arguments: Arguments,
 ) -> None:
     """Build an index of vectors for searching."""
-    from fastmetrics.tables.small_files import local_path
+    from fastmetrics.tables.input_files import local_path
     from fastmetrics.vectors.neighbors import check_absent
     from fastmetrics.vectors.search_files import build_index
 

@@ -70,7 +70,7 @@ class FileSettings:
 
     def open(self, table: Any) -> TableSource:
         """A table in memory or in files; raises the errors of opening it."""
-        from fastmetrics.tables.sources import open_table
+        from fastmetrics.tables.opening import open_table
 
         return open_table(table, self.format, self.max_row_bytes, self.query)
 

@@ -20,7 +20,8 @@ from fastmetrics.metrics.fitted_file import Curve, RowScores
 from fastmetrics.metrics.plan import ScoreRequest, canonical_name, parse, part_of, plan
 from fastmetrics.results.score_file import read_table
 from fastmetrics.scoring.score import score
-from fastmetrics.tables.sources import FrameSource, open_table
+from fastmetrics.tables.opening import open_table
+from fastmetrics.tables.sources import FrameSource
 
 # Dividing groups of rows: every group is on one side, and the sides have about the same share of each class.
 

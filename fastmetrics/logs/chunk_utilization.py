@@ -34,7 +34,7 @@ from fastmetrics.logs.log import (
     sum_names,
 )
 from fastmetrics.retrieval.rankings import fixed_ids, frozen, offsets, spans
-from fastmetrics.tables.sources import is_paths, open_table
+from fastmetrics.tables.opening import is_paths, open_table
 from fastmetrics.tables.table_rows import whole_table
 
 # Columns of lists of ids in flat form: row, position and id of each entry.

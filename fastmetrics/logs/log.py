@@ -31,7 +31,8 @@ from fastmetrics.base.limits import SIZES, ReadSizes
 from fastmetrics.base.threads import ordered
 from fastmetrics.metrics.abstention import PHRASES, RefusalsIn, abstained
 from fastmetrics.metrics.batch import Batch
-from fastmetrics.tables.sources import FrameSource, open_table
+from fastmetrics.tables.opening import open_table
+from fastmetrics.tables.sources import FrameSource
 from fastmetrics.tables.table_rows import Piece, gathered
 from fastmetrics.vectors.embedder import Embedder, embedder_of
 from fastmetrics.vectors.neighbors import nearest

@@ -18,7 +18,7 @@ from fastmetrics.base.errors import FileFormatError, shown
 from fastmetrics.base.public_names import __version__
 from fastmetrics.base.specs import Side
 from fastmetrics.kernels.fitted_scores import add_curve, add_trees, calibrate, count_parts, logistic, terms
-from fastmetrics.tables.small_files import read_text
+from fastmetrics.tables.input_files import read_text
 
 # A fitted score: the curves or trees over other scores, the calibration, and what its file says beside them.
 

@@ -32,7 +32,7 @@ from fastmetrics.metrics.metric import OWN_NAME, Metric
 from fastmetrics.metrics.ranking_inputs import NoRelevant
 from fastmetrics.metrics.semantic import from_text
 from fastmetrics.metrics.suites import TIERS
-from fastmetrics.tables.small_files import local_path, read_text
+from fastmetrics.tables.input_files import local_path, read_text
 
 # Names of score columns: one name for each metric with its options, however a user spells them.
 

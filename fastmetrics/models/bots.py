@@ -27,7 +27,7 @@ from fastmetrics.models.clients import FunctionCalls, words_of
 from fastmetrics.models.prompts import mark, split_template, text_of
 from fastmetrics.results.prices import estimated_tokens
 from fastmetrics.retrieval.faq import FaqReply
-from fastmetrics.tables.small_files import read_text
+from fastmetrics.tables.input_files import read_text
 
 # What bots have in common: a class with these attributes and methods is a bot.
 

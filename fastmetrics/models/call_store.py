@@ -29,10 +29,9 @@ from fastmetrics.base.limits import SIZES
 from fastmetrics.models.calls import BUDGET, REPLY, Answer, Call, Model
 from fastmetrics.results.prices import Prices, price_of, price_table
 from fastmetrics.tables.addresses import as_local, is_url
-from fastmetrics.tables.input_files import WORK_SUFFIX
+from fastmetrics.tables.input_files import WORK_SUFFIX, local_path
 from fastmetrics.tables.output_places import make_private_folder
 from fastmetrics.tables.outputs import table_place, write_whole
-from fastmetrics.tables.small_files import local_path
 
 # Opening the SQLite file of a store of calls: a new one for its owner alone, one that can only be read as it is.
 

@@ -19,7 +19,7 @@ from fastmetrics.base.input_columns import COLUMNS, PREFIX
 from fastmetrics.models.calls import Message
 from fastmetrics.models.replies import FORMS
 from fastmetrics.tables.addresses import last_name
-from fastmetrics.tables.small_files import read_text
+from fastmetrics.tables.input_files import read_text
 
 # Templates of prompts: texts with the columns of a row in braces, such as ``{question}``.
 

@@ -38,9 +38,9 @@ from fastmetrics.results.summary import Summary, summarize
 from fastmetrics.scoring.score import score
 from fastmetrics.tables.addresses import as_local, is_database, shown_address
 from fastmetrics.tables.databases import DatabaseTable
+from fastmetrics.tables.input_files import local_path
 from fastmetrics.tables.outputs import page_place, table_place, write_page, write_whole
 from fastmetrics.tables.run_outputs import differences, read_metadata
-from fastmetrics.tables.small_files import local_path
 from fastmetrics.tables.sources import TableSource
 from fastmetrics.tables.table_rows import Piece, gathered, whole_table
 from fastmetrics.vectors.embedder import SUFFIX, Embedder, embedder_of

@@ -26,7 +26,7 @@ from fastmetrics.results.open_runs import are_several
 from fastmetrics.results.score_run import ScoreRun
 from fastmetrics.results.worst_rows import text_pieces, with_texts
 from fastmetrics.scoring.metric_functions import anchors
-from fastmetrics.tables.sources import open_table
+from fastmetrics.tables.opening import open_table
 from fastmetrics.text.segmentation import statements
 
 # Where the texts of each system come from: one file for the first, one for each, or one whose column names them.

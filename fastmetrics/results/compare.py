@@ -52,7 +52,7 @@ from fastmetrics.stats.significance import (
     welch_spread,
 )
 from fastmetrics.stats.sums import exact_mean
-from fastmetrics.tables.sources import is_paths
+from fastmetrics.tables.opening import is_paths
 
 # The options of a comparison, checked: tests, intervals, resamples, and which of them fit together.
 

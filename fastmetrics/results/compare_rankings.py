@@ -15,7 +15,7 @@ from fastmetrics.retrieval.measures import measures as measures_of
 from fastmetrics.retrieval.rank import MEASURES, by_path, rank
 from fastmetrics.retrieval.rankings import judgements
 from fastmetrics.tables.addresses import last_name
-from fastmetrics.tables.sources import is_paths
+from fastmetrics.tables.opening import is_paths
 
 
 def compare_rankings(

@@ -16,7 +16,7 @@ from fastmetrics.results.score_file import read_table
 from fastmetrics.stats.labels import as_table, join, ratings_of, truth_of
 from fastmetrics.stats.prediction_powered import PoweredMean, powered_mean
 from fastmetrics.stats.summed_scores import score_columns
-from fastmetrics.tables.sources import is_paths
+from fastmetrics.tables.opening import is_paths
 
 
 def estimate(

@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from fastmetrics.base.errors import FileFormatError, OptionError
-from fastmetrics.tables.small_files import read_text
+from fastmetrics.tables.input_files import read_text
 
 BOUNDS = ("low", "high")
 """The bounds of the interval of the mean."""

@@ -24,10 +24,9 @@ from fastmetrics.tables.addresses import Url, as_local, is_url, last_name, parse
 from fastmetrics.tables.csv_files import as_it_looks
 from fastmetrics.tables.file_formats import FORMATS
 from fastmetrics.tables.input_files import WORK_SUFFIX, reading
-from fastmetrics.tables.input_paths import expand
+from fastmetrics.tables.opening import expand, is_paths
 from fastmetrics.tables.remote_files import listing, look, missing, patiently, plainly, side_by_side, store
 from fastmetrics.tables.run_outputs import RunDifference, described_inputs, differences
-from fastmetrics.tables.sources import is_paths
 from fastmetrics.tables.table_rows import read_in_turn
 
 # Opening runs in any form: score files, tables, results, or one table whose column names the systems.

@@ -28,8 +28,8 @@ from fastmetrics.tables.addresses import as_local, shown_address
 from fastmetrics.tables.csv_files import as_it_looks
 from fastmetrics.tables.encoders import recorded_schema
 from fastmetrics.tables.input_files import DataFile
+from fastmetrics.tables.opening import open_each
 from fastmetrics.tables.run_outputs import find_metadata
-from fastmetrics.tables.sources import open_each
 from fastmetrics.tables.table_chunks import batch_of
 from fastmetrics.tables.table_rows import good_batches, whole_table
 

@@ -26,7 +26,7 @@ from fastmetrics.results.score_file import (
 from fastmetrics.results.score_run import ScoreRun
 from fastmetrics.stats.summed_scores import CollectedScores, Piece, Scores, Sums, list_columns, score_columns
 from fastmetrics.stats.sums import State, named_statistics, percentiles
-from fastmetrics.tables.sources import is_paths
+from fastmetrics.tables.opening import is_paths
 
 # Summaries of score tables.
 

@@ -25,7 +25,7 @@ from fastmetrics.stats.estimates import Estimate, Interval
 from fastmetrics.stats.labels import as_table, clusters_of, join, positive_from, ratings_of, same_precision, truth_of
 from fastmetrics.stats.mean_interval import MARK, interval_notes
 from fastmetrics.stats.summed_scores import score_columns
-from fastmetrics.tables.sources import is_paths
+from fastmetrics.tables.opening import is_paths
 
 _SCALE = 20  # a metric with at most this many values, all of them labels too, uses the labels' scale
 

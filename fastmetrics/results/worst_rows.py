@@ -19,7 +19,8 @@ from fastmetrics.results.pairing import check_settings, pair_runs
 from fastmetrics.results.score_file import direction_of
 from fastmetrics.results.score_run import ScoreRun, first_declared, shared_metrics
 from fastmetrics.results.segments import segments_of
-from fastmetrics.tables.sources import FrameSource, open_table
+from fastmetrics.tables.opening import open_table
+from fastmetrics.tables.sources import FrameSource
 from fastmetrics.tables.table_rows import good_batches
 
 TEXTS = ("question", "reference", "answer", "contexts")

@@ -25,8 +25,9 @@ from fastmetrics.base.input_columns import resolve
 from fastmetrics.base.options import Neighbours, argument
 from fastmetrics.base.threads import cores, ordered
 from fastmetrics.kernels import inverted_index as kernels
+from fastmetrics.tables.opening import is_paths, open_table
 from fastmetrics.tables.outputs import check_without_place, table_place, write_whole
-from fastmetrics.tables.sources import TableSource, is_paths, open_table
+from fastmetrics.tables.sources import TableSource
 from fastmetrics.tables.table_rows import whole_table
 from fastmetrics.text.conventions import convention
 from fastmetrics.text.tokenize import Vocabulary

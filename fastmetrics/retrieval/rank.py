@@ -41,9 +41,9 @@ from fastmetrics.retrieval.rankings import (
     text_ids,
 )
 from fastmetrics.tables.addresses import shown_address
+from fastmetrics.tables.opening import is_paths
 from fastmetrics.tables.outputs import check_without_place, table_place, write_whole
 from fastmetrics.tables.rankings import Triples
-from fastmetrics.tables.sources import is_paths
 
 # The result of evaluating one ranking: values per query, their means, and counts of what is missing or undefined.
 

@@ -9,7 +9,7 @@ from fastmetrics.results.gate import gate
 from fastmetrics.results.gate_rules import parse_rules
 from fastmetrics.results.score_file import column_named
 from fastmetrics.scoring.score import score
-from fastmetrics.tables.sources import is_paths
+from fastmetrics.tables.opening import is_paths
 
 
 def assert_scores(table: Any, *rules: str, baseline: Any = None, **options: Any) -> None:

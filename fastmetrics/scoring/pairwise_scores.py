@@ -21,8 +21,8 @@ from fastmetrics.metrics.batch import Batch, sides
 from fastmetrics.metrics.metric import REGISTRY, Metric
 from fastmetrics.metrics.plan import Score, parse
 from fastmetrics.metrics.suites import function_of
+from fastmetrics.tables.opening import is_paths, open_table
 from fastmetrics.tables.outputs import check_without_place, table_place, write_whole
-from fastmetrics.tables.sources import is_paths, open_table
 from fastmetrics.tables.table_rows import whole_table
 from fastmetrics.text.tokenize import Vocabularies
 

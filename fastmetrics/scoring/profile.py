@@ -23,7 +23,7 @@ from fastmetrics.metrics.fitted_metric import SCORES
 from fastmetrics.metrics.plan import Plan, ScoreRequest, plan
 from fastmetrics.metrics.score_batch import VocabularyPool, score_batch
 from fastmetrics.scoring.score import fitted, job, plan_table, score
-from fastmetrics.tables.sources import open_table
+from fastmetrics.tables.opening import open_table
 from fastmetrics.text.tokenize import Vocabularies
 
 T = TypeVar("T")

@@ -7,7 +7,7 @@ import importlib
 import json
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from fastmetrics.base.errors import Argument, FastmetricsError, FileFormatError, MissingExtraError, OptionError
 from fastmetrics.base.limits import RETRY_LIMITS, SIZES
-from fastmetrics.tables.addresses import Url, as_text, is_database, parameters, parse, shown_address
+from fastmetrics.tables.addresses import Url, parameters, parse
 
 # The address of a table or a query in a database, and the SQL that names its rows.
 
@@ -142,21 +142,6 @@ def table_parts(table: str) -> list[str]:
 def quoted_table(table: str) -> str:
     """The name of a table in SQL."""
     return ".".join(map(quoted, table_parts(table)))
-
-
-def with_query(table: str | Path | Sequence[str | Path], query: str) -> list[str]:
-    """The addresses of databases with a query; raises ``OptionError`` for anything else, or for two queries."""
-    paths = [table] if isinstance(table, str | Path) else list(table)
-    queried = []
-    for path in paths:
-        if not is_database(path):
-            raise OptionError(Argument("query", query), f": {shown_address(path)} is not the address of a database")
-        url = parse(path)
-        if {"table", "query"} & parameters(url).keys():
-            raise OptionError(Argument("query", query), f": {url.shown} already names a table or a query")
-        pair = f"query={quote(query, safe='')}"
-        queried.append(as_text(str(replace(url, query="&".join(filter(None, [url.query, pair]))))))
-    return queried
 
 
 # Errors of database drivers in one line without secrets; a lost connection is apart, because it can be made again.

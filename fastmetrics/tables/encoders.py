@@ -22,9 +22,8 @@ import pyarrow.types as pt
 from fastmetrics.base.arrays import arrow_numbers, is_text, numpy_values, plain
 from fastmetrics.base.errors import FileFormatError, OutputError
 from fastmetrics.tables.addresses import is_url, parse, shown_address
-from fastmetrics.tables.input_files import DataFile, reading
+from fastmetrics.tables.input_files import DataFile, read_small, reading
 from fastmetrics.tables.remote_files import cause, passing
-from fastmetrics.tables.small_files import read_small
 from fastmetrics.tables.text_values import csv_column, decode_schema, encode_schema, json_lines
 
 # Guarding text that a spreadsheet would run as a formula with a leading quote, and removing the quote.

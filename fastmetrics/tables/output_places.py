@@ -23,9 +23,8 @@ from fastmetrics.tables import remote_files as remote
 from fastmetrics.tables.addresses import Url, as_local, is_database, is_url, parse
 from fastmetrics.tables.encoders import writing
 from fastmetrics.tables.file_formats import by_suffix
-from fastmetrics.tables.input_files import WORK_SUFFIX, walked
+from fastmetrics.tables.input_files import WORK_SUFFIX, local_path, walked
 from fastmetrics.tables.remote_files import cause, look, patiently, plainly, store
-from fastmetrics.tables.small_files import local_path
 from fastmetrics.tables.written_tables import REJECTS, WrittenTable
 
 # Files and folders that only their owner can read: stores of calls, and the parts of runs that are not finished.

@@ -28,10 +28,10 @@ from fastmetrics.tables.addresses import as_local, shown_address
 from fastmetrics.tables.file_columns import Selection, Widened, WrongValueError, describe
 from fastmetrics.tables.file_formats import sniff
 from fastmetrics.tables.input_files import MAX_ROW_BYTES, DataFile, compression_of, reading
-from fastmetrics.tables.input_paths import DATABASE, expand
 from fastmetrics.tables.json_lines import record_of
+from fastmetrics.tables.opening import DATABASE, expand, open_files
 from fastmetrics.tables.remote_files import side_by_side
-from fastmetrics.tables.sources import FileSource, open_files
+from fastmetrics.tables.sources import FileSource
 from fastmetrics.tables.table_chunks import Position
 
 # The columns of rankings and judgements: their names, and their valid contents.

@@ -24,8 +24,8 @@ from fastmetrics.base.errors import Argument, FileFormatError, OutputError, show
 from fastmetrics.tables.addresses import as_local, is_database, is_url, last_name, parse, shown_address
 from fastmetrics.tables.encoders import json_object, metadata_in, writing
 from fastmetrics.tables.file_formats import output_format
-from fastmetrics.tables.input_files import DataFile, reading
-from fastmetrics.tables.input_paths import expand
+from fastmetrics.tables.input_files import DataFile, read_small, reading
+from fastmetrics.tables.opening import expand
 from fastmetrics.tables.output_places import (
     DatabaseTarget,
     make_private_folder,
@@ -35,7 +35,6 @@ from fastmetrics.tables.output_places import (
     target,
     write_mark,
 )
-from fastmetrics.tables.small_files import read_small
 from fastmetrics.tables.table_chunks import Position
 from fastmetrics.tables.written_tables import stored_metadata
 

@@ -7,8 +7,6 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
@@ -16,20 +14,15 @@ import pyarrow as pa
 
 from fastmetrics.base.arrays import plain
 from fastmetrics.base.columns import check_type, fits, open_frame, with_null_types
-from fastmetrics.base.errors import Argument, ColumnError, FileFormatError, OptionError, UnknownNameError
-from fastmetrics.base.limits import SIZES, STANDARD, ReadSizes
-from fastmetrics.base.options import Optional, Whole, argument
-from fastmetrics.tables.database_reader import DatabaseReader
-from fastmetrics.tables.databases import with_query
+from fastmetrics.base.errors import ColumnError, FileFormatError, UnknownNameError
+from fastmetrics.base.limits import SIZES
 from fastmetrics.tables.file_columns import Selection, cast, key_types, loose, settle, unify
-from fastmetrics.tables.file_formats import FORMATS
 from fastmetrics.tables.formats import Reader
 from fastmetrics.tables.input_files import MAX_ROW_BYTES, DataFile, reading
-from fastmetrics.tables.input_paths import DATABASE, expand
-from fastmetrics.tables.remote_files import patient, side_by_side
+from fastmetrics.tables.remote_files import patient
 from fastmetrics.tables.table_chunks import BEGINNING, Chunk, Position, Split
 
-# A table as its readers see it, in memory or in files, and the rule that tells the two apart.
+# A table as its readers see it, in memory or in files.
 
 
 class TableSource(Protocol):
@@ -138,59 +131,6 @@ class NarrowedSource:
     def conform(self, chunk: Chunk, selection: Selection) -> pa.RecordBatch:
         """A chunk's batch with the selected types."""
         return self._source.conform(chunk, selection)
-
-
-def is_paths(data: Any, *, or_column: bool = False) -> bool:
-    """Whether an argument of data is paths: the rule of all functions.
-
-    A text or a ``Path`` is a path, an address or a pattern, and a list of them is several.  An argument that may also
-    be a plain column, ``or_column``, differs in one point: a list of texts is a column, and several paths are ``Path``
-    objects.  Anything else is in memory: a column
-    (:func:`fastmetrics.base.columns.is_column`) or a table
-    (:func:`fastmetrics.base.columns.open_frame`).
-
-    >>> is_paths("rows.parquet"), is_paths(["a.csv", "b.csv"]), is_paths({"answer": ["yes"]}), is_paths([])
-    (True, True, False, False)
-    >>> is_paths("rows.parquet", or_column=True), is_paths(["yes", "no"], or_column=True)
-    (True, False)
-    """
-    several = isinstance(data, Sequence) and not isinstance(data, str | bytes) and bool(data)
-    kinds = Path if or_column else str | Path
-    return isinstance(data, str | Path) or (several and all(isinstance(path, kinds) for path in data))
-
-
-def open_table(
-    table: Any,
-    format: str | None = None,
-    max_row_bytes: int | None = None,
-    query: str | None = None,
-    sizes: ReadSizes = STANDARD,
-    *,
-    name: str = "table",
-    or_column: bool = False,
-) -> TableSource:
-    """Open a table of any kind, or files by their paths, as ``open_source`` does; ``query`` is that of a database.
-
-    Files that are opened already, with other sizes for example, stay as they are.
-
-    ``name`` is the argument, for messages, and ``or_column`` that of :func:`is_paths`.
-
-    Raises ``ColumnError`` for anything else, ``OptionError`` for the ``format`` of a table in memory, and the errors of
-    ``open_source``.
-    """
-    if isinstance(table, FileSource):
-        return table
-    if is_paths(table, or_column=or_column):
-        if query is not None:
-            table = with_query(table, query)
-        return open_source(table, format, max_row_bytes, sizes)
-    if query is not None:
-        raise OptionError(
-            Argument("query", query), ": a table in memory has none; give it with the address of a database"
-        )
-    if format is not None:
-        raise OptionError(Argument("format", format), ": a table in memory has none; give it with paths")
-    return FrameSource(table, argument("max_row_bytes", max_row_bytes, Optional(Whole(1, 1 << 62))), name)
 
 
 # A table in memory with the interface of files, so that a run reads both in the same way.
@@ -356,7 +296,7 @@ class FileSource:
     """An opened input: ``schema`` of all columns, ``rows`` if the files store it, ``nbytes`` on disk."""
 
     def __init__(self, readers: Sequence[Reader]) -> None:
-        self._readers = _without_empty(readers)
+        self._readers = without_empty(readers)
         self.files = [reader.file for reader in self._readers]
         self._unfit: dict[str, str] = {}
         """The columns that cannot be read, with the reasons; the error is raised when such a column is requested."""
@@ -557,7 +497,7 @@ class FileSource:
         return pa.RecordBatch.from_arrays(arrays, schema=selection.schema)
 
 
-def _without_empty(readers: Sequence[Reader]) -> list[Reader]:
+def without_empty(readers: Sequence[Reader]) -> list[Reader]:
     """Skip files of 0 bytes, which jobs write for empty parts; raise an error if all files are empty."""
     full = [reader for reader in readers if reader.schema.names or reader.rows != 0]
     if not any(reader.schema.names for reader in full):
@@ -567,54 +507,3 @@ def _without_empty(readers: Sequence[Reader]) -> list[Reader]:
     if not full:
         raise FileFormatError(f"{readers[0].file.shown}: the file is empty")
     return full
-
-
-def open_source(
-    inputs: str | Path | Sequence[str | Path],
-    format: str | None = None,
-    max_row_bytes: int | None = None,
-    sizes: ReadSizes = STANDARD,
-) -> FileSource:
-    """Open files, folders, globs, ``-`` (standard input), or tables and queries of databases as one table.
-
-    Formats go by suffix, then by the first bytes: Parquet, JSON lines, CSV and TSV (with a header), Arrow IPC files
-    and streams; text may be compressed (.gz, .zst, .bz2, .xz).  A folder gives its files in order of path, with the
-    keys of hive folders (``lang=de/``) as columns: of integers if all values of a key are whole numbers, otherwise of
-    text.  In text formats ids that mix numbers and strings become strings in
-    the whole column.  A row of more than ``max_row_bytes`` bytes, by default 64 MiB, is a bad row.  ``sizes``
-    say how much is read at a time.  Raises ``FileFormatError`` for a file that is missing, empty, truncated, damaged or
-    of an unknown format.
-
-    >>> import tempfile, pathlib
-    >>> path = pathlib.Path(tempfile.mkdtemp(), "answers.csv")
-    >>> _ = path.write_text("id,answer\\n7,yes\\n")
-    >>> source = open_source(path)
-    >>> source.schema.names
-    ['id', 'answer']
-    >>> [chunk.batch.to_pylist() for chunk in source.chunks(source.select({"answer": "text"}))]
-    [[{'answer': 'yes'}]]
-    """
-    files = [replace(file, sizes=sizes) for file in expand(inputs, format)]
-    if max_row_bytes is not None:
-        if max_row_bytes < 1:
-            raise OptionError(Argument("max_row_bytes", max_row_bytes), ": expected at least 1")
-        files = [replace(file, max_row_bytes=max_row_bytes) for file in files]
-    return open_files(files)
-
-
-def open_files(files: Sequence[DataFile]) -> FileSource:
-    """Files of known formats as one table."""
-    return FileSource(side_by_side(_reader, files))
-
-
-def open_each(files: Sequence[DataFile]) -> list[FileSource]:
-    """Each file that is not empty as a separate table."""
-    return [FileSource([reader]) for reader in _without_empty(side_by_side(_reader, files))]
-
-
-def _reader(file: DataFile) -> Reader:
-    if file.format == DATABASE:
-        return DatabaseReader(file)
-    make = FORMATS[file.format].reader
-    assert make is not None, file.format
-    return make(file)

@@ -33,8 +33,8 @@ from fastmetrics.base.errors import (
 )
 from fastmetrics.base.progress import WorkDone, report, shown_progress
 from fastmetrics.kernels.vectors import add_keys, find_keys
+from fastmetrics.tables.input_files import local_path
 from fastmetrics.tables.outputs import unfinished
-from fastmetrics.tables.small_files import local_path
 from fastmetrics.vectors.vector_arrays import FileRows
 
 # Embedding models from installed packages and local files. Downloads happen only on request.

@@ -20,8 +20,8 @@ from fastmetrics.base.errors import FileFormatError, InputError, OutputError, Un
 from fastmetrics.base.options import ExactWork, Neighbours, Real, Rows, Seed, argument
 from fastmetrics.base.threads import cores
 from fastmetrics.tables.encoders import writing
+from fastmetrics.tables.input_files import local_path
 from fastmetrics.tables.outputs import to_new_name, unfinished
-from fastmetrics.tables.small_files import local_path
 from fastmetrics.vectors.faiss_search import (
     EXACT,
     Effort,

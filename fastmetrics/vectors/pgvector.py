@@ -23,8 +23,9 @@ from fastmetrics.base.threads import ordered
 from fastmetrics.tables.addresses import is_database, parse
 from fastmetrics.tables.addresses import shown_address as shown_path
 from fastmetrics.tables.database_reader import converted
-from fastmetrics.tables.databases import Connections, DatabaseTable, Session, quoted, table_parts, with_query
-from fastmetrics.tables.sources import FileSource, is_paths, open_source
+from fastmetrics.tables.databases import Connections, DatabaseTable, Session, quoted, table_parts
+from fastmetrics.tables.opening import is_paths, open_source, with_query
+from fastmetrics.tables.sources import FileSource
 from fastmetrics.tables.table_rows import whole_table
 from fastmetrics.vectors.neighbors import Distance, Index
 from fastmetrics.vectors.search_files import LATENCY, Queries, SearchRankings, SearchTimes, rankings_of

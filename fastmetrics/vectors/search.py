@@ -12,7 +12,7 @@ from fastmetrics.base.errors import Argument, OptionError
 from fastmetrics.base.options import Neighbours, Whole, argument
 from fastmetrics.base.threads import cores
 from fastmetrics.tables.addresses import is_database, parameters, parse
-from fastmetrics.tables.small_files import local_path
+from fastmetrics.tables.input_files import local_path
 from fastmetrics.vectors.embedder import embedder_of
 from fastmetrics.vectors.neighbors import RECALL, Distance, Index
 from fastmetrics.vectors.pgvector import MOST_CONNECTIONS, Chunks, search_table, settings_of

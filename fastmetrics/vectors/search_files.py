@@ -18,7 +18,7 @@ from fastmetrics.base.errors import ColumnError
 from fastmetrics.base.input_columns import resolve
 from fastmetrics.base.threads import cores
 from fastmetrics.tables.addresses import as_local, shown_address
-from fastmetrics.tables.sources import is_paths, open_table
+from fastmetrics.tables.opening import is_paths, open_table
 from fastmetrics.tables.table_rows import whole_table
 from fastmetrics.vectors.embedder import Embedder
 from fastmetrics.vectors.neighbors import RECALL, Distance, Index

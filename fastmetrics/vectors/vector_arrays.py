@@ -27,8 +27,8 @@ from fastmetrics.base.limits import SIZES, WHOLE
 from fastmetrics.tables.addresses import as_local, shown_address
 from fastmetrics.tables.file_formats import NPY, table_formats
 from fastmetrics.tables.input_files import DataFile, reading, spool
-from fastmetrics.tables.input_paths import expand
-from fastmetrics.tables.sources import FileSource, FrameSource, open_files
+from fastmetrics.tables.opening import expand, open_files
+from fastmetrics.tables.sources import FileSource, FrameSource
 from fastmetrics.tables.table_rows import whole_table
 
 # Finding the column of vectors in a table.

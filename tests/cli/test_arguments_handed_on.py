@@ -176,7 +176,7 @@ def test_files_are_read_by_their_settings(tmp_path: Any, monkeypatch: pytest.Mon
         opened.append(arguments)
         raise Arrived
 
-    monkeypatch.setattr("fastmetrics.tables.sources.open_table", record)
+    monkeypatch.setattr("fastmetrics.tables.opening.open_table", record)
     with pytest.raises(Arrived):
         call(tmp_path / "rows.txt", fm.FileSettings(format="jsonl", max_row_bytes=61_000, query="select 1"))
     assert opened == [(tmp_path / "rows.txt", "jsonl", 61_000, "select 1")]

@@ -22,7 +22,7 @@ from fastmetrics.base.limits import RETRY_LIMITS, STANDARD, ReadSizes
 from fastmetrics.engines.job import Job, RunOptions
 from fastmetrics.engines.run_job import open_output, run, run_on
 from fastmetrics.tables import Limits, open_source
-from fastmetrics.tables.sources import open_table
+from fastmetrics.tables.opening import open_table
 from fastmetrics.vectors.embedder import Embedder
 from tests.support.fitted_models import CUTS, features, written
 from tests.support.program import ENVIRONMENT, alone

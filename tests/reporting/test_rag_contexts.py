@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from fastmetrics.base.errors import ColumnError
 from fastmetrics.reporting.evaluate_rag import with_contexts
-from fastmetrics.tables.sources import FrameSource, open_source
+from fastmetrics.tables.opening import open_source
+from fastmetrics.tables.sources import FrameSource
 from tests.support.postgres import Database
 
 NASTY = [

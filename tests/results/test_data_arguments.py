@@ -12,7 +12,7 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics.base.errors import FastmetricsError
-from fastmetrics.tables.sources import is_paths
+from fastmetrics.tables.opening import is_paths
 
 IDS = ["a", "b", "c", "d", "e", "f"]
 SCORES = pa.table({"id": IDS, "token_f1": [0.1, 0.4, 0.5, 0.6, 0.7, 0.8]})

@@ -22,7 +22,8 @@ from fastmetrics.base.errors import ColumnError, FileFormatError, InputError, Op
 from fastmetrics.base.limits import SIZES
 from fastmetrics.engines.job import RunOptions
 from fastmetrics.tables import Limits, read_metadata
-from fastmetrics.tables.sources import FrameSource, open_table
+from fastmetrics.tables.opening import open_table
+from fastmetrics.tables.sources import FrameSource
 from fastmetrics.tables.table_rows import good_batches
 from tests.support.judge_server import judge_server
 

@@ -195,7 +195,7 @@ def test_files(tmp_path: Path, suffix: str, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def read(path: Path) -> pa.Table:
-    from fastmetrics.tables.sources import open_table
+    from fastmetrics.tables.opening import open_table
     from fastmetrics.tables.table_rows import whole_table
 
     return whole_table(open_table(path), dict.fromkeys(("candidate", "reference", "score"), "number"))

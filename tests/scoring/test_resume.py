@@ -21,7 +21,7 @@ from fastmetrics.base.limits import ReadSizes
 from fastmetrics.engines.job import Job
 from fastmetrics.engines.run_job import run
 from fastmetrics.tables import Limits, open_source
-from fastmetrics.tables.sources import open_table
+from fastmetrics.tables.opening import open_table
 from tests.support.optional_parts import NO_MOUNT
 
 pytestmark = pytest.mark.slow
@@ -217,7 +217,7 @@ import pyarrow as pa
 from fastmetrics.engines.job import Job
 from fastmetrics.engines.run_job import run
 from fastmetrics.base.errors import OutputError
-from fastmetrics.tables.sources import open_table
+from fastmetrics.tables.opening import open_table
 from fastmetrics.tables import Limits, open_source
 begun = itertools.count()
 def score(batch):

@@ -14,7 +14,7 @@ from fastmetrics.tables.file_columns import Selection
 from fastmetrics.tables.file_formats import FORMATS
 from fastmetrics.tables.formats import Format, Reader
 from fastmetrics.tables.input_files import DataFile
-from fastmetrics.tables.input_paths import expand
+from fastmetrics.tables.opening import expand
 from fastmetrics.tables.table_chunks import Chunk
 from tests.support.program import program
 

@@ -24,7 +24,7 @@ from fastmetrics.models.bots import read_knowledge
 from fastmetrics.models.prompts import read_rubric
 from fastmetrics.results.gate_rules import read_rules
 from fastmetrics.results.prices import price_table
-from fastmetrics.tables import input_files, open_source, small_files
+from fastmetrics.tables import input_files, open_source
 from fastmetrics.vectors.vector_arrays import Vectors
 from tests.support.program import ENVIRONMENT
 from tests.support.table_files import read
@@ -113,7 +113,7 @@ def test_truncated_file_is_an_error(tmp_path: Path, name: str, pack: str) -> Non
 def test_small_file_that_unpacks_to_much_is_an_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, pack: str
 ) -> None:
-    monkeypatch.setattr(small_files, "MAX_ROW_BYTES", 5_000)
+    monkeypatch.setattr(input_files, "MAX_ROW_BYTES", 5_000)
     packed = tmp_path / f"{name}.{pack}"
     packed.write_bytes(PACK[pack](b" " * 5_001))
     with pytest.raises(FileFormatError, match=rf"{name}.{pack}: the file has more than 5,000 bytes; expected a small"):
@@ -128,7 +128,7 @@ def test_array_is_not_unpacked_beyond_its_end(tmp_path: Path, pack: str) -> None
 
 
 def test_file_without_an_end_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(small_files, "MAX_ROW_BYTES", 5_000)
+    monkeypatch.setattr(input_files, "MAX_ROW_BYTES", 5_000)
     with pytest.raises(FileFormatError, match="/dev/zero: the file has more than 5,000 bytes"):
         read_rules("/dev/zero")
 

@@ -13,7 +13,7 @@ from fastmetrics.base.errors import ColumnError, FileFormatError, OptionError, O
 from fastmetrics.base.limits import SIZES
 from fastmetrics.results.score_file import ScoreFile
 from fastmetrics.tables.database_reader import readable
-from fastmetrics.tables.sources import open_source
+from fastmetrics.tables.opening import open_source
 from fastmetrics.tables.table_rows import whole_table
 from tests.support.table_files import column_bytes
 

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from fastmetrics.base.errors import FileFormatError
 from fastmetrics.results.summary import summarize
 from fastmetrics.tables import open_source, remote_files
-from fastmetrics.tables.input_paths import expand
+from fastmetrics.tables.opening import expand
 from tests.support.loopback import BUCKET, Server
 from tests.support.table_files import tree
 

@@ -21,7 +21,7 @@ from fastmetrics.base.errors import FileFormatError, MissingExtraError, OptionEr
 from fastmetrics.base.limits import ReadSizes
 from fastmetrics.tables import open_source
 from fastmetrics.tables.addresses import parse
-from fastmetrics.tables.input_paths import expand
+from fastmetrics.tables.opening import expand
 from fastmetrics.tables.remote_files import store
 from tests.support.loopback import BUCKET, KEY, SECRET, Server, object_store
 from tests.support.program import ENVIRONMENT, alone, program

@@ -215,7 +215,7 @@ def test_endless_stream_without_format_raises_immediately(monkeypatch):
     stream = Endless(b"y\n")
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO()))
     monkeypatch.setattr(
-        "fastmetrics.tables.input_paths.sys", type("Sys", (), {"stdin": type("In", (), {"buffer": stream})})
+        "fastmetrics.tables.opening.sys", type("Sys", (), {"stdin": type("In", (), {"buffer": stream})})
     )
     with pytest.raises(FileFormatError, match="standard input: unknown format"):
         open_source("-")
@@ -228,7 +228,7 @@ def test_endless_stream_leaves_disk_space(monkeypatch):
     monkeypatch.setattr(streams.shutil, "disk_usage", lambda folder: type("Usage", (), {"free": next(free)}))
     stream = Endless(b'{"answer": "a"}\n')
     monkeypatch.setattr(
-        "fastmetrics.tables.input_paths.sys", type("Sys", (), {"stdin": type("In", (), {"buffer": stream})})
+        "fastmetrics.tables.opening.sys", type("Sys", (), {"stdin": type("In", (), {"buffer": stream})})
     )
     with pytest.raises(
         FileFormatError, match=r"^standard input: the first .* bytes leave too little disk space in /.*TMPDIR"

@@ -23,8 +23,7 @@ from fastmetrics.reporting.charts import BarList, Charts, LineChart
 from fastmetrics.reporting.row_texts import cut
 from fastmetrics.reporting.sections.section import Section, shown_notes
 from fastmetrics.tables.addresses import as_local, last_name, shown_address
-from fastmetrics.tables.input_files import reading
-from fastmetrics.tables.small_files import read_small
+from fastmetrics.tables.input_files import read_small, reading
 
 T = TypeVar("T")
 

@@ -23,7 +23,7 @@ from fastmetrics.reporting.row_texts import cut, row_texts
 from fastmetrics.reporting.rows import PairedRows
 from fastmetrics.reporting.sections.section import Section
 from fastmetrics.results.score_run import SortedIds
-from fastmetrics.tables.sources import open_table
+from fastmetrics.tables.opening import open_table
 from fastmetrics.tables.table_rows import whole_table
 from fastmetrics.vectors.projection import AXES, Points, pca
 from fastmetrics.vectors.vector_arrays import VectorFiles, Vectors, read_vectors, vector_column

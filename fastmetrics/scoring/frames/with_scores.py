@@ -24,7 +24,8 @@ from fastmetrics.metrics.score_batch import Scorer, VocabularyPool, slices
 from fastmetrics.metrics.suites import functions
 from fastmetrics.scoring.metric_functions import columns_and_options, table_of_columns
 from fastmetrics.scoring.score import plan_table, score, scores_of_source
-from fastmetrics.tables.sources import FrameSource, is_paths
+from fastmetrics.tables.opening import is_paths
+from fastmetrics.tables.sources import FrameSource
 
 # Metrics of one row as functions of columns and of tables, for the expressions and functions of other tools.
 

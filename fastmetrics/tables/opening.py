@@ -1,0 +1,289 @@
+"""Opening what users give as a table: paths, folders, patterns, addresses, streams, queries, or a table in memory."""
+
+from __future__ import annotations
+
+import glob
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, BinaryIO
+from urllib.parse import quote, unquote
+
+from fastmetrics.base.errors import Argument, FileFormatError, OptionError
+from fastmetrics.base.limits import STANDARD, ReadSizes
+from fastmetrics.base.options import Optional, Whole, argument
+from fastmetrics.tables import remote_files
+from fastmetrics.tables import remote_files as remote
+from fastmetrics.tables.addresses import (
+    as_local,
+    as_text,
+    as_utf8,
+    is_database,
+    is_url,
+    parameters,
+    parse,
+    shown_address,
+)
+from fastmetrics.tables.database_reader import DatabaseReader
+from fastmetrics.tables.file_formats import FORMATS, AllowedFormats, table_formats
+from fastmetrics.tables.formats import Reader
+from fastmetrics.tables.input_files import DataFile, compression_of, content_of, is_pipe, reading, spool, walked
+from fastmetrics.tables.remote_files import plainly, side_by_side
+from fastmetrics.tables.sources import FileSource, FrameSource, TableSource, without_empty
+
+_HEAD = 4096
+DATABASE = "database"
+"""The format of a table or query in a database."""
+
+
+# A table of any kind, and the rule that tells tables in memory from files.
+
+
+def is_paths(data: Any, *, or_column: bool = False) -> bool:
+    """Whether an argument of data is paths: the rule of all functions.
+
+    A text or a ``Path`` is a path, an address or a pattern, and a list of them is several.  An argument that may also
+    be a plain column, ``or_column``, differs in one point: a list of texts is a column, and several paths are ``Path``
+    objects.  Anything else is in memory: a column
+    (:func:`fastmetrics.base.columns.is_column`) or a table
+    (:func:`fastmetrics.base.columns.open_frame`).
+
+    >>> is_paths("rows.parquet"), is_paths(["a.csv", "b.csv"]), is_paths({"answer": ["yes"]}), is_paths([])
+    (True, True, False, False)
+    >>> is_paths("rows.parquet", or_column=True), is_paths(["yes", "no"], or_column=True)
+    (True, False)
+    """
+    several = isinstance(data, Sequence) and not isinstance(data, str | bytes) and bool(data)
+    kinds = Path if or_column else str | Path
+    return isinstance(data, str | Path) or (several and all(isinstance(path, kinds) for path in data))
+
+
+def open_table(
+    table: Any,
+    format: str | None = None,
+    max_row_bytes: int | None = None,
+    query: str | None = None,
+    sizes: ReadSizes = STANDARD,
+    *,
+    name: str = "table",
+    or_column: bool = False,
+) -> TableSource:
+    """Open a table of any kind, or files by their paths, as ``open_source`` does; ``query`` is that of a database.
+
+    Files that are opened already, with other sizes for example, stay as they are.
+
+    ``name`` is the argument, for messages, and ``or_column`` that of :func:`is_paths`.
+
+    Raises ``ColumnError`` for anything else, ``OptionError`` for the ``format`` of a table in memory, and the errors of
+    ``open_source``.
+    """
+    if isinstance(table, FileSource):
+        return table
+    if is_paths(table, or_column=or_column):
+        if query is not None:
+            table = with_query(table, query)
+        return open_source(table, format, max_row_bytes, sizes)
+    if query is not None:
+        raise OptionError(
+            Argument("query", query), ": a table in memory has none; give it with the address of a database"
+        )
+    if format is not None:
+        raise OptionError(Argument("format", format), ": a table in memory has none; give it with paths")
+    return FrameSource(table, argument("max_row_bytes", max_row_bytes, Optional(Whole(1, 1 << 62))), name)
+
+
+def open_source(
+    inputs: str | Path | Sequence[str | Path],
+    format: str | None = None,
+    max_row_bytes: int | None = None,
+    sizes: ReadSizes = STANDARD,
+) -> FileSource:
+    """Open files, folders, globs, ``-`` (standard input), or tables and queries of databases as one table.
+
+    Formats go by suffix, then by the first bytes: Parquet, JSON lines, CSV and TSV (with a header), Arrow IPC files
+    and streams; text may be compressed (.gz, .zst, .bz2, .xz).  A folder gives its files in order of path, with the
+    keys of hive folders (``lang=de/``) as columns: of integers if all values of a key are whole numbers, otherwise of
+    text.  In text formats ids that mix numbers and strings become strings in
+    the whole column.  A row of more than ``max_row_bytes`` bytes, by default 64 MiB, is a bad row.  ``sizes``
+    say how much is read at a time.  Raises ``FileFormatError`` for a file that is missing, empty, truncated, damaged or
+    of an unknown format.
+
+    >>> import tempfile, pathlib
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "answers.csv")
+    >>> _ = path.write_text("id,answer\\n7,yes\\n")
+    >>> source = open_source(path)
+    >>> source.schema.names
+    ['id', 'answer']
+    >>> [chunk.batch.to_pylist() for chunk in source.chunks(source.select({"answer": "text"}))]
+    [[{'answer': 'yes'}]]
+    """
+    files = [replace(file, sizes=sizes) for file in expand(inputs, format)]
+    if max_row_bytes is not None:
+        if max_row_bytes < 1:
+            raise OptionError(Argument("max_row_bytes", max_row_bytes), ": expected at least 1")
+        files = [replace(file, max_row_bytes=max_row_bytes) for file in files]
+    return open_files(files)
+
+
+def open_files(files: Sequence[DataFile]) -> FileSource:
+    """Files of known formats as one table."""
+    return FileSource(side_by_side(_reader, files))
+
+
+def open_each(files: Sequence[DataFile]) -> list[FileSource]:
+    """Each file that is not empty as a separate table."""
+    return [FileSource([reader]) for reader in without_empty(side_by_side(_reader, files))]
+
+
+def _reader(file: DataFile) -> Reader:
+    if file.format == DATABASE:
+        return DatabaseReader(file)
+    make = FORMATS[file.format].reader
+    assert make is not None, file.format
+    return make(file)
+
+
+def with_query(table: str | Path | Sequence[str | Path], query: str) -> list[str]:
+    """The addresses of databases with a query; raises ``OptionError`` for anything else, or for two queries."""
+    paths = [table] if isinstance(table, str | Path) else list(table)
+    queried = []
+    for path in paths:
+        if not is_database(path):
+            raise OptionError(Argument("query", query), f": {shown_address(path)} is not the address of a database")
+        url = parse(path)
+        if {"table", "query"} & parameters(url).keys():
+            raise OptionError(Argument("query", query), f": {url.shown} already names a table or a query")
+        pair = f"query={quote(query, safe='')}"
+        queried.append(as_text(str(replace(url, query="&".join(filter(None, [url.query, pair]))))))
+    return queried
+
+
+# The files of an input, each with its format.
+
+
+def expand(
+    inputs: str | Path | Sequence[str | Path], format: str | None = None, formats: Sequence[str] | None = None
+) -> list[DataFile]:
+    """The files for paths, folders, globs and ``-`` (standard input); the files of a folder are sorted by name.
+
+    Each has one of the ``formats``, by default those of tables, and all have ``format`` if it is given.
+    """
+    formats = table_formats() if formats is None else formats
+    if format is not None and format not in formats:
+        raise OptionError(Argument("format", format), f": expected one of {', '.join(formats)}")
+    allowed = AllowedFormats(format, formats)
+    paths = [inputs] if isinstance(inputs, (str, Path)) else list(inputs)
+    if not paths:
+        raise OptionError("no input given")
+    files: list[DataFile] = []
+    for path in map(as_local, paths):
+        if path == "-":
+            files.append(_spooled(sys.stdin.buffer, "standard input", allowed))
+        elif is_database(path):
+            files.append(_in_database(path, format if format in table_formats() else None))
+        elif is_url(path):
+            files.extend(_behind(path, allowed))
+        elif os.path.isdir(path):
+            within = _in_folder(path, allowed)
+            if not within:
+                raise FileFormatError(f"{path}: {_no_file(allowed)}")
+            files.extend(within)
+        elif not os.path.exists(path) and glob.has_magic(path):
+            once: dict[str, DataFile] = {}  # "rows/**" matches a folder and also its files: keep each file once
+            for match in remote_files.on_disk(path):
+                for file in _in_folder(match, allowed) if os.path.isdir(match) else [_file(match, allowed)]:
+                    once.setdefault(os.path.normpath(file.path), file)
+            if not once:
+                raise FileFormatError(f"{path}: no file matches")
+            files.extend(once.values())
+        else:
+            files.append(_file(path, allowed))
+    return files
+
+
+def _in_database(address: str, format: str | None) -> DataFile:
+    """The table or query at an address; raises ``OptionError`` for the format of a file."""
+    shown = parse(address).shown
+    if format is not None:
+        raise OptionError(Argument("format", format), f": {shown} is in a database, which is no file")
+    return DataFile(address, shown, DATABASE, stamp=(0, ""))
+
+
+def _no_file(allowed: AllowedFormats) -> str:
+    """The error for a folder without matching files."""
+    kind = "table files" if allowed.formats == table_formats() else f"files of the formats {', '.join(allowed.formats)}"
+    return f"the folder contains no {kind}"
+
+
+def _file(path: str, allowed: AllowedFormats, keys: Mapping[str, str | None] | None = None) -> DataFile:
+    as_utf8(os.path.abspath(path))
+    kind, compression = allowed.by_name(path)
+    with reading(path), open(path, "rb") as stream:
+        if is_pipe(path):
+            return _spooled(stream, path, allowed)
+        head = stream.read(16)
+        content = content_of(path)
+    # Absolute path, because other processes may have other working directories.
+    format = kind or allowed.by_bytes(head, path)
+    return DataFile(os.path.abspath(path), path, format, compression, keys or {}, content=content)
+
+
+def _behind(address: str, allowed: AllowedFormats) -> list[DataFile]:
+    """The files for an address."""
+    shown = parse(address).shown
+    with reading(shown), plainly():
+        matches = remote.find(address)
+    files = []
+    for match in matches:
+        keys, kind, compression = {}, *allowed.by_name(match.url.name)
+        if match.relative is not None:
+            if kind is None:
+                continue
+            keys = dict(_hive(step) for step in match.relative.split("/")[:-1] if "=" in step)
+        if kind is None:
+            with reading(match.url.shown):
+                kind = allowed.by_bytes(remote.RemoteFile(match.url, match.stamp, ahead=16).read(16), match.url.shown)
+        files.append(DataFile(str(match.url), match.url.shown, kind, compression, keys, stamp=match.stamp))
+    if not files:
+        lacking = "no file matches" if glob.has_magic(parse(address).path) else _no_file(allowed)
+        raise FileFormatError(f"{shown}: {lacking}")
+    return files
+
+
+def _in_folder(folder: str, allowed: AllowedFormats) -> list[DataFile]:
+    files = []
+    for where, name in walked(folder, _refuse):
+        if allowed.by_name(name)[0] is not None:
+            relative = os.path.relpath(where, folder).split(os.sep)
+            keys = dict(_hive(step) for step in relative if "=" in step)
+            files.append(_file(os.path.join(where, name), allowed, keys))
+    return sorted(files, key=lambda file: file.path)
+
+
+def _refuse(error: OSError) -> None:
+    """Raise an error for a folder that cannot be listed, so that its rows are not silently missing."""
+    raise FileFormatError(f"{error.filename}: cannot be read: {os.strerror(error.errno or 0)}") from error
+
+
+def _hive(step: str) -> tuple[str, str | None]:
+    key, _, value = step.partition("=")
+    return unquote(key), None if value == "__HIVE_DEFAULT_PARTITION__" else unquote(value)
+
+
+def _spooled(stream: BinaryIO, path: str, allowed: AllowedFormats) -> DataFile:
+    """The copied file of a stream, with format and compression from its first bytes."""
+    with reading(path):
+        first = stream.read(_HEAD)
+    compression, kind = compression_of(first), allowed.by_name(path)[0]
+    if compression is None:  # streams may be endless
+        kind = kind or allowed.by_bytes(first, path)
+    with reading(path):
+        copy, checksum = spool(stream, path, first)
+    file = DataFile(copy, path, "", compression, checksum=checksum)
+    if kind is None:
+        with reading(path), file.open()[0] as text:
+            head = text.read(_HEAD)
+        kind = allowed.by_bytes(head, path)
+    return replace(file, format=kind)
