@@ -18,7 +18,6 @@ from fastmetrics.base.errors import PluginError as PluginError
 from fastmetrics.base.errors import ServiceError as ServiceError
 from fastmetrics.base.errors import UnknownNameError as UnknownNameError
 from fastmetrics.base.errors import WorkerError as WorkerError
-from fastmetrics.engines.job import FileSettings as FileSettings
 from fastmetrics.engines.job import RayCluster as RayCluster
 from fastmetrics.fitting.fit import CutPromises as CutPromises
 from fastmetrics.fitting.fit import fit as fit
@@ -104,6 +103,7 @@ from fastmetrics.stats.judge_quality import pairwise as pairwise
 from fastmetrics.stats.pass_at_k import pass_at_k as pass_at_k
 from fastmetrics.stats.pass_at_k import pass_hat_k as pass_hat_k
 from fastmetrics.stats.risk_coverage import risk_coverage as risk_coverage
+from fastmetrics.tables.opening import FileSettings as FileSettings
 from fastmetrics.vectors.embedder import Embedder as Embedder
 from fastmetrics.vectors.geometry import Geometry
 from fastmetrics.vectors.geometry import geometry as geometry

@@ -18,7 +18,7 @@ HOMES = {
     "profile": "scoring.profile",
     "warm_up": "scoring.profile",
     "with_scores": "scoring.frames.with_scores",
-    "FileSettings": "engines.job",
+    "FileSettings": "tables.opening",
     "RayCluster": "engines.job",
     "anchors": "scoring.metric_functions",
     "verdicts": "scoring.metric_functions",

@@ -28,7 +28,7 @@ from fastmetrics.base.errors import OptionError
 from fastmetrics.base.options import descriptions
 from fastmetrics.base.public_names import HOMES
 from fastmetrics.cli.terminal import FORMS, check_one_form, echo, print_result
-from fastmetrics.engines.job import FileSettings
+from fastmetrics.tables.opening import FileSettings
 
 # The placeholder of an option in help pages and docs: what to write after it, in words that a reader knows.
 

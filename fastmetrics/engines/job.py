@@ -5,74 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import pyarrow as pa
 
 from fastmetrics.base.errors import Argument, OptionError
-from fastmetrics.base.options import Choice, Optional, Rows, about, argument, with_parameters
-from fastmetrics.engines.scored_parts import Finished, Score, Task
+from fastmetrics.base.options import about, with_parameters
+from fastmetrics.tables.file_columns import Selection
+from fastmetrics.tables.opening import FileSettings
+from fastmetrics.tables.sources import TableSource
 from fastmetrics.tables.table_chunks import Limits, Position, Split
 
-if TYPE_CHECKING:
-    from fastmetrics.tables.sources import TableSource
-
-# Settings of runs that users hand on as one object: how files are read and written, and where Ray runs.
-
-
-@with_parameters
-@dataclass(frozen=True, kw_only=True)
-class FileSettings:
-    """How files of rows are read, and how results are written to files; none of the settings changes a result.
-
-    {parameters}
-
-    >>> import pathlib, tempfile, fastmetrics as fm
-    >>> folder = pathlib.Path(tempfile.mkdtemp())
-    >>> _ = (folder / "rows.txt").write_text('{"answer": "yes"}')
-    >>> files = fm.FileSettings(format="jsonl", on_error="skip")
-    >>> fm.score(folder / "rows.txt", "answer_words", output=folder / "scores.csv", files=files).run.rows
-    1
-
-    Raises ``OptionError`` for an invalid setting.
-    """
-
-    format: str | None = field(
-        default=None,
-        metadata=about("The format of all files, if their suffixes do not show it: parquet, jsonl, csv, tsv, arrow."),
-    )
-    query: str | None = field(
-        default=None,
-        metadata=about("The query whose rows are read, if the input is the address of a database: select …"),
-    )
-    max_row_bytes: int | None = field(
-        default=None, metadata=about("Maximum bytes of a row; a longer row is a bad row. Default: 67108864 (64 MiB).")
-    )
-    batch_rows: int | None = field(default=None, metadata=about("Maximum rows per batch."))
-    on_error: str = field(
-        default="fail", metadata=about("fail: a bad row ends the run; skip: bad rows go to OUT.rejects.jsonl.")
-    )
-    work: str | Path | None = field(
-        default=None,
-        metadata=about("The local folder for results before they are uploaded; by default in ~/.cache."),
-    )
-    guard: bool = field(
-        default=True,
-        metadata=about(
-            "Write a leading quote in CSV before text that a spreadsheet would run as a formula (=, +, -, @ …)."
-        ),
-    )
-
-    def __post_init__(self) -> None:
-        """Raise ``OptionError`` for an invalid value."""
-        argument("on_error", self.on_error, Choice("fail", "skip"))
-        argument("batch_rows", self.batch_rows, Optional(Rows))
-
-    def open(self, table: Any) -> TableSource:
-        """A table in memory or in files; raises the errors of opening it."""
-        from fastmetrics.tables.opening import open_table
-
-        return open_table(table, self.format, self.max_row_bytes, self.query)
+# Where Ray runs: settings that users hand on as one object.
 
 
 @with_parameters
@@ -94,6 +38,9 @@ class RayCluster:
 
 
 # The interface of engines: the job, the data sent to workers, and the result.
+
+
+Score = Callable[[pa.RecordBatch], pa.RecordBatch]
 
 
 @dataclass(frozen=True)
@@ -193,6 +140,38 @@ class RunResult:
     seconds: Mapping[str, float]
     guarded: int = 0
     notes: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class Task:
+    """The data that a worker needs.  ``signed``, the output's schema, is given if parts are whole Parquet files.
+
+    ``observe`` receives each part while undefined (NaN) still differs from missing (null); its result is stored with
+    the part as JSON for resumed runs.
+    """
+
+    source: TableSource
+    selection: Selection
+    score: Score
+    schema: pa.Schema
+    limits: Limits
+    skip: bool
+    observe: Callable[[pa.RecordBatch], Any]
+    signed: pa.Schema | None = None
+    rows_each: int = 1
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A stored part: the bytes of its file, the lines of its rejects, and the position of the next part."""
+
+    data: list[pa.Buffer]
+    rows: int
+    rejects: str
+    stop: Position
+    observed: Any
+    batch: pa.RecordBatch | None = None
+    offset: int = 0
 
 
 class Watcher(Protocol):

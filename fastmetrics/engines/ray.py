@@ -21,8 +21,8 @@ from fastmetrics.base.errors import Argument, FastmetricsError, MissingExtraErro
 from fastmetrics.base.limits import RETRY_LIMITS
 from fastmetrics.base.options import Optional, Whole, argument
 from fastmetrics.base.threads import cores, keep_to_one
-from fastmetrics.engines.job import Watcher
-from fastmetrics.engines.scored_parts import Finished, Task, by_part, finish, pieces
+from fastmetrics.engines.job import Finished, Task, Watcher
+from fastmetrics.engines.run_job import Worker, by_part, finish, pieces
 from fastmetrics.tables.file_columns import Widened
 from fastmetrics.tables.table_chunks import Position, Split, batch_of
 
@@ -248,7 +248,7 @@ class SplitWorker:
         def spent(stage: str, more: float) -> None:
             seconds[stage] += more
 
-        for scored in by_part(map(task.worker(), pieces(task, [split], 1, spent))):
+        for scored in by_part(map(Worker(task), pieces(task, [split], 1, spent))):
             began = time.perf_counter()
             part = finish(task, scored)
             spent("finish", time.perf_counter() - began)

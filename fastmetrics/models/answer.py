@@ -21,7 +21,7 @@ from fastmetrics.base.limits import SIZES
 from fastmetrics.base.options import Choice, LimitedText, Optional, Whole, argument
 from fastmetrics.base.public_names import __version__
 from fastmetrics.base.score_metadata import ScoreMetadata
-from fastmetrics.engines.job import FileSettings, Job, Progress, RunOptions, RunResult, check_without_output
+from fastmetrics.engines.job import Job, Progress, RunOptions, RunResult, check_without_output
 from fastmetrics.engines.run_job import Threads, results_of, run_on
 from fastmetrics.models.bots import RETURNED, Bot, CallBot, DirectBot, FunctionBot
 from fastmetrics.models.call_sender import ModelCalls, Spending
@@ -32,6 +32,7 @@ from fastmetrics.models.judged_columns import MISSING, UNSETTLED, failed_calls, 
 from fastmetrics.models.judged_tables import described, sampled
 from fastmetrics.models.prompts import columns_of, kind_of, values_of
 from fastmetrics.models.replies import OK, REFUSED, TRUNCATED, UNPARSED
+from fastmetrics.tables.opening import FileSettings
 from fastmetrics.tables.sources import TableSource
 from fastmetrics.tables.table_chunks import Limits
 from fastmetrics.tables.table_rows import good_batches

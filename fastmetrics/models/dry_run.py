@@ -11,7 +11,6 @@ import pyarrow as pa
 
 from fastmetrics.base.errors import OptionError
 from fastmetrics.base.limits import SIZES
-from fastmetrics.engines.job import FileSettings
 from fastmetrics.models.answer import BatchAnswerer, plan_answering
 from fastmetrics.models.bots import Bot
 from fastmetrics.models.call_sender import tokens_of
@@ -21,6 +20,7 @@ from fastmetrics.models.calls import BUDGET, REPLY, Answer, Call
 from fastmetrics.models.judge_batch import BatchJudge, JudgeSettings, plan_judging
 from fastmetrics.models.judged_tables import described, open_answers, sampled
 from fastmetrics.results.prices import REPLY_TOKENS
+from fastmetrics.tables.opening import FileSettings
 from fastmetrics.tables.sources import TableSource
 from fastmetrics.tables.table_chunks import Limits
 from fastmetrics.tables.table_rows import good_batches

@@ -15,8 +15,9 @@ from fastmetrics.base.errors import Argument, ColumnError, UnknownNameError, quo
 from fastmetrics.base.input_columns import kept_columns, listed, resolve
 from fastmetrics.base.public_names import __version__
 from fastmetrics.base.score_metadata import ScoreMetadata
-from fastmetrics.engines.job import FileSettings, Job, Progress, RunOptions, RunResult, check_without_output
+from fastmetrics.engines.job import Job, Progress, RunOptions, RunResult, check_without_output
 from fastmetrics.engines.run_job import Threads, open_output, results_of, run_on
+from fastmetrics.tables.opening import FileSettings
 from fastmetrics.vectors.embedder import SUFFIX, Embedder, count, embedded, kind_of
 
 _TEXTS = ("question", "answer", "reference")

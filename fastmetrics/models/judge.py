@@ -16,7 +16,7 @@ from fastmetrics.base.input_columns import kept_columns
 from fastmetrics.base.limits import SIZES
 from fastmetrics.base.options import LimitedText, Optional, argument
 from fastmetrics.base.score_metadata import BatchSums, RowCounts, ScoreMetadata
-from fastmetrics.engines.job import FileSettings, Job, Progress, RunOptions, RunResult, check_without_output
+from fastmetrics.engines.job import Job, Progress, RunOptions, RunResult, check_without_output
 from fastmetrics.engines.run_job import Threads, results_of, run_on
 from fastmetrics.metrics.batch import list_notes, script_notes
 from fastmetrics.models.call_sender import Spending
@@ -43,6 +43,7 @@ from fastmetrics.stats.summed_scores import fingerprint_text
 from fastmetrics.stats.sums import State
 from fastmetrics.tables import Output
 from fastmetrics.tables.encoders import undefined_as_null
+from fastmetrics.tables.opening import FileSettings
 from fastmetrics.tables.output_places import check_not_read
 from fastmetrics.tables.sources import TableSource
 from fastmetrics.tables.table_chunks import Limits

@@ -17,11 +17,11 @@ from fastmetrics.base.arrays import Flags, Ints, is_text
 from fastmetrics.base.errors import Argument, ColumnError, InputError, OptionError
 from fastmetrics.base.input_columns import resolve
 from fastmetrics.base.options import Seed, Whole, argument
-from fastmetrics.engines.job import FileSettings
 from fastmetrics.models.judge_batch import IS_JUDGED
 from fastmetrics.models.prompts import Rubric, kind_of
 from fastmetrics.tables.addresses import last_name
 from fastmetrics.tables.file_columns import Selection, Widened
+from fastmetrics.tables.opening import FileSettings
 from fastmetrics.tables.sources import NarrowedSource, TableSource
 from fastmetrics.tables.table_chunks import BEGINNING, Chunk, Position
 from fastmetrics.tables.table_rows import GoodRows, good_rows, whole_table

@@ -23,7 +23,7 @@ from fastmetrics.base.options import Choice, Flag, Neighbours, about, argument, 
 from fastmetrics.base.public_names import __version__, source_digest
 from fastmetrics.base.score_metadata import ScoreMetadata
 from fastmetrics.base.threads import cores
-from fastmetrics.engines.job import FileSettings, Progress
+from fastmetrics.engines.job import Progress
 from fastmetrics.models.answer import OUTPUT_TYPES, REPEAT, answer, bot_of
 from fastmetrics.models.bots import Bot, CallBot, FunctionBot, PromptBot
 from fastmetrics.models.call_sender import Spending
@@ -39,6 +39,7 @@ from fastmetrics.scoring.score import score
 from fastmetrics.tables.addresses import as_local, is_database, shown_address
 from fastmetrics.tables.databases import DatabaseTable
 from fastmetrics.tables.input_files import local_path
+from fastmetrics.tables.opening import FileSettings
 from fastmetrics.tables.outputs import page_place, table_place, write_page, write_whole
 from fastmetrics.tables.run_outputs import differences, read_metadata
 from fastmetrics.tables.sources import TableSource

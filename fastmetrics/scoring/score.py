@@ -18,22 +18,12 @@ from fastmetrics.base.errors import Argument, ColumnError, OptionError
 from fastmetrics.base.options import LimitedText, Optional, argument
 from fastmetrics.base.score_metadata import BatchSums, RowCounts, ScoreMetadata, drift_notes
 from fastmetrics.base.threads import cores
-from fastmetrics.engines.job import (
-    Engine,
-    FileSettings,
-    Job,
-    Progress,
-    RayCluster,
-    RunOptions,
-    RunResult,
-    check_without_output,
-)
+from fastmetrics.engines.job import Engine, Job, Progress, RayCluster, RunOptions, RunResult, check_without_output
 from fastmetrics.engines.run_job import Threads, open_output, results_of, run_on
 from fastmetrics.metrics.corpus_values import caution_notes, finish_all, input_drifts
 from fastmetrics.metrics.plan import Plan, ScoreRequest, keeping_counts, plan
 from fastmetrics.metrics.score_batch import Scorer, fit, map_batches, score_batch, slices
-from fastmetrics.metrics.source_files import source_digests
-from fastmetrics.metrics.stored_declarations import Declared, signature, to_store
+from fastmetrics.metrics.stored_declarations import Declared, signature, source_digests, to_store
 from fastmetrics.results.score_file import column_of, declared_labels, declared_specs, declared_statistics
 from fastmetrics.results.summary import MetricSummary, Summary
 from fastmetrics.stats.summed_scores import fingerprint, fingerprint_text, is_hashable
@@ -41,6 +31,7 @@ from fastmetrics.stats.sums import State, named_statistics
 from fastmetrics.tables import Output
 from fastmetrics.tables.addresses import is_url
 from fastmetrics.tables.file_columns import Widened
+from fastmetrics.tables.opening import FileSettings
 from fastmetrics.tables.sources import FrameSource, TableSource
 from fastmetrics.tables.table_rows import good_batches
 

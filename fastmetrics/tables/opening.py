@@ -6,14 +6,14 @@ import glob
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, BinaryIO
 from urllib.parse import quote, unquote
 
 from fastmetrics.base.errors import Argument, FileFormatError, OptionError
 from fastmetrics.base.limits import STANDARD, ReadSizes
-from fastmetrics.base.options import Optional, Whole, argument
+from fastmetrics.base.options import Choice, Optional, Rows, Whole, about, argument, with_parameters
 from fastmetrics.tables import remote_files
 from fastmetrics.tables import remote_files as remote
 from fastmetrics.tables.addresses import (
@@ -92,6 +92,65 @@ def open_table(
     if format is not None:
         raise OptionError(Argument("format", format), ": a table in memory has none; give it with paths")
     return FrameSource(table, argument("max_row_bytes", max_row_bytes, Optional(Whole(1, 1 << 62))), name)
+
+
+# The settings of files that users hand on as one object.
+
+
+@with_parameters
+@dataclass(frozen=True, kw_only=True)
+class FileSettings:
+    """How files of rows are read, and how results are written to files; none of the settings changes a result.
+
+    {parameters}
+
+    >>> import pathlib, tempfile, fastmetrics as fm
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> _ = (folder / "rows.txt").write_text('{"answer": "yes"}')
+    >>> files = fm.FileSettings(format="jsonl", on_error="skip")
+    >>> fm.score(folder / "rows.txt", "answer_words", output=folder / "scores.csv", files=files).run.rows
+    1
+
+    Raises ``OptionError`` for an invalid setting.
+    """
+
+    format: str | None = field(
+        default=None,
+        metadata=about("The format of all files, if their suffixes do not show it: parquet, jsonl, csv, tsv, arrow."),
+    )
+    query: str | None = field(
+        default=None,
+        metadata=about("The query whose rows are read, if the input is the address of a database: select …"),
+    )
+    max_row_bytes: int | None = field(
+        default=None, metadata=about("Maximum bytes of a row; a longer row is a bad row. Default: 67108864 (64 MiB).")
+    )
+    batch_rows: int | None = field(default=None, metadata=about("Maximum rows per batch."))
+    on_error: str = field(
+        default="fail", metadata=about("fail: a bad row ends the run; skip: bad rows go to OUT.rejects.jsonl.")
+    )
+    work: str | Path | None = field(
+        default=None,
+        metadata=about("The local folder for results before they are uploaded; by default in ~/.cache."),
+    )
+    guard: bool = field(
+        default=True,
+        metadata=about(
+            "Write a leading quote in CSV before text that a spreadsheet would run as a formula (=, +, -, @ …)."
+        ),
+    )
+
+    def __post_init__(self) -> None:
+        """Raise ``OptionError`` for an invalid value."""
+        argument("on_error", self.on_error, Choice("fail", "skip"))
+        argument("batch_rows", self.batch_rows, Optional(Rows))
+
+    def open(self, table: Any) -> TableSource:
+        """A table in memory or in files; raises the errors of opening it."""
+        return open_table(table, self.format, self.max_row_bytes, self.query)
+
+
+# Files, by paths, addresses and queries.
 
 
 def open_source(

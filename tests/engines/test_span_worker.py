@@ -17,7 +17,8 @@ import pytest
 from fastmetrics.base.errors import FileFormatError, InputError, OptionError, WorkerError
 from fastmetrics.base.limits import ReadSizes
 from fastmetrics.engines import ray as engine
-from fastmetrics.engines.scored_parts import Finished, Scored, Task, by_part, finish, pieces
+from fastmetrics.engines.job import Finished, Task
+from fastmetrics.engines.run_job import Scored, Worker, by_part, finish, pieces
 from fastmetrics.tables import FileSource, Limits, Position, Split, open_source
 from fastmetrics.tables.file_columns import Widened
 from fastmetrics.tables.table_chunks import batch_of
@@ -80,7 +81,7 @@ def sent(task: Task, splits: list[Split], starts: Any = None, tries: int = 5) ->
 
 def parts(task: Task, split: Split) -> Iterator[list[Scored]]:
     """The scored batches of each part of a split, in this process."""
-    return by_part(map(task.worker(), pieces(task, [split], 1, lambda stage, seconds: None)))
+    return by_part(map(Worker(task), pieces(task, [split], 1, lambda stage, seconds: None)))
 
 
 def test_worker_parts_equal_local_parts(source: FileSource, alone: list[str]) -> None:

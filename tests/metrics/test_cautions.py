@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 import fastmetrics as fm
 from fastmetrics.base.arrays import text_of_arrow, text_of_strings
 from fastmetrics.base.limits import SIZES
-from fastmetrics.engines.job import FileSettings
 from fastmetrics.kernels.folding import CYRILLIC, FOREIGN, LATIN, ONE_WORD, OTHER, UNLISTED, UNSPACED
 from fastmetrics.metrics.plan import parse
 from fastmetrics.results.summary import summarize
 from fastmetrics.scoring.score import score
+from fastmetrics.tables.opening import FileSettings
 from fastmetrics.text.text_keys import _classes, scripts
 from tests.reference import scripts as plain
 from tests.support.program import program, unfolded
