@@ -103,6 +103,7 @@ from fastmetrics.stats.judge_quality import pairwise as pairwise
 from fastmetrics.stats.pass_at_k import pass_at_k as pass_at_k
 from fastmetrics.stats.pass_at_k import pass_hat_k as pass_hat_k
 from fastmetrics.stats.risk_coverage import risk_coverage as risk_coverage
+from fastmetrics.tables.input_files import ReadSettings as ReadSettings
 from fastmetrics.tables.opening import FileSettings as FileSettings
 from fastmetrics.vectors.embedder import Embedder as Embedder
 from fastmetrics.vectors.geometry import Geometry
@@ -135,6 +136,7 @@ __all__ = [
     "OutputError",
     "PluginError",
     "RayCluster",
+    "ReadSettings",
     "ServiceError",
     "StrictMatchBot",
     "UnknownNameError",

@@ -189,6 +189,10 @@ def columns_page() -> str:
                 "`columns={canonical: yours}` (`--columns canonical=yours`) wins over a preset `schema=`, and that "
                 "wins over the names. Which columns were read is said below a summary and in the metadata of a file.",
                 table(("column", "holds", "meaning", "also found as"), columns),
+                "A blank cell of CSV or TSV is a missing value, whatever the column holds, as in pandas and Polars; a "
+                'quoted empty cell (`""`) is an empty text. `--blank empty` (`files=fm.FileSettings(blank="empty")`) '
+                "reads blank cells of text as empty texts. In a file of one column a blank line is a blank cell, as in "
+                "Polars; in others it is no row.",
                 'CSV and TSV have no lists: a cell of ids, grades or vectors is a list in JSON (`["d1", "d2"]`), and a '
                 "cell of `reference` or `contexts` is one text, as in a column of text in any format. A summary notes "
                 "texts that are lists; `lists=['reference']` (`--lists reference`) parses them. CSV that this package "

@@ -19,6 +19,7 @@ HOMES = {
     "warm_up": "scoring.profile",
     "with_scores": "scoring.frames.with_scores",
     "FileSettings": "tables.opening",
+    "ReadSettings": "tables.input_files",
     "RayCluster": "engines.job",
     "anchors": "scoring.metric_functions",
     "verdicts": "scoring.metric_functions",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fastmetrics.cli.options import Arguments, AsJson, Before, Overwrite, Table
+from fastmetrics.cli.options import Arguments, AsJson, Before, Overwrite, Reading, Table
 from fastmetrics.cli.terminal import ResultOfCheck
 
 if TYPE_CHECKING:
@@ -48,6 +48,7 @@ def check_dataset(
     table: Table,
     *,
     arguments: Arguments,
+    reading: Reading,
     strict: Annotated[
         bool, typer.Option("--strict", help="Exit with code 1 if anything is figures."), Before("columns")
     ] = False,
@@ -65,6 +66,7 @@ def chunk_utilization(
     log: Table,
     *,
     arguments: Arguments,
+    reading: Reading,
     options: LogOptions,
     table: Annotated[
         str | None, typer.Option(help="Write a table of chunks with their use to this file.", metavar="PATH")
@@ -90,6 +92,7 @@ def domain_analysis(
     log: Table,
     *,
     arguments: Arguments,
+    reading: Reading,
     options: LogOptions,
 ) -> Any:
     """Describe the questions of a log.
@@ -103,6 +106,7 @@ def topic_coverage(
     log: Table,
     *,
     arguments: Arguments,
+    reading: Reading,
     options: LogOptions,
 ) -> Any:
     """Find topics of questions, and gaps of knowledge.
@@ -116,6 +120,7 @@ def cache_hit_rate(
     log: Table,
     *,
     arguments: Arguments,
+    reading: Reading,
     options: LogOptions,
 ) -> Any:
     """Estimate what a cache of answers would have saved.
@@ -129,6 +134,7 @@ def context_preservation(
     log: Table,
     *,
     arguments: Arguments,
+    reading: Reading,
     options: LogOptions,
 ) -> Any:
     """Measure how similar the questions of a session are.

@@ -28,6 +28,7 @@ from fastmetrics.base.errors import OptionError
 from fastmetrics.base.options import descriptions
 from fastmetrics.base.public_names import HOMES
 from fastmetrics.cli.terminal import FORMS, check_one_form, echo, print_result
+from fastmetrics.tables.input_files import ReadSettings
 from fastmetrics.tables.opening import FileSettings
 
 # The placeholder of an option in help pages and docs: what to write after it, in words that a reader knows.
@@ -502,6 +503,7 @@ VectorColumn = Annotated[str | None, typer.Option("--column", help="The column o
 
 
 Files = Annotated[FileSettings, OptionsOf(FileSettings), Before("resume")]
+Reading = Annotated[ReadSettings, OptionsOf(ReadSettings)]
 Table = Annotated[
     list[str],
     typer.Argument(

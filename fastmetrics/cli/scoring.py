@@ -20,6 +20,7 @@ from fastmetrics.cli.options import (
     Output,
     Plugins,
     Quiet,
+    Reading,
     Table,
     print_bad_rows,
 )
@@ -87,6 +88,7 @@ def profile(
     *,
     metrics: Metrics = None,
     arguments: Arguments,
+    reading: Annotated[Reading, Before("threads")],
     plugin: Plugins = None,
     as_json: AsJson = False,
 ) -> Any:

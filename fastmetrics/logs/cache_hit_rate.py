@@ -16,6 +16,7 @@ from fastmetrics.base.limits import SIZES
 from fastmetrics.base.options import Real, argument
 from fastmetrics.base.threads import cores, ordered
 from fastmetrics.logs.log import MISSING, Columns, Units, check_vectors, open_log, question_vectors, times_of
+from fastmetrics.tables.input_files import PLAIN, ReadSettings
 from fastmetrics.vectors.vector_arrays import one_blas_thread
 
 
@@ -122,7 +123,7 @@ def cache_hit_rate(
     cache: Any = None,
     columns: Mapping[str, str] | None = None,
     schema: str | None = None,
-    format: str | None = None,
+    reading: ReadSettings | None = None,
     threads: int | None = None,
 ) -> CacheHits:
     """Share of the questions that a semantic cache would answer: cosine above ``tau`` to an earlier, well-rated one.
@@ -147,7 +148,7 @@ def cache_hit_rate(
     - ``cache``: A folder that stores embeddings for reuse.
     - ``columns``: Your column names: answer=text,... A name with a comma: '"answer=a,b"'.
     - ``schema``: A preset of column names: ragas, deepeval, mlflow, hf, autorag.
-    - ``format``: The format of all files, if their suffixes do not show it: parquet, jsonl, csv, tsv, arrow.
+    - ``reading``: How the files are read, a ``ReadSettings``.
     - ``threads``: Number of threads, from 1 to 1,024; by default one for each core available to this process, of
       profile one.
 
@@ -164,7 +165,11 @@ def cache_hit_rate(
     needed = ["question"] if embedder is not None else []
     optional = ["question_embedding", "question", "answer", "rating", "timestamp"]
     opened = open_log(
-        log, needed, [column for column in optional if column not in needed], (), Columns(columns, schema, format)
+        log,
+        needed,
+        [column for column in optional if column not in needed],
+        (),
+        Columns(columns, schema, reading or PLAIN),
     )
     check_vectors(opened, embedder)
     table = opened.table()

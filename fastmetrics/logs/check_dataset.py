@@ -22,6 +22,7 @@ from fastmetrics.base.threads import cores
 from fastmetrics.logs.languages import check_languages, guessed, scripts_of
 from fastmetrics.logs.log import Columns, Log, LogPart, blank, near_pairs, open_log, with_smallest_keys
 from fastmetrics.metrics.batch import numbered
+from fastmetrics.tables.input_files import PLAIN, ReadSettings
 from fastmetrics.text.text_keys import text_keys
 from fastmetrics.vectors.embedder import Embedder, embedder_of
 
@@ -388,7 +389,7 @@ def check_dataset(
     sample: int = 10_000,
     columns: Mapping[str, str] | None = None,
     schema: str | None = None,
-    format: str | None = None,
+    reading: ReadSettings | None = None,
     threads: int | None = None,
 ) -> DatasetChecks:
     """Check a data set for faults that make its scores misleading: duplicates, leaks, empty contexts, and more.
@@ -424,7 +425,7 @@ def check_dataset(
     - ``sample``: Rows or distinct questions sampled for languages and near duplicates.
     - ``columns``: Your column names: answer=text,... A name with a comma: '"answer=a,b"'.
     - ``schema``: A preset of column names: ragas, deepeval, mlflow, hf, autorag.
-    - ``format``: The format of all files, if their suffixes do not show it: parquet, jsonl, csv, tsv, arrow.
+    - ``reading``: How the files are read, a ``ReadSettings``.
     - ``threads``: Number of threads, from 1 to 1,024; by default one for each core available to this process, of
       profile one.
 
@@ -439,7 +440,7 @@ def check_dataset(
     check_languages(languages)
     label_columns = list(dict.fromkeys(listed(labels)))
     sampled_checks = SampledChecks(tuple(languages), None if embedder is None else embedder_of(embedder), near, size)
-    how = Columns(columns, schema, format)
+    how = Columns(columns, schema, reading or PLAIN)
     log = open_log(table, [], _OPTIONAL, (), how, label_columns, again=True, what="table")
     judged = {
         name: next((canonical for canonical, column in log.names.items() if column == name), name)

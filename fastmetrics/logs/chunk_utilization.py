@@ -34,6 +34,7 @@ from fastmetrics.logs.log import (
     sum_names,
 )
 from fastmetrics.retrieval.rankings import fixed_ids, frozen, offsets, spans
+from fastmetrics.tables.input_files import PLAIN, ReadSettings
 from fastmetrics.tables.opening import is_paths, open_table
 from fastmetrics.tables.table_rows import whole_table
 
@@ -519,7 +520,7 @@ def chunk_utilization(
     chunk_column: str | None = None,
     columns: Mapping[str, str] | None = None,
     schema: str | None = None,
-    format: str | None = None,
+    reading: ReadSettings | None = None,
     threads: int | None = None,
 ) -> ChunkUse:
     """How much of a knowledge base the rankings of a log use: chunks in the first ``k`` positions of any row / all.
@@ -549,7 +550,7 @@ def chunk_utilization(
     - ``chunk_column``: Column of chunk ids in the table of chunks; by default chunk_id or id.
     - ``columns``: Your column names: answer=text,... A name with a comma: '"answer=a,b"'.
     - ``schema``: A preset of column names: ragas, deepeval, mlflow, hf, autorag.
-    - ``format``: The format of all files, if their suffixes do not show it: parquet, jsonl, csv, tsv, arrow.
+    - ``reading``: How the files are read, a ``ReadSettings``.
     - ``threads``: Number of threads, from 1 to 1,024; by default one for each core available to this process, of
       profile one.
 
@@ -565,7 +566,7 @@ def chunk_utilization(
     workers = cores(threads)
     k, share = argument("k", k, Rows), float(argument("share", share, Real(0.0, 1.0, above=True)))
     score_names = list(dict.fromkeys(listed(scores)))
-    how = Columns(columns, schema, format)
+    how = Columns(columns, schema, reading or PLAIN)
     optional = ("answer", "context_ids", "relevant_ids", "relevance")
     log = open_log(as_log(log), ["retrieved_ids"], optional, score_names, how)
     total = None if chunks is None else chunk_ids(chunks, chunk_column)

@@ -14,6 +14,7 @@ from fastmetrics.base.arrays import Ints, floats_of_arrow
 from fastmetrics.base.columns import codes_of
 from fastmetrics.base.display import Grid, Shown
 from fastmetrics.logs.log import MISSING, Columns, check_vectors, open_log, question_vectors, times_of
+from fastmetrics.tables.input_files import PLAIN, ReadSettings
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ def context_preservation(
     cache: Any = None,
     columns: Mapping[str, str] | None = None,
     schema: str | None = None,
-    format: str | None = None,
+    reading: ReadSettings | None = None,
 ) -> Sessions:
     """Mean cosine of consecutive questions of a session, averaged over sessions with at least one such pair.
 
@@ -70,7 +71,7 @@ def context_preservation(
     - ``cache``: A folder that stores embeddings for reuse.
     - ``columns``: Your column names: answer=text,... A name with a comma: '"answer=a,b"'.
     - ``schema``: A preset of column names: ragas, deepeval, mlflow, hf, autorag.
-    - ``format``: The format of all files, if their suffixes do not show it: parquet, jsonl, csv, tsv, arrow.
+    - ``reading``: How the files are read, a ``ReadSettings``.
 
     >>> log = {"session_id": [1, 1, 2, 1], "question_embedding": [[1.0, 0.0], [0.0, 2.0], [1.0, 1.0], [0.0, 1.0]]}
     >>> found = context_preservation(log)
@@ -82,7 +83,7 @@ def context_preservation(
     """
     needed = ["session_id", *(["question"] if embedder is not None else [])]
     optional = [column for column in ("question_embedding", "question", "turn", "timestamp") if column not in needed]
-    opened = open_log(log, needed, optional, (), Columns(columns, schema, format))
+    opened = open_log(log, needed, optional, (), Columns(columns, schema, reading or PLAIN))
     check_vectors(opened, embedder)
     table = opened.table()
     units, has_vector = question_vectors(table, embedder, cache)

@@ -34,6 +34,7 @@ from fastmetrics.logs.log import (
     sampled_of,
     times_of,
 )
+from fastmetrics.tables.input_files import PLAIN, ReadSettings
 from fastmetrics.text.conventions import convention
 from fastmetrics.text.text_keys import group_sizes, plainly, text_keys
 from fastmetrics.text.tokenize import Vocabulary
@@ -282,7 +283,7 @@ def domain_analysis(
     sample: int = 10_000,
     columns: Mapping[str, str] | None = None,
     schema: str | None = None,
-    format: str | None = None,
+    reading: ReadSettings | None = None,
     threads: int | None = None,
 ) -> Domain:
     r"""Describe the questions of a log: words, answers, ratings, scripts, repeats and activity over time.
@@ -313,7 +314,7 @@ def domain_analysis(
     - ``sample``: Rows or distinct questions sampled for languages and near duplicates.
     - ``columns``: Your column names: answer=text,... A name with a comma: '"answer=a,b"'.
     - ``schema``: A preset of column names: ragas, deepeval, mlflow, hf, autorag.
-    - ``format``: The format of all files, if their suffixes do not show it: parquet, jsonl, csv, tsv, arrow.
+    - ``reading``: How the files are read, a ``ReadSettings``.
     - ``threads``: Number of threads, from 1 to 1,024; by default one for each core available to this process, of
       profile one.
 
@@ -332,7 +333,9 @@ def domain_analysis(
     near, size = float(argument("near", near, Real(-1.0, 1.0))), argument("sample", sample, Whole(1, 10_000_000))
     check_languages(languages)
     model = None if embedder is None else embedder_of(embedder)
-    opened = open_log(log, ["question"], ["answer", "rating", "timestamp"], (), Columns(columns, schema, format))
+    opened = open_log(
+        log, ["question"], ["answer", "rating", "timestamp"], (), Columns(columns, schema, reading or PLAIN)
+    )
     lowered = tuple(dict.fromkeys(word.lower() for word in words))
     counting = QuestionCounting(opened.has, lowered, size if languages or model else 0)
     result, questions = opened.parts(counting.count, counting.add_up, workers)

@@ -31,6 +31,7 @@ from fastmetrics.base.limits import SIZES, ReadSizes
 from fastmetrics.base.threads import ordered
 from fastmetrics.metrics.abstention import PHRASES, RefusalsIn, abstained
 from fastmetrics.metrics.batch import Batch
+from fastmetrics.tables.input_files import PLAIN, ReadSettings
 from fastmetrics.tables.opening import open_table
 from fastmetrics.tables.sources import FrameSource
 from fastmetrics.tables.table_rows import Piece, gathered
@@ -259,14 +260,14 @@ class LogPart(NamedTuple):
 
 
 class Columns(NamedTuple):
-    """The mapping of a log's columns: ``columns`` (canonical: user's) and the preset ``schema``, as in ``score``."""
+    """The mapping of a log's columns: ``columns`` (canonical: user's) the preset ``schema``, and how files are read."""
 
     columns: Mapping[str, str] | None = None
     schema: str | None = None
-    format: str | None = None
+    reading: ReadSettings = PLAIN
 
 
-PLAIN = Columns()
+BY_NAME = Columns()
 """The mapping by canonical names only."""
 
 
@@ -323,7 +324,7 @@ def open_log(
     needed: Sequence[str],
     optional: Sequence[str] = (),
     numbers: Sequence[str] = (),
-    how: Columns = PLAIN,
+    how: Columns = BY_NAME,
     labels: Sequence[str] = (),
     *,
     again: bool = False,
@@ -337,7 +338,7 @@ def open_log(
     ``log`` is an input of ``score``.  Raises ``ColumnError`` for a missing needed
     column, or for a column of an unexpected kind.
     """
-    source = open_table(log, how.format, sizes=_SIZES, name=what)
+    source = open_table(log, how.reading, _SIZES, name=what)
     present = source.names
     mapping = resolve(present, how.columns, how.schema, {*needed, *optional})
     for name in needed:

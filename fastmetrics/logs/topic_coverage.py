@@ -30,6 +30,7 @@ from fastmetrics.logs.log import (
     open_log,
     question_vectors,
 )
+from fastmetrics.tables.input_files import PLAIN, ReadSettings
 from fastmetrics.text.lexicons import lexicon
 from fastmetrics.vectors.faiss_search import faiss_threads
 from fastmetrics.vectors.vector_arrays import one_blas_thread
@@ -228,7 +229,7 @@ def topic_coverage(
     failure: str | None = None,
     columns: Mapping[str, str] | None = None,
     schema: str | None = None,
-    format: str | None = None,
+    reading: ReadSettings | None = None,
     threads: int | None = None,
 ) -> Topics:
     """Cluster the questions of a log into topics, count what the knowledge base has on each, and list the gaps.
@@ -263,7 +264,7 @@ def topic_coverage(
     - ``failure``: Score from 0 to 1; failure is 1 - score. By default unanswered questions fail.
     - ``columns``: Your column names: answer=text,... A name with a comma: '"answer=a,b"'.
     - ``schema``: A preset of column names: ragas, deepeval, mlflow, hf, autorag.
-    - ``format``: The format of all files, if their suffixes do not show it: parquet, jsonl, csv, tsv, arrow.
+    - ``reading``: How the files are read, a ``ReadSettings``.
     - ``threads``: Number of threads, from 1 to 1,024; by default one for each core available to this process, of
       profile one.
 
@@ -285,7 +286,7 @@ def topic_coverage(
         column for column in ("question", "question_embedding", "answer", "retrieved_ids") if column not in needed
     ]
     more_columns = list(dict.fromkeys([*score_names, *([failure] if failure not in (None, UNANSWERED) else [])]))
-    opened = open_log(log, needed, optional, more_columns, Columns(columns, schema, format))
+    opened = open_log(log, needed, optional, more_columns, Columns(columns, schema, reading or PLAIN))
     check_vectors(opened, embedder)
     if failure == UNANSWERED and "answer" not in opened.has:
         raise ColumnError(Argument("failure", failure), ": the log has no column 'answer'")

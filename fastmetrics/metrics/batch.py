@@ -352,17 +352,27 @@ def _note(cause: str, advice: str, entries: Sequence[tuple[float, int, int, str]
     return f"{names}: {upto}{rows:,} of {scored:,} scored rows ({_percent(share)}) {cause}; {advice}"
 
 
+BLANKS = "blank cells of "
+"""The beginning of the name under which the missing values of a column of text are counted that are blank cells."""
 LISTS = "lists in "
 """The beginning of the name under which the rows of a column are counted whose text is a list of texts."""
 
 
-def list_notes(counts: Mapping[str, Sequence[int]]) -> list[str]:
-    """The notes on columns of one text per row that are lists of texts.
+def column_notes(counts: Mapping[str, Sequence[int]]) -> list[str]:
+    """The notes on columns whose texts are lists of texts, and on those with blank cells.
 
-    >>> list_notes({"lists in gold": [300, 300]})[0].partition(";")[0]
+    >>> column_notes({"lists in gold": [300, 300]})[0].partition(";")[0]
     'gold: 300 texts are lists, as JSON or Python writes them, and each was read as one text'
+    >>> column_notes({"blank cells of gold": [3, 5]})
+    ["blank cells are missing: 3 of 5 in gold; blank='empty' (--blank empty) reads them as empty texts"]
     """
-    return [
+    blank = [
+        f"{rows:,} of {total:,} in {name.removeprefix(BLANKS)}"
+        for name, (rows, total) in counts.items()
+        if name.startswith(BLANKS) and rows
+    ]
+    advice = "blank='empty' (--blank empty) reads them as empty texts"
+    return [f"blank cells are missing: {', '.join(blank)}; {advice}"] * bool(blank) + [
         f"{name.removeprefix(LISTS)}: {rows:,} {'text is a list' if rows == 1 else 'texts are lists'}, as JSON or "
         f"Python writes them, and each was read as one text; lists={name.removeprefix(LISTS)!r} (--lists "
         f"{name.removeprefix(LISTS)}) reads the lists"

@@ -11,7 +11,7 @@ import numpy as np
 from fastmetrics.base.arrays import Floats, Ints
 from fastmetrics.base.errors import FastmetricsError, UnknownNameError
 from fastmetrics.base.score_metadata import InputDrift
-from fastmetrics.metrics.batch import LISTS, SCRIPT, Caution, list_notes, notes, script_notes
+from fastmetrics.metrics.batch import BLANKS, LISTS, SCRIPT, Caution, column_notes, notes, script_notes
 from fastmetrics.metrics.fitted_metric import FittedMetric
 from fastmetrics.metrics.metric import values_of
 from fastmetrics.metrics.plan import Plan, Score, parse
@@ -144,7 +144,7 @@ def caution_notes(counts: Mapping[str, Sequence[int]], common: Mapping[str, Any]
     cautions: dict[str, tuple[Caution, Mapping[str, Any]]] = {}
     unknown = []
     for name, (rows, scored) in counts.items():
-        if not rows or name.startswith((LISTS, SCRIPT)):
+        if not rows or name.startswith((BLANKS, LISTS, SCRIPT)):
             continue
         try:
             score = parse(specs.get(name, name), common)
@@ -156,4 +156,4 @@ def caution_notes(counts: Mapping[str, Sequence[int]], common: Mapping[str, Any]
         caution = score.metric.caution_with(score.options)
         if caution is not None:
             cautions[name] = caution, score.options
-    return [*notes(counts, cautions), *list_notes(counts), *script_notes(counts), *unknown]
+    return [*notes(counts, cautions), *column_notes(counts), *script_notes(counts), *unknown]

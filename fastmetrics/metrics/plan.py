@@ -181,6 +181,9 @@ class Plan:
     lists: tuple[str, ...] = ()
     """The columns of the user's table whose texts are parsed as lists of texts."""
 
+    has_blanks: bool = False
+    """Whether a missing value of a column of text is a blank cell of a file."""
+
     keep_counts: bool = False
     """Whether each row's counts are stored with the scores, for corpus metrics based on counts."""
 

@@ -23,7 +23,7 @@ from fastmetrics.base.input_columns import COLUMNS
 from fastmetrics.base.limits import SIZES
 from fastmetrics.base.score_metadata import BatchSums, counts_array
 from fastmetrics.base.threads import ordered
-from fastmetrics.metrics.batch import LISTS, Batch, where_present
+from fastmetrics.metrics.batch import BLANKS, LISTS, Batch, where_present
 from fastmetrics.metrics.fitted_metric import FittedMetric, remembered_scores
 from fastmetrics.metrics.plan import Plan
 from fastmetrics.stats.summed_scores import fingerprint_of_hashes, is_hashable, text_hashes
@@ -55,10 +55,12 @@ def rows_of(batch: pa.RecordBatch, plan: Plan, make: Any = Batch, words: Vocabul
     return make(columns, plan.shared, words)
 
 
-def listed_texts(rows: Batch, used: Mapping[str, str]) -> dict[str, list[int]]:
-    """The counts of rows whose text is a list of texts, in the columns that may hold lists, for a caution."""
+def column_counts(rows: Batch, used: Mapping[str, str], *, has_blanks: bool) -> dict[str, list[int]]:
+    """The counts of rows of which the notes on columns tell: texts that are lists of texts, and blank cells."""
     counts = {}
     for column, name in used.items():
+        if has_blanks and is_text(rows.columns[column].type):
+            counts[f"{BLANKS}{name}"] = [rows.columns[column].null_count, len(rows.columns[column])]
         if column in COLUMNS and COLUMNS[column].kind == "texts" and is_text(rows.columns[column].type):
             lists = look_like_lists(rows.columns[column], rows.text(column))
             if lists is not None:
@@ -84,7 +86,7 @@ def score_batch(
     arrays = [batch.column(name) for name in plan.keep]
     counts: dict[str, list[int]] = {}
     columns: dict[str, pa.Array] = {}
-    cautions = listed_texts(rows, plan.used)
+    cautions = column_counts(rows, plan.used, has_blanks=plan.has_blanks)
     drift: dict[str, list[int]] = {}
     for score in plan.scores:
         with watch(score.name):

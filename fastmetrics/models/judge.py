@@ -18,7 +18,7 @@ from fastmetrics.base.options import LimitedText, Optional, argument
 from fastmetrics.base.score_metadata import BatchSums, RowCounts, ScoreMetadata
 from fastmetrics.engines.job import Job, Progress, RunOptions, RunResult, check_without_output
 from fastmetrics.engines.run_job import Threads, results_of, run_on
-from fastmetrics.metrics.batch import list_notes, script_notes
+from fastmetrics.metrics.batch import column_notes, script_notes
 from fastmetrics.models.call_sender import Spending
 from fastmetrics.models.call_store import CallStore, check_apart
 from fastmetrics.models.judge_batch import BEHIND, BatchJudge, JudgePlan, JudgeSettings, plan_judging
@@ -103,7 +103,7 @@ def summary_of(
 ) -> Summary:
     """The summary of judged rows, with notes on rows without scores and repairs."""
     cautions = BatchSums.added(observed).cautions
-    metrics, notes = {}, [*list_notes(cautions), *script_notes(cautions)]
+    metrics, notes = {}, [*column_notes(cautions), *script_notes(cautions)]
     for axis, judged in judged_of(axes, observed).items():
         state = State()
         for part in observed:
@@ -318,6 +318,7 @@ def judge(
         systems=systems,
     )
     source = sampled(opened, plan.kinds, sample, seed)
+    plan = replace(plan, has_blanks=source.has_blanks)
     ending = Until.of(plan, until, seed, baseline)
     if ending is not None:
         plan = replace(plan, until=ending.signature)

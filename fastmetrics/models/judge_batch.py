@@ -20,7 +20,7 @@ from fastmetrics.base.public_names import __version__
 from fastmetrics.base.score_metadata import BatchSums, ScoreMetadata
 from fastmetrics.metrics.batch import Batch, script_counts
 from fastmetrics.metrics.plan import text_lists
-from fastmetrics.metrics.score_batch import fingerprints, listed_texts
+from fastmetrics.metrics.score_batch import column_counts, fingerprints
 from fastmetrics.models.call_sender import ModelCalls
 from fastmetrics.models.call_setup import MANY, MODEL, RUBRICS, CallSettings, JudgeOptions
 from fastmetrics.models.calls import REPLY, Answer, Call, CallMaker, Model, completion
@@ -107,6 +107,8 @@ class JudgePlan:
     lists: tuple[str, ...] = ()
     until: Mapping[str, Any] = field(default_factory=dict)
     """The condition that ends judging, if there is one."""
+    has_blanks: bool = False
+    """Whether a missing text is a blank cell of a file."""
     systems: Sequence[str] = ()
     """The names of the two tables whose answers are compared, if there are two."""
 
@@ -425,7 +427,7 @@ class BatchJudge:
     def _cautions(self, batch: pa.RecordBatch) -> dict[str, list[int]]:
         """The counts of rows that a note tells of."""
         texts = Batch(self._columns(batch))
-        counts = listed_texts(texts, self._plan.columns)
+        counts = column_counts(texts, self._plan.columns, has_blanks=self._plan.has_blanks)
         for language in sorted({rubric.language for rubric in self._plan.rubrics}):
             columns = {name for rubric in self._plan.rubrics if rubric.language == language for name in rubric.columns}
             counts |= script_counts(texts, language, sorted(columns & texts.columns.keys() & COLUMNS.keys()))

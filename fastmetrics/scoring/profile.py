@@ -23,6 +23,7 @@ from fastmetrics.metrics.fitted_metric import SCORES
 from fastmetrics.metrics.plan import Plan, ScoreRequest, plan
 from fastmetrics.metrics.score_batch import VocabularyPool, score_batch
 from fastmetrics.scoring.score import fitted, job, plan_table, score
+from fastmetrics.tables.input_files import ReadSettings
 from fastmetrics.tables.opening import open_table
 from fastmetrics.text.tokenize import Vocabularies
 
@@ -161,7 +162,7 @@ def profile(
     lists: Sequence[str] | str = (),
     columns: Mapping[str, str] | None = None,
     schema: str | None = None,
-    format: str | None = None,
+    reading: ReadSettings | None = None,
     threads: int = 1,
 ) -> Profile:
     """Score a table, in memory or in files, into a temporary file, and time every stage and metric.
@@ -181,7 +182,7 @@ def profile(
     - ``lists``: Columns of references or contexts whose texts are lists in JSON: reference,...
     - ``columns``: Your column names: answer=text,... A name with a comma: '"answer=a,b"'.
     - ``schema``: A preset of column names: ragas, deepeval, mlflow, hf, autorag.
-    - ``format``: The format of all files, if their suffixes do not show it: parquet, jsonl, csv, tsv, arrow.
+    - ``reading``: How the files are read, a ``ReadSettings``.
     - ``threads``: Number of threads, from 1 to 1,024; by default one for each core available to this process, of
       profile one.
 
@@ -194,7 +195,7 @@ def profile(
 
     Raises what ``score`` raises.
     """
-    source = open_table(table, format)
+    source = open_table(table, reading or ReadSettings())
     request = ScoreRequest(metrics, columns, schema, suites=suites, no_relevant=no_relevant, lists=lists)
     planned = fitted(plan_table(source, request), source)
     scorer = WatchedScorer(planned)

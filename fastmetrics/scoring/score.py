@@ -78,7 +78,7 @@ def engine_of(engine: str | RayCluster, threads: int | None) -> AbstractContextM
 
 def plan_table(source: TableSource, request: ScoreRequest, *, keep_counts: bool = False) -> Plan:
     """The plan for the columns of an opened table, without options computed from its rows; keeps the ``id``."""
-    planned = plan(source.names, request.with_id(source.names))
+    planned = replace(plan(source.names, request.with_id(source.names)), has_blanks=source.has_blanks)
     return keeping_counts(planned) if keep_counts or planned.is_all_corpus else planned
 
 

@@ -184,8 +184,9 @@ class LineNumbers:
     Thread-safe; the lines of recent records are cached, because requests are close together.
     """
 
-    def __init__(self, file: DataFile, delimiter: str) -> None:
+    def __init__(self, file: DataFile, delimiter: str, lone: bool) -> None:
         self._file = file
+        self._lone = lone
         self._delimiter = delimiter
         self._lines = np.zeros(0, np.int64)
         # Arrow's limit: a record may extend over two blocks
@@ -199,7 +200,7 @@ class LineNumbers:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickling drops the counts."""
-        return LineNumbers, (self._file, self._delimiter)
+        return LineNumbers, (self._file, self._delimiter, self._lone)
 
     def _walk(self) -> Iterator[int]:
         with self._file.open()[0] as stream:
@@ -207,7 +208,7 @@ class LineNumbers:
             start = 1
             try:
                 for record in reader:
-                    if record:
+                    if record or (self._lone and start > 1):
                         yield start
                     start = reader.line_num + 1
             except csv.Error:  # the start of a record that is too long
@@ -277,10 +278,11 @@ class DelimitedReader(Reader):
 
     def __init__(self, file: DataFile, record: Recorded = NO_RECORD) -> None:
         super().__init__(file)
+        self.has_blanks = file.settings.blank == "missing"
         self.record = record
         self._delimiter = "\t" if file.format == "tsv" else ","
-        self._lines = LineNumbers(file, self._delimiter)
         header = self._header()
+        self._lines = LineNumbers(file, self._delimiter, len(header) == 1)
         self.rows = None if header else 0
         names = unguarded(pa.array(header, pa.string())).to_pylist() if record.guarded else header
         if record.schema is not None and record.schema.names != names:
@@ -321,7 +323,7 @@ class DelimitedReader(Reader):
         """The note on a changed file."""
         if not self.record.changed:
             return None
-        lost = "without types, and with empty texts in place of nulls"
+        lost = "without types"
         return f"{self.file.shown} was changed after it was written; it is read like any CSV: {lost}"
 
     def read(self, selection: Selection, number: int, start: int, threads: int) -> Iterator[Chunk]:
@@ -398,11 +400,16 @@ class DelimitedReader(Reader):
             reader = pacsv.open_csv(
                 pa.PythonFile(counted, mode="r"),
                 pacsv.ReadOptions(use_threads=False, block_size=block, column_names=None),
-                pacsv.ParseOptions(delimiter=self._delimiter, newlines_in_values=True, invalid_row_handler=note),
+                pacsv.ParseOptions(
+                    delimiter=self._delimiter,
+                    newlines_in_values=True,
+                    invalid_row_handler=note,
+                    ignore_empty_lines=len(self.schema) != 1,  # a blank line is the blank cell of an only column
+                ),
                 pacsv.ConvertOptions(
                     column_types={inside[name]: pa.binary() for name in self.schema.names},
                     include_columns=[inside[name] for name in names],
-                    strings_can_be_null=self.record.schema is not None,
+                    strings_can_be_null=self.has_blanks,
                     quoted_strings_can_be_null=False,
                     null_values=[""],
                 ),

@@ -28,6 +28,8 @@ class Reader(ABC):
     """Whether the values of columns without a known type become those of the requested kind."""
     has_types = True
     """Whether the columns have types at all."""
+    has_blanks = False
+    """Whether a missing value of a column of text is a blank cell."""
     has_late_columns = False
     """Whether a column may occur that is not in ``schema``; ``holds`` then looks for it."""
 

@@ -15,15 +15,64 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Literal
 
 import pyarrow as pa
 
 from fastmetrics.base.errors import Argument, FileFormatError, OptionError
 from fastmetrics.base.limits import SIZES, STANDARD, ReadSizes
+from fastmetrics.base.options import Choice, about, argument, with_parameters
 from fastmetrics.tables import remote_files as remote
 from fastmetrics.tables.addresses import as_local, is_url, last_name, parse, shown_address
 from fastmetrics.tables.remote_files import cause, patiently, plainly, store
+
+# How files are read: one declaration for the options of all commands and the settings of all functions.
+
+
+@with_parameters
+@dataclass(frozen=True, kw_only=True)
+class ReadSettings:
+    """How files of rows are read.
+
+    {parameters}
+
+    >>> import pathlib, tempfile, fastmetrics as fm
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "rows.csv")
+    >>> _ = path.write_text("question,answer\\nWhere?,\\n")
+    >>> [fm.check_dataset(path, reading=fm.ReadSettings(blank=blank)).rows for blank in ("missing", "empty")]
+    [1, 1]
+
+    Raises ``OptionError`` for an invalid setting.
+    """
+
+    format: str | None = field(
+        default=None,
+        metadata=about("The format of all files, if their suffixes do not show it: parquet, jsonl, csv, tsv, arrow."),
+    )
+    query: str | None = field(
+        default=None,
+        metadata=about("The query whose rows are read, if the input is the address of a database: select …"),
+    )
+    max_row_bytes: int | None = field(
+        default=None, metadata=about("Maximum bytes of a row; a longer row is a bad row. Default: 67108864 (64 MiB).")
+    )
+    blank: Literal["missing", "empty"] = field(
+        default="missing",
+        metadata=about('A blank cell of text in CSV or TSV: missing, or empty (an empty text, as "" always is).'),
+    )
+
+    def __post_init__(self) -> None:
+        """Raise ``OptionError`` for an invalid value."""
+        argument("blank", self.blank, Choice("missing", "empty"))
+
+    @property
+    def of_cells(self) -> dict[str, Any]:
+        """The settings that differ from their defaults and that decide what the cells of a file are."""
+        return {name: getattr(self, name) for name in _OF_CELLS if getattr(self, name) != getattr(ReadSettings, name)}
+
+
+_OF_CELLS = ("blank",)
+PLAIN = ReadSettings()
 
 # A file of an input: its identity, opening its bytes, and the files below a folder that are inputs.
 
@@ -50,6 +99,7 @@ class DataFile:
     max_row_bytes: int = MAX_ROW_BYTES
     stamp: remote.Stamp | None = None
     sizes: ReadSizes = STANDARD
+    settings: ReadSettings = PLAIN
     content: tuple[int, int] | None = None
     """The size and modification time of a local file when it was opened; None for a device or a stream."""
 
@@ -79,13 +129,14 @@ class DataFile:
         return os.stat(self.path).st_size if self.stamp is None else self.stamp[0]
 
     def fingerprint(self) -> list[Any]:
-        """The identity of the file's content: path, size and modification time (a checksum for standard input)."""
+        """The identity of the rows: path, size, modification time (a checksum for standard input), and settings."""
+        cells = list(self.settings.of_cells.items())
         if self.stamp is not None:
-            return [self.shown, *self.stamp]
+            return [self.shown, *self.stamp, *cells]
         status = os.stat(self.path)
         if self.checksum is not None:
-            return [self.shown, status.st_size, self.checksum]
-        return [os.path.abspath(self.path), status.st_size, status.st_mtime_ns]
+            return [self.shown, status.st_size, self.checksum, *cells]
+        return [os.path.abspath(self.path), status.st_size, status.st_mtime_ns, *cells]
 
     def open(self) -> tuple[pa.NativeFile, Callable[[], int]]:
         """The decompressed bytes as a stream, and a counter of the bytes read."""

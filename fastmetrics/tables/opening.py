@@ -29,7 +29,17 @@ from fastmetrics.tables.addresses import (
 from fastmetrics.tables.database_reader import DatabaseReader
 from fastmetrics.tables.file_formats import FORMATS, AllowedFormats, table_formats
 from fastmetrics.tables.formats import Reader
-from fastmetrics.tables.input_files import DataFile, compression_of, content_of, is_pipe, reading, spool, walked
+from fastmetrics.tables.input_files import (
+    PLAIN,
+    DataFile,
+    ReadSettings,
+    compression_of,
+    content_of,
+    is_pipe,
+    reading,
+    spool,
+    walked,
+)
 from fastmetrics.tables.remote_files import plainly, side_by_side
 from fastmetrics.tables.sources import FileSource, FrameSource, TableSource, without_empty
 
@@ -62,36 +72,35 @@ def is_paths(data: Any, *, or_column: bool = False) -> bool:
 
 def open_table(
     table: Any,
-    format: str | None = None,
-    max_row_bytes: int | None = None,
-    query: str | None = None,
+    settings: ReadSettings = PLAIN,
     sizes: ReadSizes = STANDARD,
     *,
     name: str = "table",
     or_column: bool = False,
 ) -> TableSource:
-    """Open a table of any kind, or files by their paths, as ``open_source`` does; ``query`` is that of a database.
+    """Open a table of any kind, or files by their paths, as ``open_source`` does.
 
     Files that are opened already, with other sizes for example, stay as they are.
 
     ``name`` is the argument, for messages, and ``or_column`` that of :func:`is_paths`.
 
-    Raises ``ColumnError`` for anything else, ``OptionError`` for the ``format`` of a table in memory, and the errors of
-    ``open_source``.
+    Raises ``ColumnError`` for anything else, ``OptionError`` for settings of files beside a table in memory, and the
+    errors of ``open_source``.
     """
     if isinstance(table, FileSource):
         return table
     if is_paths(table, or_column=or_column):
-        if query is not None:
-            table = with_query(table, query)
-        return open_source(table, format, max_row_bytes, sizes)
-    if query is not None:
+        if settings.query is not None:
+            table = with_query(table, settings.query)
+        return open_source(table, settings.format, settings.max_row_bytes, sizes, settings)
+    if settings.query is not None:
         raise OptionError(
-            Argument("query", query), ": a table in memory has none; give it with the address of a database"
+            Argument("query", settings.query), ": a table in memory has none; give it with the address of a database"
         )
-    if format is not None:
-        raise OptionError(Argument("format", format), ": a table in memory has none; give it with paths")
-    return FrameSource(table, argument("max_row_bytes", max_row_bytes, Optional(Whole(1, 1 << 62))), name)
+    for option, value in {"format": settings.format, **settings.of_cells}.items():
+        if value is not None:
+            raise OptionError(Argument(option, value), ": a table in memory has none; give it with paths")
+    return FrameSource(table, argument("max_row_bytes", settings.max_row_bytes, Optional(Whole(1, 1 << 62))), name)
 
 
 # The settings of files that users hand on as one object.
@@ -99,8 +108,8 @@ def open_table(
 
 @with_parameters
 @dataclass(frozen=True, kw_only=True)
-class FileSettings:
-    """How files of rows are read, and how results are written to files; none of the settings changes a result.
+class FileSettings(ReadSettings):
+    """How files of rows are read, and how results are written to files.
 
     {parameters}
 
@@ -114,17 +123,6 @@ class FileSettings:
     Raises ``OptionError`` for an invalid setting.
     """
 
-    format: str | None = field(
-        default=None,
-        metadata=about("The format of all files, if their suffixes do not show it: parquet, jsonl, csv, tsv, arrow."),
-    )
-    query: str | None = field(
-        default=None,
-        metadata=about("The query whose rows are read, if the input is the address of a database: select …"),
-    )
-    max_row_bytes: int | None = field(
-        default=None, metadata=about("Maximum bytes of a row; a longer row is a bad row. Default: 67108864 (64 MiB).")
-    )
     batch_rows: int | None = field(default=None, metadata=about("Maximum rows per batch."))
     on_error: str = field(
         default="fail", metadata=about("fail: a bad row ends the run; skip: bad rows go to OUT.rejects.jsonl.")
@@ -142,12 +140,13 @@ class FileSettings:
 
     def __post_init__(self) -> None:
         """Raise ``OptionError`` for an invalid value."""
+        super().__post_init__()
         argument("on_error", self.on_error, Choice("fail", "skip"))
         argument("batch_rows", self.batch_rows, Optional(Rows))
 
     def open(self, table: Any) -> TableSource:
         """A table in memory or in files; raises the errors of opening it."""
-        return open_table(table, self.format, self.max_row_bytes, self.query)
+        return open_table(table, self)
 
 
 # Files, by paths, addresses and queries.
@@ -158,16 +157,17 @@ def open_source(
     format: str | None = None,
     max_row_bytes: int | None = None,
     sizes: ReadSizes = STANDARD,
+    settings: ReadSettings = PLAIN,
 ) -> FileSource:
     """Open files, folders, globs, ``-`` (standard input), or tables and queries of databases as one table.
 
     Formats go by suffix, then by the first bytes: Parquet, JSON lines, CSV and TSV (with a header), Arrow IPC files
     and streams; text may be compressed (.gz, .zst, .bz2, .xz).  A folder gives its files in order of path, with the
     keys of hive folders (``lang=de/``) as columns: of integers if all values of a key are whole numbers, otherwise of
-    text.  In text formats ids that mix numbers and strings become strings in
-    the whole column.  A row of more than ``max_row_bytes`` bytes, by default 64 MiB, is a bad row.  ``sizes``
-    say how much is read at a time.  Raises ``FileFormatError`` for a file that is missing, empty, truncated, damaged or
-    of an unknown format.
+    text.  In text formats ids that mix numbers and strings become strings in the whole column.  A row of more than
+    ``max_row_bytes`` bytes, by default 64 MiB, is a bad row.  ``sizes`` say how much is read at a time, and
+    ``settings`` what the cells of CSV are.  Raises ``FileFormatError`` for a file that is missing, empty, truncated,
+    damaged or of an unknown format.
 
     >>> import tempfile, pathlib
     >>> path = pathlib.Path(tempfile.mkdtemp(), "answers.csv")
@@ -178,7 +178,7 @@ def open_source(
     >>> [chunk.batch.to_pylist() for chunk in source.chunks(source.select({"answer": "text"}))]
     [[{'answer': 'yes'}]]
     """
-    files = [replace(file, sizes=sizes) for file in expand(inputs, format)]
+    files = [replace(file, sizes=sizes, settings=settings) for file in expand(inputs, format)]
     if max_row_bytes is not None:
         if max_row_bytes < 1:
             raise OptionError(Argument("max_row_bytes", max_row_bytes), ": expected at least 1")

@@ -57,6 +57,10 @@ class TableSource(Protocol):
         """Why a run cannot go on in the middle of the rows, if it cannot."""
 
     @property
+    def has_blanks(self) -> bool:
+        """Whether a missing value of a column of text is a blank cell."""
+
+    @property
     def fingerprint(self) -> list[list[Any]]:
         """The identity of the table, which differs for a changed table."""
 
@@ -96,6 +100,7 @@ class NarrowedSource:
         self.files = source.files
         self.notes = source.notes
         self.unstable = source.unstable
+        self.has_blanks = source.has_blanks
 
     @property
     def fingerprint(self) -> list[list[Any]]:
@@ -149,6 +154,7 @@ class FrameSource:
     files: tuple[DataFile, ...] = ()
     notes: tuple[str, ...] = ()
     unstable: str | None = None
+    has_blanks = False
 
     def __init__(self, table: Any, max_row_bytes: int | None = None, name: str = "") -> None:
         self._frame = open_frame(table, name)
@@ -389,6 +395,11 @@ class FileSource:
     def snapshot(self) -> str | None:
         """The moment of PostgreSQL that the rows are of, as long as this source lives."""
         return next((reader.snapshot for reader in self._readers if reader.snapshot is not None), None)
+
+    @property
+    def has_blanks(self) -> bool:
+        """Whether a missing value of a column of text is a blank cell."""
+        return all(reader.has_blanks for reader in self._readers)
 
     @property
     def has_types(self) -> bool:

@@ -178,8 +178,8 @@ def test_files_are_read_by_their_settings(tmp_path: Any, monkeypatch: pytest.Mon
 
     monkeypatch.setattr("fastmetrics.tables.opening.open_table", record)
     with pytest.raises(Arrived):
-        call(tmp_path / "rows.txt", fm.FileSettings(format="jsonl", max_row_bytes=61_000, query="select 1"))
-    assert opened == [(tmp_path / "rows.txt", "jsonl", 61_000, "select 1")]
+        call(tmp_path / "rows.txt", files := fm.FileSettings(format="jsonl", query="select 1"))
+    assert opened == [(tmp_path / "rows.txt", files)]
 
 
 def test_a_comparison_reports_the_detectable_difference_at_its_confidence() -> None:

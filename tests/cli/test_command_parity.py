@@ -81,6 +81,7 @@ NO_OPTIONS = {"judge": {"pause"}, "answer": {"pause", "name"}, "evaluate-rag": {
 
 SETTINGS = {
     "files": fm.FileSettings,
+    "reading": fm.ReadSettings,
     "settings": fm.JudgeSettings,
     "bot": fm.FullContextBot,
     "promises": fm.CutPromises,

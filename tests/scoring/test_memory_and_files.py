@@ -22,6 +22,7 @@ from fastmetrics.base.errors import ColumnError, FileFormatError, InputError, Op
 from fastmetrics.base.limits import SIZES
 from fastmetrics.engines.job import RunOptions
 from fastmetrics.tables import Limits, read_metadata
+from fastmetrics.tables.input_files import ReadSettings
 from fastmetrics.tables.opening import open_table
 from fastmetrics.tables.sources import FrameSource
 from fastmetrics.tables.table_rows import good_batches
@@ -130,9 +131,8 @@ def test_options_of_outputs_need_an_output(rows: Path, option: str) -> None:
 
 def test_every_option_of_a_run_is_refused_without_an_output() -> None:
     assert {field.name for field in dataclasses.fields(RunOptions)} - {"limits", "progress", "files"} <= set(OF_RUNS)
-    assert {field.name for field in dataclasses.fields(fm.FileSettings)} - {"format", "max_row_bytes", "query"} == set(
-        OF_FILES
-    )
+    of_reading = {field.name for field in dataclasses.fields(fm.ReadSettings)}
+    assert {field.name for field in dataclasses.fields(fm.FileSettings)} - of_reading == set(OF_FILES)
 
 
 def test_progress_is_that_of_all_rows(rows: Path) -> None:
@@ -421,7 +421,8 @@ def test_several_runs_are_ranked_alike_in_memory_and_in_files(tmp_path: Path) ->
 def test_finished_batches_leave_bad_rows_out_or_end_with_the_first(tmp_path: Path) -> None:
     path = tmp_path / "rows.jsonl"
     path.write_text('{"n": "a"}\n{"n": \n{"n": "' + "b" * 99 + '"}\n{"n": "c"}\n')
-    for source in (open_table(path, None, 60), open_table({"n": ["a", "b" * 99, "c"]}, None, 60)):
+    settings = ReadSettings(max_row_bytes=60)
+    for source in (open_table(table, settings) for table in (path, {"n": ["a", "b" * 99, "c"]})):
         selection = source.select({"n": "text"})
         with pytest.raises(FileFormatError, match=r"line 2|row 1"):
             list(good_batches(source, selection))

@@ -104,8 +104,9 @@ def test_undefined_scores_too(tmp_path):
 
 
 @pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, lzma.compress, bytes])
-def test_empty_cells_are_not_blank_lines(tmp_path, pack):
+def test_a_blank_line_is_the_blank_cell_of_an_only_column(tmp_path, pack):
+    """As Polars reads it; pandas leaves such lines out."""
     suffix = {gzip.compress: ".gz", bz2.compress: ".bz2", lzma.compress: ".xz"}.get(pack, "")
     path = tmp_path / f"in.csv{suffix}"
     path.write_bytes(pack(b'c\n""\n\n1\n""\n'))
-    assert back(path, "number") == [None, 1.0, None]
+    assert back(path, "number") == [None, None, 1.0, None]
