@@ -169,6 +169,17 @@ def _metric(metric: Metric) -> Iterator[str]:
     yield markdown(metric.function.__doc__)
 
 
+PATHS = (
+    ("`output.answer`", "the field `answer` of the object `output`"),
+    ('`meta."model.name"`', "a field with a dot in its name; without quotes it is found too"),
+    ("`choices[0].message.content`", "the first item of a list; `[-1]` is the last"),
+    ("`docs[].text`", "a list: the field of every item; of two `[]`, one flat list"),
+    ("`messages[role=user].content`", "the first item whose field `role` is `user`"),
+    ("`input[-1].content || input`", "the first of several paths that has a value in the row"),
+)
+"""The forms of paths."""
+
+
 def columns_page() -> str:
     """docs/columns.md: the input columns and the presets."""
     columns = [
@@ -197,6 +208,13 @@ def columns_page() -> str:
                 "cell of `reference` or `contexts` is one text, as in a column of text in any format. A summary notes "
                 "texts that are lists; `lists=['reference']` (`--lists reference`) parses them. CSV that this package "
                 "wrote needs no option: the file `.meta.json` beside it records its lists, nulls and types.",
+                "## Paths\n\nWhere the data are nested, a column is a path, in `columns`, `keep` and wherever a "
+                "column of yours is named: JSON lines, structs and lists of Parquet and Arrow, dicts and lists in a "
+                "frame, and JSON in a column of text, as databases and CSV have it. A column of exactly that name "
+                "comes first.",
+                table(("path", "leads to"), PATHS),
+                "What is missing on the way is missing; a value of another kind on the way, such as a text where the "
+                "path goes into an object, is a bad row. A path that no row has is an error that names what is near.",
                 "## Presets\n\nThe names that other tools use, for `schema=` and `--schema`.",
                 table(("schema", "columns"), presets),
             ]

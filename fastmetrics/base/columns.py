@@ -42,6 +42,7 @@ from fastmetrics.base.arrays import (
 )
 from fastmetrics.base.errors import ColumnError, InputError
 from fastmetrics.base.limits import SIZES
+from fastmetrics.base.paths import Path, PathError, empty_because, is_path, parse
 
 # The types that a column of each kind may have.
 #
@@ -421,11 +422,36 @@ class Frame:
     """The index of a pandas frame."""
 
     def read(self, names: Sequence[str]) -> tuple[pa.Schema, Iterator[pa.Table]]:
-        """The schema of the columns ``names``, and their rows.  Raises ``ColumnError`` for a duplicate name."""
-        _once(self.names, names)
-        pieces = iter(self.pieces(names))
+        """The schema of the columns ``names``, paths among them, and their rows.
+
+        Raises ``ColumnError`` for a duplicate name, and for a path that leads nowhere.
+        """
+        paths = {name: parse(name) for name in names if name not in list(self.names) and is_path(name)}
+        roots = [root for name in names for root in (paths[name].columns(self.names) if name in paths else [name])]
+        roots = list(dict.fromkeys(roots))
+        _once(self.names, roots)
+        pieces = iter(self.pieces(roots))
         first = next(pieces)
+        if paths:
+            pieces = (_with_paths(piece, names, paths) for piece in pieces)
+            first = _with_paths(first, names, paths, check=True)
         return first.schema, itertools.chain([first], pieces)
+
+
+def _with_paths(piece: pa.Table, names: Sequence[str], paths: Mapping[str, Path], *, check: bool = False) -> pa.Table:
+    """The columns ``names`` of a piece of a table, some of which are paths; ``check`` that these have values."""
+    whole = {name: piece.column(name) for name in piece.column_names}
+    columns = {}
+    for name in names:
+        try:
+            columns[name] = paths[name].column(whole) if name in paths else whole[name]
+        except PathError as error:
+            raise ColumnError(f"path {name!r}: {error}") from error
+        if check and name in paths and columns[name].null_count == len(columns[name]):
+            reason = empty_because(paths[name], {root: whole[root] for root in paths[name].columns(whole)})
+            if reason is not None:
+                raise ColumnError(f"path {name!r}: {reason}")
+    return pa.table(columns)
 
 
 def open_frame(table: Any, name: str = "") -> Frame:

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from fastmetrics.base.errors import Argument, ColumnError, OptionError, UnknownNameError
+from fastmetrics.base.paths import Names
 
 # Every input column: its canonical name, aliases, kind and meaning.
 #
@@ -202,7 +203,7 @@ def resolve(
     Raises ``ColumnError`` for such a column if it is among the ``needed`` ones (by default all), and for a named column
     that is absent, and ``UnknownNameError`` for a canonical name or preset nobody knows.
     """
-    names = list(present)
+    names = present if isinstance(present, Names) else Names(present)
     mapping = _explicit_columns(names, columns, schema)
     used = set(mapping.values())
     for column in COLUMNS.values():
@@ -229,7 +230,7 @@ def passed_over(present: Iterable[str], mapping: Mapping[str, str]) -> dict[str,
     return {name: others for name, others in fitting.items() if others}
 
 
-def _explicit_columns(names: list[str], columns: Mapping[str, str] | None, schema: str | None) -> dict[str, str]:
+def _explicit_columns(names: Names, columns: Mapping[str, str] | None, schema: str | None) -> dict[str, str]:
     """The column names from the preset and from ``columns``."""
     mapping = _by_schema(names, schema)
     if columns is not None and not isinstance(columns, Mapping):
@@ -239,13 +240,13 @@ def _explicit_columns(names: list[str], columns: Mapping[str, str] | None, schem
         if canonical not in COLUMNS:
             raise UnknownNameError.of("column", canonical, COLUMNS)
         if name not in names:
-            nearest = UnknownNameError.of("column", name, names).message if names else f"no column {name!r}"
+            nearest = names.unknown(name) if names else f"no column {name!r}"
             raise ColumnError(Argument("columns", {canonical: name}), ": ", nearest)
         mapping[canonical] = name
     return mapping
 
 
-def _by_schema(names: list[str], schema: str | None) -> dict[str, str]:
+def _by_schema(names: Names, schema: str | None) -> dict[str, str]:
     if schema is None:
         return {}
     if schema not in SCHEMAS:

@@ -23,6 +23,7 @@ from fastmetrics.base.errors import (
 )
 from fastmetrics.base.input_columns import COLUMNS, PREFIX, SCHEMAS, is_id, kept_columns, listed, passed_over, resolve
 from fastmetrics.base.options import LimitedText, Optional, argument, of_hint, option
+from fastmetrics.base.paths import Names
 from fastmetrics.base.score_metadata import counts_column
 from fastmetrics.metrics import fitted_file
 from fastmetrics.metrics import suites as families
@@ -359,12 +360,12 @@ def plan(present: Iterable[str], request: ScoreRequest) -> Plan:
     Raises ``ColumnError`` for a missing column, for two columns that both match a needed one, or for a suite without
     its columns, ``OptionError`` for an invalid value of ``no_relevant``.
     """
-    names = list(present)
+    names = present if isinstance(present, Names) else Names(present)
     mapping = resolve(names, request.columns, request.schema, needed=())
     keep = listed(request.keep)
     for name in keep:
         if name not in names:
-            raise UnknownNameError.of("column", name, names)
+            raise UnknownNameError(names.unknown(name))
     metrics, suites = listed(request.metrics), listed(request.suites)
     if request.embedder is not None:
         argument("embedder", request.embedder, of_hint(Embeds))

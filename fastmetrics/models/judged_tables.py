@@ -17,6 +17,7 @@ from fastmetrics.base.arrays import Flags, Ints, is_text
 from fastmetrics.base.errors import Argument, ColumnError, InputError, OptionError
 from fastmetrics.base.input_columns import resolve
 from fastmetrics.base.options import Seed, Whole, argument
+from fastmetrics.base.paths import Names
 from fastmetrics.models.judge_batch import IS_JUDGED
 from fastmetrics.models.prompts import Rubric, kind_of
 from fastmetrics.tables.addresses import last_name
@@ -104,7 +105,7 @@ class SecondAnswers(NarrowedSource):
         self._id, self._question, self._other = names["id"], names.get("question", ""), other
         self._ids, self._questions = columns["id"], columns.get("question")
         self._joined = joined = {name: column for name, column in columns.items() if name not in ("id", "question")}
-        self.names = [*source.names, *joined]
+        self.names = Names([*source.names, *joined], source.names.types)
         self._fields = [pa.field(name, values.type) for name, values in joined.items()]
 
     @property

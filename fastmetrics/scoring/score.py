@@ -234,7 +234,8 @@ def score(
     ``"token_f1,squad_f1(version=2)"``.  ``suites`` are whole families whose columns exist: lexical, answerability,
     grounding, generation, verdict, novelty, writing, retrieval, semantic, latency_and_cost, all.  The default is
     ``core``: lexical, retrieval, semantic and latency_and_cost.  ``columns={canonical: yours}`` and the preset
-    ``schema`` map your column names.  ``keep`` names columns to copy in addition to ``id``; ``keep="all"`` copies all.
+    ``schema`` map your column names, or paths into nested data such as ``docs[].text`` (docs/columns.md).  ``keep``
+    names columns to copy in addition to ``id``; ``keep="all"`` copies all.
     ``embedder`` (a name, a function, an ``Embedder``) computes missing embeddings from the texts; grounding uses it
     too, with the default ``wordllama``. ``cache`` is a folder that stores embeddings.  ``no_relevant`` sets the score
     of retrieval metrics on rows without relevant documents, unless a metric sets its own: ``"zero"``, or

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pyarrow as pa
@@ -14,6 +14,7 @@ import pyarrow.types as pt
 
 from fastmetrics.base.arrays import as_lists, is_list, is_list_view, is_number, is_text, plain, well_formed
 from fastmetrics.base.errors import shown
+from fastmetrics.base.paths import Path, PathError
 
 
 @dataclass(frozen=True)
@@ -22,6 +23,32 @@ class Selection:
 
     schema: pa.Schema
     kinds: Mapping[str, str]
+    paths: Mapping[str, Path] = field(default_factory=dict)
+    """The paths among the names."""
+
+    def roots(self, schema: pa.Schema) -> Selection:
+        """The columns of a file with ``schema`` that the selected ones are or are within."""
+        types: dict[str, pa.DataType] = {}
+        for chosen in self.schema:
+            if chosen.name not in self.paths:
+                types[chosen.name] = chosen.type
+        for path in self.paths.values():
+            for name in path.columns(schema.names):
+                types.setdefault(name, plain(schema.field(name).type))
+        return Selection(pa.schema(list(types.items())), {name: self.kinds.get(name, "any") for name in types})
+
+    def cell(self, record: Mapping[str, Any], name: str) -> Any:
+        """The value of a column in a record of parsed JSON, or of texts of JSON, as ``coerce`` converts it.
+
+        Raises ``WrongValueError``, or ``Widened`` if a wider column type would fit.
+        """
+        try:
+            value = self.paths[name].value(record) if name in self.paths else record.get(name)
+            return coerce(value, self.schema.field(name).type, self.kinds[name])
+        except PathError as error:
+            raise WrongValueError(str(error)) from None
+        except WiderTypeError as wider:
+            raise Widened(name, wider.type) from None
 
     def widen(self, name: str, type_: pa.DataType) -> Selection:
         """The same selection with one column of another type."""

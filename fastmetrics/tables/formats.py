@@ -33,6 +33,9 @@ class Reader(ABC):
     has_late_columns = False
     """Whether a column may occur that is not in ``schema``; ``holds`` then looks for it."""
 
+    follows_paths = False
+    """Whether ``read`` gives the columns of paths; others give the columns that the paths go into."""
+
     def __init__(self, file: DataFile) -> None:
         self.file = file
         self.unreadable_columns: Mapping[str, str] = {}

@@ -15,13 +15,11 @@ import pyarrow.types as pt
 from fastmetrics.base.arrays import check_names, well_formed
 from fastmetrics.base.errors import FileFormatError, InputError
 from fastmetrics.base.limits import SIZES
+from fastmetrics.base.paths import PathError, merged, nested
 from fastmetrics.tables.encoders import NO_RECORD, Recorded, TextEncoder, recorded
 from fastmetrics.tables.file_columns import (
     Selection,
-    Widened,
-    WiderTypeError,
     WrongValueError,
-    coerce,
     describe,
     recorded_types,
     states,
@@ -117,6 +115,7 @@ class JsonLinesReader(Reader):
 
     is_text = True
     has_late_columns = True
+    follows_paths = True
 
     def __init__(self, file: DataFile, record: Recorded = NO_RECORD) -> None:
         super().__init__(file)
@@ -166,9 +165,7 @@ class JsonLinesReader(Reader):
     def read(self, selection: Selection, number: int, start: int, threads: int) -> Iterator[Chunk]:
         """The lines from ``start`` on."""
         types = recorded_types(self.record.schema, selection.schema)
-        in_json = pa.schema(
-            [(field.name, json_type(types[field.name])) if field.name in types else field for field in selection.schema]
-        )
+        in_json = self._in_json(selection, types)
         for block in blocks(self.file):
             first, data, offset = block.line, block.data, block.offset
             lines = 1 if block.cut else data.count(b"\n") + (not data.endswith(b"\n"))
@@ -181,13 +178,42 @@ class JsonLinesReader(Reader):
             if first < start:
                 data = data.split(b"\n", start - first)[-1]
                 first, lines = start, lines - (start - first)
-            batch = _parse(data, lines, in_json, threads)
+            batch = None if in_json is None else _parse(data, lines, in_json, threads)
             if batch is not None:
-                columns = [_restored(batch.column(name), types.get(name)) for name in in_json.names]
-                batch = pa.RecordBatch.from_arrays(columns, names=in_json.names)
+                columns = [self._column(batch, field, selection, types.get(field.name)) for field in selection.schema]
+                batch = pa.RecordBatch.from_arrays(columns, names=selection.schema.names)
                 yield Chunk(number, np.arange(first, first + lines, dtype=np.int64), batch, (), offset)
             else:
                 yield self._by_line(data, first, offset, number, selection, types)
+
+    def _in_json(self, selection: Selection, types: Mapping[str, pa.DataType]) -> pa.Schema | None:
+        """The types of the columns for Arrow's parser; None if the paths can only be followed row by row.
+
+        Those are the paths whose values Arrow would not see: where the first rows have none, or of another kind.
+        """
+        read: dict[str, pa.DataType] = {}
+        for field in selection.schema:
+            if field.name not in selection.paths:
+                read[field.name] = json_type(types[field.name]) if field.name in types else field.type
+        for name, path in selection.paths.items():
+            try:
+                found = path.in_types(self.schema)
+                for steps in found:
+                    type_ = nested(steps, selection.schema.field(name).type)
+                    root = str(steps[0])
+                    read[root] = merged(read[root], type_) if root in read else type_
+            except PathError:
+                return None
+        return pa.schema(list(read.items()))
+
+    @staticmethod
+    def _column(batch: pa.RecordBatch, field: pa.Field, selection: Selection, recorded: pa.DataType | None) -> pa.Array:
+        """A selected column of what Arrow parsed, as its recorded type if there is one."""
+        if field.name in selection.paths:
+            array = selection.paths[field.name].column(dict(zip(batch.schema.names, batch.columns, strict=True)))
+            return array if array.type == field.type else array.cast(field.type)
+        column = batch.column(field.name)
+        return column if recorded is None else of_json(column, recorded)
 
     def _cut(self, block: LineBlock, number: int) -> Reject:
         """The error for a truncated line."""
@@ -218,8 +244,7 @@ class JsonLinesReader(Reader):
                 record = record_of(line)
                 cells = []
                 for column in values:
-                    value = record.get(column)
-                    cells.append(value if column in types else _value(value, column, selection))
+                    cells.append(record.get(column) if column in types else selection.cell(record, column))
             except WrongValueError as error:
                 rejects.append(self._reject(Position(number, row), column, str(error), line))
                 continue
@@ -250,18 +275,6 @@ class JsonLinesReader(Reader):
     def _reject(self, position: Position, column: str | None, reason: str, line: bytes) -> Reject:
         raw = line.decode(errors="replace")
         return Reject(position, self.file.shown, self.where(position.row), column, reason, raw)
-
-
-def _restored(column: pa.Array, type_: pa.DataType | None) -> pa.Array:
-    """A column that Arrow parsed as its recorded type, if there is one."""
-    return column if type_ is None else of_json(column, type_)
-
-
-def _value(value: Any, column: str, selection: Selection) -> Any:
-    try:
-        return coerce(value, selection.schema.field(column).type, selection.kinds[column])
-    except WiderTypeError as wider:
-        raise Widened(column, wider.type) from None
 
 
 def _parse(block: bytes, lines: int, schema: pa.Schema, threads: int) -> pa.RecordBatch | None:

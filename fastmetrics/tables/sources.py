@@ -5,22 +5,26 @@ records.
 from __future__ import annotations
 
 import hashlib
+import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.types as pt
 
-from fastmetrics.base.arrays import plain
+from fastmetrics.base.arrays import is_list, is_text, plain
 from fastmetrics.base.columns import check_type, fits, open_frame, with_null_types
 from fastmetrics.base.errors import ColumnError, FileFormatError, UnknownNameError
 from fastmetrics.base.limits import SIZES
-from fastmetrics.tables.file_columns import Selection, cast, key_types, loose, settle, unify
+from fastmetrics.base.paths import Names, Path, PathError, empty_because, is_path, parse
+from fastmetrics.tables.file_columns import Selection, WrongValueError, cast, key_types, loose, settle, unify
 from fastmetrics.tables.formats import Reader
 from fastmetrics.tables.input_files import MAX_ROW_BYTES, DataFile, reading
 from fastmetrics.tables.remote_files import patient
-from fastmetrics.tables.table_chunks import BEGINNING, Chunk, Position, Split
+from fastmetrics.tables.table_chunks import BEGINNING, Chunk, Position, Reject, Split, batch_of
 
 # A table as its readers see it, in memory or in files.
 
@@ -29,8 +33,8 @@ class TableSource(Protocol):
     """An opened table: its columns, and its rows in chunks; a table in memory is one file without a name."""
 
     @property
-    def names(self) -> list[str]:
-        """The names of the columns."""
+    def names(self) -> Names:
+        """The names of the columns; ``in`` also finds paths."""
 
     @property
     def rows(self) -> int | None:
@@ -158,7 +162,7 @@ class FrameSource:
 
     def __init__(self, table: Any, max_row_bytes: int | None = None, name: str = "") -> None:
         self._frame = open_frame(table, name)
-        self.names = list(dict.fromkeys(self._frame.names))
+        self.names = Names(dict.fromkeys(self._frame.names))
         self.index = self._frame.index
         """The index of a pandas frame."""
         self.max_row_bytes = MAX_ROW_BYTES if max_row_bytes is None else max_row_bytes
@@ -315,9 +319,9 @@ class FileSource:
         self._before = np.concatenate([[0], np.cumsum(sizes)])
 
     @property
-    def names(self) -> list[str]:
+    def names(self) -> Names:
         """The names of the columns."""
-        return list(self.schema.names)
+        return Names(self.schema.names, dict(zip(self.schema.names, self.schema.types, strict=True)))
 
     @property
     def fingerprint(self) -> list[list[Any]]:
@@ -370,7 +374,11 @@ class FileSource:
         fields = []
         types = dict(zip(self.schema.names, self.schema.types, strict=True))
         names = [set(reader.schema.names) for reader in self._readers]
+        paths = {name: parse(name) for name in columns if name not in types and self._is_path(name)}
         for name, kind in columns.items():
+            if name in paths:
+                fields.append(pa.field(name, self._type_at(name, paths[name], kind)))
+                continue
             if name in self._unfit:
                 raise ColumnError(self._unfit[name])
             recorded = types.get(name)
@@ -378,7 +386,44 @@ class FileSource:
                 self._require(reader, name, kind, name in own, recorded is not None)
             type_ = recorded if recorded is not None and self.is_typed(name) else settle(kind, recorded)
             fields.append(pa.field(name, type_))
-        return Selection(pa.schema(fields), dict(columns))
+        return Selection(pa.schema(fields), dict(columns), paths)
+
+    def _is_path(self, name: str) -> bool:
+        """Whether a name that is no column of the first rows is a path into one."""
+        return is_path(name) and bool(parse(name).columns(self.schema.names))
+
+    def _type_at(self, name: str, path: Path, kind: str) -> pa.DataType:
+        """The type of the column that a path gives, which all files share.
+
+        Raises ``ColumnError`` for a path that leads nowhere in a file, or to values of another kind.
+        """
+        joined: pa.DataType = pa.null()
+        typed = True
+        for reader in self._readers:
+            late = reader.has_late_columns
+            try:
+                own = path.column({field.name: pa.nulls(0, field.type) for field in reader.schema}).type
+            except PathError as error:
+                if not late or len(self._readers) == 1:
+                    raise ColumnError(f"{reader.file.shown}: path {name!r}: {error}") from error
+                own = pa.null()
+            typed &= not reader.is_text and not pt.is_null(own)
+            if reader.is_text and is_text(own) and kind == "texts" and not path.is_list:
+                own = pa.null()
+            both = unify(joined, own)
+            if both is None and typed:
+                held = f"path {name!r} leads to {own}, but in {self._readers[0].file.shown} to {joined}"
+                raise ColumnError(f"{reader.file.shown}: {held}")
+            joined = loose(joined, own) if both is None else both
+        if typed:
+            check_type("", name, kind, joined)
+            return plain(joined)
+        if path.is_list and not is_list(joined):
+            joined = pa.list_(pa.null())
+        type_ = settle(kind, joined)
+        if path.is_list and not is_list(type_):
+            raise ColumnError(f"path {name!r} leads to a list in each row; expected one value; take one item: [0]")
+        return type_
 
     @property
     def notes(self) -> list[str]:
@@ -466,8 +511,52 @@ class FileSource:
             ends = (stop.row,) if stop is not None and stop.file == number else ()
             # Columns from folder names (key=value) are not read from the files.
             within = selection.without(reader.file.keys) if reader.file.keys else selection
-            chunks_from = self._watched_reader(reader, within, number, threads, *ends)
-            yield from patient(chunks_from, row)
+            apart = bool(selection.paths) and not reader.follows_paths
+            roots = within.roots(reader.schema) if apart else within
+            chunks = patient(self._watched_reader(reader, roots, number, threads, *ends), row)
+            yield from (self._at_paths(chunk, within) for chunk in chunks) if apart else chunks
+
+    def _at_paths(self, chunk: Chunk, selection: Selection) -> Chunk:
+        """The chunk with the selected columns, from those that the paths go into."""
+        whole = dict(zip(chunk.batch.schema.names, chunk.batch.columns, strict=True))
+        if not chunk.batch.num_rows:
+            return replace(chunk, batch=batch_of(selection.schema))
+        arrays: list[pa.Array] = []
+        wrong: dict[int, tuple[str, str]] = {}
+        for field in selection.schema:
+            path = selection.paths.get(field.name)
+            if path is None:
+                array = whole[field.name]
+            elif any(is_text(whole[root].type) for root in path.columns(whole)):
+                roots = [whole[root].to_pylist() for root in path.columns(whole)]
+                cells = []
+                for row, values in enumerate(zip(*roots, strict=True)):
+                    try:
+                        record = dict(zip(path.columns(whole), values, strict=True))
+                        cells.append(selection.cell(record, field.name))
+                    except WrongValueError as error:
+                        wrong.setdefault(row, (field.name, str(error)))
+                        cells.append(None)
+                array = pa.array(cells, field.type)
+                if chunk.rows[0] == 0 and array.null_count == len(array) and not wrong:
+                    reason = empty_because(path, {root: whole[root] for root in path.columns(whole)})
+                    if reason is not None:
+                        raise ColumnError(f"{self.files[chunk.file].shown}: path {field.name!r}: {reason}")
+            else:
+                array = path.column(whole)
+            arrays.append(array)
+        batch = pa.RecordBatch.from_arrays(arrays, names=selection.schema.names)
+        if not wrong:
+            return replace(chunk, batch=batch)
+        rejects = list(chunk.rejects)
+        for row, (column, reason) in wrong.items():
+            position = Position(chunk.file, int(chunk.rows[row]))
+            raw = json.dumps(chunk.batch.slice(row, 1).to_pylist()[0], default=str, ensure_ascii=False)
+            rejects.append(Reject(position, *self.where(position), column, reason, raw))
+        good = np.ones(batch.num_rows, np.bool_)
+        good[list(wrong)] = False
+        rejects.sort(key=lambda reject: reject.position)
+        return replace(chunk, rows=chunk.rows[good], batch=batch.filter(pa.array(good)), rejects=tuple(rejects))
 
     @staticmethod
     def _watched_reader(

@@ -1,0 +1,495 @@
+"""Paths to values within nested data: parsing them, and following them in parsed JSON and in Arrow columns.
+
+A path is a column where the data are nested: ``output.answer``, ``docs[].text``, ``choices[0].message.content``.
+
+- ``a.b`` is the field ``b`` of the object ``a``; a name in quotes, ``a."b.c"``, may contain dots.  A name with dots is
+  also found without quotes, as in ``attributes.gen_ai.system``.
+- ``a[0]`` is the first item of a list, ``a[-1]`` the last.
+- ``a[]`` is every item of a list, so that the path gives one list; two of them give one flat list.
+- ``a[role=user]`` is the first object in a list whose field ``role`` is the text ``user``.
+- ``a || b`` is the first of several paths that has a value in the row.
+
+Text that contains JSON, as databases and CSV have it, is parsed where a path goes into it.  What is missing on the way
+is null; a value of another kind on the way is an error of the row.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.types as pt
+
+from fastmetrics.base.arrays import as_lists, decoded, is_list, is_list_view, is_text, numpy_values, plain
+from fastmetrics.base.errors import ColumnError, UnknownNameError, shown
+
+# What a path is, and its text.
+
+
+@dataclass(frozen=True)
+class Every:
+    """The step ``[]``: every item of a list."""
+
+
+@dataclass(frozen=True)
+class First:
+    """The step ``[key=value]``: the first object of a list with this text in this field."""
+
+    key: str
+    value: str
+
+
+EVERY: Final = Every()
+Step: TypeAlias = str | int | Every | First
+"""A field, the position of an item, or one of the above."""
+Steps: TypeAlias = tuple[Step, ...]
+
+
+class PathError(ValueError):
+    """A value of another kind than a path expects on its way."""
+
+
+@dataclass(frozen=True)
+class Path:
+    """A parsed path: ``choices`` are the alternatives, of which the first with a value counts."""
+
+    choices: tuple[Steps, ...]
+
+    @property
+    def is_list(self) -> bool:
+        """Whether the path gives a list by itself."""
+        return any(EVERY in steps for steps in self.choices)
+
+    def value(self, record: Mapping[str, Any]) -> Any:
+        """The value in a record of parsed JSON, or None.
+
+        >>> parse("docs[].text").value({"docs": [{"text": "a"}, {"text": "b"}]})
+        ['a', 'b']
+        >>> parse("input[-1].content || input").value({"input": "Why?"})
+        'Why?'
+
+        Raises ``PathError`` if a value on the way is of another kind, and no alternative has a value.
+        """
+        failure = None
+        for steps in self.choices:
+            try:
+                value = _follow(record, steps, 0)
+            except PathError as error:
+                failure = failure or error
+                continue
+            if value is not None:
+                return value
+        if failure is not None:
+            raise failure
+        return None
+
+    def column(self, columns: Mapping[str, pa.Array]) -> pa.Array:
+        """The column that the path gives, from columns of Arrow data by name.
+
+        >>> docs = pa.array([[{"text": "a"}, {"text": "b"}], None])
+        >>> parse("docs[].text").column({"docs": docs}).to_pylist()
+        [['a', 'b'], None]
+
+        Raises ``PathError`` for a column whose type is of another kind, or that lacks a field, on every alternative.
+        """
+        found: list[pa.Array] = []
+        failure: PathError | None = None
+        for steps in self.choices:
+            try:
+                found.append(_within(columns, steps))
+            except PathError as error:
+                failure = failure or error
+        if not found and failure is not None:
+            raise failure
+        return found[0] if len(found) == 1 else _first_of(found)
+
+    def in_types(self, schema: pa.Schema) -> list[Steps]:
+        """The alternatives with the names of fields as ``schema`` has them.
+
+        Raises ``PathError`` for one that does not lead through fields and lists of the schema to its end.
+        """
+        return [_named(steps, schema) for steps in self.choices]
+
+    def columns(self, names: Iterable[str]) -> list[str]:
+        """Which of the columns ``names`` the path reads; it is empty if none of its alternatives begins with one."""
+        names = set(names)
+        found = (_root(steps, names) for steps in self.choices)
+        return list(dict.fromkeys(name for name, _ in found if name is not None))
+
+
+_NAME = r"[^\s.\[\]|\"'][^.\[\]|\"']*"
+_STEP = re.compile(
+    rf"""(?P<dot>\.?)(?:(?P<name>{_NAME})|"(?P<double>[^"]*)"|'(?P<single>[^']*)')
+    |\[(?:(?P<every>)|(?P<item>-?\d{{1,9}})|(?P<key>[^=\]]+)=(?P<value>[^\]]*))\]""",
+    re.VERBOSE,
+)
+
+
+@cache
+def parse(text: str) -> Path:
+    """The path that a text describes.
+
+    >>> parse("choices[0].message.content || text").choices
+    (('choices', 0, 'message', 'content'), ('text',))
+
+    Raises ``ColumnError`` for a text that is no path.
+    """
+    return Path(tuple(_steps(choice.strip(), text) for choice in text.split("||")))
+
+
+def is_path(name: str) -> bool:
+    """Whether a name that is no column may be a path: it has a dot, brackets or alternatives.
+
+    >>> is_path("docs[].text"), is_path("answer")
+    (True, False)
+    """
+    return any(mark in name for mark in (".", "[", "||"))
+
+
+def _steps(choice: str, text: str) -> Steps:
+    steps: list[Step] = []
+    at = 0
+    while at < len(choice) or not steps:
+        found = _STEP.match(choice, at)
+        fields = found.groupdict() if found is not None else {}
+        name = next((fields[kind] for kind in ("name", "double", "single") if fields.get(kind) is not None), None)
+        if found is None or (name is not None and bool(fields["dot"]) != bool(steps)) or (name is None and not steps):
+            forms = "a.b, a[0], a[-1], a[], a[key=value], or 'a || b'"
+            raise ColumnError(f"path {shown(text)}: not understood from {shown(choice[at:])} on; expected {forms}")
+        if name is not None:
+            steps.append(name.strip())
+        elif fields["every"] is not None:
+            steps.append(EVERY)
+        elif fields["item"] is not None:
+            steps.append(int(fields["item"]))
+        else:
+            steps.append(First(fields["key"].strip(), fields["value"].strip().strip("\"'")))
+        at = found.end()
+    return tuple(steps)
+
+
+def spelled(steps: Sequence[Step]) -> str:
+    """The text of a path from its steps.
+
+    >>> spelled(("docs", EVERY, "meta.id"))
+    'docs[]."meta.id"'
+    """
+    parts: list[str] = []
+    for step in steps:
+        if isinstance(step, str):
+            plain_name = re.fullmatch(_NAME, step) is not None
+            parts.append(("." if parts else "") + (step if plain_name else json.dumps(step, ensure_ascii=False)))
+        elif isinstance(step, First):
+            parts.append(f"[{step.key}={step.value}]")
+        else:
+            parts.append("[]" if isinstance(step, Every) else f"[{step}]")
+    return "".join(parts)
+
+
+# A name with dots may be one name: the longest name that exists wins at each place.
+
+
+def _root(steps: Steps, names: Iterable[str] | Mapping[str, Any]) -> tuple[str | None, int]:
+    """The name of ``names`` with which the steps begin, and the number of steps that it takes."""
+    joined = ""
+    best: tuple[str | None, int] = (None, 0)
+    for taken, step in enumerate(steps, 1):
+        if not isinstance(step, str):
+            break
+        joined = f"{joined}.{step}" if joined else step
+        if joined in names:
+            best = joined, taken
+    return best
+
+
+def _named(steps: Steps, schema: pa.Schema) -> Steps:
+    """The steps with names as a schema has them."""
+    types = dict(zip(schema.names, schema.types, strict=True))
+    named: list[Step] = []
+    type_: pa.DataType = pa.struct(list(types.items()))
+    at = 0
+    while at < len(steps):
+        step, taken = steps[at], 1
+        if isinstance(step, str) and pt.is_struct(type_):
+            fields = {field.name: field.type for field in type_}
+            name, taken = _root(steps[at:], fields)
+            if name is None:
+                raise PathError(f"no field {step!r}")
+            named.append(name)
+            type_ = fields[name]
+        elif not isinstance(step, str) and is_list(type_):
+            named.append(step)
+            type_ = type_.value_type
+        else:
+            raise _other_type(steps, at, type_)
+        at += taken
+    return tuple(named)
+
+
+def empty_because(path: Path, columns: Mapping[str, pa.Array]) -> str | None:
+    """Why a path has no value in any row of texts in JSON, with the nearest names of what is there.
+
+    >>> empty_because(parse("output.anwser"), {"output": pa.array(['{"answer": "yes"}'])})
+    "unknown field 'anwser'; did you mean 'answer'? (in 'output')"
+    """
+    values = {name: [_json_or_none(text) for text in column.to_pylist()] for name, column in columns.items()}
+    try:
+        types = {name: pa.array(some).type for name, some in values.items()}
+        path.column({name: pa.nulls(0, type_) for name, type_ in types.items()})
+    except PathError as error:
+        return str(error)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):  # values of several kinds
+        return "no row has a value there" if any(any(some) for some in values.values()) else None
+    return None
+
+
+def _json_or_none(text: Any) -> Any:
+    try:
+        return json.loads(text) if isinstance(text, str) else text
+    except (ValueError, RecursionError):
+        return None
+
+
+# Values of parsed JSON.
+
+
+def _follow(value: Any, steps: Steps, at: int) -> Any:
+    """The value at the steps from ``at`` on, within ``value``."""
+    while at < len(steps):
+        if value is None:
+            return None
+        step = steps[at]
+        if isinstance(value, str):
+            value = _loaded(value, steps, at)
+            if value is None:
+                return None
+        if isinstance(step, str) and isinstance(value, Mapping):
+            name, taken = _root(steps[at:], value)
+            if name is None:
+                return None
+            value, at = value[name], at + taken
+            continue
+        if isinstance(step, str) or not isinstance(value, list):
+            raise _other_kind(steps, at, value)
+        if isinstance(step, Every):
+            items = [_follow(item, steps, at + 1) for item in value]
+            deeper = EVERY in steps[at + 1 :]
+            return [leaf for item in items for leaf in (item or ())] if deeper else items
+        if isinstance(step, First):
+            fitting = (item for item in value if isinstance(item, Mapping) and item.get(step.key) == step.value)
+            value = next(fitting, None)
+        else:
+            value = value[step] if -len(value) <= step < len(value) else None
+        at += 1
+    return value
+
+
+def _loaded(text: str, steps: Steps, at: int) -> Any:
+    """The value of a text in JSON; None for white space alone."""
+    if not text.strip():
+        return None
+    if text.lstrip()[:1] in ("{", "["):
+        try:
+            return json.loads(text)
+        except (ValueError, RecursionError):
+            pass
+    raise _other_kind(steps, at, text)
+
+
+def _other_kind(steps: Steps, at: int, value: Any) -> PathError:
+    kind = "an object" if isinstance(steps[at], str) else "a list"
+    got = "an object" if isinstance(value, Mapping) else "a list" if isinstance(value, list) else shown(value)
+    return PathError(f"expected {kind} at {spelled(steps[:at])!r}, got {got}")
+
+
+# Columns of Arrow data.
+
+
+def _within(columns: Mapping[str, pa.Array], steps: Steps) -> pa.Array:
+    name, taken = _root(steps, columns)
+    if name is None:
+        raise PathError(UnknownNameError.of("column", str(steps[0]), columns).message)
+    column = columns[name]
+    if isinstance(column, pa.ChunkedArray):
+        column = column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
+    return _reach(column, steps, taken)
+
+
+def _reach(array: pa.Array, steps: Steps, at: int) -> pa.Array:
+    """The values at the steps from ``at`` on, within each value of ``array``."""
+    if at == len(steps):
+        return array
+    if isinstance(array.type, pa.BaseExtensionType):
+        return _reach(array.storage, steps, at)
+    array = decoded(array)
+    type_, step = array.type, steps[at]
+    if pt.is_null(type_):
+        return array
+    if is_text(type_):
+        return parsed_column(array, lambda value: _follow(value, steps, at))
+    if isinstance(step, str):
+        if pt.is_map(type_):
+            keys = type_.key_type
+            return _reach(pc.map_lookup(array, pa.scalar(step, keys), "first"), steps, at + 1)
+        if not pt.is_struct(type_):
+            raise _other_type(steps, at, type_)
+        fields = [field.name for field in type_]
+        name, taken = _root(steps[at:], fields)
+        if name is None:
+            nearest = UnknownNameError.of("field", step, fields).message
+            raise PathError(f"{nearest} (in {spelled(steps[:at])!r})")
+        return _reach(pc.struct_field(array, [fields.index(name)]), steps, at + taken)
+    if not (is_list(type_) or is_list_view(type_)):
+        raise _other_type(steps, at, type_)
+    lists = as_lists(array)
+    if isinstance(step, Every):
+        return _each(lists, _reach(lists.values, steps, at + 1), deeper=EVERY in steps[at + 1 :])
+    if isinstance(step, First):
+        return _reach(lists.values.take(_first_with(lists, step, steps, at)), steps, at + 1)
+    return _reach(lists.values.take(_item(lists, step)), steps, at + 1)
+
+
+def _other_type(steps: Steps, at: int, type_: pa.DataType) -> PathError:
+    kind = "an object" if isinstance(steps[at], str) else "a list"
+    return PathError(f"expected {kind} at {spelled(steps[:at])!r}, got {type_}")
+
+
+def _each(lists: pa.Array, values: pa.Array, *, deeper: bool) -> pa.Array:
+    """One list of ``values`` for each of ``lists``; of ``deeper`` lists, their items."""
+    mask = lists.is_null() if lists.null_count else None
+    if not deeper or pt.is_null(values.type):
+        return pa.ListArray.from_arrays(lists.offsets, values, mask=mask)
+    inner = as_lists(values)
+    ends = numpy_values(inner.offsets)[numpy_values(lists.offsets)]
+    return pa.ListArray.from_arrays(pa.array(ends, pa.int32()), inner.values, mask=mask)
+
+
+def _item(lists: pa.Array, item: int) -> pa.Array:
+    """The position of an item of each list among all values, null without it."""
+    ends = numpy_values(lists.offsets)
+    places = ends[:-1] + item if item >= 0 else ends[1:] + item
+    outside = (places < ends[:-1]) | (places >= ends[1:])
+    return pa.array(places, pa.int64(), mask=outside)
+
+
+def _first_with(lists: pa.Array, step: First, steps: Steps, at: int) -> pa.Array:
+    """The position of the first fitting object of each list among all values, null without one."""
+    keys = decoded(_reach(lists.values, (*steps[:at], EVERY, step.key), at + 1))
+    places = np.full(len(lists), -1, np.int64)
+    if is_text(keys.type):
+        equal = np.flatnonzero(numpy_values(pc.equal(keys, pa.scalar(step.value, keys.type)).fill_null(False)))
+        rows = np.searchsorted(numpy_values(lists.offsets), equal, side="right") - 1
+        places[rows[::-1]] = equal[::-1]
+    return pa.array(places, pa.int64(), mask=places < 0)
+
+
+def parsed_column(array: pa.Array, follow: Callable[[Any], Any]) -> pa.Array:
+    """What ``follow`` finds in each text of JSON; texts if the rows have values of several kinds."""
+    values = [follow(text) for text in array.to_pylist()]
+    try:
+        return pa.array(values)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
+        lists = {type(value) for value in values if value is not None} == {list}
+        as_text = [[_text(item) for item in value] if lists and value is not None else _text(value) for value in values]
+        return pa.array(as_text, pa.list_(pa.string()) if lists else pa.string())
+
+
+def _text(value: Any) -> str | None:
+    return value if value is None or isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _first_of(arrays: list[pa.Array]) -> pa.Array:
+    """The first value of each row."""
+    types = [plain(array.type) for array in arrays if not pt.is_null(array.type)]
+    if not types:
+        return arrays[0]
+    text = all(map(is_text, types))
+    type_ = pa.large_string() if text and len(set(types)) > 1 else types[0]
+    fitting = [array for array in arrays if pt.is_null(array.type) or plain(array.type) == type_ or text]
+    return pc.coalesce(*(array.cast(type_) for array in fitting))
+
+
+# The names of a table's columns, which know the paths within them.
+
+
+class Names(list[str]):
+    """The names of the columns of a table; ``in`` also finds the paths within them.
+
+    ``types`` are those of nested columns, as far as they are known; without them a path exists if its column does.
+
+    >>> names = Names(["id", "output"], {"output": pa.struct([("answer", pa.string())])})
+    >>> "output.answer" in names, "output.anwser" in names, "text.answer" in names
+    (True, False, False)
+    >>> names.unknown("output.anwser")
+    "unknown field 'anwser'; did you mean 'answer'? (in 'output')"
+    """
+
+    def __init__(self, names: Iterable[str], types: Mapping[str, pa.DataType] | None = None) -> None:
+        super().__init__(names)
+        self.types = types or {}
+
+    def __contains__(self, name: object) -> bool:
+        return super().__contains__(name) or (isinstance(name, str) and is_path(name) and not self._failure(name))
+
+    def unknown(self, name: str) -> str:
+        """Why a name is none of a column, with the nearest names."""
+        failure = self._failure(name) if is_path(name) else None
+        return failure or UnknownNameError.of("column", name, self).message
+
+    def _failure(self, name: str) -> str | None:
+        """Why a path leads nowhere, if it does not."""
+        try:
+            path = parse(name)
+            roots = path.columns(list(self))
+            if not roots:
+                dotted = any("." in own for own in self)
+                return UnknownNameError.of("column", name if dotted else str(path.choices[0][0]), self).message
+            path.column({column: pa.nulls(0, self.types.get(column, pa.null())) for column in roots})
+        except (ColumnError, PathError) as error:
+            return str(error)
+        return None
+
+
+# The type of a column whose values a parser is to read, for the columns and paths that are requested.
+
+
+def nested(steps: Steps, leaf: pa.DataType) -> pa.DataType:
+    """The type of what contains, at the steps after the first, values of the type ``leaf``.
+
+    >>> nested(("docs", EVERY, "text"), pa.list_(pa.string()))
+    ListType(list<item: struct<text: string>>)
+    """
+    type_ = leaf.value_type if EVERY in steps else leaf
+    for step in reversed(steps[1:]):
+        if isinstance(step, str):
+            type_ = pa.struct([(step, type_)])
+        elif isinstance(step, First):
+            type_ = pa.list_(merged(pa.struct([(step.key, pa.string())]), type_))
+        else:
+            type_ = pa.list_(type_)
+    return type_
+
+
+def merged(first: pa.DataType, second: pa.DataType) -> pa.DataType:
+    """A type with the fields of both; raises ``PathError`` if they disagree.
+
+    >>> merged(pa.struct([("a", pa.string())]), pa.struct([("b", pa.int64())]))
+    StructType(struct<a: string, b: int64>)
+    """
+    if first == second:
+        return first
+    if pt.is_list(first) and pt.is_list(second):
+        return pa.list_(merged(first.value_type, second.value_type))
+    if pt.is_struct(first) and pt.is_struct(second):
+        types = {field.name: field.type for field in first}
+        for field in second:
+            types[field.name] = merged(types[field.name], field.type) if field.name in types else field.type
+        return pa.struct(list(types.items()))
+    raise PathError(f"{first} and {second} at once")

@@ -1,0 +1,111 @@
+"""Paths: what they parse to, and that following one in Arrow data and in parsed JSON gives the same."""
+
+from __future__ import annotations
+
+import json
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fastmetrics.base.errors import ColumnError
+from fastmetrics.base.paths import EVERY, First, Names, PathError, merged, nested, parse, spelled
+
+LEAF = st.none() | st.sampled_from(["", "yes", "no"])
+ITEM = st.none() | st.fixed_dictionaries({"role": LEAF, "text": LEAF, "tags": st.none() | st.lists(LEAF, max_size=2)})
+RECORD = st.fixed_dictionaries(
+    {
+        "a": st.none() | st.fixed_dictionaries({"b": LEAF, "c": st.none() | st.fixed_dictionaries({"d.e": LEAF})}),
+        "items": st.none() | st.lists(ITEM, max_size=3),
+        "json": st.none()
+        | st.builds(json.dumps, st.fixed_dictionaries({"q": st.lists(st.integers(0, 9), max_size=2)})),
+    }
+)
+TYPES = pa.schema(
+    {
+        "a": pa.struct({"b": pa.string(), "c": pa.struct({"d.e": pa.string()})}),
+        "items": pa.list_(pa.struct({"role": pa.string(), "text": pa.string(), "tags": pa.list_(pa.string())})),
+        "json": pa.string(),
+    }
+)
+PATHS = (
+    "a.b",
+    "a.c.d.e",
+    'a.c."d.e"',
+    "items[0].text",
+    "items[-2].text",
+    "items[].text",
+    "items[].tags[]",
+    "items[role=yes].text",
+    "items[role=no].tags[-1]",
+    "items[role=yes].text || a.b",
+    "json.q",
+    "json.q[1]",
+)
+
+
+@pytest.mark.parametrize("path", PATHS)
+@given(rows=st.lists(RECORD, max_size=4), start=st.integers(0, 2))
+def test_arrow_and_json_agree(path: str, rows: list[dict[str, object]], start: int) -> None:
+    """Also in a slice of a table, whose offsets do not begin at 0."""
+    table = pa.Table.from_pylist(rows, schema=TYPES).slice(start)
+    columns = {name: table.column(name) for name in table.column_names}
+    found = parse(path).column(columns)
+    assert found.to_pylist() == [parse(path).value(row) for row in rows[start:]]
+
+
+def test_a_text_becomes_steps() -> None:
+    assert parse("choices[0].message.content").choices == (("choices", 0, "message", "content"),)
+    assert parse('docs[]."x.y" || m[role=user].z').choices == (
+        ("docs", EVERY, "x.y"),
+        ("m", First("role", "user"), "z"),
+    )
+
+
+@pytest.mark.parametrize("path", ["a.b", "a[0]", "a[-1].b", "a[].b", "a[k=v].b", 'a."b.c"'])
+def test_steps_have_the_text_that_they_came_from(path: str) -> None:
+    assert spelled(parse(path).choices[0]) == path
+
+
+@pytest.mark.parametrize("text", ["a[", "a..b", "[0].a", "a[x]", "", "a || ", "a.b]"])
+def test_a_text_that_is_no_path_says_from_where(text: str) -> None:
+    with pytest.raises(ColumnError, match=r"not understood from .* expected a\.b"):
+        parse(text)
+
+
+@pytest.mark.parametrize(
+    ("path", "record", "message"),
+    [
+        ("a.b", {"a": "yes"}, "expected an object at 'a', got 'yes'"),
+        ("a.b", {"a": [1]}, "expected an object at 'a', got a list"),
+        ("a[0]", {"a": {"b": 1}}, r"expected a list at 'a', got an object"),
+        ("a[].b.c", {"a": [{"b": 7}]}, r"expected an object at 'a\[\].b', got 7"),
+    ],
+)
+def test_another_kind_on_the_way_is_an_error(path: str, record: dict[str, object], message: str) -> None:
+    with pytest.raises(PathError, match=message):
+        parse(path).value(record)
+
+
+def test_another_kind_leaves_the_other_alternatives() -> None:
+    path = parse("input[-1].content || input")
+    assert path.value({"input": "Why?"}) == "Why?"
+    assert path.value({"input": [{"content": "a"}, {"content": "b"}]}) == "b"
+
+
+def test_names_find_paths_and_say_what_is_near() -> None:
+    names = Names(["id", "docs"], {"docs": pa.list_(pa.struct({"text": pa.string()}))})
+    assert "docs[].text" in names
+    assert "docs[].txt" not in names
+    assert "dcs[].text" not in names
+    assert "did you mean 'text'? (in 'docs[]')" in names.unknown("docs[].txt")
+    assert "did you mean 'docs'?" in names.unknown("dcs[].text")
+    assert "got list" in names.unknown("docs.text")
+
+
+def test_types_of_several_paths_are_one() -> None:
+    first, second = nested(("a", "b"), pa.string()), nested(("a", "c", 0), pa.int64())
+    assert merged(first, second) == pa.struct({"b": pa.string(), "c": pa.list_(pa.int64())})
+    with pytest.raises(PathError, match="at once"):
+        merged(nested(("a", "b"), pa.string()), nested(("a", 0), pa.string()))
