@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import sys
+import warnings
 import zlib
 from pathlib import Path
 
@@ -19,6 +20,8 @@ import numpy as np
 import pyarrow as pa
 
 import fastmetrics as fm
+
+warnings.simplefilter("ignore", fm.ScoreWarning)  # some rows are in scripts without spaces, on purpose
 
 
 def trigrams(texts: list[str]) -> np.ndarray[tuple[int, int], np.dtype[np.float32]]:

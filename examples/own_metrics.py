@@ -12,6 +12,7 @@ The first metric is called once a row with Python values, which is easy and slow
 from __future__ import annotations
 
 import re
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +22,8 @@ from numpy.typing import NDArray
 from pyarrow import json
 
 import fastmetrics as fm
+
+warnings.simplefilter("ignore", fm.ScoreWarning)  # some rows are in scripts without spaces, on purpose
 
 
 @fm.metric(bounds=(0, 1), better="higher", source="the support team's guide")

@@ -10,11 +10,14 @@ Needs pandas.
 from __future__ import annotations
 
 import sys
+import warnings
 from pathlib import Path
 
 import pandas as pd
 
 import fastmetrics as fm
+
+warnings.simplefilter("ignore", fm.ScoreWarning)  # some rows are in scripts without spaces, on purpose
 
 
 def main(path: str) -> None:

@@ -29,8 +29,9 @@ EXCEPTIONS = (
     "WorkerError",
     "ServiceError",
     "ModelCallError",
+    "ScoreWarning",
 )
-"""The exceptions that public functions raise; the module ``errors`` shows their tree."""
+"""The exceptions and the warning of public functions; the module ``errors`` shows their tree."""
 
 
 def __getattr__(name: str) -> Any:

@@ -15,6 +15,7 @@ from fastmetrics.base.errors import ModelCallError as ModelCallError
 from fastmetrics.base.errors import OptionError as OptionError
 from fastmetrics.base.errors import OutputError as OutputError
 from fastmetrics.base.errors import PluginError as PluginError
+from fastmetrics.base.errors import ScoreWarning as ScoreWarning
 from fastmetrics.base.errors import ServiceError as ServiceError
 from fastmetrics.base.errors import UnknownNameError as UnknownNameError
 from fastmetrics.base.errors import WorkerError as WorkerError
@@ -137,6 +138,7 @@ __all__ = [
     "PluginError",
     "RayCluster",
     "ReadSettings",
+    "ScoreWarning",
     "ServiceError",
     "StrictMatchBot",
     "UnknownNameError",

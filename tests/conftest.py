@@ -34,6 +34,9 @@ settings.register_profile("full", settings.get_profile("fastmetrics"), max_examp
 settings.register_profile("brief", settings.get_profile("fastmetrics"), max_examples=8)
 settings.register_profile("thorough", settings.get_profile("random"), max_examples=2000)
 
+EXAMPLES = {"test_docs.py", "test_recipes.py", "test_frames_page.py", "test_shipped_rows.py", "test_coming_from.py"}
+"""The files of tests that run the examples of pages, and score the rows that are shipped."""
+
 SERVERS = {"postgres_process", "s3_process"}
 """The fixtures that start a server; the tests that use them are slow."""
 
@@ -100,9 +103,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Tests that use a fixture which needs an optional part are marked with it, and those of a server as ``slow``.
 
     Those of full size are left out, unless they are asked for.  Files with slow tests come first, so that of several
-    processes none is left alone with one at the end.
+    processes none is left alone with one at the end.  Examples in docstrings and pages have no notes on their rows.
     """
     for item in items:
+        if item.path.name in EXAMPLES or isinstance(item, pytest.DoctestItem):
+            item.add_marker(pytest.mark.filterwarnings("error::fastmetrics.ScoreWarning"))
         fixtures = set(getattr(item, "fixturenames", ()))
         for fixture in NEEDS.keys() & fixtures:
             item.add_marker(NEEDS[fixture])

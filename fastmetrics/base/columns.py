@@ -10,7 +10,8 @@ import re
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -420,6 +421,8 @@ class Frame:
     pieces: Callable[[Sequence[str]], Iterable[pa.Table]]
     index: Any = None
     """The index of a pandas frame."""
+    attributes: Mapping[Any, Any] = field(default_factory=dict)
+    """What a pandas frame carries beside its columns (``attrs``)."""
 
     def read(self, names: Sequence[str]) -> tuple[pa.Schema, Iterator[pa.Table]]:
         """The schema of the columns ``names``, paths among them, and their rows.
@@ -480,7 +483,7 @@ def open_frame(table: Any, name: str = "") -> Frame:
     if hasattr(table, "collect_schema") and hasattr(table, "collect"):
         return _of_lazy(table)
     if hasattr(table, "iloc") and hasattr(table, "columns"):
-        return _of_columns(table.columns, lambda place, _: table.iloc[:, place], table.index)
+        return _of_columns(table.columns, lambda place, _: table.iloc[:, place], table.index, table.attrs)
     if is_relation(table):
         return _of_relation(table)
     if is_dataset(table):
@@ -517,7 +520,12 @@ def aligned_table(columns: Mapping[str, Any]) -> pa.Table:
     return pa.table(dict(columns))
 
 
-def _of_columns(keys: Iterable[Any], column: Callable[[int, Any], Any], index: Any = None) -> Frame:
+def _of_columns(
+    keys: Iterable[Any],
+    column: Callable[[int, Any], Any],
+    index: Any = None,
+    attributes: Mapping[Any, Any] = MappingProxyType({}),
+) -> Frame:
     """A table from columns: ``column(place, key)`` returns the values of one."""
     keys = list(keys)
     names = [str(key) for key in keys]
@@ -526,7 +534,7 @@ def _of_columns(keys: Iterable[Any], column: Callable[[int, Any], Any], index: A
         places = {name: names.index(name) for name in columns}
         return [aligned_table({name: as_arrow(column(at, keys[at]), name) for name, at in places.items()})]
 
-    return Frame(names, pieces, index)
+    return Frame(names, pieces, index, attributes)
 
 
 def _of_items(table: Iterable[Any], name: str) -> Frame:
@@ -646,8 +654,8 @@ def with_index(scores: pa.Table, index: Any) -> pa.Table:
         raise ColumnError(
             f"the frame's index cannot be copied to the scores: {error}; call reset_index() first"
         ) from error
-    for field, column in zip(labels.schema, labels.columns, strict=True):
-        scores = scores.append_column(field, column)
+    for labelled, column in zip(labels.schema, labels.columns, strict=True):
+        scores = scores.append_column(labelled, column)
     return scores.replace_schema_metadata({**(scores.schema.metadata or {}), **labels.schema.metadata})
 
 

@@ -1,4 +1,4 @@
-"""Every exception the package raises on purpose.
+"""Every exception the package raises on purpose, and its warning.
 
 ::
 
@@ -14,6 +14,8 @@
     ├── WorkerError (RuntimeError)   a process of a cluster cannot start, or dies again and again
     ├── ServiceError (RuntimeError)  a model's server refuses or fails call after call
     └── ModelCallError (RuntimeError) raised by a model client of one's own: a call of its model failed
+
+    ScoreWarning (UserWarning)       no exception: notes on the rows behind scores that come without a summary
 """
 
 from __future__ import annotations
@@ -208,6 +210,10 @@ class WorkerError(FastmetricsError, RuntimeError):
 
 class ServiceError(FastmetricsError, RuntimeError):
     """A service, such as a model server, refuses calls or fails repeatedly."""
+
+
+class ScoreWarning(UserWarning):
+    """What the reader of scores should know of the rows: the notes that a summary would have, one on each line."""
 
 
 class ModelCallError(FastmetricsError, RuntimeError):

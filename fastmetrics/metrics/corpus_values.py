@@ -9,12 +9,10 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from fastmetrics.base.arrays import Floats, Ints
-from fastmetrics.base.errors import FastmetricsError, UnknownNameError
-from fastmetrics.base.score_metadata import InputDrift
-from fastmetrics.metrics.batch import BLANKS, LISTS, SCRIPT, Caution, column_notes, notes, script_notes
-from fastmetrics.metrics.fitted_metric import FittedMetric
+from fastmetrics.base.errors import FastmetricsError
 from fastmetrics.metrics.metric import values_of
-from fastmetrics.metrics.plan import Plan, Score, parse
+from fastmetrics.metrics.notes import caution_notes
+from fastmetrics.metrics.plan import Score, parse
 
 Values: TypeAlias = Callable[[str], Iterable[Any]]
 """Returns the scores of a column, or the lists stored in one, batch by batch at each call."""
@@ -72,7 +70,7 @@ def many_values(spec: str, sums: Ints) -> Floats:
     return values_of(score.metric, sums, score.options)
 
 
-def _finished(score: Score, counts: Sequence[int], values: Values) -> Any:
+def finished(score: Score, counts: Sequence[int], values: Values) -> Any:
     """The value of a corpus metric, from its summed counts or from the columns it reads."""
     assert score.metric.corpus is not None
     columns = _columns_of(score)
@@ -93,8 +91,8 @@ def finish_all(
     """The values of corpus metrics, and notes: cautions, unknown metrics, and columns not among ``columns``."""
     results: dict[str, float] = {}
     remarks = []
-    cautions: dict[str, tuple[Caution, Mapping[str, Any]]] = {}
-    affected: dict[str, Sequence[int]] = {}
+    cautioned: dict[str, list[int]] = {}
+    scores: dict[str, Score] = {}
     for name, sums in counts.items():
         score = _corpus(specs.get(name, name))
         if score is None:
@@ -105,19 +103,16 @@ def finish_all(
             what = "the scores" if score.metric.keeps is None else "the column"
             remarks.append(f"left out: {name}, which needs {what} {', '.join(lost)}")
             continue
-        value = _finished(score, sums, values)
+        value = finished(score, sums, values)
         results |= _figures(name, value)
-        caution = score.metric.caution_with(score.options)
-        if caution is not None and hasattr(value, "cautioned"):
-            cautions[name] = caution, score.options
-            affected[name] = value.cautioned
-    return results, [*remarks, *notes(affected, cautions)]
+        cautioned |= cautions_of(name, value)
+        scores[name] = score
+    return results, [*remarks, *caution_notes(cautioned, scores)]
 
 
-def input_drifts(planned: Plan, counts: Mapping[str, Sequence[int]]) -> dict[str, InputDrift]:
-    """The distributions of the metrics that fitted scores read, beside those of the labelled rows."""
-    fitted = {score.name: score.metric for score in planned.scores if isinstance(score.metric, FittedMetric)}
-    return {name: fitted[name].drift(rows) for name, rows in counts.items()}
+def cautions_of(name: str, value: Any) -> dict[str, list[int]]:
+    """The rows that the caution of a corpus metric concerns, if only its value tells them."""
+    return {name: value.cautioned} if hasattr(value, "cautioned") else {}
 
 
 def together(values: Values, names: Sequence[str]) -> Iterator[tuple[Any, ...]]:
@@ -134,26 +129,3 @@ def together(values: Values, names: Sequence[str]) -> Iterator[tuple[Any, ...]]:
         size = min(map(len, buffers))
         yield tuple(buffer[:size] for buffer in buffers)
         buffers = [buffer[size:] for buffer in buffers]
-
-
-def caution_notes(counts: Mapping[str, Sequence[int]], common: Mapping[str, Any], specs: Specs) -> list[str]:
-    """The notes on scores: ``counts`` has ``[rows, scored rows]`` for each score with a caution, or column of lists.
-
-    ``common`` are the options of all metrics that have them, unless a metric's name sets its own.
-    """
-    cautions: dict[str, tuple[Caution, Mapping[str, Any]]] = {}
-    unknown = []
-    for name, (rows, scored) in counts.items():
-        if not rows or name.startswith((BLANKS, LISTS, SCRIPT)):
-            continue
-        try:
-            score = parse(specs.get(name, name), common)
-        except UnknownNameError:
-            unknown.append(
-                f"{name}: its plugin has a caution for {rows:,} of {scored:,} scored rows; load it to read why"
-            )
-            continue
-        caution = score.metric.caution_with(score.options)
-        if caution is not None:
-            cautions[name] = caution, score.options
-    return [*notes(counts, cautions), *column_notes(counts), *script_notes(counts), *unknown]

@@ -28,6 +28,7 @@ from fastmetrics.metrics.cited_support import (
     Support,
     cut,
     embedder_of,
+    english_model,
     strings_of,
     support,
     with_numbers,
@@ -177,6 +178,10 @@ _UNCITED = Caution(
 )
 
 
+def _cautions(options: Options) -> tuple[Caution, ...]:
+    return (_UNCITED, *english_model(options))
+
+
 @metric(
     bounds=(0, 1),
     better="higher",
@@ -185,7 +190,7 @@ _UNCITED = Caution(
     check=check_phrases,
     rows=RowHooks(prepare=prepare),
     usual=False,
-    caution=_UNCITED,
+    caution=_cautions,
     cues=["groundedness"],
 )
 def grounding_overlap(answer: Grounded, contexts: Raw) -> Floats:
@@ -196,8 +201,8 @@ def grounding_overlap(answer: Grounded, contexts: Raw) -> Floats:
     context is at least ``threshold``.  0 for an answer without sentences or a row without contexts; null where answer
     or contexts are null.  ``pattern`` is the regular expression of a citation; its first group is the number, or one of
     the ``context_ids``, as in ``citation_precision``.  ``embedder`` (a name, a function or an ``Embedder``; wordllama,
-    a model of English, by default) and ``cache`` are as in ``Embedder``.  A summary notes answers that cite nothing;
-    rows in other scripts are noted by ``citation_precision`` and ``abstained``, which the suite has beside this.
+    a model of English, by default) and ``cache`` are as in ``Embedder``.  A summary notes answers that cite nothing,
+    and rows in other scripts than Latin where the embedder is wordllama.
 
     >>> import fastmetrics as fm
     >>> fm.grounding_overlap(["Paris is in France [1]. I like it."], [["Paris lies in France."]])
@@ -214,7 +219,7 @@ def grounding_overlap(answer: Grounded, contexts: Raw) -> Floats:
     check=check_phrases,
     rows=RowHooks(prepare=prepare),
     usual=False,
-    caution=_UNCITED,
+    caution=_cautions,
     cues={
         "faithfulness": "The faithfulness of ragas and of a judge is a model's reading; overlap_faithfulness and "
         "hallucination count",

@@ -219,6 +219,19 @@ class Corpus:
 # ``score``, it uses the cached data of the batch.
 
 
+Cautions: TypeAlias = "Caution | tuple[Caution, ...] | None"
+"""The notes on rows that a metric cannot judge well."""
+
+
+def caution_name(score: str, place: int) -> str:
+    """The name under which the rows of a score's caution are counted.
+
+    >>> caution_name("token_f1", 0), caution_name("token_f1", 1)
+    ('token_f1', 'token_f1 #2')
+    """
+    return f"{score} #{place + 1}" if place else score
+
+
 Reading: TypeAlias = tuple[float, float | None]
 """The means beyond which a metric reads as good and as poor; None if no mean reads as poor."""
 
@@ -245,7 +258,7 @@ class Metric:
     usual: bool = True
     aliases: tuple[str, ...] = ()
     cues: Mapping[str, str] = field(default_factory=dict)
-    caution: Caution | Callable[[Options], Caution | None] | None = None
+    caution: Cautions | Callable[[Options], Cautions] = None
     reading: Reading | None = None
 
     def __reduce__(self) -> tuple[Callable[..., Metric], tuple[Any, ...]]:
@@ -321,17 +334,22 @@ class Metric:
         """Each row's counts or stored data for a corpus metric, and whether the row is complete."""
         return self._call(batch, options)
 
-    def caution_with(self, options: Options) -> Caution | None:
-        """The caution with these options, if there is one."""
-        return self.caution(options) if callable(self.caution) else self.caution
+    def cautions(self, options: Options) -> tuple[Caution, ...]:
+        """The cautions with these options."""
+        cautions = self.caution(options) if callable(self.caution) else self.caution
+        return () if cautions is None else cautions if isinstance(cautions, tuple) else (cautions,)
 
-    def cautioned(self, batch: Batch, options: Options) -> list[int] | None:
-        """The number of rows affected by the metric's caution, and of complete rows; None without a caution."""
-        caution = self.caution_with(options)
-        if caution is None or caution.rows is None:
-            return None
+    def cautioned(self, name: str, batch: Batch, options: Options) -> dict[str, list[int]]:
+        """The numbers of rows that the cautions of a score of this ``name`` concern, and of complete rows."""
+        found = {caution_name(name, place): caution for place, caution in enumerate(self.cautions(options))}
+        if all(caution.rows is None for caution in found.values()):
+            return {}
         batch, columns, present = self._ready(batch, options)
-        return caution.count(batch, options, columns, present)
+        return {
+            key: caution.count(batch, options, columns, present)
+            for key, caution in found.items()
+            if caution.rows is not None
+        }
 
     def _ready(self, batch: Batch, options: Options) -> tuple[Batch, list[str], Flags]:
         """The batch to read, its columns among the needed ones, and whether each row is complete."""
@@ -381,7 +399,7 @@ def metric(
     name: str | None = None,
     aliases: Sequence[str] = (),
     cues: Sequence[str] | Mapping[str, str] = (),
-    caution: Caution | Callable[[Options], Caution | None] | None = None,
+    caution: Cautions | Callable[[Options], Cautions] = None,
     reading: Reading | None = None,
     columns: Mapping[str, str] | None = None,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -437,7 +455,8 @@ def metric(
     - ``aliases``: Other names of the same number, accepted like the labels.
     - ``cues``: Ambiguous or similar names, for which an error suggests this metric; a mapping says how another
       package's number differs.
-    - ``caution``: A note on rows that the metric cannot judge well, or a function of the options that returns one.
+    - ``caution``: A note on rows that the metric cannot judge well, several in a tuple, or a function of the options
+      that returns them.
     - ``reading``: The means beyond which a report calls the metric good and poor, ``(0.9, 0.5)``; the second may be
       None.
     - ``columns``: The meanings of columns that no other metric reads: {"tool_calls": "the tools that were called"}.

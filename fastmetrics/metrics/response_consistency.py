@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from fastmetrics.base.options import Choice
 from fastmetrics.metrics.batch import KeptRows, Raw, numbered, row_lists
+from fastmetrics.metrics.cited_support import english_model
 from fastmetrics.metrics.metric import Corpus, metric
 from fastmetrics.metrics.repeated_questions import (
     SHARED_CALLS,
@@ -77,7 +78,7 @@ def response_exact_match_rate(
     better="higher",
     source="S2",
     corpus=Corpus(finish=_finish_semantic, keeps="repeats.answer_embedding"),
-    caution=SHARED_CALLS,
+    caution=lambda options: (SHARED_CALLS, *english_model(options)),
 )
 def response_semantic_consistency(
     answer_embedding: Vector, question: Keys, answer_call: Calls | None = None

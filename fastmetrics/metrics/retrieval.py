@@ -82,8 +82,8 @@ def reciprocal_rank(retrieved_ids: RankedAndJudged, relevant_ids: Ranked, *, k: 
     """1 / rank of the first relevant document; 0 if there is none among the first ``k``.  Its mean is MRR.
 
     >>> import fastmetrics as fm
-    >>> fm.reciprocal_rank([["a", "b"], ["c"], []], [["b"], [], ["d"]])
-    array([0.5, nan, 0. ])
+    >>> fm.reciprocal_rank([["a", "b"], ["c"], []], [["b"], ["c"], ["d"]])
+    array([0.5, 1. , 0. ])
     """
     return _binary(ranked.reciprocal_rank, retrieved_ids, k=k)
 

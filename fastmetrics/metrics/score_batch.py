@@ -16,15 +16,15 @@ from typing import Any, TypeVar
 import numpy as np
 import pyarrow as pa
 
-from fastmetrics.base.arrays import arrow_numbers, is_text
-from fastmetrics.base.columns import as_text_lists, look_like_lists
+from fastmetrics.base.arrays import arrow_numbers
+from fastmetrics.base.columns import as_text_lists
 from fastmetrics.base.errors import InputError
-from fastmetrics.base.input_columns import COLUMNS
 from fastmetrics.base.limits import SIZES
 from fastmetrics.base.score_metadata import BatchSums, counts_array
 from fastmetrics.base.threads import ordered
-from fastmetrics.metrics.batch import BLANKS, LISTS, Batch, where_present
+from fastmetrics.metrics.batch import Batch, where_present
 from fastmetrics.metrics.fitted_metric import FittedMetric, remembered_scores
+from fastmetrics.metrics.notes import column_counts
 from fastmetrics.metrics.plan import Plan
 from fastmetrics.stats.summed_scores import fingerprint_of_hashes, is_hashable, text_hashes
 from fastmetrics.text.tokenize import Vocabularies
@@ -55,19 +55,6 @@ def rows_of(batch: pa.RecordBatch, plan: Plan, make: Any = Batch, words: Vocabul
     return make(columns, plan.shared, words)
 
 
-def column_counts(rows: Batch, used: Mapping[str, str], *, has_blanks: bool) -> dict[str, list[int]]:
-    """The counts of rows of which the notes on columns tell: texts that are lists of texts, and blank cells."""
-    counts = {}
-    for column, name in used.items():
-        if has_blanks and is_text(rows.columns[column].type):
-            counts[f"{BLANKS}{name}"] = [rows.columns[column].null_count, len(rows.columns[column])]
-        if column in COLUMNS and COLUMNS[column].kind == "texts" and is_text(rows.columns[column].type):
-            lists = look_like_lists(rows.columns[column], rows.text(column))
-            if lists is not None:
-                counts[f"{LISTS}{name}"] = [int(np.count_nonzero(lists))] * 2
-    return counts
-
-
 def score_batch(
     batch: pa.RecordBatch,
     plan: Plan,
@@ -90,9 +77,7 @@ def score_batch(
     drift: dict[str, list[int]] = {}
     for score in plan.scores:
         with watch(score.name):
-            caution_counts = score.metric.cautioned(rows, score.options)
-            if caution_counts is not None:
-                cautions[score.name] = caution_counts
+            cautions |= score.metric.cautioned(score.name, rows, score.options)
             column = plan.kept_counts.get(score.name)
             if score.metric.keeps is not None and column is not None:
                 if column not in columns:
@@ -144,9 +129,9 @@ class VocabularyPool:
 class Scorer:
     """``score_batch`` under one plan, thread-safe, with a cache of known words."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: Plan, pool: VocabularyPool | None = None) -> None:
         self.plan = plan
-        self._pool = VocabularyPool()
+        self._pool = VocabularyPool() if pool is None else pool
 
     def __reduce__(self) -> tuple[type[Scorer], tuple[Plan]]:
         """Pickling drops the cache of words."""

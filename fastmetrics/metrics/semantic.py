@@ -14,7 +14,7 @@ from fastmetrics.base.errors import ColumnError
 from fastmetrics.base.options import of_hint
 from fastmetrics.kernels.vectors import pair_halves
 from fastmetrics.metrics.batch import Batch, Options
-from fastmetrics.metrics.cited_support import Cache, Embeds, embedder_of, strings_of
+from fastmetrics.metrics.cited_support import Cache, Embeds, embedder_of, english_model, strings_of
 from fastmetrics.metrics.metric import Metric, metric
 from fastmetrics.metrics.repeated_questions import doubles, products
 from fastmetrics.vectors.vector_arrays import Block, Vectors
@@ -94,6 +94,7 @@ def from_text(metric: Metric, columns: Collection[str]) -> Metric:
     bounds=(-1, 1),
     better="higher",
     source="S2, Tier 3",
+    caution=english_model,
     labels={"mean": "avg_semantic_similarity"},
     cues={
         "bert_score": "BERTScore compares the embeddings of words, semantic_similarity those of whole texts",
@@ -120,6 +121,7 @@ def semantic_similarity(answer_embedding: Vector, reference_embedding: Vector) -
     bounds=(-np.inf, np.inf),
     better="higher",
     source="S2, Tier 3",
+    caution=english_model,
     labels={"mean": "avg_dot_similarity"},
     cues=["dot_product", "inner_product"],
 )
@@ -139,6 +141,7 @@ def dot_similarity(answer_embedding: Vector, reference_embedding: Vector) -> Flo
     bounds=(0, np.inf),
     better="lower",
     source="S2, Tier 3",
+    caution=english_model,
     labels={"mean": "avg_euclidean_distance"},
     cues=["l2_distance"],
 )

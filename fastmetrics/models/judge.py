@@ -18,7 +18,7 @@ from fastmetrics.base.options import LimitedText, Optional, argument
 from fastmetrics.base.score_metadata import BatchSums, RowCounts, ScoreMetadata
 from fastmetrics.engines.job import Job, Progress, RunOptions, RunResult, check_without_output
 from fastmetrics.engines.run_job import Threads, results_of, run_on
-from fastmetrics.metrics.batch import column_notes, script_notes
+from fastmetrics.metrics.notes import column_notes, warn_of
 from fastmetrics.models.call_sender import Spending
 from fastmetrics.models.call_store import CallStore, check_apart
 from fastmetrics.models.judge_batch import BEHIND, BatchJudge, JudgePlan, JudgeSettings, plan_judging
@@ -103,7 +103,7 @@ def summary_of(
 ) -> Summary:
     """The summary of judged rows, with notes on rows without scores and repairs."""
     cautions = BatchSums.added(observed).cautions
-    metrics, notes = {}, [*column_notes(cautions), *script_notes(cautions)]
+    metrics, notes = {}, column_notes(cautions)
     for axis, judged in judged_of(axes, observed).items():
         state = State()
         for part in observed:
@@ -347,6 +347,7 @@ def _table(batches: Sequence[pa.RecordBatch], plan: JudgePlan, ended: Ended | No
     )
     until = ScoreMetadata(ended_by_until=None if ended is None else ended.to_json())
     metadata = plan.signature | conclude(plan.axes, [observed], 0) | until
+    warn_of(column_notes(BatchSums.of(batches).cautions))
     if index is not None:
         judged = with_index(judged, index)
     return judged.replace_schema_metadata({**(judged.schema.metadata or {}), **metadata.for_schema()})

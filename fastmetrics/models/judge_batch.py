@@ -18,9 +18,10 @@ from fastmetrics.base.input_columns import COLUMNS, passed_over, resolve
 from fastmetrics.base.options import Choice, Flag, Whole, about, argument, with_parameters
 from fastmetrics.base.public_names import __version__
 from fastmetrics.base.score_metadata import BatchSums, ScoreMetadata
-from fastmetrics.metrics.batch import Batch, script_counts
+from fastmetrics.metrics.batch import Batch
+from fastmetrics.metrics.notes import column_counts, script_counts
 from fastmetrics.metrics.plan import text_lists
-from fastmetrics.metrics.score_batch import column_counts, fingerprints
+from fastmetrics.metrics.score_batch import fingerprints
 from fastmetrics.models.call_sender import ModelCalls
 from fastmetrics.models.call_setup import MANY, MODEL, RUBRICS, CallSettings, JudgeOptions
 from fastmetrics.models.calls import REPLY, Answer, Call, CallMaker, Model, completion

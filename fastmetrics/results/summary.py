@@ -14,7 +14,8 @@ from fastmetrics.base.arrays import floats_of_arrow
 from fastmetrics.base.display import Grid, ShownMapping, number
 from fastmetrics.base.errors import OptionError
 from fastmetrics.base.score_metadata import ScoreMetadata
-from fastmetrics.metrics.corpus_values import caution_notes, columns_of_corpus, finish_all, is_counted
+from fastmetrics.metrics.corpus_values import columns_of_corpus, finish_all, is_counted
+from fastmetrics.metrics.notes import stored_notes
 from fastmetrics.results.open_runs import PooledFiles, open_runs
 from fastmetrics.results.score_file import (
     declared_labels,
@@ -239,7 +240,7 @@ def summarize(
         collected.release()
     metrics = {name: MetricSummary.of(state, extra.get(name, {})) for name, state in sums.states.items()}
     by_label = declared_labels(metrics, stored) if labels is None else dict(labels)
-    cautions = [note for options, counts in sums.cautions for note in caution_notes(counts, options, specs)]
+    cautions = [note for options, counts in sums.cautions for note in stored_notes(counts, options, specs)]
     rows_behind = _rows_behind(sums, specs)
     return Summary(sums.n_rows, metrics, corpus, by_label, [*sums.notes, *left_out, *rows_behind, *cautions])
 

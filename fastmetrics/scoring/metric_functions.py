@@ -7,32 +7,31 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from types import MappingProxyType
-from typing import Any, TypeVar
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.base.arrays import Floats
+from fastmetrics.base.arrays import Floats, is_list
 from fastmetrics.base.columns import aligned_table, as_arrow, check_type, with_null_types
 from fastmetrics.base.errors import UnknownNameError
 from fastmetrics.base.input_columns import COLUMNS, listed
+from fastmetrics.base.score_metadata import BatchSums
 from fastmetrics.base.threads import cores
 from fastmetrics.kernels.byte_search import count_characters
-from fastmetrics.metrics.batch import Batch, where_present
+from fastmetrics.metrics.batch import Batch
 from fastmetrics.metrics.claim_support import ANCHOR_KINDS, TRIPLES, PassageIn
 from fastmetrics.metrics.claim_support import anchors as find_anchors
+from fastmetrics.metrics.corpus_values import cautions_of, finished
 from fastmetrics.metrics.metric import REGISTRY, Metric
-from fastmetrics.metrics.plan import Score, parse
+from fastmetrics.metrics.notes import notes_of, warn_of
+from fastmetrics.metrics.plan import Plan, Score, parse
 from fastmetrics.metrics.rouge import KINDS, PARTS
-from fastmetrics.metrics.score_batch import VocabularyPool, map_batches, slices
-from fastmetrics.text.tokenize import Vocabularies
+from fastmetrics.metrics.score_batch import Scorer, VocabularyPool, fit, map_batches, slices
 
 # Metrics called with raw columns: ``fm.token_f1(answers, references)`` and the like, and several by ``fm.rouge``.
-
-
-T = TypeVar("T")
 
 
 _CALLS: dict[str, tuple[Metric, Callable[..., Any]]] = {}
@@ -93,81 +92,79 @@ def _signature(metric: Metric) -> inspect.Signature:
     return inspect.Signature([*columns, *options, inspect.Parameter("threads", keyword, default=None)])
 
 
+@dataclass(frozen=True)
+class ColumnScores:
+    """The scores of raw columns under a plan, batch by batch."""
+
+    planned: Plan
+    batches: Sequence[pa.RecordBatch]
+    sums: BatchSums
+
+    def values(self, name: str) -> Iterator[Any]:
+        """The scores of a column, NaN where there are none, or the lists stored in it."""
+        for batch in self.batches:
+            column = batch.column(name)
+            yield column if is_list(column.type) else column.to_numpy(zero_copy_only=False)
+
+    def whole(self, name: str) -> Floats:
+        """All scores of a column, NaN where there are none."""
+        return np.concatenate([np.zeros(0), *self.values(name)])
+
+
+def scored_columns(
+    scores: Sequence[Score], columns: Mapping[str, Any], threads: int | None, pool: VocabularyPool | None = None
+) -> ColumnScores:
+    """Metrics over the same raw columns of equal length (canonical name: values), scored as a table is.
+
+    With a ``pool``, that of a function which other tools call, one thread is the one that calls.
+    """
+    planned = Plan(tuple(scores), {name: name for name, values in columns.items() if values is not None})
+    workers, table = cores(threads), table_of_columns(columns, planned.kinds)
+    scorer = Scorer(fit(planned, lambda: slices(table)), pool)
+    alone = pool is not None and workers == 1
+    batches = list(map(scorer, slices(table)) if alone else map_batches(scorer, slices(table, workers), workers))
+    if not batches and any(score.metric.corpus is not None for score in scores):  # no rows have counts too
+        batches = [scorer(pa.RecordBatch.from_pylist([], table.schema))]
+    return ColumnScores(planned, batches, BatchSums.of(batches))
+
+
+def score_together(scores: Sequence[Score], columns: Mapping[str, Any], threads: int | None) -> dict[str, Floats]:
+    """Several metrics over the same raw columns, by score name; their notes are a warning."""
+    scored = scored_columns(scores, columns, threads)
+    warn_of(notes_of(scored.planned, scored.sums))
+    return {score.name: scored.whole(score.name) for score in scores}
+
+
 def score_columns(
     metric: Metric, columns: Mapping[str, Any], options: Mapping[str, Any], threads: int | None
 ) -> Floats:
     """One metric over raw columns of equal length: one float64 per row, NaN where it has no score."""
-    return score_together([Score(metric.name, metric, metric.options(options), metric.name)], columns, threads)[
-        metric.name
-    ]
+    score = Score(metric.name, metric, metric.options(options), metric.name)
+    return score_together([score], columns, threads)[metric.name]
 
 
 def count_columns(metric: Metric, columns: Mapping[str, Any], options: Mapping[str, Any], threads: int | None) -> Any:
     """One corpus metric over raw columns of equal length: the result of its ``finish``."""
-    workers = cores(threads)
-    complete = metric.options(options)
-    assert metric.corpus is not None
-    if metric.corpus.over is not None:
-        scores_read = [parse(spec) for spec in metric.reads(complete)]
-        for score in scores_read:
-            if not score.metric.fits([column for column, values in columns.items() if values is not None]):
-                raise TypeError(f"{metric.name}() needs the columns of {score.name}: {', '.join(score.metric.needs)}")
-        scores = score_together(scores_read, columns, workers)
-        return metric.corpus.finish(lambda: [tuple(scores[score.name] for score in scores_read)], **complete)
-    kinds = {column: need.kind for column, need in metric.needs.items() if hasattr(need, "kind")}
-    if metric.keeps is not None:
-        arrays = list(
-            _map(
-                lambda rows: (where_present(*metric.row_counts(rows, complete)),),
-                table_of_columns(columns, kinds),
-                workers,
-            )
-        )
-        return metric.corpus.finish(lambda: arrays, **complete)
-    counted = _map(lambda rows: metric.row_counts(rows, complete), table_of_columns(columns, kinds), workers)
-    counts = [added[present].sum(axis=0) for added, present in counted]
-    return metric.corpus.finish(np.sum(counts, axis=0).tolist() if counts else [], **complete)
+    score = Score(metric.name, metric, metric.options(options), metric.name)
+    scores_read = [parse(spec) for spec in metric.reads(score.options)]
+    for other in scores_read:
+        if not other.metric.fits([column for column, values in columns.items() if values is not None]):
+            raise TypeError(f"{metric.name}() needs the columns of {other.name}: {', '.join(other.metric.needs)}")
+    scored = scored_columns([score, *scores_read], columns, threads)
+    value = finished(score, scored.sums.counts[metric.name], scored.values)
+    cautions = {**scored.sums.cautions, **cautions_of(metric.name, value)}
+    warn_of(notes_of(scored.planned, replace(scored.sums, cautions=cautions)))
+    return value
 
 
-def score_together(scores: Sequence[Score], columns: Mapping[str, Any], threads: int | None) -> dict[str, Floats]:
-    """Several metrics over the same raw columns, sharing derived data; by score name."""
-    workers = cores(threads)
-    table = table_of_columns(columns)
-    fitted = []
-    for score in scores:
-        rows = (_batch(batch) for batch in slices(table))
-        fitted.append(score.options if score.metric.rows.fit is None else score.metric.rows.fit(rows, score.options))
-
-    def compute(rows: Batch) -> list[Floats]:
-        return [score.metric.compute(rows, options)[0] for score, options in zip(scores, fitted, strict=True)]
-
-    pieces = list(_map(compute, table, workers))
-    return {s.name: np.concatenate([piece[i] for piece in pieces] or [np.zeros(0)]) for i, s in enumerate(scores)}
-
-
-def table_of_columns(columns: Mapping[str, Any], kinds: Mapping[str, str] = MappingProxyType({})) -> pa.Table:
-    """Raw columns by canonical name, without absent ones; ``kinds`` overrides the kinds of columns."""
+def table_of_columns(columns: Mapping[str, Any], kinds: Mapping[str, str]) -> pa.Table:
+    """Raw columns by canonical name, without absent ones, checked to be of their ``kinds``."""
     table = aligned_table({name: as_arrow(values, name) for name, values in columns.items() if values is not None})
     kinds = {name: kinds.get(name, COLUMNS[name].kind) for name in table.column_names}
     table = with_null_types(table, kinds)
     for field in table.schema:
         check_type("", field.name, kinds[field.name], field.type)
     return table
-
-
-def _batch(batch: pa.RecordBatch, words: Vocabularies | None = None) -> Batch:
-    return Batch(dict(zip(batch.schema.names, batch.columns, strict=True)), words=words)
-
-
-def _map(function: Callable[[Batch], T], table: pa.Table, threads: int) -> Iterator[T]:
-    """``function`` applied to each batch of a table."""
-    pool = VocabularyPool()
-
-    def compute(batch: pa.RecordBatch) -> T:
-        with pool.borrow() as words:
-            return function(_batch(batch, words))
-
-    return map_batches(compute, slices(table, threads), threads)
 
 
 def rouge(
@@ -257,17 +254,24 @@ def verdicts(question: Any, answer: Any, contexts: Any, **options: Any) -> pa.Ta
     Raises ``ColumnError`` for columns that differ in length or contain no text, ``OptionError`` for an invalid option.
     """
     complete = REGISTRY["verdict"].options(options)
-    parts = {name: REGISTRY[name] for name in ("verdict", "hallucination", "answer_relevance", "keyword_completeness")}
-    pieces: dict[str, list[pa.Array]] = {name: [] for name in (*parts, "unsupported")}
-    for batch in _batches({"question": question, "answer": answer, "contexts": contexts}):
-        for name, metric in parts.items():
-            own_options = {option: complete[option] for option in metric.defaults if option in complete}
-            scores, present = metric.compute(batch, metric.options(own_options))
-            pieces[name].append(pa.array(scores, mask=~present))
-        pieces["unsupported"].append(_anchors(batch, complete, True))
-    pieces["verdict"] = [_in_words(scores) for scores in pieces["verdict"]]
+    columns = {"question": question, "answer": answer, "contexts": contexts}
+    scores = [_with_those(REGISTRY[name], complete) for name in _BEHIND_A_VERDICT]
+    scored = scored_columns(scores, columns, 1)
+    warn_of(notes_of(scored.planned, scored.sums))
+    pieces = {name: [batch.column(name) for batch in scored.batches] for name in _BEHIND_A_VERDICT}
+    pieces["verdict"] = [_in_words(values) for values in pieces["verdict"]]
+    pieces["unsupported"] = [_anchors(batch, complete, True) for batch in _batches(columns)]
     kinds = [pa.string(), pa.float64(), pa.float64(), pa.float64(), pa.list_(ANCHOR)]
     return pa.table({name: pa.chunked_array(pieces[name], kind) for name, kind in zip(pieces, kinds, strict=True)})
+
+
+_BEHIND_A_VERDICT = ("verdict", "hallucination", "answer_relevance", "keyword_completeness")
+
+
+def _with_those(metric: Metric, options: Mapping[str, Any]) -> Score:
+    """The score of a metric with those of the options that it has."""
+    own = {option: options[option] for option in metric.defaults if option in options}
+    return Score(metric.name, metric, metric.options(own), metric.name)
 
 
 def _in_words(scores: pa.Array) -> pa.Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +19,8 @@ from fastmetrics.base.input_columns import resolve
 from fastmetrics.base.limits import SIZES
 from fastmetrics.base.threads import cores, ordered
 from fastmetrics.metrics.batch import Batch, sides
-from fastmetrics.metrics.metric import REGISTRY, Metric
+from fastmetrics.metrics.metric import REGISTRY, Metric, caution_name
+from fastmetrics.metrics.notes import caution_notes, warn_of
 from fastmetrics.metrics.plan import Score, parse
 from fastmetrics.metrics.suites import function_of
 from fastmetrics.tables.opening import is_paths, open_table
@@ -60,6 +62,22 @@ class AllPairs:
             pass
         for rows, block in zip(blocks, ordered(compute, blocks, self.threads), strict=True):
             scores[rows] = block
+
+    def warn(self, candidates: pa.Array, references: pa.Array) -> None:
+        """Hand on the notes on the pairs of these texts: a caution concerns a pair if it concerns one of its texts."""
+        score, counts = self.score, {}
+        found = [Batch({column: texts}) for column, texts in self._by_column(candidates, references).items()]
+        present = [batch.present(column) for batch in found for column in batch.columns]
+        for place, caution in enumerate(score.metric.cautions(score.options)):
+            if caution.rows is not None:
+                concerned = [caution.rows(batch, score.options, batch.columns) for batch in found]
+                free = [
+                    int(np.count_nonzero(some if rows is None else some & ~rows))
+                    for some, rows in zip(present, concerned, strict=True)
+                ]
+                pairs = math.prod(int(np.count_nonzero(some)) for some in present)
+                counts[caution_name(score.name, place)] = [pairs - math.prod(free), pairs]
+        warn_of(caution_notes(counts, {score.name: score}))
 
     def _by_column(self, of_candidates: T, of_references: T) -> dict[str, T]:
         return {self.candidate: of_candidates, self.reference: of_references}
@@ -171,6 +189,7 @@ def pairwise_scores(
     pairs = AllPairs(score, _CANDIDATE, other, workers)
     first = _texts(candidates, "candidates", _CANDIDATE, columns)
     second = _texts(references, "references", other, columns)
+    pairs.warn(first, second)
     if place is None:
         scores = np.empty((len(first), len(second)))
         pairs.fill(first, second, scores)

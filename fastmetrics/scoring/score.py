@@ -16,11 +16,12 @@ import pyarrow as pa
 from fastmetrics.base.columns import with_index
 from fastmetrics.base.errors import Argument, ColumnError, OptionError
 from fastmetrics.base.options import LimitedText, Optional, argument
-from fastmetrics.base.score_metadata import BatchSums, RowCounts, ScoreMetadata, drift_notes
+from fastmetrics.base.score_metadata import BatchSums, RowCounts, ScoreMetadata
 from fastmetrics.base.threads import cores
 from fastmetrics.engines.job import Engine, Job, Progress, RayCluster, RunOptions, RunResult, check_without_output
 from fastmetrics.engines.run_job import Threads, open_output, results_of, run_on
-from fastmetrics.metrics.corpus_values import caution_notes, finish_all, input_drifts
+from fastmetrics.metrics.corpus_values import finish_all
+from fastmetrics.metrics.notes import input_drifts, notes_of, warn_of
 from fastmetrics.metrics.plan import Plan, ScoreRequest, keeping_counts, plan
 from fastmetrics.metrics.score_batch import Scorer, fit, map_batches, score_batch, slices
 from fastmetrics.metrics.stored_declarations import Declared, signature, source_digests, to_store
@@ -188,9 +189,7 @@ def _summary(result: RunResult, planned: Plan, output: str | Path) -> Summary:
     specs, columns = declared_specs(stored), [*planned.names, *planned.kept_columns]
     corpus, remarks = finish_all(sums.counts, partial(column_of, output), columns, specs)
     labels = declared_labels(states, stored)
-    cautions = caution_notes(sums.cautions, planned.common, specs)
-    drift = drift_notes(input_drifts(planned, sums.drift))
-    notes = [*result.notes, *planned.notes, *remarks, *cautions, *drift]
+    notes = [*result.notes, *remarks, *notes_of(planned, sums)]
     return Summary(result.rows, metrics, corpus, labels, notes, planned.used, planned.passed_over)
 
 
@@ -337,7 +336,9 @@ def score(
         number = cores(threads)
         source = files.open(table)
         planned = plan_table(source, request, keep_counts=keep_counts)
-        return scores_of_source(source, planned, number, progress)
+        scores, notes = scores_of_source(source, planned, number, progress)
+        warn_of([*source.notes, *notes])
+        return scores
     runner = engine_of(engine, threads)
     source = files.open(table)
     # Open the output first: planning may read all rows, and an unwritable output should fail at once.
@@ -376,8 +377,8 @@ def scores_of_source(
     threads: int,
     progress: Callable[[Progress], None] | None,
     scorer: Scorer | None = None,
-) -> pa.Table:
-    """The scores of an opened table, with the data for ``summarize`` in the metadata.
+) -> tuple[pa.Table, list[str]]:
+    """The scores of an opened table, with the data for ``summarize`` in the metadata, and the notes on them.
 
     ``scorer`` is that of the plan, where earlier tables have been scored by it.
     """
@@ -402,9 +403,9 @@ def scores_of_source(
             n_rows=None if planned.names else scores.num_rows,
             fingerprint=_fingerprint(scores, planned) if sums.counts else None,
         )
-    if metadata == ScoreMetadata():
-        return scores
-    return scores.replace_schema_metadata({**(scores.schema.metadata or {}), **metadata.for_schema()})
+    if metadata != ScoreMetadata():
+        scores = scores.replace_schema_metadata({**(scores.schema.metadata or {}), **metadata.for_schema()})
+    return scores, notes_of(planned, sums)
 
 
 def _fingerprint(scores: pa.Table, planned: Plan) -> dict[str, str] | None:

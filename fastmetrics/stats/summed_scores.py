@@ -141,6 +141,8 @@ class Scores:
                     raise
                 notes.append(f"left out: {error}")
         table = aligned_table(columns)
+        if isinstance(stored := frame.attributes.get(METADATA.decode()), str):  # of ``fm.with_scores``
+            table = table.replace_schema_metadata({METADATA: stored})
         return cls(lambda: [table], again=True, notes=notes)
 
     def table(self) -> pa.Table:

@@ -231,12 +231,12 @@ def test_support_of_citations_notes_languages_that_the_embedder_does_not_know():
     vectors = fm.Embedder(lambda texts: np.ones((len(texts), 2)))
     for name in ("citation_precision", "citation_recall"):
         metric = parse(name).metric
-        caution = metric.caution(parse(name).options)
+        (caution,) = metric.cautions(parse(name).options)
         assert caution.cause == "are in a script other than Latin, and wordllama, the embedder, is a model of English"
-        assert metric.caution(parse(f"{name}(embedder='wordllama')").options) == caution
-        own = metric.caution(metric.options({"embedder": vectors}))
+        assert metric.cautions(parse(f"{name}(embedder='wordllama')").options) == (caution,)
+        (own,) = metric.cautions(metric.options({"embedder": vectors}))
         assert "phrases are English and Russian" in own.cause
-        assert metric.caution(metric.options({"embedder": vectors, "phrases": ["x"]})) is None
+        assert metric.cautions(metric.options({"embedder": vectors, "phrases": ["x"]})) == ()
     table = pa.table(rows)
     if importlib.util.find_spec("wordllama"):
         (note,) = notes(table, "citation_precision,citation_recall")

@@ -50,12 +50,12 @@ def test_every_exception_is_public() -> None:
     classes = {
         name
         for name, value in vars(errors).items()
-        if inspect.isclass(value) and issubclass(value, errors.FastmetricsError)
+        if inspect.isclass(value) and issubclass(value, errors.FastmetricsError | errors.ScoreWarning)
     }
     public = {
         name for name in fm.__all__ if inspect.isclass(value := getattr(fm, name)) and issubclass(value, Exception)
     }
-    assert public == classes == set(re.findall(r"[─ ](\w+Error)\b(?= )", f" {errors.__doc__}"))
+    assert public == classes == set(re.findall(r"[─ ](\w+(?:Error|Warning))\b(?= )", f" {errors.__doc__}"))
     assert public == set(fm.EXCEPTIONS)
     documented = {
         name

@@ -69,7 +69,7 @@ EXCEPTIONS: dict[str, set[str]] = {
         "estimate_answering: plan_answering(sample)",  # for the metadata only
         "RowMetric._of_baseline: Sample.of(bounds)",  # only the mean is read
         "RowMetric._of_baseline: Sample.of(clusters)",
-        "score_together: slices(threads)",  # read in turn
+        "scored_columns: slices(threads)",  # read in turn
         "_pacmap: nearest(seed)",  # exact neighbours
     },
 }

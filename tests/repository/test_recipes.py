@@ -58,7 +58,7 @@ def test_the_recipes_run(folder: Path, capsys: pytest.CaptureFixture[str]) -> No
                     printed[" ".join(words[:2])] = done.out
     shown = capsys.readouterr().out
     assert "what" in shown
-    assert "[0.] [1.]" in shown
+    assert "[1.] [46." in shown
     assert {"report.html", "gate.xml", "per_query.parquet"} <= {path.name for path in folder.iterdir()}
     assert "<failure" in (folder / "gate.xml").read_text()
     assert "4.0000" in printed["judge examples/answers.jsonl"]

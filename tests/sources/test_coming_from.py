@@ -111,7 +111,8 @@ def test_means_of_rouge():
     assert mean == pytest.approx(sum(scores) / len(scores), rel=1e-15)
     cyrillic = ["Привет мир"], ["Привет мир"]
     assert theirs.score(*cyrillic[0], *cyrillic[1])["rougeL"].fmeasure == 0
-    assert fm.rouge(*cyrillic, types=["rougeL"])["rougeL_f1"].tolist() == [0.0]
+    with pytest.warns(fm.ScoreWarning, match="in a script other than Latin, whose words this tokenizer drops"):
+        assert fm.rouge(*cyrillic, types=["rougeL"])["rougeL_f1"].tolist() == [0.0]
     assert fm.rouge(*cyrillic, types=["rougeL"], tokenizer="unicode")["rougeL_f1"].tolist() == [1.0]
 
 

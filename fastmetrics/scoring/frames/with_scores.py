@@ -11,18 +11,21 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from fastmetrics.base.columns import is_dataset, is_relation
 from fastmetrics.base.errors import ColumnError, OptionError
 from fastmetrics.base.input_columns import resolve
-from fastmetrics.base.threads import cores, ordered
+from fastmetrics.base.score_metadata import METADATA, ScoreMetadata
+from fastmetrics.base.threads import cores
 from fastmetrics.engines.job import Progress
 from fastmetrics.metrics.batch import Batch
 from fastmetrics.metrics.metric import REGISTRY, SPELLINGS, Metric
+from fastmetrics.metrics.notes import notes_of, warn_of
 from fastmetrics.metrics.plan import Plan, Score, ScoreRequest, canonical_name, parse
-from fastmetrics.metrics.score_batch import Scorer, VocabularyPool, slices
+from fastmetrics.metrics.score_batch import Scorer, VocabularyPool
 from fastmetrics.metrics.suites import functions
-from fastmetrics.scoring.metric_functions import columns_and_options, table_of_columns
+from fastmetrics.scoring.metric_functions import columns_and_options, scored_columns
 from fastmetrics.scoring.score import plan_table, score, scores_of_source
 from fastmetrics.tables.opening import is_paths
 from fastmetrics.tables.sources import FrameSource
@@ -41,6 +44,7 @@ class RowFunction:
         self.score = score
         self._pool = VocabularyPool()
         self._lock = threading.Lock()
+        self._told = ToldOnce()
 
     def __reduce__(self) -> tuple[type[RowFunction], tuple[Score]]:
         """Pickling drops the remembered words."""
@@ -54,17 +58,23 @@ class RowFunction:
         Raises ``ColumnError`` for columns of different lengths or of the wrong type.
         """
         workers = cores(threads)
-        table = table_of_columns(columns)
-        batches = slices(table, workers)
         with self._lock if workers > 1 else nullcontext():
-            scores = ordered(self._compute, batches, workers) if workers > 1 else map(self._compute, batches)
-            return pa.chunked_array(scores, pa.float64())
+            scored = scored_columns([self.score], columns, workers, self._pool)
+        self._told.warn_of(notes_of(scored.planned, scored.sums))
+        return pa.chunked_array([batch.column(self.score.name) for batch in scored.batches], pa.float64())
 
-    def _compute(self, batch: pa.RecordBatch) -> pa.Array:
-        with self._pool.borrow() as words:
-            rows = Batch(dict(zip(batch.schema.names, batch.columns, strict=True)), words=words)
-            values, present = self.score.metric.compute(rows, self.score.options)
-        return pa.array(values, pa.float64(), mask=~present)
+
+class ToldOnce:
+    """The notes of a function that other tools call with one piece of a table after another: the first are told."""
+
+    def __init__(self) -> None:
+        self._told = False
+
+    def warn_of(self, notes: Sequence[str]) -> None:
+        """Hand on notes, unless some were handed on before."""
+        if notes and not self._told:
+            self._told = True
+            warn_of(notes)
 
 
 class TableFunction:
@@ -80,6 +90,7 @@ class TableFunction:
         self.plan = replace(planned, keep=())
         self._scorer = Scorer(self.plan)
         self._lock = threading.Lock()
+        self._told = ToldOnce()
 
     def __reduce__(self) -> tuple[type[TableFunction], tuple[Plan]]:
         """Pickling drops the remembered words."""
@@ -89,7 +100,9 @@ class TableFunction:
         """The scores of a table."""
         source.hold(self.plan.inputs)  # before the turn: Polars may convert on threads that wait for theirs
         with self._lock:
-            return scores_of_source(source, self.plan, threads, None, self._scorer)
+            scores, notes = scores_of_source(source, self.plan, threads, None, self._scorer)
+        self._told.warn_of(notes)
+        return scores
 
 
 def score_of(metric: str | Metric, options: Mapping[str, Any]) -> Score:
@@ -196,7 +209,9 @@ def with_scores(
     planned = plan_beside(source, request, levels=levels)
     if add is None:
         return lazy_scores(table, planned, source.names, threads)
-    return add(table, scores_of_source(source, planned, cores(threads), progress).select(planned.names))
+    scores, notes = scores_of_source(source, planned, cores(threads), progress)
+    warn_of(notes)
+    return add(table, scores.select(planned.names))
 
 
 def plan_beside(source: FrameSource, request: ScoreRequest, *, levels: int = 1) -> Plan:
@@ -311,7 +326,37 @@ def _to_pandas(frame: Any, scores: pa.Table) -> Any:
     scored = frame.copy(deep=False)
     for name in scores.column_names:
         scored[_label(name, frame.columns.nlevels)] = scores[name].to_numpy()
+    # pandas has no null apart from NaN, so what summarize finds missing is missing or undefined
+    undefined = {name: int(pc.sum(pc.is_nan(scores[name])).as_py() or 0) for name in scores.column_names}
+    before = frame.attrs.get(METADATA.decode())
+    noted = _noted(scores, before.encode() if isinstance(before, str) else None, undefined)
+    scored.attrs = {**frame.attrs, **{key.decode(): value for key, value in noted.items()}}
     return scored
+
+
+def _noted(scores: pa.Table, before: bytes | None, undefined: Mapping[str, int] | None = None) -> dict[bytes, str]:
+    """The metadata of scores, with those of a table that they are added to, for ``summarize``; none if there are none.
+
+    Of two metadata that are not of the same rows and options, the later are kept.  ``undefined`` are the numbers of
+    undefined scores where the table cannot tell them from missing ones.
+    """
+    added = ScoreMetadata.of_schema(scores.schema)
+    if added == ScoreMetadata():
+        return {}
+    if undefined is not None:
+        counts = {name: replace(of, n_undefined=undefined.get(name, 0)) for name, of in (added.metrics or {}).items()}
+        added = replace(added, metrics=counts or None)
+    earlier = ScoreMetadata.of_text(before)
+    if earlier.rows == added.rows and (earlier.options or {}) == (added.options or {}):
+        added = replace(
+            earlier | added,
+            metrics={**(earlier.metrics or {}), **(added.metrics or {})} or None,
+            cautions={**(earlier.cautions or {}), **(added.cautions or {})} or None,
+            drift={**(earlier.drift or {}), **(added.drift or {})} or None,
+            declared={**(earlier.declared or {}), **(added.declared or {})} or None,
+            counts={**(earlier.counts or {}), **(added.counts or {})} or None,
+        )
+    return added.for_schema()
 
 
 def _label(name: str, levels: int) -> str | tuple[str, ...]:
@@ -324,7 +369,8 @@ def _to_arrow(table: Any, scores: pa.Table) -> Any:
     for name in scores.column_names:
         column = more[name]
         table = table.append_column(name, column if isinstance(table, pa.Table) else column.combine_chunks())
-    return table
+    noted = _noted(scores, (table.schema.metadata or {}).get(METADATA))
+    return table.replace_schema_metadata({**(table.schema.metadata or {}), **noted}) if noted else table
 
 
 def _to_dataset(dataset: Any, scores: pa.Table) -> Any:

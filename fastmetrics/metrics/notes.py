@@ -1,0 +1,171 @@
+"""Notes for the reader of scores: what a metric or a column of the input cannot do justice to, counted in batches.
+
+Every way of scoring counts the same in each batch: the rows that a metric's cautions concern, and the texts of a column
+that look like something else than text.  The counts are added up, stored with the scores, and made into sentences here
+alone: for the summary of a run, for ``summarize``, and for the warning of a function that returns no summary.
+"""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from fastmetrics.base.arrays import is_text
+from fastmetrics.base.columns import look_like_lists
+from fastmetrics.base.errors import ScoreWarning, UnknownNameError
+from fastmetrics.base.input_columns import COLUMNS
+from fastmetrics.base.score_metadata import BatchSums, InputDrift, drift_notes
+from fastmetrics.kernels.folding import FOREIGN, UNLISTED
+from fastmetrics.metrics.batch import MANY, Batch, written
+from fastmetrics.metrics.fitted_metric import FittedMetric
+from fastmetrics.metrics.metric import caution_name
+from fastmetrics.metrics.plan import Plan, Score, parse
+
+# Notes on scores: one per cause and advice, with the scores and the rows that a caution concerns.
+
+
+def caution_notes(counts: Mapping[str, Sequence[int]], scores: Mapping[str, Score]) -> list[str]:
+    """One note per cause and advice; for several scores with different counts, it states the highest share."""
+    groups: dict[tuple[str, str], list[tuple[float, int, int, str]]] = {}
+    for name, score in scores.items():
+        for place, caution in enumerate(score.metric.cautions(score.options)):
+            rows, scored = counts.get(caution_name(name, place), (0, 0))
+            if caution.applies(rows, scored):
+                key = caution.cause, caution.advice.format(**score.options)
+                groups.setdefault(key, []).append((rows / scored, rows, scored, name))
+    return [_note(cause, advice, entries) for (cause, advice), entries in groups.items()]
+
+
+def _note(cause: str, advice: str, entries: Sequence[tuple[float, int, int, str]]) -> str:
+    share, rows, scored, _ = max(entries, key=lambda entry: entry[:3])
+    upto = "up to " if len({entry[:3] for entry in entries}) > 1 else ""
+    names = ", ".join(name for *_, name in entries)
+    return f"{names}: {upto}{rows:,} of {scored:,} scored rows ({_percent(share)}) {cause}; {advice}"
+
+
+def _percent(share: float) -> str:
+    """A share in whole per cent; 0 and 100 are used only if exact."""
+    return "< 1 %" if share < 0.01 else "> 99 %" if 0.99 < share < 1 else f"{share:.0%}".replace("%", " %")
+
+
+# Notes on columns: texts that hold lists, and texts in another script than a judge's rubric.
+
+
+BLANKS = "blank cells of "
+"""The beginning of the name under which the missing values of a column of text are counted that are blank cells."""
+
+LISTS = "lists in "
+"""The beginning of the name under which the rows of a column are counted whose text is a list of texts."""
+
+SCRIPT = "script for "
+"""The beginning of the name under which rows are counted that are in another script than a rubric's language."""
+
+_RUBRICS = {
+    "en": (FOREIGN, "English", "not in Latin letters", "--language ru has the built-in rubrics in Russian"),
+    "ru": (UNLISTED, "Russian", "neither in Cyrillic nor in Latin letters", "--language en has them in English"),
+}
+"""For the languages of rubrics: the rows in another script, the name of the language, what they are, and advice."""
+
+
+def column_counts(rows: Batch, used: Mapping[str, str], *, has_blanks: bool) -> dict[str, list[int]]:
+    """The counts of rows of which the notes on columns tell: texts that are lists of texts, and blank cells."""
+    counts = {}
+    for column, name in used.items():
+        if has_blanks and is_text(rows.columns[column].type):
+            counts[f"{BLANKS}{name}"] = [rows.columns[column].null_count, len(rows.columns[column])]
+        if column in COLUMNS and COLUMNS[column].kind == "texts" and is_text(rows.columns[column].type):
+            lists = look_like_lists(rows.columns[column], rows.text(column))
+            if lists is not None:
+                counts[f"{LISTS}{name}"] = [int(np.count_nonzero(lists))] * 2
+    return counts
+
+
+def script_counts(batch: Batch, language: str, columns: Iterable[str]) -> dict[str, list[int]]:
+    """The count of rows with a text in another script than a rubric's language; none if unknown."""
+    if language not in _RUBRICS:
+        return {}
+    rows = written(_RUBRICS[language][0])(batch, {}, columns)
+    return {} if rows is None else {f"{SCRIPT}{language}": [int(np.count_nonzero(rows)), len(rows)]}
+
+
+def column_notes(counts: Mapping[str, Sequence[int]]) -> list[str]:
+    """The notes on columns.
+
+    >>> column_notes({"lists in gold": [300, 300]})[0].partition(";")[0]
+    'gold: 300 texts are lists, as JSON or Python writes them, and each was read as one text'
+    >>> column_notes({"blank cells of gold": [3, 5]})
+    ["blank cells are missing: 3 of 5 in gold; blank='empty' (--blank empty) reads them as empty texts"]
+    >>> column_notes({"script for en": [3, 4]})[0].partition(";")[0]
+    'rubrics in English: 3 of 4 rows (75 %) have texts mostly not in Latin letters'
+    """
+    blank = [
+        f"{rows:,} of {total:,} in {key.removeprefix(BLANKS)}"
+        for key, (rows, total) in counts.items()
+        if key.startswith(BLANKS) and rows
+    ]
+    advice = "blank='empty' (--blank empty) reads them as empty texts"
+    notes = [f"blank cells are missing: {', '.join(blank)}; {advice}"] * bool(blank)
+    for key, (rows, total) in counts.items():
+        if key.startswith(LISTS):
+            name = key.removeprefix(LISTS)
+            notes.append(
+                f"{name}: {rows:,} {'text is a list' if rows == 1 else 'texts are lists'}, as JSON or Python writes "
+                f"them, and each was read as one text; lists={name!r} (--lists {name}) reads the lists"
+            )
+        elif key.startswith(SCRIPT) and rows and rows >= MANY * total:
+            _, language, letters, advice = _RUBRICS[key.removeprefix(SCRIPT)]
+            share = f"{rows:,} of {total:,} rows ({_percent(rows / total)})"
+            notes.append(
+                f"rubrics in {language}: {share} have texts mostly {letters}; {advice}, and your own rubric may be in "
+                "any language; validate says how far people agree with the judge"
+            )
+    return notes
+
+
+# All notes: of a run, of stored scores, and as a warning.
+
+
+def input_drifts(planned: Plan, counts: Mapping[str, Sequence[int]]) -> dict[str, InputDrift]:
+    """The distributions of the metrics that fitted scores read, beside those of the labelled rows."""
+    fitted = {score.name: score.metric for score in planned.scores if isinstance(score.metric, FittedMetric)}
+    return {name: fitted[name].drift(rows) for name, rows in counts.items()}
+
+
+def notes_of(planned: Plan, sums: BatchSums) -> list[str]:
+    """The notes on the scores of a plan: what it left out, what its rows look like, and how far they have drifted."""
+    scores = {score.name: score for score in planned.scores}
+    drifts = drift_notes(input_drifts(planned, sums.drift))
+    return [*planned.notes, *caution_notes(sums.cautions, scores), *column_notes(sums.cautions), *drifts]
+
+
+def stored_notes(counts: Mapping[str, Sequence[int]], common: Mapping[str, Any], specs: Mapping[str, str]) -> list[str]:
+    """The notes on stored scores, whose metrics are found by their specs, or by their names.
+
+    ``common`` are the options of all metrics that have them, unless a metric's name sets its own.
+    """
+    scores, unknown = {}, []
+    for name, (rows, scored) in counts.items():
+        if not rows or name.startswith((BLANKS, LISTS, SCRIPT)):
+            continue
+        name = name.partition(" #")[0]
+        try:
+            scores[name] = parse(specs.get(name, name), common)
+        except UnknownNameError:
+            unknown.append(
+                f"{name}: its plugin has a caution for {rows:,} of {scored:,} scored rows; load it to read why"
+            )
+    return [*caution_notes(counts, scores), *column_notes(counts), *unknown]
+
+
+def warn_of(notes: Sequence[str]) -> None:
+    """Hand on notes as one warning, at the line that called this package; without notes, nothing."""
+    if not notes:
+        return
+    level, frame = 1, inspect.currentframe()
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "fastmetrics":
+        level, frame = level + 1, frame.f_back
+    warnings.warn("\n".join(notes), ScoreWarning, stacklevel=level)
