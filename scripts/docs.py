@@ -204,10 +204,14 @@ def columns_page() -> str:
                 'quoted empty cell (`""`) is an empty text. `--blank empty` (`files=fm.FileSettings(blank="empty")`) '
                 "reads blank cells of text as empty texts. In a file of one column a blank line is a blank cell, as in "
                 "Polars; in others it is no row.",
-                'CSV and TSV have no lists: a cell of ids, grades or vectors is a list in JSON (`["d1", "d2"]`), and a '
-                "cell of `reference` or `contexts` is one text, as in a column of text in any format. A summary notes "
-                "texts that are lists; `lists=['reference']` (`--lists reference`) parses them. CSV that this package "
-                "wrote needs no option: the file `.meta.json` beside it records its lists, nulls and types.",
+                "CSV and TSV have no lists: a cell of ids, grades or vectors is a list as JSON, Python or NumPy writes "
+                'it (`["d1", "d2"]`, `[1 2]`), and a cell of `reference` or `contexts` is one text, as in a column of '
+                "text in any format. A note says which columns hold texts that look like lists, chats or other JSON, "
+                "or parts joined by a pipe, and which option reads them: `lists=['reference']` (`--lists reference`) "
+                "parses lists, `lists=['contexts=|']` divides texts at a separator, and a path reads within JSON. A "
+                "number, a flag or a list of one in place of an answer or reference is read as text, and noted. CSV "
+                "that this package wrote needs no option: the file `.meta.json` beside it records its lists, nulls and "
+                "types.",
                 "## Paths\n\nWhere the data are nested, a column is a path, in `columns`, `keep` and wherever a "
                 "column of yours is named: JSON lines, structs and lists of Parquet and Arrow, dicts and lists in a "
                 "frame, and JSON in a column of text, as databases and CSV have it. A column of exactly that name "

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import ast
 import itertools
 import json
 import math
 import re
-import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
@@ -21,7 +19,6 @@ import pyarrow.compute as pc
 import pyarrow.types as pt
 
 from fastmetrics.base.arrays import (
-    Flags,
     Floats,
     Ints,
     Text,
@@ -41,14 +38,16 @@ from fastmetrics.base.arrays import (
     text_of_arrow,
     well_formed,
 )
-from fastmetrics.base.errors import ColumnError, InputError
+from fastmetrics.base.errors import Argument, ColumnError
 from fastmetrics.base.limits import SIZES
 from fastmetrics.base.paths import Path, PathError, empty_because, is_path, parse
+from fastmetrics.base.text_structure import is_value
 
 # The types that a column of each kind may have.
 #
 # A *kind* is declared in ``fastmetrics.base.input_columns`` (text, texts, ids, id, number, amounts, numbers, flag,
-# time, vector, vectors), or ``any`` for a column that is only copied.
+# time, vector, vectors), or ``any`` for a column that is only copied.  Scores read a column of text as a ``value``, and
+# one of texts as ``values``, which may be numbers and flags too.
 
 
 def _is_flag(type_: pa.DataType) -> bool:
@@ -75,9 +74,15 @@ def _is_id(type_: pa.DataType) -> bool:
     return is_text(type_) or bool(pt.is_integer(type_))
 
 
+def _is_value(type_: pa.DataType) -> bool:
+    return is_text(type_) or is_value(type_)
+
+
 _FITS: Mapping[str, tuple[str, Callable[[pa.DataType], bool]]] = {
     "text": ("text", is_text),
     "texts": ("text or lists of it", lambda type_: is_text(type_) or _list_of(is_text)(type_)),
+    "value": ("text", lambda type_: _is_value(type_) or _list_of(_is_value)(type_)),
+    "values": ("text or lists of it", lambda type_: _is_value(type_) or _list_of(_is_value)(type_)),
     "ids": ("lists of strings or of whole numbers", _list_of(_is_id)),
     "id": ("strings or whole numbers", _is_id),
     "number": ("numbers", _is_count),
@@ -94,6 +99,10 @@ _FITS: Mapping[str, tuple[str, Callable[[pa.DataType], bool]]] = {
 }
 
 
+_LISTED = ("ids", "numbers", "vector", "vectors")
+"""The kinds of columns that hold a list in each row."""
+
+
 def fits(kind: str, type_: pa.DataType) -> bool:
     """Whether a column of this type can be of this kind."""
     return pt.is_null(type_) or _FITS[kind][1](plain(type_))
@@ -102,7 +111,10 @@ def fits(kind: str, type_: pa.DataType) -> bool:
 def check_type(where: str, name: str, kind: str, type_: pa.DataType) -> None:
     """Raise ``ColumnError`` unless a column of this type can be of this kind; ``where`` prefixes the message."""
     if not fits(kind, type_):
-        raise ColumnError(f"{where}column {name!r}: expected {_FITS[kind][0]}, got {type_}")
+        way = (
+            ["; ", Argument("lists", name), " reads texts that are lists"] if kind in _LISTED and is_text(type_) else []
+        )
+        raise ColumnError(f"{where}column {name!r}: expected {_FITS[kind][0]}, got {type_}", *way)
 
 
 # One column of any kind of container, as Arrow arrays, numbers, strings or codes.
@@ -324,88 +336,6 @@ def totals(array: pa.Array, name: str) -> pa.Array:
     numbers = np.where(unknown, 0.0, floats_of_arrow(flat, name))
     whole = (sizes > 0) & (np.bincount(rows[unknown], minlength=len(array)) == 0)
     return pa.array(np.bincount(rows, numbers, len(array)), mask=~whole)
-
-
-# Texts that are lists of texts, as JSON or Python writes them: ``["Paris", "Paris, France"]``.
-#
-# A text is one text unless its column was declared to hold such lists, because an answer or a passage may well be one.
-
-
-_QUOTED = r'(?:"(?:[^"\\]|\\.)*"|' + r"'(?:[^'\\]|\\.)*')"
-_LIST = rf"(?s)^\[\s*(?:{_QUOTED}\s*(?:,\s*{_QUOTED}\s*)*)?\]\s*$"
-"""A list of quoted texts, for Arrow's and Python's regular expressions."""
-_BRACKET = ord("[")
-
-
-def look_like_lists(column: pa.Array, text: Text) -> Flags | None:
-    """Which rows of a column are one text that is a list of quoted texts; None if no row is.
-
-    ``text`` is the view of the column's strings.
-
-    >>> from fastmetrics.base.arrays import text_of_arrow
-    >>> column = pa.array(['["Paris", "Rome"]', "[1]", None, "Paris", "['it', 'is']"])
-    >>> look_like_lists(column, text_of_arrow(column, "reference")).tolist()
-    [True, False, False, False, True]
-    """
-    if text.groups is not None:  # the rows are lists already
-        return None
-    begins = np.zeros(len(text), np.bool_)
-    filled = np.flatnonzero(text.valid & (text.stops > text.starts))
-    begins[filled] = text.data[text.starts[filled]] == _BRACKET
-    places = np.flatnonzero(begins)
-    if not len(places):
-        return None
-    candidates = decoded(column).cast(pa.large_string()).take(pa.array(places))
-    begins[places] = pc.match_substring_regex(candidates, _LIST).to_numpy(zero_copy_only=False)
-    return begins if begins.any() else None
-
-
-def text_list(text: str) -> list[str | None] | None:
-    """The texts of one that is a list; a list of one for any other text; None for white space.
-
-    >>> text_list('["Paris", "Rome"]'), text_list("['it', 'is']"), text_list("Paris"), text_list(" ")
-    (['Paris', 'Rome'], ['it', 'is'], ['Paris'], None)
-
-    Raises ``ValueError`` for a text that begins with a bracket and is not a list of texts.
-    """
-    stripped = text.strip()
-    if not stripped.startswith("["):
-        return [text] if stripped else None
-    try:
-        items = json.loads(stripped)
-    except (ValueError, RecursionError):
-        items = _of_python(stripped)
-    if not isinstance(items, list) or not all(item is None or isinstance(item, str) for item in items):
-        raise ValueError(f"expected a list of texts in JSON, got {text[:40]!r}")
-    return items
-
-
-def _of_python(text: str) -> object:
-    """The list of quoted texts that Python wrote; None if it is none."""
-    if re.fullmatch(_LIST, text) is None:
-        return None
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # escape sequences that Python does not know
-        try:
-            return ast.literal_eval(text)
-        except (ValueError, SyntaxError, MemoryError, RecursionError):
-            return None
-
-
-def as_text_lists(column: pa.Array, name: str) -> pa.Array:
-    """A column of texts that are lists as a column of lists; a column of another type as it is.
-
-    Raises ``InputError`` for a text that begins with a bracket and is not a list of texts.
-    """
-    column = decoded(column)
-    if not is_text(column.type):
-        return column
-    try:
-        return pa.array(
-            [None if text is None else text_list(text) for text in column.to_pylist()], pa.list_(pa.string())
-        )
-    except ValueError as error:
-        raise InputError(f"column {name!r}: {error}") from None
 
 
 # Tables of any kind: their column names, and selected columns as Arrow tables.

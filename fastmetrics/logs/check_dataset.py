@@ -14,10 +14,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fastmetrics.base.arrays import Flags, Ints, Uint64s, is_list, text_of_arrow
-from fastmetrics.base.columns import look_like_lists
 from fastmetrics.base.display import Grid, Shown
 from fastmetrics.base.input_columns import listed
 from fastmetrics.base.options import Real, Whole, argument
+from fastmetrics.base.text_structure import looks
 from fastmetrics.base.threads import cores
 from fastmetrics.logs.languages import check_languages, guessed, scripts_of
 from fastmetrics.logs.log import Columns, Log, LogPart, blank, near_pairs, open_log, with_smallest_keys
@@ -180,7 +180,7 @@ def listed_in(column: str) -> Callable[[pa.RecordBatch], Ints]:
 
     def rows_of(rows: pa.RecordBatch) -> Ints:
         texts = rows.column(column)
-        lists = look_like_lists(texts, text_of_arrow(texts, column, lists=True))
+        lists = looks(texts, text_of_arrow(texts, column, lists=True), "texts").get("lists")
         return np.zeros(0, np.int64) if lists is None else np.flatnonzero(lists)
 
     return rows_of

@@ -8,17 +8,19 @@ alone: for the summary of a run, for ``summarize``, and for the warning of a fun
 from __future__ import annotations
 
 import inspect
+import re
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
-from fastmetrics.base.arrays import is_text
-from fastmetrics.base.columns import look_like_lists
+from fastmetrics.base.arrays import decoded, is_list, is_text, plain
 from fastmetrics.base.errors import ScoreWarning, UnknownNameError
 from fastmetrics.base.input_columns import COLUMNS
 from fastmetrics.base.score_metadata import BatchSums, InputDrift, drift_notes
+from fastmetrics.base.text_structure import STRUCTURES, is_value, looks
 from fastmetrics.kernels.folding import FOREIGN, UNLISTED
 from fastmetrics.metrics.batch import MANY, Batch, written
 from fastmetrics.metrics.fitted_metric import FittedMetric
@@ -58,8 +60,14 @@ def _percent(share: float) -> str:
 BLANKS = "blank cells of "
 """The beginning of the name under which the missing values of a column of text are counted that are blank cells."""
 
-LISTS = "lists in "
-"""The beginning of the name under which the rows of a column are counted whose text is a list of texts."""
+READ = {
+    "numbers": ("number or flag was", "numbers or flags were"),
+    "one-item lists": ("list of one was", "lists of one were"),
+}
+"""What is read as text, by the name under which the rows are counted."""
+
+_IN = re.compile(rf"({'|'.join([*STRUCTURES, *READ])}) in ")
+"""The beginning of the name under which the texts of a column are counted that look like something else."""
 
 SCRIPT = "script for "
 """The beginning of the name under which rows are counted that are in another script than a rubric's language."""
@@ -71,16 +79,26 @@ _RUBRICS = {
 """For the languages of rubrics: the rows in another script, the name of the language, what they are, and advice."""
 
 
-def column_counts(rows: Batch, used: Mapping[str, str], *, has_blanks: bool) -> dict[str, list[int]]:
-    """The counts of rows of which the notes on columns tell: texts that are lists of texts, and blank cells."""
+def column_counts(rows: Batch, used: Mapping[str, str], schema: pa.Schema, *, has_blanks: bool) -> dict[str, list[int]]:
+    """The counts of rows of which the notes on columns tell, each with that of all.
+
+    They are of what looks like structure in a text, of what was no text in the user's ``schema``, and of blank cells.
+    """
     counts = {}
     for column, name in used.items():
-        if has_blanks and is_text(rows.columns[column].type):
-            counts[f"{BLANKS}{name}"] = [rows.columns[column].null_count, len(rows.columns[column])]
-        if column in COLUMNS and COLUMNS[column].kind == "texts" and is_text(rows.columns[column].type):
-            lists = look_like_lists(rows.columns[column], rows.text(column))
-            if lists is not None:
-                counts[f"{LISTS}{name}"] = [int(np.count_nonzero(lists))] * 2
+        array, kind = rows.columns[column], COLUMNS[column].kind if column in COLUMNS else ""
+        if has_blanks and is_text(array.type):
+            counts[f"{BLANKS}{name}"] = [array.null_count, len(array)]
+        if kind not in ("text", "texts"):
+            continue
+        before, filled = plain(schema.field(name).type), len(array) - array.null_count
+        if is_value(before) or (is_list(before) and is_value(before.value_type)):
+            counts[f"numbers in {name}"] = [filled, filled]
+        elif kind == "text" and is_list(before):
+            counts[f"one-item lists in {name}"] = [filled, filled]
+        elif is_text(decoded(array).type):
+            for structure, found in looks(array, rows.text(column), kind).items():
+                counts[f"{structure} in {column}={name}"] = [int(np.count_nonzero(found)), filled]
     return counts
 
 
@@ -95,8 +113,10 @@ def script_counts(batch: Batch, language: str, columns: Iterable[str]) -> dict[s
 def column_notes(counts: Mapping[str, Sequence[int]]) -> list[str]:
     """The notes on columns.
 
-    >>> column_notes({"lists in gold": [300, 300]})[0].partition(";")[0]
-    'gold: 300 texts are lists, as JSON or Python writes them, and each was read as one text'
+    >>> column_notes({"lists in reference=gold": [300, 300]})[0].partition(";")[0]
+    'gold: 300 texts are lists, as JSON, Python or NumPy writes them, and each was read as one text'
+    >>> column_notes({"numbers in answer": [7, 7]})
+    ['answer: 7 numbers or flags were read as text']
     >>> column_notes({"blank cells of gold": [3, 5]})
     ["blank cells are missing: 3 of 5 in gold; blank='empty' (--blank empty) reads them as empty texts"]
     >>> column_notes({"script for en": [3, 4]})[0].partition(";")[0]
@@ -110,12 +130,13 @@ def column_notes(counts: Mapping[str, Sequence[int]]) -> list[str]:
     advice = "blank='empty' (--blank empty) reads them as empty texts"
     notes = [f"blank cells are missing: {', '.join(blank)}; {advice}"] * bool(blank)
     for key, (rows, total) in counts.items():
-        if key.startswith(LISTS):
-            name = key.removeprefix(LISTS)
-            notes.append(
-                f"{name}: {rows:,} {'text is a list' if rows == 1 else 'texts are lists'}, as JSON or Python writes "
-                f"them, and each was read as one text; lists={name!r} (--lists {name}) reads the lists"
-            )
+        if (what := _IN.match(key)) is not None:
+            name = key[what.end() :]
+            if what[1] in READ:
+                notes += [f"{name}: {rows:,} {READ[what[1]][rows != 1]} read as text"] if rows else []
+            elif rows and rows >= STRUCTURES[what[1]].least * total:
+                column, _, name = name.partition("=")
+                notes.append(STRUCTURES[what[1]].note(column, name, rows))
         elif key.startswith(SCRIPT) and rows and rows >= MANY * total:
             _, language, letters, advice = _RUBRICS[key.removeprefix(SCRIPT)]
             share = f"{rows:,} of {total:,} rows ({_percent(rows / total)})"
@@ -149,7 +170,7 @@ def stored_notes(counts: Mapping[str, Sequence[int]], common: Mapping[str, Any],
     """
     scores, unknown = {}, []
     for name, (rows, scored) in counts.items():
-        if not rows or name.startswith((BLANKS, LISTS, SCRIPT)):
+        if not rows or name.startswith((BLANKS, SCRIPT)) or _IN.match(name):
             continue
         name = name.partition(" #")[0]
         try:

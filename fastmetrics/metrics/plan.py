@@ -82,7 +82,7 @@ class ScoreRequest:
     :data:`fastmetrics.metrics.suites.TIERS`.  Without both, the suite ``core`` is used.  ``embedder`` and ``cache``
     apply to every metric that embeds text and does not set its own; with an ``embedder``, missing embeddings are
     computed from texts.  ``no_relevant`` applies to every retrieval metric that does not set its own.  ``lists`` are
-    columns of texts whose texts are lists in JSON.
+    columns whose texts are lists, as JSON, Python or NumPy writes them, or, as ``name=|``, joined by a separator.
     """
 
     metrics: Sequence[str] | str | None = None
@@ -179,8 +179,8 @@ class Plan:
     left_out: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """The metrics of requested tiers that the columns do not allow, by tier, each with the columns it lacks."""
 
-    lists: tuple[str, ...] = ()
-    """The columns of the user's table whose texts are parsed as lists of texts."""
+    lists: Mapping[str, str] = field(default_factory=dict)
+    """The columns of the user's table whose texts are parsed as lists, with what separates the items, if not empty."""
 
     has_blanks: bool = False
     """Whether a missing value of a column of text is a blank cell of a file."""
@@ -241,8 +241,10 @@ class Plan:
         plain = {column for column, need in needs if not hasattr(need, "kind")}
         required = {column: need.kind for column, need in needs if hasattr(need, "kind") and column not in plain}
         for canonical, name in self.used.items():
-            if kinds.get(name) != "texts":
-                kinds[name] = required[canonical] if canonical in required else COLUMNS[canonical].kind
+            if kinds.get(name) not in ("texts", "values"):
+                kind = required[canonical] if canonical in required else COLUMNS[canonical].kind
+                kind = {"text": "value", "texts": "values"}.get(kind, kind)
+                kinds[name] = "any" if name in self.lists and kind not in ("value", "values") else kind
         return kinds
 
     @cached_property
@@ -424,16 +426,30 @@ def _source(score: Score) -> str:
     return metric.path if isinstance(metric, FittedMetric) and score.spec == metric.name else score.spec
 
 
-def text_lists(names: Sequence[str], mapping: Mapping[str, str], lists: Sequence[str] | str) -> tuple[str, ...]:
-    """The columns of texts that are lists; raises ``UnknownNameError`` or ``OptionError`` for any other column."""
-    columns = tuple(dict.fromkeys(listed(lists)))
-    fitting = [column for column in COLUMNS if COLUMNS[column].kind == "texts"]
-    for name in columns:
+def text_lists(names: Sequence[str], mapping: Mapping[str, str], lists: Sequence[str] | str) -> dict[str, str]:
+    """The columns of texts that are lists, with the separator of each, if it has one.
+
+    Raises ``UnknownNameError`` or ``OptionError`` for any other column.
+    """
+    found = {}
+    fitting = [column for column in COLUMNS.values() if column.kind in _OF_LISTS]
+    for spec in listed(lists):
+        name, _, separator = (spec, "", "") if spec in names else spec.partition("=")
         if name not in names:
             raise UnknownNameError.of("column", name, names)
-        if not any(mapping.get(column) == name for column in fitting):
-            raise OptionError(Argument("lists", name), f": only the columns {' and '.join(fitting)} can hold lists")
-    return columns
+        if not any(mapping.get(column.name) == name for column in fitting):
+            raise OptionError(Argument("lists", name), ": only columns of texts, ids or numbers can hold lists")
+        found[name] = separator
+    return found
+
+
+_OF_LISTS = ("text", "texts", "ids", "numbers", "amounts", "vector", "vectors")
+"""The kinds of columns that may hold a list."""
+
+
+def list_specs(lists: Mapping[str, str]) -> list[str]:
+    """The columns of lists as they are written: ``contexts`` or ``contexts=|``."""
+    return [f"{name}={separator}" if separator else name for name, separator in lists.items()]
 
 
 def keeping_counts(planned: Plan) -> Plan:

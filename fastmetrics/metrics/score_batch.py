@@ -17,10 +17,11 @@ import numpy as np
 import pyarrow as pa
 
 from fastmetrics.base.arrays import arrow_numbers
-from fastmetrics.base.columns import as_text_lists
 from fastmetrics.base.errors import InputError
+from fastmetrics.base.input_columns import COLUMNS
 from fastmetrics.base.limits import SIZES
 from fastmetrics.base.score_metadata import BatchSums, counts_array
+from fastmetrics.base.text_structure import as_text_lists, as_texts
 from fastmetrics.base.threads import ordered
 from fastmetrics.metrics.batch import Batch, where_present
 from fastmetrics.metrics.fitted_metric import FittedMetric, remembered_scores
@@ -50,8 +51,11 @@ def rows_of(batch: pa.RecordBatch, plan: Plan, make: Any = Batch, words: Vocabul
     """The columns of a record batch that a plan needs, under their canonical names."""
     columns = {column: batch.column(name) for column, name in plan.used.items()}
     for column, name in plan.used.items():
+        kind = COLUMNS[column].kind if column in COLUMNS else ""
         if name in plan.lists:
-            columns[column] = as_text_lists(columns[column], name)
+            columns[column] = as_text_lists(columns[column], name, kind, plan.lists[name])
+        if kind in ("text", "texts") and plan.kinds.get(name) in ("value", "values"):
+            columns[column] = as_texts(columns[column], name, kind)
     return make(columns, plan.shared, words)
 
 
@@ -73,7 +77,7 @@ def score_batch(
     arrays = [batch.column(name) for name in plan.keep]
     counts: dict[str, list[int]] = {}
     columns: dict[str, pa.Array] = {}
-    cautions = column_counts(rows, plan.used, has_blanks=plan.has_blanks)
+    cautions = column_counts(rows, plan.used, batch.schema, has_blanks=plan.has_blanks)
     drift: dict[str, list[int]] = {}
     for score in plan.scores:
         with watch(score.name):

@@ -22,7 +22,7 @@ from fastmetrics.base.specs import Better
 from fastmetrics.metrics.cited_support import embedder_of
 from fastmetrics.metrics.fitted_metric import FittedMetric
 from fastmetrics.metrics.metric import REGISTRY, Metric, Reading, labels_of
-from fastmetrics.metrics.plan import Plan, Score
+from fastmetrics.metrics.plan import Plan, Score, list_specs
 from fastmetrics.metrics.tokenizers import TOKENIZERS
 
 # What the readers of scores know about a metric: stored with the scores where a column's name does not tell it.
@@ -111,7 +111,7 @@ def signature(planned: Plan) -> ScoreMetadata:
         columns=planned.used,
         passed_over=planned.passed_over or None,
         keep=planned.keep,
-        lists=planned.lists or None,
+        lists=list_specs(planned.lists) or None,
         keep_counts=True if planned.keep_counts else None,
         options=planned.common or None,
         declared=to_store(planned) or None,

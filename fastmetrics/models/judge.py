@@ -247,7 +247,7 @@ def judge(
     - ``output``: The output: a file, with the format given by its suffix, a folder of parts, or an address.
     - ``columns``: Your column names: answer=text,... A name with a comma: '"answer=a,b"'.
     - ``schema``: A preset of column names: ragas, deepeval, mlflow, hf, autorag.
-    - ``lists``: Columns of references or contexts whose texts are lists in JSON: reference,...
+    - ``lists``: Columns whose texts are lists, as JSON, Python or NumPy writes them, or joined: reference,contexts=|
     - ``keep``: Columns to copy to the output besides the id, or 'all'; answer and embed copy all by default. A name
       with a comma: '"a,b"'.
     - ``sample``: Read only a random sample of this many rows.

@@ -12,15 +12,15 @@ from typing import Any, TypeAlias
 
 import pyarrow as pa
 
-from fastmetrics.base.columns import as_text_lists
 from fastmetrics.base.errors import Argument, ColumnError, ServiceError, UnknownNameError, quoted
 from fastmetrics.base.input_columns import COLUMNS, passed_over, resolve
 from fastmetrics.base.options import Choice, Flag, Whole, about, argument, with_parameters
 from fastmetrics.base.public_names import __version__
 from fastmetrics.base.score_metadata import BatchSums, ScoreMetadata
+from fastmetrics.base.text_structure import as_text_lists
 from fastmetrics.metrics.batch import Batch
 from fastmetrics.metrics.notes import column_counts, script_counts
-from fastmetrics.metrics.plan import text_lists
+from fastmetrics.metrics.plan import list_specs, text_lists
 from fastmetrics.metrics.score_batch import fingerprints
 from fastmetrics.models.call_sender import ModelCalls
 from fastmetrics.models.call_setup import MANY, MODEL, RUBRICS, CallSettings, JudgeOptions
@@ -105,7 +105,7 @@ class JudgePlan:
     identity: Mapping[str, str] = field(default_factory=dict)
     passed_over: Mapping[str, Sequence[str]] = field(default_factory=dict)
     sample: Mapping[str, int] = field(default_factory=dict)
-    lists: tuple[str, ...] = ()
+    lists: Mapping[str, str] = field(default_factory=dict)
     until: Mapping[str, Any] = field(default_factory=dict)
     """The condition that ends judging, if there is one."""
     has_blanks: bool = False
@@ -148,7 +148,7 @@ class JudgePlan:
             columns=self.columns,
             passed_over=self.passed_over or None,
             keep=self.keep,
-            lists=self.lists or None,
+            lists=list_specs(self.lists) or None,
             sample=self.sample or None,
             until=self.until or None,
             more_columns=["replies"] * self.settings.keep_replies + ["times"] * self.times or None,
@@ -423,12 +423,15 @@ class BatchJudge:
         """The column of each placeholder, texts that are lists parsed on request."""
         columns = {name: batch.column(column) for name, column in self._plan.columns.items()}
         lists = {name: column for name, column in self._plan.columns.items() if column in self._plan.lists}
-        return {**columns, **{name: as_text_lists(columns[name], column) for name, column in lists.items()}}
+        return columns | {
+            name: as_text_lists(columns[name], column, separator=self._plan.lists[column])
+            for name, column in lists.items()
+        }
 
     def _cautions(self, batch: pa.RecordBatch) -> dict[str, list[int]]:
         """The counts of rows that a note tells of."""
         texts = Batch(self._columns(batch))
-        counts = column_counts(texts, self._plan.columns, has_blanks=self._plan.has_blanks)
+        counts = column_counts(texts, self._plan.columns, batch.schema, has_blanks=self._plan.has_blanks)
         for language in sorted({rubric.language for rubric in self._plan.rubrics}):
             columns = {name for rubric in self._plan.rubrics if rubric.language == language for name in rubric.columns}
             counts |= script_counts(texts, language, sorted(columns & texts.columns.keys() & COLUMNS.keys()))

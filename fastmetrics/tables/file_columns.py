@@ -15,6 +15,7 @@ import pyarrow.types as pt
 from fastmetrics.base.arrays import as_lists, is_list, is_list_view, is_number, is_text, plain, well_formed
 from fastmetrics.base.errors import shown
 from fastmetrics.base.paths import Path, PathError
+from fastmetrics.base.text_structure import is_value, number_text
 
 
 @dataclass(frozen=True)
@@ -90,7 +91,7 @@ def entries_type(type_: pa.MapType) -> pa.ListType:
 
 
 _ELEMENT = {
-    **{"texts": "text", "ids": "id", "any": "any", "vectors": "vector"},
+    **{"texts": "text", "value": "value", "values": "value", "ids": "id", "any": "any", "vectors": "vector"},
     **dict.fromkeys(("amounts", "numbers", "vector"), "number"),
 }
 """The kind of the items of a list."""
@@ -164,7 +165,11 @@ def settle(kind: str, inferred: pa.DataType | None) -> pa.DataType:
     whole = inferred is not None and pt.is_integer(inferred.value_type if listed else inferred)
     if kind == "text":
         return pa.string()
-    if kind == "texts":
+    if kind in ("value", "values") and inferred is not None and is_value(inferred.value_type if listed else inferred):
+        return inferred
+    if kind == "value":
+        return pa.list_(pa.string()) if listed else pa.string()
+    if kind in ("texts", "values"):
         return pa.list_(pa.string()) if listed else pa.string()
     if kind == "id":
         return pa.int64() if whole else pa.string()
@@ -217,6 +222,8 @@ def coerce(value: Any, type_: pa.DataType, kind: str) -> Any:
         return bool(value)
     if kind == "amounts" and isinstance(value, list):
         raise WiderTypeError(pa.list_(pa.float64()))
+    if kind in ("value", "values") and isinstance(value, str | list | int | float):
+        raise WiderTypeError(pa.list_(pa.string()) if isinstance(value, list) else pa.string())
     if kind == "id" and (isinstance(value, str) or (number and isinstance(value, int))):
         raise WiderTypeError(pa.string())
     if kind == "any":
@@ -229,6 +236,8 @@ def coerce(value: Any, type_: pa.DataType, kind: str) -> Any:
 _EXPECTED = {
     "text": "a string",
     "texts": "a string or a list of strings",
+    "value": "a string",
+    "values": "a string or a list of strings",
     "ids": "a list of ids",
     "id": "a string or a whole number",
     "number": "a number",
@@ -261,14 +270,18 @@ def _is_single(value: Any, kind: str) -> bool:
     """Whether a value is an item of a column of this kind, which also holds lists of such items."""
     if kind == "vectors":
         return isinstance(value, list) and any(isinstance(item, int | float) for item in value)
+    if kind in ("value", "values"):
+        return isinstance(value, str | int | float)
     return (isinstance(value, str) and kind == "texts") or (isinstance(value, int | float) and kind == "amounts")
 
 
 def _coerce_text(value: Any, kind: str) -> str:
     if isinstance(value, str):
         return well_formed(value)
-    if kind == "texts" and isinstance(value, list):
+    if kind in ("texts", "value", "values") and isinstance(value, list):
         raise WiderTypeError(pa.list_(pa.string()))
+    if kind in ("value", "values") and isinstance(value, int | float):
+        return number_text(value)
     if kind == "id" and isinstance(value, int) and not isinstance(value, bool):
         return str(value)
     if kind == "any":

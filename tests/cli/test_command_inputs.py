@@ -223,11 +223,11 @@ def test_a_wrong_type_in_a_file_and_in_memory_gives_one_message(tmp_path: Path, 
 
 
 SCORED = {
-    "answer": ("token_f1", [5, 6], "text", "int64"),
-    "reference": ("token_f1", [1.5, 2.5], "text or lists of it", "double"),
-    "retrieved_ids": ("mrr", ["a", "b"], "lists of strings or of whole numbers", "string"),
+    "answer": ("token_f1", [{"a": 5}] * 2, "text", "struct<a: int64>"),
+    "reference": ("token_f1", [{"a": 1.5}] * 2, "text or lists of it", "struct<a: double>"),
+    "retrieved_ids": ("mrr", [1, 2], "lists of strings or of whole numbers", "int64"),
     "latency_ms": ("latency_ms", ["fast", "slow"], "numbers", "string"),
-    "answer_embedding": ("dot_similarity", ["a", "b"], "lists of numbers", "string"),
+    "answer_embedding": ("dot_similarity", [1.0, 2.0], "lists of numbers", "double"),
 }
 
 

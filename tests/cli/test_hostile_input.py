@@ -55,9 +55,9 @@ def test_two_aliases_of_one_column(tmp_path):
 @pytest.mark.parametrize(
     ("column", "values", "message"),
     [
-        ("answer", [5], "column 'answer': expected text, got int64"),
-        ("answer", [["a"]], "column 'answer': expected text, got list<item: string>"),
-        ("reference", [1.5], "column 'reference': expected text or lists of it, got double"),
+        ("answer", [{"a": 5}], "column 'answer': expected text, got struct<a: int64>"),
+        ("answer", [[["a"]]], "column 'answer': expected text, got list<item: list<item: string>>"),
+        ("reference", [{"a": 1.5}], "column 'reference': expected text or lists of it, got struct<a: double>"),
         ("latency_ms", ["fast"], "column 'latency_ms': expected numbers, got string"),
     ],
 )
@@ -101,12 +101,17 @@ def test_a_header_alone_gives_no_rows_and_every_metric(tmp_path):
     [
         ('{"id": 3, "answer"', "line 3: malformed JSON: Expecting ':' delimiter at character 19"),
         (b'{"id": 3, "answer": "\xff"}', "line 3: invalid UTF-8: byte 0xff at byte 21"),
-        ({"answer": 7}, "line 3, column 'answer': expected a string, got the number 7"),
+        ({"answer": {"a": 7}}, "line 3, column 'answer': expected a string, got an object"),
     ],
 )
 def test_a_bad_json_line(tmp_path, line, message):
     jsonl(
-        tmp_path / "t.jsonl", GOOD, {**GOOD, "id": 2}, line, {**GOOD, "id": 4}, {"id": 5, "answer": "x", "reference": 8}
+        tmp_path / "t.jsonl",
+        GOOD,
+        {**GOOD, "id": 2},
+        line,
+        {**GOOD, "id": 4},
+        {"id": 5, "answer": "x", "reference": {"a": 8}},
     )
     assert refused(tmp_path, "t.jsonl") == f"t.jsonl, {message}"
     done = program("score", "t.jsonl", "-o", "o.parquet", "--on-error", "skip", *METRICS)

@@ -1,11 +1,13 @@
-"""Texts that are lists, as JSON or Python writes them: noted in any format, and parsed if their column is named."""
+"""What looks like structure in a column of text is noted in any format, and read if an option says so."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -15,8 +17,9 @@ from hypothesis import strategies as st
 
 import fastmetrics as fm
 from fastmetrics.base.arrays import text_of_arrow
-from fastmetrics.base.columns import as_text_lists, look_like_lists, text_list
-from fastmetrics.base.errors import InputError, OptionError, UnknownNameError
+from fastmetrics.base.errors import ColumnError, InputError, OptionError, UnknownNameError
+from fastmetrics.base.text_structure import as_text_lists, printed_list, text_list
+from fastmetrics.base.text_structure import looks as structures
 from fastmetrics.tables import read_metadata
 from tests.support.judge_server import judge_server
 from tests.support.program import program, unfolded
@@ -26,7 +29,7 @@ from tests.support.table_files import FORMATS, write
 REFERENCES = [["Paris", "Paris, France"], ["Rome"], None, ["it's", 'a "quote"'], []]
 ANSWERS = ["in Paris", "Rome", "Oslo", "it's", "Bonn"]
 NOTE = (
-    "gold: 4 texts are lists, as JSON or Python writes them, and each was read as one text; "
+    "gold: 4 texts are lists, as JSON, Python or NumPy writes them, and each was read as one text; "
     "lists='gold' (--lists gold) reads the lists"
 )
 
@@ -43,10 +46,15 @@ def expected() -> list[float | None]:
     return fm.score(table, metrics="token_f1")["token_f1"].to_pylist()
 
 
+def apart(notes: Sequence[str]) -> list[str]:
+    """The notes, apart from that on blank cells of CSV."""
+    return [note for note in notes if not note.startswith("blank cells")]
+
+
 def looks(values: list[str | None]) -> list[bool]:
     """The rows that look like lists."""
     column = pa.array(values, pa.string())
-    rows = look_like_lists(column, text_of_arrow(column, "c", lists=True))
+    rows = structures(column, text_of_arrow(column, "c", lists=True), "texts").get("lists")
     return [False] * len(values) if rows is None else rows.tolist()
 
 
@@ -57,18 +65,16 @@ def test_texts_that_are_lists_are_noted_and_parsed_on_request(tmp_path: Path, na
     path = write(rows(write_list), tmp_path / name)
     columns = {"reference": "gold"}
     scored = fm.score(path, output=tmp_path / "a.parquet", metrics=["token_f1", "token_recall"], columns=columns)
-    assert scored.summary.notes == [NOTE]
-    assert fm.summarize(tmp_path / "a.parquet").notes == [NOTE]
+    assert apart(scored.summary.notes) == apart(fm.summarize(tmp_path / "a.parquet").notes) == [NOTE]
     done = program("score", path, "-o", tmp_path / "b.parquet", "-m", "token_f1", "--columns", "reference=gold")
     assert NOTE in unfolded(done.out)
     scored = fm.score(
         path, output=tmp_path / "c.parquet", metrics="token_f1", columns=columns, lists="gold", keep="gold"
     )
-    assert scored.summary.notes == []
+    assert apart(scored.summary.notes) == []
     table = pa.parquet.read_table(tmp_path / "c.parquet")
-    empty = "sv" in name  # CSV of other programs has no nulls
     assert table["token_f1"].to_pylist() == expected()
-    assert table["gold"].to_pylist() == [one or ("" if empty else None) for one in rows(write_list)["gold"].to_pylist()]
+    assert table["gold"].to_pylist() == rows(write_list)["gold"].to_pylist()
     arguments = ("score", path, "-o", tmp_path / "d.parquet", "--columns", "reference=gold", "-m", "token_f1")
     done = program(*arguments, "--lists", "gold")
     assert "texts are lists" not in done.out
@@ -117,7 +123,8 @@ def test_counts_do_not_depend_on_batches(tmp_path: Path, count: int) -> None:
 
 
 def test_lists_of_other_values_and_half_lists_are_texts() -> None:
-    assert looks(["[1, 2]", '["a", 1]', '["a"', "[a]", "a]", '["a"] b', "['a' 'b']", "[", "]"]) == [False] * 9
+    assert looks(["[1, 2]", '["a", 1]', '["a"', "[a]", "a]", '["a"] b', "['a''b']", "[", "]"]) == [False] * 9
+    assert looks(["['a' 'b']", "['a'\n 'b']", "['a', None]", "['a' nan]"]) == [True] * 4
     assert looks(['["a"]', "[]", "[ ]", '[ "a" , "b" ]\n', "['a', \"b\"]", '["\\""]']) == [True] * 6
     assert looks([None, "", "a"]) == [False] * 3
 
@@ -136,7 +143,7 @@ def test_any_other_text_is_a_list_of_one(text: str) -> None:
         assert text_list(text) == ([text] if text.strip() else None)
 
 
-@pytest.mark.parametrize("text", ["[sic] Paris", '["a"', "[1, 2]", "['a' 'b']", "[" * 100_000, '[{"a": 1}]'])
+@pytest.mark.parametrize("text", ["[sic] Paris", '["a"', "[1, 2]", "['a''b']", "[" * 100_000, '[{"a": 1}]'])
 def test_half_lists_are_bad_rows_of_a_column_of_lists(tmp_path: Path, text: str) -> None:
     table = pa.table({"id": [1, 2], "answer": ["a", "b"], "reference": ['["a"]', text]})
     message = f"column 'reference': expected a list of texts in JSON, got {text[:40]!r}"
@@ -157,16 +164,16 @@ def test_half_lists_are_bad_rows_of_a_column_of_lists(tmp_path: Path, text: str)
     assert (skipped.run.rows, skipped.run.rejected) == (1, 1)
 
 
-def test_only_columns_of_references_and_contexts_hold_lists(tmp_path: Path) -> None:
+def test_only_some_columns_hold_lists(tmp_path: Path) -> None:
     with pytest.raises(UnknownNameError, match=r"unknown column 'golt'.*gold"):
         fm.score(rows(), metrics="token_f1", columns={"reference": "gold"}, lists="golt")
-    with pytest.raises(OptionError, match=r"^lists='answer': only the columns reference and contexts can hold lists$"):
-        fm.score(rows(), metrics="answer_words", lists="answer")
+    with pytest.raises(OptionError, match=r"^lists='id': only columns of texts, ids or numbers can hold lists$"):
+        fm.score(rows(), metrics="answer_words", lists="id")
     path = write(rows(), tmp_path / "t.parquet")
-    done = program("score", path, "-o", tmp_path / "a.parquet", "-m", "answer_words", "--lists", "answer")
+    done = program("score", path, "-o", tmp_path / "a.parquet", "-m", "answer_words", "--lists", "id")
     assert (done.code, done.err) == (
         2,
-        "error: --lists answer: only the columns reference and contexts can hold lists\n",
+        "error: --lists id: only columns of texts, ids or numbers can hold lists\n",
     )
 
 
@@ -238,3 +245,134 @@ def test_pandas_frames_written_to_csv_keep_their_lists(tmp_path: Path) -> None:
     frame.to_csv(tmp_path / "t.csv", index=False)
     scored = fm.score(tmp_path / "t.csv", output=tmp_path / "a.parquet", metrics="token_f1", lists="reference")
     assert scored.summary.metrics["token_f1"].n == 3
+
+
+CHAT = json.dumps([{"role": "user", "content": "Capital?"}, {"role": "assistant", "content": "Rome"}])
+
+
+def told(table: Any, **options: Any) -> tuple[list[float | None], list[str]]:
+    """The scores of exact match, and the notes."""
+    scores = fm.score(table, "exact_match", **options)
+    return scores["exact_match"].to_pylist(), list(fm.summarize(scores).notes)
+
+
+def test_lists_of_numpy_after_pandas_wrote_csv(tmp_path: Path) -> None:
+    references = [np.array(["Paris", "Paris, France"], object), np.array(["it's", 'a "b"'], object), np.array(["Oslo"])]
+    ids = [np.array(["d1", "d2"], object), np.array(["d3"], object), np.array(["d4", "d5"], object)]
+    frame = pd.DataFrame({"answer": ["Paris, France", 'a "b"', "Rome"], "reference": references, "retrieved_ids": ids})
+    frame["relevant_ids"] = [np.array(["d2"], object)] * 3
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    for table in (tmp_path / "t.csv", pd.read_csv(tmp_path / "t.csv")):
+        scores, notes = told(table)
+        assert (scores, [note.partition(";")[2] for note in notes]) == (
+            [0, 0, 0],
+            [" lists='reference' (--lists reference) reads the lists"],
+        )
+        assert told(table, lists="reference") == ([1, 1, 0], [])
+        lists = "reference,retrieved_ids,relevant_ids"
+        assert fm.score(table, "retrieval_precision", lists=lists)["retrieval_precision"].to_pylist() == [0.5, 0, 0]
+    # ids of CSV are lists, whoever printed them; in memory an option says so
+    assert fm.score(tmp_path / "t.csv", "reciprocal_rank")["reciprocal_rank"].to_pylist() == [0.5, 0, 0]
+    with pytest.raises(ColumnError, match="lists='retrieved_ids' reads texts that are lists"):
+        fm.score(pd.read_csv(tmp_path / "t.csv"), "reciprocal_rank")
+    numbers = {"retrieved_ids": ["[1 2]", "[3]"], "relevant_ids": [[2], [4]]}
+    assert fm.score(numbers, "reciprocal_rank", lists="retrieved_ids")["reciprocal_rank"].to_pylist() == [0.5, 0]
+
+
+@given(st.lists(texts.filter(lambda text: text.isprintable()), max_size=6))
+def test_every_list_that_numpy_prints_is_read(items: list[str]) -> None:
+    with np.printoptions(threshold=1000):
+        assert printed_list(str(np.array(items, object))) == items
+
+
+def test_a_list_that_numpy_cut_short_is_none() -> None:
+    assert printed_list(str(np.array([f"d{n}" for n in range(2000)], object))) is None
+    assert printed_list("[0.5 1. ]") == [0.5, 1.0]
+    assert printed_list("['a' nan]") == ["a", None]
+    assert printed_list("[a b]") is None
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "start", "option", "read"),
+    [
+        ("answer", '{"answer":"Rome"}', "answer: 2 texts are objects in JSON", {"answer": "answer.answer"}, 1),
+        ("answer", CHAT, "answer: 2 texts are histories of messages in JSON", {"answer": "answer[-1].content"}, 1),
+        ("reference", '{"text": "Rome"}', "reference: 2 texts are objects in JSON", {"reference": "reference.text"}, 1),
+        (
+            "reference",
+            '[{"text": "Oslo"}, {"text": "Rome"}]',
+            "reference: 2 texts are lists of objects in JSON",
+            {"reference": "reference[].text"},
+            1,
+        ),
+        ("reference", "Oslo | Rome", "reference: 2 texts have parts between pipes", "reference=|", 1),
+        ("reference", "Oslo||Rome", "reference: 2 texts have parts between pipes", "reference=|", 1),
+        ("answer", '["Rome"]', "answer: 2 texts are lists", "answer", 1),
+        ("answer", "['Rome']", "answer: 2 texts are lists", "answer", 1),
+    ],
+)
+@pytest.mark.parametrize("name", ["t.csv", "t.jsonl", "memory"])
+def test_structure_is_named_with_the_option_that_reads_it(
+    tmp_path: Path, name: str, column: str, value: str, start: str, option: Any, read: int
+) -> None:
+    table: Any = pa.table({"answer": ["Rome"] * 2, "reference": ["Rome"] * 2} | {column: [value] * 2})
+    if name != "memory":
+        table = write(table, tmp_path / name)
+    scores, (note,) = told(table)
+    assert scores == [0, 0]
+    assert note.startswith(f"{start}")
+    assert "and each was read as one text; " in note
+    options = {"columns": option} if isinstance(option, dict) else {"lists": option}
+    (given,) = options.values()
+    words = str(given) if isinstance(given, dict) else f"{given!r}"
+    assert words.replace(".answer'", ".FIELD'").replace(".text'", ".FIELD'") in note
+    assert told(table, **options) == ([read] * 2, [])
+
+
+@pytest.mark.parametrize(
+    "value", ["| a | b |\n|---|---|\n| 1 | 2 |", "a|b", "x || ", "{braces} of a text", "[1] and [2]"]
+)
+def test_texts_without_structure_have_no_note(value: str) -> None:
+    assert told({"answer": [value] * 2, "reference": [value] * 2}) == ([1, 1], [])
+
+
+@pytest.mark.parametrize(
+    ("answer", "reference", "scores", "notes"),
+    [
+        ([42, 7], ["42", "8"], [1, 0], ["answer: 2 numbers or flags were read as text"]),
+        ([42.0, None], ["42", "8"], [1, None], ["answer: 1 number or flag was read as text"]),
+        ([0.5, 1e20], ["0.5", "1e+20"], [1, 1], ["answer: 2 numbers or flags were read as text"]),
+        (["true", "no"], [True, False], [1, 0], ["reference: 2 numbers or flags were read as text"]),
+        (["2", "4"], [[1, 2], [3]], [1, 0], ["reference: 2 numbers or flags were read as text"]),
+        ([["Rome"], ["Oslo"]], ["Rome", "Rome"], [1, 0], ["answer: 2 lists of one were read as text"]),
+        ([["Rome"], []], ["Rome", "Rome"], [1, None], ["answer: 1 list of one was read as text"]),
+    ],
+)
+@pytest.mark.parametrize("name", ["t.jsonl", "t.parquet", "memory"])
+def test_numbers_flags_and_lists_of_one_are_text_with_a_note(
+    tmp_path: Path, name: str, answer: Any, reference: Any, scores: list[float | None], notes: list[str]
+) -> None:
+    table: Any = pa.table({"answer": answer, "reference": reference})
+    if name != "memory":
+        table = write(table, tmp_path / name)
+    assert told(table) == (scores, notes)
+
+
+def test_several_texts_for_one_answer_are_a_bad_row(tmp_path: Path) -> None:
+    table = pa.table({"answer": [["a"], ["a", "b"]], "reference": ["a", "a"]})
+    with pytest.raises(InputError, match=r"^row 1: column 'answer': expected one text, got a list of 2$"):
+        fm.score(table, "exact_match")
+    path = write(table, tmp_path / "t.parquet")
+    skipped = fm.score(path, "exact_match", output=tmp_path / "a.parquet", files=fm.FileSettings(on_error="skip"))
+    assert (skipped.run.rows, skipped.run.rejected) == (1, 1)
+
+
+def test_numbers_among_texts_of_json_lines(tmp_path: Path) -> None:
+    lines = ['{"answer": 42, "reference": "42"}', '{"answer": "Rome", "reference": ["Rome", 7]}']
+    lines += [
+        '{"answer": 7.0, "reference": 7}',
+        '{"answer": ["Oslo"], "reference": true}',
+        '{"answer": null, "reference": 1}',
+    ]
+    (tmp_path / "t.jsonl").write_text("\n".join(lines))
+    assert told(tmp_path / "t.jsonl")[0] == [1, 1, 1, 0, None]

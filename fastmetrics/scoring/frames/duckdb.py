@@ -92,7 +92,9 @@ then, and calls what is in its place.
 def _lasting(function: RowFunction) -> Callable[..., pa.ChunkedArray]:
     """The function that DuckDB calls, which lives as long as this process."""
     key = id(function.score.metric), function.score.spec
-    return _FUNCTIONS.setdefault(key, (function, _over_arrays(function)))[1]
+    lasting, call = _FUNCTIONS.setdefault(key, (function, _over_arrays(function)))
+    lasting.told = function.told  # a new registration tells its notes again
+    return call
 
 
 def _over_arrays(function: RowFunction) -> Callable[..., pa.ChunkedArray]:

@@ -44,7 +44,7 @@ class RowFunction:
         self.score = score
         self._pool = VocabularyPool()
         self._lock = threading.Lock()
-        self._told = ToldOnce()
+        self.told = ToldOnce()
 
     def __reduce__(self) -> tuple[type[RowFunction], tuple[Score]]:
         """Pickling drops the remembered words."""
@@ -60,7 +60,7 @@ class RowFunction:
         workers = cores(threads)
         with self._lock if workers > 1 else nullcontext():
             scored = scored_columns([self.score], columns, workers, self._pool)
-        self._told.warn_of(notes_of(scored.planned, scored.sums))
+        self.told.warn_of(notes_of(scored.planned, scored.sums))
         return pa.chunked_array([batch.column(self.score.name) for batch in scored.batches], pa.float64())
 
 
@@ -90,7 +90,7 @@ class TableFunction:
         self.plan = replace(planned, keep=())
         self._scorer = Scorer(self.plan)
         self._lock = threading.Lock()
-        self._told = ToldOnce()
+        self.told = ToldOnce()
 
     def __reduce__(self) -> tuple[type[TableFunction], tuple[Plan]]:
         """Pickling drops the remembered words."""
@@ -101,7 +101,7 @@ class TableFunction:
         source.hold(self.plan.inputs)  # before the turn: Polars may convert on threads that wait for theirs
         with self._lock:
             scores, notes = scores_of_source(source, self.plan, threads, None, self._scorer)
-        self._told.warn_of(notes)
+        self.told.warn_of(notes)
         return scores
 
 
@@ -189,7 +189,7 @@ def with_scores(
     - ``embedder``: computes missing embeddings from the texts.
     - ``cache``: a folder that stores embeddings.
     - ``no_relevant``: the score of retrieval metrics on rows without relevant documents, ``"zero"`` or ``"undefined"``.
-    - ``lists``: your columns of texts whose texts are lists in JSON.
+    - ``lists``: your columns whose texts are lists, as JSON, Python or NumPy writes them, or joined: contexts=|.
     - ``threads``: the number of threads; one for each core by default.
     - ``progress``: called with the rows scored so far.
 

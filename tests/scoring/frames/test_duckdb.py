@@ -95,7 +95,7 @@ def test_wrong_calls_are_errors(connection):
     for call, message in (
         ("token_f1(answer)", r"token_f1\(\) needs the columns reference"),
         ("token_f1(answer, reference, id)", r"token_f1\(\) takes 2 columns"),
-        ('token_f1("user", reference)', "column 'answer'.*int64"),
+        ('token_f1({a: "user"}, reference)', "column 'answer'.*struct"),
     ):
         with pytest.raises(duckdb.Error, match=message):
             connection.sql(f"SELECT {call} FROM answers").fetchall()

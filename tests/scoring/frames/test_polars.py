@@ -63,8 +63,8 @@ def test_wrong_calls_are_errors_at_once():
         fm.polars.corpus_bleu("answer", "reference")
     with pytest.raises(fm.OptionError, match="needs all rows before it scores the first"):
         fm.polars.answer_relevance("question", "answer", idf="corpus")
-    with pytest.raises(Exception, match=r"column 'answer'.*int64"):
-        pl.DataFrame(ROWS).select(fm.polars.token_f1("user", "reference"))
+    with pytest.raises(Exception, match=r"column 'answer'.*struct"):
+        pl.DataFrame(ROWS).select(fm.polars.token_f1(pl.struct("user"), "reference"))
 
 
 def test_the_namespace_gives_frames():

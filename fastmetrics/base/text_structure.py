@@ -1,0 +1,277 @@
+"""What looks like structure in a column of text: lists as tools print them, records, chats, texts joined by a pipe.
+
+A text is one text unless its column was declared to hold lists (``lists``), or is read at a path (``columns``): an
+answer or a passage may well be a list.  What looks like structure is counted, and a note names the option that reads
+it.  Numbers, flags and lists of one text are read as text.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.types as pt
+
+from fastmetrics.base.arrays import Flags, Ints, Text, decoded, is_list, is_number, is_text, numpy_values
+from fastmetrics.base.errors import InputError
+
+# The structures that a text may show: how it looks, and what reads it.
+
+
+_QUOTED = r'(?:"(?:[^"\\]|\\.)*"|' + r"'(?:[^'\\]|\\.)*')"
+_ITEM = rf"(?:{_QUOTED}|None|null|nan)"
+_LIST = rf"(?s)^\[\s*(?:{_QUOTED}(?:(?:\s*,\s*|\s+){_ITEM})*)?\s*\]\s*$"
+"""A list of quoted texts, as JSON and Python print it, or NumPy, which puts spaces in place of commas."""
+
+
+@dataclass(frozen=True)
+class Structure:
+    """How texts look that hold more than one text.
+
+    ``kinds`` are those of the columns in which it is noticed, ``begins`` the first bytes of such a text (any if empty),
+    ``pattern`` is a regular expression of Arrow and ``never`` one that no such text matches.  A note says that texts
+    ``are`` so, from the share ``least`` of the rows on, and which ``option`` reads them, in Python and on the command
+    line; ``{name}`` is the column of the user, ``{column}`` the canonical one.
+    """
+
+    kinds: tuple[str, ...]
+    begins: bytes
+    pattern: str
+    are: tuple[str, str]
+    option: str
+    never: str | None = None
+    least: float = 0.0
+
+    def note(self, column: str, name: str, rows: int) -> str:
+        """The note on ``rows`` texts of a column."""
+        option = self.option.format(name=name, column=column)
+        return f"{name}: {rows:,} {self.are[rows != 1]}, and each was read as one text; {option}"
+
+
+STRUCTURES: Mapping[str, Structure] = {
+    "lists": Structure(
+        ("text", "texts"),
+        b"[",
+        _LIST,
+        ("text is a list, as JSON, Python or NumPy writes it", "texts are lists, as JSON, Python or NumPy writes them"),
+        "lists={name!r} (--lists {name}) reads the lists",
+    ),
+    "chats": Structure(
+        ("text", "texts"),
+        b"[",
+        r'(?s)^\[\s*\{.*"role"\s*:.*\}\s*\]\s*$',
+        ("text is a history of messages in JSON", "texts are histories of messages in JSON"),
+        "columns={{{column!r}: '{name}[-1].content'}} (--columns '{column}={name}[-1].content') reads the last message",
+    ),
+    "records": Structure(
+        ("text", "texts"),
+        b"[",
+        r'(?s)^\[\s*\{\s*"(?:[^"\\]|\\.)*"\s*:.*\}\s*\]\s*$',
+        ("text is a list of objects in JSON", "texts are lists of objects in JSON"),
+        "columns={{{column!r}: '{name}[].FIELD'}} (--columns '{column}={name}[].FIELD') reads a field of each",
+        never=r'(?s)"role"\s*:',
+    ),
+    "objects": Structure(
+        ("text", "texts"),
+        b"{",
+        r'(?s)^\{\s*"(?:[^"\\]|\\.)*"\s*:.*\}\s*$',
+        ("text is an object in JSON", "texts are objects in JSON"),
+        "columns={{{column!r}: '{name}.FIELD'}} (--columns {column}={name}.FIELD) reads a field of them",
+    ),
+    "pipes": Structure(
+        ("texts",),
+        b"",
+        r"\S \| \S|\S\|\|\S|\S \|\| \S",
+        ("text has parts between pipes", "texts have parts between pipes"),
+        "lists='{name}=|' (--lists '{name}=|') reads them as lists",
+        never=r"(?m)^\s*\|.*\|\s*$|-\|-|-\+-",  # a table
+        least=0.5,
+    ),
+}
+"""The structures by name; a text is of the first that it looks like."""
+
+
+def looks(column: pa.Array, text: Text, kind: str) -> dict[str, Flags]:
+    """The rows of a column of this kind whose one text looks like a structure, by its name.
+
+    ``text`` is the view of the column's strings.
+
+    >>> from fastmetrics.base.arrays import text_of_arrow
+    >>> column = pa.array(['["Paris", "Rome"]', "[1]", None, '{"answer": "Rome"}', "['it' 'is']"])
+    >>> found = looks(column, text_of_arrow(column, "reference"), "texts")
+    >>> {name: rows.tolist() for name, rows in found.items()}
+    {'lists': [True, False, False, False, True], 'objects': [False, False, False, True, False]}
+    """
+    if text.groups is not None:  # the rows are lists already
+        return {}
+    filled = np.flatnonzero(text.valid & (text.stops > text.starts))
+    first = text.data[text.starts[filled]]
+    found: dict[str, Flags] = {}
+    for name, structure in STRUCTURES.items():
+        if kind not in structure.kinds:
+            continue
+        places = filled[np.isin(first, np.frombuffer(structure.begins, np.uint8))] if structure.begins else filled
+        if len(places) and (rows := _matching(column, places, structure)).size:
+            found[name] = np.zeros(len(text), np.bool_)
+            found[name][rows] = True
+    return found
+
+
+def _matching(column: pa.Array, places: Ints, structure: Structure) -> Ints:
+    """Those of some rows that look like a structure."""
+    texts = decoded(column).cast(pa.large_string())
+    texts = texts if len(places) == len(texts) else texts.take(pa.array(places))
+    matches = numpy_values(pc.match_substring_regex(texts, structure.pattern).fill_null(False))
+    if structure.never is not None and matches.any():
+        matches = matches & ~numpy_values(pc.match_substring_regex(texts, structure.never).fill_null(True))
+    return places[matches]
+
+
+# Reading texts that are lists.
+
+
+_TOKEN = re.compile(rf"(?s){_QUOTED}|[^\s,\[\]'\"]+")
+_PRINTED = re.compile(rf"(?s)\[\s*(?:(?:{_TOKEN.pattern[4:]})(?:(?:\s*,\s*|\s+)(?:{_TOKEN.pattern[4:]}))*)?\s*,?\s*\]")
+_NOTHING = ("None", "null", "nan", "NaN")
+
+
+def printed_list(text: str) -> list[Any] | None:
+    """The items of a list as JSON, Python or NumPy prints it; None for any other text.
+
+    >>> printed_list("['Paris' 'Paris, France']"), printed_list("['a', None]"), printed_list("[1 2]"), printed_list("a")
+    (['Paris', 'Paris, France'], ['a', None], [1, 2], None)
+    """
+    try:
+        items = json.loads(text)
+    except (ValueError, RecursionError):
+        if _PRINTED.fullmatch(text.strip()) is None:
+            return None
+        items = [_value(token) for token in _TOKEN.findall(text.strip()[1:-1])]
+        return None if any(item is _UNREAD for item in items) else items
+    return items if isinstance(items, list) else None
+
+
+_UNREAD: Any = object()
+
+
+def _value(token: str) -> Any:
+    """An item of a printed list; quoted texts next to each other are two items, not one as in Python."""
+    if token in _NOTHING:
+        return None
+    if token == "...":  # NumPy leaves out the middle of a long array
+        return _UNREAD
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # escape sequences that Python does not know
+            return ast.literal_eval(token)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return _UNREAD
+
+
+def text_list(text: str, separator: str = "") -> list[str | None] | None:
+    """The texts of one that is a list, or whose parts a separator divides; a list of one for any other text.
+
+    None for white space.
+
+    >>> text_list('["Paris", "Rome"]'), text_list("['it' 'is']"), text_list("Paris"), text_list("a | b", "|")
+    (['Paris', 'Rome'], ['it', 'is'], ['Paris'], ['a', 'b'])
+
+    Raises ``ValueError`` for a text that begins with a bracket and is not a list of texts.
+    """
+    stripped = text.strip()
+    if separator:
+        return [part.strip() for part in text.split(separator) if part.strip()] or None
+    if not stripped.startswith("["):
+        return [text] if stripped else None
+    items = printed_list(stripped)
+    if items is None or not all(item is None or isinstance(item, str) for item in items):
+        raise ValueError(f"expected a list of texts in JSON, got {text[:40]!r}")
+    return items
+
+
+def as_text_lists(column: pa.Array, name: str, kind: str = "texts", separator: str = "") -> pa.Array:
+    """A column of texts that are lists as a column of lists, of the items of its ``kind``; of another type as it is.
+
+    Raises ``InputError`` for a text that begins with a bracket and is not a list, and for items of another kind.
+    """
+    column = decoded(column)
+    if not is_text(column.type):
+        return column
+    try:
+        if kind in ("text", "texts"):
+            texts = [None if text is None else text_list(text, separator) for text in column.to_pylist()]
+            return pa.array(texts, pa.list_(pa.string()))
+        items = [None if text is None else _items(text, separator) for text in column.to_pylist()]
+        if kind == "ids":
+            whole = all(isinstance(item, int) for row in items if row for item in row)
+            return pa.array(items if whole else _in_text(items), pa.list_(pa.int64() if whole else pa.string()))
+        return pa.array(items)
+    except (ValueError, pa.ArrowInvalid, pa.ArrowTypeError) as error:
+        raise InputError(f"column {name!r}: {error}") from None
+
+
+def _items(text: str, separator: str) -> list[Any] | None:
+    """The items of a text that is a list, or whose parts a separator divides; None for white space."""
+    if separator:
+        return text_list(text, separator)
+    if not text.strip():
+        return None
+    items = printed_list(text)
+    if items is None:
+        raise ValueError(f"expected a list as JSON, Python or NumPy writes it, got {text[:40]!r}")
+    return items
+
+
+def _in_text(rows: list[list[Any] | None]) -> list[list[Any] | None]:
+    return [None if row is None else [None if item is None else str(item) for item in row] for row in rows]
+
+
+# Reading numbers, flags and lists of one text as text.
+
+
+def is_value(type_: pa.DataType) -> bool:
+    """Whether the type holds values that are read as text: numbers and flags."""
+    return is_number(type_) or bool(pt.is_boolean(type_))
+
+
+def number_text(value: Any) -> str:
+    """A number or flag as text, as :func:`as_text` writes it.
+
+    >>> number_text(42.0), number_text(True), number_text(0.5)
+    ('42', 'true', '0.5')
+    """
+    return str(pa.scalar(value).cast(pa.string()))
+
+
+def as_texts(column: pa.Array, name: str, kind: str) -> pa.Array:
+    """A column that is to hold text (of the ``kind`` text or texts) with its numbers, flags and lists of one as text.
+
+    Raises ``InputError`` for a list of several texts where one is expected.
+
+    >>> [as_texts(pa.array(values), "answer", "text").to_pylist() for values in ([42, None], [["a"], []])]
+    [['42', None], ['a', None]]
+    """
+    column = decoded(column)
+    if is_value(column.type):
+        return column.cast(pa.string())
+    if not is_list(column.type):
+        return column
+    if is_value(column.type.value_type):
+        column = column.cast(pa.list_(pa.string()))
+    if kind != "text":
+        return column
+    sizes = numpy_values(pc.list_value_length(column), null=0)
+    if (sizes > 1).any():
+        row = int(np.argmax(sizes > 1))
+        raise InputError(f"column {name!r}: expected one text, got a list of {sizes[row]}", row=row)
+    ends = np.concatenate([[0], np.cumsum(sizes)])[:-1]
+    empty = pa.array(sizes == 0)
+    return column.flatten().take(pa.array(ends, mask=np.asarray(empty)))
