@@ -11,9 +11,13 @@ import fastmetrics as fm
 
 pytestmark = pytest.mark.slow
 
-TRIALS = 250
 RIGHT = 0.85
 """The share of units in which each of two raters sees the truth."""
+
+
+@pytest.fixture
+def trials(full):
+    return 250 if full else 80
 
 
 def kappa(share):
@@ -24,23 +28,23 @@ def kappa(share):
 
 
 @pytest.mark.parametrize("n", [20, 60, 200])
-def test_alpha_holds_at_least_its_level(n):
+def test_alpha_holds_at_least_its_level(n, trials):
     """Over 1,500 trials, 98.5 % of the intervals of 20 units contain α, and 96.3 % of those of 200."""
     rng, held = np.random.default_rng(n), 0
-    for _ in range(TRIALS):
+    for _ in range(trials):
         truth = rng.random(n) < 0.5
         first, second = (np.where(rng.random(n) < RIGHT, truth, ~truth).astype(int) for _ in range(2))
         found = fm.agreement({"a": first, "b": second}).intervals["alpha_nominal"]
         held += found.low <= kappa(0.5) <= found.high
-    assert held / TRIALS >= 0.95 - 3 * math.sqrt(0.05 * 0.95 / TRIALS)
+    assert held / trials >= 0.95 - 3 * math.sqrt(0.05 * 0.95 / trials)
 
 
 @pytest.mark.parametrize("n", [40, 200])
-def test_auc_and_kappa_hold_their_level_or_have_a_note(n):
+def test_auc_and_kappa_hold_their_level_or_have_a_note(n, trials):
     """AUC of normal scores a standard deviation apart; κ of the labels and a rater that errs by itself."""
     rng, auc, pair = np.random.default_rng(n), [], []
     area = 0.5 * (1 + math.erf(0.5))  # Φ(1/√2)
-    for _ in range(TRIALS // 2):
+    for _ in range(trials // 2):
         truth = rng.random(n) < 0.5
         labels, judge = (np.where(rng.random(n) < RIGHT, truth, ~truth).astype(float) for _ in range(2))
         found = fm.validate({"my_score": rng.normal(labels, 1), "judge": judge}, {"correct": labels}, resamples=200)

@@ -80,14 +80,14 @@ def test_row_order_does_not_change_estimate():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("trust", [0.0, 0.5, 0.9])
-def test_interval_coverage_is_95_percent(trust):
-    trials, held, narrower = 1500, 0, 0
+def test_interval_coverage_is_95_percent(trust, full):
+    trials, held, narrower = 1500 if full else 300, 0, 0
     for seed in range(trials):
         scores, labels = made(seed, 100, 900, trust)
         found = powered_mean(scores, labels)
         held += found.powered.low <= 3.0 <= found.powered.high
         narrower += found.powered.high - found.powered.low <= found.plain.high - found.plain.low
-    assert held / trials == pytest.approx(0.95, abs=0.02)
+    assert held / trials == pytest.approx(0.95, abs=0.02 if full else 0.04)
     assert narrower / trials > (0.99 if trust else 0.3)
 
 

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fastmetrics.base.errors import OptionError
@@ -24,7 +24,6 @@ def same(left: float, right: float) -> bool:
     st.integers(0, 70),
     st.integers(1, 20),
 )
-@settings(max_examples=150, deadline=None)
 def test_quantiles_equal_numpy(values: list[float], qs: list[float], budget: int, step: int) -> None:
     batches = [np.array(values[start : start + step]) for start in range(0, len(values), step)]
     found = quantiles(lambda: batches, qs, budget)

@@ -10,7 +10,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score
 
@@ -45,7 +45,6 @@ RATINGS = st.integers(1, 4).flatmap(
 
 @pytest.mark.slow
 @given(RATINGS, st.sampled_from(["nominal", "ordinal", "interval", "ratio"]))
-@settings(max_examples=200, deadline=None)
 def test_alpha_equals_the_coincidence_matrix_definition(ratings: list[list[float | None]], level: str) -> None:
     if level == "ratio":
         ratings = [[None if value is None else abs(value) for value in column] for column in ratings]
@@ -58,7 +57,6 @@ def test_alpha_equals_the_coincidence_matrix_definition(ratings: list[list[float
 
 @pytest.mark.slow
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), max_size=30))
-@settings(max_examples=150, deadline=None)
 @pytest.mark.parametrize("weights", ["none", "linear", "quadratic"])
 def test_kappa_equals_scikit_learn(weights: str, pairs: list[tuple[int, int]]) -> None:
     first, second = [a for a, _ in pairs], [b for _, b in pairs]

@@ -9,7 +9,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score
 
@@ -80,7 +80,6 @@ WORDS = st.lists(st.tuples(st.sampled_from(SCALE), st.sampled_from([*SCALE, None
 
 
 @given(WORDS, st.permutations(SCALE))
-@settings(max_examples=100, deadline=None)
 def test_word_ratings_use_the_given_order(pairs, order):
     first, second = [a for a, _ in pairs], [b for _, b in pairs]
     both = [(a, b) for a, b in pairs if b is not None]
