@@ -62,9 +62,9 @@ def test_what_a_rule_passes_compare_calls_equivalent(seed, margin, lower):
 @pytest.mark.slow
 @pytest.mark.parametrize("reading", ["equivalent", "not_worse"])
 @pytest.mark.parametrize("kind", ["numbers", "flags"])
-def test_false_passes_at_the_margin_are_at_most_nominal(reading, kind):
-    """The change is the margin itself: a rule passes in at most 5 % of 600 trials."""
-    rng, passed, trials = np.random.default_rng(3), 0, 600
+def test_false_passes_at_the_margin_are_at_most_nominal(reading, kind, full):
+    """The change is the margin itself: a rule passes in at most 5 % of the trials."""
+    rng, passed, trials = np.random.default_rng(3), 0, 600 if full else 200
     for _ in range(trials):
         if kind == "numbers":
             before = rng.uniform(0.3, 0.7, 40)

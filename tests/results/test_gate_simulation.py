@@ -9,7 +9,6 @@ import fastmetrics as fm
 
 pytestmark = pytest.mark.slow
 
-TRIALS = 400
 MARGIN = 0.05
 
 
@@ -38,17 +37,17 @@ def drawn(kind, n, rng):
 
 @pytest.mark.parametrize("kind", ["bounded", "skewed", "very skewed", "binary"])
 @pytest.mark.parametrize("n", [20, 100])
-def test_false_passes_at_the_boundary_are_at_most_nominal_or_noted(kind, n):
-    """In 400 trials: 2.5 % without a note, the upper tail of a 95 % interval."""
+def test_false_passes_at_the_boundary_are_at_most_nominal_or_noted(kind, n, full):
+    """In 400 trials at full size: 2.5 % without a note, the upper tail of a 95 % interval."""
     rng, unnoted, wrong = np.random.default_rng(n), 0, 0
     rule = f"token_f1.drop <= {MARGIN}"
-    for _ in range(TRIALS):
+    for _ in range(400 if full else 120):
         old, new = drawn(kind, n, rng)
         ids = range(n)
         (check,) = fm.gate({"id": ids, "token_f1": new}, rule, baseline={"id": ids, "token_f1": old})
         wrong += check.met
         unnoted += check.met and check.interval_note is None
-    assert unnoted <= 20  # a rate of 2.5 % gives more once in a thousand times
+    assert unnoted <= (20 if full else 9)  # a rate of 2.5 % gives more once in a thousand times
     assert kind != "very skewed" or wrong > unnoted
 
 

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from rich.console import Console
 
@@ -66,7 +66,6 @@ def state_of(values: list[float] | np.ndarray) -> State:
 @given(st.lists(FLOATS, min_size=1, max_size=30))
 @example([-1e308, -1e308, 1.7976931348623157e308, 1.7976931348623157e308])  # a deviation halfway between two floats
 @example([5e-324, 0.0])
-@settings(max_examples=150, deadline=None)
 def test_mean_and_deviation_are_correctly_rounded(values: list[float]) -> None:
     state = state_of(values)
     assert (state.mean, state.std) == oracle(values)
@@ -74,7 +73,6 @@ def test_mean_and_deviation_are_correctly_rounded(values: list[float]) -> None:
 
 
 @given(st.lists(st.one_of(FLOATS, st.floats(), st.none()), max_size=30), st.randoms(use_true_random=False), st.data())
-@settings(max_examples=100, deadline=None)
 def test_splits_and_order_do_not_change_bits(values: list, shuffle: random.Random, data: st.DataObject) -> None:
     column = pa.array(values, pa.float64())
     whole = State()

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 from sklearn import metrics as sk
@@ -40,7 +40,6 @@ def best_f1(x: np.ndarray, y: np.ndarray) -> tuple[float, float]:
 
 @pytest.mark.slow
 @given(st.lists(st.tuples(SCORES, st.integers(0, 3)), min_size=2, max_size=25))
-@settings(max_examples=150, deadline=None)
 def test_figures_equal_scipy_and_scikit_learn(rows: list[tuple[float, int]]) -> None:
     x, y = np.array([a for a, _ in rows]), np.array([float(b) for _, b in rows])
     found = associate(x, y, positive=2.0, resamples=1, threads=1)
