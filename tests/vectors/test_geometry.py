@@ -80,7 +80,7 @@ def assert_equal(result, expected, rel=1e-6):
 @pytest.mark.parametrize("metric", ["cosine", "euclidean"])
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
 def test_equals_all_pairs_in_float64(metric, dtype):
-    rows = cloud(1500, 24, dtype=dtype)
+    rows = cloud(800, 24, dtype=dtype)
     result = geometry(rows, metric=metric, k=7)
     assert_equal(result, oracle(rows, metric, 7))
     assert result.estimates == {}

@@ -28,12 +28,12 @@ def clustered(rng: np.random.Generator) -> np.ndarray:
 @pytest.mark.slow
 @pytest.mark.parametrize("metric", ["cosine", "euclidean"])
 @pytest.mark.parametrize("rows", [even, clustered])
-def test_estimates_miss_the_truth_by_their_standard_errors(rows, metric):
-    """Of 150 samples: misses in units of the stated error have a root mean square of 1, and 95 % are below 1.96."""
+def test_estimates_miss_the_truth_by_their_standard_errors(rows, metric, full):
+    """Of 60 or 150 samples: misses in units of the stated error have a root mean square of 1, and 95 % are below 1.96."""
     matrix = rows(np.random.default_rng(0))
     exact = geometry(matrix, metric=metric, k=3)
     misses: dict[str, list[float]] = {}
-    for seed in range(150):
+    for seed in range(150 if full else 60):
         found = geometry(matrix, metric=metric, k=3, exact_work=1.0, sample=250, pair_sample=1000, seed=seed, threads=1)
         for name, estimate in found.estimates.items():
             if estimate.standard_error is not None:
@@ -66,12 +66,12 @@ def test_unknown_standard_error_is_none():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("pairs", [6, 12])
-def test_few_pairs_have_no_standard_error(pairs):
+def test_few_pairs_have_no_standard_error(pairs, full):
     """Three figures are fitted to them, so the residuals of far-off pairs say too little unless they are scaled."""
     matrix = np.random.default_rng(0).standard_normal((400, 3))
     exact = geometry(matrix, metric="euclidean").avg_pairwise_distance
     misses = []
-    for seed in range(150):
+    for seed in range(150 if full else 60):
         found = geometry(matrix, metric="euclidean", exact_work=1.0, sample=2, pair_sample=pairs, seed=seed, threads=1)
         error = found.estimates["avg_pairwise_distance"].standard_error
         misses.append((found.avg_pairwise_distance - exact) / error)
