@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import parquet
 
@@ -66,7 +66,6 @@ def assert_plain(questions, faq, k, **options):
         assert found.score[at, : len(rows)].tolist() == scores
 
 
-@settings(max_examples=150, deadline=None)
 @given(
     st.lists(st.text("abcde ,", max_size=14), min_size=1, max_size=12),
     st.lists(st.text("abcdef ,", max_size=14), min_size=1, max_size=12),
