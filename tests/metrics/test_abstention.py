@@ -3,7 +3,7 @@
 import math
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import fastmetrics as fm
@@ -52,7 +52,6 @@ texts = st.one_of(talk, spaced, strategies.texts)
 
 @pytest.mark.slow
 @given(text=texts)
-@settings(max_examples=300)
 def test_statements_of_any_text(text):
     assert statements([text]) == [plain.statements(text, ABBREVIATIONS)]
 
@@ -108,7 +107,6 @@ def test_worked_answers(answer, score):
 
 @pytest.mark.slow
 @given(answers=st.lists(st.none() | texts, max_size=6))
-@settings(max_examples=150)
 def test_any_answers(answers):
     for name, oracle in (("abstained", REFUSING.abstained), ("idk_citations", REFUSING.idk_citations)):
         ours = [None if math.isnan(score) else score for score in getattr(fm, name)(answers).tolist()]

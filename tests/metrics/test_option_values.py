@@ -10,7 +10,7 @@ from contextlib import suppress
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import fastmetrics as fm
@@ -170,7 +170,6 @@ SPECS = st.builds(
 
 @pytest.mark.slow
 @given(st.one_of(SPECS, st.text(max_size=60), st.builds("{}@{}".format, st.sampled_from(sorted(REGISTRY)), st.text())))
-@settings(max_examples=100, deadline=None)
 def test_any_text_is_a_spec_or_an_error(text):
     for read in (parse, measure):
         assert len(refusal(lambda: read(text), OptionError, UnknownNameError)) < 600  # noqa: B023

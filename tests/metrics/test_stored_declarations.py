@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import textwrap
 
 import numpy as np
 import pyarrow as pa
@@ -45,13 +44,30 @@ def own_rate(latency_ms: Number):
     '''The share of slow answers.'''
     return np.stack([latency_ms.values > 30, latency_ms.values >= 0], axis=1).astype(np.int64)
 """
+SCORE = """
+import sys
+from pathlib import Path
+import pyarrow.parquet as pq
+import fastmetrics as fm
+
+folder = Path(sys.argv[1])
+fm.load_plugin(folder / "mine.py")
+specs = "own_errors,own_errors(weight=2,name='twice'),token_f1"
+for name in ("old", "new"):
+    for suffix in (".parquet", ".csv", ".jsonl"):
+        fm.score(folder / f"{name}_rows.jsonl", specs, output=folder / f"{name}{suffix}", keep=["language"])
+table = {"id": list(range(9)), "answer": ["aaaa"] * 9, "reference": ["aaab", "abbb", "aaaa"] * 3}
+scores = fm.score(table, "own_errors")
+assert fm.summarize(scores)["own_errors"].n == 9
+pq.write_table(scores, folder / "table.parquet")
+"""
 N = 60
 WORDS = ["aaaa", "aaab", "aabb", "abbb"]
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """An old run and a better new one, scored in processes that load the plugin; this process never does."""
+    """An old run and a better new one, scored in a process that loads the plugin; this process never does."""
     made = tmp_path_factory.mktemp("stored")
     (made / "mine.py").write_text(PLUGIN)
     for name, shift in (("old", 2), ("new", 1)):
@@ -66,12 +82,7 @@ def folder(tmp_path_factory):
             for n in range(N)
         ]
         jsonl(made / f"{name}_rows.jsonl", *rows)
-        for suffix in (".parquet", ".csv", ".jsonl"):
-            done = alone(
-                *("score", made / f"{name}_rows.jsonl", "-o", made / f"{name}{suffix}", "--plugin", made / "mine.py"),
-                *("-m", "own_errors,own_errors(weight=2,name='twice'),token_f1", "--keep", "language"),
-            )
-            assert (done.code, done.err) == (0, "")
+    subprocess.run([sys.executable, "-c", SCORE, made], check=True, env=ENVIRONMENT)
     assert lookup("own_errors") is None
     return made
 
@@ -145,22 +156,9 @@ def test_reports_and_plots_know_the_declaration(folder, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_table_written_and_read_again_keeps_the_declaration(folder, tmp_path):
-    (tmp_path / "run.py").write_text(
-        textwrap.dedent(f"""
-            import fastmetrics as fm, pyarrow.parquet as pq, pyarrow as pa
-            fm.load_plugin({str(folder / "mine.py")!r})
-            table = {{"id": list(range(9)), "answer": ["aaaa"] * 9, "reference": ["aaab", "abbb", "aaaa"] * 3}}
-            scores = fm.score(table, "own_errors")
-            assert fm.summarize(scores)["own_errors"].n == 9
-            pq.write_table(scores, {str(tmp_path / "scores.parquet")!r})
-        """)
-    )
-    subprocess.run([sys.executable, tmp_path / "run.py"], check=True, env=ENVIRONMENT)
-    assert fm.worst_rows(tmp_path / "scores.parquet", "own_errors", n=1)["own_errors"].to_pylist() == [3.0]
-    assert fm.worst_rows(pq.read_table(tmp_path / "scores.parquet"), "own_errors", n=1)["own_errors"].to_pylist() == [
-        3.0
-    ]
+def test_a_table_written_and_read_again_keeps_the_declaration(folder):
+    for scores in (folder / "table.parquet", pq.read_table(folder / "table.parquet")):
+        assert fm.worst_rows(scores, "own_errors", n=1)["own_errors"].to_pylist() == [3.0]
 
 
 @pytest.mark.slow
@@ -174,7 +172,7 @@ def test_a_plugins_corpus_metric_is_named_without_the_plugin(folder, tmp_path):
     assert "left out: own_rate, a corpus metric that is unknown here; load the plugin that declares it" in unfolded(
         told.out
     )
-    known = alone("summarize", out, "--plugin", folder / "mine.py")
+    known = program("summarize", out, "--plugin", folder / "mine.py")
     assert "own_rate" in known.out
     assert "left out" not in known.out
 

@@ -95,7 +95,7 @@ class Case:
     row: Callable[[random.Random], Sequence[Any]]
     oracle: Callable[..., float | None]
     tolerance: float = 0.0
-    rows: int = 400
+    rows: int = 150
 
 
 def each(*makers: Callable[[random.Random], Any]) -> Callable[[random.Random], Sequence[Any]]:
