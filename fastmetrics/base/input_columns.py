@@ -82,7 +82,12 @@ _ALL = (
         "the system's confidence in its answer, on any scale; larger is more confident",
         ("answer_confidence", "confidence_score", "certainty"),
     ),
-    Column("latency_ms", "number", "milliseconds from request to answer", ("latency",)),
+    Column(
+        "latency_ms",
+        "number",
+        "milliseconds from request to answer; a name that says so, such as `latency_s` or `duration`, holds seconds",
+        ("latency", "duration_ms", "latency_s", "latency_seconds", "duration", "duration_s", "duration_seconds"),
+    ),
     Column("prompt_tokens", "amounts", "tokens of the prompt, as the model counts them; a list for several rounds"),
     Column("completion_tokens", "amounts", "tokens of the answer, as the model counts them; a list for several rounds"),
     Column("total_tokens", "amounts", "tokens of prompt and answer together; a list for several rounds"),
@@ -116,6 +121,24 @@ _ALL = (
     Column("judge_correctness", "number", "a judge's score of correctness, from 1 to 5"),
     Column("judge_e2e", "number", "a judge's score of the answer as a whole, from 0 to 1"),
 )
+
+SECONDS = "latency_s"
+"""The name of the column of latencies in ``columns`` if it holds seconds, whatever its own name."""
+
+
+def milliseconds_in(name: str, columns: Mapping[str, str] | None = None) -> float | None:
+    """The milliseconds in a unit of a column of latencies, by ``columns`` or by its name; None if neither says.
+
+    >>> milliseconds_in("duration"), milliseconds_in("metrics.latency_ms"), milliseconds_in("latency")
+    (1000.0, 1.0, None)
+    >>> milliseconds_in("latency", {"latency_s": "latency"}), milliseconds_in("latency", {"latency_ms": "latency"})
+    (1000.0, 1.0)
+    """
+    last = name.lower().rpartition(".")[2].strip('"')
+    if SECONDS in (columns or {}) or last == "duration" or last.endswith(("_s", "_sec", "_seconds")):
+        return 1000.0
+    return 1.0 if last.endswith("_ms") or "latency_ms" in (columns or {}) else None
+
 
 COLUMNS: dict[str, Column] = {column.name: column for column in _ALL}
 """The columns by name: those of the package, and those that metrics of plugins declare."""
@@ -237,6 +260,7 @@ def _explicit_columns(names: Names, columns: Mapping[str, str] | None, schema: s
         raise ColumnError(Argument("columns", columns), ": expected {canonical: yours}")
     for canonical, name in (columns or {}).items():
         name = str(name)  # pandas column names may be integers
+        canonical = "latency_ms" if canonical == SECONDS else canonical
         if canonical not in COLUMNS:
             raise UnknownNameError.of("column", canonical, COLUMNS)
         if name not in names:

@@ -28,6 +28,7 @@ from fastmetrics.base.errors import InputError
 
 _QUOTED = r'(?:"(?:[^"\\]|\\.)*"|' + r"'(?:[^'\\]|\\.)*')"
 _ITEM = rf"(?:{_QUOTED}|None|null|nan)"
+_ATOM = rf"{_QUOTED}|[^\s,\[\]'\"()]+"
 _LIST = rf"(?s)^\[\s*(?:{_QUOTED}(?:(?:\s*,\s*|\s+){_ITEM})*)?\s*\]\s*$"
 """A list of quoted texts, as JSON and Python print it, or NumPy, which puts spaces in place of commas."""
 
@@ -138,13 +139,15 @@ def _matching(column: pa.Array, places: Ints, structure: Structure) -> Ints:
 # Reading texts that are lists.
 
 
-_TOKEN = re.compile(rf"(?s){_QUOTED}|[^\s,\[\]'\"]+")
-_PRINTED = re.compile(rf"(?s)\[\s*(?:(?:{_TOKEN.pattern[4:]})(?:(?:\s*,\s*|\s+)(?:{_TOKEN.pattern[4:]}))*)?\s*,?\s*\]")
+_TOKEN = re.compile(
+    rf"(?s)(?P<gap>\s*,?\s*)(?:(?P<open>(?:array\()?\[)|(?P<close>\](?:,\s*dtype=[\w<>]+)?\)?)|(?P<item>{_ATOM}))"
+)
+"""A part of a printed list, and what divides it from the one before; NumPy prints arrays in lists as ``array([…])``."""
 _NOTHING = ("None", "null", "nan", "NaN")
 
 
 def printed_list(text: str) -> list[Any] | None:
-    """The items of a list as JSON, Python or NumPy prints it; None for any other text.
+    """The items of a list as JSON, Python or NumPy prints it, lists among them; None for any other text.
 
     >>> printed_list("['Paris' 'Paris, France']"), printed_list("['a', None]"), printed_list("[1 2]"), printed_list("a")
     (['Paris', 'Paris, France'], ['a', None], [1, 2], None)
@@ -152,11 +155,31 @@ def printed_list(text: str) -> list[Any] | None:
     try:
         items = json.loads(text)
     except (ValueError, RecursionError):
-        if _PRINTED.fullmatch(text.strip()) is None:
-            return None
-        items = [_value(token) for token in _TOKEN.findall(text.strip()[1:-1])]
-        return None if any(item is _UNREAD for item in items) else items
+        return _parsed(text.strip())
     return items if isinstance(items, list) else None
+
+
+def _parsed(text: str) -> list[Any] | None:
+    """The items of a list that is not JSON; None for any other text."""
+    whole: list[Any] = []
+    inside, at, follows = [whole], 0, False
+    while at < len(text):
+        token = _TOKEN.match(text, at)
+        if token is None or (follows and not token["gap"] and token["close"] is None):
+            return None
+        if token["close"] is not None:
+            inside.pop()
+        elif token["open"] is not None:
+            inside[-1].append([])
+            inside.append(inside[-1][-1])
+        else:
+            inside[-1].append(_value(token["item"]))
+            if inside[-1][-1] is _UNREAD:
+                return None
+        at, follows = token.end(), token["open"] is None
+        if not inside or (len(inside) == 1 and at < len(text)):
+            return None
+    return whole[0] if len(inside) == 1 and len(whole) == 1 and isinstance(whole[0], list) else None
 
 
 _UNREAD: Any = object()

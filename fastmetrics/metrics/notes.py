@@ -10,7 +10,7 @@ from __future__ import annotations
 import inspect
 import re
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -69,6 +69,11 @@ READ = {
 _IN = re.compile(rf"({'|'.join([*STRUCTURES, *READ])}) in ")
 """The beginning of the name under which the texts of a column are counted that look like something else."""
 
+SECONDS = "seconds in "
+"""The beginning of the name under which latencies are counted that may be seconds."""
+_SLOW, _MOST = 100.0, 0.9
+"""A column has seconds if this share of its values, which nobody calls milliseconds, is below so many."""
+
 SCRIPT = "script for "
 """The beginning of the name under which rows are counted that are in another script than a rubric's language."""
 
@@ -79,13 +84,20 @@ _RUBRICS = {
 """For the languages of rubrics: the rows in another script, the name of the language, what they are, and advice."""
 
 
-def column_counts(rows: Batch, used: Mapping[str, str], schema: pa.Schema, *, has_blanks: bool) -> dict[str, list[int]]:
+def column_counts(
+    rows: Batch, used: Mapping[str, str], schema: pa.Schema, *, has_blanks: bool, unsure: Collection[str] = ()
+) -> dict[str, list[int]]:
     """The counts of rows of which the notes on columns tell, each with that of all.
 
-    They are of what looks like structure in a text, of what was no text in the user's ``schema``, and of blank cells.
+    They are of what looks like structure in a text, of what was no text in the user's ``schema``, of blank cells,
+    and of latencies that may be seconds, in columns ``unsure`` of their unit.
     """
     counts = {}
     for column, name in used.items():
+        if column in unsure:
+            values = rows.numbers(column).values
+            few = np.count_nonzero((values > 0) & (values < _SLOW))
+            counts[f"{SECONDS}{name}"] = [int(few), int(np.count_nonzero(~np.isnan(values)))]
         array, kind = rows.columns[column], COLUMNS[column].kind if column in COLUMNS else ""
         if has_blanks and is_text(array.type):
             counts[f"{BLANKS}{name}"] = [array.null_count, len(array)]
@@ -137,6 +149,13 @@ def column_notes(counts: Mapping[str, Sequence[int]]) -> list[str]:
             elif rows and rows >= STRUCTURES[what[1]].least * total:
                 column, _, name = name.partition("=")
                 notes.append(STRUCTURES[what[1]].note(column, name, rows))
+        elif key.startswith(SECONDS) and rows and rows >= _MOST * total:
+            name = key.removeprefix(SECONDS)
+            notes.append(
+                f"{name}: {rows:,} of {total:,} values are below {_SLOW:.0f} and were read as milliseconds; "
+                f"columns={{'latency_s': {name!r}}} (--columns latency_s={name}) reads seconds, "
+                f"columns={{'latency_ms': {name!r}}} (--columns latency_ms={name}) says that they are milliseconds"
+            )
         elif key.startswith(SCRIPT) and rows and rows >= MANY * total:
             _, language, letters, advice = _RUBRICS[key.removeprefix(SCRIPT)]
             share = f"{rows:,} of {total:,} rows ({_percent(rows / total)})"
@@ -170,7 +189,7 @@ def stored_notes(counts: Mapping[str, Sequence[int]], common: Mapping[str, Any],
     """
     scores, unknown = {}, []
     for name, (rows, scored) in counts.items():
-        if not rows or name.startswith((BLANKS, SCRIPT)) or _IN.match(name):
+        if not rows or name.startswith((BLANKS, SECONDS, SCRIPT)) or _IN.match(name):
             continue
         name = name.partition(" #")[0]
         try:

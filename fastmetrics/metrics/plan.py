@@ -21,7 +21,17 @@ from fastmetrics.base.errors import (
     quoted,
     shown,
 )
-from fastmetrics.base.input_columns import COLUMNS, PREFIX, SCHEMAS, is_id, kept_columns, listed, passed_over, resolve
+from fastmetrics.base.input_columns import (
+    COLUMNS,
+    PREFIX,
+    SCHEMAS,
+    is_id,
+    kept_columns,
+    listed,
+    milliseconds_in,
+    passed_over,
+    resolve,
+)
 from fastmetrics.base.options import LimitedText, Optional, argument, of_hint, option
 from fastmetrics.base.paths import Names
 from fastmetrics.base.score_metadata import counts_column
@@ -184,6 +194,9 @@ class Plan:
 
     has_blanks: bool = False
     """Whether a missing value of a column of text is a blank cell of a file."""
+
+    units: Mapping[str, float | None] = field(default_factory=dict)
+    """The milliseconds in a unit of each column of latencies; None where nothing says what they are."""
 
     keep_counts: bool = False
     """Whether each row's counts are stored with the scores, for corpus metrics based on counts."""
@@ -403,6 +416,9 @@ def plan(present: Iterable[str], request: ScoreRequest) -> Plan:
         raise OptionError(f"cannot keep the column {clash[0]!r}: a metric has the same name; rename the column")
     lists_as_text = text_lists(names, mapping, request.lists)
     planned = Plan(tuple(scores), mapping, tuple(keep), common=common, left_out=left_out, lists=lists_as_text)
+    if "latency_ms" in planned.used:
+        unit = milliseconds_in(planned.used["latency_ms"], request.columns)
+        planned = replace(planned, units={"latency_ms": unit})
     check_kept(planned)
     explicit = {*(request.columns or ()), *SCHEMAS.get(request.schema or "", ())}
     others = {name: over for name, over in passed_over(names, planned.used).items() if name not in explicit}

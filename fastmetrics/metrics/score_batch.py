@@ -15,8 +15,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from fastmetrics.base.arrays import arrow_numbers
+from fastmetrics.base.arrays import arrow_numbers, decoded
 from fastmetrics.base.errors import InputError
 from fastmetrics.base.input_columns import COLUMNS
 from fastmetrics.base.limits import SIZES
@@ -56,6 +57,9 @@ def rows_of(batch: pa.RecordBatch, plan: Plan, make: Any = Batch, words: Vocabul
             columns[column] = as_text_lists(columns[column], name, kind, plan.lists[name])
         if kind in ("text", "texts") and plan.kinds.get(name) in ("value", "values"):
             columns[column] = as_texts(columns[column], name, kind)
+    for column, unit in plan.units.items():
+        if unit is not None and unit != 1.0 and column in columns:
+            columns[column] = pc.multiply(decoded(columns[column]).cast(pa.float64(), safe=False), unit)
     return make(columns, plan.shared, words)
 
 
@@ -77,7 +81,8 @@ def score_batch(
     arrays = [batch.column(name) for name in plan.keep]
     counts: dict[str, list[int]] = {}
     columns: dict[str, pa.Array] = {}
-    cautions = column_counts(rows, plan.used, batch.schema, has_blanks=plan.has_blanks)
+    unsure = [column for column, unit in plan.units.items() if unit is None]
+    cautions = column_counts(rows, plan.used, batch.schema, has_blanks=plan.has_blanks, unsure=unsure)
     drift: dict[str, list[int]] = {}
     for score in plan.scores:
         with watch(score.name):

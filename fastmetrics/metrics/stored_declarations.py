@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from fastmetrics.base.errors import FileFormatError
+from fastmetrics.base.input_columns import SECONDS
 from fastmetrics.base.plugin_files import LOADED
 from fastmetrics.base.public_names import PACKAGE, __version__
 from fastmetrics.base.score_metadata import ScoreMetadata
@@ -108,7 +109,7 @@ def signature(planned: Plan) -> ScoreMetadata:
         version=__version__,
         unicode=unicodedata.unidata_version,
         scores={score.name: _settings(score) for score in planned.scores},
-        columns=planned.used,
+        columns={SECONDS if planned.units.get(name) == 1000 else name: of for name, of in planned.used.items()},
         passed_over=planned.passed_over or None,
         keep=planned.keep,
         lists=list_specs(planned.lists) or None,
