@@ -38,6 +38,7 @@ KINDS = {
     "texts": "text, or a list of texts",
     "id": "text or whole number",
     "ids": "list of texts or whole numbers",
+    "id_groups": "list of texts or whole numbers, or of such lists",
     **{"number": "number", "amounts": "number, or a list of numbers", "numbers": "list of numbers"},
     "flag": "true or false",
     "time": "date, time in ISO 8601, or number of seconds since 1970",

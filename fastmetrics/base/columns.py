@@ -84,6 +84,10 @@ _FITS: Mapping[str, tuple[str, Callable[[pa.DataType], bool]]] = {
     "value": ("text", lambda type_: _is_value(type_) or _list_of(_is_value)(type_)),
     "values": ("text or lists of it", lambda type_: _is_value(type_) or _list_of(_is_value)(type_)),
     "ids": ("lists of strings or of whole numbers", _list_of(_is_id)),
+    "id_groups": (
+        "lists of strings or of whole numbers, or lists of such lists",
+        lambda type_: _list_of(_is_id)(type_) or _list_of(_list_of(_is_id))(type_),
+    ),
     "id": ("strings or whole numbers", _is_id),
     "number": ("numbers", _is_count),
     "amounts": ("numbers or lists of numbers", lambda type_: _is_count(type_) or _list_of(_is_count)(type_)),
@@ -99,7 +103,7 @@ _FITS: Mapping[str, tuple[str, Callable[[pa.DataType], bool]]] = {
 }
 
 
-_LISTED = ("ids", "numbers", "vector", "vectors")
+_LISTED = ("ids", "id_groups", "numbers", "vector", "vectors")
 """The kinds of columns that hold a list in each row."""
 
 

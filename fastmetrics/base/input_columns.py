@@ -73,7 +73,12 @@ _ALL = (
     ),
     Column("retrieved_ids", "ids", "ids of the retrieved documents, best first", ("retrieved_context_ids",)),
     Column("retrieved_scores", "numbers", "one score per retrieved id"),
-    Column("relevant_ids", "ids", "ids of the relevant documents", ("reference_context_ids", "retrieval_gt", "qrels")),
+    Column(
+        "relevant_ids",
+        "id_groups",
+        "ids of the relevant documents, or groups of them, of each of which any is enough",
+        ("reference_context_ids", "retrieval_gt", "qrels"),
+    ),
     Column("relevance", "numbers", "one grade per relevant id; absent = all 1"),
     Column("answerable", "flag", "whether the question can be answered", ("label_answerable",)),
     Column(

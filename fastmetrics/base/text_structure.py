@@ -233,7 +233,11 @@ def as_text_lists(column: pa.Array, name: str, kind: str = "texts", separator: s
             texts = [None if text is None else text_list(text, separator) for text in column.to_pylist()]
             return pa.array(texts, pa.list_(pa.string()))
         items = [None if text is None else _items(text, separator) for text in column.to_pylist()]
-        if kind == "ids":
+        if kind == "id_groups" and any(isinstance(item, list) for row in items for item in row or ()):
+            return pa.array(
+                [None if row is None else [i if isinstance(i, list) else [i] for i in row] for row in items]
+            )
+        if kind in ("ids", "id_groups"):
             whole = all(isinstance(item, int) for row in items if row for item in row)
             return pa.array(items if whole else _in_text(items), pa.list_(pa.int64() if whole else pa.string()))
         return pa.array(items)

@@ -388,7 +388,9 @@ def read_labelled(
         if name not in names:
             raise UnknownNameError.of("column", name, names)
     mapping = resolve(names, naming["columns"], naming["schema"], needed=())
-    texts = {column for name, column in mapping.items() if COLUMNS[name].kind in ("text", "texts", "ids", "id")}
+    texts = {
+        column for name, column in mapping.items() if COLUMNS[name].kind in ("text", "texts", "ids", "id_groups", "id")
+    }
     if not isinstance(source, FrameSource):
         whole = read_table(table, texts | ({group} if group is not None else set()))
     else:

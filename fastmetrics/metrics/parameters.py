@@ -141,7 +141,7 @@ def need_of(hint: Any, column: str) -> ValuesIn | ArrowIn | None:
         return None
     if (
         COLUMNS[column].kind != "any"
-        and lists != (COLUMNS[column].kind in ("texts", "ids", "numbers", "vector", "vectors"))
+        and lists != (COLUMNS[column].kind in ("texts", "ids", "id_groups", "numbers", "vector", "vectors"))
         and column != "reference"
     ):
         expected = "a list" if not lists else "one value a row"

@@ -459,7 +459,7 @@ def text_lists(names: Sequence[str], mapping: Mapping[str, str], lists: Sequence
     return found
 
 
-_OF_LISTS = ("text", "texts", "ids", "numbers", "amounts", "vector", "vectors")
+_OF_LISTS = ("text", "texts", "ids", "id_groups", "numbers", "amounts", "vector", "vectors")
 """The kinds of columns that may hold a list."""
 
 

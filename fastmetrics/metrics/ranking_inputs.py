@@ -8,10 +8,21 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
 from fastmetrics.base.arrays import Flags, Floats
+from fastmetrics.base.errors import ColumnError
 from fastmetrics.base.options import Choice, Level
 from fastmetrics.metrics.batch import Batch, Caution, Options
 from fastmetrics.retrieval import measures as ranked
-from fastmetrics.retrieval.rankings import GradedRankings, Rankings, graded, grades_of, rankings
+from fastmetrics.retrieval.rankings import (
+    GradedRankings,
+    GroupHits,
+    Groups,
+    Rankings,
+    graded,
+    grades_of,
+    group_hits,
+    groups_of,
+    rankings,
+)
 
 
 @dataclass(frozen=True)
@@ -20,7 +31,14 @@ class RankingsIn:
 
     def of(self, batch: Batch, column: str, options: Options) -> Rankings:
         """The column's lists, parsed once per batch."""
-        return batch.remember(("rankings", column), lambda: rankings(batch.columns[column], column))
+        groups = _groups(batch) if column == "relevant_ids" else None
+        ids = batch.columns[column] if groups is None else groups.flat
+        return batch.remember(("rankings", column), lambda: rankings(ids, column))
+
+
+def _groups(batch: Batch) -> Groups | None:
+    """The groups of relevant ids; None for plain lists."""
+    return batch.remember(("groups", "relevant_ids"), lambda: groups_of(batch.columns["relevant_ids"]))
 
 
 @dataclass(frozen=True)
@@ -30,6 +48,8 @@ class GradesIn:
     def of(self, batch: Batch, column: str, options: Options) -> Floats:
         """The column's grades, in the order of the relevant ids."""
         relevant = batch.columns["relevant_ids"]
+        if _groups(batch) is not None:
+            raise ColumnError(f"column {column!r}: grades are for plain lists of relevant ids, not for groups")
         return batch.remember(("grades", column), lambda: grades_of(batch.columns[column], relevant, column))
 
 
@@ -45,6 +65,8 @@ class Judged:
     rankings: GradedRankings
     level: float
     no_relevant: float
+    groups: GroupHits | None = None
+    """The documents found of each group, if the relevant documents are in groups."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +86,11 @@ class JudgedIn:
 
     def of(self, batch: Batch, column: str, options: Options) -> Judged:
         """The column's rankings, graded."""
-        return Judged(_graded(batch, options), float(options["relevance_level"]), ELSE[options["no_relevant"]])
+        groups, hits = _groups(batch), None
+        if groups is not None:
+            retrieved = RankingsIn().of(batch, "retrieved_ids", options)
+            hits = batch.remember(("group hits", column), lambda: group_hits(retrieved, groups))
+        return Judged(_graded(batch, options), float(options["relevance_level"]), ELSE[options["no_relevant"]], hits)
 
 
 RankedAndJudged = Annotated[Judged, JudgedIn()]

@@ -9,6 +9,9 @@ trec_eval's.
 - An empty ranking scores 0; a missing list gives no score.
 - An id retrieved twice counts at its first position only; the later position stays empty.  :func:`repeated_ids` counts
   such positions.  Ids judged twice count once, with the first grade.
+- Relevant ids may be in groups, ``[["a", "b"], ["c"]]``: of each group any document is enough, and all groups are
+  needed (AutoRAG's ``retrieval_gt``).  Recall is then the share of the groups found, reciprocal rank and average
+  precision are means over the groups, and all other metrics take the documents of all groups as relevant.
 - ``k`` truncates the ranking; a shorter ranking is used as it is.
 - Binary metrics treat grades of at least ``relevance_level`` as relevant; NDCG treats every positive grade as a gain.
 """
@@ -35,12 +38,20 @@ from fastmetrics.metrics.ranking_inputs import (
 )
 from fastmetrics.retrieval import measures as ranked
 from fastmetrics.retrieval.measures import names_of
-from fastmetrics.retrieval.rankings import graded
+from fastmetrics.retrieval.rankings import GroupHits, graded
 
 
 def _binary(formula: Callable[..., Floats], judged: Judged, **options: Any) -> Floats:
     """The formula for rows with relevant documents, otherwise the score set by ``no_relevant``."""
-    scores = formula(judged.rankings, level=judged.level, **options)
+    return _scored(formula(judged.rankings, level=judged.level, **options), judged)
+
+
+def _grouped(formula: Callable[..., Floats], of_groups: Callable[..., Floats], judged: Judged, k: Cutoff) -> Floats:
+    """The formula, or that of groups of relevant documents, as AutoRAG defines it."""
+    return _binary(formula, judged, k=k) if judged.groups is None else _scored(of_groups(judged.groups, k), judged)
+
+
+def _scored(scores: Floats, judged: Judged) -> Floats:
     return np.where(ranked.relevant(judged.rankings, judged.level) > 0, scores, judged.no_relevant)
 
 
@@ -85,7 +96,7 @@ def reciprocal_rank(retrieved_ids: RankedAndJudged, relevant_ids: Ranked, *, k: 
     >>> fm.reciprocal_rank([["a", "b"], ["c"], []], [["b"], ["c"], ["d"]])
     array([0.5, 1. , 0. ])
     """
-    return _binary(ranked.reciprocal_rank, retrieved_ids, k=k)
+    return _grouped(ranked.reciprocal_rank, GroupHits.reciprocal_rank, retrieved_ids, k)
 
 
 @metric(
@@ -106,7 +117,7 @@ def retrieval_recall(retrieved_ids: RankedAndJudged, relevant_ids: Ranked, *, k:
     >>> fm.retrieval_recall([[7, 8, 9]], [[9, 7, 5, 4]], k=2)
     array([0.25])
     """
-    return _binary(ranked.recall, retrieved_ids, k=k)
+    return _grouped(ranked.recall, GroupHits.recall, retrieved_ids, k)
 
 
 @metric(
@@ -146,7 +157,11 @@ def retrieval_f1(retrieved_ids: RankedAndJudged, relevant_ids: Ranked, *, k: Cut
     >>> fm.retrieval_f1([["a", "b"]], [["a", "c"]], k=2)
     array([0.5])
     """
-    return _binary(ranked.f1, retrieved_ids, k=k)
+    if retrieved_ids.groups is None:
+        return _binary(ranked.f1, retrieved_ids, k=k)
+    precision = ranked.precision(retrieved_ids.rankings, k=k, level=retrieved_ids.level)
+    recall = retrieved_ids.groups.recall(k)
+    return _scored(ranked.ratio(2 * precision * recall, precision + recall), retrieved_ids)
 
 
 @metric(
@@ -164,7 +179,7 @@ def average_precision(retrieved_ids: RankedAndJudged, relevant_ids: Ranked, *, k
     >>> fm.average_precision([["a", "x", "b"]], [["a", "b"]]).round(4)
     array([0.8333])
     """
-    return _binary(ranked.average_precision, retrieved_ids, k=k)
+    return _grouped(ranked.average_precision, GroupHits.average_precision, retrieved_ids, k)
 
 
 @metric(

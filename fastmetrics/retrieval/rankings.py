@@ -174,6 +174,108 @@ def rankings(column: Any, name: str = "ids") -> Rankings:
     return Rankings(ids, offsets(sizes), ~_nulls(array), kind)
 
 
+@dataclass(frozen=True)
+class Groups:
+    """The relevant ids of each row in groups, of each of which any document is enough.
+
+    ``flat`` are all ids of a row as one list, ``of_id`` is the group of each, numbered over all rows, and
+    ``starts[r]:starts[r + 1]`` are the groups of row r.  Groups without an id, or with empty texts only, are none.
+    """
+
+    flat: pa.Array
+    of_id: Ints
+    starts: Ints
+
+
+def groups_of(column: Any, name: str = "relevant_ids") -> Groups | None:
+    """The groups of relevant ids in a column of lists of lists; None for a column of plain lists.
+
+    >>> groups_of(pa.array([[["a", "b"], ["c"]], [[]]])).starts
+    array([0, 2, 2])
+    """
+    array = _lists(column, name)
+    if not is_list(array.type.value_type):
+        return None
+    groups = array.flatten()
+    ids = decoded(groups.flatten())
+    row_of_group = np.repeat(np.arange(len(array)), _sizes(array))
+    group_of_id = np.repeat(np.arange(len(groups)), _sizes(groups))
+    if not pa.types.is_integer(ids.type) and not pa.types.is_null(ids.type):
+        filled = ~numpy_values(pc.equal(ids, "").fill_null(False))
+        ids, group_of_id = ids.filter(pa.array(filled)), group_of_id[filled]
+    has_ids = np.bincount(group_of_id, minlength=len(groups)) > 0
+    sizes = np.bincount(row_of_group[group_of_id], minlength=len(array))
+    mask = array.is_null() if array.null_count else None
+    flat = pa.ListArray.from_arrays(pa.array(offsets(sizes), pa.int32()), ids, mask=mask)
+    numbers = np.cumsum(has_ids) - 1
+    return Groups(flat, numbers[group_of_id], offsets(np.bincount(row_of_group[has_ids], minlength=len(array))))
+
+
+@dataclass(frozen=True)
+class GroupHits:
+    """Which retrieved documents are of which group: pairs in order of group and rank; ``starts`` as in ``Groups``."""
+
+    group: Ints
+    rank: Ints
+    starts: Ints
+
+    def recall(self, k: int | None) -> Floats:
+        """Share of the groups of a row of which a document is among the first ``k``."""
+        group, _ = self._first(k)
+        return self._mean(np.unique(group), None)
+
+    def reciprocal_rank(self, k: int | None) -> Floats:
+        """Mean over the groups of 1 / rank of the first document of the group; 0 for a group without one."""
+        group, rank = self._first(k)
+        found, first = np.unique(group, return_index=True)
+        return self._mean(found, 1.0 / rank[first])
+
+    def average_precision(self, k: int | None) -> Floats:
+        """Mean over the groups of the mean precision at the retrieved documents of the group."""
+        group, rank = self._first(k)
+        found, first, counts = np.unique(group, return_index=True, return_counts=True)
+        place = np.arange(len(group)) - np.repeat(first, counts) + 1
+        totals = np.add.reduceat(place / rank, first) if len(first) else np.zeros(0)
+        return self._mean(found, totals / counts)
+
+    def _first(self, k: int | None) -> tuple[Ints, Ints]:
+        kept = np.ones(len(self.rank), np.bool_) if k is None else self.rank <= k
+        return self.group[kept], self.rank[kept]
+
+    def _mean(self, found: Ints, values: Floats | None) -> Floats:
+        """The mean over the groups of each row of the values of the ``found`` ones, which are 1 by default."""
+        rows = np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
+        totals = np.bincount(rows[found], values, len(self.starts) - 1)
+        sizes = np.diff(self.starts)
+        return np.divide(totals, sizes, out=np.zeros(len(sizes)), where=sizes > 0)
+
+
+def group_hits(retrieved: Rankings, groups: Groups) -> GroupHits:
+    """Look up every retrieved id among the groups of its row; an id may be in several groups.
+
+    An id retrieved twice counts at its first position.
+    """
+    flat = rankings(groups.flat, "relevant_ids")
+    if len(retrieved) != len(flat):
+        raise ColumnError(f"column 'retrieved_ids' has {len(retrieved)} rows, column 'relevant_ids' {len(flat)}")
+    if {retrieved.kind, flat.kind} == {"text", "integer"}:
+        raise ColumnError(f"column 'retrieved_ids' holds {retrieved.kind} ids, column 'relevant_ids' {flat.kind} ids")
+    ids, starts, of_id = flat.ids, flat.starts, groups.of_id
+    ranks = np.arange(retrieved.ids.keys.size) - np.repeat(retrieved.starts[:-1], retrieved.sizes) + 1
+    found: list[Ints] = [np.zeros((0, 2), np.int64)]
+    while ids.keys.size:  # once for each time that a row has an id again
+        marks, repeated = ranked_grades(retrieved.ids, retrieved.starts, ids, starts, frozen(of_id.astype(np.float64)))
+        places = np.flatnonzero(~np.isnan(marks))
+        found.append(np.column_stack([marks[places].astype(np.int64), ranks[places]]))
+        if not repeated:
+            break
+        again = id_kernels.repeats(ids, starts)
+        counted = np.concatenate(([0], np.cumsum(again)))
+        ids, of_id, starts = take_ids(ids, np.flatnonzero(again)), of_id[again], frozen(counted[starts])
+    pairs = np.unique(np.concatenate(found), axis=0)
+    return GroupHits(pairs[:, 0], pairs[:, 1], groups.starts)
+
+
 def grades_of(column: Any, relevant: Any, name: str = "relevance") -> Floats:
     """One grade per id of the column ``relevant``; a missing list means that all grades are 1.
 

@@ -21,7 +21,15 @@ from fastmetrics.base.arrays import is_list, is_text
 from fastmetrics.base.errors import FileFormatError
 from fastmetrics.base.text_structure import printed_list, text_list
 from fastmetrics.tables.encoders import NO_RECORD, Recorded, TextEncoder, recorded, unguarded
-from fastmetrics.tables.file_columns import Selection, WrongValueError, coerce, recorded_types, states
+from fastmetrics.tables.file_columns import (
+    Selection,
+    Widened,
+    WiderTypeError,
+    WrongValueError,
+    coerce,
+    recorded_types,
+    states,
+)
 from fastmetrics.tables.formats import Format, Reader
 from fastmetrics.tables.input_files import DataFile, reading
 from fastmetrics.tables.table_chunks import Chunk, Position, Reject, Rows, batch_of, too_long
@@ -441,7 +449,10 @@ class DelimitedReader(Reader):
             if field.name in types:
                 columns[field.name], failures = of_cells(text, types[field.name])
             else:
-                columns[field.name], failures = parse(text, field.type, selection.kinds[field.name])
+                try:
+                    columns[field.name], failures = parse(text, field.type, selection.kinds[field.name])
+                except WiderTypeError as wider:
+                    raise Widened(field.name, wider.type) from None
             for index, reason in failures.items():
                 wrong.setdefault(index, (field.name, reason))
         parsed_batch = pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))

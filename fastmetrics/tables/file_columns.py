@@ -91,7 +91,15 @@ def entries_type(type_: pa.MapType) -> pa.ListType:
 
 
 _ELEMENT = {
-    **{"texts": "text", "value": "value", "values": "value", "ids": "id", "any": "any", "vectors": "vector"},
+    **{
+        "texts": "text",
+        "value": "value",
+        "values": "value",
+        "ids": "id",
+        "id_groups": "id",
+        "any": "any",
+        "vectors": "vector",
+    },
     **dict.fromkeys(("amounts", "numbers", "vector"), "number"),
 }
 """The kind of the items of a list."""
@@ -173,7 +181,9 @@ def settle(kind: str, inferred: pa.DataType | None) -> pa.DataType:
         return pa.list_(pa.string()) if listed else pa.string()
     if kind == "id":
         return pa.int64() if whole else pa.string()
-    if kind == "ids":
+    if kind == "id_groups" and listed and inferred is not None and is_list(inferred.value_type):
+        return pa.list_(pa.list_(pa.int64() if pt.is_integer(inferred.value_type.value_type) else pa.string()))
+    if kind in ("ids", "id_groups"):
         return pa.list_(pa.int64() if whole and listed else pa.string())
     if kind == "number":
         return pa.float64()
@@ -239,6 +249,7 @@ _EXPECTED = {
     "value": "a string",
     "values": "a string or a list of strings",
     "ids": "a list of ids",
+    "id_groups": "a list of ids, or a list of such lists",
     "id": "a string or a whole number",
     "number": "a number",
     "amounts": "a number or a list of numbers",
@@ -254,6 +265,11 @@ def _coerce_list(value: Any, type_: pa.DataType, kind: str) -> Any:
         if isinstance(value, list) and any(isinstance(item, list) for item in value):
             raise WiderTypeError(pa.list_(type_))
         return _coerce_list(value, type_, "vector")
+    if kind == "id_groups" and isinstance(value, list):
+        if is_list(type_.value_type):  # a plain list: each id is a group of its own
+            return [_coerce_list(item if isinstance(item, list) else [item], type_.value_type, "ids") for item in value]
+        if any(isinstance(item, list) for item in value):
+            raise WiderTypeError(pa.list_(type_))
     if _is_single(value, kind):
         value = [value]
     if not isinstance(value, list):

@@ -1,4 +1,4 @@
-"""The unit of latencies belongs to the name of their column; where it says nothing, a note names the option that does."""
+"""The unit of latencies belongs to their column; where its name says nothing, a note names the option that does."""
 
 from __future__ import annotations
 
