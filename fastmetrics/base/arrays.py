@@ -553,7 +553,7 @@ Scalar = TypeVar("Scalar", bound=np.generic)
 class GrowingArray(Generic[Scalar]):
     """Values to which others are added, in an array whose room doubles when it is full.
 
-    To append n times takes time in proportion to the values appended, and not to all values n times.
+    To extend n times takes time in proportion to the values appended, and not to all values n times.
     """
 
     def __init__(self, values: npt.NDArray[Scalar]) -> None:
@@ -568,7 +568,7 @@ class GrowingArray(Generic[Scalar]):
         """The values; a view that stays as it is when others are added."""
         return self._room[: self._size]
 
-    def append(self, more: npt.NDArray[Any]) -> None:
+    def extend(self, more: npt.NDArray[Any]) -> None:
         """Add values, as the type of those that there are."""
         size = self._size + len(more)
         if size > len(self._room):

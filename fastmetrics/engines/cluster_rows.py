@@ -31,7 +31,7 @@ def plan_rows(names: Sequence[str], request: ScoreRequest) -> Plan:
 
     Raises ``OptionError`` for a corpus metric that the request names.
     """
-    planned = plan(names, request.with_id(names))
+    planned = plan(names, request)
     explicit = {parse(spec).name for spec in listed(request.metrics)}
     for score in planned.scores:
         if score.metric.corpus is not None and score.name in explicit:

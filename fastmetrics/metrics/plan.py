@@ -93,6 +93,8 @@ class ScoreRequest:
     apply to every metric that embeds text and does not set its own; with an ``embedder``, missing embeddings are
     computed from texts.  ``no_relevant`` applies to every retrieval metric that does not set its own.  ``lists`` are
     columns whose texts are lists, as JSON, Python or NumPy writes them, or, as ``name=|``, joined by a separator.
+    ``keep`` names columns to copy besides the ``id``, which is always copied; ``keep_counts`` stores each row's counts
+    for corpus metrics.
     """
 
     metrics: Sequence[str] | str | None = None
@@ -104,16 +106,7 @@ class ScoreRequest:
     cache: str | os.PathLike[str] | None = None
     no_relevant: str | None = None
     lists: Sequence[str] | str = ()
-
-    def with_id(self, names: Sequence[str]) -> ScoreRequest:
-        """The request that also copies the ``id``, first; ``keep="all"`` is all columns of a table with these names.
-
-        >>> ScoreRequest(keep="all").with_id(["answer", "ID"]).keep
-        ['ID', 'answer']
-        """
-        canonical = resolve(names, self.columns, self.schema, {"id"})
-        ids = [canonical["id"]] if "id" in canonical else []
-        return replace(self, keep=list(dict.fromkeys([*ids, *kept_columns(self.keep, names)])))
+    keep_counts: bool = False
 
 
 # Metrics whose columns a table lacks: the errors, and the notes on those that a tier leaves out.
@@ -217,11 +210,6 @@ class Plan:
     def kept_columns(self) -> list[str]:
         """The columns that store data of each row for corpus metrics, each once."""
         return list(dict.fromkeys(self.kept_counts.values()))
-
-    @property
-    def is_all_corpus(self) -> bool:
-        """Whether there is no row metric; the output then has only the counts of rows."""
-        return not self.names
 
     @property
     def notes(self) -> list[str]:
@@ -369,15 +357,20 @@ def _those_of(metric: Metric, common: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in common.items() if name in metric.defaults}
 
 
-def plan(present: Iterable[str], request: ScoreRequest) -> Plan:
-    """The plan of a request for a table with the columns ``present``.
+def plan(present: Iterable[str], request: ScoreRequest, *, has_blanks: bool = False) -> Plan:
+    """The plan of a request for a table with the columns ``present``; it copies the ``id``, first.
+
+    >>> plan(["answer", "ID"], ScoreRequest("answer_words", keep="all")).keep
+    ('ID', 'answer')
 
     Raises ``ColumnError`` for a missing column, for two columns that both match a needed one, or for a suite without
-    its columns, ``OptionError`` for an invalid value of ``no_relevant``.
+    its columns, ``OptionError`` for an invalid value of ``no_relevant``, and for counts to keep where no
+    metric has any.
     """
     names = present if isinstance(present, Names) else Names(present)
-    mapping = resolve(names, request.columns, request.schema, needed=())
-    keep = listed(request.keep)
+    mapping = resolve(names, request.columns, request.schema, needed={"id"})
+    ids = [mapping["id"]] if "id" in mapping else []
+    keep = list(dict.fromkeys([*ids, *kept_columns(request.keep, names)]))
     for name in keep:
         if name not in names:
             raise UnknownNameError(names.unknown(name))
@@ -409,17 +402,33 @@ def plan(present: Iterable[str], request: ScoreRequest) -> Plan:
             scores.append(_embedding(score_read, mapping, embedding))
     for score in scores:
         check_columns(score.name, score.metric, names, mapping)
-    resolve(names, request.columns, request.schema, {column for score in scores for column in score.metric.needs})
     _check_distinct(scores)
     clash = [score.name for score in scores if score.name in keep]
     if clash:
         raise OptionError(f"cannot keep the column {clash[0]!r}: a metric has the same name; rename the column")
-    lists_as_text = text_lists(names, mapping, request.lists)
-    planned = Plan(tuple(scores), mapping, tuple(keep), common=common, left_out=left_out, lists=lists_as_text)
+    # without row metrics, the counts of rows are all that a row can have
+    counted = request.keep_counts or all(score.metric.corpus is not None for score in scores)
+    planned = Plan(
+        tuple(scores),
+        mapping,
+        tuple(keep),
+        common=common,
+        left_out=left_out,
+        lists=text_lists(names, mapping, request.lists),
+        keep_counts=counted,
+        has_blanks=has_blanks,
+    )
     if "latency_ms" in planned.used:
         unit = milliseconds_in(planned.used["latency_ms"], request.columns)
         planned = replace(planned, units={"latency_ms": unit})
-    check_kept(planned)
+    if counted and not planned.kept_counts:
+        raise OptionError(Argument("keep_counts", True), " needs a corpus metric, such as corpus_bleu")
+    clash = [name for name in planned.kept_columns if name in (*planned.keep, *planned.names)]
+    if clash:
+        raise OptionError(
+            f"cannot keep the column {clash[0]!r}: the counts of a metric have the same name; rename the column"
+        )
+    resolve(names, request.columns, request.schema, {column for score in scores for column in score.metric.needs})
     explicit = {*(request.columns or ()), *SCHEMAS.get(request.schema or "", ())}
     others = {name: over for name, over in passed_over(names, planned.used).items() if name not in explicit}
     return replace(planned, passed_over=others)
@@ -466,24 +475,6 @@ _OF_LISTS = ("text", "texts", "ids", "id_groups", "numbers", "amounts", "vector"
 def list_specs(lists: Mapping[str, str]) -> list[str]:
     """The columns of lists as they are written: ``contexts`` or ``contexts=|``."""
     return [f"{name}={separator}" if separator else name for name, separator in lists.items()]
-
-
-def keeping_counts(planned: Plan) -> Plan:
-    """The plan with stored counts of rows for its corpus metrics; raises ``OptionError`` if it has no such metric."""
-    with_counts = replace(planned, keep_counts=True)
-    if not with_counts.kept_counts:
-        raise OptionError(Argument("keep_counts", True), " needs a corpus metric, such as corpus_bleu")
-    check_kept(with_counts)
-    return with_counts
-
-
-def check_kept(planned: Plan) -> None:
-    """Raise ``OptionError`` if a kept column of the user has the name of a column stored for corpus metrics."""
-    clash = [name for name in planned.kept_columns if name in (*planned.keep, *planned.names)]
-    if clash:
-        raise OptionError(
-            f"cannot keep the column {clash[0]!r}: the counts of a metric have the same name; rename the column"
-        )
 
 
 def _of_suite(suite: str, common: Mapping[str, Any]) -> list[Score]:

@@ -22,7 +22,7 @@ from fastmetrics.metrics.batch import Batch
 from fastmetrics.metrics.fitted_metric import SCORES
 from fastmetrics.metrics.plan import Plan, ScoreRequest, plan
 from fastmetrics.metrics.score_batch import VocabularyPool, score_batch
-from fastmetrics.scoring.score import fitted, job, plan_table, score
+from fastmetrics.scoring.score import fitted, job, score
 from fastmetrics.tables.input_files import ReadSettings
 from fastmetrics.tables.opening import open_table
 from fastmetrics.text.tokenize import Vocabularies
@@ -197,7 +197,7 @@ def profile(
     """
     source = open_table(table, reading or ReadSettings())
     request = ScoreRequest(metrics, columns, schema, suites=suites, no_relevant=no_relevant, lists=lists)
-    planned = fitted(plan_table(source, request), source)
+    planned = fitted(plan(source.names, request, has_blanks=source.has_blanks), source)
     scorer = WatchedScorer(planned)
     with tempfile.TemporaryDirectory() as folder:
         result = run(source, job(planned, scorer), Path(folder) / "scores.parquet", threads=threads)

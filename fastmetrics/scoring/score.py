@@ -22,7 +22,7 @@ from fastmetrics.engines.job import Engine, Job, Progress, RayCluster, RunOption
 from fastmetrics.engines.run_job import Threads, open_output, results_of, run_on
 from fastmetrics.metrics.corpus_values import finish_all
 from fastmetrics.metrics.notes import input_drifts, notes_of, warn_of
-from fastmetrics.metrics.plan import Plan, ScoreRequest, keeping_counts, plan
+from fastmetrics.metrics.plan import Plan, ScoreRequest, plan
 from fastmetrics.metrics.score_batch import Scorer, fit, map_batches, score_batch, slices
 from fastmetrics.metrics.stored_declarations import Declared, signature, source_digests, to_store
 from fastmetrics.results.score_file import column_of, declared_labels, declared_specs, declared_statistics
@@ -75,12 +75,6 @@ def engine_of(engine: str | RayCluster, threads: int | None) -> AbstractContextM
 
     cluster = engine if isinstance(engine, RayCluster) else RayCluster()
     return RayEngine(cluster.workers, cluster.address)
-
-
-def plan_table(source: TableSource, request: ScoreRequest, *, keep_counts: bool = False) -> Plan:
-    """The plan for the columns of an opened table, without options computed from its rows; keeps the ``id``."""
-    planned = replace(plan(source.names, request.with_id(source.names)), has_blanks=source.has_blanks)
-    return keeping_counts(planned) if keep_counts or planned.is_all_corpus else planned
 
 
 def fitted(planned: Plan, source: TableSource) -> Plan:
@@ -326,7 +320,7 @@ def score(
     written, ``MissingExtraError`` if Ray is not installed, and ``WorkerError`` if its workers cannot start or die
     repeatedly.
     """
-    request = ScoreRequest(metrics, columns, schema, keep, suites, embedder, cache, no_relevant, lists)
+    request = ScoreRequest(metrics, columns, schema, keep, suites, embedder, cache, no_relevant, lists, keep_counts)
     files = files or FileSettings()
     options = RunOptions(files, resume, overwrite, progress)
     run_name = argument("name", name, Optional(LimitedText(200, "a name")))
@@ -337,7 +331,7 @@ def score(
     if output is None:
         number = cores(threads)
         source = files.open(table)
-        planned = plan_table(source, request, keep_counts=keep_counts)
+        planned = plan(source.names, request, has_blanks=source.has_blanks)
         scores, notes = scores_of_source(source, planned, number, progress)
         warn_of([*source.notes, *notes])
         return scores
@@ -345,7 +339,7 @@ def score(
     source = files.open(table)
     # Open the output first: planning may read all rows, and an unwritable output should fail at once.
     target = open_output(output, source, options)
-    planned = plan_table(source, request, keep_counts=keep_counts)
+    planned = plan(source.names, request, has_blanks=source.has_blanks)
     planned = fitted(replace(planned, identity=identity(planned, has_name=run_name is not None)), source)
     about = partial(about_run, run_name, now() if times else None)
     # The path of a result has no credentials, and reading the output again may need them.

@@ -196,8 +196,8 @@ def _masks_of_words(vocabulary: Vocabulary, markers: tuple[str, ...]) -> tuple[U
             for bit, (part, *after) in enumerate(parts):
                 if after and not spelled.endswith(_encoded(part)):
                     masks[word] &= ~np.uint64(1 << bit)
-        of_words.append(masks)
-        marked.append(masks != 0)
+        of_words.extend(masks)
+        marked.extend(masks != 0)
     return of_words.values, marked.values
 
 

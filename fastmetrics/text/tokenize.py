@@ -209,7 +209,7 @@ class Stems(Vocabulary):
         fresh = [form for form in dict.fromkeys(forms) if form not in stems]
         stems.update(zip(fresh, range(len(stems), len(stems) + len(fresh)), strict=True))
         numbers = np.fromiter(map(stems.__getitem__, forms), np.int32, len(forms))
-        self._stem_of.append(numbers)
+        self._stem_of.extend(numbers)
         return replace(tokens, ids=self._stem_of.values[tokens.ids])
 
     def _bytes_from(self, first: int) -> list[bytes]:
@@ -271,9 +271,9 @@ class Rewriter:
         become[several] = -2 - (len(self._places) - 1 + np.arange(len(several)))
         ends = np.cumsum(counts[several])
         places = np.repeat(new.stops[several] - ends, counts[several]) + np.arange(ends[-1] if len(ends) else 0)
-        self._become.append(become)
-        self._pieces.append(new.ids[places])
-        self._places.append(self._places.values[-1] + ends)
+        self._become.extend(become)
+        self._pieces.extend(new.ids[places])
+        self._places.extend(self._places.values[-1] + ends)
         self._most = max(self._most, int(counts.max(initial=1)))
 
 

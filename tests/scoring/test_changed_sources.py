@@ -15,10 +15,10 @@ from fastmetrics.base import public_names
 from fastmetrics.base.errors import OutputError
 from fastmetrics.engines import run_job
 from fastmetrics.engines.run_job import run
-from fastmetrics.metrics.plan import ScoreRequest
+from fastmetrics.metrics.plan import ScoreRequest, plan
 from fastmetrics.metrics.score_batch import Scorer
 from fastmetrics.metrics.stored_declarations import source_digests
-from fastmetrics.scoring.score import job, plan_table
+from fastmetrics.scoring.score import job
 from fastmetrics.tables import Limits, open_source
 from fastmetrics.tables.sources import TableSource
 
@@ -66,7 +66,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 def start(folder: Path, progress: Callable[[Any], None] | None = None) -> Any:
     fm.load_plugin(folder / "mine.py")
     source = written(folder.parent)
-    planned = plan_table(source, ScoreRequest(["changing"]))
+    planned = plan(source.names, ScoreRequest(["changing"]))
     output, limits = folder.parent / "scores.parquet", Limits(batch_rows=50, part_rows=100)
     return run(source, job(planned, Scorer(planned)), output, threads=1, limits=limits, resume=True, progress=progress)
 
@@ -145,7 +145,7 @@ def test_files_of_tokenizers_and_of_packages_are_found(folder: Path, tmp_path: P
         sys.path.remove(str(tmp_path))
     fm.load_plugin(folder / "mine.py")
     source = written(tmp_path)
-    found = [source_digests(plan_table(source, ScoreRequest([metric]))) for metric in ("token_f1", "packaged")]
+    found = [source_digests(plan(source.names, ScoreRequest([metric]))) for metric in ("token_f1", "packaged")]
     assert [set(files) for files in found] == [set(), {"__init__.py", "metrics.py", "tables.py"}]
-    files = source_digests(plan_table(source, ScoreRequest(["token_f1(tokenizer='changing_words')"])))
+    files = source_digests(plan(source.names, ScoreRequest(["token_f1(tokenizer='changing_words')"])))
     assert set(files) == set(FILES) - {"beside.py"}

@@ -22,11 +22,11 @@ from fastmetrics.engines.job import Progress
 from fastmetrics.metrics.batch import Batch
 from fastmetrics.metrics.metric import REGISTRY, SPELLINGS, Metric
 from fastmetrics.metrics.notes import notes_of, warn_of
-from fastmetrics.metrics.plan import Plan, Score, ScoreRequest, canonical_name, parse
+from fastmetrics.metrics.plan import Plan, Score, ScoreRequest, canonical_name, parse, plan
 from fastmetrics.metrics.score_batch import Scorer, VocabularyPool
 from fastmetrics.metrics.suites import functions
 from fastmetrics.scoring.metric_functions import columns_and_options, scored_columns
-from fastmetrics.scoring.score import plan_table, score, scores_of_source
+from fastmetrics.scoring.score import score, scores_of_source
 from fastmetrics.tables.opening import is_paths
 from fastmetrics.tables.sources import FrameSource
 
@@ -219,7 +219,7 @@ def plan_beside(source: FrameSource, request: ScoreRequest, *, levels: int = 1) 
 
     Raises ``OptionError`` for a metric with one value a table, or with the name of a column.
     """
-    planned = plan_table(source, request)
+    planned = plan(source.names, request)
     for requested in planned.scores:
         check_has_rows(requested)
         if str(_label(requested.name, levels)) in source.names:
@@ -397,7 +397,7 @@ class LazyFrameAccessor:
 
         The options are ``threads`` and those of :func:`fastmetrics.with_scores` that choose columns and metrics.
         """
-        planned = plan_table(FrameSource(self._frame), ScoreRequest(metrics, **options))
+        planned = plan(FrameSource(self._frame).names, ScoreRequest(metrics, **options))
         return lazy_scores(self._frame, planned, planned.keep, threads)
 
     def with_scores(self, metrics: Any = None, **options: Any) -> Any:

@@ -15,10 +15,9 @@ import fastmetrics as fm
 from fastmetrics.base import threads as thread_pools
 from fastmetrics.base.columns import open_frame
 from fastmetrics.metrics import score_batch
-from fastmetrics.metrics.plan import ScoreRequest
+from fastmetrics.metrics.plan import ScoreRequest, plan
 from fastmetrics.scoring import score as scoring
 from fastmetrics.scoring.frames.with_scores import RowFunction, TableFunction, score_of
-from fastmetrics.scoring.score import plan_table
 from fastmetrics.tables.sources import FrameSource
 from fastmetrics.text.tokenize import Vocabularies
 from tests.scoring.frames.tables import METRICS, ROWS, bits, scores
@@ -41,7 +40,7 @@ def vocabularies(monkeypatch: pytest.MonkeyPatch) -> list[Vocabularies]:
 
 
 def table_function() -> TableFunction:
-    return TableFunction(plan_table(FrameSource(TABLE), ScoreRequest(METRICS)))
+    return TableFunction(plan(FrameSource(TABLE).names, ScoreRequest(METRICS)))
 
 
 def callers() -> Iterator[Callable[[pa.Table], Any]]:
