@@ -127,8 +127,7 @@ class RunResult:
     the total wall time; engines of several processes add further stages.
 
     ``output`` and ``rejects`` are paths, or addresses without their secrets.  ``guarded`` is the number of cells of a
-    CSV output with a leading quote.  ``notes`` are those of the input, such as files that were changed since this
-    package wrote them.
+    CSV output with a leading quote.  ``notes`` are those of the input.
     """
 
     output: Path | str

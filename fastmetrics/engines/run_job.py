@@ -29,7 +29,6 @@ from fastmetrics.tables.encoders import (
     ParquetEncoder,
     described,
     dump,
-    recorded_schema,
     undefined_as_null,
     writing,
 )
@@ -39,7 +38,7 @@ from fastmetrics.tables.run_outputs import FinishedPart, Output, compare, descri
 from fastmetrics.tables.sources import TableSource
 from fastmetrics.tables.table_chunks import BEGINNING, Chunk, Limits, Position, Reject, Rows, Split, batch_of, cut
 from fastmetrics.tables.table_rows import good_rows, raw_text
-from fastmetrics.tables.text_values import encode_schema
+from fastmetrics.tables.text_values import decode_schema, encode_schema
 
 # Scoring the chunks of a table, and finishing the parts of its splits.
 
@@ -254,7 +253,7 @@ class PartWriter:
                 self._encoder.close(conclusion)
                 self.guarded = self._encoder.guarded
                 if self._output.sidecar is not None:
-                    beside = described(self._signed, self._encoder, self._output.temporary)
+                    beside = described(self._signed, self._encoder)
                 self._encoder = None
         self._output.commit(dump({**signature, **conclusion, **beside}), sum(part.rejects for part in parts.values()))
         self.seconds += time.perf_counter() - began
@@ -324,7 +323,7 @@ class _Run:
         record = self._record()
         selection = self._source.select(self._job.columns)
         earlier = self._work.recorded() if self._resume and self._work.unfinished() else None
-        schema = None if earlier is None else recorded_schema(earlier)
+        schema = None if earlier is None else decode_schema(earlier.get("schema"))
         if earlier is not None and schema is not None:
             if self._source.unstable is not None and not self._work.committed():
                 refused = f"cannot resume {self._output.path}: {self._source.unstable}; choose "

@@ -26,7 +26,6 @@ from fastmetrics.stats.summed_scores import score_columns
 from fastmetrics.tables import FileSource, open_source
 from fastmetrics.tables.addresses import as_local, shown_address
 from fastmetrics.tables.csv_files import as_it_looks
-from fastmetrics.tables.encoders import recorded_schema
 from fastmetrics.tables.input_files import DataFile
 from fastmetrics.tables.opening import open_each
 from fastmetrics.tables.run_outputs import find_metadata
@@ -268,6 +267,10 @@ class ScoreFile:
         metadata = self.schema_metadata
         yield batch_of(selection.schema).replace_schema_metadata(metadata)
         for batch in good_batches(self.source, selection, any_length=True):
+            for at in range(batch.num_columns) if lists and not self.source.has_types else ():
+                if batch.schema.names[at] in lists:
+                    column = as_it_looks(pa.chunked_array([batch.column(at)]))
+                    batch = batch.set_column(at, batch.schema.names[at], column.combine_chunks())
             yield batch.replace_schema_metadata(metadata)
 
     @property
@@ -332,8 +335,14 @@ def stored_scores(metadata: ScoreMetadata | None) -> list[str] | None:
         return None
     if metadata.metrics is not None:
         return list(metadata.metrics)  # the other numeric columns are copied input
-    schema = recorded_schema(metadata.stored)
-    return None if schema is None else score_columns(schema)
+    output = metadata.stored.get("output")
+    if not isinstance(output, Mapping):
+        return None
+    return score_columns(pa.schema([(name, _NUMBERS.get(str(type_), pa.string())) for name, type_ in output.items()]))
+
+
+_NUMBERS = {str(type_): type_ for type_ in (pa.bool_(), pa.int64(), pa.int32(), pa.float64(), pa.float32())}
+"""The types of scores by their names in metadata."""
 
 
 def column_of(path: str | Path, name: str) -> Iterator[Any]:
@@ -359,9 +368,8 @@ def check_one(file: ScoreFile, *, latest: bool = False) -> None:
 def read_table(path: str | Path | Sequence[str | Path], text: Collection[str] | None = None) -> pa.Table:
     """The rows of a file, a folder, or any other input of ``open_source``; raises ``FileFormatError`` for a bad row.
 
-    In CSV and TSV of other programs, the columns ``text`` (by default all) and ids are read as text and the types of
-    the others are inferred; files written by this package have their types in every format.  The metadata of the table
-    contain the stored declarations of the scores.
+    In CSV and TSV, the columns ``text`` (by default all) and ids are read as text and the types of the others are
+    inferred.  The metadata of the table contain the stored declarations of the scores.
     """
     source = open_source(path)
     metadata: ScoreMetadata | None = None

@@ -306,9 +306,8 @@ def score(
     of the call that finished it.  ``list_runs`` lists the outputs in a folder with this information.
 
     In CSV and TSV, kept text that a spreadsheet would run as a formula (``=1+1``) gets a leading quote, unless
-    ``files`` has ``guard=False``.  The metadata beside a file of text (``OUT.meta.json``) count such cells and state
-    the types of the columns, so this package reads the file back as it was written: without the quotes, and with lists,
-    nulls and times.
+    ``files`` has ``guard=False``.  The metadata beside the file (``OUT.meta.json``) count such
+    cells, so this package reads the texts without the quotes.  Lossless is Parquet: lists and times are text in CSV.
 
     ``engine=fm.RayCluster(workers=8, address=...)`` scores on processes of a Ray cluster; ``"ray"`` is one that is
     started on this machine, with a process per core.  The output has the same bytes, and a run started on one engine

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import re
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,20 +20,11 @@ import pyarrow.types as pt
 from fastmetrics.base.arrays import is_list, is_text
 from fastmetrics.base.errors import FileFormatError
 from fastmetrics.base.text_structure import printed_list, text_list
-from fastmetrics.tables.encoders import NO_RECORD, Recorded, TextEncoder, recorded, unguarded
-from fastmetrics.tables.file_columns import (
-    Selection,
-    Widened,
-    WiderTypeError,
-    WrongValueError,
-    coerce,
-    recorded_types,
-    states,
-)
+from fastmetrics.tables.encoders import TextEncoder, metadata_beside, unguarded
+from fastmetrics.tables.file_columns import Selection, Widened, WiderTypeError, WrongValueError, coerce
 from fastmetrics.tables.formats import Format, Reader
 from fastmetrics.tables.input_files import DataFile, reading
 from fastmetrics.tables.table_chunks import Chunk, Position, Reject, Rows, batch_of, too_long
-from fastmetrics.tables.text_values import of_cells
 
 # Parsing columns of text as the requested types: numbers, flags and lists, in the notation of CSV.
 
@@ -101,7 +92,7 @@ def _to_texts(value: str) -> list[str | None] | None:
 
 
 def as_it_looks(text: pa.ChunkedArray) -> pa.ChunkedArray:
-    """A column of text as whole numbers, numbers or flags, if all of it looks so; as it is otherwise.
+    """A column of text as whole numbers, numbers, flags or lists, if all of it looks so; as it is otherwise.
 
     >>> as_it_looks(pa.chunked_array([["1", "2"], ["", "NA"]])).to_pylist()
     [1, 2, None, None]
@@ -115,13 +106,18 @@ def as_it_looks(text: pa.ChunkedArray) -> pa.ChunkedArray:
             return values.cast(type_)
         except pa.ArrowInvalid:
             continue
+    if pc.all(pc.starts_with(values, "[")).as_py():
+        try:
+            lists = [None if value is None else json.loads(value) for value in values.to_pylist()]
+            return pa.chunked_array([pa.array(lists)])
+        except (ValueError, RecursionError):
+            return text
     return text
 
 
 # CSV and TSV: columns are text unless they are requested as numbers, flags or lists.
 #
-# ``LineNumbers`` finds the start of each record, and unclosed quotes.  A file that this package wrote records the
-# types of its columns, and its quotes tell null from an empty text.
+# ``LineNumbers`` finds the start of each record, and unclosed quotes.
 
 
 LARGEST = 1 << 30
@@ -276,25 +272,21 @@ _RAGGED = re.compile(r"CSV parse error: .*Expected \d+ columns, got \d+", re.DOT
 
 
 class DelimitedReader(Reader):
-    """One CSV or TSV file with a header; row numbers count the records after it.
-
-    ``record`` is what the metadata beside the file say of it.
-    """
+    """One CSV or TSV file with a header; row numbers count the records after it."""
 
     is_text = True
+    has_types = False
 
-    def __init__(self, file: DataFile, record: Recorded = NO_RECORD) -> None:
+    def __init__(self, file: DataFile) -> None:
         super().__init__(file)
         self.has_blanks = file.settings.blank == "missing"
-        self.record = record
+        self._guarded = bool(metadata_beside(file).get("guarded"))
         self._delimiter = "\t" if file.format == "tsv" else ","
         header = self._header()
         self._lines = LineNumbers(file, self._delimiter, len(header) == 1)
         self.rows = None if header else 0
-        names = unguarded(pa.array(header, pa.string())).to_pylist() if record.guarded else header
-        if record.schema is not None and record.schema.names != names:
-            self.record = replace(record, changed=True)
-        self.schema = self.record.schema or pa.schema([(name, pa.string()) for name in names])
+        names = unguarded(pa.array(header, pa.string())).to_pylist() if self._guarded else header
+        self.schema = pa.schema([(name, pa.string()) for name in names])
         self._written = dict(zip(names, header, strict=True))
 
     def _header(self) -> list[str]:
@@ -312,26 +304,9 @@ class DelimitedReader(Reader):
                 raise FileFormatError(f"{self.file.shown}, line 1: {error}") from error
         return names
 
-    def states(self, name: str) -> bool:
-        """Whether the type of a column is known: it is recorded, and not text."""
-        return states(self.record.schema, name)
-
-    @property
-    def has_types(self) -> bool:  # type: ignore[override]
-        """Whether the columns have types: only if this package wrote the file."""
-        return bool(self.record.schema)
-
     def where(self, row: int) -> str:
         """The row in messages."""
         return f"line {self._lines.of(row)}"
-
-    @property
-    def change_note(self) -> str | None:
-        """The note on a changed file."""
-        if not self.record.changed:
-            return None
-        lost = "without types"
-        return f"{self.file.shown} was changed after it was written; it is read like any CSV: {lost}"
 
     def read(self, selection: Selection, number: int, start: int, threads: int) -> Iterator[Chunk]:
         """The records from ``start`` on."""
@@ -438,21 +413,15 @@ class DelimitedReader(Reader):
         last = int(rows[-1])
         rejects = [reject for reject in ragged if reject.position.row < last]
         ragged[:] = ragged[len(rejects) :]
-        types = recorded_types(self.record.schema, selection.schema)
         columns: dict[str, pa.Array] = {}
         wrong: dict[int, tuple[str, str]] = {}
         for field in selection.schema:
             text = batch.column(batch.schema.get_field_index(field.name)).view(pa.string())
-            if self.record.null_rows and not self.record.changed:
-                text = pc.if_else(pc.is_in(pa.array(rows), pa.array(self.record.null_rows, pa.int64())), None, text)
-            text = unguarded(text) if self.record.guarded else text
-            if field.name in types:
-                columns[field.name], failures = of_cells(text, types[field.name])
-            else:
-                try:
-                    columns[field.name], failures = parse(text, field.type, selection.kinds[field.name])
-                except WiderTypeError as wider:
-                    raise Widened(field.name, wider.type) from None
+            text = unguarded(text) if self._guarded else text
+            try:
+                columns[field.name], failures = parse(text, field.type, selection.kinds[field.name])
+            except WiderTypeError as wider:
+                raise Widened(field.name, wider.type) from None
             for index, reason in failures.items():
                 wrong.setdefault(index, (field.name, reason))
         parsed_batch = pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
@@ -488,7 +457,7 @@ def _delimited(name: str, delimiter: str, looks_like: Callable[[bytes], bool]) -
     return Format(
         name,
         (f".{name}",),
-        lambda file: DelimitedReader(file, recorded(file)),
+        DelimitedReader,
         looks_like=lambda head: looks_like(head.split(b"\n")[0]),
         encoder=lambda path, schema, compression, guard: TextEncoder(
             path, schema, compression, guard=guard, delimiter=delimiter

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -24,7 +22,7 @@ from fastmetrics.base.errors import FileFormatError, OutputError
 from fastmetrics.tables.addresses import is_url, parse, shown_address
 from fastmetrics.tables.input_files import DataFile, read_small, reading
 from fastmetrics.tables.remote_files import cause, passing
-from fastmetrics.tables.text_values import csv_column, decode_schema, encode_schema, json_lines
+from fastmetrics.tables.text_values import csv_column, json_lines
 
 # Guarding text that a spreadsheet would run as a formula with a leading quote, and removing the quote.
 #
@@ -81,92 +79,10 @@ def unguarded(text: pa.Array) -> pa.Array:
     return pc.replace_substring_regex(text, f"^'('*{_RISKY})", r"\1")
 
 
-# What the metadata beside a text file record of its columns: their types, and which cells are null.
-#
-# They hold for exactly the file that was written: its size and a digest of its beginning are recorded too.  A file
-# that was changed since, or replaced, is read like any other file of its format.
-
-
-_BEGINNING = 1 << 16
-
-
-@dataclass(frozen=True)
-class Recorded:
-    """The record of a text file: the ``columns`` it was written with; whether text begins with quotes (``guarded``);
-    the rows that are null in a CSV file of one column of text; whether the file was ``changed`` since.
-    """
-
-    columns: pa.Schema | None = None
-    guarded: bool = False
-    null_rows: Sequence[int] = ()
-    changed: bool = False
-
-    @property
-    def schema(self) -> pa.Schema | None:
-        """The columns with their types, if the file is the one that was written."""
-        return None if self.changed else self.columns
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether JSON itself shows the types of all columns."""
-        return all(_is_plain(field.type) for field in self.columns or ())
-
-
-NO_RECORD = Recorded()
-
-
-def described(schema: pa.Schema, encoder: Encoder, path: Path) -> dict[str, Any]:
-    """The metadata beside a complete file: its columns and, for text, what :func:`recorded` needs.
-
-    They also contain the number of ``guarded`` cells, if any: the reader removes their quotes.
-    """
-    output = {field.name: str(field.type) for field in schema}
-    about: dict[str, Any] = {"output": output}
-    if encoder.is_text:
-        with open(path, "rb") as file:
-            about["file"] = {"bytes": path.stat().st_size, "sha256": _digest(file.read(_BEGINNING))}
-        about["schema"] = encode_schema(pa.schema([(field.name, plain(field.type)) for field in schema]))
-    if encoder.null_rows:
-        about["null_rows"] = list(encoder.null_rows)
-    return {**about, **({"guarded": encoder.guarded} if encoder.guarded else {})}
-
-
-def recorded(file: DataFile) -> Recorded:
-    """The record of a text file; empty for a file without metadata beside it, a copied stream, and a web address.
-
-    Raises ``FileFormatError`` if the metadata cannot be read.
-    """
+def metadata_beside(file: DataFile) -> dict[str, Any]:
+    """The metadata beside a file; empty if there are none, and for a stream or a web address."""
     if file.checksum is not None or (is_url(file.path) and parse(file.path).scheme in ("http", "https")):
-        return NO_RECORD
-    metadata = _beside(file)
-    guarded = bool(metadata.get("guarded"))
-    schema = recorded_schema(metadata)
-    if schema is None:
-        return Recorded(guarded=guarded)
-    rows = metadata.get("null_rows")
-    whole = isinstance(rows, list) and all(isinstance(row, int) for row in rows)
-    null_rows = rows if whole and isinstance(rows, list) else ()
-    return Recorded(schema, guarded, null_rows, changed=not _is_of(metadata, file))
-
-
-def _is_plain(type_: pa.DataType) -> bool:
-    if pt.is_list(type_):
-        return _is_plain(type_.value_type)
-    if pt.is_struct(type_):
-        return all(_is_plain(field.type) for field in type_)
-    return type_ in (pa.string(), pa.int64(), pa.float64(), pa.bool_(), pa.null())
-
-
-def recorded_schema(metadata: Mapping[str, Any]) -> pa.Schema | None:
-    """The columns of a text file with their types, according to its metadata; None if unknown."""
-    try:
-        return decode_schema(metadata["schema"])
-    except (KeyError, TypeError, ValueError, OSError, pa.ArrowException):
-        return None
-
-
-def _beside(file: DataFile) -> Mapping[str, Any]:
-    """The metadata beside a file; empty if there are none, or if a store does not say whether there are."""
+        return {}
     name = str(parse(file.path).beside(".meta.json")) if is_url(file.path) else f"{file.path}.meta.json"
     try:
         with reading(shown_address(name)):
@@ -182,18 +98,10 @@ def _beside(file: DataFile) -> Mapping[str, Any]:
     return metadata if isinstance(metadata, dict) else {}
 
 
-def _is_of(metadata: Mapping[str, Any], file: DataFile) -> bool:
-    """Whether metadata are of the file, by its size and its first bytes as stored."""
-    about = metadata.get("file")
-    if not isinstance(about, dict) or about.get("bytes") != file.size:
-        return False
-    stream = replace(file, compression=None).open()[0]
-    with reading(file.shown), stream:
-        return bool(about.get("sha256") == _digest(stream.read(_BEGINNING)))
-
-
-def _digest(beginning: bytes) -> str:
-    return hashlib.sha256(beginning).hexdigest()
+def described(schema: pa.Schema, encoder: Encoder) -> dict[str, Any]:
+    """The metadata beside a complete file: its columns, and the number of ``guarded`` cells, if any."""
+    output = {field.name: str(field.type) for field in schema}
+    return {"output": output, **({"guarded": encoder.guarded} if encoder.guarded else {})}
 
 
 # The metadata that a run stores in its Parquet file.
@@ -230,12 +138,8 @@ CONCLUSION = "fastmetrics.conclusion"
 class Encoder(Protocol):
     """A file being written; ``close`` receives the final metadata, for formats that can store them.
 
-    ``guarded`` is the number of cells and column names with a leading quote so far; ``null_rows`` are the rows so far
-    that are null in a CSV file of one column of text, where nulls are written like empty texts.  ``is_text`` files
-    lack the types of their columns, which are recorded beside them.
+    ``guarded`` is the number of cells and column names with a leading quote so far.
     """
-
-    is_text: bool
 
     def write(self, part: pa.RecordBatch) -> None: ...
 
@@ -245,9 +149,6 @@ class Encoder(Protocol):
 
     @property
     def guarded(self) -> int: ...
-
-    @property
-    def null_rows(self) -> Sequence[int]: ...
 
 
 @contextmanager
@@ -272,9 +173,7 @@ class ParquetEncoder:
     the same speed, but one with many distinct values 5-10 times slower.  The first part decides for each column.
     """
 
-    is_text = False
     guarded = 0
-    null_rows: Sequence[int] = ()
 
     def __init__(self, path: Path | pa.BufferOutputStream, schema: pa.Schema) -> None:
         self._path = path
@@ -314,9 +213,7 @@ def _repeats(column: pa.Array) -> bool:
 class ArrowEncoder:
     """Arrow IPC file, one record batch per part."""
 
-    is_text = False
     guarded = 0
-    null_rows: Sequence[int] = ()
 
     def __init__(self, path: Path, schema: pa.Schema) -> None:
         self._sink = pa.OSFile(str(path), "wb")
@@ -337,8 +234,6 @@ class ArrowEncoder:
 class TextEncoder:
     """JSON lines, or CSV with a ``delimiter``, optionally compressed; ``guard`` quotes formulas in CSV."""
 
-    is_text = True
-
     def __init__(
         self, path: Path, schema: pa.Schema, compression: str | None, *, guard: bool, delimiter: str | None = None
     ) -> None:
@@ -347,8 +242,6 @@ class TextEncoder:
         self._delimiter = delimiter
         self._guard = guard
         self.guarded = 0
-        self.null_rows: list[int] = []
-        self._rows = 0
         if self._delimiter is not None:
             names = self._guarded(pa.array(schema.names, pa.string())).to_pylist()
             self._csv(pa.table([pa.array([], pa.string())] * len(names), names=names), header=True)
@@ -364,16 +257,11 @@ class TextEncoder:
     def _csv(self, table: pa.Table, *, header: bool) -> None:
         options = pacsv.WriteOptions(include_header=header, delimiter=self._delimiter)
         block = pa.BufferOutputStream()
-        lone = table.num_columns == 1
-        if lone and holds_text(table.schema.field(0).type):
-            self.null_rows += (np.flatnonzero(table.column(0).is_null()) + self._rows).tolist()
-            table = _null_text_as_empty(table)
         pacsv.write_csv(table, block, options)
         text = block.getvalue()
-        if lone and table.column(0).null_count:  # readers skip blank lines, so a lone null is quoted
-            text = _BLANK_LINE.sub(b'""\n', text.to_pybytes())
+        if table.num_columns == 1 and not holds_text(table.schema.field(0).type):
+            text = _BLANK_LINE.sub(b'""\n', text.to_pybytes())  # many readers skip blank lines
         self._sink.write(text)
-        self._rows += table.num_rows
 
     def write(self, part: pa.RecordBatch) -> None:
         if not part.num_rows:
@@ -401,12 +289,6 @@ def _quietly() -> Iterator[None]:
         yield
     except (OSError, pa.ArrowException):
         return
-
-
-def _null_text_as_empty(table: pa.Table) -> pa.Table:
-    """A text column with empty text for null, so that blank lines within a text are not read as rows."""
-    text = plain_text(table.column(0))
-    return pa.table([text.fill_null(pa.scalar("", text.type))], table.schema.names)
 
 
 def dump(metadata: Mapping[str, Any]) -> str:

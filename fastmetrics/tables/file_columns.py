@@ -156,17 +156,6 @@ def _is_coded(type_: pa.DataType) -> bool:
     return bool(pt.is_dictionary(type_) or pt.is_run_end_encoded(type_) or is_list_view(type_))
 
 
-def states(schema: pa.Schema | None, name: str) -> bool:
-    """Whether a recorded schema states the type of a column: the values of text depend on the requested kind."""
-    return schema is not None and name in schema.names and not is_text(schema.field(name).type)
-
-
-def recorded_types(schema: pa.Schema | None, selected: pa.Schema) -> dict[str, pa.DataType]:
-    """The recorded types of the selected columns, as far as they fit: another file may need a column as text."""
-    stated = {field.name: schema.field(field.name).type for field in selected if states(schema, field.name) and schema}
-    return {name: type_ for name, type_ in stated.items() if unify(type_, selected.field(name).type) is not None}
-
-
 def settle(kind: str, inferred: pa.DataType | None) -> pa.DataType:
     """The type for reading a column of this kind from text, given its first rows."""
     listed = inferred is not None and is_list(inferred)

@@ -59,10 +59,6 @@ class Reader(ABC):
         """Raise ``FileFormatError`` if the rows were changed since they were opened."""
         self.file.check_unchanged()
 
-    def states(self, name: str) -> bool:
-        """Whether the type of a column is known."""
-        return True
-
     def holds(self, name: str) -> bool:
         """Whether a column that is not in ``schema`` occurs in any row."""
         return False
@@ -77,11 +73,6 @@ class Reader(ABC):
 
         The ``read`` of a file that can be divided takes ``stop``, one of these rows, too.
         """
-        return None
-
-    @property
-    def change_note(self) -> str | None:
-        """The note on a file that was changed after this package wrote it, if that matters."""
         return None
 
     @abstractmethod

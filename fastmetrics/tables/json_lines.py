@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,19 +16,17 @@ from fastmetrics.base.arrays import check_names, well_formed
 from fastmetrics.base.errors import FileFormatError, InputError
 from fastmetrics.base.limits import SIZES
 from fastmetrics.base.paths import PathError, merged, nested
-from fastmetrics.tables.encoders import NO_RECORD, Recorded, TextEncoder, recorded
+from fastmetrics.tables.encoders import TextEncoder, metadata_beside
 from fastmetrics.tables.file_columns import (
     Selection,
     WrongValueError,
     describe,
-    recorded_types,
-    states,
     unify,
 )
 from fastmetrics.tables.formats import Format, Reader
 from fastmetrics.tables.input_files import DataFile, reading
 from fastmetrics.tables.table_chunks import Chunk, Position, Reject, batch_of, too_long
-from fastmetrics.tables.text_values import DEPTH, is_deep, json_type, of_json, of_records
+from fastmetrics.tables.text_values import DEPTH, is_deep
 
 # A text file as blocks of whole lines, in bounded memory.
 
@@ -109,17 +107,15 @@ class JsonLinesReader(Reader):
     """One file of JSON lines.
 
     Row numbers are line numbers, so blank lines count but give no row.  A column exists if a row of the first 8 MB has
-    it; later columns are found when they are requested by name (``holds``).  ``record`` is what the metadata beside the
-    file say of it: a file that this package wrote has the types of its columns there.
+    it; later columns are found when they are requested by name (``holds``).
     """
 
     is_text = True
     has_late_columns = True
     follows_paths = True
 
-    def __init__(self, file: DataFile, record: Recorded = NO_RECORD) -> None:
+    def __init__(self, file: DataFile) -> None:
         super().__init__(file)
-        self.record = record
         first = None
         for block in blocks(file):
             if block.cut or block.data.strip():
@@ -129,28 +125,19 @@ class JsonLinesReader(Reader):
             if first is not None and (endless or not first.cut):
                 break
         self.rows = 0 if first is None else None
-        self.schema = record.schema or pa.schema([])
+        if first is None:  # the columns of an output without rows
+            columns = metadata_beside(file).get("output")
+            self.schema = pa.schema([(name, pa.null()) for name in columns or () if isinstance(columns, dict)])
+            return
+        self.schema = pa.schema([])
         try:
-            if first is not None and record.schema is None:
-                self.schema = _infer(first, file)
+            self.schema = _infer(first, file)
         except NoGoodLineError as error:  # its lines are bad rows if there are other files
             self.unreadable = error
-
-    def states(self, name: str) -> bool:
-        """Whether the type of a column is known: it is recorded, and not text."""
-        return states(self.record.schema, name)
 
     def where(self, row: int) -> str:
         """The row in messages."""
         return f"line {row + 1}"
-
-    @property
-    def change_note(self) -> str | None:
-        """The note on a changed file whose types JSON does not show."""
-        if not self.record.changed or self.record.is_plain:
-            return None
-        lost = "values of types that JSON lacks, such as times, are text"
-        return f"{self.file.shown} was changed after it was written; it is read like any JSON lines: {lost}"
 
     def holds(self, name: str) -> bool:
         """Whether any line seems to have this key, anywhere in the file."""
@@ -164,8 +151,7 @@ class JsonLinesReader(Reader):
 
     def read(self, selection: Selection, number: int, start: int, threads: int) -> Iterator[Chunk]:
         """The lines from ``start`` on."""
-        types = recorded_types(self.record.schema, selection.schema)
-        in_json = self._in_json(selection, types)
+        in_json = self._in_json(selection)
         for block in blocks(self.file):
             first, data, offset = block.line, block.data, block.offset
             lines = 1 if block.cut else data.count(b"\n") + (not data.endswith(b"\n"))
@@ -180,13 +166,13 @@ class JsonLinesReader(Reader):
                 first, lines = start, lines - (start - first)
             batch = None if in_json is None else _parse(data, lines, in_json, threads)
             if batch is not None:
-                columns = [self._column(batch, field, selection, types.get(field.name)) for field in selection.schema]
+                columns = [self._column(batch, field, selection) for field in selection.schema]
                 batch = pa.RecordBatch.from_arrays(columns, names=selection.schema.names)
                 yield Chunk(number, np.arange(first, first + lines, dtype=np.int64), batch, (), offset)
             else:
-                yield self._by_line(data, first, offset, number, selection, types)
+                yield self._by_line(data, first, offset, number, selection)
 
-    def _in_json(self, selection: Selection, types: Mapping[str, pa.DataType]) -> pa.Schema | None:
+    def _in_json(self, selection: Selection) -> pa.Schema | None:
         """The types of the columns for Arrow's parser; None if the paths can only be followed row by row.
 
         Those are the paths whose values Arrow would not see: where the first rows have none, or of another kind.
@@ -194,7 +180,7 @@ class JsonLinesReader(Reader):
         read: dict[str, pa.DataType] = {}
         for field in selection.schema:
             if field.name not in selection.paths:
-                read[field.name] = json_type(types[field.name]) if field.name in types else field.type
+                read[field.name] = field.type
         for name, path in selection.paths.items():
             try:
                 found = path.in_types(self.schema)
@@ -207,13 +193,12 @@ class JsonLinesReader(Reader):
         return pa.schema(list(read.items()))
 
     @staticmethod
-    def _column(batch: pa.RecordBatch, field: pa.Field, selection: Selection, recorded: pa.DataType | None) -> pa.Array:
-        """A selected column of what Arrow parsed, as its recorded type if there is one."""
+    def _column(batch: pa.RecordBatch, field: pa.Field, selection: Selection) -> pa.Array:
+        """A selected column of what Arrow parsed."""
         if field.name in selection.paths:
             array = selection.paths[field.name].column(dict(zip(batch.schema.names, batch.columns, strict=True)))
             return array if array.type == field.type else array.cast(field.type)
-        column = batch.column(field.name)
-        return column if recorded is None else of_json(column, recorded)
+        return batch.column(field.name)
 
     def _cut(self, block: LineBlock, number: int) -> Reject:
         """The error for a truncated line."""
@@ -223,17 +208,8 @@ class JsonLinesReader(Reader):
             Position(number, block.line), self.file.shown, where, None, too_long(self.file.max_row_bytes), raw
         )
 
-    def _by_line(
-        self,
-        block: bytes,
-        first: int,
-        offset: int,
-        number: int,
-        selection: Selection,
-        types: Mapping[str, pa.DataType],
-    ) -> Chunk:
+    def _by_line(self, block: bytes, first: int, offset: int, number: int, selection: Selection) -> Chunk:
         rows: list[int] = []
-        lines: list[bytes] = []
         values: dict[str, list[Any]] = {name: [] for name in selection.schema.names}
         rejects = []
         for row, line in enumerate(block.split(b"\n"), first):
@@ -244,33 +220,16 @@ class JsonLinesReader(Reader):
                 record = record_of(line)
                 cells = []
                 for column in values:
-                    cells.append(record.get(column) if column in types else selection.cell(record, column))
+                    cells.append(selection.cell(record, column))
             except WrongValueError as error:
                 rejects.append(self._reject(Position(number, row), column, str(error), line))
                 continue
             rows.append(row)
-            lines.append(line)
             for column, value in zip(values, cells, strict=True):
                 values[column].append(value)
-        arrays = []
-        wrong: dict[int, tuple[str, str]] = {}
-        for field in selection.schema:
-            if field.name in types:
-                array, errors = of_records(values[field.name], types[field.name])
-                for at, reason in errors.items():
-                    wrong.setdefault(at, (field.name, reason))
-            else:
-                array = pa.array(values[field.name], field.type)
-            arrays.append(array)
+        arrays = [pa.array(values[field.name], field.type) for field in selection.schema]
         batch = pa.RecordBatch.from_arrays(arrays, names=selection.schema.names)
-        numbers = np.asarray(rows, dtype=np.int64)
-        if wrong:
-            rejects += [self._reject(Position(number, rows[at]), *wrong[at], lines[at]) for at in wrong]
-            rejects.sort(key=lambda reject: reject.position)
-            good = np.ones(len(rows), np.bool_)
-            good[list(wrong)] = False
-            batch, numbers = batch.filter(pa.array(good)), numbers[good]
-        return Chunk(number, numbers, batch, tuple(rejects), offset)
+        return Chunk(number, np.asarray(rows, dtype=np.int64), batch, tuple(rejects), offset)
 
     def _reject(self, position: Position, column: str | None, reason: str, line: bytes) -> Reject:
         raw = line.decode(errors="replace")
@@ -413,7 +372,7 @@ def _looks_like_json(head: bytes) -> bool:
 JSONL = Format(
     "jsonl",
     (".jsonl", ".ndjson"),
-    lambda file: JsonLinesReader(file, recorded(file)),
+    JsonLinesReader,
     looks_like=_looks_like_json,
     encoder=lambda path, schema, compression, guard: TextEncoder(path, schema, compression, guard=guard),
     compressions=("gzip", "zstd"),

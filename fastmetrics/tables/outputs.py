@@ -313,7 +313,7 @@ def write_whole(
                 writer.write(undefined_as_null(batch, keys))
             writer.close({})
             if format != "parquet":
-                about = {**metadata, **described(table.schema, writer, whole)}
+                about = {**metadata, **described(table.schema, writer)}
                 (folder / "meta").write_text(dump(about) + "\n", encoding="utf-8")
                 place.check_unchanged()
                 place.put(folder / "meta", _META)

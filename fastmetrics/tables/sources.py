@@ -351,7 +351,7 @@ class FileSource:
                 joined = plain(field.type) if type_ is None else unify(type_, field.type)
                 if joined is None:
                     other = origin[name]
-                    if reader.is_text and other.is_text and not (reader.states(name) and other.states(name)):
+                    if reader.is_text and other.is_text:
                         joined = loose(type_, field.type)
                     else:
                         before = f"but {other.file.shown} holds {type_}"
@@ -427,8 +427,8 @@ class FileSource:
 
     @property
     def notes(self) -> list[str]:
-        """What the reader of a result should know: the files of this package that were changed since."""
-        return [reader.change_note for reader in self._readers if reader.change_note is not None]
+        """What the reader of a result should know."""
+        return []
 
     @property
     def unstable(self) -> str | None:
@@ -448,14 +448,12 @@ class FileSource:
 
     @property
     def has_types(self) -> bool:
-        """Whether the columns have types: CSV has none, unless this package wrote it."""
+        """Whether the columns have types: CSV has none."""
         return any(reader.has_types for reader in self._readers)
 
     def is_typed(self, name: str) -> bool:
         """Whether a column has its own type, instead of one that depends on the requested kind, as text has."""
-        if self._is_key(name) or not all(reader.is_text for reader in self._readers):
-            return True
-        return all(reader.states(name) for reader in self._readers if name in reader.schema.names)
+        return self._is_key(name) or not all(reader.is_text for reader in self._readers)
 
     def _is_key(self, name: str) -> bool:
         return any(name in file.keys for file in self.files)
@@ -466,7 +464,7 @@ class FileSource:
         if name in reader.file.keys:
             return
         if has:
-            if reader.states(name):
+            if not reader.is_text:
                 check_type(f"{reader.file.shown}: ", name, kind, reader.schema.field(name).type)
         elif not (reader.has_late_columns and (exists or reader.holds(name))):
             nearest = UnknownNameError.of("column", name, reader.schema.names)

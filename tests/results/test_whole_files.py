@@ -117,4 +117,10 @@ def test_late_numbers_keep_their_values(tmp_path):
         {"id": "007", "label": 1, "flag": True, "text": "a", "none": None},
         {"id": "8", "label": None, "flag": False, "text": "NA", "none": None},
     ]
-    assert read_table("l.csv").to_pylist()[1] == {"id": "8", "label": "", "flag": "false", "text": "NA", "none": "null"}
+    assert read_table("l.csv").to_pylist()[1] == {
+        "id": "8",
+        "label": None,
+        "flag": "false",
+        "text": "NA",
+        "none": "null",
+    }

@@ -44,9 +44,7 @@ CARDS = "id:a|b\nanswer:in Paris|Rome\nreference:in Paris|in Rome\n"
 class CardsEncoder:
     """Writes the file when it is closed."""
 
-    is_text = True
     guarded = 0
-    null_rows = ()
 
     def __init__(self, path: Path) -> None:
         self.path, self.parts = path, []

@@ -19,7 +19,6 @@ from fastmetrics.engines.job import Job
 from fastmetrics.engines.run_job import run
 from fastmetrics.tables import Limits, open_source, read_metadata
 from fastmetrics.tables.run_outputs import describe_inputs
-from fastmetrics.tables.text_values import decode_schema
 from tests.support.toy_scores import JOB, KINDS, choosy, names, score, table
 
 
@@ -62,9 +61,6 @@ def test_output_formats_hold_equal_scores(tmp_path, source, name):
     assert read_metadata(tmp_path / "o.parquet") == {**JOB.signature, "inputs": inputs}
     beside = {**JOB.signature, "inputs": inputs, "output": {"id": "string", "length": "double", "ratio": "double"}}
     written = json.loads((tmp_path / f"{name}.meta.json").read_text())
-    if "jsonl" in name or "sv" in name:  # read back, text needs its types, for exactly these bytes
-        assert written.pop("file")["bytes"] == (tmp_path / name).stat().st_size
-        assert decode_schema(written.pop("schema")) == expected.schema.remove_metadata()
     assert written == beside
     assert read_metadata(tmp_path / name).items() >= beside.items()
 

@@ -115,7 +115,7 @@ def test_foreign_list_of_renames_moves_nothing(monkeypatch: pytest.MonkeyPatch, 
     Path("precious").mkdir()
     Path("precious/file").write_text("mine")
     monkeypatch.setattr("fastmetrics.engines.run_job.compare", lambda *_: None)
-    monkeypatch.setattr("fastmetrics.engines.run_job.recorded_schema", lambda _: pa.schema([("answer", pa.string())]))
+    monkeypatch.setattr("fastmetrics.engines.run_job.decode_schema", lambda _: pa.schema([("answer", pa.string())]))
     done = program("score", "in.jsonl", "-o", "o.parquet", "-m", "token_f1", "--resume")
     assert (done.code, "commit.json does not name the files of" in done.err) == (4, True), done.err
     assert Path("precious/file").read_text() == "mine"
