@@ -310,10 +310,6 @@ class Memo:
     def __init__(self) -> None:
         self._values: dict[tuple[Hashable, ...], tuple[tuple[object, ...], Any]] = {}
 
-    def holds(self, what: Hashable, beside: tuple[object, ...] = ()) -> bool:
-        """Whether the result is cached."""
-        return (what, *map(id, beside)) in self._values
-
     def of(self, what: Hashable, beside: tuple[object, ...], make: Callable[[], T]) -> T:
         """The cached result of ``make`` for ``what`` and these objects."""
         key = (what, *map(id, beside))

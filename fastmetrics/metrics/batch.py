@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Annotated, Any, Protocol, TypeAlias, TypeVar
 
 import numpy as np
@@ -85,6 +87,9 @@ def crossed(tokens: Tokens, side: Side) -> Crossed:
 
 
 T = TypeVar("T")
+Options = Mapping[str, Any]
+Watch = Callable[[str], AbstractContextManager[Any]]
+"""Returns a context in which the time of a named piece of work is measured."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,22 +103,47 @@ class Numbers:
         return Numbers(self.values[rows])
 
 
+class RowMetric(Protocol):
+    """A row metric, as a batch knows it."""
+
+    def compute(self, batch: Batch, options: Options) -> tuple[Floats, Flags]:
+        """The score of each row, and whether it has one."""
+
+
 class Batch:
     """Rows by canonical column name, with a cache of derived data."""
 
     def __init__(
-        self, columns: Mapping[str, pa.Array], shared: Collection[str] = (), words: Vocabularies | None = None
+        self,
+        columns: Mapping[str, pa.Array],
+        shared: Collection[str] = (),
+        words: Vocabularies | None = None,
+        watch: Watch | None = None,
     ) -> None:
-        """``shared`` are the columns needed under several conventions: they are tokenised for all at once."""
+        """``shared`` are the columns needed under several conventions: they are tokenised for all at once.
+
+        ``watch`` returns a context for each representation that is computed, by which a profiler times it.
+        """
         self.columns = columns
         self.words = Vocabularies() if words is None else words
         self._shared = frozenset(shared)
+        self._watch = watch
         self.n_rows = len(next(iter(columns.values()))) if columns else 0
         self._memory = Memo()
 
     def remember(self, key: Hashable, make: Callable[[], T], *beside: object) -> T:
         """The cached result of ``make`` for ``key`` and the objects ``beside``."""
-        return self._memory.of(key, beside, make)
+        return self._memory.of(key, beside, make if self._watch is None else partial(self._watched, key, make))
+
+    def _watched(self, key: Hashable, make: Callable[[], T]) -> T:
+        assert self._watch is not None
+        name = " ".join(part for part in key if isinstance(part, str)) if isinstance(key, tuple) else str(key)
+        with self._watch(f"make {name}"):
+            return make()
+
+    def scores(self, metric: RowMetric, options: Options) -> tuple[Floats, Flags]:
+        """The scores of a row metric, and whether each row has one; computed once for all that read them."""
+        return self._memory.of(repr(options), (metric,), lambda: metric.compute(self, options))
 
     def text(self, column: str) -> Text:
         """The strings of a column; in a column that may contain lists, each item is a separate string."""
@@ -181,9 +211,6 @@ class Batch:
             return valid if groups is None else valid & (np.diff(groups) > 0)
 
         return self.remember(("present", column), look)
-
-
-Options = Mapping[str, Any]
 
 
 class Need(Protocol):

@@ -17,9 +17,6 @@ from fastmetrics.metrics.fitted_file import FittedModel, RowScores, digest_of, m
 from fastmetrics.metrics.metric import Metric, RowHooks
 from fastmetrics.metrics.verdict import FAIL, PASS, WARN
 
-SCORES = "scores"
-"""The first part of the keys under which a batch keeps the scores of metrics."""
-
 
 @dataclass(frozen=True)
 class ColumnScores:
@@ -45,16 +42,11 @@ class Part:
         """The scores of the rows."""
         if self.metric is None:
             return ColumnScores().of(batch, self.name, {})
-        return remembered_scores(self.metric, batch, self.options)
+        return batch.scores(self.metric, self.options)
 
     def needs(self) -> Iterator[tuple[str, Need]]:
         """The columns that it reads, and their representations."""
         yield from [(self.name, ColumnScores())] if self.metric is None else self.metric.needs.items()
-
-
-def remembered_scores(metric: Metric, batch: Batch, options: Options) -> RowScores:
-    """The scores of a row metric for a batch, computed once for all that read them."""
-    return batch.remember((SCORES, repr(options)), lambda: metric.compute(batch, options), metric)
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -24,8 +24,8 @@ from fastmetrics.base.limits import SIZES
 from fastmetrics.base.score_metadata import BatchSums, counts_array
 from fastmetrics.base.text_structure import as_text_lists, as_texts
 from fastmetrics.base.threads import ordered
-from fastmetrics.metrics.batch import Batch, where_present
-from fastmetrics.metrics.fitted_metric import FittedMetric, remembered_scores
+from fastmetrics.metrics.batch import Batch, Watch, where_present
+from fastmetrics.metrics.fitted_metric import FittedMetric
 from fastmetrics.metrics.notes import column_counts
 from fastmetrics.metrics.plan import Plan
 from fastmetrics.stats.summed_scores import fingerprint_of_hashes, is_hashable, text_hashes
@@ -48,7 +48,7 @@ def fit(plan: Plan, batches: Callable[[], Iterable[pa.RecordBatch]]) -> Plan:
     return replace(plan, scores=tuple(scores))
 
 
-def rows_of(batch: pa.RecordBatch, plan: Plan, make: Any = Batch, words: Vocabularies | None = None) -> Batch:
+def rows_of(batch: pa.RecordBatch, plan: Plan, words: Vocabularies | None = None, watch: Watch | None = None) -> Batch:
     """The columns of a record batch that a plan needs, under their canonical names."""
     columns = {column: batch.column(name) for column, name in plan.used.items()}
     for column, name in plan.used.items():
@@ -60,24 +60,20 @@ def rows_of(batch: pa.RecordBatch, plan: Plan, make: Any = Batch, words: Vocabul
     for column, unit in plan.units.items():
         if unit is not None and unit != 1.0 and column in columns:
             columns[column] = pc.multiply(decoded(columns[column]).cast(pa.float64(), safe=False), unit)
-    return make(columns, plan.shared, words)
+    return Batch(columns, plan.shared, words, watch)
 
 
 def score_batch(
-    batch: pa.RecordBatch,
-    plan: Plan,
-    make: Callable[[Mapping[str, pa.Array], Collection[str], Vocabularies | None], Batch] = Batch,
-    words: Vocabularies | None = None,
-    watch: Callable[[str], AbstractContextManager[Any]] = nullcontext,
+    batch: pa.RecordBatch, plan: Plan, words: Vocabularies | None = None, watch: Watch | None = None
 ) -> pa.RecordBatch:
     """The scores of a record batch: the kept columns, one float64 column per metric, and the stored counts.
 
     A score is null where an input is missing and NaN where it is undefined.  A corpus metric has no column: its counts
     are in the schema's metadata, as JSON under the key ``fastmetrics``, with the counts of cautions, the sums of
     fingerprints and the counts of drift.  The function is pure; ``words`` from earlier batches save time and do not
-    change the result.  A profiler passes ``make`` and ``watch`` to time derived data and metrics.
+    change the result.  ``watch`` times the representations and metrics.
     """
-    rows = rows_of(batch, plan, make, words)
+    rows = rows_of(batch, plan, words, watch)
     arrays = [batch.column(name) for name in plan.keep]
     counts: dict[str, list[int]] = {}
     columns: dict[str, pa.Array] = {}
@@ -85,7 +81,7 @@ def score_batch(
     cautions = column_counts(rows, plan.used, batch.schema, has_blanks=plan.has_blanks, unsure=unsure)
     drift: dict[str, list[int]] = {}
     for score in plan.scores:
-        with watch(score.name):
+        with nullcontext() if watch is None else watch(score.name):
             cautions |= score.metric.cautioned(score.name, rows, score.options)
             column = plan.kept_counts.get(score.name)
             if score.metric.keeps is not None and column is not None:
@@ -100,7 +96,7 @@ def score_batch(
                 if column is not None:
                     columns[column] = counts_array(added, counted)
                 continue
-            values, present = remembered_scores(score.metric, rows, score.options)
+            values, present = rows.scores(score.metric, score.options)
             if isinstance(score.metric, FittedMetric):
                 drift[score.name] = score.metric.input_counts(rows)
         arrays.append(arrow_numbers(values, pa.float64(), ~present))

@@ -6,10 +6,9 @@ import tempfile
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -18,14 +17,11 @@ import pyarrow as pa
 from fastmetrics.base.display import Grid, Shown
 from fastmetrics.base.progress import COMPILING, WATCHERS, WorkDone
 from fastmetrics.engines.run_job import run
-from fastmetrics.metrics.batch import Batch
-from fastmetrics.metrics.fitted_metric import SCORES
 from fastmetrics.metrics.plan import Plan, ScoreRequest, plan
 from fastmetrics.metrics.score_batch import VocabularyPool, score_batch
 from fastmetrics.scoring.score import fitted, job, score
 from fastmetrics.tables.input_files import ReadSettings
 from fastmetrics.tables.opening import open_table
-from fastmetrics.text.tokenize import Vocabularies
 
 T = TypeVar("T")
 
@@ -131,26 +127,7 @@ class WatchedScorer:
                 self.warm_up = time.perf_counter() - began
         self.nbytes.append(batch.nbytes)
         with self._pool.borrow() as words:
-            return score_batch(batch, self._plan, partial(WatchedBatch, watch=self.watch), words, self.watch.on)
-
-
-class WatchedBatch(Batch):
-    """A batch that times the computation of each representation."""
-
-    def __init__(
-        self, columns: Mapping[str, pa.Array], shared: Collection[str], words: Vocabularies | None, watch: Watch
-    ) -> None:
-        super().__init__(columns, shared, words)
-        self._watch = watch
-
-    def remember(self, key: Hashable, make: Callable[[], T], *beside: object) -> T:
-        """Like a batch, but timed."""
-        scores = isinstance(key, tuple) and key[0] == SCORES  # their time is that of their metric
-        if scores or self._memory.holds(key, beside):
-            return super().remember(key, make, *beside)
-        name = " ".join(part for part in key if isinstance(part, str)) if isinstance(key, tuple) else str(key)
-        with self._watch.on(f"make {name}"):
-            return super().remember(key, make, *beside)
+            return score_batch(batch, self._plan, words, self.watch.on)
 
 
 def profile(
