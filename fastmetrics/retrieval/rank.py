@@ -373,6 +373,11 @@ def evaluated_ranking(
         results = _evaluate(grouped(rows, judged), plan, threads)
     except _NotGroupedError:
         results = _evaluate(regrouped(rows, judged), plan, threads)
+    if results.unjudged and not results.seen.any():
+        raise InputError(
+            f"{rows.name}: no query is judged: the ranking has the query {next(iter(results.unjudged))!r}, the "
+            f"judgements have {judged.queries[0].as_py()!r}"
+        )
     return _result(results, plan, settings)
 
 
@@ -515,6 +520,8 @@ def rank(
     dictionaries, compressed or not), Arrow tables, pandas or Polars frames, or dictionaries ``{query: {document: score
     or grade}}``.  Columns are found by name; queries and documents are matched by their id as text.  Documents are
     ranked by score descending, then by id descending, byte by byte; scores are 64-bit and grades may be fractions.
+    A ranking may also be ``{query: [documents]}``, best first, or have the lines ``query document rank`` (from rank 1)
+    or ``query document``, as MS MARCO has them; judgements ``{query: [documents]}`` have grade 1.
     ``measures`` use the names of trec_eval, ir_measures or ranx (:mod:`fastmetrics.retrieval.measures`).
 
     ``relevance_level`` is the lowest relevant grade of the binary measures (trec_eval's -l).  ``missing`` is the rule

@@ -7,7 +7,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
@@ -16,6 +16,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from fastmetrics.base.arrays import check, numpy_values, well_formed
@@ -75,6 +76,11 @@ class RankingColumns:
                 raise ColumnError(f"{self.name}: no column {' or '.join(NAMES[what])} among {quoted(names)}")
             chosen.append(matches[0])
         return chosen
+
+    def are_among(self, names: Iterable[Any]) -> bool:
+        """Whether these are names of the columns of a table, rather than queries."""
+        present = {canonical(str(name)) for name in names}
+        return all(present & set(NAMES[what]) for what in ("query", "doc"))
 
     def of_table(self, table: pa.Table, rows: int) -> Batches:
         """The three columns of a table in memory, in batches of the given number of rows."""
@@ -141,6 +147,22 @@ class Pairs(list[tuple[str, Any]]):
     """A JSON object as a list of pairs, to detect duplicate documents."""
 
 
+def are_ids(docs: Any) -> bool:
+    """Whether this is a list of documents, without scores or grades."""
+    return isinstance(docs, list | tuple) and all(
+        isinstance(doc, str | int) and not isinstance(doc, bool) for doc in docs
+    )
+
+
+def in_order(docs: Sequence[Any], kind: str) -> list[tuple[Any, float]]:
+    """Documents, best first, each with a score that keeps this order; relevant ones with grade 1.
+
+    >>> in_order(["d1", "d2"], "score"), in_order(["d1"], "grade")
+    ([('d1', 2.0), ('d2', 1.0)], [('d1', 1.0)])
+    """
+    return [(doc, float(len(docs) - place) if kind == "score" else 1.0) for place, doc in enumerate(docs)]
+
+
 def load(text: bytes, name: str, kind: str, columns: Callable[[Sequence[str]], list[str]]) -> pa.Table:
     """The table of a JSON file; ``columns`` finds the columns of query, document and ``kind`` in records.
 
@@ -152,6 +174,8 @@ def load(text: bytes, name: str, kind: str, columns: Callable[[Sequence[str]], l
     except (ValueError, RecursionError) as error:
         raise FileFormatError(f"{name}: malformed JSON: {error}; expected {form}") from None
     if isinstance(loaded, Pairs):
+        if all(are_ids(docs) and not isinstance(docs, Pairs) for _, docs in loaded):  # {query: [documents]}
+            return table_of([(query, in_order(docs, kind)) for query, docs in loaded], name, kind)
         for query, docs in loaded:
             if not isinstance(docs, Pairs):
                 got = f"query {_brief(query)} holds {_description(docs)}"
@@ -253,6 +277,7 @@ def read_trec(stream: Any, path: str, judgements: bool, block_bytes: int) -> Ite
     Raises ``FileFormatError`` for a line with missing fields, and for a line of more than 64 MiB.
     """
     tail, line = b"", 1
+    short = None
     while True:
         block = stream.read(block_bytes)
         text = tail + block
@@ -260,7 +285,9 @@ def read_trec(stream: Any, path: str, judgements: bool, block_bytes: int) -> Ite
         tail = text[end:]
         if end:
             data = np.frombuffer(text, np.uint8, end)
-            yield _batch(data, path, line, judgements)
+            if short is None and not judgements:
+                short = _short_form(text[: min(end, _HEAD_OF_FORM)])
+            yield _batch(data, path, line, judgements, short or "")
             line += kernels.count_lines(data)
         if len(tail) > MAX_ROW_BYTES:
             raise FileFormatError(f"{path}, line {line}: the line is longer than {MAX_ROW_BYTES:,} bytes")
@@ -268,20 +295,43 @@ def read_trec(stream: Any, path: str, judgements: bool, block_bytes: int) -> Ite
             return
 
 
-def _batch(data: NDArray[np.uint8], path: str, line: int, judgements: bool) -> pa.RecordBatch:
+_HEAD_OF_FORM = 1 << 16
+"""The bytes in which the first line of a run is looked for."""
+
+_SHORT = {"rank": "query document rank", "score": "query document score", "order": "query document"}
+"""The forms of a run without the fields of trec_eval that are always the same, as of MS MARCO."""
+
+
+def _short_form(text: bytes) -> str:
+    """Which short form the first line of a run has; empty for the form of trec_eval."""
+    lines = (line.split() for line in text.splitlines() if line.strip() and not line.lstrip().startswith(b"#"))
+    first = next(lines, [])
+    if len(first) == 2:
+        return "order"
+    return ("rank" if first[2] == b"1" else "score") if len(first) == 3 else ""
+
+
+def _batch(data: NDArray[np.uint8], path: str, line: int, judgements: bool, brief: str = "") -> pa.RecordBatch:
     most = int(kernels.count_lines(data)) + 1
     fields = (0, 2, 3) if judgements else (0, 2, 4)
+    if brief:
+        fields = (0, 1, 1) if brief == "order" else (0, 1, 2)
     starts, stops = np.empty((5, most), np.int64), np.empty((5, most), np.int64)
     numbers = np.empty(most, np.int64)
     rows = kernels.cut_fields(data, starts, stops, numbers)
     numbers = numbers[:rows] + line
     excess = starts[4, :rows] >= 0 if judgements else np.zeros(rows, np.bool_)
+    if brief:
+        excess = starts[fields[-1] + 1, :rows] >= 0
     short = np.flatnonzero((starts[fields[-1], :rows] < 0) | excess)
     if short.size:
-        form = _JUDGEMENTS if judgements else _RUN
+        form = _SHORT[brief] if brief else _JUDGEMENTS if judgements else _RUN
         raise FileFormatError(f"{path}, line {numbers[short[0]]}: expected a line {form!r}")
     query, doc, value = (_texts_of_trec_text(data, starts[field, :rows], stops[field, :rows], path) for field in fields)
-    return pa.record_batch({"query": query, "doc": doc, "value": _floats(value, numbers, path)})
+    if brief == "order":
+        return pa.record_batch({"query": query, "doc": doc, "value": pa.array(-numbers.astype(np.float64))})
+    values = _floats(value, numbers, path)
+    return pa.record_batch({"query": query, "doc": doc, "value": pc.negate(values) if brief == "rank" else values})
 
 
 def _texts_of_trec_text(
@@ -376,6 +426,8 @@ def _is_record(line: bytes) -> bool:
         record = record_of(line)
     except WrongValueError:
         return False
+    if all(map(are_ids, record.values())):  # the lists of documents of queries
+        return False
     return bool(record) and not any(isinstance(value, dict) for value in record.values())
 
 
@@ -429,6 +481,10 @@ def _table(source: Any, columns: RankingColumns) -> pa.Table:
     nested = isinstance(source, Mapping) and all(isinstance(docs, Mapping) for docs in source.values())
     if nested:
         return table_of([(query, list(docs.items())) for query, docs in source.items()], columns.name, columns.kind)
+    if isinstance(source, Mapping) and all(map(are_ids, source.values())) and not columns.are_among(source):
+        return table_of(
+            [(query, in_order(docs, columns.kind)) for query, docs in source.items()], columns.name, columns.kind
+        )
     try:
         frame = open_frame(source)
     except ColumnError as error:

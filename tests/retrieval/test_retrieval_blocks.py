@@ -30,7 +30,7 @@ def test_comment_lines_start_with_a_hash(tmp_path: Path):
 
 def test_short_line_after_a_long_one_reports_missing_fields(tmp_path: Path):
     path = tmp_path / "run.txt"
-    path.write_text("# a comment of many words in a row\nq Q0\n")
+    path.write_text("# a comment of many words in a row\nq Q0 d 1\n")
     with pytest.raises(FileFormatError, match="line 2: expected a line 'query Q0 document rank score tag'"):
         documents(path)
 

@@ -38,7 +38,7 @@ NOT_RUNS = {
     '{"q1": {"d1": null}}': ", row 0: the {kind} is null",
     '{"q1": {"d1": NaN}}': ", row 0: the {kind} is not a number",
     '{"q1": 5}': MISSING + "'q1'" + LINES,
-    '{"q1": ["d1"]}': MISSING + "'q1'" + LINES,
+    '{"q1": ["d1", null]}': MISSING + "'q1'" + LINES,
     '{"q1": null}\n{"q2": null}': MISSING + "'q1'" + LINES,
     "[{}]": MISSING + "none",
     '[{"question": 1}]': MISSING + "'question'",

@@ -1,0 +1,78 @@
+"""Rankings as MS MARCO and others write them: ranks, order alone, lists of documents; and no query in common."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import fastmetrics as fm
+
+QRELS = {"q1": {"d1": 1, "d3": 1}, "q2": {"d2": 1}}
+RANKED = {"q1": ["d9", "d1", "d3"], "q2": ["d2", "d1"]}
+MEASURES = "mrr,map,P@2"
+
+
+def expected() -> dict[str, float]:
+    scored = {query: {doc: float(-place) for place, doc in enumerate(docs)} for query, docs in RANKED.items()}
+    return fm.rank(scored, QRELS, MEASURES).mean
+
+
+def lines(form: str, mark: str) -> str:
+    made = []
+    for query, docs in RANKED.items():
+        for place, doc in enumerate(docs, 1):
+            made.append(
+                mark.join(
+                    {"rank": [query, doc, str(place)], "score": [query, doc, str(10.5 - place)], "order": [query, doc]}[
+                        form
+                    ]
+                )
+            )
+    return "\n".join(made)
+
+
+@pytest.mark.parametrize("form", ["rank", "score", "order"])
+@pytest.mark.parametrize("mark", ["\t", " "])
+@pytest.mark.parametrize("end", ["", "\n"])
+def test_lines_of_query_and_document(tmp_path: Path, form: str, mark: str, end: str) -> None:
+    (tmp_path / "run").write_text("# made\n" * (mark == " ") + lines(form, mark) + end)
+    assert fm.rank(tmp_path / "run", QRELS, MEASURES).mean == expected()
+
+
+def test_a_line_of_another_form_is_named(tmp_path: Path) -> None:
+    (tmp_path / "run").write_text("q1\td1\t1\nq1\td2\n")
+    with pytest.raises(fm.FileFormatError, match=r"run, line 2: expected a line 'query document rank'"):
+        fm.rank(tmp_path / "run", QRELS)
+    (tmp_path / "run").write_text("q1\td1\nq1\td2\t3\n")
+    with pytest.raises(fm.FileFormatError, match=r"run, line 2: expected a line 'query document'"):
+        fm.rank(tmp_path / "run", QRELS)
+
+
+@pytest.mark.parametrize("kind", ["memory", "file", "several"])
+def test_lists_of_documents_by_query(tmp_path: Path, kind: str) -> None:
+    ranking: Any = RANKED
+    if kind == "file":
+        ranking = tmp_path / "run.json"
+        ranking.write_text(json.dumps(RANKED))
+    if kind == "several":
+        report = fm.rank({"a": RANKED, "b": RANKED}, QRELS, MEASURES)
+        assert [result.mean for result in report.results.values()] == [expected()] * 2
+        return
+    assert fm.rank(ranking, QRELS, MEASURES).mean == expected()
+    relevant = {query: list(docs) for query, docs in QRELS.items()}
+    assert fm.rank(ranking, relevant, MEASURES).mean == expected()
+
+
+def test_a_dict_of_columns_is_still_a_table() -> None:
+    table = {"query_id": ["q1", "q2"], "doc_id": ["d1", "d2"], "score": [1.0, 1.0]}
+    assert fm.rank(table, QRELS, "mrr").mean == {"mrr": 1.0}
+
+
+@pytest.mark.parametrize("missing", [None, "zero"])
+def test_no_query_in_common_is_an_error(missing: Any) -> None:
+    with pytest.raises(fm.InputError) as raised:
+        fm.rank({"1": {"d1": 1.0}}, QRELS, missing=missing)
+    assert str(raised.value) == "ranking: no query is judged: the ranking has the query '1', the judgements have 'q1'"
