@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 import json
 import re
 import threading
@@ -18,7 +19,7 @@ import pyarrow.csv as pacsv
 import pyarrow.types as pt
 
 from fastmetrics.base.arrays import is_list, is_text
-from fastmetrics.base.errors import FileFormatError
+from fastmetrics.base.errors import Argument, FileFormatError
 from fastmetrics.base.text_structure import printed_list, text_list
 from fastmetrics.tables.encoders import TextEncoder, metadata_beside, unguarded
 from fastmetrics.tables.file_columns import Selection, Widened, WiderTypeError, WrongValueError, coerce
@@ -271,6 +272,19 @@ def _field_size(most: int) -> Iterator[None]:
 _RAGGED = re.compile(r"CSV parse error: .*Expected \d+ columns, got \d+", re.DOTALL)
 
 
+_DELIMITERS = (",", ";", "\t", "|")
+_HEAD = 1 << 16
+
+
+def _widths(head: str, delimiter: str) -> list[int]:
+    """The numbers of fields of the first two records."""
+    try:
+        records = (record for record in csv.reader(io.StringIO(head, newline=""), delimiter=delimiter) if record)
+        return [len(record) for record in itertools.islice(records, 2)]
+    except csv.Error:
+        return []
+
+
 class DelimitedReader(Reader):
     """One CSV or TSV file with a header; row numbers count the records after it."""
 
@@ -281,13 +295,37 @@ class DelimitedReader(Reader):
         super().__init__(file)
         self.has_blanks = file.settings.blank == "missing"
         self._guarded = bool(metadata_beside(file).get("guarded"))
-        self._delimiter = "\t" if file.format == "tsv" else ","
+        self._delimiter = self._found_delimiter()
         header = self._header()
         self._lines = LineNumbers(file, self._delimiter, len(header) == 1)
         self.rows = None if header else 0
         names = unguarded(pa.array(header, pa.string())).to_pylist() if self._guarded else header
         self.schema = pa.schema([(name, pa.string()) for name in names])
         self._written = dict(zip(names, header, strict=True))
+
+    def _found_delimiter(self) -> str:
+        """The delimiter that is named, or that divides the header and the first row alike; a comma in doubt.
+
+        Raises ``FileFormatError`` if the named one is not in the header and another one is.
+        """
+        named = self.file.settings.delimiter
+        if named is None and self.file.format == "tsv":
+            return "\t"
+        with reading(self.file.shown), self.file.open()[0] as stream:
+            head = stream.read(_HEAD).decode("latin-1")
+        widths = {delimiter: _widths(head, delimiter) for delimiter in _DELIMITERS}
+        if named is not None:
+            delimiter = "\t" if named == "tab" else named
+            others = [other for other in _DELIMITERS if widths[other][:1] > [1]]
+            if widths[delimiter][:1] == [1] and others:
+                found = " and ".join("tab" if other == "\t" else repr(other) for other in others)
+                message = f"{self.file.shown}: the header has {found}; expected "
+                raise FileFormatError(message, Argument("delimiter", named))
+            return delimiter
+        even = [
+            delimiter for delimiter in _DELIMITERS if widths[delimiter][:1] > [1] and len({*widths[delimiter]}) == 1
+        ]
+        return "," if "," in even or len(even) != 1 else even[0]
 
     def _header(self) -> list[str]:
         with reading(self.file.shown), self.file.open()[0] as stream:

@@ -21,7 +21,7 @@ import pyarrow as pa
 
 from fastmetrics.base.errors import Argument, FileFormatError, OptionError
 from fastmetrics.base.limits import SIZES, STANDARD, ReadSizes
-from fastmetrics.base.options import Choice, about, argument, with_parameters
+from fastmetrics.base.options import Choice, Optional, about, argument, with_parameters
 from fastmetrics.tables import remote_files as remote
 from fastmetrics.tables.addresses import as_local, is_url, last_name, parse, shown_address
 from fastmetrics.tables.remote_files import cause, patiently, plainly, store
@@ -60,9 +60,14 @@ class ReadSettings:
         default="missing",
         metadata=about('A blank cell of text in CSV or TSV: missing, or empty (an empty text, as "" always is).'),
     )
+    delimiter: str | None = field(
+        default=None,
+        metadata=about("What separates the cells of CSV: ',', ';', tab or '|'; by default found in the first rows."),
+    )
 
     def __post_init__(self) -> None:
         """Raise ``OptionError`` for an invalid value."""
+        argument("delimiter", self.delimiter, Optional(Choice(",", ";", "tab", "|")))
         argument("blank", self.blank, Choice("missing", "empty"))
 
     @property
@@ -71,7 +76,7 @@ class ReadSettings:
         return {name: getattr(self, name) for name in _OF_CELLS if getattr(self, name) != getattr(ReadSettings, name)}
 
 
-_OF_CELLS = ("blank",)
+_OF_CELLS = ("blank", "delimiter")
 PLAIN = ReadSettings()
 
 # A file of an input: its identity, opening its bytes, and the files below a folder that are inputs.
