@@ -71,4 +71,5 @@ def test_the_interval_of_tied_rows_holds_the_truth_as_often_as_it_says(chances, 
             x, y = np.divmod(draw, table.shape[1])
             found = associate(x, y, resamples=1, confidence=confidence, threads=1).kendall
             held += found.low <= truth <= found.high
-        assert least <= held / len(draws) <= most
+        slack = 0 if full else 0.02  # of fewer samples
+        assert least - slack <= held / len(draws) <= most + slack

@@ -29,7 +29,7 @@ def clustered(rng: np.random.Generator) -> np.ndarray:
 @pytest.mark.parametrize("metric", ["cosine", "euclidean"])
 @pytest.mark.parametrize("rows", [even, clustered])
 def test_estimates_miss_the_truth_by_their_standard_errors(rows, metric, full):
-    """Of 60 or 150 samples: misses in units of the stated error have a root mean square of 1, and 95 % are below 1.96."""
+    """Misses in units of the stated error have a root mean square of 1, and 95 % of them are below 1.96."""
     matrix = rows(np.random.default_rng(0))
     exact = geometry(matrix, metric=metric, k=3)
     misses: dict[str, list[float]] = {}
@@ -42,7 +42,7 @@ def test_estimates_miss_the_truth_by_their_standard_errors(rows, metric, full):
     assert set(misses) == (NEIGHBOURS if metric == "cosine" else NEIGHBOURS | PAIRWISE)
     for name, found in misses.items():
         assert 0.8 < np.sqrt(np.mean(np.square(found))) < 1.25, name
-        assert 0.89 <= np.mean(np.abs(found) < 1.96) <= 0.99, name
+        assert 0.89 <= np.mean(np.abs(found) < 1.96) <= (0.99 if full else 1), name
 
 
 @pytest.mark.parametrize("metric", ["cosine", "euclidean"])
