@@ -327,18 +327,15 @@ def score(
         check_without_output(options, engine=None if engine == "local" else engine, name=name, times=times or None)
     if _is_distributed(table):
         return _distributed(table, request, threads, output, keep_counts)
-    if output is None:
-        number = cores(threads)
-        source = files.open(table)
-        planned = plan(source.names, request, has_blanks=source.has_blanks)
-        scores, notes = scores_of_source(source, planned, number, progress)
-        warn_of([*source.notes, *notes])
-        return scores
     runner = engine_of(engine, threads)
     source = files.open(table)
     # Open the output first: planning may read all rows, and an unwritable output should fail at once.
-    target = open_output(output, source, options)
+    target = None if output is None else open_output(output, source, options)
     planned = plan(source.names, request, has_blanks=source.has_blanks)
+    if output is None or target is None:
+        scores, notes = scores_of_source(source, planned, cores(threads), progress)
+        warn_of([*source.notes, *notes])
+        return scores
     planned = fitted(replace(planned, identity=identity(planned, has_name=run_name is not None)), source)
     about = partial(about_run, run_name, now() if times else None)
     # The path of a result has no credentials, and reading the output again may need them.
