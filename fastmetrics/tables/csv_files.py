@@ -337,7 +337,10 @@ class DelimitedReader(Reader):
                 row = next((row for row in csv.reader(lines, delimiter=self._delimiter) if row), [])
                 names = [name.encode("latin-1").decode() for name in row]
             except UnicodeDecodeError as error:
-                raise FileFormatError(f"{self.file.shown}, line 1: the header is not UTF-8") from error
+                message = (
+                    f"{self.file.shown}, line 1: the header is not UTF-8; name the encoding, such as cp1251, with "
+                )
+                raise FileFormatError(message, Argument("encoding")) from error
             except csv.Error as error:
                 raise FileFormatError(f"{self.file.shown}, line 1: {error}") from error
         return names

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bz2
+import codecs
 import io
 import lzma
 import os
@@ -64,9 +65,18 @@ class ReadSettings:
         default=None,
         metadata=about("What separates the cells of CSV: ',', ';', tab or '|'; by default found in the first rows."),
     )
+    encoding: str | None = field(
+        default=None, metadata=about("The encoding of CSV, if it is not UTF-8: cp1251, utf-16 …")
+    )
 
     def __post_init__(self) -> None:
         """Raise ``OptionError`` for an invalid value."""
+        try:
+            "".encode(self.encoding or "utf-8")
+        except LookupError:
+            raise OptionError(
+                Argument("encoding", self.encoding), ": expected a name such as cp1251 or utf-16"
+            ) from None
         argument("delimiter", self.delimiter, Optional(Choice(",", ";", "tab", "|")))
         argument("blank", self.blank, Choice("missing", "empty"))
 
@@ -76,7 +86,7 @@ class ReadSettings:
         return {name: getattr(self, name) for name in _OF_CELLS if getattr(self, name) != getattr(ReadSettings, name)}
 
 
-_OF_CELLS = ("blank", "delimiter")
+_OF_CELLS = ("blank", "delimiter", "encoding")
 PLAIN = ReadSettings()
 
 # A file of an input: its identity, opening its bytes, and the files below a folder that are inputs.
@@ -147,7 +157,10 @@ class DataFile:
         """The decompressed bytes as a stream, and a counter of the bytes read."""
         with reading(self.shown):
             file = pa.OSFile(self.path) if self.stamp is None else self._remote(self.stamp)
-            return unpacked(file, self.compression), file.tell
+            stream = unpacked(file, self.compression)
+            if self.settings.encoding is not None and self.format in ("csv", "tsv"):
+                stream = pa.PythonFile(io.BufferedReader(_Recoded(stream, self.settings.encoding)), mode="r")
+            return stream, file.tell
 
     def _remote(self, stamp: remote.Stamp) -> pa.PythonFile:
         """The bytes at an address; Arrow files are read in smaller blocks than text."""
@@ -280,6 +293,37 @@ class Unpacked(io.RawIOBase):
             self._unpacker = self._new()
         self._begun = True
         return data
+
+    def close(self) -> None:
+        """Close the file too."""
+        self._file.close()
+        super().close()
+
+
+class _Recoded(io.RawIOBase):
+    """The bytes of a file in UTF-8; what its encoding lacks stays as it is, so that its row is a bad row."""
+
+    def __init__(self, file: Any, encoding: str) -> None:
+        self._file = file
+        self._errors = "surrogatepass" if encoding.lower().startswith(("utf-16", "utf-32")) else "surrogateescape"
+        self._decoder = codecs.getincrementaldecoder(encoding)(self._errors)
+        self._left = memoryview(b"")
+        self._ended = False
+
+    def readable(self) -> bool:
+        """Yes."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Recode into a buffer what is available, at least one byte except at the end."""
+        while not self._left and not self._ended:
+            data = self._file.read(SIZES.stream_block_bytes)
+            self._ended = not data
+            self._left = memoryview(self._decoder.decode(data, self._ended).encode("utf-8", self._errors))
+        size = min(len(buffer), len(self._left))
+        buffer[:size] = self._left[:size]
+        self._left = self._left[size:]
+        return size
 
     def close(self) -> None:
         """Close the file too."""

@@ -47,3 +47,31 @@ def test_a_delimiter_can_be_named(tmp_path: Path) -> None:
         fm.score(path, "exact_match", files=fm.FileSettings(delimiter=";"))
     with pytest.raises(OptionError, match=r"^delimiter='x': expected ',', ';', 'tab' or '\|'"):
         fm.FileSettings(delimiter="x")
+
+
+RUSSIAN = "вопрос;answer;reference\nКто?;Анна, «Аня»;Анна\nГде?;Рим;Рим\n"
+
+
+@pytest.mark.parametrize("encoding", ["cp1251", "koi8-r", "utf-16", "utf-16-le", "utf-8-sig"])
+def test_an_encoding_can_be_named(tmp_path: Path, encoding: str) -> None:
+    path = tmp_path / "rows.csv"
+    text = RUSSIAN.replace("«Аня»", "Аня")
+    path.write_bytes(text.encode(encoding))
+    files = fm.FileSettings(encoding=encoding)
+    assert fm.score(path, "exact_match", files=files)["exact_match"].to_pylist() == [0.0, 1.0]
+    assert open_source(path, settings=files).schema.names == ["вопрос", "answer", "reference"]
+    big = "id,answer\n" + "".join(f"{n},Анна {n}\n" for n in range(100_000))
+    path.write_bytes(big.encode(encoding))
+    assert set(fm.score(path, "answer_words", files=files)["answer_words"].to_pylist()) == {2.0}
+
+
+def test_a_wrong_encoding_is_named_with_its_row(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_bytes(RUSSIAN.encode("cp1251"))
+    with pytest.raises(FileFormatError, match=r"the header is not UTF-8; name the encoding, such as cp1251, with enc"):
+        fm.score(path, "exact_match")
+    path.write_bytes(b"answer;reference\n" + b"a;a\n" * 3 + b"\x98;a\n")
+    with pytest.raises(FileFormatError, match=r"line 5, column 'answer': invalid UTF-8: byte 0x98"):
+        fm.score(path, "exact_match", files=fm.FileSettings(encoding="cp1251"))
+    with pytest.raises(OptionError, match=r"^encoding='none': expected a name such as cp1251 or utf-16$"):
+        fm.FileSettings(encoding="none")
