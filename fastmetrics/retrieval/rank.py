@@ -20,7 +20,7 @@ from fastmetrics.base.arrays import Flags, Floats, Ints, arrow_numbers, numpy_va
 from fastmetrics.base.columns import is_column
 from fastmetrics.base.display import Grid, Shown, number
 from fastmetrics.base.errors import Argument, InputError, OptionError
-from fastmetrics.base.options import Choice, Cutoff, Level, Optional, argument, of_hint
+from fastmetrics.base.options import Choice, Cutoff, Flag, Level, Optional, argument, of_hint
 from fastmetrics.base.public_names import __version__
 from fastmetrics.base.score_metadata import MissingQueries, RowCounts, ScoreMetadata
 from fastmetrics.base.threads import cores, ordered
@@ -57,6 +57,7 @@ class Settings:
     no_relevant: str
     duplicates: str
     depth: int | None
+    drop_self: bool = False
 
 
 @dataclass(frozen=True)
@@ -365,6 +366,7 @@ def evaluated_ranking(
 ) -> RankResult:
     """The result of one ranking in any form, or of its opened rows; ``settings`` are checked."""
     rows = ranking if isinstance(ranking, Triples) else Triples(ranking, "score")
+    rows.drop_self = settings.drop_self
     judged = judgements(qrels, settings.duplicates)
     plan = RankPlan(
         judged, parse_measures(measures), settings.relevance_level, settings.duplicates, settings.depth, rows.name
@@ -509,6 +511,7 @@ def rank(
     no_relevant: Literal["zero", "undefined"] = "undefined",
     duplicates: Literal["error", "first"] = "error",
     depth: int | None = None,
+    drop_self: bool = False,
     missing: Literal["zero", "skip"] | None = None,
     threads: int | None = None,
     overwrite: bool = False,
@@ -531,6 +534,7 @@ def rank(
     documents is undefined and excluded from the mean (the default, as of ``score``), or with ``"zero"`` scores 0, as in
     trec_eval (``n_undefined`` counts it either way).  ``duplicates="first"`` keeps the best rank of a document listed
     twice, instead of raising.  ``depth`` truncates every ranking (trec_eval's -M).
+    ``drop_self`` leaves out documents with the id of their query, as BEIR does.
 
     Parameters:
 
@@ -543,6 +547,7 @@ def rank(
       as in trec_eval.
     - ``duplicates``: A document listed twice for one query: error, or first (keep the first).
     - ``depth``: Use only this many documents of each query.
+    - ``drop_self``: Leave out documents whose id is that of the query.
     - ``missing``: Judged queries that a ranking lacks: skip (left out, as by trec_eval; the default for one ranking),
       or zero (score 0, as by trec_eval -c; the default for several).
     - ``threads``: Number of threads, from 1 to 1,024; by default one for each core available to this process, of
@@ -585,6 +590,7 @@ def rank(
         argument("no_relevant", no_relevant, Choice("zero", "undefined")),
         argument("duplicates", duplicates, Choice("error", "first")),
         argument("depth", depth, of_hint(Cutoff)),
+        argument("drop_self", drop_self, Flag()),
     )
     workers = cores(threads)  # checked before any input is read
     place = None if output is None else table_place(output, [rankings, qrels], overwrite=overwrite)

@@ -455,6 +455,8 @@ class Triples:
 
     def __init__(self, source: Any, kind: str, sizes: RankingSizes = RANKINGS) -> None:
         self.sizes = sizes
+        self.drop_self = False
+        """Whether rows whose document has the id of the query are left out."""
         self.name = "ranking" if kind == "score" else "judgements"
         self._parts: list[tuple[RankingColumns, Callable[[RankingColumns], Batches]]]
         if isinstance(source, str | Path):
@@ -472,8 +474,13 @@ class Triples:
             for batch in batches(columns):
                 for start in range(0, batch.num_rows, self.sizes.rows):
                     part = batch.slice(start, self.sizes.rows)
-                    yield columns.checked(part, row)
+                    checked = columns.checked(part, row)
                     row += part.num_rows
+                    if self.drop_self:
+                        query = checked["query"].cast(pa.large_string())
+                        checked = checked.filter(pc.not_equal(query, checked["doc"].cast(pa.large_string())))
+                    if checked.num_rows:
+                        yield checked
 
 
 def _table(source: Any, columns: RankingColumns) -> pa.Table:

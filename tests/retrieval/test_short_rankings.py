@@ -76,3 +76,16 @@ def test_no_query_in_common_is_an_error(missing: Any) -> None:
     with pytest.raises(fm.InputError) as raised:
         fm.rank({"1": {"d1": 1.0}}, QRELS, missing=missing)
     assert str(raised.value) == "ranking: no query is judged: the ranking has the query '1', the judgements have 'q1'"
+
+
+@pytest.mark.parametrize("kind", ["memory", "file"])
+def test_documents_with_the_id_of_their_query_are_left_out(tmp_path: Path, kind: str) -> None:
+    ranking: Any = {"d1": {"d1": 9.0, "d2": 1.0}, "d2": {"d3": 2.0, "d1": 1.0}}
+    without = {"d1": {"d2": 1.0}, "d2": ranking["d2"]}
+    qrels = {"d1": {"d2": 1}, "d2": {"d1": 1}}
+    expected = fm.rank(without, qrels, MEASURES).mean
+    if kind == "file":
+        (tmp_path / "run").write_text("d1 Q0 d1 1 9 t\nd1 Q0 d2 2 1 t\nd2 Q0 d3 1 2 t\nd2 Q0 d1 2 1 t\n")
+        ranking = tmp_path / "run"
+    assert fm.rank(ranking, qrels, MEASURES, drop_self=True).mean == expected
+    assert fm.rank(ranking, qrels, MEASURES).mean != expected
