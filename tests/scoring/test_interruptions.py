@@ -14,8 +14,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from fastmetrics.base import progress
 from tests.support.optional_parts import NO_MOUNT
 from tests.support.program import ENVIRONMENT, Done, alone, command, program
+from tests.support.terminal import PROMPT_LINE
 
 pytestmark = [pytest.mark.usefixtures("hears_interrupts"), pytest.mark.slow]
 
@@ -114,23 +116,37 @@ import fastmetrics as fm
 
 @fm.metric(bounds=(0, 1), better="higher")
 def slow_score(answer: str) -> float:
-    time.sleep(0.0002 * answer.endswith(" 7"))
+    time.sleep(0.001)
     return 0.5
 """
+FEW = 1000
+
+
+@pytest.fixture
+def slow(tmp_path, rows):
+    """A few rows, the options of a score that takes a second for them, and where a plugin for it is."""
+    (tmp_path / "slow.py").write_text(SLOW)
+    pq.write_table(pq.read_table(rows).slice(0, FEW), tmp_path / "rows.parquet")
+    options = ("-m", "slow_score", "--threads", 1, "--batch-rows", 50)
+    return tmp_path / "rows.parquet", ("--plugin", tmp_path / "slow.py", *options)
 
 
 @pytest.mark.parametrize("name", ["rows.parquet", "rows.jsonl"])
-def test_a_terminal_sees_a_bar_on_stderr_alone(name, tmp_path, rows):
+def test_a_terminal_sees_a_bar_on_stderr_alone(name, tmp_path, slow):
     """The bar goes by rows where the file tells how many there are, else by bytes."""
+    rows, options = slow
     if name != rows.name:
-        pq.read_table(rows).to_pandas().to_json(tmp_path / name, orient="records", lines=True)
+        # long lines, as a short file is read at once
+        table = pq.read_table(rows).to_pandas().assign(note="x" * 30_000)
+        table.to_json(tmp_path / name, orient="records", lines=True)
         rows = tmp_path / name
-    (tmp_path / "slow.py").write_text(SLOW)
     screen, terminal = pty.openpty()
-    slow = ("--plugin", tmp_path / "slow.py", "-m", "slow_score", "--threads", 1)
-    arguments = command("score", rows, "-o", tmp_path / "out.parquet", *slow)
+    words = ("score", rows, "-o", tmp_path / "out.parquet", *options)
     run = subprocess.Popen(
-        arguments, env={**ENVIRONMENT, "TERM": "xterm", "COLUMNS": "100"}, stdout=subprocess.PIPE, stderr=terminal
+        [sys.executable, "-c", PROMPT_LINE, *map(str, words)],
+        env={**ENVIRONMENT, "TERM": "xterm", "COLUMNS": "100"},
+        stdout=subprocess.PIPE,
+        stderr=terminal,
     )
     os.close(terminal)
     seen = _all(screen)
@@ -138,12 +154,10 @@ def test_a_terminal_sees_a_bar_on_stderr_alone(name, tmp_path, rows):
     run.stdout.close()
     assert run.wait() == 0
     plain = re.sub(r"\x1b\[[\d;?]*[a-zA-Z]", "", seen.decode())
-    assert re.search(r"score ━+╸? +\d+% [\d,]+( of 200,000)? rows, [\d,]+/s, \d:\d\d left", plain)
+    assert re.search(r"score [━╸╺]+ +\d+% [\d,]+( of 1,000)? rows, [\d,]+/s, \d:\d\d left", plain)
     assert seen.endswith(b"\x1b[2K")
     assert "\x1b" not in printed
     assert printed.startswith("metric ")
-    quiet = alone("score", rows, "-o", tmp_path / "quiet.parquet", "-m", "token_f1")
-    assert (quiet.code, quiet.err) == (0, "")
 
 
 def _all(screen):
@@ -193,20 +207,17 @@ def test_a_second_interrupt_ends_the_process_at_once(tmp_path, rows):
     assert (done.code, done.out) == (-signal.SIGINT, "")
 
 
-def test_without_a_terminal_a_line_is_printed_now_and_then(tmp_path, rows):
-    (tmp_path / "slow.py").write_text(SLOW)
-    code = (
-        "import fastmetrics.base.progress as p; p.AFTER = p.PRINTED_EVERY = 0.1; import fastmetrics.__main__; "
-        "fastmetrics.__main__.main()"
-    )
-    slow = ["--plugin", str(tmp_path / "slow.py"), "-m", "slow_score", "--threads", "1"]
-    run = [sys.executable, "-c", code, "score", str(rows), "-o", str(tmp_path / "out.parquet"), *slow]
-    done = subprocess.run(run, env=ENVIRONMENT, capture_output=True, text=True, check=True)
-    lines = done.stderr.splitlines()
+def test_without_a_terminal_a_line_is_printed_now_and_then(tmp_path, slow, monkeypatch):
+    rows, options = slow
+    monkeypatch.setattr(progress, "AFTER", 0.1)
+    words = ("score", rows, "-o", tmp_path / "out.parquet", *options)
+    done = program(*words, progress_every=0.1)
+    assert done.code == 0
+    lines = done.err.splitlines()
     assert all(line.startswith("score: ") for line in lines)
-    assert any(re.fullmatch(r"score: \d+%, [\d,]+ of 200,000 rows, [\d,]+/s, \d:\d\d left", line) for line in lines)
-    run = [*run, "--overwrite", "--quiet"]
-    assert subprocess.run(run, env=ENVIRONMENT, capture_output=True, text=True, check=True).stderr == ""
+    assert any(re.fullmatch(r"score: \d+%, [\d,]+ of 1,000 rows, [\d,]+/s, \d:\d\d left", line) for line in lines)
+    quiet = program(*words, "--overwrite", "--quiet", progress_every=0.1)
+    assert (quiet.code, quiet.err) == (0, "")
 
 
 WORDS = 1_200_000
@@ -246,7 +257,7 @@ def _interrupted(run):
 
     The limit is far below what the row takes: a run that hears the interrupt only after it does not pass.
     """
-    assert _busy(run, 1.5)
+    assert _busy(run, 0.5)
     run.send_signal(signal.SIGINT)
     try:
         printed, said = run.communicate(timeout=45)
@@ -274,7 +285,7 @@ def test_interrupt_is_handled_within_a_row(threads):
     assert _interrupted(_begun(SCORED, threads)) == Done(0, "interrupted\n", "")
 
 
-@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("threads", [pytest.param(1, marks=pytest.mark.full), 2])
 def test_interrupt_within_a_row_keeps_finished_parts(tmp_path, threads):
     """The rows before it are in the work folder, from where --resume goes on."""
     out, work = tmp_path / "out.parquet", tmp_path / "out.parquet.partial"

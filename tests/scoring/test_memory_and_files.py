@@ -73,8 +73,10 @@ def without_inputs(path: Path) -> dict[str, Any]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("name", ["s.csv", "s.jsonl", "s.parquet"])
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [("s.csv", "dictionary"), ("s.csv", "dicts"), ("s.jsonl", "polars"), *(("s.parquet", kind) for kind in KINDS)],
+)
 def test_a_table_in_memory_is_written_as_the_same_rows_of_a_file(
     tmp_path: Path, rows: Path, kind: str, name: str
 ) -> None:

@@ -147,6 +147,7 @@ print(len(compiled), sorted(set(measured)))
 """
 
 
+@pytest.mark.full
 @pytest.mark.slow
 def test_no_compilation_is_measured(tmp_path, rows):
     """With no machine code on disk, all kernels are compiled before the first measured block begins."""

@@ -34,9 +34,9 @@ class Done:
     err: str
 
 
-def program(*arguments: object, stdin: bytes = b"") -> Done:
+def program(*arguments: object, stdin: bytes = b"", progress_every: float = 3600.0) -> Done:
     """Run the program within this process; on a busy machine, no line of progress is among its messages."""
-    with mock.patch.object(progress, "PRINTED_EVERY", 3600.0):
+    with mock.patch.object(progress, "PRINTED_EVERY", progress_every):
         done = CliRunner().invoke(cli.app, [*map(str, arguments)], input=stdin, prog_name="fastmetrics")
     return Done(done.exit_code, done.stdout, done.stderr)
 
