@@ -14,10 +14,12 @@ pytestmark = pytest.mark.slow
 SCRIPT = ROOT / "scripts" / "attack_calls"
 
 
-def test_drawn_modes_are_survived():
-    run = [sys.executable, SCRIPT, "--modes", "5", "--seed", "2"]
+def test_drawn_modes_are_survived(full):
+    modes = 5 if full else 2
+    run = [sys.executable, SCRIPT, "--modes", str(modes), "--seed", "2"]
     done = subprocess.run(run, env=ENVIRONMENT, capture_output=True, text=True, check=False, timeout=600)
-    assert (done.returncode, done.stdout.startswith("seed 2: 5 modes tried, 5 survived (10 runs, ")) == (0, True), done
+    said = f"seed 2: {modes} modes tried, {modes} survived ({2 * modes} runs, "
+    assert (done.returncode, done.stdout.startswith(said)) == (0, True), done
 
 
 @pytest.fixture(scope="module")

@@ -30,13 +30,14 @@ def failing(fault, rows):
 
 
 class Runs:
-    """Runs of a judge and of a bot over the same questions."""
+    """Runs of a judge and of a bot over the same questions, with a short time-out only where a server hangs."""
 
-    def __init__(self, folder, server, kind, count):
+    def __init__(self, folder, server, kind, count, fault=None):
         self.server, self.kind, self.out = server, kind, folder / "o.jsonl"
         questions = ({"id": n, "question": f"question {n}?", "answer": f"answer {n}"} for n in range(count))
         self.path = jsonl(folder / "rows.jsonl", *questions)
-        self.settings = {"base_url": server.url, "store": folder / "s.sqlite", "timeout": 0.5, "pause": 0.001}
+        self.settings = {"base_url": server.url, "store": folder / "s.sqlite", "pause": 0.001}
+        self.settings["timeout"] = 1.0 if fault == "hang" else 60.0
 
     def run(self, **more):
         """The status and reason of each row, and the number of requests."""
@@ -71,18 +72,19 @@ def short(rows):
 FAULTS = [
     ("500", "http", "500: out of order"),
     ("400", "http", "400: maximum context length is 10 tokens"),
-    ("hang", "timeout", "no reply within 0.5 seconds"),
+    ("hang", "timeout", "no reply within 1 seconds"),
     ("401", "http", "401: wrong key"),
 ]
+MOST = [*(("judge", *one) for one in FAULTS[:3]), ("answer", *FAULTS[0])]
+"""Each fault of a judge, and one of a bot, whose calls go the same way."""
 BOTH = pytest.mark.parametrize("kind", ["judge", "answer"])
 
 
 @pytest.mark.slow
-@BOTH
-@pytest.mark.parametrize(("fault", "status", "reason"), FAULTS)
+@pytest.mark.parametrize(("kind", "fault", "status", "reason"), [*MOST, ("answer", *FAULTS[3])])
 def test_one_row_that_always_fails_ends_no_later_run(tmp_path, kind, fault, status, reason):
     with judge_server(draw=failing(fault, {3})) as server:
-        runs = Runs(tmp_path, server, kind, 6)
+        runs = Runs(tmp_path, server, kind, 6, fault)
         whole = expected(6, {3}, status, reason)
         rows, _, made = runs.run(concurrency=1)
         assert (short(rows), dict(made.failed)) == (whole, {status: 1})
@@ -95,15 +97,14 @@ def test_one_row_that_always_fails_ends_no_later_run(tmp_path, kind, fault, stat
 
 
 @pytest.mark.slow
-@BOTH
-@pytest.mark.parametrize(("fault", "status", "reason"), FAULTS[:3])
+@pytest.mark.parametrize(("kind", "fault", "status", "reason"), MOST)
 def test_failing_first_rows_of_a_first_run_do_not_end_it(tmp_path, kind, fault, status, reason):
     failed = 25 if fault == "hang" else 45
     with judge_server(draw=failing(fault, range(failed))) as server:
-        runs = Runs(tmp_path, server, kind, 60)
-        rows, _, _ = runs.run(concurrency=8)
+        runs, at_once = Runs(tmp_path, server, kind, 60, fault), 25 if fault == "hang" else 8
+        rows, _, _ = runs.run(concurrency=at_once)
         assert short(rows) == expected(60, range(failed), status, reason)
-        rows, requests, _ = runs.run(overwrite=True, concurrency=8)
+        rows, requests, _ = runs.run(overwrite=True, concurrency=at_once)
         assert short(rows) == expected(60, range(failed), status, reason)
         assert failed <= requests <= 2 * failed + 4
         server.draw = lambda body, seen: None
@@ -125,11 +126,12 @@ def test_run_of_failing_rows_only_is_whole_if_the_server_answers_a_check(tmp_pat
 
 
 @pytest.mark.slow
-@BOTH
-@pytest.mark.parametrize("fault", ["500", "close", "hang"])
+@pytest.mark.parametrize(
+    ("kind", "fault"), [("judge", "500"), ("answer", "500"), ("judge", "close"), ("judge", "hang")]
+)
 def test_server_that_is_down_from_the_start_ends_the_run(tmp_path, kind, fault):
     with judge_server(draw=lambda body, seen: fault) as server:
-        runs = Runs(tmp_path, server, kind, 300)
+        runs = Runs(tmp_path, server, kind, 300, fault)
         for more in ({}, {"resume": True}):
             with pytest.raises(ServiceError, match=r"no reply to [0-9]+ requests"):
                 runs.run(**more)
@@ -141,8 +143,7 @@ def test_server_that_is_down_from_the_start_ends_the_run(tmp_path, kind, fault):
 
 
 @pytest.mark.slow
-@BOTH
-@pytest.mark.parametrize("fault", ["500", "close"])
+@pytest.mark.parametrize(("kind", "fault"), [("judge", "500"), ("answer", "close")])
 def test_server_that_fails_in_mid_run_ends_it_and_the_next_run_pays_for_the_rest(tmp_path, kind, fault):
     with judge_server() as server:
         server.draw = lambda body, seen: fault if server.count > 100 else None

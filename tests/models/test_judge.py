@@ -201,7 +201,8 @@ def test_a_sample_is_the_same_rows_in_memory_and_in_files(tmp_path):
 
 
 @pytest.mark.slow
-def test_api_key_appears_only_in_requests(tmp_path):
+def test_api_key_appears_only_in_requests(tmp_path, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
     path = jsonl(tmp_path / "rows.jsonl", {"id": 1, "question": "q", "answer": "a"})
     reply = json.dumps({"reason": f"your key is {KEY}", "score": 3})
     folder = tmp_path / "work"
@@ -216,12 +217,12 @@ def test_api_key_appears_only_in_requests(tmp_path):
             *arguments,
             "--store",
             folder / "s.sqlite",
-            env={**os.environ, "PYTHONPATH": os.getcwd(), "OPENAI_LOG": "debug", "OPENAI_API_KEY": KEY},
+            env={**os.environ, "PYTHONPATH": os.getcwd(), "OPENAI_LOG": "debug"},
         )
         assert all(f"Bearer {KEY}" in head for head in judge.headers)
         assert done.code == 0, done.err
     with judge_server(reply=lambda body: (401, {"error": {"message": f"wrong key: {KEY}"}})) as judge:
-        refused = alone(
+        refused = program(
             "judge",
             path,
             "-o",
@@ -234,7 +235,6 @@ def test_api_key_appears_only_in_requests(tmp_path):
             "safety",
             "--store",
             folder / "s.sqlite",
-            env={**os.environ, "PYTHONPATH": os.getcwd(), "OPENAI_API_KEY": KEY},
         )
         assert (refused.code, "wrong key: [key]" in refused.err) == (7, True)
     files = [one.read_bytes() for one in folder.rglob("*") if one.is_file()]

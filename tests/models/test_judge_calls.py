@@ -81,8 +81,8 @@ def test_five_percent_of_every_fault_and_every_row_has_a_score_or_a_status(tmp_p
     ("fault", "status", "why"),
     [
         ("500", "http", "500: out of order"),
-        ("hang", "timeout", "no reply within 0.2 seconds"),
-        ("slow", "timeout", "no reply within 0.2 seconds"),
+        ("hang", "timeout", "no reply within 1 seconds"),
+        ("slow", "timeout", "no reply within 1 seconds"),
         ("cut", "http", "the connection failed"),
         ("close", "http", "the connection failed"),
         ("broken", "http", "the reply is not a JSON object"),
@@ -98,7 +98,7 @@ def test_lasting_failures_have_status_and_reason(tmp_path, fault, status, why):
     path = written(tmp_path / "rows.jsonl", 3)
     one = lambda body, seen: fault if "question 1?" in user_message(body) else None  # noqa: E731
     with judge_server(draw=one) as judge:
-        rows, _ = judged(tmp_path, judge, path, timeout=0.2, tries=2, concurrency=1)
+        rows, _ = judged(tmp_path, judge, path, timeout=1.0 if status == "timeout" else 60.0, tries=2, concurrency=1)
         assert statuses(rows) == ["ok", status, "ok"]
         assert (rows[1]["judge_safety"], why in (rows[1]["judge_safety_reason"] or "")) == (None, True)
         tries = 1 if status in ("refused", "truncated") or fault == "400" else 2
@@ -150,16 +150,16 @@ def test_refusals_for_too_many_requests_are_no_failures(tmp_path, kind):
     ],
 )
 def test_run_with_failures_only_exits_with_code_7(tmp_path, fault, message, most):
-    path = written(tmp_path / "rows.jsonl", 500)
+    path = written(tmp_path / "rows.jsonl", 200)
     with judge_server(draw=lambda body, seen: fault) as judge:
         settings = ["--model", "m", "--base-url", judge.url, "--rubrics", "safety", "--store", tmp_path / "s.sqlite"]
-        done = program("judge", path, "-o", tmp_path / "o.parquet", *settings, "--concurrency", 8, "--timeout", 5)
+        done = program("judge", path, "-o", tmp_path / "o.parquet", *settings, "--concurrency", 8)
         assert (done.code, done.out, message in done.err) == (7, "", True), done.err
         assert judge.count <= most
         assert not (tmp_path / "o.parquet").exists()
         judge.draw = lambda body, seen: None
         rows, _ = judged(tmp_path, judge, path)
-        assert statuses(rows) == ["ok"] * 500
+        assert statuses(rows) == ["ok"] * 200
 
 
 @pytest.mark.slow

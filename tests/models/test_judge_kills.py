@@ -85,14 +85,15 @@ def nursery():
 
 
 def wait_until(happened):
-    """Wait for something, half a minute at most."""
-    end = time.monotonic() + 30
-    while not happened() and time.monotonic() < end:
+    """Wait for something, two minutes at most."""
+    end = time.monotonic() + 120
+    while not happened():
+        assert time.monotonic() < end, "it does not happen"
         time.sleep(0.001)
 
 
-def test_twenty_kills_lose_the_calls_under_way_and_nothing_else(tmp_path, nursery):
-    kills, count, rng = 20, 500, random.Random(11)
+def test_kills_lose_the_calls_under_way_and_nothing_else(tmp_path, nursery, full):
+    kills, count, rng = (20, 500, random.Random(11)) if full else (5, 150, random.Random(11))
     questions = [*range(count), *range(100)]  # some questions occur twice
     path = jsonl(
         tmp_path / "rows.jsonl", *({"id": i, "question": f"q {n}", "answer": "a"} for i, n in enumerate(questions))

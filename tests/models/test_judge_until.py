@@ -303,7 +303,7 @@ def test_false_stops_are_rare(kind, full):
     """No change in the mean of the table, or of the population that its rows come from; a look at each step."""
     rng = np.random.default_rng(5)
     plan = SimpleNamespace(axes=["judge_safety"], rubrics=find_rubrics("safety"), identity={"id": "id"})
-    stops, trials = Counter(), 400 if full else 100
+    stops, trials = Counter(), 400 if full else 40
     for trial in range(trials):
         before, after = (rng.choice([1.0, 3.0, 4.0, 5.0], 300) for _ in range(2))
         if kind == "table":

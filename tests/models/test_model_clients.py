@@ -207,11 +207,11 @@ def test_a_batch_has_at_least_as_many_rows_as_calls_can_be_made_at_once(tmp_path
 
     @fm.model_client("mine")
     def mine(request):
-        all_came.wait(30)
+        all_came.wait(120)
         return GRADE
 
     def answer(question):
-        all_came.wait(30)
+        all_came.wait(120)
         return question
 
     options = {"base_url": "mine:", "store": tmp_path / "calls.sqlite", "concurrency": 12}
