@@ -49,7 +49,7 @@ def test_arguments_and_options_have_placeholders_that_a_reader_knows() -> None:
     ("words", "completed"),
     [
         ("fastmetrics compa", ["compare", "compare-rankings"]),
-        ("fastmetrics score --no-re", ["--no-relevant"]),
+        pytest.param("fastmetrics score --no-re", ["--no-relevant"], marks=pytest.mark.full),
         ("fastmetrics score --no-relevant z", ["zero"]),
     ],
 )

@@ -71,10 +71,15 @@ COMMANDS = {
     "topic-coverage log.jsonl --topics 5": "topic-coverage",
 }
 """Commands, and a word of the bar that shows their progress."""
+OF_ONE_KIND = ("summarize", "geometry", "topic-coverage", "answer")
+"""The first words of commands whose bar is shown as that of others is."""
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("words", COMMANDS)
+@pytest.mark.parametrize(
+    "words",
+    [pytest.param(words, marks=[pytest.mark.full] * words.startswith(OF_ONE_KIND)) for words in COMMANDS],
+)
 def test_a_long_command_shows_progress_that_vanishes(words: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
     done = on_terminal(*words.split())

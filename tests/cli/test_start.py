@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tests.support.program import ENVIRONMENT
+from tests.support.program import ENVIRONMENT, program
 
 pytestmark = pytest.mark.slow
 
@@ -21,15 +21,9 @@ COSTLY = (
 """Packages and modules that scoring a file of texts and numbers needs nothing of."""
 
 
-def run(code: str) -> str:
-    done = subprocess.run(
-        [sys.executable, "-c", code], check=True, env=ENVIRONMENT, capture_output=True, text=True, timeout=600
-    )
-    return done.stdout
-
-
 def imported(*words: object) -> str:
-    """The costly modules that the program has imported at its end, the second time: the first compiles kernels."""
+    """The costly modules that the program has imported at its end, where its kernels need no compilation."""
+    assert program(*words).code == 0
     code = f"""
 import sys
 from fastmetrics.cli import program as cli
@@ -39,8 +33,8 @@ try:
 finally:
     print([name for name in {COSTLY!r} if name in sys.modules])
 """
-    run(code)
-    return run(code).split("\n")[-2]
+    done = subprocess.run([sys.executable, "-c", code], check=True, env=ENVIRONMENT, capture_output=True, text=True)
+    return done.stdout.split("\n")[-2]
 
 
 def test_scoring_a_file_imports_no_costly_module(tmp_path: Path) -> None:

@@ -94,7 +94,8 @@ def test_deep_rules_are_errors(text: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("number", "code", "word"), [("SIGTERM", 143, "terminated"), ("SIGHUP", 129, "terminal closed")]
+    ("number", "code", "word"),
+    [pytest.param("SIGTERM", 143, "terminated", marks=pytest.mark.full), ("SIGHUP", 129, "terminal closed")],
 )
 def test_signals_clean_up_and_say_so(number: str, code: int, word: str) -> None:
     """A run that reads a pipe waits for its end, which does not come before the signal."""

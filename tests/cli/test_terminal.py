@@ -140,11 +140,11 @@ CANNOT = "error: cannot print to standard output:"
 @pytest.mark.parametrize(
     ("streams", "code", "complaint"),
     [
-        ("2>&-", 0, ""),
+        pytest.param("2>&-", 0, "", marks=pytest.mark.full),
         ("| true", 0, ""),
-        pytest.param("2>/dev/full", 0, "", marks=FULL),
+        pytest.param("2>/dev/full", 0, "", marks=[FULL, pytest.mark.full]),
         pytest.param(">/dev/full", 4, f"{CANNOT} No space left on device; output files are complete\n", marks=FULL),
-        pytest.param(">/dev/full 2>&-", 4, "", marks=FULL),
+        pytest.param(">/dev/full 2>&-", 4, "", marks=[FULL, pytest.mark.full]),
     ],
 )
 def test_output_is_written_without_working_stdout(scoring, streams, code, complaint):
@@ -175,7 +175,9 @@ def test_a_pipe_closed_in_the_middle_of_a_long_output_is_quiet(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("rule", "code"), [("token_f1.mean >= 0", 0), ("token_f1.mean >= 0.9", 1)])
+@pytest.mark.parametrize(
+    ("rule", "code"), [pytest.param("token_f1.mean >= 0", 0, marks=pytest.mark.full), ("token_f1.mean >= 0.9", 1)]
+)
 def test_a_closed_pipe_keeps_the_exit_code_of_a_gate(tmp_path, rule, code):
     scores = tmp_path / "s.parquet"
     pq.write_table(pa.table({"token_f1": [0.5] * 100}), scores)
@@ -187,14 +189,14 @@ def test_a_closed_pipe_keeps_the_exit_code_of_a_gate(tmp_path, rule, code):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("words", ["metrics zzz", "scor"])
+@pytest.mark.parametrize("words", ["metrics zzz", pytest.param("scor", marks=pytest.mark.full)])
 def test_an_error_that_cannot_be_printed_keeps_its_exit_code(words):
     assert run(f"'{sys.executable}' -m fastmetrics {words} 2>&-") == (2, "", "")
 
 
 @FULL
 @pytest.mark.slow
-@pytest.mark.parametrize("words", ["--version", "score --help"])
+@pytest.mark.parametrize("words", ["--version", pytest.param("score --help", marks=pytest.mark.full)])
 def test_what_typer_prints_reports_failed_output(words):
     code, out, error = run(f"'{sys.executable}' -m fastmetrics {words} >/dev/full")
     assert (code, out, error) == (4, "", f"{CANNOT} No space left on device; output files are complete\n")
