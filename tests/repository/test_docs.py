@@ -2,7 +2,6 @@
 
 import inspect
 import json
-import os
 import re
 import shlex
 import shutil
@@ -71,13 +70,7 @@ def test_every_name_is_documented() -> None:
 
 
 def test_commands_are_those_of_the_program() -> None:
-    help_ = subprocess.run(
-        [sys.executable, "-m", "fastmetrics", "--help"],
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout
+    help_ = program("--help").out
     groups = help_.partition(f"\n{next(iter(GROUPS))}:\n")[2]
     assert re.findall(r"^  (\w[\w-]*)  ", groups, re.MULTILINE) == list(all_commands())
     assert max(map(len, help_.splitlines())) <= 80, "a command's first sentence does not fit 80 columns"
