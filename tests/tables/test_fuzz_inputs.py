@@ -50,11 +50,17 @@ def test_same_seed_gives_the_same_mutations():
     assert sum(changed) > 0.8 * len(changed)
 
 
-def test_damaged_files_are_scored_or_rejected(tmp_path):
-    command = [sys.executable, ROOT / "scripts" / "fuzz_inputs", "--mutations", "13", "--seed", "3", "--jobs", "1"]
+@pytest.mark.parametrize("mutations", [1, pytest.param(13, marks=pytest.mark.full)])
+def test_damaged_files_are_scored_or_rejected(tmp_path, mutations):
+    command = [sys.executable, ROOT / "scripts" / "fuzz_inputs", "--mutations", str(mutations), "--seed", "3"]
     run = subprocess.run(
-        [*command, "--failures", tmp_path], env=ENVIRONMENT, capture_output=True, text=True, check=False, timeout=800
+        [*command, "--jobs", "1", "--failures", tmp_path],
+        env=ENVIRONMENT,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=800,
     )
     assert run.returncode == 0, run.stdout + run.stderr
-    assert run.stdout.splitlines()[-1].startswith("seed 3: 13 mutations, 0 failures")
+    assert run.stdout.splitlines()[-1].startswith(f"seed 3: {mutations} mutations, 0 failures")
     assert not any(tmp_path.iterdir())
