@@ -111,8 +111,9 @@ def test_missing_and_undefined_scores(name):
 
 @ONE_OF_EACH
 def test_any_batches_slices_chunks_threads_and_order_give_the_same_bits(name, monkeypatch):
-    given = columns(name, CASES[name].rows)
-    rows, expected = CASES[name].rows, call(name, given, threads=1)
+    rows = 100
+    given = columns(name, rows)
+    expected = call(name, given, threads=1)
     assert same_bits(call(name, given, threads=3), expected)
     table = arrow(given)
     padded = {
@@ -131,7 +132,7 @@ def test_any_batches_slices_chunks_threads_and_order_give_the_same_bits(name, mo
     shuffled = {column: array.take(pa.array(order)) for column, array in table.items()}
     assert same_bits(call(name, shuffled, threads=2), expected[order])
     assert same_bits(
-        np.concatenate([call(name, {c: v[a : a + 1] for c, v in given.items()}) for a in range(40)]), expected[:40]
+        np.concatenate([call(name, {c: v[a : a + 1] for c, v in given.items()}) for a in range(12)]), expected[:12]
     )
     for size in (1, 7, 64):
         monkeypatch.setattr(SIZES, "batch_rows", size)

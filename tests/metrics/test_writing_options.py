@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.json
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import fastmetrics as fm
@@ -93,7 +93,6 @@ def test_every_writing_score_has_a_definition_and_the_options_of_its_parts() -> 
             assert inspect.signature(getattr(fm, name)).parameters[option].default == getattr(writing.SOURCE, option)
 
 
-@settings(deadline=None, max_examples=60)
 @given(st.lists(st.tuples(texts, texts), min_size=1, max_size=3), OPTIONS)
 @example([("", "")], {"tokenizer": "ascii_words", "topic_threshold": 1})
 def test_options_equal_the_definitions(rows: list[tuple[str, str]], options: dict[str, Any]) -> None:
