@@ -120,8 +120,8 @@ def test_embedder_is_used(table):
 
 def test_invalid_calls_raise_immediately(table):
     dataset = ray.data.from_arrow(table)
-    with pytest.raises(ColumnError, match="column 'answer': expected text, got int64"):
-        fm.score(ray.data.from_arrow(pa.table({"answer": [1], "reference": ["a"]})), ["token_f1"])
+    with pytest.raises(ColumnError, match="column 'answer': expected text, got struct"):
+        fm.score(ray.data.from_arrow(pa.table({"answer": [{"a": 1}], "reference": ["a"]})), ["token_f1"])
     with pytest.raises(OptionError, match="threads=0: expected a whole number from 1 to 1,024"):
         fm.score(dataset, ["token_f1"], threads=0)
     with pytest.raises(ColumnError, match="needs the column 'contexts'"):

@@ -116,8 +116,8 @@ def test_large_types_and_all_null_columns(spark, frame, table):
 
 
 def test_invalid_calls_raise_immediately(frame):
-    with pytest.raises(ColumnError, match="column 'answer': expected text, got int64"):
-        fm.score(frame.selectExpr("id", "1L as answer", "reference"), ["token_f1"])
+    with pytest.raises(ColumnError, match="column 'answer': expected text, got struct"):
+        fm.score(frame.selectExpr("id", "struct(id) as answer", "reference"), ["token_f1"])
     with pytest.raises(OptionError, match="embedder='wordllama': a Spark DataFrame needs its embeddings as columns"):
         fm.score(frame, ["token_f1"], embedder="wordllama")
     with pytest.raises(ColumnError, match="needs the column 'contexts'"):

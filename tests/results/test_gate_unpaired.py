@@ -172,7 +172,7 @@ RANKED = {"retrieved_ids": ["a"], "relevant_ids": ["a"]}
 
 def test_files_distinguish_failed_missing_and_undefined_rows(tmp_path):
     """What the metadata count: rejected rows, missing inputs, and rows where a metric is undefined."""
-    bad = ['{"id": 90, "answer": 7}'] * 3
+    bad = ['{"id": 90, "answer": {"a": 7}}'] * 3
     missing = [{"id": 100 + n, "answer": None, "reference": "in Paris"} for n in range(4)]
     jsonl(tmp_path / "rows.jsonl", *ROWS, *missing, *bad)
     done = program(

@@ -133,7 +133,7 @@ def test_integers_are_fingerprinted_as_text_and_lists_are_not(tmp_path):
 
 def test_fingerprint_excludes_rejected_rows(tmp_path):
     rows = write(tmp_path / "a.jsonl", ROWS)
-    rows.write_text(rows.read_text() + '{"id": "bad", "answer": 7}\n')
+    rows.write_text(rows.read_text() + '{"id": "bad", "answer": {"a": 7}}\n')
     fm.score(rows, output=tmp_path / "a.parquet", metrics="answer_words", files=fm.FileSettings(on_error="skip"))
     fm.score(write(tmp_path / "b.jsonl", ROWS), output=tmp_path / "b.parquet", metrics="answer_words")
     assert prints(tmp_path / "a.parquet") == prints(tmp_path / "b.parquet")

@@ -254,7 +254,16 @@ EXCEPTIONS = {
     **dict.fromkeys(("list_runs", "trend", "load_plugin"), _FILES),
     **dict.fromkeys(("metric", "pass_at_k", "pass_hat_k", "FullContextBot", "FunctionBot"), _NO_COLUMN),
     **dict.fromkeys(
-        ("GivenContextsBot", "JudgeSettings", "FileSettings", "RayCluster", "CutPromises", "ChunkSettings"), _NO_COLUMN
+        (
+            "GivenContextsBot",
+            "JudgeSettings",
+            "FileSettings",
+            "ReadSettings",
+            "RayCluster",
+            "CutPromises",
+            "ChunkSettings",
+        ),
+        _NO_COLUMN,
     ),
     **dict.fromkeys(("model_client", "tokenizer", "ModelReply", "ModelRequest"), _NO_COLUMN),
     "stored_calls": "reads a store of calls",

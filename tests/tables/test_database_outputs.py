@@ -137,7 +137,7 @@ def test_a_table_made_meanwhile_stays(database: tuple[str, Execute], monkeypatch
 def test_rejected_rows_are_a_table_beside(database: tuple[str, Execute], tmp_path: Path) -> None:
     address, execute = database
     rows = tmp_path / "rows.jsonl"
-    rows.write_text('{"answer": "in Paris", "reference": "Paris"}\n{"answer": 7, "reference": "x"}\n')
+    rows.write_text('{"answer": "in Paris", "reference": "Paris"}\n{"answer": {"a": 7}, "reference": "x"}\n')
     skip = fm.FileSettings(on_error="skip")
     result = fm.score(rows, METRICS, output=f"{address}table=scores", files=skip)
     assert (result.run.rows, result.run.rejected) == (1, 1)

@@ -46,7 +46,7 @@ def test_remote_reading_of_every_format_equals_local(s3: Server, tmp_path: Path,
 
 @pytest.mark.parametrize("name", ["bad.jsonl", "bad.csv.gz"])
 def test_remote_bad_rows_are_named_like_local_ones(s3: Server, tmp_path: Path, name: str) -> None:
-    lines = ['{"id": "a", "answer": "x", "reference": "y"}', '{"id": "b", "answer": 7}', "{nonsense"] * 50
+    lines = ['{"id": "a", "answer": "x", "reference": "y"}', '{"id": "b", "answer": {"a": 7}}', "{nonsense"] * 50
     if "csv" in name:
         lines = ["id,answer,reference", *["a,x,y", "b,x", "c,x,y,z"] * 50]
     with pa.output_stream(str(tmp_path / name), compression="gzip" if name.endswith("gz") else None) as stream:
