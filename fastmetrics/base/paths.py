@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final, TypeAlias
@@ -289,6 +289,34 @@ def _follow(value: Any, steps: Steps, at: int) -> Any:
             value = value[step] if -len(value) <= step < len(value) else None
         at += 1
     return value
+
+
+def records_at(record: Mapping[str, Any], steps: Steps) -> Iterator[dict[str, Any]]:
+    """The objects at the end of steps, whose last is ``[]``; each has the object that its list is in as ``^``.
+
+    >>> [dict(found) for found in records_at({"n": 1, "rows": [{"a": 2}]}, ("rows", EVERY))]
+    [{'a': 2, '^': {'n': 1, 'rows': [{'a': 2}]}}]
+
+    Raises ``PathError`` for a value of another kind on the way or at its end.
+    """
+    place = steps.index(EVERY)
+    values = _follow(record, steps[:place], 0) if place else record
+    if values is None:
+        return
+    if not isinstance(values, list):
+        raise _other_kind(steps, place, values)
+    for value in values:
+        if not isinstance(value, Mapping):
+            raise _other_kind((*steps[: place + 1], ""), place + 1, value)
+        within = {**value, CONTAINER: record}
+        if EVERY in steps[place + 1 :]:
+            yield from records_at(within, steps[place + 1 :])
+        else:
+            yield within
+
+
+CONTAINER = "^"
+"""The field of a record within another that holds the other."""
 
 
 def _loaded(text: str, steps: Steps, at: int) -> Any:

@@ -156,6 +156,104 @@ def deepest(data: NDArray[np.uint8], most: int) -> int:
     return -1
 
 
+# The items of a list within a JSON document that is read piece by piece.
+
+
+_COMMA, _COLON = 44, 58
+DEPTH_AT, MATCHED_AT, TARGET_AT, ITEM_AT, KEY_AT, FOUND_AT, _IN_TEXT, _ESCAPED, _ARMED, _IS_KEY = range(10)
+"""The places of ``find_items``' state: nesting, keys matched, depth of the list, where the item and a key begin, and
+whether the list was found; the others are its own."""
+STATE = 10
+SKIPPED = -2
+"""In place of the start of an item: the item is passed over."""
+
+
+@kernel
+def find_items(
+    data: NDArray[np.uint8],
+    at: int,
+    keys: NDArray[np.uint8],
+    bounds: NDArray[np.int64],
+    state: NDArray[np.int64],
+    starts: NDArray[np.int64],
+    stops: NDArray[np.int64],
+) -> tuple[int, int]:
+    """Find the items of a list from byte ``at`` on; return their number, and the byte reached.
+
+    The list is the document, or the value of the last of the nested ``keys``.  ``state`` begins as 0, with -1 for the
+    starts, and is handed on from piece to piece.  The search stops at the document's end, and when ``starts`` is full.
+    """
+    levels, found = bounds.size - 1, 0
+    depth, matched, target, item, key = state[0], state[1], state[2], state[3], state[4]
+    listed, in_text, escaped, armed, is_key = state[5], state[6], state[7], state[8], state[9]
+    while at < data.size and found < starts.size:
+        byte = data[at]
+        on_path = target == 0 and depth == matched + 1
+        if in_text:
+            if escaped:
+                escaped = 0
+            elif byte == _BACKSLASH:
+                escaped = 1
+            elif byte == _QUOTE:
+                in_text = 0
+                if key >= 0:
+                    size = bounds[matched + 1] - bounds[matched]
+                    armed = int(at - key == size)
+                    for k in range(size):
+                        if armed and data[key + k] != keys[bounds[matched] + k]:
+                            armed = 0
+                    key = -1
+        elif byte == _QUOTE:
+            in_text = 1
+            if on_path and is_key and matched < levels:
+                key = at + 1
+            elif target and depth == target and item == -1:
+                item = at
+        elif byte in (_OPEN_LIST, _OPEN_OBJECT):
+            if target and depth == target and item == -1:
+                item = at
+            depth += 1
+            if target == 0:
+                wanted = (levels == 0 and depth == 1) or (armed and matched + 1 == levels and depth == matched + 2)
+                if byte == _OPEN_LIST and wanted:
+                    target, listed = depth, 1
+                elif byte == _OPEN_OBJECT and armed and matched + 1 < levels and depth == matched + 2:
+                    matched += 1
+                if depth == matched + 1:
+                    is_key = int(byte == _OPEN_OBJECT)
+                    armed = 0
+        elif byte in (_CLOSE_LIST, _CLOSE_OBJECT):
+            if target and depth == target:
+                if item >= 0:
+                    starts[found], stops[found] = item, at
+                    found += 1
+                item, target, armed = -1, 0, 0
+            elif on_path and matched > 0:
+                matched -= 1
+                armed = is_key = 0
+            depth -= 1
+            if depth <= 0:
+                at += 1
+                break
+        elif byte == _COMMA:
+            if target and depth == target:
+                if item >= 0:
+                    starts[found], stops[found] = item, at
+                    found += 1
+                item = -1
+            elif on_path:
+                is_key, armed = 1, 0
+        elif byte == _COLON:
+            if on_path:
+                is_key = 0
+        elif target and depth == target and item == -1 and byte > _SPACE:
+            item = at
+        at += 1
+    state[0], state[1], state[2], state[3], state[4] = depth, matched, target, item, key
+    state[5], state[6], state[7], state[8], state[9] = listed, in_text, escaped, armed, is_key
+    return found, at
+
+
 # Lines of white-space separated fields: the format of TREC runs and judgements.
 
 

@@ -15,7 +15,7 @@ from fastmetrics.tables.arrow_files import ARROW, PARQUET
 from fastmetrics.tables.csv_files import CSV, TSV
 from fastmetrics.tables.encoders import Encoder
 from fastmetrics.tables.formats import Format
-from fastmetrics.tables.json_lines import JSONL
+from fastmetrics.tables.json_documents import JSON, JSONL
 
 # The formats of files, and detecting the format of a file by its name or its first bytes.
 
@@ -23,7 +23,7 @@ from fastmetrics.tables.json_lines import JSONL
 NPY = Format("npy", (".npy",), reader=None, magic=(b"\x93NUMPY",))
 """An array of vectors, which is no table."""
 
-FORMATS: dict[str, Format] = {format.name: format for format in (PARQUET, JSONL, CSV, TSV, ARROW, NPY)}
+FORMATS: dict[str, Format] = {format.name: format for format in (PARQUET, JSONL, JSON, CSV, TSV, ARROW, NPY)}
 """All formats by name: the one list of them."""
 
 COMPRESSIONS: Mapping[str, str] = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2", ".xz": "xz"}
@@ -61,7 +61,7 @@ def sniff(head: bytes) -> str | None:
     """The format by a file's first bytes, or None.
 
     >>> sniff(b'{"answer": "yes"}'), sniff(b"question,answer")
-    ('jsonl', 'csv')
+    ('json', 'csv')
     """
     by_magic = (format.name for format in FORMATS.values() if head.startswith(format.magic))
     by_looks = (format.name for format in FORMATS.values() if format.looks_like is not None and format.looks_like(head))

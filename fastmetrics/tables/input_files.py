@@ -48,7 +48,9 @@ class ReadSettings:
 
     format: str | None = field(
         default=None,
-        metadata=about("The format of all files, if their suffixes do not show it: parquet, jsonl, csv, tsv, arrow."),
+        metadata=about(
+            "The format of all files, if their suffixes do not show it: parquet, jsonl, json, csv, tsv, arrow."
+        ),
     )
     query: str | None = field(
         default=None,
@@ -56,6 +58,12 @@ class ReadSettings:
     )
     max_row_bytes: int | None = field(
         default=None, metadata=about("Maximum bytes of a row; a longer row is a bad row. Default: 67108864 (64 MiB).")
+    )
+    records: str | None = field(
+        default=None,
+        metadata=about(
+            "The path of the list of records in JSON documents, or in each line: results.results, data[].items."
+        ),
     )
     blank: Literal["missing", "empty"] = field(
         default="missing",
@@ -86,7 +94,7 @@ class ReadSettings:
         return {name: getattr(self, name) for name in _OF_CELLS if getattr(self, name) != getattr(ReadSettings, name)}
 
 
-_OF_CELLS = ("blank", "delimiter", "encoding")
+_OF_CELLS = ("blank", "delimiter", "encoding", "records")
 PLAIN = ReadSettings()
 
 # A file of an input: its identity, opening its bytes, and the files below a folder that are inputs.

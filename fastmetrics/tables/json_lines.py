@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,15 +15,15 @@ import pyarrow.types as pt
 from fastmetrics.base.arrays import check_names, well_formed
 from fastmetrics.base.errors import FileFormatError, InputError
 from fastmetrics.base.limits import SIZES
-from fastmetrics.base.paths import PathError, merged, nested
-from fastmetrics.tables.encoders import TextEncoder, metadata_beside
+from fastmetrics.base.paths import EVERY, PathError, Steps, merged, nested, parse, records_at, spelled
+from fastmetrics.tables.encoders import metadata_beside
 from fastmetrics.tables.file_columns import (
     Selection,
     WrongValueError,
     describe,
     unify,
 )
-from fastmetrics.tables.formats import Format, Reader
+from fastmetrics.tables.formats import Reader
 from fastmetrics.tables.input_files import DataFile, reading
 from fastmetrics.tables.table_chunks import Chunk, Position, Reject, batch_of, too_long
 from fastmetrics.tables.text_values import DEPTH, is_deep
@@ -31,20 +31,20 @@ from fastmetrics.tables.text_values import DEPTH, is_deep
 # A text file as blocks of whole lines, in bounded memory.
 
 
-_BOM = b"\xef\xbb\xbf"
-_SHOWN = 10_000
+BOM = b"\xef\xbb\xbf"
+SHOWN = 10_000
 
 
 class LineBlock(NamedTuple):
     """Whole lines: the number of the first line, from 0, and the number of bytes of the file read so far.
 
-    Or, if ``cut``, the start of one line that is longer than the maximum row.
+    Or the start of one line that is not read, with the reason in ``cut``.
     """
 
     line: int
     data: bytes
     offset: int
-    cut: bool = False
+    cut: str = ""
 
 
 def blocks(file: DataFile) -> Iterator[LineBlock]:
@@ -59,7 +59,7 @@ def blocks(file: DataFile) -> Iterator[LineBlock]:
     with reading(file.shown), stream:
         first = True
         while data := stream.read(file.sizes.line_block_bytes):
-            data, first = (data.removeprefix(_BOM) if first else data), False
+            data, first = (data.removeprefix(BOM) if first else data), False
             if over:
                 stop = data.find(b"\n") + 1
                 line, over, data = line + bool(stop), not stop, data[stop:] if stop else b""
@@ -72,7 +72,7 @@ def blocks(file: DataFile) -> Iterator[LineBlock]:
                 pending.append(data[stop:])
                 pending_bytes += len(pending[-1])
             if pending_bytes > file.max_row_bytes:
-                yield LineBlock(line, b"".join(pending)[:_SHOWN], tell(), cut=True)
+                yield LineBlock(line, b"".join(pending)[:SHOWN], tell(), too_long(file.max_row_bytes))
                 pending_bytes, pending, over = 0, [], True
     if pending:
         yield LineBlock(line, b"".join(pending), file.size)
@@ -90,7 +90,7 @@ def _apart(block: LineBlock, most: int) -> Iterator[LineBlock]:
         start, stop = int(ends[at] - sizes[at]), int(ends[at])
         if start > begin:
             yield LineBlock(block.line + row, block.data[begin:start], block.offset)
-        yield LineBlock(block.line + at, block.data[start : min(stop - 1, start + _SHOWN)], block.offset, cut=True)
+        yield LineBlock(block.line + at, block.data[start : min(stop - 1, start + SHOWN)], block.offset, too_long(most))
         begin, row = stop, at + 1
     if begin < len(block.data):
         yield LineBlock(block.line + row, block.data[begin:], block.offset)
@@ -116,8 +116,9 @@ class JsonLinesReader(Reader):
 
     def __init__(self, file: DataFile) -> None:
         super().__init__(file)
-        first = None
-        for block in blocks(file):
+        self.within = self.records_within(record_path(file.settings.records))
+        first: LineBlock | None = None
+        for block in self.blocks():
             if block.cut or block.data.strip():
                 first = block if first is None or (first.cut and not block.cut) else first
             # A line that is too long is a bad row, and the next ones have columns; a device may have no next one.
@@ -131,18 +132,26 @@ class JsonLinesReader(Reader):
             return
         self.schema = pa.schema([])
         try:
-            self.schema = _infer(first, file)
+            self.schema = self._infer(first)
         except NoGoodLineError as error:  # its lines are bad rows if there are other files
             self.unreadable = error
 
+    def blocks(self) -> Iterator[LineBlock]:
+        """The lines of the file, or what is read as such."""
+        return blocks(self.file)
+
+    def records_within(self, records: Steps) -> Steps:
+        """The steps from each line to the records that are rows: those that the settings name."""
+        return records
+
     def where(self, row: int) -> str:
         """The row in messages."""
-        return f"line {row + 1}"
+        return f"record {row + 1}" if self.within else f"line {row + 1}"
 
     def holds(self, name: str) -> bool:
         """Whether any line seems to have this key, anywhere in the file."""
         keys = {json.dumps(name, ensure_ascii=plain).encode() for plain in (True, False)}
-        for block in blocks(self.file):
+        for block in self.blocks():
             if block.cut:
                 raise FileFormatError(str(self._cut(block, 0)))
             if any(key in block.data for key in keys):
@@ -151,8 +160,11 @@ class JsonLinesReader(Reader):
 
     def read(self, selection: Selection, number: int, start: int, threads: int) -> Iterator[Chunk]:
         """The lines from ``start`` on."""
+        if self.within:
+            yield from self._records(selection, number, start)
+            return
         in_json = self._in_json(selection)
-        for block in blocks(self.file):
+        for block in self.blocks():
             first, data, offset = block.line, block.data, block.offset
             lines = 1 if block.cut else data.count(b"\n") + (not data.endswith(b"\n"))
             if first + lines <= start:
@@ -170,7 +182,49 @@ class JsonLinesReader(Reader):
                 batch = pa.RecordBatch.from_arrays(columns, names=selection.schema.names)
                 yield Chunk(number, np.arange(first, first + lines, dtype=np.int64), batch, (), offset)
             else:
-                yield self._by_line(data, first, offset, number, selection)
+                yield self._one_by_one(_parsed_lines(data, first), offset, number, selection)
+
+    def _records(self, selection: Selection, number: int, start: int) -> Iterator[Chunk]:
+        """The records within each line from row ``start`` on."""
+        row = 0
+        for block in self.blocks():
+            if block.cut:
+                reject = self._reject(Position(number, row), None, block.cut, block.data)
+                yield Chunk(number, np.empty(0, np.int64), batch_of(selection.schema), (reject,), block.offset)
+                row += 1
+                continue
+            found = list(self._within(block))
+            entries = [(at, *entry) for at, entry in enumerate(found, row) if at >= start]
+            row += len(found)
+            if entries:
+                yield self._one_by_one(entries, block.offset, number, selection)
+
+    def _within(self, block: LineBlock) -> Iterator[tuple[bytes, dict[str, Any] | WrongValueError]]:
+        """The records within the lines of a block, each with its line."""
+        for _, line, record in _parsed_lines(block.data, block.line):
+            if isinstance(record, WrongValueError):
+                yield line, record
+                continue
+            try:
+                yield from ((line, found) for found in records_at(record, self.within))
+            except PathError as error:
+                yield line, WrongValueError(str(error))
+
+    def _check_records(self, block: LineBlock) -> None:
+        """Raise ``FileFormatError`` if no line of the first block has a record."""
+        if not any(True for _ in self._within(block)):
+            path = spelled(self.within)
+            raise FileFormatError(f"{self.file.shown}: no {self.where(0).split()[0]} has an object at {path!r}")
+
+    def _infer(self, block: LineBlock) -> pa.Schema:
+        """The columns of a block and their types; if rows disagree, the most general type."""
+        shown = self.file.shown
+        if block.cut:
+            raise NoGoodLineError(f"{shown}, {self.where(block.line)}: {block.cut}")
+        if self.within:
+            self._check_records(block)
+            return _types_of((entry for _, entry in self._within(block)), lambda row: f"{shown}, {self.where(row)}")
+        return _infer(block, lambda row: f"{shown}, {self.where(row)}")
 
     def _in_json(self, selection: Selection) -> pa.Schema | None:
         """The types of the columns for Arrow's parser; None if the paths can only be followed row by row.
@@ -202,22 +256,23 @@ class JsonLinesReader(Reader):
 
     def _cut(self, block: LineBlock, number: int) -> Reject:
         """The error for a truncated line."""
-        raw = block.data.decode(errors="replace")
-        where = self.where(block.line)
-        return Reject(
-            Position(number, block.line), self.file.shown, where, None, too_long(self.file.max_row_bytes), raw
-        )
+        return self._reject(Position(number, block.line), None, block.cut, block.data)
 
-    def _by_line(self, block: bytes, first: int, offset: int, number: int, selection: Selection) -> Chunk:
+    def _one_by_one(
+        self,
+        entries: Iterable[tuple[int, bytes, dict[str, Any] | WrongValueError]],
+        offset: int,
+        number: int,
+        selection: Selection,
+    ) -> Chunk:
         rows: list[int] = []
         values: dict[str, list[Any]] = {name: [] for name in selection.schema.names}
         rejects = []
-        for row, line in enumerate(block.split(b"\n"), first):
-            if not line.strip():
-                continue
+        for row, line, record in entries:
             column = None
             try:
-                record = record_of(line)
+                if isinstance(record, WrongValueError):
+                    raise record
                 cells = []
                 for column in values:
                     cells.append(selection.cell(record, column))
@@ -275,23 +330,42 @@ def record_of(line: bytes) -> dict[str, Any]:
     return record
 
 
-def _infer(block: LineBlock, file: DataFile) -> pa.Schema:
-    """The columns of a block and their types; if rows disagree, the most general type."""
-    data, shown = block.data, file.shown
-    if block.cut:
-        raise NoGoodLineError(f"{shown}, line {block.line + 1}: {too_long(file.max_row_bytes)}")
-    if data.lstrip()[:1] == b"[":
-        raise FileFormatError(f"{shown}, line 1: expected one JSON object a line, got a JSON array")
+def _parsed_lines(data: bytes, first: int) -> Iterator[tuple[int, bytes, dict[str, Any] | WrongValueError]]:
+    """The lines that are not blank with their numbers, and their records, or what is wrong with them."""
+    for row, line in enumerate(data.split(b"\n"), first):
+        if line.strip():
+            try:
+                yield row, line, record_of(line)
+            except WrongValueError as error:
+                yield row, line, error
+
+
+def record_path(text: str | None) -> Steps:
+    """The steps of the setting ``records``, which lead to the items of a list.
+
+    >>> record_path("data[].paragraphs") == record_path("data[].paragraphs[]")
+    True
+    """
+    if text is None:
+        return ()
+    steps = parse(text).choices[0]
+    return steps if steps[-1] == EVERY else (*steps, EVERY)
+
+
+def _infer(block: LineBlock, where: Callable[[int], str]) -> pa.Schema:
+    """The types of the columns of lines."""
+    data = block.data
+    records = (record for _, _, record in _parsed_lines(data, 0))
     if is_deep(data):
-        return _infer_by_line(data, shown)
+        return _types_of(records, where)
     try:
         options = pj.ReadOptions(use_threads=False, block_size=len(data) + 1)
         schema = pj.read_json(pa.BufferReader(data), options).schema
-        check_names(schema, shown)
+        check_names(schema, where(0))
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, InputError):
-        return _infer_by_line(data, shown)
+        return _types_of(records, where)
     has_floats = any("double" in str(field.type) for field in schema)  # also within lists and objects
-    return _infer_by_line(data, shown) if has_floats and _LONG_INTEGER.search(data) else schema
+    return _types_of(records, where) if has_floats and _LONG_INTEGER.search(data) else schema
 
 
 _LONG_INTEGER = re.compile(rb"[:\[,]\s*-?[0-9]{19,}\s*[,\]}]")
@@ -300,16 +374,13 @@ _BEYOND_64_BITS = pa.decimal128(38)
 """The type of such an integer among the types of values: floats where a column has some, and else text."""
 
 
-def _infer_by_line(block: bytes, shown: str) -> pa.Schema:
+def _types_of(records: Iterable[dict[str, Any] | WrongValueError], where: Callable[[int], str]) -> pa.Schema:
+    """The types of the values in records by name; raises ``NoGoodLineError`` for records that are all wrong."""
     types: dict[str, pa.DataType] = {}
     failure = None
-    for number, line in enumerate(block.split(b"\n"), 1):
-        if not line.strip():
-            continue
-        try:
-            record = record_of(line)
-        except WrongValueError as error:
-            failure = failure or f"{shown}, line {number}: {error}"
+    for row, record in enumerate(records):
+        if isinstance(record, WrongValueError):
+            failure = failure or f"{where(row)}: {record}"
             continue
         for name, value in record.items():
             if name != well_formed(name):  # not a valid column name
@@ -362,18 +433,3 @@ def _join_all(types: Iterable[pa.DataType]) -> pa.DataType:
     for type_ in types:
         joined = _join(joined, type_)
     return joined
-
-
-def _looks_like_json(head: bytes) -> bool:
-    """Whether a file begins with an object, or with an array, which the reader reports with a specific message."""
-    return head.removeprefix(b"\xef\xbb\xbf").lstrip().startswith((b"{", b"["))
-
-
-JSONL = Format(
-    "jsonl",
-    (".jsonl", ".ndjson"),
-    JsonLinesReader,
-    looks_like=_looks_like_json,
-    encoder=lambda path, schema, compression, guard: TextEncoder(path, schema, compression, guard=guard),
-    compressions=("gzip", "zstd"),
-)

@@ -40,6 +40,7 @@ from fastmetrics.tables.input_files import (
     spool,
     walked,
 )
+from fastmetrics.tables.json_documents import JSON
 from fastmetrics.tables.remote_files import plainly, side_by_side
 from fastmetrics.tables.sources import FileSource, FrameSource, TableSource, without_empty
 
@@ -201,6 +202,9 @@ def _reader(file: DataFile) -> Reader:
         return DatabaseReader(file)
     make = FORMATS[file.format].reader
     assert make is not None, file.format
+    if file.settings.records is not None and file.format not in ("json", "jsonl"):
+        way = Argument("records", file.settings.records)
+        raise OptionError(way, f": {file.shown} is {file.format}; records are within JSON")
     return make(file)
 
 
@@ -298,7 +302,7 @@ def _behind(address: str, allowed: AllowedFormats) -> list[DataFile]:
     for match in matches:
         keys, kind, compression = {}, *allowed.by_name(match.url.name)
         if match.relative is not None:
-            if kind is None:
+            if kind in (None, JSON.name):
                 continue
             keys = dict(_hive(step) for step in match.relative.split("/")[:-1] if "=" in step)
         if kind is None:
@@ -314,7 +318,7 @@ def _behind(address: str, allowed: AllowedFormats) -> list[DataFile]:
 def _in_folder(folder: str, allowed: AllowedFormats) -> list[DataFile]:
     files = []
     for where, name in walked(folder, _refuse):
-        if allowed.by_name(name)[0] is not None:
+        if allowed.by_name(name)[0] not in (None, JSON.name):  # which often describes the files beside it
             relative = os.path.relpath(where, folder).split(os.sep)
             keys = dict(_hive(step) for step in relative if "=" in step)
             files.append(_file(os.path.join(where, name), allowed, keys))

@@ -73,12 +73,6 @@ def test_file_without_scores_cannot_be_summarized(tmp_path):
         assert done.err.startswith(f"error: {name}: no column of scores")
 
 
-def test_json_array_is_not_read_as_csv(tmp_path):
-    (tmp_path / "rows.json").write_text('[{"answer": "a", "reference": "b"}]')
-    done = program("score", "rows.json", "-o", "o.parquet")
-    assert done.err == "error: rows.json, line 1: expected one JSON object a line, got a JSON array\n"
-
-
 def test_unwritable_index_raises(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(OutputError, match=r"cannot write .*file/index: Not a directory"):

@@ -1,0 +1,221 @@
+"""JSON documents: their records one by one in bounded memory, and an outline of what a document contains."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+from fastmetrics.base.arrays import Ints
+from fastmetrics.base.errors import Argument, FileFormatError
+from fastmetrics.base.paths import EVERY, Steps, spelled
+from fastmetrics.kernels.byte_search import DEPTH_AT, FOUND_AT, ITEM_AT, KEY_AT, SKIPPED, STATE, find_items
+from fastmetrics.tables.encoders import TextEncoder
+from fastmetrics.tables.formats import Format, Reader
+from fastmetrics.tables.input_files import DataFile, reading
+from fastmetrics.tables.json_lines import BOM, SHOWN, JsonLinesReader, LineBlock
+from fastmetrics.tables.table_chunks import too_long
+
+# The records of a document, each as one line.
+
+
+_ITEMS = 1 << 16
+"""Items that are found at a time."""
+_LINE_ENDS = bytes.maketrans(b"\n\r", b"  ")
+"""JSON has line ends only between values: within strings they are escaped."""
+_CUT = "the document ends within this record: it was not written to its end, or cut"
+
+
+def document_blocks(file: DataFile, keys: Steps) -> Iterator[LineBlock]:
+    """The items of the list at ``keys`` of a document, or of the document, which is a list; each is one line.
+
+    Raises ``FileFormatError`` for a document that has no such list, or has more after its end.
+    """
+    encoded = [str(key).encode() for key in keys]
+    names = np.frombuffer(b"".join(encoded), np.uint8)
+    bounds = np.cumsum([0, *map(len, encoded)], dtype=np.int64)
+    state = np.zeros(STATE, np.int64)
+    state[[ITEM_AT, KEY_AT]] = -1
+    starts, stops = np.empty(_ITEMS, np.int64), np.empty(_ITEMS, np.int64)
+    number, rest, ended = 0, b"", False
+    stream, tell = file.open()
+    with reading(file.shown), stream:
+        while data := stream.read(file.sizes.line_block_bytes):
+            if not rest and not tell() > len(data):
+                data = data.removeprefix(BOM)
+            data, at = rest + data, len(rest)
+            view = np.frombuffer(data, np.uint8)
+            while at < len(data):
+                if ended and not data[at:].strip():
+                    break
+                if ended:
+                    raise FileFormatError(f"{file.shown}: more follows the end of the JSON document")
+                found, at = find_items(view, at, names, bounds, state, starts, stops)
+                ended = state[DEPTH_AT] <= 0 and data[at - 1] in b"]}"
+                yield from _lines(data, starts[:found], stops[:found], number, tell(), file.max_row_bytes)
+                number += found
+            begin = max(int(state[ITEM_AT]), int(state[KEY_AT]))
+            rest = data[begin:] if begin >= 0 else b""
+            for place in (ITEM_AT, KEY_AT):
+                state[place] -= begin if state[place] >= 0 else 0
+            if len(rest) > file.max_row_bytes and state[ITEM_AT] >= 0:
+                yield LineBlock(number, rest[:SHOWN], tell(), too_long(file.max_row_bytes))
+                number, rest = number + 1, b""
+                state[ITEM_AT] = SKIPPED
+    if state[FOUND_AT] and state[DEPTH_AT]:
+        yield LineBlock(number, rest[:SHOWN], file.size, _CUT)
+    elif not state[FOUND_AT]:
+        raise FileFormatError(f"{file.shown}: ", *_no_records(file, keys, cut=bool(state[DEPTH_AT])))
+
+
+def _lines(data: bytes, starts: Ints, stops: Ints, first: int, offset: int, most: int) -> Iterator[LineBlock]:
+    """Items as blocks of lines, of which one that is too long is a block of its own."""
+    lines: list[bytes] = []
+    for number, (start, stop) in enumerate(zip(starts.tolist(), stops.tolist(), strict=True), first):
+        if stop - start > most:
+            if lines:
+                yield LineBlock(number - len(lines), b"\n".join([*lines, b""]), offset)
+            lines = []
+            yield LineBlock(number, data[start : start + SHOWN], offset, too_long(most))
+        else:
+            lines.append(data[start:stop].translate(_LINE_ENDS))
+    if lines:
+        yield LineBlock(first + len(starts) - len(lines), b"\n".join([*lines, b""]), offset)
+
+
+def _no_records(file: DataFile, keys: Steps, *, cut: bool) -> list[object]:
+    """Why a document gives no records, and what to type."""
+    lists = record_lists(outline(head_of(file)))
+    have = f"it has lists of objects at {', '.join(map(repr, lists))}" if lists else "it has no list of objects"
+    if keys:
+        why = f"the document has no list at {spelled(keys)!r}" + ("; it seems to be cut" if cut else "")
+    else:
+        why = "the file is one JSON object, not a list of records or one object a line"
+    if lists:
+        return [f"{why}; {have}; name the one to read with ", Argument("records", lists[0])]
+    return [f"{why}; {have}; an object that is one row stands on one line"]
+
+
+# What a document contains, from its first bytes.
+
+
+_HEAD = 1 << 20
+_TOKEN = re.compile(rb'"((?:[^"\\]|\\.)*)"|[][{}:,]|[^][{}:,"\s]+', re.DOTALL)
+_MOST_TOKENS = 200_000
+
+
+def head_of(file: DataFile, nbytes: int = _HEAD) -> bytes:
+    """The first bytes of a file, unpacked."""
+    with reading(file.shown), file.open()[0] as stream:
+        head: bytes = stream.read(nbytes)
+    return head.removeprefix(BOM)
+
+
+def outline(head: bytes) -> dict[str, None]:
+    """The paths within the first document of ``head``, in order; lists of objects end with ``[]``.
+
+    >>> list(outline(b'{"n": 1, "rows": [{"a": "x"}, {"b": [2]}, '))
+    ['n', 'rows', 'rows[]', 'rows[].a', 'rows[].b']
+    """
+    paths: dict[str, None] = {}
+    stack: list[tuple[str, bool]] = []
+    name = ""
+    is_key = False
+    for count, token in enumerate(_TOKEN.finditer(head)):
+        mark = token[0]
+        if mark in (b"{", b"["):
+            path = name
+            if stack and not stack[-1][1]:
+                path = f"{stack[-1][0]}[]"
+                if mark == b"{":
+                    paths[path] = None
+            stack.append((path, mark == b"{"))
+            is_key = mark == b"{"
+        elif mark in (b"}", b"]"):
+            stack.pop() if stack else None
+            is_key = False
+            if not stack:
+                break
+        elif mark == b",":
+            is_key = bool(stack) and stack[-1][1]
+        elif mark == b":":
+            is_key = False
+        elif is_key and token[1] is not None:
+            key = token[1].decode(errors="replace")
+            name = f"{stack[-1][0]}.{key}" if stack[-1][0] else key
+            paths[name] = None
+        if count > _MOST_TOKENS:
+            break
+    return paths
+
+
+def record_lists(paths: Mapping[str, None]) -> list[str]:
+    """The lists of objects of an outline that are not within another list."""
+    return [path.removesuffix("[]") for path in paths if path.endswith("[]") and "[]" not in path[:-2] and path != "[]"]
+
+
+# The format of a file of JSON, which is a document or has one record a line.
+
+
+class JsonDocumentReader(JsonLinesReader):
+    """One JSON document: a list of records, or an object with such a list at ``settings.records``."""
+
+    def blocks(self) -> Iterator[LineBlock]:
+        """The records that are read one by one, each as a line."""
+        return document_blocks(self.file, self._keys)
+
+    def records_within(self, records: Steps) -> Steps:
+        """The steps from each record that is read to those that are rows."""
+        self._keys: Steps = ()
+        head = head_of(self.file)
+        if _is_list(head) or not records:
+            return records
+        place = records.index(EVERY)
+        self._keys = records[:place]
+        return records[place + 1 :]
+
+    def where(self, row: int) -> str:
+        """The row in messages."""
+        return f"record {row + 1}"
+
+
+def is_document(head: bytes) -> bool:
+    """Whether the first bytes of a file of JSON are those of one document, rather than of one object a line.
+
+    >>> is_document(b'[{"a": 1}]'), is_document(b'{"a": 1}\\n{"a": 2}\\n'), is_document(b'{\\n "rows": [')
+    (True, False, True)
+    """
+    head = head.lstrip()
+    if head.startswith(b"["):
+        return True
+    line, end, _ = head.partition(b"\n")
+    depth = sum({b"{": 1, b"[": 1, b"}": -1, b"]": -1}.get(token[0], 0) for token in _TOKEN.finditer(line))
+    return depth > 0 and bool(end or len(head) >= _HEAD - 3)
+
+
+def _json_reader(file: DataFile) -> Reader:
+    return JsonDocumentReader(file) if is_document(head_of(file)) else JsonLinesReader(file)
+
+
+def _lines_reader(file: DataFile) -> Reader:
+    """The reader of a file of lines, unless it is a list."""
+    return JsonDocumentReader(file) if _is_list(head_of(file, 64)) else JsonLinesReader(file)
+
+
+def _is_list(head: bytes) -> bool:
+    return head.lstrip()[:1] == b"["
+
+
+def _looks_like_json(head: bytes) -> bool:
+    return head.removeprefix(BOM).lstrip().startswith((b"{", b"["))
+
+
+JSON = Format("json", (".json",), _json_reader, looks_like=_looks_like_json)
+JSONL = Format(
+    "jsonl",
+    (".jsonl", ".ndjson"),
+    _lines_reader,
+    encoder=lambda path, schema, compression, guard: TextEncoder(path, schema, compression, guard=guard),
+    compressions=("gzip", "zstd"),
+)

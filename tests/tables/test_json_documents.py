@@ -1,0 +1,165 @@
+"""JSON documents: the records of a list in them, whatever surrounds it and wherever a piece that is read ends."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import fastmetrics as fm
+from fastmetrics.base.errors import FileFormatError, OptionError
+from fastmetrics.base.limits import ReadSizes
+from fastmetrics.tables.input_files import ReadSettings
+from fastmetrics.tables.json_documents import outline, record_lists
+from fastmetrics.tables.opening import open_table
+from tests.support.program import program
+from tests.support.table_files import read
+
+TEXT = st.text(alphabet='"\\{}[],: \n\tresults\u00e9\U0001f600', max_size=8)
+VALUE = st.recursive(
+    st.none() | st.booleans() | st.integers(-9, 9) | TEXT,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXT | st.just("results"), inner, max_size=3),
+    max_leaves=8,
+)
+RECORD = st.fixed_dictionaries({"id": st.integers(0, 9), "text": TEXT, "more": VALUE})
+
+
+def rows_of(path, records=None, size=1 << 20):
+    source = open_table(path, ReadSettings(records=records), ReadSizes(line_block_bytes=size))
+    table, rejects = read(source, {"id": "id", "text": "text"})
+    assert rejects == []
+    return table.to_pylist()
+
+
+@given(
+    records=st.lists(RECORD, min_size=1, max_size=5),
+    around=st.dictionaries(TEXT, VALUE, max_size=3),
+    indent=st.sampled_from([None, 2]),
+    nested=st.booleans(),
+    size=st.sampled_from([1, 2, 7, 64, 1 << 20]),
+)
+def test_a_list_in_a_document_is_its_records(tmp_path_factory, records, around, indent, nested, size):
+    path = tmp_path_factory.mktemp("json") / "rows.json"
+    document: Any = records
+    if nested:
+        around = {name: value for name, value in around.items() if name not in ("results", "rows")}
+        document = {**around, "results": {**around, "rows": records, "z": around}, "end": [around]}
+    path.write_text(json.dumps(document, indent=indent))
+    expected = [{"id": record["id"], "text": record["text"]} for record in records]
+    assert rows_of(path, "results.rows" if nested else None, size) == expected
+
+
+def test_records_within_records_know_what_they_are_in(tmp_path: Path) -> None:
+    """SQuAD has the questions after or before the passage that they are about."""
+    articles = [
+        {"title": "a", "paragraphs": [{"qas": [{"id": "1", "q": "x"}, {"id": "2", "q": "y z"}], "context": "one"}]},
+        {"title": "b", "paragraphs": [{"context": "two", "qas": [{"id": "3", "q": "w"}]}, {"context": "none"}]},
+    ]
+    columns = {"answer": "q", "question": "^.context", "reference": "^.^.title"}
+    for indent in (None, 1):
+        path = tmp_path / f"{indent}.json"
+        path.write_text(json.dumps({"version": "1", "data": articles}, indent=indent))
+        files = fm.FileSettings(records="data[].paragraphs[].qas")
+        scores = fm.score(path, "answer_words", columns=columns, keep="^.context,^.^.title", files=files)
+        assert scores.to_pydict() == {
+            "id": ["1", "2", "3"],
+            "^.context": ["one", "one", "two"],
+            "^.^.title": ["a", "a", "b"],
+            "answer_words": [1, 2, 1],
+        }
+    lines = tmp_path / "lines.jsonl"
+    lines.write_text("".join(json.dumps(article) + "\n" for article in articles))
+    files = fm.FileSettings(records="paragraphs[].qas[]")
+    assert fm.score(lines, "answer_words", columns=columns, files=files)["id"].to_pylist() == ["1", "2", "3"]
+
+
+def test_commands_take_the_path_of_the_records(tmp_path: Path) -> None:
+    path = tmp_path / "rows.json"
+    path.write_text(json.dumps({"out": {"rows": [{"answer": "a b"}, {"answer": "c"}]}}, indent=1))
+    done = program("score", path, "-m", "answer_words", "--records", "out.rows", "-o", tmp_path / "scores.jsonl")
+    assert done.code == 0
+    assert fm.summarize(tmp_path / "scores.jsonl")["answer_words"].mean == 1.5
+    done = program("check-dataset", path, "--records", "out.rows")
+    assert done.code == 0
+
+
+def test_a_packed_document_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "rows.json.gz"
+    path.write_bytes(gzip.compress(b'\xef\xbb\xbf\n [{"id": 1, "text": "a"}]\n'))
+    assert rows_of(path) == [{"id": 1, "text": "a"}]
+
+
+def test_a_list_named_as_lines_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_text('[{"id": 1, "text": "a"}]')
+    assert rows_of(path) == [{"id": 1, "text": "a"}]
+
+
+@pytest.mark.parametrize(
+    ("text", "records", "message"),
+    [
+        ('{\n"a": 1}', None, "is one JSON object.* no list of objects; an object that is one row stands on one line"),
+        (
+            '{\n"a": {"b": [{"c": 1}]}}',
+            None,
+            r"is one JSON object.* at 'a\.b'; name the one to read with records='a\.b'",
+        ),
+        ('{\n"a": {"b": [{"c": 1}]}}', "a.c", r"no list at 'a\.c'; it has lists of objects at 'a\.b'"),
+        ('{\n"a": {"b": {"c": 1}}}', "a.b", r"no list at 'a\.b'"),
+        ('{"a": [1]}', "b", r"no record has an object at 'b\[\]'"),
+        ('[{"id": 1}]]', None, "more follows the end"),
+        ('[{"id": 1}]\n{"id": 2}', None, "more follows the end"),
+        ("[]", None, "the file is empty"),
+        ("[1]", None, "record 1: expected a JSON object, got the number 1"),
+        ('[{"id": 1 2}]', None, "record 1: malformed JSON"),
+    ],
+)
+def test_another_document_says_what_it_is(tmp_path: Path, text: str, records: str | None, message: str) -> None:
+    path = tmp_path / "rows.json"
+    path.write_text(text)
+    with pytest.raises(FileFormatError, match=message):
+        rows_of(path, records)
+
+
+@pytest.mark.parametrize("end", ['{"id": 3, "te', "", ' {"id": 3}', '"x'])
+def test_a_document_that_is_cut_names_the_record(tmp_path: Path, end: str) -> None:
+    path = tmp_path / "rows.json"
+    path.write_text('{\n"rows": [{"id": 1, "text": "a"}, {"id": 2, "text": "b c"},' + end)
+    files = fm.FileSettings(records="rows", on_error="skip")
+    with pytest.raises(FileFormatError, match="record 3: the document ends within this record"):
+        fm.score(path, "answer_words", columns={"answer": "text"}, files=fm.FileSettings(records="rows"))
+    result = fm.score(path, "answer_words", columns={"answer": "text"}, output=tmp_path / "s.jsonl", files=files)
+    assert (result.run.rows, result.run.rejected) == (2, 1)
+
+
+def test_a_record_that_is_too_long_is_a_bad_row(tmp_path):
+    path = tmp_path / "rows.json"
+    path.write_text(json.dumps([{"id": 1, "text": "a"}, {"id": 2, "text": "b" * 9000}, {"id": 3, "text": "c"}]))
+    for size in (100, 1 << 20):
+        settings = ReadSettings(max_row_bytes=1000)
+        source = open_table(path, settings, ReadSizes(line_block_bytes=size))
+        table, rejects = read(source, {"id": "id"})
+        assert table["id"].to_pylist() == [1, 3]
+        assert len(rejects) == 1
+        assert "record 2: the row has more than 1,000 bytes" in str(rejects[0])
+
+
+def test_other_formats_have_no_records(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text("answer\na\n")
+    with pytest.raises(OptionError, match=r"records='a': .*rows\.csv is csv"):
+        fm.score(path, "answer_words", files=fm.FileSettings(records="a"))
+    with pytest.raises(OptionError, match="records='a': a table in memory has none"):
+        fm.score({"answer": ["a"]}, "answer_words", files=fm.FileSettings(records="a"))
+
+
+def test_an_outline_shows_the_lists_of_objects() -> None:
+    head = b'{"v": 1, "r": {"list": [{"a": {"b": [1, {"c": 2}]}}, {"d": "}"}], "e": []}, "f": ["x'
+    within = ["r.list[]", "r.list[].a", "r.list[].a.b", "r.list[].a.b[]", "r.list[].a.b[].c", "r.list[].d"]
+    assert list(outline(head)) == ["v", "r", "r.list", *within, "r.e", "f"]
+    assert record_lists(outline(head)) == ["r.list"]
