@@ -13,6 +13,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import fastmetrics as fm
+import fastmetrics.metrics.suites  # declares all metrics
 from fastmetrics.base.errors import OptionError, UnknownNameError
 from fastmetrics.metrics.metric import REGISTRY
 from tests.metrics.test_writing import texts
