@@ -3,10 +3,10 @@
 A path is a column where the data are nested: ``output.answer``, ``docs[].text``, ``choices[0].message.content``.
 
 - ``a.b`` is the field ``b`` of the object ``a``; a name in quotes, ``a."b.c"``, may contain dots.  A name with dots is
-  also found without quotes, as in ``attributes.gen_ai.system``.
+  also found without quotes, as in the key "gen_ai.system" of attributes.
 - ``a[0]`` is the first item of a list, ``a[-1]`` the last.
 - ``a[]`` is every item of a list, so that the path gives one list; two of them give one flat list.
-- ``a[role=user]`` is the first object in a list whose field ``role`` is the text ``user``.
+- ``a[role=user]`` is the first object in a list whose field "role" is the text ``user``.
 - ``a || b`` is the first of several paths that has a value in the row.
 
 Text that contains JSON, as databases and CSV have it, is parsed where a path goes into it.  What is missing on the way

@@ -37,7 +37,8 @@ _LIST = rf"(?s)^\[\s*(?:{_QUOTED}(?:(?:\s*,\s*|\s+){_ITEM})*)?\s*\]\s*$"
 class Structure:
     """How texts look that hold more than one text.
 
-    ``kinds`` are those of the columns in which it is noticed, ``begins`` the first bytes of such a text (any if empty),
+    ``kinds`` are those of the columns in which it is noticed, ``begins`` the first byte of such a text, or ``holds``
+    one that is somewhere in it: most columns have none of them, which is found without a regular expression.
     ``pattern`` is a regular expression of Arrow and ``never`` one that no such text matches.  A note says that texts
     ``are`` so, from the share ``least`` of the rows on, and which ``option`` reads them, in Python and on the command
     line; ``{name}`` is the column of the user, ``{column}`` the canonical one.
@@ -45,6 +46,7 @@ class Structure:
 
     kinds: tuple[str, ...]
     begins: bytes
+    holds: bytes
     pattern: str
     are: tuple[str, str]
     option: str
@@ -61,6 +63,7 @@ STRUCTURES: Mapping[str, Structure] = {
     "lists": Structure(
         ("text", "texts"),
         b"[",
+        b"",
         _LIST,
         ("text is a list, as JSON, Python or NumPy writes it", "texts are lists, as JSON, Python or NumPy writes them"),
         "lists={name!r} (--lists {name}) reads the lists",
@@ -68,6 +71,7 @@ STRUCTURES: Mapping[str, Structure] = {
     "chats": Structure(
         ("text", "texts"),
         b"[",
+        b"",
         r'(?s)^\[\s*\{.*"role"\s*:.*\}\s*\]\s*$',
         ("text is a history of messages in JSON", "texts are histories of messages in JSON"),
         "columns={{{column!r}: '{name}[-1].content'}} (--columns '{column}={name}[-1].content') reads the last message",
@@ -75,6 +79,7 @@ STRUCTURES: Mapping[str, Structure] = {
     "records": Structure(
         ("text", "texts"),
         b"[",
+        b"",
         r'(?s)^\[\s*\{\s*"(?:[^"\\]|\\.)*"\s*:.*\}\s*\]\s*$',
         ("text is a list of objects in JSON", "texts are lists of objects in JSON"),
         "columns={{{column!r}: '{name}[].FIELD'}} (--columns '{column}={name}[].FIELD') reads a field of each",
@@ -83,6 +88,7 @@ STRUCTURES: Mapping[str, Structure] = {
     "objects": Structure(
         ("text", "texts"),
         b"{",
+        b"",
         r'(?s)^\{\s*"(?:[^"\\]|\\.)*"\s*:.*\}\s*$',
         ("text is an object in JSON", "texts are objects in JSON"),
         "columns={{{column!r}: '{name}.FIELD'}} (--columns {column}={name}.FIELD) reads a field of them",
@@ -90,6 +96,7 @@ STRUCTURES: Mapping[str, Structure] = {
     "pipes": Structure(
         ("texts",),
         b"",
+        b"|",
         r"\S \| \S|\S\|\|\S|\S \|\| \S",
         ("text has parts between pipes", "texts have parts between pipes"),
         "lists='{name}=|' (--lists '{name}=|') reads them as lists",
@@ -114,12 +121,18 @@ def looks(column: pa.Array, text: Text, kind: str) -> dict[str, Flags]:
     if text.groups is not None:  # the rows are lists already
         return {}
     filled = np.flatnonzero(text.valid & (text.stops > text.starts))
+    if not len(filled):
+        return {}
     first = text.data[text.starts[filled]]
+    data = text.data[int(text.starts[filled].min()) : int(text.stops[filled].max())]
     found: dict[str, Flags] = {}
     for name, structure in STRUCTURES.items():
         if kind not in structure.kinds:
             continue
-        places = filled[np.isin(first, np.frombuffer(structure.begins, np.uint8))] if structure.begins else filled
+        if structure.begins:
+            places = filled[first == ord(structure.begins)]
+        else:
+            places = filled if (data == ord(structure.holds)).any() else filled[:0]
         if len(places) and (rows := _matching(column, places, structure)).size:
             found[name] = np.zeros(len(text), np.bool_)
             found[name][rows] = True

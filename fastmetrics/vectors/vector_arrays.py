@@ -296,7 +296,7 @@ class Vectors:
             return cls.of_files(read_vectors(source, column))
         if is_table(source):
             frame = FrameSource(source, name=name)
-            table = plain_table(frame.hold([column] if column in frame.names else frame.names))
+            table = plain_table(frame.hold(frame.names if column is None or column not in frame.names else [column]))
             chosen = vector_column(table.schema, column)
             return cls.of_column(table.column(chosen), f"column {chosen!r}")
         if isinstance(source, pa.Array | pa.ChunkedArray):
