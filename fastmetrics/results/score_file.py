@@ -261,11 +261,14 @@ class ScoreFile:
         """
         chosen = self.summed_columns if names is None else names
         flags = {field.name for field in self.source.schema if pa.types.is_boolean(field.type)}
-        lists = {*self._lists, *self._counts}
+        lists = {*self._lists, *self._counts}  # in CSV, they are known by their values
         kinds = {name: "any" if name in lists else "flag" if name in flags else "number" for name in chosen}
         selection = self.source.select(kinds)
         metadata = self.schema_metadata
-        yield batch_of(selection.schema).replace_schema_metadata(metadata)
+        nothing = batch_of(selection.schema)
+        for name in lists & set(nothing.schema.names) if not self.source.has_types else ():
+            nothing = nothing.set_column(nothing.schema.names.index(name), name, pa.array([], pa.list_(pa.float64())))
+        yield nothing.replace_schema_metadata(metadata)
         for batch in good_batches(self.source, selection, any_length=True):
             for at in range(batch.num_columns) if lists and not self.source.has_types else ():
                 if batch.schema.names[at] in lists:

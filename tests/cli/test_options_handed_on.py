@@ -61,6 +61,8 @@ PAIRS = {
     "ranges": "v_ranges=2:9",
     "parameters": "p=0.25",
     "thresholds": "v_thresholds=0.731",
+    "delimiter": "|",
+    "encoding": "cp1251",
 }
 REQUIRED: dict[str, dict[str, Any]] = {
     "compare": {"runs": ["a", "b"]},

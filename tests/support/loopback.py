@@ -109,7 +109,7 @@ def _listening(log: Path) -> tuple[subprocess.Popen[bytes], int]:
 
 
 @dataclass
-class VocabularyPool:
+class ObjectStore:
     """What the small store holds, and how its next answers fail, by method: a status, "cut", "hang" or None."""
 
     objects: dict[str, bytes] = field(default_factory=dict)
@@ -128,9 +128,9 @@ class _QuietServer(ThreadingHTTPServer):
 
 
 @contextmanager
-def object_store() -> Iterator[VocabularyPool]:
+def object_store() -> Iterator[ObjectStore]:
     """A store that knows HEAD and GET of objects, by path; GET of a range as well."""
-    store = VocabularyPool()
+    store = ObjectStore()
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"

@@ -30,7 +30,8 @@ NEVER = (
     "better of segment other require title vectors_column method column color lists label raters "
     "measures metric bot model base_url endpoint parameters retry language ranges strategy score languages indicators "
     "chunk_column source_column failure prune until thresholds query "
-    "vector id text where query_column pgvector sweep database label group learner judge_model judge_base_url"
+    "vector id text where query_column pgvector sweep database label group learner judge_model judge_base_url "
+    "delimiter encoding records"
 )
 """Parameters that are no paths in any command."""
 IN_SOME = [
