@@ -219,7 +219,7 @@ class Corpus:
 # ``score``, it uses the cached data of the batch.
 
 
-Cautions: TypeAlias = "Caution | tuple[Caution, ...] | None"
+Cautions: TypeAlias = Caution | tuple[Caution, ...] | None
 """The notes on rows that a metric cannot judge well."""
 
 

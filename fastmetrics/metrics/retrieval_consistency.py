@@ -116,7 +116,7 @@ def retrieval_rbo(
     Σ_{s<d≤l} X_s(d-s)/(sd) · p^d) + ((X_l - X_s)/l + X_s/s) · p^l.
 
     >>> import fastmetrics as fm
-    >>> round(fm.retrieval_rbo([1, 1], [["a", "b", "c"], ["a", "b", "c"]]).score, 12)
+    >>> round(fm.retrieval_rbo(["q", "q"], [["a", "b", "c"], ["a", "b", "c"]]).score, 12)
     1.0
     """
     return _stored_rows(question, retrieved_ids, answer_call)

@@ -41,6 +41,10 @@ class Reader(ABC):
         self.unreadable_columns: Mapping[str, str] = {}
         """The columns of ``schema`` that cannot be read, with the reasons."""
 
+    def states(self, name: str) -> bool:
+        """Whether the type of a column is known."""
+        return not self.is_text
+
     @property
     def snapshot(self) -> str | None:
         """The moment of a database that is read, as long as this reader lives, for other connections to read it too."""

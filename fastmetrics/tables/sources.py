@@ -453,7 +453,9 @@ class FileSource:
 
     def is_typed(self, name: str) -> bool:
         """Whether a column has its own type, instead of one that depends on the requested kind, as text has."""
-        return self._is_key(name) or not all(reader.is_text for reader in self._readers)
+        if self._is_key(name) or not all(reader.is_text for reader in self._readers):
+            return True
+        return all(reader.states(name) for reader in self._readers if name in reader.schema.names)
 
     def _is_key(self, name: str) -> bool:
         return any(name in file.keys for file in self.files)
@@ -464,7 +466,7 @@ class FileSource:
         if name in reader.file.keys:
             return
         if has:
-            if not reader.is_text:
+            if reader.states(name):
                 check_type(f"{reader.file.shown}: ", name, kind, reader.schema.field(name).type)
         elif not (reader.has_late_columns and (exists or reader.holds(name))):
             nearest = UnknownNameError.of("column", name, reader.schema.names)

@@ -119,7 +119,8 @@ def test_functions_of_one_metric_and_frames(call: Callable[[], Any], start: str 
 
 
 def test_duckdb_tells_once_of_a_query_of_many_pieces() -> None:
-    duckdb = pytest.importorskip("duckdb")
+    import duckdb
+
     with duckdb.connect() as connection:
         fm.duckdb.register(connection, "token_f1(name='f1_of_pieces')")
         query = "SELECT sum(f1_of_pieces('巴黎' || i, '巴黎')) FROM range(10000) numbers(i)"

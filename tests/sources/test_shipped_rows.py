@@ -40,7 +40,8 @@ MEASURED = [name for name in CASES if set(REGISTRY[name].needs) <= set(ROWS[0])]
 def test_metrics_equal_their_definitions() -> None:
     """The rows as ``fm.score`` reads them from the file."""
     assert len(MEASURED) > 80
-    scored = fm.score(FILE, metrics=MEASURED)
+    with pytest.warns(fm.ScoreWarning, match="in a script other than Latin"):
+        scored = fm.score(FILE, metrics=MEASURED)
     for name in MEASURED:
         # no contexts are missing contexts
         columns = [
@@ -77,8 +78,10 @@ def test_tables_are_read_as_written(tmp_path: Path, suffix: str) -> None:
     read = [json.loads(line) for line in (tmp_path / "two.jsonl").read_text(encoding="utf-8").splitlines()]
     for row, again in zip(ROWS, read, strict=True):
         for name in names:
-            kept = row[name] if suffix != "csv" or row[name] is not None else again[name]
-            assert again[name] == kept, name
+            kept, read_again = row[name], again[name]
+            if suffix == "csv" and isinstance(read_again, str) and not isinstance(kept, str):
+                read_again = json.loads(read_again)  # CSV holds text, unless a metric asks for something else
+            assert read_again == kept, name
 
 
 def test_rankings_equal_their_definitions() -> None:
