@@ -60,4 +60,4 @@ def test_layouts_keep_clusters_together(method):
 @pytest.mark.full
 @METHODS
 def test_layouts_of_more_rows_keep_clusters_together(method):
-    check(method, 80, 100)
+    check(method, 160, 120)
