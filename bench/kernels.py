@@ -6,7 +6,6 @@ kernels.  ``bench/test_kernels.py`` times them.
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
@@ -32,14 +31,13 @@ RESAMPLES: dict[str, Any] = {"resamples": 500, "bootstrap": 500, "seed": 0, "thr
 
 
 class Rows:
-    """``n`` made rows, their vectors, rankings and scores, each made at its first use."""
+    """``n`` made rows, their vectors, rankings and scores, each made at its first use; files go into ``folder``."""
 
-    def __init__(self, n: int) -> None:
+    def __init__(self, n: int, folder: Path) -> None:
         self.n = n
         self.random = np.random.default_rng(0)
         self.table = data.table(n, contexts=True).combine_chunks()
-        self._folder = tempfile.TemporaryDirectory()
-        self.folder = Path(self._folder.name)
+        self.folder = folder
 
     def __getitem__(self, name: str) -> Any:
         """A column of the table."""

@@ -8,7 +8,6 @@
 ``bench.kernels`` has the calls; each is made once before it is timed.
 """
 
-from functools import cache
 from typing import Any
 
 import pytest
@@ -18,14 +17,14 @@ from bench.kernels import BENCHES, Rows
 ROWS = 5_000
 
 
-@cache
-def rows() -> Rows:
+@pytest.fixture(scope="session")
+def rows(tmp_path_factory: pytest.TempPathFactory) -> Rows:
     """The rows of all benchmarks."""
-    return Rows(ROWS)
+    return Rows(ROWS, tmp_path_factory.mktemp("rows"))
 
 
 @pytest.mark.parametrize(("family", "name"), [(family, name) for family, names in BENCHES.items() for name in names])
-def test_kernels(benchmark: Any, family: str, name: str) -> None:
+def test_kernels(benchmark: Any, rows: Rows, family: str, name: str) -> None:
     call = BENCHES[family][name]
-    call(rows())
-    benchmark(call, rows())
+    call(rows)
+    benchmark(call, rows)

@@ -73,11 +73,11 @@ def test_peers_equal_the_definitions() -> None:
 
 
 @pytest.mark.full
-def test_benchmarks_of_kernels_run() -> None:
+def test_benchmarks_of_kernels_run(tmp_path: Path) -> None:
     """Those of ``bench/test_kernels.py``, on a few rows."""
     names = [name for calls in BENCHES.values() for name in calls]
     assert len(names) == len(set(names)) > 10
-    rows = Rows(24)
+    rows = Rows(24, tmp_path)
     for calls in BENCHES.values():
         for call in calls.values():
             call(rows)
