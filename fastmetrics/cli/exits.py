@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import signal
 import sys
+import threading
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import NoReturn
+from types import FrameType
 
 CODE = 8
 """The exit code after an unexpected error; Python itself would exit with 1, by which ``gate`` reports a broken rule."""
@@ -43,11 +44,26 @@ def listen() -> None:
             signal.signal(number, _stop)
 
 
-def _stop(number: int, frame: object) -> NoReturn:
+def _stop(number: int, frame: FrameType | None) -> None:
+    if _loses_exceptions(frame):
+        threading.Timer(0.01, signal.raise_signal, [number]).start()
+        return
     for name in _WORDS:
         if hasattr(signal, name) and signal.getsignal(getattr(signal, name)) is _stop:
             signal.signal(getattr(signal, name), signal.SIG_DFL)
     raise Stopped(number)
+
+
+def _loses_exceptions(frame: FrameType | None) -> bool:
+    """Whether Python would drop an exception that is raised here: in a finalizer, or where LLVM calls back.
+
+    LLVM would then go on with the memory that its caller was to fill.
+    """
+    while frame is not None:
+        if frame.f_code.co_name == "__del__" or frame.f_globals.get("__name__", "").startswith("llvmlite."):
+            return True
+        frame = frame.f_back
+    return False
 
 
 @contextmanager

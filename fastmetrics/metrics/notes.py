@@ -85,12 +85,19 @@ _RUBRICS = {
 
 
 def column_counts(
-    rows: Batch, used: Mapping[str, str], schema: pa.Schema, *, has_blanks: bool, unsure: Collection[str] = ()
+    rows: Batch,
+    used: Mapping[str, str],
+    schema: pa.Schema,
+    *,
+    has_blanks: bool,
+    unsure: Collection[str] = (),
+    keys: Collection[str] = (),
 ) -> dict[str, list[int]]:
     """The counts of rows of which the notes on columns tell, each with that of all.
 
     They are of what looks like structure in a text, of what was no text in the user's ``schema``, of blank cells,
-    and of latencies that may be seconds, in columns ``unsure`` of their unit.
+    and of latencies that may be seconds, in columns ``unsure`` of their unit.  Texts that are only ``keys`` may be
+    anything.
     """
     counts = {}
     for column, name in used.items():
@@ -101,7 +108,7 @@ def column_counts(
         array, kind = rows.columns[column], COLUMNS[column].kind if column in COLUMNS else ""
         if has_blanks and is_text(array.type):
             counts[f"{BLANKS}{name}"] = [array.null_count, len(array)]
-        if kind not in ("text", "texts"):
+        if kind not in ("text", "texts") or column in keys:
             continue
         before, filled = plain(schema.field(name).type), len(array) - array.null_count
         if is_value(before) or (is_list(before) and is_value(before.value_type)):

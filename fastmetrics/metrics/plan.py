@@ -249,6 +249,11 @@ class Plan:
         return kinds
 
     @cached_property
+    def keys(self) -> frozenset[str]:
+        """The columns of texts that every score reads as keys only, by which rows are told apart."""
+        return frozenset(column for column, name in self.used.items() if self.kinds[name] == "id")
+
+    @cached_property
     def shared(self) -> frozenset[str]:
         """The columns that are tokenised under several text conventions."""
         by_column: dict[str, set[str | None]] = defaultdict(set)

@@ -78,7 +78,7 @@ def score_batch(
     counts: dict[str, list[int]] = {}
     columns: dict[str, pa.Array] = {}
     unsure = [column for column, unit in plan.units.items() if unit is None]
-    cautions = column_counts(rows, plan.used, batch.schema, has_blanks=plan.has_blanks, unsure=unsure)
+    cautions = column_counts(rows, plan.used, batch.schema, has_blanks=plan.has_blanks, unsure=unsure, keys=plan.keys)
     drift: dict[str, list[int]] = {}
     for score in plan.scores:
         with nullcontext() if watch is None else watch(score.name):

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import sys
+import textwrap
 import time
 from functools import partial
 from pathlib import Path
@@ -126,3 +128,31 @@ def test_ignored_hangup_stays_ignored() -> None:
         time.sleep(0.5)
         run.send_signal(signal.SIGHUP)
     assert run.wait(300) == 0
+
+
+@pytest.mark.parametrize("name", ["finalizer", "callback"])
+def test_signal_ends_the_program_where_exceptions_are_lost(name: str) -> None:
+    """A finalizer's exception is dropped, and so is that of a function which LLVM calls back."""
+    code = """
+        import ctypes, signal, sys, time
+        from fastmetrics.cli.exits import listen
+
+        class Finalized:
+            def __del__(self):
+                signal.raise_signal(signal.SIGTERM)
+                print("finalizer")
+
+        def finalizer():
+            Finalized()
+
+        def callback():
+            space = {"__name__": "llvmlite.binding", "signal": signal}
+            exec("def called():\\n    signal.raise_signal(signal.SIGTERM)\\n    print('callback')", space)
+            ctypes.CFUNCTYPE(None)(space["called"])()
+
+        listen()
+        globals()[sys.argv[1]]()
+        time.sleep(60)
+    """
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(code), name], capture_output=True, timeout=300)
+    assert (done.returncode, done.stdout.decode().strip(), done.stderr) == (143, name, b"")

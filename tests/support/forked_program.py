@@ -185,6 +185,7 @@ def _import() -> None:
 
 def main() -> None:
     """Import the program, and fork for each order."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # a fork that does not listen yet ends without a word
     _import()
     reader, writer = os.pipe()
     os.set_blocking(writer, False)
