@@ -46,12 +46,21 @@ def listen() -> None:
 
 def _stop(number: int, frame: FrameType | None) -> None:
     if _loses_exceptions(frame):
-        threading.Timer(0.01, signal.raise_signal, [number]).start()
+        threading.Timer(0.01, _signal_again, [number]).start()
         return
     for name in _WORDS:
         if hasattr(signal, name) and signal.getsignal(getattr(signal, name)) is _stop:
             signal.signal(getattr(signal, name), signal.SIG_DFL)
     raise Stopped(number)
+
+
+def _signal_again(number: int) -> None:
+    """Send the signal to the thread that hears signals, so that it also ends a wait of that thread."""
+    main = threading.main_thread().ident
+    if hasattr(signal, "pthread_kill") and main is not None:
+        signal.pthread_kill(main, number)
+    else:
+        signal.raise_signal(number)
 
 
 def _loses_exceptions(frame: FrameType | None) -> bool:
